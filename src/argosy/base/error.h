@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "argosy/base/export.h"
+
+// Typed errors. Each kind is one Python exception (bindings map them), so pick by what the caller
+// did wrong, not by where it was noticed. Texts read
+//   [op] what is wrong: expected .., got .. (names, shapes, dtypes). Do this: ..
+namespace argosy {
+
+enum class ErrorKind : uint8_t {
+  invalid_argument,  // ValueError
+  type,              // TypeError
+  index,             // IndexError
+  not_implemented,   // NotImplementedError
+  memory,            // MemoryError
+  runtime,           // RuntimeError
+  io,                // OSError
+  timeout,           // TimeoutError
+  internal,          // argosy.InternalError: a defect of Argosy itself
+  device,            // argosy.DeviceError: a device is missing or failed
+};
+
+class ARGOSY_API Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+// Builds a message with `<<`. Types of higher rooms (shapes, dtypes, tensors) add their own
+// operator<<(Message&, T), so nothing here is a template.
+class ARGOSY_API Message {
+ public:
+  Message& operator<<(std::string_view text);
+  Message& operator<<(const char* text) { return *this << std::string_view(text); }
+  Message& operator<<(const std::string& text) { return *this << std::string_view(text); }
+  Message& operator<<(char c) { return *this << std::string_view(&c, 1); }
+  Message& operator<<(bool value) { return *this << (value ? "True" : "False"); }
+  Message& operator<<(int value) { return *this << static_cast<long long>(value); }
+  Message& operator<<(unsigned value) { return *this << static_cast<unsigned long long>(value); }
+  Message& operator<<(long value) { return *this << static_cast<long long>(value); }
+  Message& operator<<(unsigned long value) {
+    return *this << static_cast<unsigned long long>(value);
+  }
+  Message& operator<<(long long value);
+  Message& operator<<(unsigned long long value);
+  Message& operator<<(double value);
+
+  const std::string& str() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Helper of the macros below: `Thrower(kind) & (Message() << ...)` throws.
+struct ARGOSY_API Thrower {
+  ErrorKind kind;
+  [[noreturn]] void operator&(const Message& message) const;
+};
+
+}  // namespace argosy
+
+// ARGOSY_THROW(invalid_argument) << "[concat] needs at least one input, got none.";
+#define ARGOSY_THROW(kind_name) \
+  ::argosy::Thrower{::argosy::ErrorKind::kind_name} & ::argosy::Message()
+// ARGOSY_CHECK(axis < rank, index) << "[flip] axis " << axis << " ...";
+#define ARGOSY_CHECK(condition, kind_name) \
+  if (!(condition)) [[unlikely]]           \
+  ARGOSY_THROW(kind_name)
+// For what cannot happen unless Argosy is wrong.
+#define ARGOSY_INVARIANT(condition) \
+  ARGOSY_CHECK(condition, internal) \
+      << "Argosy defect: `" #condition "` does not hold at " __FILE__ ":" << __LINE__ << '.'
