@@ -37,7 +37,9 @@ using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;
 
 inline constexpr int kItemSize[kDTypeCount] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8, 8, 16};
-constexpr int item_size(DType t) { return kItemSize[static_cast<int>(t)]; }
+constexpr int item_size(DType t) {
+  return kItemSize[static_cast<int>(t)];
+}
 
 // A set of dtypes as a bit mask, for schemas.
 struct DTypes {
@@ -46,7 +48,9 @@ struct DTypes {
   constexpr DTypes operator|(DTypes o) const { return {bits | o.bits}; }
   constexpr DTypes operator-(DTypes o) const { return {bits & ~o.bits}; }
 };
-constexpr DTypes only(DType t) { return {1u << static_cast<int>(t)}; }
+constexpr DTypes only(DType t) {
+  return {1u << static_cast<int>(t)};
+}
 inline constexpr DTypes kBool = only(DType::bool_);
 inline constexpr DTypes kUnsigned =
     only(DType::uint8) | only(DType::uint16) | only(DType::uint32) | only(DType::uint64);
@@ -63,10 +67,18 @@ inline constexpr DTypes kNumeric = kReal | kComplex;
 inline constexpr DTypes kIndex = only(DType::int32) | only(DType::int64);
 inline constexpr DTypes kAny{(1u << kDTypeCount) - 1};
 
-constexpr bool is_floating(DType t) { return (kFloating | kFloat8).has(t); }
-constexpr bool is_complex(DType t) { return kComplex.has(t); }
-constexpr bool is_integral(DType t) { return kIntegral.has(t); }
-constexpr bool is_differentiable(DType t) { return (kFloating | kComplex).has(t); }
+constexpr bool is_floating(DType t) {
+  return (kFloating | kFloat8).has(t);
+}
+constexpr bool is_complex(DType t) {
+  return kComplex.has(t);
+}
+constexpr bool is_integral(DType t) {
+  return kIntegral.has(t);
+}
+constexpr bool is_differentiable(DType t) {
+  return (kFloating | kComplex).has(t);
+}
 
 // complex64 -> float32, complex128 -> float64, others unchanged; and the reverse.
 constexpr DType real_of(DType t) {
@@ -76,19 +88,29 @@ constexpr DType complex_of(DType t) {
   return t == DType::float64 || t == DType::complex128 ? DType::complex128 : DType::complex64;
 }
 
-ARGOSY_API const char* name_of(DType t);                             // "float32"
-ARGOSY_API std::optional<DType> dtype_from_name(std::string_view s);  // also "paddle.float32"
-// Paddle's promotion for two tensors (docs/dtypes.md gives the table).
+ARGOSY_API const char* name_of(DType t);  // "float32"; float8_e4m3 is "float8_e4m3fn"
+// The inverse of name_of; also accepts a "paddle." or "argosy." prefix and NumPy's names of the
+// same types ("float" is float64, "int" and "long" int64, "f4" float32).
+ARGOSY_API std::optional<DType> dtype_from_name(std::string_view s);
+
+// Binary operations on tensors of different dtypes (docs/dtypes.md gives the tables).
+// promote: the smallest dtype that holds both, kind first (bool < integer < floating < complex).
 ARGOSY_API DType promote(DType a, DType b);
+// Whether Paddle lets two tensors with dimensions mix: equal, both floating, or one complex.
+// Otherwise the op owes its caller a TypeError.
+ARGOSY_API bool promotable(DType a, DType b);
+// The rule for two tensors, where a 0-d one counts as a scalar: it mixes with everything and does
+// not widen within its kind. nullopt: refused.
+ARGOSY_API std::optional<DType> promote_tensors(DType a, bool a_is_0d, DType b, bool b_is_0d);
 
 ARGOSY_API Message& operator<<(Message& m, DType t);
 ARGOSY_API Message& operator<<(Message& m, DTypes set);
 
 template <class T>
 struct dtype_of_t;
-#define ARGOSY_DTYPE_OF(cpp, value) \
-  template <>                       \
-  struct dtype_of_t<cpp> {          \
+#define ARGOSY_DTYPE_OF(cpp, value)              \
+  template <>                                    \
+  struct dtype_of_t<cpp> {                       \
     static constexpr DType dtype = DType::value; \
   }
 ARGOSY_DTYPE_OF(bool, bool_);

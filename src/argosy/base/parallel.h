@@ -20,9 +20,9 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(&f))), call_([](void* o, Args... args) -> R {
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* o, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(o))(args...);
         }) {}
   R operator()(Args... args) const { return call_(object_, args...); }
@@ -36,7 +36,7 @@ class FunctionRef<R(Args...)> {
 // all running chunks have ended; chunks not yet begun are dropped.
 ARGOSY_API void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);
 
-ARGOSY_API int num_threads();           // ARGOSY_NUM_THREADS, else OMP_NUM_THREADS, else the cores
+ARGOSY_API int num_threads();            // ARGOSY_NUM_THREADS, else OMP_NUM_THREADS, else the cores
 ARGOSY_API void set_num_threads(int n);  // >= 1; takes effect at the next parallel_for
 ARGOSY_API bool in_parallel_region();
 
