@@ -1,0 +1,30 @@
+# Everything that is not the compiler comes from the Python environment that Argosy is built for, so
+# that libraries and interpreter agree. `make build` makes .venv; a wheel build brings its own.
+if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "")
+endif()
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+
+# Prints where the packages' files lie: also right under pip's build isolation, where they are not
+# below sys.prefix.
+execute_process(
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/locate.py
+  OUTPUT_VARIABLE located OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+list(GET located 0 dnnl_DIR)
+list(GET located 1 nanobind_DIR)
+list(GET located 2 ARGOSY_OPENBLAS_DIR)
+
+find_package(dnnl 3.2 REQUIRED CONFIG PATHS ${dnnl_DIR} NO_DEFAULT_PATH)
+find_package(nanobind REQUIRED CONFIG PATHS ${nanobind_DIR} NO_DEFAULT_PATH)
+
+add_library(argosy_openblas SHARED IMPORTED)
+set_target_properties(argosy_openblas PROPERTIES
+  IMPORTED_LOCATION ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so
+  INTERFACE_INCLUDE_DIRECTORIES ${ARGOSY_OPENBLAS_DIR}/include)
+
+# Highway: headers only. Debian has it as shared libraries, which a wheel should not need; static
+# dispatch (one -march per object, see library.cmake) does not call into them.
+find_path(ARGOSY_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)

@@ -1,0 +1,37 @@
+# Flags of all code of ours.
+add_library(argosy_flags INTERFACE)
+target_compile_options(argosy_flags INTERFACE
+  -fno-plt -fno-semantic-interposition
+  # thread_local without a call. The loader has about 1.5 KB of such space for libraries loaded late,
+  # for the whole process: keep big state behind a pointer (tools/check_binary.sh measures).
+  -ftls-model=initial-exec
+  # Neither changes a value; without them sqrt, comparisons and selects are not vectorized.
+  -fno-math-errno -fno-trapping-math
+  -Wall -Wextra $<$<BOOL:${ARGOSY_WERROR}>:-Werror>)
+
+# Instruction sets. Each of our targets links exactly one of these: flags of a linked interface come
+# after the target's own, so a second -march could not override the first.
+#
+# x86-64-v3 is AVX2, FMA, F16C; wider sets are chosen at run time among objects compiled for them
+# (library.cmake), never by -march=native. Left alone, GCC fuses a*b+c wherever it meets it, so the
+# same source gives other last bits at other places: complex products, random numbers that must equal
+# a published stream. So only SIMD kernels contract.
+add_library(argosy_baseline INTERFACE)
+target_compile_options(argosy_baseline INTERFACE -march=x86-64-v3 -ffp-contract=off)
+add_library(argosy_isa_avx2 INTERFACE)
+target_compile_options(argosy_isa_avx2 INTERFACE -march=x86-64-v3 -ffp-contract=fast)
+add_library(argosy_isa_avx512 INTERFACE)
+target_compile_options(argosy_isa_avx512 INTERFACE
+  -march=x86-64-v4 -mprefer-vector-width=512 -ffp-contract=fast)
+foreach(isa avx2 avx512)
+  target_compile_definitions(argosy_isa_${isa} INTERFACE ARGOSY_ISA=${isa})
+endforeach()
+
+if(ARGOSY_SANITIZE)
+  set(sanitize -fsanitize=${ARGOSY_SANITIZE} -fno-omit-frame-pointer)
+  if(ARGOSY_SANITIZE MATCHES undefined)
+    list(APPEND sanitize -fno-sanitize-recover=undefined)
+  endif()
+  target_compile_options(argosy_flags INTERFACE ${sanitize})
+  target_link_options(argosy_flags INTERFACE ${sanitize})
+endif()

@@ -1,0 +1,16 @@
+# What a wheel holds beside the Python files: see pyproject.toml.
+if(NOT TARGET _core)
+  return()
+endif()
+install(TARGETS argosy LIBRARY DESTINATION argosy/lib)
+install(TARGETS _core LIBRARY DESTINATION argosy)
+install(FILES ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so DESTINATION argosy/lib)
+install(DIRECTORY ${ARGOSY_PACKAGE_DIR}/_generated DESTINATION argosy OPTIONAL
+  PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/argosy DESTINATION argosy/include FILES_MATCHING PATTERN *.h)
+
+include(CMakePackageConfigHelpers)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/argosyConfig.cmake DESTINATION argosy/cmake)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/argosyConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/argosyConfigVersion.cmake DESTINATION argosy/cmake)

@@ -1,0 +1,49 @@
+# libargosy.so: every source under src/argosy. Files are found, never listed.
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.cc)
+file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/simd/*.cc)
+list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
+if(ARGOSY_CUDA)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu)
+  list(APPEND sources ${cuda_sources})
+  list(FILTER sources EXCLUDE REGEX "/kernels/stub/cuda/")
+else()
+  list(FILTER sources EXCLUDE REGEX "/kernels/cuda/")
+endif()
+
+function(argosy_objects target isa)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target} SYSTEM PRIVATE ${ARGOSY_HIGHWAY_INCLUDE})
+  # gomp: oneDNN's threads are those of libgomp, and omp_set_num_threads(1) must reach the same copy.
+  target_link_libraries(${target} PRIVATE argosy_flags ${isa}
+    DNNL::dnnl argosy_openblas gomp Threads::Threads)
+endfunction()
+
+argosy_objects(argosy_objects argosy_baseline ${sources})
+set(objects $<TARGET_OBJECTS:argosy_objects>)
+
+# SIMD sources: one object for each instruction set, told apart by the namespace ARGOSY_ISA.
+#
+# Trap (one-definition rule): an inline function or template that is not in that namespace (std::sort,
+# a helper of a header) is one symbol to the linker, which keeps the first copy it meets. Were that the
+# AVX-512 one, an AVX2 machine would die of SIGILL in innocent code. So objects go to the linker with
+# AVX-512 last: its copy is kept only if nobody else has one, and then only AVX-512 code calls it.
+if(simd_sources)
+  argosy_objects(argosy_avx2 argosy_isa_avx2 ${simd_sources})
+  argosy_objects(argosy_avx512 argosy_isa_avx512 ${simd_sources})
+  list(APPEND objects $<TARGET_OBJECTS:argosy_avx2> $<TARGET_OBJECTS:argosy_avx512>)
+endif()
+
+add_library(argosy SHARED ${objects})
+set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
+target_include_directories(argosy PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp Threads::Threads)
+if(ARGOSY_CUDA)
+  target_link_libraries(argosy PRIVATE CUDA::cudart CUDA::cublas)
+endif()
+target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)
+if(NOT ARGOSY_SANITIZE)
+  target_link_options(argosy PRIVATE -Wl,--no-undefined)
+endif()

@@ -1,0 +1,19 @@
+"""Print, for CMake, the folders of oneDNN's config, nanobind's config and OpenBLAS."""
+
+import importlib.metadata
+import os
+
+
+def folder_of(package, name):
+    for file in importlib.metadata.files(package) or ():
+        if file.name == name:
+            return os.path.realpath(os.path.dirname(file.locate()))
+    raise SystemExit(f"{package} has no file {name}; install it with: pip install {package}")
+
+
+print(
+    folder_of("onednn-devel-cpu-gomp", "dnnl-config.cmake"),
+    folder_of("nanobind", "nanobind-config.cmake"),
+    os.path.dirname(folder_of("scipy-openblas32", "libscipy_openblas.so")),
+    sep=";",
+)

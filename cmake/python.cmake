@@ -1,0 +1,55 @@
+# The extension module and what is generated from it. ARGOSY_PACKAGE_DIR is the package `argosy` that
+# this build makes importable: the source tree's, or a copy by links in the build folder, so that
+# debug and sanitizer builds do not disturb it.
+set(package_source ${PROJECT_SOURCE_DIR}/python/argosy)
+if(ARGOSY_INPLACE)
+  set(ARGOSY_PACKAGE_DIR ${package_source})
+else()
+  set(ARGOSY_PACKAGE_DIR ${PROJECT_BINARY_DIR}/python/argosy)
+  file(MAKE_DIRECTORY ${ARGOSY_PACKAGE_DIR})
+  file(GLOB entries CONFIGURE_DEPENDS ${package_source}/*)
+  list(FILTER entries EXCLUDE REGEX "/(lib|_generated|include|__pycache__|_core\\..*\\.so)$")
+  foreach(entry ${entries})
+    cmake_path(GET entry FILENAME name)
+    file(CREATE_LINK ${entry} ${ARGOSY_PACKAGE_DIR}/${name} SYMBOLIC)
+  endforeach()
+endif()
+
+set_target_properties(argosy PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}/lib
+  # Installed: in argosy/lib of site-packages, beside OpenBLAS; oneDNN's wheel puts its library into
+  # the environment's lib (four up), or beside the packages under `pip install --target`.
+  INSTALL_RPATH "$ORIGIN;$ORIGIN/../../../..;$ORIGIN/../../lib")
+
+file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cc)
+if(NOT binding_sources)
+  return()
+endif()
+nanobind_add_module(_core NOMINSIZE NB_DOMAIN argosy NB_SUPPRESS_WARNINGS ${binding_sources})
+target_link_libraries(_core PRIVATE argosy argosy_flags argosy_baseline)
+set_target_properties(_core PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}
+  BUILD_RPATH "$ORIGIN/lib"
+  INSTALL_RPATH "$ORIGIN/lib")
+
+# Python functions, stubs and tables, from the registry inside the module just built.
+set(generator ${PROJECT_SOURCE_DIR}/tools/generate_api.py)
+if(EXISTS ${generator})
+  set(stamp ${PROJECT_BINARY_DIR}/generate_api.stamp)
+  set(run ${CMAKE_COMMAND} -E env PYTHONPATH=${ARGOSY_PACKAGE_DIR}/..
+      ARGOSY_PACKAGE_DIR=${ARGOSY_PACKAGE_DIR})
+  if(ARGOSY_SANITIZE MATCHES "address|thread")
+    # The interpreter is not instrumented: the sanitizer's library has to be there before it.
+    string(REGEX MATCH "address|thread" which ${ARGOSY_SANITIZE})
+    string(SUBSTRING ${which} 0 1 initial)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${initial}san.so
+      OUTPUT_VARIABLE sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND run LD_PRELOAD=${sanitizer} ASAN_OPTIONS=detect_leaks=0)
+  endif()
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${run} ${Python_EXECUTABLE} ${generator}
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS _core argosy ${generator}
+    COMMENT "Generating argosy/_generated" VERBATIM)
+  add_custom_target(argosy_generated ALL DEPENDS ${stamp})
+endif()

@@ -1,0 +1,18 @@
+# tests/cpp/<room>/**/*_test.cc: one binary for each room.
+find_package(GTest REQUIRED)
+file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests/cpp
+  ${PROJECT_SOURCE_DIR}/tests/cpp/*)
+foreach(room ${rooms})
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/${room}/*_test.cc)
+  if(NOT tests)
+    continue()
+  endif()
+  set(target test_${room})
+  add_executable(${target} ${tests})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE argosy argosy_flags argosy_baseline GTest::gtest GTest::gtest_main)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
+    --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
+  set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600)
+endforeach()
