@@ -2,12 +2,11 @@
 if(NOT TARGET _core)
   return()
 endif()
-install(TARGETS argosy LIBRARY DESTINATION argosy/lib)
+install(TARGETS argosy LIBRARY DESTINATION argosy/lib FILE_SET HEADERS DESTINATION argosy/include)
 install(TARGETS _core LIBRARY DESTINATION argosy)
 install(FILES ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so DESTINATION argosy/lib)
 install(DIRECTORY ${ARGOSY_PACKAGE_DIR}/_generated DESTINATION argosy OPTIONAL
   PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/argosy DESTINATION argosy/include FILES_MATCHING PATTERN *.h)
 
 include(CMakePackageConfigHelpers)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/argosyConfig.cmake DESTINATION argosy/cmake)

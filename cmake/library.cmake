@@ -38,7 +38,21 @@ endif()
 
 add_library(argosy SHARED ${objects})
 set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
-target_include_directories(argosy PUBLIC ${PROJECT_SOURCE_DIR}/src)
+
+# Public headers: installed, and each compiled alone by the target all_verify_interface_header_sets
+# (`make lint`). Those of kernels/ that show a third-party library are private.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.h)
+set(public_headers)
+foreach(header ${headers})
+  file(STRINGS ${header} third_party LIMIT_COUNT 1
+    REGEX "^ *# *include *[<\"](hwy/|dnnl|oneapi/|cblas|lapack|omp.h|cuda)")
+  if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|-inl[.]h$")
+    list(APPEND public_headers ${header})
+  endif()
+endforeach()
+target_sources(argosy PUBLIC FILE_SET HEADERS
+  BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${public_headers})
+set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp Threads::Threads)
 if(ARGOSY_CUDA)
   target_link_libraries(argosy PRIVATE CUDA::cudart CUDA::cublas)

@@ -1,0 +1,56 @@
+# `make demo` on a bare Debian 12 machine does everything; see docs/building.md.
+JOBS ?= $(shell nproc)
+PRESET ?= release
+PYTHON ?= python3
+PY := .venv/bin/python
+# make's own flags must not reach the builds it starts.
+unexport MAKEFLAGS
+export PYTHON
+
+.PHONY: help build demo test test-cpp test-python lint format bench docs wheel clean
+.DEFAULT_GOAL := build
+
+build:  ## install what is missing, compile, generate the Python API
+	@tools/setup.sh
+	@cmake --preset $(PRESET) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: build  ## train an image classifier on Fashion-MNIST and show what it learned
+	@$(PY) examples/fashion_mnist.py
+
+test: test-cpp test-python  ## all tests
+
+test-cpp: build
+	@ctest --preset $(PRESET) -j $(JOBS)
+
+test-python: build
+	@$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+lint: build  ## format, style, layers, unrun tests, headers that do not compile alone
+	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format --dry-run -Werror
+	@$(PY) -m ruff check -q
+	@$(PY) -m ruff format --check -q
+	@$(PY) tools/check_layers.py
+	@$(PY) tools/check_tests.py build/$(PRESET)
+	@tools/check_binary.sh
+	@cmake --build --preset $(PRESET) -j $(JOBS) -t all_verify_interface_header_sets
+
+format:  ## rewrite the sources in the project's format
+	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
+	@$(PY) -m ruff check -q --fix --select I
+	@$(PY) -m ruff format -q
+
+bench: build  ## timings beside other frameworks
+	@$(PY) benchmarks/run.py
+
+docs: build  ## op pages
+	@$(PY) tools/generate_docs.py
+
+wheel: build  ## dist/argosy-*.whl, tried in an empty environment
+	@tools/test_wheel.sh
+
+clean:  ## everything built; .venv stays
+	@rm -rf build dist python/argosy/lib python/argosy/_generated python/argosy/_core.*.so docs/ops
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Checks the built libargosy.so: names it leaks and thread-local space it takes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+library=python/argosy/lib/libargosy.so
+status=0
+
+# Symbols of ours only; those of the standard library's templates are weak or unique and shared anyway.
+leaked=$(nm -D --defined-only -C "$library" | awk '$2 ~ /[TDBR]/' |
+  grep -vE ' (non-virtual thunk to |typeinfo for |vtable for )?argosy::| argosy_' || true)
+if [ -n "$leaked" ]; then
+  echo "$library: exports names that are not Argosy's (missing namespace or hidden visibility):" >&2
+  head -20 <<<"$leaked" >&2
+  status=1
+fi
+
+# -ftls-model=initial-exec takes from the ~1.5 KB that the loader keeps for libraries loaded late, for
+# all libraries of the process together.
+tls=$(readelf -lW "$library" | awk '$1 == "TLS" {print $6}')
+if ((${tls:-0} > 512)); then
+  echo "$library: $((tls)) bytes of thread_local (at most 512); keep big state behind a pointer." >&2
+  status=1
+fi
+exit $status

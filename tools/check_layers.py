@@ -1,0 +1,98 @@
+"""Check who includes whom, and what a header may show.
+
+Rooms are the folders of src/argosy. A room may include only rooms above it in ROOMS, and none that
+STRANGERS names. Third-party headers may be included by sources, and by headers only inside kernels/.
+Files stay short enough to be read.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOMS = (
+    "base",
+    "kernels",
+    "tensor",
+    "op",
+    "ops",
+    "autograd",
+    "program",
+    "passes",
+    "runtime",
+    "jit",
+    "comm",
+    "parallel",
+    "ps",
+    "infer",
+    "serve",
+)
+STRANGERS = {
+    # Collectives know nothing of Programs.
+    "comm": {"autograd", "program", "passes", "runtime", "jit"},
+    "infer": {"ps"},
+}
+MAX_LINES = 800
+THIRD_PARTY = re.compile(
+    r"^(hwy/|dnnl|oneapi/|cblas|lapack|omp\.h|nanobind/|Python\.h|cuda|gtest/)"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def problems_of_include(path, room, target, number):
+    where = f"{path}:{number}"
+    if THIRD_PARTY.match(target) and path.suffix == ".h" and room not in ("kernels", None):
+        yield f"{where}: a header of {room}/ shows {target}; include it in a .cc file"
+    if not target.startswith("argosy/"):
+        return
+    to = target.split("/")[1]
+    if to not in ROOMS:
+        yield f"{where}: {target} is in no room of src/argosy"
+    elif room is None or to == room:
+        return
+    elif ROOMS.index(to) > ROOMS.index(room):
+        yield f"{where}: {room}/ may not include {to}/ ({target}), which is below it"
+    elif to in STRANGERS.get(room, ()):
+        yield f"{where}: {room}/ and {to}/ do not know each other ({target})"
+
+
+def problems_of_file(path):
+    """Yield what is wrong with one file; `path` is relative to the root."""
+    room = None
+    if path.parts[:2] == ("src", "argosy"):
+        room = path.parts[2]
+        if room not in ROOMS:
+            yield f"{path}: {room}/ is not listed in ROOMS of tools/check_layers.py"
+            return
+    text = (ROOT / path).read_text()
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES:
+        yield f"{path}: {len(lines)} lines; split it (at most {MAX_LINES})"
+    if path.suffix == ".py":
+        return
+    if path.suffix == ".h" and "#pragma once" not in text:
+        yield f"{path}: no #pragma once"
+    for number, line in enumerate(lines, 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield from problems_of_include(path, room, found[1], number)
+
+
+def main():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.h", "*.cc", "*.cu", "*.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    problems = [p for f in listed if (ROOT / f).exists() for p in problems_of_file(pathlib.Path(f))]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
