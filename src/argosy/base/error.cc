@@ -33,6 +33,8 @@ Message& Message::operator<<(double value) {
   return *this << format(buffer, value);
 }
 
-void Thrower::operator&(const Message& message) const { throw Error(kind, message.str()); }
+void Thrower::operator&(const Message& message) const {
+  throw Error(kind, message.str());
+}
 
 }  // namespace argosy

@@ -73,9 +73,9 @@ struct ARGOSY_API Thrower {
 #define ARGOSY_THROW(kind_name) \
   ::argosy::Thrower{::argosy::ErrorKind::kind_name} & ::argosy::Message()
 // ARGOSY_CHECK(axis < rank, index) << "[flip] axis " << axis << " ...";
+// An expression, so that it may stand in an if without braces.
 #define ARGOSY_CHECK(condition, kind_name) \
-  if (!(condition)) [[unlikely]]           \
-  ARGOSY_THROW(kind_name)
+  __builtin_expect(static_cast<bool>(condition), 1) ? (void)0 : ARGOSY_THROW(kind_name)
 // For what cannot happen unless Argosy is wrong.
 #define ARGOSY_INVARIANT(condition) \
   ARGOSY_CHECK(condition, internal) \
