@@ -5,6 +5,8 @@ endif()
 install(TARGETS argosy LIBRARY DESTINATION argosy/lib FILE_SET HEADERS DESTINATION argosy/include)
 install(TARGETS _core LIBRARY DESTINATION argosy)
 install(FILES ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so DESTINATION argosy/lib)
+file(GLOB openblas_license ${ARGOSY_OPENBLAS_DIR}/../scipy_openblas32-*.dist-info/licenses/LICENSE.txt)
+install(FILES ${openblas_license} DESTINATION argosy/lib RENAME libscipy_openblas.LICENSE.txt)
 install(DIRECTORY ${ARGOSY_PACKAGE_DIR}/_generated DESTINATION argosy OPTIONAL
   PATTERN __pycache__ EXCLUDE)
 
