@@ -1,13 +1,17 @@
-# Flags of all code of ours.
-add_library(argosy_flags INTERFACE)
-target_compile_options(argosy_flags INTERFACE
+# Flags of all C++ code of ours; CUDA sources take their compiler's defaults.
+set(flags
   -fno-plt -fno-semantic-interposition
   # thread_local without a call. The loader has about 1.5 KB of such space for libraries loaded late,
   # for the whole process: keep big state behind a pointer (tools/check_binary.sh measures).
   -ftls-model=initial-exec
   # Neither changes a value; without them sqrt, comparisons and selects are not vectorized.
   -fno-math-errno -fno-trapping-math
-  -Wall -Wextra $<$<BOOL:${ARGOSY_WERROR}>:-Werror>)
+  -Wall -Wextra)
+if(ARGOSY_WERROR)
+  list(APPEND flags -Werror)
+endif()
+add_library(argosy_flags INTERFACE)
+target_compile_options(argosy_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
 
 # Instruction sets. Each of our targets links exactly one of these: flags of a linked interface come
 # after the target's own, so a second -march could not override the first.
@@ -17,12 +21,14 @@ target_compile_options(argosy_flags INTERFACE
 # same source gives other last bits at other places: complex products, random numbers that must equal
 # a published stream. So only SIMD kernels contract.
 add_library(argosy_baseline INTERFACE)
-target_compile_options(argosy_baseline INTERFACE -march=x86-64-v3 -ffp-contract=off)
+target_compile_options(argosy_baseline INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3;-ffp-contract=off>")
 add_library(argosy_isa_avx2 INTERFACE)
-target_compile_options(argosy_isa_avx2 INTERFACE -march=x86-64-v3 -ffp-contract=fast)
+target_compile_options(argosy_isa_avx2 INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3;-ffp-contract=fast>")
 add_library(argosy_isa_avx512 INTERFACE)
 target_compile_options(argosy_isa_avx512 INTERFACE
-  -march=x86-64-v4 -mprefer-vector-width=512 -ffp-contract=fast)
+  "$<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v4;-mprefer-vector-width=512;-ffp-contract=fast>")
 foreach(isa avx2 avx512)
   target_compile_definitions(argosy_isa_${isa} INTERFACE ARGOSY_ISA=${isa})
 endforeach()
@@ -32,6 +38,6 @@ if(ARGOSY_SANITIZE)
   if(ARGOSY_SANITIZE MATCHES undefined)
     list(APPEND sanitize -fno-sanitize-recover=undefined)
   endif()
-  target_compile_options(argosy_flags INTERFACE ${sanitize})
+  target_compile_options(argosy_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
   target_link_options(argosy_flags INTERFACE ${sanitize})
 endif()
