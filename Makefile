@@ -27,13 +27,7 @@ test-python: build
 	@$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 lint: build  ## format, style, layers, unrun tests, headers that do not compile alone
-	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format --dry-run -Werror
-	@$(PY) -m ruff check -q
-	@$(PY) -m ruff format --check -q
-	@$(PY) tools/check_layers.py
-	@$(PY) tools/check_tests.py build/$(PRESET)
-	@tools/check_binary.sh
-	@cmake --build --preset $(PRESET) -j $(JOBS) -t all_verify_interface_header_sets
+	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh
 
 format:  ## rewrite the sources in the project's format
 	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
