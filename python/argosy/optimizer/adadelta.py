@@ -1,0 +1,50 @@
+"""Adadelta."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class Adadelta(Optimizer):
+    """``a = rho a + (1 - rho) g^2``, ``d = sqrt((u + epsilon) / (a + epsilon)) g``,
+    ``u = rho u + (1 - rho) d^2``, ``param -= learning_rate * d``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        epsilon (float): Keeps the quotient finite.
+        rho (float): Decay of the averages a and u.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+
+    A parameter group may set ``epsilon`` and ``rho``.
+    Paper: ADADELTA (https://arxiv.org/abs/1212.5701).
+    """
+
+    _op = "adadelta_"
+    _specs = [
+        _Spec("_avg_squared_grad", dtype="wide"),
+        _Spec("_avg_squared_update", dtype="wide"),
+    ]
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        epsilon=1e-6,
+        rho=0.95,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
+        for label, value in (("learning_rate", learning_rate), ("epsilon", epsilon), ("rho", rho)):
+            if value is None:
+                raise ValueError(f"[Adadelta] {label} is missing: expected a float, got None.")
+        self._epsilon = epsilon
+        self._rho = rho
+        self._default_dict = {"epsilon": epsilon, "rho": rho}
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return options["rho"], options["epsilon"]

@@ -1,0 +1,49 @@
+"""Adagrad."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class Adagrad(Optimizer):
+    """``moment += grad^2; param -= learning_rate * grad / (sqrt(moment) + epsilon)``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        epsilon (float): Keeps the division finite.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+        initial_accumulator_value (float): First value of the moments.
+
+    A parameter group may set ``epsilon`` and ``initial_accumulator_value``.
+    Paper: Adaptive Subgradient Methods (JMLR 12, 2011).
+    """
+
+    _op = "adagrad_"
+
+    def __init__(
+        self,
+        learning_rate,
+        epsilon=1e-6,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+        initial_accumulator_value=0.0,
+    ):
+        for label, value in (("learning_rate", learning_rate), ("epsilon", epsilon)):
+            if value is None:
+                raise AssertionError(f"[Adagrad] {label} is missing: expected a float, got None.")
+        self._epsilon = epsilon
+        self.initial_accumulator_value = initial_accumulator_value
+        self._default_dict = {
+            "epsilon": epsilon,
+            "initial_accumulator_value": initial_accumulator_value,
+        }
+        self._specs = [_Spec("moment", "initial_accumulator_value", dtype="wide")]
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return (options["epsilon"],)

@@ -1,0 +1,117 @@
+"""Adam."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+def _check_beta(op, name, value):
+    if value is None:
+        raise AssertionError(f"[{op}] {name} is missing: expected a float in [0, 1), got None.")
+    if not 0 <= value < 1:
+        raise ValueError(f"[{op}] {name} is out of range: expected 0 <= {name} < 1, got {value}.")
+
+
+def _check_epsilon(op, value):
+    if value is None:
+        raise AssertionError(f"[{op}] epsilon is missing: expected a float >= 0, got None.")
+    if not 0 <= value:
+        raise ValueError(f"[{op}] epsilon is out of range: expected >= 0, got {value}.")
+
+
+def _check_rate_given(op, value):
+    if value is None:
+        raise AssertionError(f"[{op}] learning_rate is missing: expected a float, got None.")
+
+
+class Adam(Optimizer):
+    """Adaptive moments: with t the number of the step,
+
+    ``m = beta1 m + (1 - beta1) g``, ``v = beta2 v + (1 - beta2) g^2``,
+    ``r = learning_rate sqrt(1 - beta2^t) / (1 - beta1^t)``,
+    ``param -= r m / (sqrt(v) + epsilon sqrt(1 - beta2^t))``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        beta1, beta2 (float): Decay of the two moments, in [0, 1).
+        epsilon (float): Keeps the division finite.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+        lazy_mode (bool): For row-sparse gradients, update only the rows that have a gradient.
+        multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
+        use_multi_tensor (bool): Accepted; all parameters are always updated in one call.
+        amsgrad (bool): Use the largest v so far.
+
+    A parameter group may set ``beta1``, ``beta2``, ``epsilon`` and ``lazy_mode``.
+    Papers: Adam (https://arxiv.org/abs/1412.6980), AMSGrad (https://arxiv.org/abs/1904.09237).
+    """
+
+    _op = "adam_"
+    _plain = [
+        _Spec("moment1", dtype="wide"),
+        _Spec("moment2", dtype="wide"),
+        None,
+    ]
+    _largest = _Spec("moment2_max", dtype="wide")
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        lazy_mode=False,
+        multi_precision=False,
+        use_multi_tensor=False,
+        amsgrad=False,
+        name=None,
+    ):
+        op = type(self).__name__
+        _check_rate_given(op, learning_rate)
+        beta1, beta2, epsilon = _number(beta1), _number(beta2), _number(epsilon)
+        _check_beta(op, "beta1", beta1)
+        _check_beta(op, "beta2", beta2)
+        _check_epsilon(op, epsilon)
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._lazy_mode = lazy_mode
+        self._multi_precision = multi_precision
+        self._use_multi_tensor = use_multi_tensor
+        self._amsgrad = amsgrad
+        self._default_dict = {
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
+            "lazy_mode": lazy_mode,
+        }
+        self._specs = [
+            *self._plain[:2],
+            self._largest if amsgrad else None,
+            # The powers are those of the step to come.
+            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+            _Spec("beta2_pow_acc", "beta2", "one", "scalar"),
+        ]
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return (
+            options["beta1"],
+            options["beta2"],
+            options["epsilon"],
+            self._decays(options, batch),
+            options["lazy_mode"],
+        )
+
+    def _decays(self, options, batch):
+        return ()
+
+
+def _number(value):
+    """Hyperparameters may be tensors of one element."""
+    return float(value) if hasattr(value, "stop_gradient") else value

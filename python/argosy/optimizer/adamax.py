@@ -1,0 +1,55 @@
+"""Adamax."""
+
+from .adam import _check_beta, _check_epsilon, _check_rate_given
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class Adamax(Optimizer):
+    """Adam with the infinity norm: ``m = beta1 m + (1 - beta1) g``,
+    ``u = max(|g|, beta2 u + epsilon)``, ``param -= learning_rate / (1 - beta1^t) * m / u``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        beta1, beta2 (float): Decay of m and u, in [0, 1).
+        epsilon (float): Keeps the division finite.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+
+    A parameter group may set ``beta1``, ``beta2`` and ``epsilon``.
+    Paper: Adam (https://arxiv.org/abs/1412.6980), section 7.
+    """
+
+    _op = "adamax_"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
+        _check_rate_given("Adamax", learning_rate)
+        _check_beta("Adamax", "beta1", beta1)
+        _check_beta("Adamax", "beta2", beta2)
+        _check_epsilon("Adamax", epsilon)
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._default_dict = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        self._specs = [
+            _Spec("moment", dtype="wide"),
+            _Spec("inf_norm", dtype="wide"),
+            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+        ]
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return options["beta1"], options["beta2"], options["epsilon"]

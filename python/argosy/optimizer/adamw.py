@@ -1,0 +1,88 @@
+"""Adam with decoupled weight decay."""
+
+from .adam import Adam
+from .optimizer import _is_tensor, _lr_scale
+
+__all__ = []
+
+
+class AdamW(Adam):
+    """Adam, but weight decay shrinks the parameter (``param *= 1 - learning_rate * weight_decay``,
+    before the update) instead of adding to the gradient.
+
+    Args:
+        weight_decay (float | Tensor): The coefficient.
+        use_lowprecision_moment (bool): Accepted; moments of 16-bit parameters are float32.
+        lr_ratio (callable, optional): Gets a parameter, returns a factor on its rate, such as a decay
+            by layer.
+        apply_decay_param_fun (callable, optional): Gets a parameter's name, returns whether weight
+            decay applies to it.
+        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, multi_precision,
+        amsgrad, name: See :class:`Adam`.
+
+    A parameter group may set ``weight_decay`` besides what it may set for Adam.
+    Paper: Decoupled Weight Decay Regularization (https://arxiv.org/abs/1711.05101).
+    """
+
+    _decoupled_decay = True
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=0.01,
+        use_lowprecision_moment=False,
+        lr_ratio=None,
+        apply_decay_param_fun=None,
+        grad_clip=None,
+        lazy_mode=False,
+        multi_precision=False,
+        amsgrad=False,
+        name=None,
+    ):
+        if not isinstance(weight_decay, (int, float)) and not _is_tensor(weight_decay):
+            raise TypeError(
+                "[AdamW] weight_decay has the wrong type: expected float or Tensor, got "
+                f"{type(weight_decay).__name__}."
+            )
+        if lr_ratio is not None and not callable(lr_ratio):
+            raise AssertionError(
+                "[AdamW] lr_ratio must be a function of a parameter, got "
+                f"{type(lr_ratio).__name__}."
+            )
+        self._weight_decay = weight_decay
+        self._lr_ratio = lr_ratio
+        self._apply_decay_param_fun = apply_decay_param_fun
+        self._use_lowprecision_moment = use_lowprecision_moment
+        super().__init__(
+            learning_rate=learning_rate,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+            parameters=parameters,
+            weight_decay=weight_decay,
+            grad_clip=grad_clip,
+            lazy_mode=lazy_mode,
+            multi_precision=multi_precision,
+            amsgrad=amsgrad,
+            name=name,
+        )
+
+    def _lr_scales(self, params):
+        if self._lr_ratio is None:
+            return super()._lr_scales(params)
+        return [_lr_scale(p) * float(self._lr_ratio(p)) for p in params]
+
+    def _decays(self, options, batch):
+        coefficient = float(options["weight_decay"])
+        known = batch.extra.get("decays")
+        if known is None or known[0] != coefficient:
+            decides = self._apply_decay_param_fun
+            decays = [
+                coefficient if decides is None or decides(p.name) else 0.0 for p in batch.params
+            ]
+            known = batch.extra["decays"] = (coefficient, decays if any(decays) else ())
+        return known[1]

@@ -1,0 +1,54 @@
+"""Stochastic average gradient."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class ASGD(Optimizer):
+    """Gradient descent along the average of the latest gradients of the last `batch_num` batches:
+    ``d += grad - y[i]; y[i] = grad; param -= learning_rate * d / min(steps, batch_num)`` with
+    ``i = step mod batch_num``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        batch_num (int): Number of batches in an epoch; that many gradients are kept.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+        multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
+
+    Paper: Minimizing Finite Sums with the Stochastic Average Gradient
+    (https://arxiv.org/abs/1309.2388).
+    """
+
+    _op = "asgd_"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        batch_num=1,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        multi_precision=False,
+        name=None,
+    ):
+        if learning_rate is None:
+            raise ValueError("[ASGD] learning_rate is missing: expected a float, got None.")
+        if batch_num is None:
+            raise ValueError("[ASGD] batch_num is missing: expected a positive int, got None.")
+        if not 0 < batch_num:
+            raise ValueError(f"[ASGD] batch_num is out of range: expected > 0, got {batch_num}.")
+        self._n = batch_num
+        self._multi_precision = multi_precision
+        self._specs = [
+            _Spec("d"),
+            _Spec("y", shape=lambda shape: [batch_num, *shape]),
+            _Spec("m", 0, "one", "int64"),
+        ]
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return (self._n,)

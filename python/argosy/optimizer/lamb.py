@@ -1,0 +1,90 @@
+"""LAMB."""
+
+from .adam import _check_rate_given
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class Lamb(Optimizer):
+    """Layerwise adaptive rates for large batches: with m and v the bias-corrected moments of Adam,
+    ``r = m / (sqrt(v) + epsilon) + lamb_weight_decay * param`` and
+    ``param -= learning_rate * |param| / |r| * r``; the quotient of the norms is 1 where one is 0.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        lamb_weight_decay (float): The coefficient of weight decay.
+        beta1, beta2 (float): Decay of the two moments.
+        epsilon (float): Keeps the division finite.
+        exclude_from_weight_decay_fn (callable, optional): Gets a parameter, returns whether weight
+            decay does not apply to it.
+        parameters, grad_clip, name: See :class:`Optimizer`.
+        multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
+        always_adapt (bool): Use the quotient of norms for parameters without weight decay too.
+
+    A parameter group may set ``beta1``, ``beta2``, ``epsilon``, ``lamb_weight_decay`` and
+    ``exclude_from_weight_decay_fn``.
+    Paper: Large Batch Optimization for Deep Learning (https://arxiv.org/abs/1904.00962).
+    """
+
+    _op = "lamb_"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        lamb_weight_decay=0.01,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        parameters=None,
+        grad_clip=None,
+        exclude_from_weight_decay_fn=None,
+        multi_precision=False,
+        always_adapt=False,
+        name=None,
+    ):
+        _check_rate_given("Lamb", learning_rate)
+        for label, value in (("beta1", beta1), ("beta2", beta2), ("epsilon", epsilon)):
+            if value is None:
+                raise AssertionError(f"[Lamb] {label} is missing: expected a float, got None.")
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._lamb_weight_decay = lamb_weight_decay
+        self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
+        self._multi_precision = multi_precision
+        self.always_adapt = always_adapt
+        self._default_dict = {
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
+            "lamb_weight_decay": lamb_weight_decay,
+            "exclude_from_weight_decay_fn": exclude_from_weight_decay_fn,
+        }
+        self._specs = [
+            _Spec("moment1", dtype="wide"),
+            _Spec("moment2", dtype="wide"),
+            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+            _Spec("beta2_pow_acc", "beta2", "one", "scalar"),
+        ]
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        coefficient = float(options["lamb_weight_decay"])
+        known = batch.extra.get("decays")
+        if known is None or known[0] != coefficient:
+            excludes = options["exclude_from_weight_decay_fn"]
+            decays = [
+                0.0 if excludes is not None and excludes(p) else coefficient for p in batch.params
+            ]
+            known = batch.extra["decays"] = (coefficient, decays)
+        return (
+            options["beta1"],
+            options["beta2"],
+            options["epsilon"],
+            known[1],
+            self.always_adapt,
+        )

@@ -1,0 +1,61 @@
+"""Gradient descent with momentum."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class Momentum(Optimizer):
+    """``velocity = momentum * velocity + grad; param -= learning_rate * velocity``, or with
+    `use_nesterov` ``param -= learning_rate * (grad + momentum * velocity)``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        momentum (float): Share of the old velocity that is kept.
+        use_nesterov (bool): Look ahead along the velocity.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+        multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
+        rescale_grad (float): Factor on the gradients, before regularization.
+        use_multi_tensor (bool): Accepted; all parameters are always updated in one call.
+
+    A parameter group may set ``momentum``, ``use_nesterov`` and ``rescale_grad``.
+    Paper: On the importance of initialization and momentum in deep learning (ICML 2013).
+    """
+
+    _op = "momentum_"
+    _specs = [_Spec("velocity")]
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        momentum=0.9,
+        parameters=None,
+        use_nesterov=False,
+        weight_decay=None,
+        grad_clip=None,
+        multi_precision=False,
+        rescale_grad=1.0,
+        use_multi_tensor=False,
+        name=None,
+    ):
+        if learning_rate is None:
+            raise ValueError("[Momentum] learning_rate is missing: expected a float, got None.")
+        if momentum is None:
+            raise ValueError("[Momentum] momentum is missing: expected a float, got None.")
+        self._momentum = momentum
+        self._use_nesterov = bool(use_nesterov)
+        self._multi_precision = multi_precision
+        self._rescale_grad = rescale_grad
+        self._use_multi_tensor = use_multi_tensor
+        self._default_dict = {
+            "momentum": momentum,
+            "use_nesterov": self._use_nesterov,
+            "rescale_grad": rescale_grad,
+        }
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return options["momentum"], options["use_nesterov"], options["rescale_grad"]

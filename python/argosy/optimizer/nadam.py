@@ -1,0 +1,74 @@
+"""NAdam."""
+
+from .adam import _check_beta, _check_epsilon, _check_rate_given
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov momentum whose coefficient grows with the step t:
+    ``mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2)``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        beta1, beta2 (float): Decay of the two moments, in [0, 1).
+        epsilon (float): Keeps the division finite.
+        momentum_decay (float): How fast mu grows.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+
+    A parameter group may set ``beta1``, ``beta2``, ``epsilon`` and ``momentum_decay``.
+    Paper: Incorporating Nesterov Momentum into Adam (ICLR 2016 workshop).
+    """
+
+    _op = "nadam_"
+    _specs = [
+        _Spec("momentum_decay_pow", 1.0, "spread", "scalar"),
+        _Spec("beta2_pow", 1.0, "spread", "scalar"),
+        _Spec("mu_product", 1.0, "spread", "scalar"),
+        _Spec("moment1", dtype="wide"),
+        _Spec("moment2", dtype="wide"),
+    ]
+
+    def __init__(
+        self,
+        learning_rate=0.002,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        momentum_decay=0.004,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
+        _check_rate_given("NAdam", learning_rate)
+        _check_beta("NAdam", "beta1", beta1)
+        _check_beta("NAdam", "beta2", beta2)
+        _check_epsilon("NAdam", epsilon)
+        if momentum_decay is None or not 0.0 <= momentum_decay:
+            raise ValueError(
+                f"[NAdam] momentum_decay is out of range: expected >= 0, got {momentum_decay}."
+            )
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._momentum_decay = momentum_decay
+        self._default_dict = {
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
+            "momentum_decay": momentum_decay,
+        }
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return (
+            options["beta1"],
+            options["beta2"],
+            options["epsilon"],
+            options["momentum_decay"],
+        )

@@ -1,0 +1,689 @@
+"""The base of all optimizers.
+
+A built-in optimizer says which accumulators it keeps (``_state_specs``), which hyperparameters its
+op takes (``_hyper``) and the name of that op (``_op``). The base gathers the gradients, clips them,
+and makes one call of the op for each parameter group; the op updates everything in place in C++.
+
+A subclass written by a user may instead implement ``_create_accumulators(block, parameters)`` and
+``_append_optimize_op(block, param_and_grad)``, which is called once for each parameter.
+"""
+
+import re
+import warnings
+from collections import defaultdict
+
+from .lr import LambdaDecay, LRScheduler
+
+__all__ = []
+
+_FLOAT32, _FLOAT64 = "float32", "float64"
+
+
+def _core_ops():
+    from argosy._core import ops
+
+    return ops
+
+
+def _dtype_name(tensor):
+    return str(tensor.dtype).rsplit(".", 1)[-1]
+
+
+def _is_tensor(value):
+    return hasattr(value, "stop_gradient") and hasattr(value, "shape")
+
+
+def _no_grad():
+    import argosy
+
+    return argosy.no_grad()
+
+
+class _Spec:
+    """One accumulator of each parameter: its name, first value, and shape.
+
+    fill: a number, or the name of the option that gives it.
+    shape: "like" the parameter; "one" element, shape [1]; "spread": one element that state_dict shows
+    in the parameter's shape; or a function of the parameter's shape.
+    dtype: None for the computing type of the parameter (see Optimizer._state_dtype), else a name.
+    """
+
+    __slots__ = ("name", "fill", "shape", "dtype")
+
+    def __init__(self, name, fill=0.0, shape="like", dtype=None):
+        self.name = name
+        self.fill = fill
+        self.shape = shape
+        self.dtype = dtype
+
+
+class _Batch:
+    """What one call of an optimizer op needs besides gradients: parallel lists over parameters."""
+
+    __slots__ = ("params", "states", "masters", "lr_scales", "l1", "l2", "others", "extra")
+
+
+class _Group:
+    """Parameters that share options, and the batches built for them so far."""
+
+    __slots__ = ("params", "options", "batches", "full")
+
+    def __init__(self, params, options):
+        self.params = params
+        self.options = options
+        self.batches = {}
+        self.full = None
+
+
+class Optimizer:
+    """Base class of optimizers.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate, or a scheduler that gives it.
+        parameters (list): Tensors to update, or a list of dicts, one for each parameter group:
+            ``params`` and whatever differs from the defaults below. In a group ``learning_rate`` is
+            a factor on the optimizer's rate.
+        weight_decay (float | Regularizer, optional): A float means L2 regularization. It adds to the
+            gradient; a regularizer of a parameter (from ``ParamAttr``) takes its place.
+        grad_clip (optional): ``nn.ClipGradByGlobalNorm``, ``ClipGradByNorm`` or ``ClipGradByValue``;
+            applied before regularization.
+        name (str, optional): Has no effect on results.
+    """
+
+    # Decay is part of the update (AdamW): weight_decay makes no regularizer. Parameters' own
+    # regularizers still add to the gradient.
+    _decoupled_decay = False
+    _op = None
+
+    def __init__(
+        self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
+    ):
+        label = type(self).__name__
+        if parameters is None:
+            raise AttributeError(
+                f"[{label}] parameters is missing: expected a list of tensors, got None. "
+                "Do this: pass parameters=model.parameters()."
+            )
+        if isinstance(parameters, dict):
+            raise TypeError(
+                f"[{label}] parameters must not be a dict. Do this: for parameter groups pass a "
+                "list of dicts, [{'params': ...}, ...]."
+            )
+        if _is_tensor(parameters):
+            raise TypeError(
+                f"[{label}] parameters must be an iterable of tensors, got one tensor. "
+                "Do this: pass [tensor]."
+            )
+        if isinstance(learning_rate, bool) or not isinstance(
+            learning_rate, (float, int, LRScheduler)
+        ):
+            raise TypeError(
+                f"[{label}] learning_rate has the wrong type: expected float or LRScheduler, got "
+                f"{type(learning_rate).__name__}."
+            )
+        self._check_clip(grad_clip)
+        self._name = name
+        self._parameter_list = list(parameters)
+        self._learning_rate = learning_rate
+        self._grad_clip = grad_clip
+        self.regularization = self._as_regularizer(weight_decay)
+        self._accumulators = defaultdict(dict)
+        self._accumulators_holder = {}
+        self._state_names = defaultdict(dict)
+        self._master_weights = {}
+        self._opti_name_list = []
+        self._created = set()
+        if not hasattr(self, "_default_dict"):
+            self._default_dict = {}
+        if not hasattr(self, "_multi_precision"):
+            self._multi_precision = False
+        self._default_dict["weight_decay"] = (
+            weight_decay if self._decoupled_decay else self.regularization
+        )
+        self._default_dict["grad_clip"] = grad_clip
+        self._groups = []
+        self._param_groups = []
+        self._warned_unmatched = False
+        if self._parameter_list and isinstance(self._parameter_list[0], dict):
+            for group in self._parameter_list:
+                self._add_param_group(dict(group))
+        else:
+            for p in self._parameter_list:
+                if not _is_tensor(p):
+                    raise AttributeError(
+                        f"[{label}] parameters must be tensors, got {type(p).__name__} ({p!r:.60})."
+                    )
+            self._param_groups = self._parameter_list
+            self._groups.append(_Group(self._parameter_list, self._default_dict))
+        self._warn_about_own_regularizers()
+        self.clear_gradients = self.clear_grad
+
+    # ---- construction -------------------------------------------------------------------------
+
+    def _check_clip(self, grad_clip):
+        if grad_clip is not None and not callable(grad_clip):
+            raise TypeError(
+                f"[{type(self).__name__}] grad_clip has the wrong type: expected "
+                "nn.ClipGradByGlobalNorm, nn.ClipGradByNorm or nn.ClipGradByValue, got "
+                f"{type(grad_clip).__name__}."
+            )
+
+    def _as_regularizer(self, weight_decay):
+        if self._decoupled_decay or weight_decay is None:
+            return None
+        if isinstance(weight_decay, (int, float)):
+            from argosy.regularizer import L2Decay
+
+            return L2Decay(float(weight_decay))
+        if _is_tensor(weight_decay):
+            from argosy.regularizer import L2Decay
+
+            return L2Decay(float(weight_decay))
+        if not callable(weight_decay):
+            raise TypeError(
+                f"[{type(self).__name__}] weight_decay has the wrong type: expected float or a "
+                f"regularizer (regularizer.L1Decay, L2Decay), got {type(weight_decay).__name__}."
+            )
+        return weight_decay
+
+    def _warn_about_own_regularizers(self):
+        if self.regularization is None or self._decoupled_decay or self._in_groups():
+            return
+        own = [p.name for p in self._parameter_list if getattr(p, "regularizer", None) is not None]
+        if own:
+            warnings.warn(
+                f"[{type(self).__name__}] weight_decay does not apply to parameters that have their "
+                f"own regularizer (from ParamAttr): {', '.join(own[:5])}"
+                + (f" and {len(own) - 5} more" if len(own) > 5 else ""),
+                stacklevel=4,
+            )
+
+    def _in_groups(self):
+        return bool(self._parameter_list) and isinstance(self._parameter_list[0], dict)
+
+    def _add_param_group(self, param_group):
+        """Adds one group, a dict with ``params`` and options; missing options get the defaults."""
+        label = type(self).__name__
+        if "params" not in param_group:
+            raise AssertionError(
+                f"[{label}] a parameter group needs the key 'params', got {sorted(param_group)}."
+            )
+        params = param_group["params"]
+        if _is_tensor(params):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                f"[{label}] 'params' of a group must be ordered, got a set. Do this: pass a list."
+            )
+        param_group["params"] = params = list(params)
+        seen = {id(p) for g in self._groups for p in g.params}
+        if any(id(p) in seen for p in params):
+            raise ValueError(f"[{label}] some parameters appear in more than one parameter group.")
+        decay = param_group.get("weight_decay")
+        for key, value in self._default_dict.items():
+            param_group.setdefault(key, value)
+        self._check_clip(param_group["grad_clip"])
+        scale = param_group.get("learning_rate", 1.0)
+        regularizer = (
+            None
+            if self._decoupled_decay
+            else self._as_regularizer(param_group["weight_decay"] if decay is None else decay)
+        )
+        for p in params:
+            if not self._decoupled_decay:
+                p.regularizer = regularizer
+            p.optimize_attr["learning_rate"] = scale
+        self._param_groups.append(param_group)
+        self._groups.append(_Group(params, param_group))
+
+    def _all_params(self):
+        return [p for g in self._groups for p in g.params]
+
+    # ---- accumulators -------------------------------------------------------------------------
+
+    def _state_specs(self):
+        """The accumulators of the op, in the order of its arguments; None where it has none."""
+        return []
+
+    def _hyper(self, options, batch):
+        """The op's hyperparameters for a group with `options`, as a tuple."""
+        return ()
+
+    def _needs_master(self, param):
+        return self._multi_precision and _dtype_name(param) in ("float16", "bfloat16")
+
+    def _state_dtype(self, param):
+        """dtype of a parameter's accumulators: its own, float32 where it has a master copy."""
+        return _FLOAT32 if self._needs_master(param) else _dtype_name(param)
+
+    def _create_master_weight(self, param):
+        master = self._master_weights.get(param.name)
+        if master is None:
+            from argosy.utils import unique_name
+
+            with _no_grad():
+                master = param.detach().astype(_FLOAT32)
+            master.stop_gradient = True
+            master.name = unique_name.generate(param.name + "_fp32_master")
+            self._master_weights[param.name] = master
+        return master
+
+    def _state_owner_name(self, param):
+        if self._needs_master(param):
+            return self._create_master_weight(param).name
+        return param.name
+
+    def _add_accumulator(
+        self, name, param, dtype=None, fill_value=0.0, shape=None, type=None, device=None
+    ):
+        """Makes the accumulator `name` of `param`, or takes it from a loaded state."""
+        from argosy.utils import unique_name
+
+        import argosy
+
+        if self._name is not None:
+            name = self._name + "_" + name
+        if param.name in self._accumulators[name]:
+            return self._accumulators[name][param.name]
+        base = self._state_owner_name(param) + "_" + name
+        full_name = unique_name.generate(base)
+        shape = list(param.shape) if shape is None else list(shape)
+        dtype = self._state_dtype(param) if dtype is None else dtype
+        held = self._take_from_holder(full_name, base)
+        with _no_grad():
+            tensor = argosy.full(shape, fill_value, dtype)
+            if held is not None:
+                self._assign(tensor, held, full_name, name)
+        tensor.stop_gradient = True
+        tensor.name = full_name
+        self._accumulators[name][param.name] = tensor
+        self._state_names[name][param.name] = full_name
+        self._opti_name_list.append(full_name)
+        return tensor
+
+    def _get_accumulator(self, name, param):
+        """The accumulator `name` of `param`."""
+        if self._name is not None:
+            name = self._name + "_" + name
+        if name not in self._accumulators or param.name not in self._accumulators[name]:
+            raise RuntimeError(
+                f"[{type(self).__name__}] accumulator '{name}' of parameter '{param.name}' does not "
+                "exist. Do this: create it with _add_accumulator first."
+            )
+        return self._accumulators[name][param.name]
+
+    _get_accumulator_master = _get_accumulator
+
+    def _make_states(self, param, options):
+        if param.name in self._created:
+            return
+        self._created.add(param.name)
+        for spec in self._state_specs():
+            if spec is None:
+                continue
+            if spec.shape == "like":
+                shape = None
+            elif spec.shape in ("one", "spread"):
+                shape = [1]
+            else:
+                shape = spec.shape(list(param.shape))
+            dtype = spec.dtype
+            if dtype == "scalar":
+                dtype = _FLOAT64 if _dtype_name(param) == _FLOAT64 else _FLOAT32
+            elif dtype == "wide":
+                name = _dtype_name(param)
+                dtype = _FLOAT32 if name in ("float16", "bfloat16") else name
+            fill = options[spec.fill] if isinstance(spec.fill, str) else spec.fill
+            self._add_accumulator(spec.name, param, dtype, fill, shape)
+
+    @staticmethod
+    def _find_key(state, full_name, base):
+        """The key of an accumulator: its name, else the same with another trailing number (a second
+        optimizer over the same parameters counts on)."""
+        if full_name in state:
+            return full_name
+        pattern = re.compile(re.escape(base) + r"_\d+")
+        for key in state:
+            if pattern.fullmatch(key):
+                return key
+        return None
+
+    def _take_from_holder(self, full_name, base):
+        holder = self._accumulators_holder
+        if not holder:
+            return None
+        key = self._find_key(holder, full_name, base)
+        if key is not None:
+            return holder.pop(key)
+        if not self._warned_unmatched:
+            self._warned_unmatched = True
+            warnings.warn(
+                f"[{type(self).__name__}] the loaded state has no '{full_name}': this accumulator "
+                f"starts anew. The state has {', '.join(list(holder)[:4])} .. (parameter names "
+                "depend on the order in which layers are made: build the model as it was built "
+                "when the state was saved)."
+            )
+        return None
+
+    def _assign(self, tensor, value, key, name):
+        shape = list(getattr(value, "shape", ()))
+        want = list(tensor.shape)
+        if shape != want:
+            if name in self._spread_names() and 0 not in shape:
+                value = value.reshape([-1])[:1]
+            else:
+                raise AssertionError(
+                    f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
+                    f"{want}, got {shape}. Do this: load a state saved for the same model."
+                )
+        have = str(value.dtype).rsplit(".", 1)[-1]
+        if have == "uint16":
+            have = "bfloat16"  # how NumPy carries bfloat16
+        if have != _dtype_name(tensor):
+            raise AssertionError(
+                f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong dtype: expected "
+                f"{_dtype_name(tensor)}, got {have}."
+            )
+        tensor.set_value(value)
+
+    def _spread_names(self):
+        """Names of the accumulators that state_dict shows, and saves, in the parameter's shape."""
+        prefix = "" if self._name is None else self._name + "_"
+        return {
+            prefix + s.name for s in self._state_specs() if s is not None and s.shape == "spread"
+        }
+
+    # ---- learning rate ------------------------------------------------------------------------
+
+    def get_lr(self):
+        """Returns the current learning rate, a float."""
+        rate = self._learning_rate
+        return rate() if isinstance(rate, LRScheduler) else float(rate)
+
+    def set_lr(self, value):
+        """Sets the learning rate to the number `value`; not possible while a scheduler sets it."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(
+                f"[set_lr] value has the wrong type: expected float, got {type(value).__name__}. "
+                "Do this: pass float(value); for a scheduler call set_lr_scheduler."
+            )
+        if isinstance(self._learning_rate, LRScheduler):
+            raise RuntimeError(
+                "[set_lr] the learning rate of this optimizer is set by a "
+                f"{type(self._learning_rate).__name__}. Do this: change the scheduler, or build the "
+                "optimizer with a float."
+            )
+        self._learning_rate = float(value)
+
+    def set_lr_scheduler(self, scheduler):
+        """Lets `scheduler` give the learning rate from now on."""
+        if not isinstance(scheduler, LRScheduler):
+            raise TypeError(
+                "[set_lr_scheduler] scheduler has the wrong type: expected LRScheduler, got "
+                f"{type(scheduler).__name__}."
+            )
+        self._learning_rate = scheduler
+
+    # ---- state --------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """Returns all accumulators by name, ``master_weights`` where there are any, and the
+        scheduler's state under ``LR_Scheduler``. The tensors are the live ones, not copies."""
+        state = {}
+        spread = self._spread_names()
+        shapes = {p.name: p.shape for p in self._all_params()} if spread else {}
+        for name, by_param in self._accumulators.items():
+            for param_name, tensor in by_param.items():
+                if name in spread:
+                    with _no_grad():
+                        tensor = tensor.expand(shapes[param_name])
+                state[self._state_names[name][param_name]] = tensor
+        if self._master_weights:
+            state["master_weights"] = dict(self._master_weights)
+        if isinstance(self._learning_rate, LRScheduler):
+            state["LR_Scheduler"] = self._learning_rate.state_dict()
+        return state
+
+    def set_state_dict(self, state_dict):
+        """Takes over a state that ``state_dict()`` gave (tensors or arrays). Accumulators that do
+        not exist yet are taken at the first step."""
+        state = dict(state_dict)
+        scheduler = self._learning_rate
+        lr_state = state.pop("LR_Scheduler", None)
+        if isinstance(scheduler, LRScheduler):
+            if lr_state is not None:
+                scheduler.set_state_dict(lr_state)
+            elif not isinstance(scheduler, LambdaDecay):
+                raise AssertionError(
+                    "[set_state_dict] the state has no 'LR_Scheduler', but this optimizer has a "
+                    f"{type(scheduler).__name__}. Do this: load a state that was saved with one."
+                )
+        masters = state.pop("master_weights", None)
+        if masters:
+            self._load_masters(masters)
+        self._accumulators_holder = state
+        self._warned_unmatched = False
+        with _no_grad():
+            for name, by_param in self._accumulators.items():
+                for param_name, tensor in by_param.items():
+                    full_name = self._state_names[name][param_name]
+                    key = self._find_key(state, full_name, full_name.rsplit("_", 1)[0])
+                    if key is None:
+                        raise AssertionError(
+                            f"[set_state_dict] '{full_name}' is missing: the state has "
+                            f"{list(state)[:6]}. Do this: load a state of the same model and "
+                            "optimizer class."
+                        )
+                    self._assign(tensor, state[key], full_name, name)
+
+    set_dict = set_state_dict
+    load_state_dict = set_state_dict
+
+    def _load_masters(self, masters):
+        import argosy
+
+        for name, value in masters.items():
+            with _no_grad():
+                if name in self._master_weights:
+                    self._master_weights[name].set_value(value)
+                    continue
+                tensor = argosy.to_tensor(value).astype(_FLOAT32)
+                tensor = tensor.clone() if tensor is value else tensor
+            tensor.stop_gradient = True
+            tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"
+            self._master_weights[name] = tensor
+        for group in self._groups:
+            group.batches.clear()
+            group.full = None
+
+    def get_opti_var_name_list(self):
+        """Names of all accumulators made so far."""
+        return self._opti_name_list
+
+    # ---- gradients ----------------------------------------------------------------------------
+
+    def clear_grad(self, set_to_zero=True):
+        """Makes the gradients of all parameters zero, or drops them if not `set_to_zero`."""
+        for group in self._groups:
+            for p in group.params:
+                if not p.stop_gradient:
+                    p.clear_gradient(set_to_zero)
+
+    def zero_grad(self, set_to_none=True):
+        """Drops the gradients of all parameters, or makes them zero if not `set_to_none`."""
+        self.clear_grad(not set_to_none)
+
+    def backward(
+        self, loss, startup_program=None, parameters=None, no_grad_set=None, callbacks=None
+    ):
+        """Returns the pairs (parameter, gradient) that there are; ``loss.backward()`` made them."""
+        skip = {getattr(p, "name", p) for p in no_grad_set or ()}
+        pairs = []
+        for p in self._all_params() if parameters is None else parameters:
+            if not p.stop_gradient and p.name not in skip and p.grad is not None:
+                pairs.append((p, p.grad))
+        return pairs
+
+    def append_regularization_ops(self, parameters_and_grads, regularization=None):
+        """Returns the pairs with each gradient replaced by gradient + regularization term: that of
+        the parameter's own regularizer, else of `regularization`."""
+        out = []
+        for param, grad in parameters_and_grads:
+            own = getattr(param, "regularizer", None)
+            regularizer = own if own is not None else regularization
+            if grad is not None and regularizer is not None:
+                with _no_grad():
+                    grad = grad + regularizer(param, grad, None)
+            out.append((param, grad))
+        return out
+
+    # ---- the update ---------------------------------------------------------------------------
+
+    def step(self):
+        """Updates all parameters that have a gradient."""
+        rate = self.get_lr()
+        for group in self._groups:
+            params, grads = [], []
+            for p in group.params:
+                if not p.stop_gradient:
+                    g = p.grad
+                    if g is not None:
+                        params.append(p)
+                        grads.append(g)
+            if params:
+                self._update(group, params, grads, rate)
+
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
+        """One update from the gradients that ``loss.backward()`` left.
+
+        Returns:
+            tuple: An empty list, and the list of pairs (parameter, gradient).
+        """
+        if not _is_tensor(loss):
+            raise AssertionError(f"[minimize] loss must be a tensor, got {type(loss).__name__}.")
+        pairs = self.backward(loss, startup_program, parameters, no_grad_set)
+        return self.apply_gradients(pairs), pairs
+
+    def apply_gradients(self, params_grads):
+        """One update with the given pairs (parameter, gradient). Returns an empty list."""
+        rate = self.get_lr()
+        grad_of = {id(p): g for p, g in params_grads if g is not None}
+        for group in self._groups:
+            params = [p for p in group.params if id(p) in grad_of]
+            if params:
+                self._update(group, params, [grad_of.pop(id(p)) for p in params], rate)
+        rest = [(p, g) for p, g in params_grads if id(p) in grad_of]
+        if rest:
+            group = _Group([p for p, _ in rest], self._default_dict)
+            self._update(group, group.params, [g for _, g in rest], rate)
+        return []
+
+    def _apply_optimize(self, loss, startup_program, params_grads):
+        return self.apply_gradients(params_grads)
+
+    def _update(self, group, params, grads, rate):
+        clip = group.options["grad_clip"]
+        if clip is not None:
+            with _no_grad():
+                pairs = clip(list(zip(params, grads)))
+            grads = [g for _, g in pairs]
+        if self._op is None:
+            self._update_one_by_one(params, grads)
+            return
+        if len(params) == len(group.params):
+            batch = group.full
+            if batch is None:
+                batch = group.full = self._make_batch(group, params)
+        else:
+            key = tuple(map(id, params))
+            batch = group.batches.get(key)
+            if batch is None:
+                batch = group.batches[key] = self._make_batch(group, params)
+        if batch.others:
+            with _no_grad():
+                for i, regularizer in batch.others:
+                    grads[i] = grads[i] + regularizer(params[i], grads[i], None)
+        getattr(_core_ops(), self._op)(
+            batch.params,
+            grads,
+            *batch.states,
+            batch.masters,
+            rate,
+            batch.lr_scales,
+            batch.l1,
+            batch.l2,
+            *self._hyper(group.options, batch),
+        )
+
+    def _make_batch(self, group, params):
+        batch = _Batch()
+        batch.params = params
+        batch.extra = {}
+        for p in params:
+            self._make_states(p, group.options)
+        prefix = "" if self._name is None else self._name + "_"
+        batch.states = []
+        for spec in self._state_specs():
+            if spec is None:
+                batch.states.append([])
+            else:
+                by_param = self._accumulators[prefix + spec.name]
+                batch.states.append([by_param[p.name] for p in params])
+        batch.masters = (
+            [self._create_master_weight(p) if self._needs_master(p) else p for p in params]
+            if any(self._needs_master(p) for p in params)
+            else []
+        )
+        batch.lr_scales = self._lr_scales(params)
+        self._find_regularizers(batch, params)
+        return batch
+
+    def _lr_scales(self, params):
+        scales = [_lr_scale(p) for p in params]
+        return [] if all(s == 1.0 for s in scales) else scales
+
+    def _find_regularizers(self, batch, params):
+        """L1 and L2 terms are the op's work; any other regularizer is called for its term."""
+        batch.l1, batch.l2, batch.others = [], [], []
+        from argosy.regularizer import L1Decay, L2Decay
+
+        l1, l2 = [0.0] * len(params), [0.0] * len(params)
+        for i, p in enumerate(params):
+            own = getattr(p, "regularizer", None)
+            regularizer = own if own is not None else self.regularization
+            if type(regularizer) is L2Decay:
+                l2[i] = regularizer._coeff
+            elif type(regularizer) is L1Decay:
+                l1[i] = regularizer._coeff
+            elif regularizer is not None:
+                batch.others.append((i, regularizer))
+        batch.l1 = l1 if any(l1) else []
+        batch.l2 = l2 if any(l2) else []
+
+    # ---- subclasses that update one parameter at a time -----------------------------------------
+
+    def _create_accumulators(self, block, parameters):
+        """Hook: make accumulators for `parameters` with ``_add_accumulator``."""
+
+    def _append_optimize_op(self, block, param_and_grad):
+        """Hook: update one parameter from its gradient."""
+        raise NotImplementedError(
+            f"[{type(self).__name__}] _append_optimize_op(block, param_and_grad) is missing. "
+            "Do this: implement it so that it updates the parameter from the gradient."
+        )
+
+    def _create_param_lr(self, param_and_grad):
+        """The learning rate of one parameter, its factor included; a float."""
+        return self.get_lr() * _lr_scale(param_and_grad[0])
+
+    def _update_one_by_one(self, params, grads):
+        pairs = self.append_regularization_ops(list(zip(params, grads)), self.regularization)
+        with _no_grad():
+            self._create_accumulators(None, params)
+            for pair in pairs:
+                self._append_optimize_op(None, pair)
+
+
+def _lr_scale(param):
+    attr = getattr(param, "optimize_attr", None)
+    return float(attr.get("learning_rate", 1.0)) if attr else 1.0

@@ -1,0 +1,58 @@
+"""RAdam."""
+
+from .adam import _check_beta, _check_epsilon, _check_rate_given
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class RAdam(Optimizer):
+    """Adam whose adaptive denominator is rectified by the variance it has after few steps, and left
+    out while that variance is unbounded.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        beta1, beta2 (float): Decay of the two moments, in [0, 1).
+        epsilon (float): Keeps the division finite.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+
+    A parameter group may set ``beta1``, ``beta2`` and ``epsilon``.
+    Paper: On the Variance of the Adaptive Learning Rate and Beyond
+    (https://arxiv.org/abs/1908.03265).
+    """
+
+    _op = "radam_"
+    _specs = [
+        _Spec("beta1_pow", 1.0, "spread", "scalar"),
+        _Spec("beta2_pow", 1.0, "spread", "scalar"),
+        _Spec("rho", 1.0, "spread", "scalar"),
+        _Spec("moment1", dtype="wide"),
+        _Spec("moment2", dtype="wide"),
+    ]
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
+        _check_rate_given("RAdam", learning_rate)
+        _check_beta("RAdam", "beta1", beta1)
+        _check_beta("RAdam", "beta2", beta2)
+        _check_epsilon("RAdam", epsilon)
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._default_dict = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return options["beta1"], options["beta2"], options["epsilon"]

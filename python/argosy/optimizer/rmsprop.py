@@ -1,0 +1,66 @@
+"""RMSProp."""
+
+from .optimizer import Optimizer, _Spec
+
+__all__ = []
+
+
+class RMSProp(Optimizer):
+    """``s = rho s + (1 - rho) g^2``, ``v = momentum v + learning_rate g / sqrt(s + epsilon)``,
+    ``param -= v``; if `centered`, the squared running mean of g is subtracted from s.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        rho (float): Decay of the averages. >= 0.
+        epsilon (float): Keeps the quotient finite. >= 0.
+        momentum (float): Share of the old v that is kept. >= 0.
+        centered (bool): Normalize by the variance instead of the second moment.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+
+    A parameter group may set ``rho``, ``epsilon``, ``momentum`` and ``centered``.
+    Source: G. Hinton, lecture 6 of Neural Networks for Machine Learning (2012).
+    """
+
+    _op = "rmsprop_"
+    _specs = [
+        _Spec("momentum", dtype="wide"),
+        _Spec("mean_square", dtype="wide"),
+        _Spec("mean_grad", dtype="wide"),
+    ]
+
+    def __init__(
+        self,
+        learning_rate,
+        rho=0.95,
+        epsilon=1e-6,
+        momentum=0.0,
+        centered=False,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        name=None,
+    ):
+        if learning_rate is None:
+            raise ValueError("[RMSProp] learning_rate is missing: expected a float, got None.")
+        for label, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
+            if value is None:
+                raise ValueError(f"[RMSProp] {label} is missing: expected a float, got None.")
+            if not 0.0 <= value:
+                raise ValueError(f"[RMSProp] {label} is out of range: expected >= 0, got {value}.")
+        self._rho = rho
+        self._epsilon = epsilon
+        self._momentum = momentum
+        self._centered = centered
+        self._default_dict = {
+            "rho": rho,
+            "epsilon": epsilon,
+            "momentum": momentum,
+            "centered": centered,
+        }
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _state_specs(self):
+        return self._specs
+
+    def _hyper(self, options, batch):
+        return options["rho"], options["epsilon"], options["momentum"], options["centered"]

@@ -1,0 +1,29 @@
+"""Stochastic gradient descent."""
+
+from .optimizer import Optimizer
+
+__all__ = []
+
+
+class SGD(Optimizer):
+    """``param -= learning_rate * grad``.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate.
+        parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
+        multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
+    """
+
+    _op = "sgd_"
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        parameters=None,
+        weight_decay=None,
+        grad_clip=None,
+        multi_precision=False,
+        name=None,
+    ):
+        self._multi_precision = multi_precision
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
