@@ -1,0 +1,1 @@
+"""Base services: dtypes, random state, saving and loading."""

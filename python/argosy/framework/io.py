@@ -1,0 +1,484 @@
+"""`save` and `load`: Paddle's .pdparams and .pdopt files both ways, and safetensors.
+
+A .pdparams file is one pickle. A state dict (a dict of tensors) is stored as arrays by name, with a
+table of parameter names beside them; in any other object each tensor is a tuple (name, array).
+bfloat16 is stored as the bits in uint16. A file written here ends with a checksum that Paddle's
+reader ignores.
+"""
+
+import io
+import os
+import struct
+import zlib
+
+from . import atomic_file, pickle_reader, pickle_writer
+
+__all__ = ["load", "save"]
+
+_NAME_TABLE = "StructuredToParameterName@@"
+_SPLIT_TABLE = "UnpackBigParamInfor@@"  # arrays that protocol 2 had to store in parts
+_TRAILER = struct.Struct("<8sIQ")  # mark, CRC-32 and length of the pickle before it
+_TRAILER_MARK = b"\nArgosy\x1a"
+
+# Numbers of the element types in a pickled dtype.
+_DTYPE_NUMBERS = {
+    "bool": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "uint32": 6,
+    "int32": 7,
+    "uint64": 8,
+    "int64": 9,
+    "float32": 10,
+    "float64": 11,
+    "complex64": 12,
+    "complex128": 13,
+    "float16": 15,
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e5m2": 18,
+}
+# Names of the element types in a safetensors file, and what NumPy reads their bytes as.
+_SAFETENSORS_TYPES = {
+    "bool": ("BOOL", "bool"),
+    "uint8": ("U8", "uint8"),
+    "int8": ("I8", "int8"),
+    "uint16": ("U16", "uint16"),
+    "int16": ("I16", "int16"),
+    "uint32": ("U32", "uint32"),
+    "int32": ("I32", "int32"),
+    "uint64": ("U64", "uint64"),
+    "int64": ("I64", "int64"),
+    "float16": ("F16", "float16"),
+    "bfloat16": ("BF16", "uint16"),
+    "float32": ("F32", "float32"),
+    "float64": ("F64", "float64"),
+    "complex64": ("C64", "complex64"),
+    "float8_e4m3fn": ("F8_E4M3", "uint8"),
+    "float8_e5m2": ("F8_E5M2", "uint8"),
+}
+
+
+def save(obj, path, protocol=4, **configs):
+    """Save a state dict, a tensor or a nested structure of tensors and plain values.
+
+    A file is written beside its final place, synced and renamed, so a writer killed at any moment
+    leaves the previous file whole. Folders in `path` are created.
+
+    Args:
+        obj: state dict of a layer or an optimizer, tensor, NumPy array, number, string, or dict,
+            list, tuple or set of them. A layer itself is refused: save its state_dict().
+        path (str|os.PathLike|io.BytesIO): file to write; `.safetensors` as its ending chooses that
+            format, any other ending Paddle's pickle.
+        protocol (int): pickle protocol 2, 3 or 4. Default 4.
+        format (str|None): "pickle" or "safetensors", whatever the ending. Default None.
+
+    Raises:
+        ValueError: a layer, an empty file name, a protocol outside 2 to 4.
+        TypeError: `obj` holds a value that `load` would refuse.
+        OSError: the file cannot be written; the previous file is untouched.
+    """
+    file_format = _options("save", configs, ("use_binary_format", "pickle_protocol"))
+    if configs.get("use_binary_format"):
+        raise NotImplementedError(
+            "[save] use_binary_format=True is not supported: expected False. "
+            "Do this: leave it out, or save to a .safetensors file."
+        )
+    protocol = configs.get("pickle_protocol", protocol)
+    if not isinstance(protocol, int) or isinstance(protocol, bool):
+        raise ValueError(
+            f"[save] protocol must be an int: expected 2, 3 or 4, got {type(protocol).__name__}."
+        )
+    if not 2 <= protocol <= 4:
+        raise ValueError(f"[save] unknown pickle protocol: expected 2, 3 or 4, got {protocol}.")
+    if _is_layer(obj):
+        raise ValueError(
+            f"[save] a Layer cannot be saved: expected a state dict, got {type(obj).__name__}. "
+            "Do this: save(layer.state_dict(), path)."
+        )
+    if isinstance(path, io.BytesIO):
+        _write(obj, path, protocol, file_format or "pickle", trailer=False)
+        return
+    name = _file_name("save", path)
+    file_format = file_format or _format_of(name)
+    with atomic_file.atomic_writer(name) as file:
+        _write(obj, file, protocol, file_format, trailer=True)
+
+
+def load(path, **configs):
+    """Load what `save`, or Paddle's, wrote. Never runs code from the file.
+
+    Args:
+        path (str|os.PathLike|io.BytesIO): file to read, in either format of `save`.
+        return_numpy (bool): give NumPy arrays in place of tensors. Default False.
+        keep_name_table (bool): keep the table of parameter names in a state dict. Default False.
+        format (str|None): "pickle" or "safetensors"; None looks at the file. Default None.
+
+    Returns:
+        The saved object; tensors are on the CPU and have stop_gradient=True.
+
+    Raises:
+        ValueError: no such file, or the file is damaged (DamagedFileError).
+        UnsafeFileError: the file asks for a class or function that is not allowed; it names it.
+    """
+    keys = ("return_numpy", "keep_name_table", "model_filename", "params_filename")
+    file_format = _options("load", configs, keys)
+    return_numpy = bool(configs.get("return_numpy", False))
+    keep_names = bool(configs.get("keep_name_table", False))
+    if isinstance(path, io.BytesIO):
+        size = path.getbuffer().nbytes - path.tell()
+        return _read(path, size, file_format, return_numpy, keep_names)
+    name = _file_name("load", path)
+    if not os.path.exists(name):
+        raise ValueError(
+            f"[load] no such file: {name}. Do this: check the path and its ending "
+            "(.pdparams, .pdopt, .safetensors); nothing is downloaded."
+        )
+    if os.path.isdir(name):
+        raise ValueError(f"[load] {name} is a folder: expected a file. Do this: name the file.")
+    with open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            return _read(file, size, file_format or _format_of(name), return_numpy, keep_names)
+        except (pickle_reader.DamagedFileError, pickle_reader.UnsafeFileError) as error:
+            raise type(error)(f"{error} (file: {name})") from error
+
+
+def _options(function, configs, known):
+    unknown = sorted(set(configs) - set(known) - {"format"})
+    if unknown:
+        raise ValueError(
+            f"[{function}] unknown option {unknown[0]}: expected {', '.join((*known, 'format'))}."
+        )
+    file_format = configs.get("format")
+    if file_format not in (None, "pickle", "safetensors"):
+        raise ValueError(
+            f"[{function}] unknown format: expected 'pickle' or 'safetensors', got {file_format!r}."
+        )
+    return file_format
+
+
+def _file_name(function, path):
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise ValueError(
+            f"[{function}] expected a path or BytesIO, got {type(path).__name__}."
+        ) from None
+    if isinstance(name, bytes):
+        name = os.fsdecode(name)
+    if not os.path.basename(name):
+        raise ValueError(
+            f"[{function}] the file name is empty: expected folder/name, got {name!r}. "
+            "Do this: end the path with a file name, as in 'out/model.pdparams'."
+        )
+    return name
+
+
+def _format_of(name):
+    return "safetensors" if name.endswith(".safetensors") else "pickle"
+
+
+# Tensors and arrays.
+
+
+def _is_tensor(value):
+    import argosy
+
+    return isinstance(value, argosy.Tensor)
+
+
+def _is_layer(value):
+    import argosy
+
+    return isinstance(value, argosy.nn.Layer)
+
+
+def _dtype_name(value):
+    """Name of a dtype or of a tensor's dtype, such as "float32"."""
+    return str(getattr(value, "dtype", value)).rpartition(".")[2]
+
+
+def _array_of(tensor):
+    """The tensor's elements as NumPy stores them in a file: bfloat16 as its bits in uint16."""
+    array = tensor.detach().numpy()
+    name = _dtype_name(tensor)
+    if name.startswith("float8"):
+        return array.view("uint8")
+    return array.view("uint16") if name == "bfloat16" else array
+
+
+def _tensor_of(array, dtype=None):
+    """Tensor of a stored array; `dtype` names a type that NumPy lacks, uint16 alone means bfloat16."""
+    import argosy
+
+    if dtype is None and array.dtype == "uint16":
+        dtype = "bfloat16"
+    if dtype in (None, _dtype_name(array)):
+        return argosy.to_tensor(array)
+    signed = {"uint16": "int16", "uint8": "uint8"}[_dtype_name(array)]
+    return argosy.to_tensor(array.view(signed)).view(dtype)
+
+
+# Writing.
+
+
+def _write(obj, file, protocol, file_format, trailer):
+    if file_format == "safetensors":
+        file.write(_to_safetensors(obj))
+        return
+    checksum = size = 0
+
+    def write(piece):
+        nonlocal checksum, size
+        file.write(piece)
+        checksum = zlib.crc32(piece, checksum)
+        size += len(piece)
+
+    if _is_state_dict(obj):
+        obj = _with_name_table(obj)
+    pickle_writer.PickleWriter(write, protocol, _reduce_extra).dump(obj)
+    if trailer:
+        file.write(_TRAILER.pack(_TRAILER_MARK, checksum, size))
+
+
+def _is_state_dict(obj):
+    """Whether `obj` is a dict of tensors and of dicts without tensors (as the scheduler's)."""
+    return isinstance(obj, dict) and all(
+        not _holds_tensor(value) if isinstance(value, dict) else _is_tensor(value)
+        for value in obj.values()
+    )
+
+
+def _holds_tensor(value):
+    if isinstance(value, dict):
+        return any(map(_holds_tensor, value.values()))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(map(_holds_tensor, value))
+    return _is_tensor(value) or _is_layer(value)
+
+
+def _with_name_table(state):
+    stored, names, arrays = {}, {}, {}
+    for key, value in state.items():
+        if _is_tensor(value):
+            names[key] = value.name
+            # Tied weights are one array in the file.
+            if id(value) not in arrays:
+                arrays[id(value)] = _checked_array(value)
+            value = arrays[id(value)]
+        stored[key] = value
+    stored[_NAME_TABLE] = names
+    return stored
+
+
+def _checked_array(tensor):
+    name = _dtype_name(tensor)
+    if name.startswith("float8"):
+        raise TypeError(
+            f"[save] a .pdparams file cannot hold {name} (Paddle's reader has no mark for it). "
+            "Do this: save to a .safetensors file, or cast the tensor first."
+        )
+    return _array_of(tensor)
+
+
+def _reduce_extra(value):
+    if _is_tensor(value):
+        pair = (value.name, _checked_array(value))
+        return pickle_writer.Reduced("builtins", "tuple", (pair,))
+    kind = type(value)
+    if isinstance(value, list) and kind.__name__ == "Size":
+        return pickle_writer.Reduced("builtins", "list", (list(value),))
+    if kind.__name__ in ("DataType", "dtype") and _dtype_name(value) in _DTYPE_NUMBERS:
+        number = _DTYPE_NUMBERS[_dtype_name(value)]
+        return pickle_writer.Reduced("paddle", "dtype", (), number, new=True)
+    return None
+
+
+# Reading.
+
+
+def _read(file, size, file_format, return_numpy, keep_names):
+    if file_format == "safetensors":
+        return _from_safetensors(file.read(), return_numpy)
+    expected = None
+    if size > _TRAILER.size and not isinstance(file, io.BytesIO):
+        file.seek(-_TRAILER.size, os.SEEK_END)
+        mark, checksum, length = _TRAILER.unpack(file.read(_TRAILER.size))
+        file.seek(0)
+        if mark == _TRAILER_MARK and length == size - _TRAILER.size:
+            expected, size = checksum, length
+    reader = pickle_reader.PickleReader(file, size, {("paddle", "dtype"): _dtype_by_number})
+    obj = reader.load()
+    if expected is not None and reader.checksum != expected:
+        raise pickle_reader.DamagedFileError(
+            f"[load] the file is damaged: its checksum is {reader.checksum:08x}, expected "
+            f"{expected:08x}. Do this: load an earlier checkpoint."
+        )
+    del reader
+    return _restore(obj, return_numpy, keep_names)
+
+
+def _dtype_by_number():
+    import argosy
+
+    names = {number: name for name, number in _DTYPE_NUMBERS.items()}
+    return pickle_reader.PickleReader.pending(lambda number: getattr(argosy, names[number]))
+
+
+def _restore(obj, return_numpy, keep_names):
+    if isinstance(obj, dict) and isinstance(obj.get(_SPLIT_TABLE), dict):
+        _join_split(obj)
+    if isinstance(obj, dict) and isinstance(obj.get(_NAME_TABLE), dict):
+        names = obj[_NAME_TABLE]
+        for key, name in names.items():
+            if _is_array(obj.get(key)):
+                obj[key] = _convert(obj[key], name, return_numpy)
+        if not keep_names:
+            del obj[_NAME_TABLE]
+        return obj
+    return _Restorer(_find_named(obj, set()), return_numpy).restore(obj)
+
+
+def _join_split(obj):
+    import numpy
+
+    for key, info in obj.pop(_SPLIT_TABLE).items():
+        parts = [obj.pop(part) for part in info["slices"]]
+        obj[key] = numpy.concatenate(parts).reshape(info["OriginShape"])
+
+
+def _is_array(value):
+    import numpy
+
+    return isinstance(value, numpy.ndarray)
+
+
+def _is_named(value):
+    """Whether `value` is how a tensor is stored outside a state dict: (name, array)."""
+    return (
+        type(value) is tuple
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and _is_array(value[1])
+    )
+
+
+def _find_named(obj, seen):
+    """Whether a stored tensor is anywhere in `obj`; if so, bare arrays were NumPy arrays."""
+    if _is_named(obj):
+        return True
+    if not isinstance(obj, (dict, list, tuple)) or id(obj) in seen:
+        return False
+    seen.add(id(obj))
+    return any(_find_named(item, seen) for item in (obj.values() if isinstance(obj, dict) else obj))
+
+
+class _Restorer:
+    """Puts tensors in place of stored ones, filling dicts and lists anew in their own objects."""
+
+    def __init__(self, named_only, return_numpy):
+        self._named_only = named_only
+        self._return_numpy = return_numpy
+        self._done = {}
+
+    def restore(self, obj):
+        if _is_named(obj):
+            return self._once(obj, lambda: _convert(obj[1], obj[0], self._return_numpy))
+        if _is_array(obj):
+            as_array = self._named_only or self._return_numpy
+            return self._once(obj, lambda: _convert(obj, None, as_array))
+        if isinstance(obj, tuple):
+            return self._once(obj, lambda: tuple(map(self.restore, obj)))
+        if isinstance(obj, (dict, list)) and id(obj) not in self._done:
+            self._done[id(obj)] = (obj, obj)
+            for key in list(obj) if isinstance(obj, dict) else range(len(obj)):
+                obj[key] = self.restore(obj[key])
+        return obj
+
+    def _once(self, obj, make):
+        if id(obj) not in self._done:
+            self._done[id(obj)] = (make(), obj)
+        return self._done[id(obj)][0]
+
+
+def _convert(array, name, return_numpy):
+    if return_numpy or array.dtype.kind not in "biufc":
+        return array if array.flags.writeable else array.copy()
+    tensor = _tensor_of(array)
+    if isinstance(name, str) and name:
+        tensor.name = name
+    return tensor
+
+
+# safetensors.
+
+
+def _safetensors(function):
+    try:
+        import safetensors
+    except ImportError as error:
+        raise ImportError(
+            f"[{function}] the .safetensors format needs the package safetensors, which is not "
+            "installed. Do this: pip install safetensors."
+        ) from error
+    return safetensors
+
+
+def _to_safetensors(obj):
+    safetensors = _safetensors("save")
+    if not isinstance(obj, dict):
+        raise TypeError(
+            f"[save] a .safetensors file holds one dict of tensors: got {type(obj).__name__}. "
+            "Do this: save a state dict, or use the ending .pdparams."
+        )
+    import numpy
+
+    pieces, arrays = {}, []
+    for key, value in obj.items():
+        if not isinstance(key, str) or not (_is_tensor(value) or _is_array(value)):
+            raise TypeError(
+                f"[save] a .safetensors file holds only tensors by name: got {key!r} of type "
+                f"{type(value).__name__}. Do this: leave it out, or use the ending .pdparams."
+            )
+        name = _dtype_name(value)
+        if name not in _SAFETENSORS_TYPES:
+            raise TypeError(
+                f"[save] a .safetensors file cannot hold {name} ({key!r}). Do this: cast it first."
+            )
+        array = numpy.ascontiguousarray(_array_of(value) if _is_tensor(value) else value)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        arrays.append(array)
+        pieces[key] = _safetensors_piece(safetensors, name, list(value.shape), array)
+    return safetensors.serialize(pieces, {"format": "pd"})
+
+
+def _safetensors_piece(safetensors, name, shape, array):
+    if hasattr(safetensors, "TensorSpec"):  # from 0.8 on: by address, `array` has to live on
+        address, size = array.ctypes.data, array.nbytes
+        return safetensors.TensorSpec(dtype=name, shape=shape, data_ptr=address, data_len=size)
+    return {"dtype": name, "shape": shape, "data": array.tobytes()}
+
+
+def _from_safetensors(data, return_numpy):
+    safetensors = _safetensors("load")
+    try:
+        pieces = safetensors.deserialize(data)
+    except safetensors.SafetensorError as error:
+        raise pickle_reader.DamagedFileError(
+            f"[load] the file is damaged or no safetensors file: {error}. "
+            "Do this: load an earlier checkpoint, or write the file again with save()."
+        ) from error
+    import numpy
+
+    names = {stored: (name, array) for name, (stored, array) in _SAFETENSORS_TYPES.items()}
+    result = {}
+    for key, piece in pieces:
+        if piece["dtype"] not in names:
+            raise NotImplementedError(f"[load] {key!r} has the unknown type {piece['dtype']}.")
+        name, array_type = names[piece["dtype"]]
+        array = numpy.frombuffer(piece["data"], array_type).reshape(piece["shape"])
+        result[key] = array.copy() if return_numpy else _tensor_of(array, name)
+    return result

@@ -1,0 +1,321 @@
+"""Writes the pickles of .pdparams and .pdopt files.
+
+Only values that `pickle_reader` reads back are written, so that a file that cannot be loaded is
+refused when it is saved, with the place of the offending value. Arrays are written under the
+module names of NumPy 1, which every NumPy reads.
+"""
+
+import collections
+import datetime
+import struct
+import sys
+
+__all__ = ["GlobalName", "PickleWriter", "Reduced"]
+
+# Classes that may be stored by name (the default factory of a defaultdict).
+_BUILTIN_CLASSES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+_ARRAY_KINDS = "biufcSUO"
+
+
+class GlobalName:
+    """Stands for a class or function that is written by name only."""
+
+    def __init__(self, module, name):
+        self.module = module
+        self.name = name
+
+
+class Reduced:
+    """How to rebuild a value: call module.name(*arguments), then hand it `state` if there is one.
+
+    With `new`, the call is to the class's __new__ alone.
+    """
+
+    def __init__(self, module, name, arguments, state=None, new=False):
+        self.module = module
+        self.name = name
+        self.arguments = arguments
+        self.state = state
+        self.new = new
+
+
+class PickleWriter:
+    """Writes one object in pickle protocol 2, 3 or 4.
+
+    Args:
+        write (callable): takes bytes-like pieces in order.
+        protocol (int): 2, 3 or 4.
+        extra (callable): `extra(value)` gives a `Reduced` for values that this class does not
+            know (tensors), or None.
+    """
+
+    def __init__(self, write, protocol, extra):
+        self._write = write
+        self._protocol = protocol
+        self._extra = extra
+        self._memo = {}
+        self._kept = []  # ids in the memo stay valid only while the objects live
+        self._path = []
+
+    def dump(self, value):
+        self._write(bytes((0x80, self._protocol)))
+        self._save(value)
+        self._write(b".")
+
+    # Pieces.
+
+    def _remember(self, key, kept=None):
+        index = len(self._memo)
+        self._memo[key] = index
+        self._kept.append(kept)
+        if self._protocol >= 4:
+            self._write(b"\x94")
+        elif index < 256:
+            self._write(b"q" + bytes((index,)))
+        else:
+            self._write(b"r" + struct.pack("<I", index))
+
+    def _recall(self, key):
+        index = self._memo.get(key)
+        if index is None:
+            return False
+        if index < 256:
+            self._write(b"h" + bytes((index,)))
+        else:
+            self._write(b"j" + struct.pack("<I", index))
+        return True
+
+    def _string(self, text):
+        if self._recall(("str", text)):
+            return
+        data = text.encode("utf-8", "surrogatepass")
+        if len(data) < 256 and self._protocol >= 4:
+            self._write(b"\x8c" + bytes((len(data),)))
+        elif len(data) < 1 << 32:
+            self._write(b"X" + struct.pack("<I", len(data)))
+        elif self._protocol >= 4:
+            self._write(b"\x8d" + struct.pack("<Q", len(data)))
+        else:
+            self._too_big(len(data))
+        self._write(data)
+        self._remember(("str", text))
+
+    def _too_big(self, size):
+        raise ValueError(
+            f"[save] {self._place()} needs {size} bytes: expected at most {(1 << 32) - 1} in "
+            f"protocol {self._protocol}. Do this: save(..., protocol=4)."
+        )
+
+    def _bytes(self, data):
+        size = len(data)
+        if self._protocol < 3:
+            self._global("_codecs", "encode")
+            self._string(str(data, "latin1"))
+            self._string("latin1")
+            self._write(b"\x86R")
+            return
+        if size < 256:
+            self._write(b"C" + bytes((size,)))
+        elif size < 1 << 32:
+            self._write(b"B" + struct.pack("<I", size))
+        elif self._protocol >= 4:
+            self._write(b"\x8e" + struct.pack("<Q", size))
+        else:
+            self._too_big(size)
+        self._write(data)
+
+    def _global(self, module, name):
+        key = ("global", module, name)
+        if self._recall(key):
+            return
+        if self._protocol >= 4:
+            self._string(module)
+            self._string(name)
+            self._write(b"\x93")
+        else:
+            if self._protocol == 2 and module == "builtins":
+                module = "__builtin__"
+            self._write(f"c{module}\n{name}\n".encode())
+        self._remember(key)
+
+    def _integer(self, value):
+        if 0 <= value < 256:
+            self._write(b"K" + bytes((value,)))
+        elif 0 <= value < 65536:
+            self._write(b"M" + struct.pack("<H", value))
+        elif -(1 << 31) <= value < 1 << 31:
+            self._write(b"J" + struct.pack("<i", value))
+        else:
+            data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+            if len(data) < 256:
+                self._write(b"\x8a" + bytes((len(data),)) + data)
+            else:
+                self._write(b"\x8b" + struct.pack("<i", len(data)) + data)
+
+    def _tuple(self, items):
+        if not items:
+            self._write(b")")
+            return
+        if len(items) > 3:
+            self._write(b"(")
+        for i, item in enumerate(items):
+            self._child(i, item)
+        self._write({1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(items), b"t"))
+
+    def _child(self, key, value):
+        self._path.append(key)
+        self._save(value)
+        self._path.pop()
+
+    def _place(self):
+        return "the object" + "".join(f"[{key!r}]" for key in self._path)
+
+    # Values.
+
+    def _save(self, value):
+        kind = type(value)
+        if value is None:
+            self._write(b"N")
+        elif kind is bool:
+            self._write(b"\x88" if value else b"\x89")
+        elif kind is int:
+            self._integer(value)
+        elif kind is float:
+            self._write(b"G" + struct.pack(">d", value))
+        elif kind is str:
+            self._string(value)
+        elif kind is bytes or kind is memoryview:
+            self._bytes(value)
+        elif kind is GlobalName:
+            self._global(value.module, value.name)
+        elif not self._recall(id(value)):
+            self._save_object(kind, value)
+
+    def _save_object(self, kind, value):
+        if kind is tuple:
+            self._tuple(value)
+            # A tuple inside itself, through a list, was remembered while its items were saved.
+            if value and id(value) not in self._memo:
+                self._remember(id(value), value)
+        elif kind is list:
+            self._write(b"]")
+            self._remember(id(value), value)
+            self._items(value, b"a", b"e")
+        elif kind is dict:
+            self._write(b"}")
+            self._remember(id(value), value)
+            self._pairs(value)
+        elif kind in (collections.OrderedDict, collections.defaultdict):
+            self._global("collections", kind.__name__)
+            self._tuple((value.default_factory,) if kind is collections.defaultdict else ())
+            self._write(b"R")
+            self._remember(id(value), value)
+            self._pairs(value)
+        else:
+            reduced = _reduce_standard(kind, value) or _reduce_numpy(value) or self._extra(value)
+            if reduced is None:
+                raise TypeError(
+                    f"[save] cannot store {self._place()} of type {kind.__module__}."
+                    f"{kind.__qualname__}: expected tensors, arrays, numbers, strings, and dicts, "
+                    "lists, tuples or sets of them, because loading never runs code of other "
+                    "classes. Do this: store its state_dict() or its attributes in a plain dict."
+                )
+            if type(reduced) is GlobalName:
+                self._global(reduced.module, reduced.name)
+            else:
+                self._reduce(value, reduced)
+
+    def _reduce(self, value, reduced):
+        self._global(reduced.module, reduced.name)
+        self._save_part(reduced.arguments)
+        self._write(b"\x81" if reduced.new else b"R")
+        self._remember(id(value), (value, reduced))
+        if reduced.state is not None:
+            self._save_part(reduced.state)
+            self._write(b"b")
+
+    def _save_part(self, part):
+        """Save a tuple made for one value; its pieces are no place that a user could name."""
+        if type(part) is not tuple:
+            self._save(part)
+            return
+        if len(part) > 3:
+            self._write(b"(")
+        for piece in part:
+            self._save_part(piece)
+        self._write({0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(part), b"t"))
+
+    def _items(self, values, one, many):
+        values = list(values)
+        if len(values) == 1:
+            self._child(0, values[0])
+            self._write(one)
+        elif values:
+            self._write(b"(")
+            for i, value in enumerate(values):
+                self._child(i, value)
+            self._write(many)
+
+    def _pairs(self, mapping):
+        if not mapping:
+            return
+        single = len(mapping) == 1
+        if not single:
+            self._write(b"(")
+        for key, value in mapping.items():
+            self._save(key)
+            self._child(key, value)
+        self._write(b"s" if single else b"u")
+
+
+def _reduce_standard(kind, value):
+    if kind is type and value in _BUILTIN_CLASSES:
+        return GlobalName("builtins", value.__name__)
+    if kind in (set, frozenset):
+        return Reduced("builtins", kind.__name__, (list(value),))
+    if kind is complex:
+        return Reduced("builtins", "complex", (value.real, value.imag))
+    if kind is bytearray:
+        return Reduced("builtins", "bytearray", (bytes(value),))
+    if kind in (range, slice):
+        return Reduced("builtins", kind.__name__, (value.start, value.stop, value.step))
+    if kind in (datetime.date, datetime.datetime) and getattr(value, "tzinfo", None) is None:
+        return Reduced("datetime", kind.__name__, value.__reduce__()[1])
+    if kind is datetime.timedelta:
+        return Reduced("datetime", "timedelta", (value.days, value.seconds, value.microseconds))
+    return None
+
+
+def _reduce_numpy(value):
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if type(value) is numpy.ndarray:
+        return _reduce_array(value)
+    if isinstance(value, numpy.generic) and value.dtype.kind in _ARRAY_KINDS:
+        return Reduced("numpy.core.multiarray", "scalar", (value.dtype, value.tobytes()))
+    if isinstance(value, numpy.dtype) and value.kind in _ARRAY_KINDS:
+        return _reduce_dtype(value)
+    return None
+
+
+def _reduce_array(array):
+    fortran = bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+    if array.dtype.hasobject:
+        data = array.ravel("F" if fortran else "C").tolist()
+    else:
+        import numpy
+
+        flat = numpy.ascontiguousarray(array.T if fortran else array).reshape(-1)
+        data = memoryview(flat.view("u1")) if flat.size else b""
+    arguments = (GlobalName("numpy", "ndarray"), (0,), b"b")
+    state = (1, array.shape, array.dtype, fortran, data)
+    return Reduced("numpy.core.multiarray", "_reconstruct", arguments, state)
+
+
+def _reduce_dtype(dtype):
+    code, order = dtype.str[1:], dtype.str[0]
+    sizes = (dtype.itemsize, dtype.alignment) if dtype.kind in "SU" else (-1, -1)
+    flags = 63 if dtype.hasobject else 0
+    state = (3, order, None, None, None, *sizes, flags)
+    return Reduced("numpy", "dtype", (code, False, True), state)

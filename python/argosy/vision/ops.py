@@ -1,0 +1,57 @@
+"""Building blocks and detection operators of vision models."""
+
+from .. import nn
+
+__all__ = ["ConvNormActivation"]
+
+
+class ConvNormActivation(nn.Sequential):
+    """Convolution, then normalization and activation where they are given.
+
+    Args:
+        in_channels (int): channels of the input image [N, C, H, W].
+        out_channels (int): channels of the result.
+        kernel_size (int|list|tuple): size of the kernel. Default 3.
+        stride (int|list|tuple): stride of the convolution. Default 1.
+        padding (int|str|tuple|list|None): None keeps the image size at stride 1. Default None.
+        groups (int): groups of the convolution. Default 1.
+        norm_layer (type|None): normalization made with `out_channels`. Default BatchNorm2D.
+        activation_layer (type|None): activation made without arguments. Default ReLU.
+        dilation (int): dilation of the kernel. Default 1.
+        bias (bool|None): whether the convolution has a bias; None means only if `norm_layer` is None.
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size=3,
+        stride=1,
+        padding=None,
+        groups=1,
+        norm_layer=nn.BatchNorm2D,
+        activation_layer=nn.ReLU,
+        dilation=1,
+        bias=None,
+    ):
+        if padding is None:
+            padding = (kernel_size - 1) // 2 * dilation
+        if bias is None:
+            bias = norm_layer is None
+        layers = [
+            nn.Conv2D(
+                in_channels,
+                out_channels,
+                kernel_size,
+                stride,
+                padding,
+                dilation=dilation,
+                groups=groups,
+                bias_attr=None if bias else False,
+            )
+        ]
+        if norm_layer is not None:
+            layers.append(norm_layer(out_channels))
+        if activation_layer is not None:
+            layers.append(activation_layer())
+        super().__init__(*layers)
