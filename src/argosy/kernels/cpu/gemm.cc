@@ -1,0 +1,472 @@
+#include "argosy/kernels/cpu/gemm.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "argosy/base/cpu.h"
+#include "argosy/base/error.h"
+#include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/scratch.h"
+
+namespace argosy::cpu {
+
+namespace avx2 {
+bool small_sgemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
+                 int64_t, float, float*, int64_t);
+}
+namespace avx512 {
+bool small_sgemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
+                 int64_t, float, float*, int64_t);
+}
+
+bool small_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+                 const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                 int64_t ldc) {
+  if (m * n * k > 32 * 1024 || m > 256 || n > 256 || k > 256) return false;
+  static const bool wide = features().avx512;
+  auto* kernel = wide ? avx512::small_sgemm : avx2::small_sgemm;
+  return kernel(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+namespace {
+
+struct Product {
+  DType dtype;
+  bool trans_a, trans_b;
+  int64_t m, n, k;
+  double alpha;
+  const char* a;
+  int64_t lda;
+  const char* b;
+  int64_t ldb;
+  double beta;
+  char* c;
+  int64_t ldc;
+  const Epilogue* epilogue;
+
+  int64_t item() const { return item_size(dtype); }
+};
+
+// About what a core takes.
+double nanoseconds(DType dtype, double m, double n, double k) {
+  double per_multiply = 0.02;
+  if (dtype == DType::float64) per_multiply = 0.04;
+  if (dtype == DType::complex64) per_multiply = 0.1;
+  if (dtype == DType::complex128) per_multiply = 0.2;
+  if (is_integral(dtype)) per_multiply = 0.3;
+  double bytes = (m * k + k * n + 2 * m * n) * item_size(dtype);
+  return m * n * k * per_multiply + bytes * 0.05;
+}
+
+struct Tiling {
+  int64_t m, n;           // sides of a tile
+  int64_t rows, columns;  // how many of them
+  int64_t count() const { return rows * columns; }
+};
+
+constexpr double kTileNs = 18e3;
+
+int64_t divide_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Multiplications a tile takes, in effect: register tiles are 8 rows by 48 columns, and B must be
+// packed where it is transposed.
+double effort(int64_t m, int64_t n, int64_t k, bool trans_b) {
+  int64_t full = n / 48 * 48, rest = divide_up(n - full, 16) * 16;
+  double columns = static_cast<double>(full) + 1.25 * static_cast<double>(rest);
+  double rows = static_cast<double>(divide_up(m, 8) * 8);
+  double packing = (trans_b ? 12 : 3) * static_cast<double>(n) + 3 * static_cast<double>(m);
+  return static_cast<double>(k) * (rows * columns + packing);
+}
+
+// By shape alone: among the ways to cut, the one that two threads end first.
+Tiling cut(DType dtype, int64_t m, int64_t n, int64_t k, bool trans_b) {
+  Tiling best{m, n, 1, 1};
+  int64_t wanted = static_cast<int64_t>(
+      nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)) /
+      kTileNs);
+  if (wanted < 2) return best;
+  wanted = wanted <= 8 ? wanted / 2 * 2 : std::min<int64_t>(32, std::max<int64_t>(8, wanted / 8));
+  double best_effort = 1e300;
+  for (int64_t rows = 1; rows <= wanted; ++rows) {
+    int64_t tile_m = divide_up(divide_up(m, rows), 8) * 8;
+    if (rows > 1 && divide_up(m, tile_m) != rows) continue;
+    int64_t tile_n = divide_up(divide_up(n, divide_up(wanted, rows)), 16) * 16;
+    Tiling t{std::min(tile_m, m), std::min(tile_n, n), rows, divide_up(n, tile_n)};
+    double sum = effort(t.m, t.n, k, trans_b) * static_cast<double>(divide_up(t.count(), 2));
+    if (sum < best_effort * 0.995) {
+      best_effort = sum;
+      best = t;
+    }
+  }
+  return best;
+}
+
+template <class T>
+void finish(T* c, int64_t ldc, int64_t m, int64_t n, const T* bias, Activation activation) {
+  for (int64_t i = 0; i < m; ++i, c += ldc) {
+    if (bias)
+      for (int64_t j = 0; j < n; ++j) c[j] += bias[j];
+    if constexpr (std::is_floating_point_v<T>) {
+      if (activation == Activation::relu)
+        for (int64_t j = 0; j < n; ++j) c[j] = c[j] < 0 ? T(0) : c[j];
+      if (activation == Activation::gelu)
+        for (int64_t j = 0; j < n; ++j)
+          c[j] = T(0.5) * c[j] * (T(1) + std::erf(c[j] * T(0.70710678118654752440)));
+    }
+  }
+}
+
+bool has_epilogue(const Product& p) {
+  return p.epilogue->bias || p.epilogue->activation != Activation::none;
+}
+
+// The epilogue of columns [j, j + n) on a tile of C.
+void finish_tile(const Product& p, void* c, int64_t m, int64_t j, int64_t n) {
+  if (!has_epilogue(p)) return;
+  bool known =
+      dispatch_types<float, double, complex64, complex128, uint8_t, int8_t, uint16_t, int16_t,
+                     uint32_t, int32_t, uint64_t, int64_t>(p.dtype, [&]<class T>(T) {
+        auto* bias = static_cast<const T*>(p.epilogue->bias);
+        finish(static_cast<T*>(c), p.ldc, m, n, bias ? bias + j : nullptr, p.epilogue->activation);
+      });
+  ARGOSY_INVARIANT(known);
+}
+
+template <class T>
+void scale_rows(T* c, int64_t ldc, int64_t m, int64_t n, T beta) {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] = beta == T(0) ? T(0) : T(c[i * ldc + j] * beta);
+}
+
+// Wraps around as two's complement does, so signed types run as unsigned ones.
+template <class T>
+void integer_tile(const Product& p, int64_t m, int64_t n, const T* a, const T* b, T* c) {
+  int64_t row = p.trans_a ? 1 : p.lda, col = p.trans_a ? p.lda : 1;
+  T alpha = static_cast<T>(static_cast<int64_t>(p.alpha));
+  scale_rows(c, p.ldc, m, n, static_cast<T>(static_cast<int64_t>(p.beta)));
+  for (int64_t i = 0; i < m; ++i) {
+    T* to = c + i * p.ldc;
+    if (p.trans_b) {
+      for (int64_t j = 0; j < n; ++j) {
+        T sum = 0;
+        for (int64_t q = 0; q < p.k; ++q)
+          sum = static_cast<T>(sum + static_cast<T>(1u * a[i * row + q * col] * b[j * p.ldb + q]));
+        to[j] = static_cast<T>(to[j] + static_cast<T>(1u * alpha * sum));
+      }
+      continue;
+    }
+    for (int64_t q = 0; q < p.k; ++q) {
+      T factor = static_cast<T>(1u * alpha * a[i * row + q * col]);
+      const T* from = b + q * p.ldb;
+      for (int64_t j = 0; j < n; ++j)
+        to[j] = static_cast<T>(to[j] + static_cast<T>(1u * factor * from[j]));
+    }
+  }
+}
+
+void run_integer_tile(const Product& p, int64_t m, int64_t n, const char* a, const char* b,
+                      char* c) {
+  auto go = [&]<class T>(T) {
+    integer_tile(p, m, n, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
+                 reinterpret_cast<T*>(c));
+  };
+  switch (p.item()) {
+    case 1:
+      return go(uint8_t{});
+    case 2:
+      return go(uint16_t{});
+    case 4:
+      return go(uint32_t{});
+    default:
+      return go(uint64_t{});
+  }
+}
+
+// Copies a [rows, cols] block of 16-bit floats into packed float32.
+void widen_block(DType dtype, const char* from, int64_t ld, int64_t rows, int64_t cols, float* to) {
+  if (ld == cols) return half_to_float(dtype, from, to, rows * cols);
+  for (int64_t i = 0; i < rows; ++i) half_to_float(dtype, from + 2 * i * ld, to + i * cols, cols);
+}
+
+void float_tile(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+                const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                int64_t ldc) {
+  if (small_sgemm(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)) return;
+  blas_gemm(DType::float32, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+// 16-bit: `wide_b` is all of B in float32, packed.
+void half_tile(const Product& p, const float* wide_b, int64_t i, int64_t m, int64_t j, int64_t n) {
+  Scratch scratch(static_cast<size_t>(m * p.k + m * n + n) * sizeof(float));
+  float* a = scratch.as<float>();
+  float* c = a + m * p.k;
+  float* bias = c + m * n;
+  const char* from = p.a + 2 * (p.trans_a ? i : i * p.lda);
+  if (p.trans_a)
+    widen_block(p.dtype, from, p.lda, p.k, m, a);
+  else
+    widen_block(p.dtype, from, p.lda, m, p.k, a);
+  char* out = p.c + 2 * (i * p.ldc + j);
+  if (p.beta != 0) widen_block(p.dtype, out, p.ldc, m, n, c);
+  const float* b = wide_b + (p.trans_b ? j * p.k : j);
+  float_tile(p.trans_a, p.trans_b, m, n, p.k, static_cast<float>(p.alpha), a, p.trans_a ? m : p.k,
+             b, p.trans_b ? p.k : p.n, static_cast<float>(p.beta), c, n);
+  if (has_epilogue(p)) {
+    auto* from_bias = static_cast<const char*>(p.epilogue->bias);
+    if (from_bias) half_to_float(p.dtype, from_bias + 2 * j, bias, n);
+    finish(c, n, m, n, from_bias ? bias : nullptr, p.epilogue->activation);
+  }
+  for (int64_t r = 0; r < m; ++r) float_to_half(p.dtype, c + r * n, out + 2 * r * p.ldc, n);
+}
+
+void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
+  const char* a = p.a + p.item() * (p.trans_a ? i : i * p.lda);
+  const char* b = p.b + p.item() * (p.trans_b ? j * p.ldb : j);
+  char* c = p.c + p.item() * (i * p.ldc + j);
+  if (p.dtype == DType::float32)
+    float_tile(p.trans_a, p.trans_b, m, n, p.k, static_cast<float>(p.alpha),
+               reinterpret_cast<const float*>(a), p.lda, reinterpret_cast<const float*>(b), p.ldb,
+               static_cast<float>(p.beta), reinterpret_cast<float*>(c), p.ldc);
+  else if (is_integral(p.dtype))
+    run_integer_tile(p, m, n, a, b, c);
+  else
+    blas_gemm(p.dtype, p.trans_a, p.trans_b, m, n, p.k, p.alpha, a, p.lda, b, p.ldb, p.beta, c,
+              p.ldc);
+  finish_tile(p, c, m, j, n);
+}
+
+// A small C from a long K: K is cut too, and partial products are added in order.
+constexpr int64_t kMaxDepthCuts = 16;
+int64_t depth_cuts(const Product& p, const Tiling& t) {
+  if (p.dtype != DType::float32 && p.dtype != DType::float64) return 1;
+  if (t.count() >= 4 || p.m * p.n > 128 * 128) return 1;
+  double total = nanoseconds(p.dtype, static_cast<double>(p.m), static_cast<double>(p.n),
+                             static_cast<double>(p.k));
+  int64_t cuts = std::min(
+      {kMaxDepthCuts, static_cast<int64_t>(total / (2 * kTileNs)), p.k / (4 * (p.m + p.n))});
+  return std::max<int64_t>(cuts, 1);
+}
+
+template <class T>
+void run_by_depth(const Product& p, int64_t cuts) {
+  int64_t step = divide_up(divide_up(p.k, cuts), 16) * 16;
+  cuts = divide_up(p.k, step);
+  int64_t size = p.m * p.n;
+  Scratch scratch(static_cast<size_t>((cuts - 1) * size) * sizeof(T));
+  Epilogue none;
+  parallel_for(cuts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      Product part = p;
+      part.epilogue = &none;
+      part.k = std::min(step, p.k - s * step);
+      part.a += p.item() * s * step * (p.trans_a ? p.lda : 1);
+      part.b += p.item() * s * step * (p.trans_b ? 1 : p.ldb);
+      if (s > 0) {
+        part.beta = 0;
+        part.c = reinterpret_cast<char*>(scratch.as<T>((s - 1) * size));
+        part.ldc = p.n;
+      }
+      run_tile(part, 0, p.m, 0, p.n);
+    }
+  });
+  T* c = reinterpret_cast<T*>(p.c);
+  for (int64_t s = 1; s < cuts; ++s) {
+    const T* part = scratch.as<T>((s - 1) * size);
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) c[i * p.ldc + j] += part[i * p.n + j];
+  }
+  finish_tile(p, p.c, p.m, 0, p.n);
+}
+
+void scale(const Product& p) {
+  bool known = dispatch_all(p.dtype, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, bool>) {
+      using F = std::conditional_t<
+          std::is_convertible_v<T, float> && sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
+      T* c = reinterpret_cast<T*>(p.c);
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t j = 0; j < p.n; ++j) {
+          T& at = c[i * p.ldc + j];
+          at = p.beta == 0 ? T(0) : T(F(at) * F(p.beta));
+        }
+    }
+  });
+  ARGOSY_INVARIANT(known);
+}
+
+void run_half(const Product& p) {
+  Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
+  int64_t rows = p.trans_b ? p.n : p.k, cols = p.trans_b ? p.k : p.n;
+  Scratch wide(static_cast<size_t>(rows * cols) * sizeof(float));
+  int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(cols, 1));
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    widen_block(p.dtype, p.b + 2 * begin * p.ldb, p.ldb, end - begin, cols,
+                wide.as<float>(begin * cols));
+  });
+  // A's panel is converted once for each tile of its row: whole rows of C make that once.
+  int64_t tiles = t.count();
+  int64_t tile_m = std::max<int64_t>(1, divide_up(divide_up(p.m, tiles), 8) * 8);
+  if (p.m < 8 * tiles) tile_m = t.m;
+  int64_t tile_n = p.m < 8 * tiles ? t.n : p.n;
+  int64_t across = divide_up(p.n, tile_n);
+  parallel_for(divide_up(p.m, tile_m) * across, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      int64_t i = s / across * tile_m, j = s % across * tile_n;
+      half_tile(p, wide.as<float>(), i, std::min(tile_m, p.m - i), j, std::min(tile_n, p.n - j));
+    }
+  });
+}
+
+void run(const Product& p) {
+  if (p.m <= 0 || p.n <= 0) return;
+  if (p.k <= 0) {
+    scale(p);
+    if (!has_epilogue(p)) return;
+    bool half = kHalf.has(p.dtype);
+    if (!half) return finish_tile(p, p.c, p.m, 0, p.n);
+    for (int64_t i = 0; i < p.m; ++i) {
+      Scratch row(static_cast<size_t>(2 * p.n) * sizeof(float));
+      float *c = row.as<float>(), *bias = c + p.n;
+      half_to_float(p.dtype, p.c + 2 * i * p.ldc, c, p.n);
+      if (p.epilogue->bias) half_to_float(p.dtype, p.epilogue->bias, bias, p.n);
+      finish(c, p.n, 1, p.n, p.epilogue->bias ? bias : nullptr, p.epilogue->activation);
+      float_to_half(p.dtype, c, p.c + 2 * i * p.ldc, p.n);
+    }
+    return;
+  }
+  if (kHalf.has(p.dtype)) return run_half(p);
+  Tiling t = cut(p.dtype, p.m, p.n, p.k, p.trans_b);
+  int64_t cuts = depth_cuts(p, t);
+  if (cuts > 1)
+    return p.dtype == DType::float32 ? run_by_depth<float>(p, cuts) : run_by_depth<double>(p, cuts);
+  if (t.count() == 1) return run_tile(p, 0, p.m, 0, p.n);
+  parallel_for(t.count(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      int64_t i = s / t.columns * t.m, j = s % t.columns * t.n;
+      run_tile(p, i, std::min(t.m, p.m - i), j, std::min(t.n, p.n - j));
+    }
+  });
+}
+
+void check_dtype(DType dtype) {
+  ARGOSY_CHECK(kNumeric.has(dtype), type)
+      << "[matmul] has no product for " << dtype
+      << ": expected a floating, complex or integer dtype. Do this: cast the operands first.";
+}
+
+}  // namespace
+
+void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+          const void* a, int64_t lda, const void* b, int64_t ldb, double beta, void* c, int64_t ldc,
+          const Epilogue& epilogue) {
+  if (dtype == DType::float32 && m * n * k <= 4096 && k > 0 && m > 0 && n > 0 && !epilogue.bias &&
+      epilogue.activation == Activation::none &&
+      small_sgemm(trans_a, trans_b, m, n, k, static_cast<float>(alpha),
+                  static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
+                  static_cast<float>(beta), static_cast<float*>(c), ldc))
+    return;
+  check_dtype(dtype);
+  run({dtype, trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a), lda,
+       static_cast<const char*>(b), ldb, beta, static_cast<char*>(c), ldc, &epilogue});
+}
+
+void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
+                  double alpha, const void* a, int64_t lda, std::span<const int64_t> a_strides,
+                  const void* b, int64_t ldb, std::span<const int64_t> b_strides, double beta,
+                  void* c, int64_t ldc, std::span<const int64_t> c_strides,
+                  std::span<const int64_t> batch) {
+  check_dtype(dtype);
+  int64_t count = 1;
+  for (int64_t size : batch) count *= size;
+  if (count == 0) return;
+  Epilogue none;
+  Product p{dtype,
+            trans_a,
+            trans_b,
+            m,
+            n,
+            k,
+            alpha,
+            static_cast<const char*>(a),
+            lda,
+            static_cast<const char*>(b),
+            ldb,
+            beta,
+            static_cast<char*>(c),
+            ldc,
+            &none};
+  // One B for a stack of As is a single tall product.
+  if (batch.size() == 1 && b_strides[0] == 0 && !trans_a && a_strides[0] == m * lda &&
+      c_strides[0] == m * ldc) {
+    p.m = m * count;
+    return run(p);
+  }
+  double each =
+      nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)) +
+      (kHalf.has(dtype) ? 500 : 20);
+  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(kTileNs / std::max(each, 1.0)));
+  auto some = [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      Product one = p;
+      int64_t rest = s;
+      for (size_t d = batch.size(); d-- > 0;) {
+        int64_t at = rest % batch[d];
+        rest /= batch[d];
+        one.a += p.item() * at * a_strides[d];
+        one.b += p.item() * at * b_strides[d];
+        one.c += p.item() * at * c_strides[d];
+      }
+      run(one);
+    }
+  };
+  // Few large products are each cut instead.
+  if (count < 4 && each > 4 * kTileNs) return some(0, count);
+  parallel_for(count, grain, some);
+}
+
+void gemv(DType dtype, bool trans_a, int64_t m, int64_t n, double alpha, const void* a, int64_t lda,
+          const void* x, int64_t incx, double beta, void* y, int64_t incy) {
+  gemm(dtype, trans_a, false, m, 1, n, alpha, a, lda, x, incx, beta, y, incy);
+}
+
+namespace {
+
+// Sums in eight lanes, blocks of 4096 added pairwise by the recursion.
+template <class T, class Acc>
+Acc dot_run(const T* x, int64_t incx, const T* y, int64_t incy, int64_t n) {
+  if (n > 4096) {
+    int64_t half = n / 2 / 4096 * 4096;
+    if (half == 0) half = 4096;
+    return dot_run<T, Acc>(x, incx, y, incy, half) +
+           dot_run<T, Acc>(x + half * incx, incx, y + half * incy, incy, n - half);
+  }
+  Acc lane[8] = {};
+  int64_t i = 0;
+  if (incx == 1 && incy == 1) {
+    for (; i + 8 <= n; i += 8)
+      for (int64_t l = 0; l < 8; ++l)
+        lane[l] += static_cast<Acc>(x[i + l]) * static_cast<Acc>(y[i + l]);
+  }
+  for (; i < n; ++i) lane[i % 8] += static_cast<Acc>(x[i * incx]) * static_cast<Acc>(y[i * incy]);
+  return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+}
+
+}  // namespace
+
+void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy,
+         void* out) {
+  check_dtype(dtype);
+  dispatch_all(dtype, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, bool>) {
+      using Acc = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>,
+                                     float, std::conditional_t<std::is_integral_v<T>, uint64_t, T>>;
+      Acc sum = dot_run<T, Acc>(static_cast<const T*>(x), incx, static_cast<const T*>(y), incy, n);
+      *static_cast<T*>(out) = static_cast<T>(sum);
+    }
+  });
+}
+
+}  // namespace argosy::cpu

@@ -1,0 +1,83 @@
+#include "argosy/kernels/cpu/gemm_blas.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "argosy/base/error.h"
+
+extern "C" {
+// Of the libgomp that oneDNN runs on; <omp.h> would pull in the compiler's OpenMP flags.
+void omp_set_num_threads(int n);
+int omp_get_max_threads();
+
+void scipy_openblas_set_num_threads(int n);
+void scipy_cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
+                       const float* a, int lda, const float* b, int ldb, float beta, float* c,
+                       int ldc);
+void scipy_cblas_dgemm(int order, int trans_a, int trans_b, int m, int n, int k, double alpha,
+                       const double* a, int lda, const double* b, int ldb, double beta, double* c,
+                       int ldc);
+void scipy_cblas_cgemm(int order, int trans_a, int trans_b, int m, int n, int k, const void* alpha,
+                       const void* a, int lda, const void* b, int ldb, const void* beta, void* c,
+                       int ldc);
+void scipy_cblas_zgemm(int order, int trans_a, int trans_b, int m, int n, int k, const void* alpha,
+                       const void* a, int lda, const void* b, int ldb, const void* beta, void* c,
+                       int ldc);
+}
+
+namespace argosy::cpu {
+
+void enter_onednn() {
+  // Thread-local in libgomp, and other code in the process may change it: so checked every time.
+  if (omp_get_max_threads() != 1) omp_set_num_threads(1);
+}
+
+void enter_openblas() {
+  static const bool once = (scipy_openblas_set_num_threads(1), true);
+  (void)once;
+}
+
+namespace {
+
+constexpr int kRowMajor = 101;
+
+int as_int(int64_t v) {
+  ARGOSY_CHECK(v <= INT32_MAX, not_implemented)
+      << "[matmul] a side of " << v
+      << " elements is more than BLAS can count (2147483647). Do this: split the product.";
+  return static_cast<int>(v);
+}
+
+}  // namespace
+
+void blas_gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
+               double alpha, const void* a, int64_t lda, const void* b, int64_t ldb, double beta,
+               void* c, int64_t ldc) {
+  if (dtype == DType::float32) {
+    enter_onednn();
+    dnnl_status_t status =
+        dnnl_sgemm(trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, static_cast<float>(alpha),
+                   static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
+                   static_cast<float>(beta), static_cast<float*>(c), ldc);
+    ARGOSY_CHECK(status == dnnl_success, internal)
+        << "[matmul] dnnl_sgemm refused m=" << m << " n=" << n << " k=" << k << " lda=" << lda
+        << " ldb=" << ldb << " ldc=" << ldc << " with status " << static_cast<int>(status) << '.';
+    return;
+  }
+  enter_openblas();
+  int ta = trans_a ? 112 : 111, tb = trans_b ? 112 : 111;
+  int im = as_int(m), in = as_int(n), ik = as_int(k);
+  int ila = as_int(lda), ilb = as_int(ldb), ilc = as_int(ldc);
+  if (dtype == DType::float64) {
+    scipy_cblas_dgemm(kRowMajor, ta, tb, im, in, ik, alpha, static_cast<const double*>(a), ila,
+                      static_cast<const double*>(b), ilb, beta, static_cast<double*>(c), ilc);
+  } else if (dtype == DType::complex64) {
+    complex64 ca(static_cast<float>(alpha)), cb(static_cast<float>(beta));
+    scipy_cblas_cgemm(kRowMajor, ta, tb, im, in, ik, &ca, a, ila, b, ilb, &cb, c, ilc);
+  } else {
+    ARGOSY_INVARIANT(dtype == DType::complex128);
+    complex128 ca(alpha), cb(beta);
+    scipy_cblas_zgemm(kRowMajor, ta, tb, im, in, ik, &ca, a, ila, b, ilb, &cb, c, ilc);
+  }
+}
+
+}  // namespace argosy::cpu
