@@ -1,47 +1,233 @@
 #include "argosy/base/memory.h"
 
+#include <pthread.h>
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 #include "argosy/base/error.h"
+#include "argosy/base/heap.h"
+#include "argosy/base/text.h"
 
 namespace argosy::memory {
 namespace {
 
-std::atomic<size_t> allocated{0}, peak{0};
+// ---- The table of heaps ----
 
-size_t rounded(size_t bytes) {
-  return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+void* map_pages(int, size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  size_t slack = bytes >= kHugePage ? kHugePage : 0;
+  void* got =
+      mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (got == MAP_FAILED) return nullptr;
+  if (!slack) return got;
+  char* begin = static_cast<char*>(got);
+  size_t head = -reinterpret_cast<uintptr_t>(begin) & (kHugePage - 1);
+  if (head) munmap(begin, head);
+  if (slack - head) munmap(begin + head + bytes, slack - head);
+  // Page faults by 2 MiB instead of 4 KiB: first touch is several times faster.
+  madvise(begin + head, bytes, MADV_HUGEPAGE);
+  return begin + head;
+}
+
+void unmap_pages(int, void* block, size_t bytes) {
+  munmap(block, bytes);
+}
+
+constexpr int kMaxDevices = 64;
+
+Backend backends[kDeviceKinds] = {{map_pages, unmap_pages}, {}, {}};
+
+// Heaps live until the process ends: blocks may be freed by the last destructors.
+std::atomic<Heap*> heaps[kDeviceKinds][kMaxDevices];
+std::mutex heaps_mutex;
+
+bool use_system() {
+  const char* choice = std::getenv("ARGOSY_ALLOCATOR");
+  if (!choice || !*choice || !std::strcmp(choice, "pool")) return false;
+  ARGOSY_CHECK(!std::strcmp(choice, "system"), invalid_argument)
+      << "[ARGOSY_ALLOCATOR] expected 'pool' or 'system', got '" << choice
+      << "'. Do this: set it to one of these, or unset it.";
+  return true;
+}
+
+std::unique_ptr<Heap> make_heap(Place place) {
+  const Backend* backend = &backends[static_cast<int>(place.kind)];
+  if (place.kind == DeviceKind::null) return std::make_unique<NullHeap>(place);
+  ARGOSY_CHECK(backend->allocate, device)
+      << "[memory] this build of Argosy has no CUDA, so there is no place gpu:"
+      << static_cast<int>(place.index)
+      << ". Do this: use CPUPlace(), or install a build with CUDA.";
+  if (place.kind == DeviceKind::cuda) return std::make_unique<PooledHeap>(place, backend, 512);
+  std::unique_ptr<Heap> heap;
+  if (use_system()) {
+    heap = std::make_unique<SystemHeap>(place);
+  } else {
+    heap = std::make_unique<CpuHeap>(place, backend);
+  }
+  if (const char* limit = std::getenv("ARGOSY_MEMORY_LIMIT_MB")) {
+    heap->set_limit(static_cast<size_t>(std::strtoull(limit, nullptr, 10)) << 20);
+  }
+  return heap;
+}
+
+void for_each_heap(void (*f)(Heap&)) {
+  for (auto& row : heaps) {
+    for (auto& slot : row) {
+      if (Heap* heap = slot.load(std::memory_order_acquire)) f(*heap);
+    }
+  }
+}
+
+Heap& create_heap(Place place) {
+  std::lock_guard lock(heaps_mutex);
+  auto& slot = heaps[static_cast<int>(place.kind)][place.index];
+  if (!slot.load(std::memory_order_relaxed)) {
+    // A fork must find every lock free. Lists of other threads are lost to the child.
+    [[maybe_unused]] static const int registered = pthread_atfork(
+        [] {
+          heaps_mutex.lock();
+          for_each_heap([](Heap& heap) { heap.mutex.lock(); });
+        },
+        [] {
+          for_each_heap([](Heap& heap) { heap.mutex.unlock(); });
+          heaps_mutex.unlock();
+        },
+        [] {
+          for_each_heap([](Heap& heap) { heap.mutex.unlock(); });
+          heaps_mutex.unlock();
+        });
+    slot.store(make_heap(place).release(), std::memory_order_release);
+  }
+  return *slot.load(std::memory_order_relaxed);
+}
+
+Heap& heap_of(Place place) {
+  if (place.kind == DeviceKind::cpu) place.index = 0;
+  ARGOSY_CHECK(place.index >= 0 && place.index < kMaxDevices, device)
+      << "[memory] expected a device index from 0 to " << kMaxDevices - 1 << ", got "
+      << static_cast<int>(place.index) << '.';
+  Heap* heap = heaps[static_cast<int>(place.kind)][place.index].load(std::memory_order_acquire);
+  return heap ? *heap : create_heap(place);
+}
+
+// ---- Per-thread lists of the CPU ----
+
+// The CPU's heap, once any thread has a cache.
+std::atomic<CpuHeap*> cpu_heap{nullptr};
+
+// Its destructor is the thread's end; blocks that later destructors free go to the heap directly.
+struct CacheOwner {
+  bool ended = false;
+  ~CacheOwner() {
+    ended = true;
+    if (ThreadCache* cache = std::exchange(thread_cache, nullptr)) {
+      cpu_heap.load(std::memory_order_relaxed)->give_back_all(*cache);
+      delete cache;
+    }
+  }
+};
+
+// Null where the thread has no lists, and shall not.
+ThreadCache* make_thread_cache(Heap& heap) {
+  static thread_local CacheOwner owner;
+  auto* pooled = dynamic_cast<CpuHeap*>(&heap);
+  if (!pooled || owner.ended) return nullptr;
+  cpu_heap.store(pooled, std::memory_order_relaxed);
+  return thread_cache = new ThreadCache;
+}
+
+[[gnu::noinline]] void* allocate_slow(Place place, size_t bytes) {
+  Heap& heap = heap_of(place);
+  if (place.kind != DeviceKind::cpu || bytes > kSmall) return heap.allocate(bytes);
+  ThreadCache* cache = thread_cache ? thread_cache : make_thread_cache(heap);
+  if (!cache) return heap.allocate(bytes);
+  int index = class_of(bytes);
+  FreeList& list = cache->lists[index];
+  auto& pooled = static_cast<CpuHeap&>(heap);
+  pooled.refill(index, list, kTable.kept[index] / 2);
+  return pooled.take_small(list, index);
+}
+
+[[gnu::noinline]] void deallocate_slow(Place place, void* block, size_t bytes) noexcept {
+  Heap& heap = heap_of(place);
+  ThreadCache* cache = thread_cache;
+  if (place.kind != DeviceKind::cpu || bytes > kSmall || !cache) {
+    return heap.deallocate(block, bytes);
+  }
+  int index = class_of(bytes);
+  FreeList& list = cache->lists[index];
+  auto& pooled = static_cast<CpuHeap&>(heap);
+  pooled.give_back(index, list, list.count / 2);
+  list.push(block);
+  pooled.allocated.subtract(kTable.size[index]);
 }
 
 }  // namespace
 
 void* allocate(Place place, size_t bytes) {
-  ARGOSY_CHECK(place.kind == DeviceKind::cpu, device) << "this build has no such device.";
-  void* block = std::aligned_alloc(kAlignment, rounded(bytes));
-  ARGOSY_CHECK(block, memory) << "cannot allocate " << bytes << " bytes.";
-  size_t now = allocated.fetch_add(rounded(bytes)) + rounded(bytes);
-  size_t seen = peak.load();
-  while (seen < now && !peak.compare_exchange_weak(seen, now)) {
+  if (ThreadCache* cache = thread_cache; cache && place.kind == DeviceKind::cpu && bytes <= kSmall)
+      [[likely]] {
+    int index = class_of(bytes);
+    FreeList& list = cache->lists[index];
+    if (list.head) [[likely]] {
+      return cpu_heap.load(std::memory_order_relaxed)->take_small(list, index);
+    }
   }
-  return block;
+  return allocate_slow(place, bytes);
 }
 
-void deallocate(Place, void* block, size_t bytes) noexcept {
-  std::free(block);
-  allocated.fetch_sub(rounded(bytes));
+void deallocate(Place place, void* block, size_t bytes) noexcept {
+  if (ThreadCache* cache = thread_cache; cache && place.kind == DeviceKind::cpu && bytes <= kSmall)
+      [[likely]] {
+    int index = class_of(bytes);
+    FreeList& list = cache->lists[index];
+    if (list.count < kTable.kept[index]) [[likely]] {
+      list.push(block);
+      cpu_heap.load(std::memory_order_relaxed)->allocated.subtract(kTable.size[index]);
+      return;
+    }
+  }
+  deallocate_slow(place, block, bytes);
 }
 
-Stats stats(Place) {
-  return {allocated, peak, allocated, peak};
+size_t block_size(Place place, size_t bytes) {
+  return heap_of(place).block_size(bytes);
 }
-void reset_peak(Place) {
-  peak = allocated.load();
+Stats stats(Place place) {
+  return heap_of(place).stats();
 }
-void set_limit(Place, size_t) {}
-void release_cached(Place) {}
-std::string dump(Place) {
-  return {};
+void reset_peak(Place place) {
+  heap_of(place).reset_peak();
+}
+void release_cached(Place place) {
+  heap_of(place).release_cached();
+}
+
+void set_limit(Place place, size_t bytes) {
+  Heap& heap = heap_of(place);
+  heap.release_cached();
+  heap.set_limit(bytes);
+}
+
+std::string dump(Place place) {
+  Heap& heap = heap_of(place);
+  Stats s = heap.stats();
+  std::string text = "in use           " + bytes_text(s.allocated) + " (peak " +
+                     bytes_text(s.peak) + ")\nreserved         " + bytes_text(s.reserved) +
+                     " (peak " + bytes_text(s.peak_reserved) + ")\n";
+  if (heap.limit()) text += "limit            " + bytes_text(heap.limit()) + "\n";
+  return text + heap.dump_details();
+}
+
+Backend set_backend(DeviceKind kind, Backend backend) {
+  std::lock_guard lock(heaps_mutex);
+  return std::exchange(backends[static_cast<int>(kind)], backend);
 }
 
 }  // namespace argosy::memory
