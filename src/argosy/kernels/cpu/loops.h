@@ -30,7 +30,15 @@ struct Operand {
 // Runs `loop` over all elements of `shape`. Operands: inputs, then outputs. Drops and merges
 // dimensions, makes the outputs' innermost the inner one, and splits over the pool by shape alone.
 // cost: nanoseconds an element, about, to choose the grain (1 for an add, 10 for an exp).
+// At most kMaxLoopRank dimensions and kMaxLoopOperands operands; no overlap of an output with
+// another operand but exact aliasing; a broadcast output is an error of the caller.
+inline constexpr int kMaxLoopRank = 16;
+inline constexpr int kMaxLoopOperands = 8;
 ARGOSY_API void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand> operands,
                          const void* params = nullptr, double cost = 1);
+
+// The same for operands that are all contiguous (or all of the same dense layout): n elements.
+ARGOSY_API void run_loop_flat(Loop loop, int64_t n, std::span<const Operand> operands,
+                              const void* params = nullptr, double cost = 1);
 
 }  // namespace argosy::cpu

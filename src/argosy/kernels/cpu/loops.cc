@@ -1,0 +1,177 @@
+#include "argosy/kernels/cpu/loops.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "argosy/base/error.h"
+#include "argosy/base/parallel.h"
+
+namespace argosy::cpu {
+namespace {
+
+// A chunk is worth handing to another thread from about this many nanoseconds on.
+constexpr double kChunkNanoseconds = 32768;
+
+int64_t grain_of(double cost) {
+  return std::max<int64_t>(64, static_cast<int64_t>(kChunkNanoseconds / std::max(cost, 0.01)));
+}
+
+struct Plan {
+  int rank = 0;
+  int count = 0;
+  int64_t size[kMaxLoopRank];
+  int64_t stride[kMaxLoopRank][kMaxLoopOperands];  // bytes
+  char* base[kMaxLoopOperands];
+};
+
+// Drops dimensions of size 1; puts the dimension where the first output moves least innermost.
+void fill(Plan& plan, std::span<const int64_t> shape, std::span<const Operand> operands) {
+  plan.count = static_cast<int>(operands.size());
+  for (int k = 0; k < plan.count; ++k) plan.base[k] = static_cast<char*>(operands[k].data);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    int r = plan.rank++;
+    plan.size[r] = shape[d];
+    for (int k = 0; k < plan.count; ++k) {
+      plan.stride[r][k] = operands[k].strides[d] * operands[k].item_size;
+    }
+  }
+}
+
+// True if dimension i should be outside dimension j. The output decides (last operand first), then
+// the inputs; equal ones keep their order.
+bool goes_outside(const Plan& plan, int i, int j) {
+  for (int k = plan.count - 1; k >= 0; --k) {
+    int64_t a = std::abs(plan.stride[i][k]), b = std::abs(plan.stride[j][k]);
+    if (a != b && a != 0 && b != 0) return a > b;
+  }
+  return i < j;
+}
+
+void swap_dims(Plan& plan, int i, int j) {
+  std::swap(plan.size[i], plan.size[j]);
+  for (int k = 0; k < plan.count; ++k) std::swap(plan.stride[i][k], plan.stride[j][k]);
+}
+
+void sort_dims(Plan& plan) {
+  for (int i = 1; i < plan.rank; ++i) {
+    for (int j = i; j > 0 && !goes_outside(plan, j - 1, j); --j) swap_dims(plan, j - 1, j);
+  }
+}
+
+void merge_dims(Plan& plan) {
+  int last = 0;
+  for (int d = 1; d < plan.rank; ++d) {
+    bool merges = true;
+    for (int k = 0; k < plan.count; ++k) {
+      merges &= plan.stride[last][k] == plan.stride[d][k] * plan.size[d];
+    }
+    if (merges) {
+      plan.size[last] *= plan.size[d];
+    } else {
+      ++last;
+      plan.size[last] = plan.size[d];
+    }
+    for (int k = 0; k < plan.count; ++k) plan.stride[last][k] = plan.stride[d][k];
+  }
+  if (plan.rank > 0) plan.rank = last + 1;
+}
+
+// Runs of a few elements cost more to start than to do: prefer a long dimension then.
+void avoid_short_runs(Plan& plan) {
+  if (plan.rank < 2 || plan.size[plan.rank - 1] >= 16) return;
+  int longest = plan.rank - 1;
+  for (int d = 0; d < plan.rank; ++d) {
+    if (plan.size[d] > plan.size[longest]) longest = d;
+  }
+  if (plan.size[longest] >= 4 * plan.size[plan.rank - 1]) {
+    swap_dims(plan, longest, plan.rank - 1);
+  }
+}
+
+// Elements [begin, end) in the plan's order.
+void run_range(const Plan& plan, Loop loop, const void* params, int64_t begin, int64_t end) {
+  const int inner = plan.rank - 1;
+  int64_t index[kMaxLoopRank] = {};
+  char* ptrs[kMaxLoopOperands];
+  std::copy_n(plan.base, plan.count, ptrs);
+  int64_t rest = begin;
+  for (int d = inner; d >= 0; --d) {
+    index[d] = rest % plan.size[d];
+    rest /= plan.size[d];
+    for (int k = 0; k < plan.count; ++k) ptrs[k] += index[d] * plan.stride[d][k];
+  }
+  for (int64_t done = begin; done < end;) {
+    int64_t n = std::min(plan.size[inner] - index[inner], end - done);
+    loop(ptrs, plan.stride[inner], n, params);
+    done += n;
+    if (done >= end) return;
+    for (int k = 0; k < plan.count; ++k) ptrs[k] -= index[inner] * plan.stride[inner][k];
+    index[inner] = 0;
+    for (int d = inner - 1; d >= 0; --d) {
+      for (int k = 0; k < plan.count; ++k) ptrs[k] += plan.stride[d][k];
+      if (++index[d] < plan.size[d]) break;
+      for (int k = 0; k < plan.count; ++k) ptrs[k] -= plan.size[d] * plan.stride[d][k];
+      index[d] = 0;
+    }
+  }
+}
+
+bool all_contiguous(std::span<const int64_t> shape, std::span<const Operand> operands) {
+  for (const Operand& o : operands) {
+    int64_t expected = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (shape[d] != 1 && o.strides[d] != expected) return false;
+      expected *= shape[d];
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void run_loop_flat(Loop loop, int64_t n, std::span<const Operand> operands, const void* params,
+                   double cost) {
+  if (n == 0) return;
+  char* base[kMaxLoopOperands];
+  int64_t strides[kMaxLoopOperands];
+  const int count = static_cast<int>(operands.size());
+  for (int k = 0; k < count; ++k) {
+    base[k] = static_cast<char*>(operands[k].data);
+    strides[k] = operands[k].item_size;
+  }
+  int64_t grain = grain_of(cost);
+  if (n <= grain) return loop(base, strides, n, params);
+  // Whole cache lines, so that no two chunks write into one.
+  grain = (grain + 63) & ~int64_t{63};
+  parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+    char* ptrs[kMaxLoopOperands];
+    for (int k = 0; k < count; ++k) ptrs[k] = base[k] + begin * strides[k];
+    loop(ptrs, strides, end - begin, params);
+  });
+}
+
+void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand> operands,
+              const void* params, double cost) {
+  int64_t n = 1;
+  for (int64_t s : shape) n *= s;
+  if (n == 0) return;
+  if (n == 1 || all_contiguous(shape, operands)) {
+    return run_loop_flat(loop, n, operands, params, cost);
+  }
+  ARGOSY_INVARIANT(shape.size() <= kMaxLoopRank && operands.size() <= kMaxLoopOperands);
+  Plan plan;
+  fill(plan, shape, operands);
+  sort_dims(plan);
+  merge_dims(plan);
+  avoid_short_runs(plan);
+  int64_t grain = grain_of(cost);
+  if (n <= grain) return run_range(plan, loop, params, 0, n);
+  // Chunks of whole inner runs where these are short.
+  int64_t inner = plan.size[plan.rank - 1];
+  grain = inner < grain ? (grain + inner - 1) / inner * inner : (grain + 63) & ~int64_t{63};
+  parallel_for(n, grain,
+               [&](int64_t begin, int64_t end) { run_range(plan, loop, params, begin, end); });
+}
+
+}  // namespace argosy::cpu
