@@ -1,0 +1,80 @@
+#include "argosy/kernels/cpu/simd/map.h"
+#include "argosy/kernels/cpu/simd/tables.h"
+
+namespace argosy::cpu::ARGOSY_ISA {
+namespace {
+
+template <class To, class From>
+ARGOSY_INLINE To cast(From v) {
+  if constexpr (is_complex_v<From> && is_complex_v<To>) {
+    using T = decltype(To::re);
+    return {static_cast<T>(v.re), static_cast<T>(v.im)};
+  } else if constexpr (is_complex_v<To>) {
+    using T = decltype(To::re);
+    return {static_cast<T>(v), T(0)};
+  } else if constexpr (is_complex_v<From>) {
+    if constexpr (std::is_same_v<To, bool>) {
+      return v.re != 0 || v.im != 0;
+    } else {
+      return cast<To>(v.re);
+    }
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (is_float_v<From> && std::is_integral_v<To>) {
+    if constexpr (std::is_same_v<To, uint64_t>) {
+      constexpr From kHalf = 9223372036854775808.0;
+      return v >= kHalf
+                 ? static_cast<uint64_t>(static_cast<int64_t>(v - kHalf)) ^ (uint64_t{1} << 63)
+                 : static_cast<uint64_t>(static_cast<int64_t>(v));
+    } else if constexpr (std::is_same_v<To, uint32_t> || sizeof(To) == 8) {
+      return static_cast<To>(static_cast<int64_t>(v));
+    } else {
+      return static_cast<To>(static_cast<int32_t>(v));
+    }
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+template <class To>
+constexpr auto kCast = [](auto v) { return cast<To>(v); };
+
+// Between integers only the width of the target matters.
+template <class From, class To>
+struct Target {
+  using type = To;
+};
+template <class From, class To>
+requires(std::is_integral_v<From>&& std::is_integral_v<To> &&
+         !std::is_same_v<To, bool>) struct Target<From, To> {
+  using type = std::make_unsigned_t<To>;
+};
+
+template <class From, class To>
+consteval Loop cast_of() {
+  using C = typename Target<Computed<From>, Computed<To>>::type;
+  return loop_of<map1<kCast<C>, C, Computed<From>>, 1, Stored<From>::form, Stored<To>::form>;
+}
+
+template <class From, class... To>
+consteval void fill_row(CastLoops& t, Types<To...>) {
+  ((t.by_dtypes[static_cast<int>(dtype_id<From>)][static_cast<int>(dtype_id<To>)] =
+        cast_of<From, To>()),
+   ...);
+}
+template <class... T>
+consteval CastLoops fill(Types<T...> all) {
+  CastLoops t{};
+  (fill_row<T>(t, all), ...);
+  return t;
+}
+
+constexpr CastLoops kLoops =
+    fill(Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t,
+               float8_e4m3, float8_e5m2, float16, bfloat16, float, double, c64, c128>{});
+
+}  // namespace
+
+const CastLoops cast_loops = kLoops;
+
+}  // namespace argosy::cpu::ARGOSY_ISA

@@ -1,0 +1,105 @@
+#include "argosy/kernels/cpu/simd/map.h"
+#include "argosy/kernels/cpu/simd/tables.h"
+
+namespace argosy::cpu::ARGOSY_ISA {
+namespace {
+
+template <class T>
+ARGOSY_INLINE bool truth(T a) {
+  if constexpr (is_complex_v<T>) {
+    return a.re != 0 || a.im != 0;
+  } else {
+    return a != T(0);
+  }
+}
+template <class T>
+ARGOSY_INLINE bool nan_in(T a) {
+  if constexpr (is_complex_v<T>) {
+    return (a.re != a.re) | (a.im != a.im);
+  } else {
+    return a != a;
+  }
+}
+template <class T>
+ARGOSY_INLINE bool finite(T a) {
+  if constexpr (is_complex_v<T>) {
+    return finite(a.re) & finite(a.im);
+  } else if constexpr (is_float_v<T>) {
+    return a - a == T(0);
+  } else {
+    return true;
+  }
+}
+template <class T>
+ARGOSY_INLINE bool infinite(T a) {
+  if constexpr (is_complex_v<T>) {
+    return infinite(a.re) | infinite(a.im);
+  } else {
+    return !finite(a) & (a == a);
+  }
+}
+
+constexpr auto kEqual = [](auto a, auto b) {
+  if constexpr (is_complex_v<decltype(a)>) {
+    return (a.re == b.re) & (a.im == b.im);
+  } else {
+    return a == b;
+  }
+};
+constexpr auto kNotEqual = [](auto a, auto b) { return !kEqual(a, b); };
+constexpr auto kLess = [](auto a, auto b) { return a < b; };
+constexpr auto kLessEqual = [](auto a, auto b) { return a <= b; };
+constexpr auto kGreater = [](auto a, auto b) { return a > b; };
+constexpr auto kGreaterEqual = [](auto a, auto b) { return a >= b; };
+constexpr auto kAnd = [](auto a, auto b) { return truth(a) & truth(b); };
+constexpr auto kOr = [](auto a, auto b) { return truth(a) | truth(b); };
+constexpr auto kXor = [](auto a, auto b) { return truth(a) ^ truth(b); };
+constexpr auto kNot = [](auto a) { return !truth(a); };
+constexpr auto kIsnan = [](auto a) { return nan_in(a); };
+constexpr auto kIsinf = [](auto a) { return infinite(a); };
+constexpr auto kIsfinite = [](auto a) { return finite(a); };
+
+// A bool is stored as a byte of 0 or 1.
+using Out = uint8_t;
+constexpr Unsigned kUnsignedTypes;
+constexpr Integers kIntegers;
+constexpr Floats kFloats;
+constexpr Complexes kComplexes;
+constexpr Types<bool> kBools;
+
+template <auto op>
+consteval LoopTable ordered() {
+  return binary<op, Out>(kIntegers) | binary<op, Out>(kFloats) | binary<op, Out>(kBools);
+}
+template <auto op>
+consteval LoopTable unordered() {
+  return and_signed(binary<op, Out>(kUnsignedTypes)) | binary<op, Out>(kFloats) |
+         binary<op, Out>(kBools) | binary<op, Out>(kComplexes);
+}
+template <auto op>
+consteval LoopTable predicate() {
+  return and_signed(unary<op, Out>(kUnsignedTypes)) | unary<op, Out>(kFloats) |
+         unary<op, Out>(kBools) | unary<op, Out>(kComplexes);
+}
+
+constexpr CompareLoops kLoops = {
+    .equal = unordered<kEqual>(),
+    .not_equal = unordered<kNotEqual>(),
+    .less = ordered<kLess>(),
+    .less_equal = ordered<kLessEqual>(),
+    .greater = ordered<kGreater>(),
+    .greater_equal = ordered<kGreaterEqual>(),
+    .logical_and = unordered<kAnd>(),
+    .logical_or = unordered<kOr>(),
+    .logical_xor = unordered<kXor>(),
+    .logical_not = predicate<kNot>(),
+    .isnan = predicate<kIsnan>(),
+    .isinf = predicate<kIsinf>(),
+    .isfinite = predicate<kIsfinite>(),
+};
+
+}  // namespace
+
+const CompareLoops compare_loops = kLoops;
+
+}  // namespace argosy::cpu::ARGOSY_ISA

@@ -1,0 +1,275 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include "argosy/base/half.h"
+#include "argosy/kernels/cpu/loops.h"
+
+// Makes a Loop from a function of one element. Only a plain contiguous loop over computing types is
+// compiled (and vectorized) for each op and dtype; strided and broadcast operands and 16-bit floats
+// go through it by blocks that fit into the first-level cache.
+//
+// REQUIRES of everything in simd/: all names live in namespace argosy::cpu::ARGOSY_ISA, since these
+// files are compiled once for each instruction set; nothing of std:: that is code, no inline
+// function of other headers (float16's conversions included).
+namespace argosy::cpu::ARGOSY_ISA {
+
+#define ARGOSY_INLINE [[gnu::always_inline]] inline
+
+template <class T>
+struct Complex {
+  T re, im;
+};
+using c64 = Complex<float>;
+using c128 = Complex<double>;
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class T>
+inline constexpr bool is_complex_v<Complex<T>> = true;
+template <class T>
+inline constexpr bool is_float_v = std::is_floating_point_v<T>;
+
+// Integer arithmetic that wraps.
+template <class T>
+struct WrapOf {
+  using type = T;
+};
+template <class T>
+requires(std::is_integral_v<T>) struct WrapOf<T> {
+  using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+};
+template <class T>
+using Wrap = typename WrapOf<T>::type;
+
+// How an operand lies in memory: raw items by width, or small floats to be widened.
+enum class Form : uint8_t { w1, w2, w4, w8, w16, f16, bf16, f8_e4m3, f8_e5m2 };
+constexpr int stored_size(Form f) {
+  constexpr int kSize[] = {1, 2, 4, 8, 16, 2, 2, 1, 1};
+  return kSize[static_cast<int>(f)];
+}
+constexpr int computed_size(Form f) {
+  return f >= Form::f16 ? 4 : stored_size(f);
+}
+
+template <class S>
+struct Stored {
+  using Computed = S;
+  static constexpr Form form = sizeof(S) == 1   ? Form::w1
+                               : sizeof(S) == 2 ? Form::w2
+                               : sizeof(S) == 4 ? Form::w4
+                               : sizeof(S) == 8 ? Form::w8
+                                                : Form::w16;
+};
+template <>
+struct Stored<float16> {
+  using Computed = float;
+  static constexpr Form form = Form::f16;
+};
+template <>
+struct Stored<bfloat16> {
+  using Computed = float;
+  static constexpr Form form = Form::bf16;
+};
+template <>
+struct Stored<float8_e4m3> {
+  using Computed = float;
+  static constexpr Form form = Form::f8_e4m3;
+};
+template <>
+struct Stored<float8_e5m2> {
+  using Computed = float;
+  static constexpr Form form = Form::f8_e5m2;
+};
+template <class S>
+using Computed = typename Stored<S>::Computed;
+
+void widen_f16(const uint16_t* in, float* out, int64_t n);
+void widen_bf16(const uint16_t* in, float* out, int64_t n);
+void narrow_f16(const float* in, uint16_t* out, int64_t n);
+void narrow_bf16(const float* in, uint16_t* out, int64_t n);
+
+// Contiguous operands of computing types: inputs, then outputs.
+using Contiguous = void (*)(char* const* ptrs, int64_t n, const void* params);
+
+void run_blocked(Contiguous kernel, const Form* forms, int inputs, int operands, char* const* ptrs,
+                 const int64_t* strides, int64_t n, const void* params);
+
+template <Contiguous kernel, int inputs, Form... forms>
+void loop_of(char* const* ptrs, const int64_t* strides, int64_t n, const void* params) {
+  constexpr Form kForms[] = {forms...};
+  constexpr int kCount = sizeof...(forms);
+  constexpr bool kDirect = ((forms < Form::f16) && ...);
+  bool direct = kDirect;
+  if constexpr (kDirect) {
+    for (int k = 0; k < kCount; ++k) direct &= strides[k] == stored_size(kForms[k]);
+  }
+  if (direct) return kernel(ptrs, n, params);
+  run_blocked(kernel, kForms, inputs, kCount, ptrs, strides, n, params);
+}
+
+// The op's LoopParams as the computing type (integers saturate). An op that takes them is called
+// with them last.
+template <class T>
+struct Numbers {
+  T a, b, c;
+};
+
+template <class S>
+ARGOSY_INLINE S number(double v) {
+  if constexpr (std::is_integral_v<S>) {
+    constexpr S kMax = static_cast<S>(~static_cast<std::make_unsigned_t<S>>(0)) < S(0)
+                           ? static_cast<S>(static_cast<std::make_unsigned_t<S>>(~0ull) >> 1)
+                           : static_cast<S>(~0ull);
+    constexpr S kMin = static_cast<S>(~kMax);  // 0 for unsigned types
+    if (v >= static_cast<double>(kMax)) return kMax;
+    if (v <= static_cast<double>(kMin)) return kMin;
+    return v == v ? static_cast<S>(v) : S(0);
+  } else {
+    return static_cast<S>(v);
+  }
+}
+
+template <class T>
+struct ScalarOf {
+  using type = T;
+};
+template <>
+struct ScalarOf<bool> {
+  using type = uint8_t;
+};
+template <class T>
+struct ScalarOf<Complex<T>> {
+  using type = T;
+};
+
+template <class T>
+ARGOSY_INLINE auto numbers(const void* params) {
+  using S = typename ScalarOf<T>::type;
+  const double* v = static_cast<const double*>(params);
+  return v ? Numbers<S>{number<S>(v[0]), number<S>(v[1]), number<S>(v[2])} : Numbers<S>{};
+}
+
+template <auto op, class R, class N, class... A>
+ARGOSY_INLINE R apply(const N& p, A... a) {
+  if constexpr (std::is_invocable_v<decltype(op), A..., const N&>) {
+    return static_cast<R>(op(a..., p));
+  } else {
+    return static_cast<R>(op(a...));
+  }
+}
+
+// GCC ivdep: an output may be exactly one of the inputs.
+template <auto op, class R, class A>
+void map1(char* const* ptrs, int64_t n, const void* params) {
+  const auto p = numbers<A>(params);
+  const A* a = reinterpret_cast<const A*>(ptrs[0]);
+  R* out = reinterpret_cast<R*>(ptrs[1]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i]);
+}
+template <auto op, class R, class A, class B>
+void map2(char* const* ptrs, int64_t n, const void* params) {
+  const auto p = numbers<B>(params);
+  const A* a = reinterpret_cast<const A*>(ptrs[0]);
+  const B* b = reinterpret_cast<const B*>(ptrs[1]);
+  R* out = reinterpret_cast<R*>(ptrs[2]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i], b[i]);
+}
+template <auto op, class R, class A, class B, class C>
+void map3(char* const* ptrs, int64_t n, const void* params) {
+  const auto p = numbers<B>(params);
+  const A* a = reinterpret_cast<const A*>(ptrs[0]);
+  const B* b = reinterpret_cast<const B*>(ptrs[1]);
+  const C* c = reinterpret_cast<const C*>(ptrs[2]);
+  R* out = reinterpret_cast<R*>(ptrs[3]);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i], b[i], c[i]);
+}
+
+// ---- tables ----
+
+template <class... S>
+struct Types {};
+using Unsigned = Types<uint8_t, uint16_t, uint32_t, uint64_t>;
+using Signed = Types<int8_t, int16_t, int32_t, int64_t>;
+using Integers = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
+using Floats = Types<float16, bfloat16, float, double>;
+using Complexes = Types<c64, c128>;
+
+template <class S>
+inline constexpr DType dtype_id = dtype_of<S>;
+template <>
+inline constexpr DType dtype_id<c64> = DType::complex64;
+template <>
+inline constexpr DType dtype_id<c128> = DType::complex128;
+
+// Result type R given the input's, or `Same`.
+struct Same {};
+struct Real {};  // of a complex input
+template <class R, class S>
+struct ResultOf {
+  using type = R;
+};
+template <class S>
+struct ResultOf<Same, S> {
+  using type = S;
+};
+template <class S>
+struct ResultOf<Real, S> {
+  using type = typename ScalarOf<S>::type;
+};
+
+template <auto op, class S, class R>
+inline constexpr Loop unary_loop =
+    loop_of<map1<op, Computed<R>, Computed<S>>, 1, Stored<S>::form, Stored<R>::form>;
+template <auto op, class S, class R>
+inline constexpr Loop binary_loop = loop_of<map2<op, Computed<R>, Computed<S>, Computed<S>>, 2,
+                                            Stored<S>::form, Stored<S>::form, Stored<R>::form>;
+template <auto op, class S>
+inline constexpr Loop ternary_loop =
+    loop_of<map3<op, Computed<S>, Computed<S>, Computed<S>, Computed<S>>, 3, Stored<S>::form,
+            Stored<S>::form, Stored<S>::form, Stored<S>::form>;
+
+constexpr Loop& entry(LoopTable& t, DType d) {
+  return t.by_dtype[static_cast<int>(d)];
+}
+
+template <auto op, class R = Same, class... S>
+consteval LoopTable unary(Types<S...>) {
+  LoopTable t;
+  ((entry(t, dtype_id<S>) = unary_loop<op, S, typename ResultOf<R, S>::type>), ...);
+  return t;
+}
+template <auto op, class R = Same, class... S>
+consteval LoopTable binary(Types<S...>) {
+  LoopTable t;
+  ((entry(t, dtype_id<S>) = binary_loop<op, S, typename ResultOf<R, S>::type>), ...);
+  return t;
+}
+template <auto op, class... S>
+consteval LoopTable ternary(Types<S...>) {
+  LoopTable t;
+  ((entry(t, dtype_id<S>) = ternary_loop<op, S>), ...);
+  return t;
+}
+consteval LoopTable operator|(LoopTable a, LoopTable b) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!a.by_dtype[i]) a.by_dtype[i] = b.by_dtype[i];
+  }
+  return a;
+}
+// For ops whose bits do not depend on the sign: loops of unsigned types serve signed ones.
+consteval LoopTable and_signed(LoopTable t) {
+  entry(t, DType::int8) = entry(t, DType::uint8);
+  entry(t, DType::int16) = entry(t, DType::uint16);
+  entry(t, DType::int32) = entry(t, DType::uint32);
+  entry(t, DType::int64) = entry(t, DType::uint64);
+  return t;
+}
+
+}  // namespace argosy::cpu::ARGOSY_ISA
