@@ -13,47 +13,50 @@ struct LoopParams {
 };
 
 // Two inputs. Integers wrap; bool: add is or, multiply is and.
-#define ARGOSY_ARITHMETIC_LOOPS(X)                                                      \
-  X(add)                                                                                \
-  X(subtract) X(multiply) X(divide) /* floating and complex; by zero: inf or nan */     \
-      X(maximum) X(minimum)         /* nan if either is */                              \
-      X(fmax) X(fmin)               /* the other one if one is nan */                   \
-      X(negative) X(absolute)       /* absolute of complex: real output */              \
-      X(sign)                       /* 0 for -0, nan for nan; complex: x / |x| */       \
-      X(square) X(reciprocal)       /* reciprocal: floating and complex */              \
-      X(where)                      /* bool condition, a, b; keyed by the dtype of a */ \
-      X(fma)                        /* a * b + c, rounded twice; three inputs */        \
-      X(lerp)                       /* a + c * (b - a); three inputs, floating */       \
-      X(scale)                      /* x * a + b */                                     \
-      X(scale_after_bias)           /* (x + b) * a */                                   \
-      X(axpy)                       /* x, y: a * x + b * y */                           \
-      X(dropout)                    /* x, uint8 mask (0 or 1): x * mask * a */          \
-      X(clip)                       /* into [a, b]; nan stays */                        \
-      X(clip_grad)                  /* x, dy: dy where a < x < b, else 0 */
+#define ARGOSY_ARITHMETIC_LOOPS(X)                                                \
+  X(add)                                                                          \
+  X(subtract)                                                                     \
+  X(multiply) X(divide)       /* floating and complex; by zero: inf or nan */     \
+      X(maximum) X(minimum)   /* nan if either is */                              \
+      X(fmax) X(fmin)         /* the other one if one is nan */                   \
+      X(negative) X(absolute) /* absolute of complex: real output */              \
+      X(sign)                 /* 0 for -0, nan for nan; complex: x / |x| */       \
+      X(square) X(reciprocal) /* reciprocal: floating and complex */              \
+      X(where)                /* bool condition, a, b; keyed by the dtype of a */ \
+      X(fma)                  /* a * b + c, rounded twice; three inputs */        \
+      X(lerp)                 /* a + c * (b - a); three inputs, floating */       \
+      X(scale)                /* x * a + b */                                     \
+      X(scale_after_bias)     /* (x + b) * a */                                   \
+      X(axpy)                 /* x, y: a * x + b * y */                           \
+      X(dropout)              /* x, uint8 mask (0 or 1): x * mask * a */          \
+      X(clip)                 /* into [a, b]; nan stays */                        \
+      X(clip_grad)            /* x, dy: dy where a < x < b, else 0 */
 
 // Integers (bool where it makes sense), two inputs unless noted. Division by zero raises
 // ErrorKind::invalid_argument; floating forms of the first three are in the same tables.
-#define ARGOSY_INTEGER_LOOPS(X)                                                        \
-  X(floor_divide)                                                                      \
-  X(remainder)        /* remainder has the sign of the divisor */                      \
-      X(fmod)         /* has the sign of the dividend (trunc division) */              \
-      X(trunc_divide) /* integers: rounds to zero; floating: trunc(a / b) */           \
-      X(gcd) X(lcm) X(bitwise_and) X(bitwise_or) X(bitwise_xor)                        \
-          X(bitwise_not)           /* one input; bool: logical */                      \
-      X(left_shift) X(right_shift) /* counts outside the width shift everything out */ \
+#define ARGOSY_INTEGER_LOOPS(X)                                                                    \
+  X(floor_divide)                                                                                  \
+  X(remainder)    /* remainder has the sign of the divisor */                                      \
+  X(fmod)         /* has the sign of the dividend (trunc division) */                              \
+  X(trunc_divide) /* integers: rounds to zero; floating: trunc(a / b) */                           \
+  X(gcd)                                                                                           \
+  X(lcm) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_not) /* one input; bool: logical */ \
+      X(left_shift) X(right_shift) /* counts outside the width shift everything out */             \
       X(right_shift_logical)       /* zeros come in whatever the sign */
 
 // Output bool.
-#define ARGOSY_COMPARE_LOOPS(X)                                                               \
-  X(equal)                                                                                    \
-  X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal) X(logical_and) X(logical_or) \
-      X(logical_xor) X(logical_not) /* one input */                                           \
+#define ARGOSY_COMPARE_LOOPS(X)                                                                 \
+  X(equal)                                                                                      \
+  X(not_equal)                                                                                  \
+  X(less) X(less_equal) X(greater) X(greater_equal) X(logical_and) X(logical_or) X(logical_xor) \
+      X(logical_not)                /* one input */                                             \
       X(isnan) X(isinf) X(isfinite) /* one input; also defined for integers */
 
 // Floating (complex where noted *), one input.
 #define ARGOSY_MATH_LOOPS(X)                                                                 \
   X(sqrt)                                                                                    \
-  X(rsqrt) X(exp) X(expm1) X(exp2) X(log) X(log2) X(log10) X(log1p) /* * but exp2 */         \
+  X(rsqrt)                                                                                   \
+  X(exp) X(expm1) X(exp2) X(log) X(log2) X(log10) X(log1p)          /* * but exp2 */         \
       X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)                  /* * */                  \
       X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) /* * */                  \
       X(floor) X(ceil) X(round) X(trunc) /* integers too; round: half to even */             \
@@ -63,20 +66,22 @@ struct LoopParams {
               X(angle) /* real, imag and angle of complex: real output */
 
 // Floating, two inputs.
-#define ARGOSY_MATH2_LOOPS(X)                                                                 \
-  X(pow) /* also integers (negative exponents truncate) and complex */                        \
-  X(atan2)                                                                                    \
-  X(hypot) X(copysign) X(nextafter) X(heaviside) /* also integers; 0 for nan, as in Paddle */ \
-      X(ldexp)                                   /* a * 2^b */                                \
+#define ARGOSY_MATH2_LOOPS(X)                                                        \
+  X(pow) /* also integers (negative exponents truncate) and complex */               \
+  X(atan2)                                                                           \
+  X(hypot)                                                                           \
+  X(copysign) X(nextafter) X(heaviside) /* also integers; 0 for nan, as in Paddle */ \
+      X(ldexp)                          /* a * 2^b */                                \
       X(logaddexp)
 
 // Activations: floating, one input x; numbers in LoopParams.
 #define ARGOSY_ACTIVATION_LOOPS(X)                                                   \
   X(relu)                                                                            \
-  X(relu6) X(leaky_relu) /* a: slope */                                              \
-      X(elu) X(celu)     /* a: alpha */                                              \
-      X(selu)            /* a: scale, b: alpha */                                    \
-      X(gelu)            /* a: 1 for the tanh form */                                \
+  X(relu6)                                                                           \
+  X(leaky_relu)      /* a: slope */                                                  \
+      X(elu) X(celu) /* a: alpha */                                                  \
+      X(selu)        /* a: scale, b: alpha */                                        \
+      X(gelu)        /* a: 1 for the tanh form */                                    \
       X(silu) X(mish) X(softsign) X(tanhshrink) X(log_sigmoid)                       \
           X(softplus)                          /* a: beta, b: threshold */           \
       X(hardtanh)                              /* a: min, b: max */                  \

@@ -25,7 +25,9 @@ bool has_isa(Isa isa) {
                           : __builtin_cpu_supports("x86-64-v4");
 }
 
-Isa isa() { return current.load(std::memory_order_relaxed); }
+Isa isa() {
+  return current.load(std::memory_order_relaxed);
+}
 
 void set_isa(Isa isa) {
   ARGOSY_INVARIANT(has_isa(isa));

@@ -11,8 +11,8 @@
 namespace argosy::cpu {
 
 // One run of n elements. ptrs: inputs in order, then outputs; strides in bytes, one each (0 =
-// broadcast). Loops must be right for any strides and fast for contiguous ones; exact aliasing of an
-// input with an output (same pointer and stride) is allowed. params: the op's own, may be null.
+// broadcast). Loops must be right for any strides and fast for contiguous ones; exact aliasing of
+// an input with an output (same pointer and stride) is allowed. params: the op's own, may be null.
 using Loop = void (*)(char* const* ptrs, const int64_t* strides, int64_t n, const void* params);
 
 // One Loop for each dtype of the first input; null where it is not defined.
@@ -22,7 +22,7 @@ struct LoopTable {
 };
 
 struct Operand {
-  void* data;             // first element
+  void* data;              // first element
   const int64_t* strides;  // in elements, one for each dim of `shape` (0 where broadcast)
   int item_size;
 };
@@ -34,8 +34,9 @@ struct Operand {
 // another operand but exact aliasing; a broadcast output is an error of the caller.
 inline constexpr int kMaxLoopRank = 16;
 inline constexpr int kMaxLoopOperands = 8;
-ARGOSY_API void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand> operands,
-                         const void* params = nullptr, double cost = 1);
+ARGOSY_API void run_loop(Loop loop, std::span<const int64_t> shape,
+                         std::span<const Operand> operands, const void* params = nullptr,
+                         double cost = 1);
 
 // The same for operands that are all contiguous (or all of the same dense layout): n elements.
 ARGOSY_API void run_loop_flat(Loop loop, int64_t n, std::span<const Operand> operands,

@@ -86,7 +86,8 @@ constexpr auto kAsinh = [](float x) {
 };
 constexpr auto kAcosh = [](float x) {
   double t = double{x} - 1;
-  return log1p_core(t + sqrt_of(t * (t + 2)));
+  double v = log1p_core(t + sqrt_of(t * (t + 2)));
+  return t < 0 ? kNan<double> : v;
 };
 constexpr auto kAtanh = [](float x) {
   double d = x;

@@ -128,7 +128,7 @@ ARGOSY_INLINE Reduced reduce_angle(double x) {
 ARGOSY_INLINE double sin_poly(double r) {
   double u = r * r;
   double p = polynomial(u, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800);
-  return fma_of(r * u, p, r);
+  return r * fma_of(u, p, 1.0);
 }
 ARGOSY_INLINE double cos_poly(double r) {
   double u = r * r;
@@ -204,8 +204,8 @@ ARGOSY_INLINE float tanh_of(float x) {
   float near = fma_of(
       x * u,
       polynomial(u, -0.333332839f, 0.133314912f, -0.0537434953f, 0.020650579f, -0.00571703655f), x);
-  float far = copysign_of(1 - 2 / (exp_of(2 * a) + 1), x);
-  return a < 0.625f ? near : far;
+  float far = 1 - 2 / (exp_of(2 * a) + 1);
+  return copysign_of(a < 0.625f ? near : far, x);
 }
 
 ARGOSY_INLINE float sigmoid_of(float x) {
@@ -223,28 +223,30 @@ ARGOSY_INLINE float softplus_of(float x) {
   return static_cast<float>((x > 0 ? x : 0.0) + log1p_core(exp_core(-abs_of(double{x}))));
 }
 
-// erfc(a) for a >= 0.9 (relative error 1e-7 * a^2), and erf(x) / x for |x| <= 0.92.
+// erfc(a) for a >= 0.9 (error 3e-8, and below 1e-3 of the value up to 6), and erf(x) for |x| <=
+// 0.92.
 ARGOSY_INLINE float erfc_tail(float a) {
   a = a > 10 ? 10.0f : a;
   return exp_of(polynomial(a, 0.000170552075f, -1.12949516f, -0.633386646f, -0.10823662f,
                            0.0250914972f, -0.00416052715f, 0.00043230304f, -2.09095588e-05f));
 }
-ARGOSY_INLINE float erf_over_x(float x) {
-  return polynomial(x * x, 1.12837917f, -0.376126343f, 0.112837033f, -0.0268597986f, 0.00520196023f,
-                    -0.000815262798f, 8.40992071e-05f);
+ARGOSY_INLINE float erf_near(float x) {
+  float p = polynomial(x * x, 0.128379167f, -0.376126343f, 0.112837033f, -0.0268597986f,
+                       0.00520196023f, -0.000815262798f, 8.40992071e-05f);
+  return fma_of(x, p, x);
 }
 ARGOSY_INLINE float erf_of(float x) {
   float a = abs_of(x);
-  float near = x * erf_over_x(x);
-  float far = copysign_of(1 - erfc_tail(a), x);
-  float result = a < 0.92f ? near : far;
+  float near = erf_near(x);
+  float far = 1 - erfc_tail(a);
+  float result = copysign_of(a < 0.92f ? near : far, x);
   return x == x ? result : x;
 }
 // The standard normal distribution function, accurate in the left tail too.
 ARGOSY_INLINE float normal_cdf(float x) {
   float z = x * 0.707106781f;
   float a = abs_of(z);
-  float near = fma_of(0.5f * z, erf_over_x(z), 0.5f);
+  float near = fma_of(0.5f, erf_near(z), 0.5f);
   float tail = 0.5f * erfc_tail(a);
   float far = z > 0 ? 1 - tail : tail;
   float result = a < 0.92f ? near : far;
