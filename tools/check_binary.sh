@@ -7,7 +7,7 @@ status=0
 
 # Symbols of ours only; those of the standard library's templates are weak or unique and shared anyway.
 leaked=$(nm -D --defined-only -C "$library" | awk '$2 ~ /[TDBR]/' |
-  grep -vE ' (non-virtual thunk to |typeinfo for |vtable for )?argosy::| argosy_' || true)
+  grep -vE ' (non-virtual thunk to |typeinfo for |vtable for )?argosy::| argosy_| (__bss_start|_edata|_end)$' || true)
 if [ -n "$leaked" ]; then
   echo "$library: exports names that are not Argosy's (missing namespace or hidden visibility):" >&2
   head -20 <<<"$leaked" >&2
