@@ -33,6 +33,7 @@ STRANGERS = {
     "infer": {"ps"},
 }
 MAX_LINES = 800
+MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
     r"^(hwy/|dnnl|oneapi/|cblas|lapack|omp\.h|nanobind/|Python\.h|cuda|gtest/)"
 )
@@ -82,13 +83,21 @@ def problems_of_file(path):
 
 def main():
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "*.h", "*.cc", "*.cu", "*.py"],
+        ["git", "ls-files", "-co", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
-    ).stdout.split()
-    problems = [p for f in listed if (ROOT / f).exists() for p in problems_of_file(pathlib.Path(f))]
+    ).stdout.splitlines()
+    problems = []
+    for path in map(pathlib.Path, listed):
+        if not (ROOT / path).is_file():
+            continue
+        size = (ROOT / path).stat().st_size
+        if size > MAX_BYTES:
+            problems.append(f"{path}: {size / 1e6:.1f} MB; large files do not belong into git")
+        elif path.suffix in (".h", ".cc", ".cu", ".py"):
+            problems.extend(problems_of_file(path))
     for problem in problems:
         print(problem, file=sys.stderr)
     return bool(problems)
