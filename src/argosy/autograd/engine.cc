@@ -1,0 +1,202 @@
+#include "argosy/autograd/engine.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
+
+namespace argosy::autograd {
+namespace {
+
+// Where grad() picks up results.
+struct Capture {
+  Edge at;
+  Tensor result;
+};
+
+// One backward pass. Nodes are taken in falling order of creation, which is a topological order, from
+// a heap; so no count of dependencies is needed and a pass costs only what it reaches.
+class Pass {
+ public:
+  Pass(bool retain_graph, std::span<Capture> captures, const std::vector<Edge>& blocked)
+      : retain_graph_(retain_graph), captures_(captures) {
+    for (const Edge& e : blocked) blocked_.insert(key(e.node.get(), e.index));
+  }
+
+  void seed(const Tensor& root, Tensor dy) {
+    ARGOSY_CHECK(root.requires_grad(), runtime)
+        << "[backward] the root has no gradient history (stop_gradient=True): " << root
+        << ". Do this: compute it from a tensor with stop_gradient=False, outside no_grad().";
+    if (!dy.defined()) {
+      dy = ops::ones_like(root);
+    } else {
+      ARGOSY_CHECK(dy.shape() == root.shape(), invalid_argument)
+          << "[backward] the gradient given for a root must have its shape: expected "
+          << root.shape() << ", got " << dy.shape() << '.';
+    }
+    Edge e = edge_to(root);
+    send(e, dy);
+  }
+
+  // Only nodes from which a capture can be reached need to run.
+  void limit_to_captures(std::span<const Tensor> roots) {
+    limited_ = true;
+    for (const Capture& c : captures_)
+      if (c.at.node) useful_.insert(c.at.node.get());
+    struct Visit {
+      Node* node;
+      size_t edge;
+    };
+    std::vector<Visit> stack;
+    std::unordered_set<Node*> seen;
+    auto enter = [&](Node* n) {
+      if (n && seen.insert(n).second) stack.push_back({n, 0});
+    };
+    for (const Tensor& root : roots) {
+      enter(edge_to(root).node.get());
+      while (!stack.empty()) {
+        Visit& v = stack.back();
+        if (v.edge > 0) {
+          const Edge& e = v.node->edges[v.edge - 1];
+          if (e.node && useful_.count(e.node.get())) useful_.insert(v.node);
+        }
+        if (v.edge == v.node->edges.size()) {
+          stack.pop_back();
+          continue;
+        }
+        enter(v.node->edges[v.edge++].node.get());
+      }
+    }
+  }
+
+  void run() {
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      Ref<Node> node = std::move(heap_.back());
+      heap_.pop_back();
+      auto it = pending_.find(node.get());
+      Pending p = std::move(it->second);
+      pending_.erase(it);
+      step(*node, p);
+    }
+  }
+
+ private:
+  struct Pending {
+    Tensors dys;
+    uint64_t own = 0;  // bit i: dys[i] was summed here and may be overwritten
+  };
+
+  static uint64_t key(Node* node, uint32_t index) {
+    return reinterpret_cast<uintptr_t>(node) * 31 + index;
+  }
+  static bool later(const Ref<Node>& a, const Ref<Node>& b) { return a->order < b->order; }
+
+  void send(const Edge& e, const Tensor& dy) {
+    auto [it, fresh] = pending_.try_emplace(e.node.get());
+    Pending& p = it->second;
+    if (fresh) {
+      p.dys.resize(e.node->outputs);
+      heap_.push_back(e.node);
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    }
+    Tensor& sum = p.dys[e.index];
+    if (!sum.defined()) {
+      sum = dy;
+      return;
+    }
+    uint64_t bit = e.index < 64 ? 1ull << e.index : 0;
+    sum = add_grads(sum, dy, p.own & bit);
+    if (sum.layout() == Layout::strided) p.own |= bit;
+  }
+
+  void step(Node& node, Pending& p) {
+    for (size_t i = 0; i < node.hooks.size(); ++i) {
+      auto fn = node.hooks[i].fn;  // a hook may remove itself
+      uint32_t index = node.hooks[i].index;
+      if (!p.dys[index].defined()) continue;
+      Tensor replaced = fn(p.dys[index]);
+      if (replaced.defined()) p.dys[index] = std::move(replaced);
+    }
+    for (Capture& c : captures_)
+      if (c.at.node.get() == &node && p.dys[c.at.index].defined()) c.result = p.dys[c.at.index];
+    if (!blocked_.empty()) {
+      bool any = false;
+      for (uint32_t i = 0; i < p.dys.size(); ++i) {
+        if (blocked_.count(key(&node, i))) p.dys[i] = Tensor();
+        any |= p.dys[i].defined();
+      }
+      if (!any) return;
+    }
+    if (limited_ && node.order == 0) return;  // grad() does not touch .grad
+    InlineVector<bool, 8> needs;
+    bool any = node.edges.empty();
+    for (const Edge& e : node.edges) {
+      needs.push_back(e.node && (!limited_ || useful_.count(e.node.get())));
+      any |= needs.back();
+    }
+    if (!any) return;
+    ARGOSY_CHECK(!node.released(), runtime)
+        << "[" << node.name()
+        << "] backward was already run through this graph and its saved values were freed. Do "
+           "this: pass retain_graph=True to the first backward.";
+    Tensors dxs = node.backward(p.dys, needs.data());
+    if (!retain_graph_) node.release_saved();
+    for (size_t i = 0; i < node.edges.size() && i < dxs.size(); ++i)
+      if (needs[i] && dxs[i].defined()) send(node.edges[i], dxs[i]);
+  }
+
+  bool retain_graph_;
+  bool limited_ = false;
+  std::span<Capture> captures_;
+  std::unordered_map<Node*, Pending> pending_;
+  std::vector<Ref<Node>> heap_;
+  std::unordered_set<Node*> useful_;
+  std::unordered_set<uint64_t> blocked_;
+};
+
+void seed_all(Pass& pass, std::span<const Tensor> roots, std::span<const Tensor> seeds) {
+  ARGOSY_CHECK(seeds.empty() || seeds.size() == roots.size(), invalid_argument)
+      << "[backward] expected one gradient for each of " << roots.size() << " roots, got "
+      << seeds.size() << '.';
+  for (size_t i = 0; i < roots.size(); ++i)
+    pass.seed(roots[i], seeds.empty() ? Tensor() : seeds[i]);
+}
+
+}  // namespace
+
+void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool retain_graph,
+              bool create_graph) {
+  op::GradMode mode(create_graph);
+  Pass pass(retain_graph, {}, {});
+  seed_all(pass, roots, seeds);
+  pass.run();
+}
+
+Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+             std::span<const Tensor> seeds, bool retain_graph, bool create_graph,
+             bool allow_unused, std::span<const Tensor> no_grad_vars) {
+  op::GradMode mode(create_graph);
+  std::vector<Capture> captures;
+  for (const Tensor& t : inputs) captures.push_back({edge_to(t), {}});
+  std::vector<Edge> blocked;
+  for (const Tensor& t : no_grad_vars)
+    if (Edge e = edge_to(t); e.node) blocked.push_back(e);
+  Pass pass(retain_graph, captures, blocked);
+  pass.limit_to_captures(outputs);
+  seed_all(pass, outputs, seeds);
+  pass.run();
+  Tensors results;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ARGOSY_CHECK(captures[i].result.defined() || allow_unused, invalid_argument)
+        << "[grad] input " << i << ' ' << inputs[i]
+        << " is not reached from the outputs. Do this: pass allow_unused=True, or check that it "
+           "has stop_gradient=False and was used.";
+    results.push_back(captures[i].result);
+  }
+  return results;
+}
+
+}  // namespace argosy::autograd

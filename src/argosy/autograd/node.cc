@@ -1,0 +1,159 @@
+#include "argosy/autograd/node.h"
+
+#include <atomic>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/sparse/sparse.h"
+
+namespace argosy::autograd {
+namespace {
+
+std::atomic<uint64_t> next_order{1};
+std::atomic<uint64_t> next_hook{1};
+
+struct Graveyard {
+  std::vector<Node*> waiting;
+  bool digging = false;
+};
+Graveyard& graveyard() {
+  static thread_local Graveyard g;
+  return g;
+}
+
+Record& record_of(const Tensor& t) {
+  auto& record = t.impl()->record;
+  if (!record) record = std::make_unique<Record>();
+  return static_cast<Record&>(*record);
+}
+
+}  // namespace
+
+Node::Node() : order(next_order.fetch_add(1, std::memory_order_relaxed)) {}
+Node::~Node() = default;
+
+void Node::drop() {
+  Graveyard& g = graveyard();
+  g.waiting.push_back(this);
+  if (g.digging) return;
+  g.digging = true;
+  while (!g.waiting.empty()) {
+    Node* node = g.waiting.back();
+    g.waiting.pop_back();
+    delete node;
+  }
+  g.digging = false;
+}
+
+uint64_t Node::add_hook(uint32_t index, std::function<Tensor(const Tensor&)> fn) {
+  uint64_t id = next_hook.fetch_add(1, std::memory_order_relaxed);
+  hooks.push_back({index, id, std::move(fn)});
+  return id;
+}
+
+bool Node::remove_hook(uint64_t id) {
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    if (hooks[i].id != id) continue;
+    hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  }
+  return false;
+}
+
+Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
+  const Tensor& dy = dys[0];
+  if (!dy.defined()) return {};
+  bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
+  if (grad.defined()) {
+    grad = add_grads(grad, dy, !keeps_graph && !grad.requires_grad());
+  } else if (keeps_graph) {
+    grad = dy;
+  } else {
+    // Somebody else may hold the same memory (both operands of an add get one gradient).
+    bool shared = dy.ref()->ref_count() > 1 ||
+                  (dy.impl()->storage && dy.impl()->storage->ref_count() > 1);
+    bool dense = dy.layout() == Layout::strided && dy.has_data();
+    if (dense && (shared || !dy.is_contiguous())) {
+      grad = Tensor::empty(dy.shape(), dy.dtype(), dy.place());
+      op::copy_into(grad, dy);
+    } else {
+      grad = dy.detach();
+    }
+  }
+  for (auto& fn : after) fn();
+  return {};
+}
+
+Accumulate& slot(const Tensor& t) {
+  Record& r = record_of(t);
+  if (!r.slot) {
+    r.slot = make_ref<Accumulate>();
+    r.slot->order = 0;  // after everything else
+  }
+  return *r.slot;
+}
+
+Tensor grad_of(const Tensor& t) {
+  auto* record = static_cast<Record*>(t.impl()->record.get());
+  return record && record->slot ? record->slot->grad : Tensor();
+}
+
+void set_grad(const Tensor& t, Tensor grad) { slot(t).grad = std::move(grad); }
+
+bool is_leaf(const Tensor& t) { return !t.impl()->grad_fn; }
+
+Edge edge_to(const Tensor& t) {
+  if (!t.defined() || t.stop_gradient()) return {};
+  if (RefCounted* fn = t.impl()->grad_fn.get())
+    return {Ref<Node>::share(static_cast<Node*>(fn)), t.impl()->grad_index};
+  return {Ref<Node>::share(&slot(t)), 0};
+}
+
+void tie(const Tensor& out, Ref<Node> node, uint32_t index) {
+  TensorImpl* impl = out.impl();
+  impl->stop_gradient = false;
+  impl->grad_index = index;
+  impl->grad_fn = Ref<RefCounted>::adopt(node.leak());
+}
+
+void retain_grad(const Tensor& t) {
+  if (is_leaf(t)) return;
+  Record& record = record_of(t);
+  if (record.retains) return;
+  record.retains = true;
+  Ref<Accumulate> keep = Ref<Accumulate>::share(&slot(t));
+  static_cast<Node*>(t.impl()->grad_fn.get())
+      ->add_hook(t.impl()->grad_index, [keep](const Tensor& dy) {
+        const Tensor dys[] = {dy};
+        keep->backward(dys, nullptr);
+        return Tensor();
+      });
+}
+
+uint64_t add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> fn) {
+  Edge e = edge_to(t);
+  ARGOSY_CHECK(e.node, runtime)
+      << "Cannot register a hook on a tensor without gradient (stop_gradient=True): " << t
+      << ". Do this: set stop_gradient=False first.";
+  return e.node->add_hook(e.index, std::move(fn));
+}
+
+bool remove_hook(const Tensor& t, uint64_t id) {
+  Edge e = edge_to(t);
+  return e.node && e.node->remove_hook(id);
+}
+
+Tensor add_grads(const Tensor& a, const Tensor& b, bool own) {
+  if (a.layout() == Layout::row_sparse && b.layout() == Layout::row_sparse)
+    return ops::concat_rows(a, b);
+  if (a.layout() == Layout::row_sparse) return ops::add(b, ops::to_dense(a));
+  if (b.layout() == Layout::row_sparse) return ops::add(a, ops::to_dense(b));
+  bool plain = !op::thread_state.grad_enabled || (!a.requires_grad() && !b.requires_grad());
+  if (own && plain && a.dtype() == b.dtype() && a.shape() == b.shape() && !a.symbolic()) {
+    op::GradMode off(false);
+    return ops::add_(a, b);
+  }
+  return ops::add(a, b);
+}
+
+}  // namespace argosy::autograd

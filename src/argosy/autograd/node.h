@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "argosy/op/op.h"
+#include "argosy/tensor/tensor.h"
+
+// The tape of eager mode: nodes made by dispatch, walked by the engine (autograd/engine.h).
+namespace argosy::autograd {
+
+class Node;
+
+struct Edge {
+  Ref<Node> node;  // null: no gradient wanted on this way
+  uint32_t index = 0;
+};
+
+// Sees the finished gradient of one output of a node; a defined result replaces it.
+struct Hook {
+  uint32_t index;
+  uint64_t id;
+  std::function<Tensor(const Tensor&)> fn;
+};
+
+// Threads: built by the thread that runs the op; a backward pass over it may run on another, but one
+// at a time. Hooks are guarded by whoever may run Python (the GIL).
+class ARGOSY_API Node : public RefCounted {
+ public:
+  Node();
+  virtual const char* name() const = 0;
+  // dys: one for each output, undefined where unused. needs: one for each edge.
+  // Returns one gradient for each edge, undefined where there is none.
+  virtual Tensors backward(std::span<const Tensor> dys, const bool* needs) = 0;
+  virtual void release_saved() {}
+  virtual bool released() const { return false; }
+
+  InlineVector<Edge, 3> edges;
+  std::vector<Hook> hooks;
+  uint32_t outputs = 1;
+  // Rises in the order of creation, so a node's consumers always have a higher one.
+  uint64_t order;
+
+  uint64_t add_hook(uint32_t index, std::function<Tensor(const Tensor&)> fn);
+  bool remove_hook(uint64_t id);
+
+ protected:
+  ~Node() override;
+  // Long chains must not recurse: freeing is queued.
+  void drop() override;
+};
+
+// End of the tape at a leaf: adds what arrives into `grad`. The leaf's record shares it, and lives on
+// its own if the leaf dies first.
+class ARGOSY_API Accumulate final : public Node {
+ public:
+  const char* name() const override { return "accumulate"; }
+  Tensors backward(std::span<const Tensor> dys, const bool*) override;
+  Tensor grad;
+  std::vector<std::function<void()>> after;  // run when a gradient has been added
+};
+
+struct Record final : GradRecord {
+  Ref<Accumulate> slot;
+  bool retains = false;  // a non-leaf whose gradient is kept
+};
+
+// The slot of a tensor, made at first use.
+ARGOSY_API Accumulate& slot(const Tensor& t);
+ARGOSY_API Tensor grad_of(const Tensor& t);  // undefined if there is none
+ARGOSY_API void set_grad(const Tensor& t, Tensor grad);
+ARGOSY_API bool is_leaf(const Tensor& t);
+// Where the gradient of t goes; null if it needs none.
+ARGOSY_API Edge edge_to(const Tensor& t);
+// Keeps the gradient of a non-leaf.
+ARGOSY_API void retain_grad(const Tensor& t);
+ARGOSY_API uint64_t add_hook(const Tensor& t, std::function<Tensor(const Tensor&)> fn);
+ARGOSY_API bool remove_hook(const Tensor& t, uint64_t id);
+
+// Makes `out` output `index` of `node`.
+ARGOSY_API void tie(const Tensor& out, Ref<Node> node, uint32_t index);
+
+// Adds two gradients of one value; either may be row-sparse. With `own`, a may be overwritten.
+ARGOSY_API Tensor add_grads(const Tensor& a, const Tensor& b, bool own);
+
+}  // namespace argosy::autograd

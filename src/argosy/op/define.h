@@ -1,0 +1,213 @@
+#pragma once
+
+#include "argosy/op/dispatch.h"
+#include "argosy/op/op.h"
+
+// How an op is described: one ARGOSY_OP chain in one file (docs/adding_an_op.md).
+//
+//   ARGOSY_OP(gelu, GeluAttrs)
+//       .python("nn.functional.gelu(x, approximate=False, name=None)")
+//       .doc("...").input("x", kFloating, Save::value).output("out")
+//       .compose(compose).kernel("fused", match, run).gradient(gradient).done();
+namespace argosy::op {
+
+namespace detail {
+template <class A, class R, class Frame>
+Erased<R, Frame> erase(R (*fn)(Frame, const A&)) {
+  return {[](void (*f)(), Frame frame, const void* attrs) -> R {
+            return reinterpret_cast<R (*)(Frame, const A&)>(f)(frame,
+                                                               *static_cast<const A*>(attrs));
+          },
+          reinterpret_cast<void (*)()>(fn)};
+}
+}  // namespace detail
+
+// A described op, to be called from C++.
+template <class A>
+class Handle {
+ public:
+  Handle(OpDef* def) : def_(def) {}
+  // First output.
+  Tensor operator()(const Tensor& x, const A& attrs = {}) const { return one({&x, 1}, attrs); }
+  Tensor operator()(const Tensor& x, const Tensor& y, const A& attrs = {}) const {
+    const Tensor in[] = {x, y};
+    return one(in, attrs);
+  }
+  Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, const A& attrs = {}) const {
+    const Tensor in[] = {x, y, z};
+    return one(in, attrs);
+  }
+  Tensor one(std::span<const Tensor> in, const A& attrs = {}) const {
+    return std::move(dispatch(*def_, Inputs(in), &attrs)[0]);
+  }
+  // All outputs, hidden ones included.
+  Tensors all(Inputs in, const A& attrs = {}) const { return dispatch(*def_, in, &attrs); }
+  Tensors all(std::initializer_list<Tensor> in, const A& attrs = {}) const {
+    return dispatch(*def_, Inputs(std::span(in.begin(), in.size())), &attrs);
+  }
+  const OpDef& def() const { return *def_; }
+
+ private:
+  OpDef* def_;
+};
+
+template <class A>
+class Builder {
+ public:
+  Builder(const char* name, const char* file) {
+    def_.name = name;
+    def_.file = file;
+    def_.attrs = &attr_type(static_cast<const A*>(nullptr));
+  }
+
+  // --- schema ---
+  Builder& input(const char* name, DTypes dtypes = kAny, Save save = Save::nothing) {
+    def_.inputs.push_back({.name = name, .dtypes = dtypes, .save = save});
+    return *this;
+  }
+  Builder& optional_input(const char* name, DTypes dtypes = kAny, Save save = Save::nothing) {
+    def_.inputs.push_back({.name = name, .dtypes = dtypes, .optional = true, .save = save});
+    return *this;
+  }
+  Builder& list_input(const char* name, DTypes dtypes = kAny, Save save = Save::nothing) {
+    def_.inputs.push_back({.name = name, .dtypes = dtypes, .list = true, .save = save});
+    def_.any_list = true;
+    return *this;
+  }
+  Builder& output(const char* name, Save save = Save::nothing) {
+    def_.outputs.push_back({.name = name, .save = save});
+    return *this;
+  }
+  // An output without gradient: indices, masks.
+  Builder& index_output(const char* name, Save save = Save::nothing) {
+    def_.outputs.push_back({.name = name, .differentiable = false, .save = save});
+    return *this;
+  }
+  // An output for the gradient only.
+  Builder& hidden_output(const char* name, Save save = Save::value) {
+    def_.outputs.push_back({.name = name, .hidden = true, .differentiable = false, .save = save});
+    return *this;
+  }
+  Builder& list_output(const char* name) {
+    def_.outputs.push_back({.name = name, .list = true});
+    def_.any_list = true;
+    return *this;
+  }
+  // Last input also takes row-sparse tensors.
+  Builder& sparse() {
+    def_.inputs.back().sparse = true;
+    return *this;
+  }
+  // Cast the inputs to their common dtype first.
+  Builder& promote() {
+    def_.promotes = true;
+    return *this;
+  }
+  // Inputs broadcast together; outputs have that shape and, unless infer says otherwise, that dtype.
+  Builder& elementwise() {
+    def_.elementwise = true;
+    def_.shards = "elementwise";
+    return *this;
+  }
+
+  // --- meaning ---
+  Builder& infer(void (*fn)(InferContext&, const A&)) {
+    def_.infer = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& compose(Tensors (*fn)(const Inputs&, const A&)) {
+    def_.compose = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& view(Tensor (*fn)(const Tensor&, const A&)) {
+    def_.view = detail::erase<A>(fn);
+    return *this;
+  }
+  // Best first. `match` returns null or the reason why not.
+  Builder& kernel(const char* name, const char* (*match)(const Inputs&, const A&),
+                  void (*run)(KernelFrame&, const A&), DeviceKind device = DeviceKind::cpu) {
+    KernelDef k{.name = name, .device = device, .strided = false, .match = {}, .run = {}};
+    if (match) k.match = detail::erase<A>(match);
+    k.run = detail::erase<A>(run);
+    def_.kernels[static_cast<int>(device)].push_back(std::move(k));
+    return *this;
+  }
+  Builder& kernel(const char* name, void (*run)(KernelFrame&, const A&)) {
+    return kernel(name, nullptr, run);
+  }
+  // The kernel added last takes inputs of any strides.
+  Builder& strided() {
+    def_.kernels[0].back().strided = true;
+    return *this;
+  }
+  // What the rule reads of inputs and outputs is said by their Save.
+  Builder& gradient(Tensors (*fn)(const GradCall&, const A&)) {
+    def_.gradient = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& cost(double (*fn)(const InferContext&, const A&)) {
+    def_.cost = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& effect(Effect e) {
+    def_.effect = e;
+    return *this;
+  }
+  // Output i is input inputs[i], written in place.
+  Builder& writes(std::initializer_list<uint32_t> inputs) {
+    def_.writes = inputs;
+    def_.effect = Effect::writes_input;
+    return *this;
+  }
+
+  // --- public face ---
+  Builder& python(const char* signature) {
+    def_.python.emplace_back(signature);
+    return *this;
+  }
+  Builder& method(const char* name) {
+    def_.methods.emplace_back(name);
+    return *this;
+  }
+  Builder& inplace(const char* name) {
+    def_.inplace.emplace_back(name);
+    return *this;
+  }
+  Builder& alias(const char* other, const char* own) {
+    def_.aliases.emplace_back(other, own);
+    return *this;
+  }
+  Builder& doc(const char* text) {
+    def_.doc = text;
+    return *this;
+  }
+  Builder& paper(const char* text) {
+    def_.paper = text;
+    return *this;
+  }
+  Builder& example(const char* text) {
+    def_.example = text;
+    return *this;
+  }
+  Builder& shards(const char* rule) {
+    def_.shards = rule;
+    return *this;
+  }
+  OpDef* done() { return register_op(std::move(def_)); }
+
+ private:
+  OpDef def_;
+};
+
+// For ops whose only difference is a name and a table (families built by a loop).
+#define ARGOSY_OP(op_name, Attrs)                      \
+  static const ::argosy::op::Handle<Attrs> op_name##_op = \
+      ::argosy::op::Builder<Attrs>(#op_name, __FILE__)
+
+// Ready-made infer functions.
+template <class A>
+void infer_bool(InferContext& c, const A&) {
+  for (Meta& m : c.out) m.dtype = DType::bool_;
+}
+
+}  // namespace argosy::op

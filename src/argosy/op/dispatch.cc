@@ -1,0 +1,353 @@
+#include "argosy/op/dispatch.h"
+
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cpu/loops.h"
+
+namespace argosy::op {
+
+constinit thread_local ThreadState thread_state;
+Hooks hooks;
+
+const char* InferContext::name() const { return op.name.c_str(); }
+const char* KernelFrame::name() const { return op.name.c_str(); }
+
+Tensor& KernelFrame::allocate(size_t i, const Shape& shape) {
+  DType dtype = out[i].dtype();
+  Place place = out[i].place();
+  out[i] = Tensor::empty(shape, dtype, place);
+  return out[i];
+}
+
+namespace {
+
+// Looks at all operands once.
+struct Scan {
+  bool symbolic = false;
+  bool grad = false;
+  bool mixed_dtypes = false;
+  bool strided_only = true;  // every layout is strided
+  const TensorImpl* first = nullptr;
+};
+
+inline Scan scan(const Inputs& in) {
+  Scan s;
+  for (const Tensor& t : in.flat()) {
+    const TensorImpl* impl = t.impl();
+    if (!impl) continue;
+    if (!s.first) s.first = impl;
+    s.symbolic |= static_cast<bool>(impl->symbol);
+    s.grad |= !impl->stop_gradient;
+    s.mixed_dtypes |= impl->dtype != s.first->dtype;
+    s.strided_only &= impl->layout == Layout::strided;
+  }
+  return s;
+}
+
+[[noreturn]] void fail_dtype(const OpDef& op, const InputDef& def, const Tensor& t) {
+  ARGOSY_THROW(type) << '[' << op.name << "] " << def.name << " has an unsupported dtype: expected "
+                     << def.dtypes << ", got " << t << ". Do this: cast it with .astype(..).";
+}
+
+void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
+  if (!t.defined()) {
+    ARGOSY_CHECK(def.optional, type)
+        << '[' << op.name << "] " << def.name
+        << " is missing: expected a Tensor, got None. Do this: pass a Tensor.";
+    return;
+  }
+  if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
+  ARGOSY_CHECK(t.layout() == Layout::strided || def.sparse, invalid_argument)
+      << '[' << op.name << "] " << def.name
+      << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
+  ARGOSY_CHECK(t.place() == first->place, invalid_argument)
+      << '[' << op.name << "] inputs are on different devices: " << def.name << " on " << t.place()
+      << ", others on " << first->place << ". Do this: move one of them with .to(..).";
+}
+
+void check_inputs(const OpDef& op, const Inputs& in, const TensorImpl* first) {
+  ARGOSY_CHECK(in.ends() || in.flat().size() == op.inputs.size(), internal)
+      << '[' << op.name << "] takes " << op.inputs.size() << " inputs, got " << in.flat().size();
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.inputs[i].list) {
+      check_one(op, op.inputs[i], in[i], first);
+      continue;
+    }
+    for (const Tensor& t : in.list(i)) check_one(op, op.inputs[i], t, first);
+  }
+}
+
+Tensors dispatch_promoted(const OpDef& op, const Inputs& in, const void* attrs) {
+  bool any = false;
+  DType common = DType::bool_;
+  for (const Tensor& t : in.flat()) {
+    if (!t.defined()) continue;
+    common = any ? promote(common, t.dtype()) : t.dtype();
+    any = true;
+  }
+  InlineVector<Tensor, 4> cast;
+  for (const Tensor& t : in.flat())
+    cast.push_back(t.defined() && t.dtype() != common ? hooks.cast(t, common) : t);
+  return dispatch(op, Inputs(cast, in.ends()), attrs);
+}
+
+void infer_elementwise(InferContext& c) {
+  Shape shape;
+  bool any = false;
+  DType dtype = DType::float32;
+  for (const Tensor& t : c.in.flat()) {
+    if (!t.defined()) continue;
+    if (any) {
+      shape = broadcast(c.name(), shape, t.shape());
+    } else {
+      shape = t.shape();
+      dtype = t.dtype();
+    }
+    any = true;
+  }
+  for (Meta& m : c.out) m = {shape, dtype};
+}
+
+void explain(const OpDef& op, const std::string& text) {
+  *thread_state.explain += op.name + ": " + text + "\n";
+}
+
+const KernelDef* choose(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
+  for (const KernelDef& k : op.kernels[static_cast<int>(device)]) {
+    const char* why_not = k.match ? k.match(in, attrs) : nullptr;
+    if (thread_state.explain) [[unlikely]]
+      explain(op, why_not ? k.name + " declined: " + why_not : "ran " + k.name);
+    if (!why_not) return &k;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void fail_no_kernel(const OpDef& op, const Inputs& in, Place place) {
+  Message m;
+  m << '[' << op.name << "] has no kernel for";
+  for (const Tensor& t : in.flat()) m << ' ' << t;
+  m << " on " << place << ". Do this: use argosy.explain(..) to see why each kernel declined.";
+  throw Error(ErrorKind::not_implemented, m.str());
+}
+
+void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out, Place place) {
+  if (place.kind == DeviceKind::null) return;  // infers and counts bytes, computes nothing
+  const KernelDef* k = choose(op, in, attrs, place.kind);
+  if (!k) fail_no_kernel(op, in, place);
+  bool copies = false;
+  if (!k->strided)
+    for (const Tensor& t : in.flat()) copies |= t.defined() && !t.is_contiguous();
+  if (!copies) {
+    KernelFrame frame{op, in, out};
+    k->run(frame, attrs);
+    return;
+  }
+  InlineVector<Tensor, 4> dense;
+  for (const Tensor& t : in.flat())
+    dense.push_back(t.defined() && t.has_data() ? contiguous(t) : t);
+  KernelFrame frame{op, Inputs(dense, in.ends()), out};
+  k->run(frame, attrs);
+}
+
+bool has_kernel(const OpDef& op, DeviceKind device) {
+  if (device == DeviceKind::null) device = DeviceKind::cpu;
+  return !op.kernels[static_cast<int>(device)].empty();
+}
+
+void bind_written(const OpDef& op, const Inputs& in, Tensors& out) {
+  for (uint32_t i : op.writes)
+    for (const Tensor& t : in.list(i)) out.push_back(t);
+}
+
+void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Place place,
+                      Tensors& out) {
+  if (op.elementwise && !op.infer && op.outputs.size() == 1) {
+    // The hot path: same shapes, same dtype.
+    const TensorImpl* first = in.flat()[0].impl();
+    bool equal = first != nullptr;
+    for (const Tensor& t : in.flat()) equal = equal && t.defined() && t.shape() == first->shape;
+    if (equal) {
+      out.push_back(Tensor::empty(first->shape, first->dtype, place));
+      return;
+    }
+  }
+  InferContext c{op, in, {}};
+  infer(c, attrs);
+  for (const Meta& m : c.out)
+    out.push_back(m.shape.known() ? Tensor::empty(m.shape, m.dtype, place)
+                                  : Tensor::describe(m.shape, m.dtype, place));
+}
+
+// Copies only where the layout differs.
+void check_inplace(const OpDef& op, const Inputs& in) {
+  const Tensor& x = in[0];
+  ARGOSY_CHECK(!(thread_state.grad_enabled && x.requires_grad() && !x.impl()->grad_fn),
+               invalid_argument)
+      << '[' << op.name
+      << "] cannot write in place into a leaf tensor that needs a gradient (stop_gradient=False): "
+      << x << ". Do this: use the form that returns a new tensor, or wrap the call in no_grad().";
+}
+
+bool shares_storage(const Tensor& a, const Tensor& b) {
+  return a.impl()->storage && a.impl()->storage == b.impl()->storage;
+}
+
+// May an elementwise kernel write straight into x?
+bool writes_directly(const OpDef& op, const Inputs& in) {
+  const Tensor& x = in[0];
+  if (!op.elementwise || op.outputs.size() != 1 || !x.is_contiguous()) return false;
+  for (const Tensor& t : in.flat().subspan(1)) {
+    if (!t.defined() || !shares_storage(t, x)) continue;
+    if (t.raw() != x.raw() || !(t.shape() == x.shape()) || !(t.strides() == x.strides()))
+      return false;
+  }
+  return true;
+}
+
+// x becomes a handle on the data of `value` (reshape_, cast_).
+void take_body(const Tensor& x, const Tensor& value) {
+  TensorImpl* to = x.impl();
+  const TensorImpl* from = value.impl();
+  to->storage = from->storage;
+  to->data = from->data;
+  to->shape = from->shape;
+  to->strides = from->strides;
+  to->numel = from->numel;
+  to->dtype = from->dtype;
+  to->contiguous = from->contiguous;
+}
+
+}  // namespace
+
+void infer(InferContext& c, const void* attrs) {
+  c.out.resize(c.op.outputs.size());
+  if (c.op.elementwise) {
+    infer_elementwise(c);
+  } else if (!c.in.flat().empty() && c.in[0].defined()) {
+    for (Meta& m : c.out) m = {c.in[0].shape(), c.in[0].dtype()};
+  }
+  if (c.op.infer) c.op.infer(c, attrs);
+}
+
+Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
+  Scan s = scan(in);
+  if (s.symbolic || thread_state.recorder) [[unlikely]]
+    return hooks.record_program(op, in, attrs);
+  if (op.promotes && s.mixed_dtypes) return dispatch_promoted(op, in, attrs);
+  check_inputs(op, in, s.first);
+  Place place = s.first ? s.first->place : thread_state.place;
+  bool grad = s.grad && thread_state.grad_enabled;
+
+  Tensors out;
+  // A composition runs where there is no kernel, or where only its parts know their gradients.
+  bool composed = op.compose && ((grad && !op.gradient) || !has_kernel(op, place.kind));
+  if (composed) {
+    if (thread_state.explain) explain(op, "opened its composition");
+    if (!grad || !op.gradient) return op.compose(in, attrs);
+    GradMode off(false);
+    out = op.compose(in, attrs);
+  }
+  if (out.empty() && op.view && s.strided_only && (in[0].has_data() || place.kind == DeviceKind::null)) {
+    if (Tensor v = op.view(in[0], attrs); v.defined()) out.push_back(std::move(v));
+  }
+  if (out.empty()) {
+    if (op.writes.empty())
+      allocate_outputs(op, in, attrs, place, out);
+    else
+      bind_written(op, in, out);
+    run_kernel(op, in, attrs, out, place);
+    if (!op.writes.empty()) {
+      for (const Tensor& t : out) t.wrote(op.name.c_str());
+      return out;
+    }
+  }
+  if (grad && op.gradient) hooks.record_tape(op, in, attrs, out);
+  return out;
+}
+
+Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
+  const Tensor& x = in[0];
+  Scan s = scan(in);
+  if (s.symbolic || thread_state.recorder) [[unlikely]] {
+    Tensors out = hooks.record_program(op, in, attrs);
+    take_body(x, out[0]);
+    x.impl()->symbol = out[0].impl()->symbol;
+    return x;
+  }
+  check_inplace(op, in);
+  if (op.promotes && s.mixed_dtypes) {
+    // The result keeps x's dtype, so the others follow it.
+    InlineVector<Tensor, 4> cast;
+    for (const Tensor& t : in.flat())
+      cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);
+    return dispatch_inplace(op, Inputs(cast, in.ends()), attrs);
+  }
+  check_inputs(op, in, s.first);
+  bool grad = s.grad && thread_state.grad_enabled;
+  Tensor old = x.detach();
+  old.impl()->grad_fn = x.impl()->grad_fn;
+  old.impl()->grad_index = x.impl()->grad_index;
+  old.impl()->stop_gradient = x.stop_gradient();
+
+  if (grad && !op.gradient && op.compose) {
+    // History of the parts: compute apart, then move both value and history into x.
+    InlineVector<Tensor, 4> args(in.flat());
+    args[0] = old;
+    Tensor value = std::move(op.compose(Inputs(args, in.ends()), attrs)[0]);
+    if (value.shape() == x.shape() && value.dtype() == x.dtype())
+      copy_into(x, value);
+    else
+      take_body(x, value);
+    x.wrote(op.name.c_str());
+    x.impl()->grad_fn = value.impl()->grad_fn;
+    x.impl()->grad_index = value.impl()->grad_index;
+    x.impl()->stop_gradient = value.stop_gradient();
+    return x;
+  }
+
+  Place place = x.place();
+  InferContext c{op, in, {}};
+  infer(c, attrs);
+  bool same_form = c.out[0].shape == x.shape() && c.out[0].dtype == x.dtype();
+  ARGOSY_CHECK(same_form || !op.elementwise || c.out[0].shape == x.shape(), invalid_argument)
+      << '[' << op.name << "] in place needs a result of x's shape: x is " << x
+      << ", the result would be " << c.out[0].shape
+      << ". Do this: use the form that returns a new tensor.";
+  if (same_form && writes_directly(op, in) && has_kernel(op, place.kind)) {
+    Tensors out{x};
+    run_kernel(op, in, attrs, out, place);
+    x.wrote(op.name.c_str());
+  } else {
+    GradMode off(false);
+    Tensor value = std::move(dispatch(op, in, attrs)[0]);
+    if (same_form && !op.view) {
+      copy_into(x, value);
+      x.wrote(op.name.c_str());
+    } else {
+      take_body(x, value);
+      if (!op.view) x.wrote(op.name.c_str());
+    }
+  }
+  if (grad && op.gradient) {
+    InlineVector<Tensor, 4> args(in.flat());
+    args[0] = old;
+    hooks.record_tape_inplace(op, Inputs(args, in.ends()), attrs, old, x);
+  }
+  return x;
+}
+
+Tensor contiguous(const Tensor& t) {
+  if (t.is_contiguous() || !t.has_data()) return t;
+  Tensor out = Tensor::empty(t.shape(), t.dtype(), t.place());
+  copy_into(out, t);
+  return out;
+}
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  if (dst.place().kind == DeviceKind::null || dst.numel() == 0) return;
+  Shape from = broadcast_strides(src, dst.shape());
+  const cpu::Operand operands[] = {{src.raw(), from.data(), item_size(src.dtype())},
+                                   {dst.raw(), dst.strides().data(), item_size(dst.dtype())}};
+  cpu::run_loop(cpu::cast_loop(src.dtype(), dst.dtype()), dst.shape(), operands);
+}
+
+}  // namespace argosy::op

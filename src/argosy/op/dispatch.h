@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+
+#include "argosy/op/op.h"
+
+namespace argosy::op {
+
+// State of one thread.
+struct ThreadState {
+  bool grad_enabled = true;
+  void* recorder = nullptr;       // the Program builder that records this thread's ops
+  Place place;                    // where ops without inputs put their results
+  std::string* explain = nullptr;  // collects why which kernel ran
+};
+// Never destroyed, needs no initializer, so access is one instruction.
+extern ARGOSY_API constinit thread_local ThreadState thread_state
+    __attribute__((tls_model("initial-exec")));
+
+// Switches gradient recording of this thread for a scope.
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) : saved_(thread_state.grad_enabled) {
+    thread_state.grad_enabled = enabled;
+  }
+  ~GradMode() { thread_state.grad_enabled = saved_; }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool saved_;
+};
+
+// The one road of every op call: check -> promote -> infer -> kernel, with a tape node if a gradient
+// may be needed; or one Operation of a Program if an input is symbolic or a recorder is active.
+// attrs points to the op's attribute struct.
+ARGOSY_API Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs);
+
+// The same, written over input 0 (`x.add_(y)`): x gets the value, a new version and the op's history.
+ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs);
+
+// Output descriptions only; what eager, builder, loader and verifier share.
+ARGOSY_API void infer(InferContext& c, const void* attrs);
+
+// A contiguous tensor of the same values (itself if it is); no history.
+ARGOSY_API Tensor contiguous(const Tensor& t);
+// Values of src into dst's memory, cast and broadcast as needed; no history, bumps no version.
+ARGOSY_API void copy_into(const Tensor& dst, const Tensor& src);
+
+// Doors for the rooms below (autograd, program), set once while the library loads.
+struct Hooks {
+  // Makes the tape node of a call and ties `out` to it.
+  void (*record_tape)(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out) = nullptr;
+  // In place: x was input 0 and holds the result now.
+  void (*record_tape_inplace)(const OpDef& op, const Inputs& in, const void* attrs,
+                              const Tensor& old_x, const Tensor& x) = nullptr;
+  // Appends an Operation; returns symbolic outputs.
+  Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
+  Tensor (*cast)(const Tensor& x, DType to) = nullptr;
+};
+extern ARGOSY_API Hooks hooks;
+
+}  // namespace argosy::op

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/op/attrs.h"
+#include "argosy/tensor/tensor.h"
+
+// What an op is. Everything about an op is said once, by the builder in op/define.h; this is the form
+// that dispatch, autograd, Programs, bindings and tools read.
+namespace argosy::op {
+
+struct OpDef;
+
+// The operands of one call, by position in the schema. A list input takes several flat places.
+class Inputs {
+ public:
+  Inputs() = default;
+  // ends[i]: one past the last flat place of input i; null when every input is one tensor.
+  Inputs(std::span<const Tensor> flat, const uint32_t* ends = nullptr) : flat_(flat), ends_(ends) {}
+
+  std::span<const Tensor> flat() const { return flat_; }
+  const uint32_t* ends() const { return ends_; }
+  // Input i of the schema (not a list); undefined if an optional one is missing.
+  const Tensor& operator[](size_t i) const {
+    return flat_[ends_ && i ? ends_[i - 1] : i];
+  }
+  std::span<const Tensor> list(size_t i) const {
+    if (!ends_) return flat_.subspan(i, 1);
+    uint32_t begin = i ? ends_[i - 1] : 0;
+    return flat_.subspan(begin, ends_[i] - begin);
+  }
+  // Flat place of input i's first tensor.
+  size_t place_of(size_t i) const { return ends_ ? (i ? ends_[i - 1] : 0) : i; }
+
+ private:
+  std::span<const Tensor> flat_;
+  const uint32_t* ends_ = nullptr;
+};
+
+struct Meta {
+  Shape shape;
+  DType dtype = DType::float32;
+  Layout layout = Layout::strided;
+};
+
+// What infer works on. Sizes of inputs may be kUnknown; so may those it sets. An output whose size
+// depends on data gets kUnknown there and is allocated by the kernel (KernelFrame::allocate).
+struct InferContext {
+  const OpDef& op;
+  Inputs in;
+  InlineVector<Meta, 3> out;  // sized to the schema; list outputs: resize
+
+  const char* name() const;
+};
+
+// What a kernel works on. Outputs are allocated (contiguous) unless their size depends on data.
+struct KernelFrame {
+  const OpDef& op;
+  Inputs in;
+  Tensors& out;
+
+  const char* name() const;
+  Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
+};
+
+// What a gradient rule works on. Inputs and outputs are those saved; dy(i) may be undefined where an
+// output was not used.
+class ARGOSY_API GradCall {
+ public:
+  GradCall(const OpDef& op, Inputs in, std::span<const Tensor> out, std::span<const Tensor> dys,
+           const bool* needs)
+      : op(op), in(in), outs_(out), dys_(dys), needs_(needs) {}
+  const OpDef& op;
+  Inputs in;
+  const Tensor& out(size_t i) const { return outs_[i]; }
+  std::span<const Tensor> outs() const { return outs_; }
+  const Tensor& dy(size_t i = 0) const { return dys_[i]; }
+  std::span<const Tensor> dys() const { return dys_; }
+  // Is the gradient for flat place i wanted?
+  bool needs(size_t flat) const { return needs_[flat]; }
+
+ private:
+  std::span<const Tensor> outs_, dys_;
+  const bool* needs_;
+};
+
+// An erased function over a typed attribute struct: `call` knows the type, `fn` is the function.
+template <class R, class Frame>
+struct Erased {
+  R (*call)(void (*fn)(), Frame, const void* attrs) = nullptr;
+  void (*fn)() = nullptr;
+  R operator()(Frame frame, const void* attrs) const { return call(fn, frame, attrs); }
+  explicit operator bool() const { return call != nullptr; }
+};
+
+enum class Save : uint8_t { nothing, shape, value };
+
+struct InputDef {
+  std::string name;
+  DTypes dtypes = kAny;
+  bool optional = false;
+  bool list = false;
+  bool sparse = false;  // takes row-sparse tensors too
+  Save save = Save::nothing;
+};
+
+struct OutputDef {
+  std::string name;
+  bool list = false;
+  bool hidden = false;  // for the gradient only: not returned to Python
+  bool differentiable = true;
+  Save save = Save::nothing;
+};
+
+struct KernelDef {
+  std::string name;
+  DeviceKind device;
+  bool strided = false;  // takes any strides; otherwise dispatch makes its inputs contiguous
+  // Null, or why this kernel cannot do it. Reads shapes, dtypes, strides and attributes only.
+  Erased<const char*, const Inputs&> match;
+  Erased<void, KernelFrame&> run;
+};
+
+enum class Effect : uint8_t { pure, random, writes_input, communicates, io };
+
+struct OpDef {
+  std::string name;
+  std::vector<InputDef> inputs;
+  std::vector<OutputDef> outputs;
+  const AttrType* attrs = nullptr;
+
+  Erased<void, InferContext&> infer;  // null: like the first input
+  Erased<Tensors, const Inputs&> compose;
+  Erased<Tensor, const Tensor&> view;  // a view of input 0, or undefined where a copy is needed
+  Erased<Tensors, const GradCall&> gradient;
+  Erased<double, const InferContext&> cost;  // arithmetic operations
+  InlineVector<KernelDef, 2> kernels[kDeviceKinds];
+
+  Effect effect = Effect::pure;
+  bool promotes = false;     // inputs are cast to their common dtype first
+  bool elementwise = false;  // all inputs broadcast to one shape, which is that of every output
+  bool any_list = false;
+  // Writes outputs over inputs: output i is the same tensor as input writes[i]. For optimizer-like
+  // ops with list inputs, input writes[i] is a list and so is output i.
+  std::vector<uint32_t> writes;
+
+  // The public face.
+  std::vector<std::string> python;  // "nn.functional.gelu(x, approximate=False, name=None)"
+  std::vector<std::string> methods;  // "gelu", or with a signature of its own
+  std::vector<std::string> inplace;  // names of in-place methods and functions: "gelu_"
+  std::vector<std::pair<std::string, std::string>> aliases;  // argument: other name -> own name
+  std::string doc, paper, example;
+  std::string shards = "replicate";
+  const char* file = "";
+
+  int find_input(std::string_view name) const;
+};
+
+// All ops by name, complete after the first look-up.
+ARGOSY_API const OpDef* find(std::string_view name);
+ARGOSY_API const OpDef& get(std::string_view name);  // throws, listing near names
+ARGOSY_API std::vector<const OpDef*> all();
+
+// Adds a kernel to an op of another file, e.g. from kernels/cuda. Best kernels first: `first` puts it
+// before those registered so far.
+ARGOSY_API void register_kernel(std::string_view op, KernelDef kernel, bool first);
+ARGOSY_API OpDef* register_op(OpDef def);
+
+}  // namespace argosy::op

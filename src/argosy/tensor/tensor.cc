@@ -1,0 +1,199 @@
+#include "argosy/tensor/tensor.h"
+
+#include <new>
+
+#include "argosy/base/memory.h"
+
+namespace argosy {
+namespace {
+
+// On CPU the header and the bytes are one block: one allocation a tensor.
+constexpr size_t kHeader = (sizeof(Storage) + memory::kAlignment - 1) / memory::kAlignment *
+                           memory::kAlignment;
+
+bool strides_contiguous(const Shape& shape, const Shape& strides) {
+  int64_t expected = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+}  // namespace
+
+void (*release_python_object)(void* object) = nullptr;
+
+Ref<Storage> Storage::allocate(Place place, size_t bytes) {
+  bool one_block = place.kind == DeviceKind::cpu;
+  char* block = static_cast<char*>(memory::allocate({}, kHeader + (one_block ? bytes : 0)));
+  auto* storage = new (block) Storage();
+  storage->place_ = place;
+  storage->bytes_ = bytes;
+  if (one_block) {
+    storage->data_ = block + kHeader;
+    return Ref<Storage>::adopt(storage);
+  }
+  try {
+    storage->data_ = static_cast<char*>(memory::allocate(place, bytes));
+  } catch (...) {
+    storage->~Storage();
+    memory::deallocate({}, block, kHeader);
+    throw;
+  }
+  return Ref<Storage>::adopt(storage);
+}
+
+Ref<Storage> Storage::wrap(Place place, void* data, size_t bytes, void* owner,
+                           void (*release)(void*)) {
+  auto* storage = new (memory::allocate({}, kHeader)) Storage();
+  storage->place_ = place;
+  storage->bytes_ = bytes;
+  storage->data_ = static_cast<char*>(data);
+  storage->owner_ = owner;
+  storage->release_ = release;
+  return Ref<Storage>::adopt(storage);
+}
+
+void Storage::drop() {
+  size_t block = kHeader;
+  if (release_)
+    release_(owner_);
+  else if (place_.kind == DeviceKind::cpu)
+    block += bytes_;
+  else
+    memory::deallocate(place_, data_, bytes_);
+  this->~Storage();
+  memory::deallocate({}, this, block);
+}
+
+void TensorImpl::drop() {
+  if (owns_python && release_python_object) {
+    void* object = python;
+    python = nullptr;
+    owns_python = false;
+    release_python_object(object);
+  }
+  delete this;
+}
+
+Tensor Tensor::describe(const Shape& shape, DType dtype, Place place) {
+  auto impl = make_ref<TensorImpl>();
+  impl->shape = shape;
+  impl->numel = shape.numel();
+  impl->dtype = dtype;
+  impl->place = place;
+  if (impl->numel >= 0) impl->strides = shape.contiguous_strides();
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Place place) {
+  Tensor t = describe(shape, dtype, place);
+  ARGOSY_INVARIANT(t.numel() >= 0);
+  t.impl_->storage = Storage::allocate(place, t.nbytes());
+  t.impl_->data = t.impl_->storage->data();
+  return t;
+}
+
+Tensor Tensor::wrap(void* data, const Shape& shape, const Shape& strides, DType dtype, Place place,
+                    void* owner, void (*release)(void*)) {
+  Tensor t = describe(shape, dtype, place);
+  t.impl_->storage = Storage::wrap(place, data, t.nbytes(), owner, release);
+  t.impl_->data = static_cast<char*>(data);
+  t.impl_->strides = strides;
+  t.impl_->contiguous = strides_contiguous(shape, strides);
+  return t;
+}
+
+Tensor Tensor::row_sparse(Tensor rows, Tensor values, int64_t height) {
+  Shape shape = values.shape();
+  shape[0] = height;
+  Tensor t = describe(shape, values.dtype(), values.place());
+  t.impl_->layout = Layout::row_sparse;
+  t.impl_->parts = {std::move(rows), std::move(values)};
+  return t;
+}
+
+Tensor Tensor::view(const Shape& shape, const Shape& strides, int64_t offset) const {
+  Tensor t = describe(shape, dtype(), place());
+  t.impl_->strides = strides;
+  t.impl_->contiguous = strides_contiguous(shape, strides);
+  t.impl_->storage = impl_->storage;
+  t.impl_->data = impl_->data + offset * item_size(dtype());
+  return t;
+}
+
+Tensor Tensor::detach() const {
+  if (symbolic() || layout() != Layout::strided) {
+    Tensor t = describe(shape(), dtype(), place());
+    t.impl_->layout = layout();
+    t.impl_->symbol = impl_->symbol;
+    t.impl_->parts = impl_->parts;
+    return t;
+  }
+  return view(shape(), strides());
+}
+
+Message& operator<<(Message& m, const Tensor& t) {
+  if (!t.defined()) return m << "None";
+  return m << t.dtype() << t.shape();
+}
+
+Message& operator<<(Message& m, Place p) {
+  switch (p.kind) {
+    case DeviceKind::cpu:
+      return m << "cpu";
+    case DeviceKind::null:
+      return m << "null:" << static_cast<int>(p.index);
+    case DeviceKind::cuda:
+      return m << "gpu:" << static_cast<int>(p.index);
+  }
+  return m;
+}
+
+bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides) {
+  if (t.is_contiguous() || t.numel() == 0) {
+    *strides = shape.contiguous_strides();
+    return true;
+  }
+  // Match runs of old dimensions (size 1 dropped) with runs of new ones of the same product; a run of
+  // old ones must be contiguous among themselves.
+  int64_t size[kMaxRank], step[kMaxRank];
+  int old_rank = 0;
+  for (int i = 0; i < t.rank(); ++i)
+    if (t.dim(i) != 1) size[old_rank] = t.dim(i), step[old_rank++] = t.strides()[i];
+  Shape out = Shape::filled(shape.rank(), 1);
+  int o = 0, n = 0;
+  while (o < old_rank) {
+    int o_end = o + 1, n_end = n + 1;
+    int64_t old_run = size[o], new_run = shape[n];
+    while (old_run != new_run) {
+      if (new_run < old_run)
+        new_run *= shape[n_end++];
+      else
+        old_run *= size[o_end++];
+    }
+    for (int k = o; k + 1 < o_end; ++k)
+      if (step[k] != step[k + 1] * size[k + 1]) return false;
+    int64_t stride = step[o_end - 1];
+    for (int k = n_end - 1; k >= n; --k) {
+      out[k] = stride;
+      stride *= shape[k];
+    }
+    o = o_end;
+    n = n_end;
+  }
+  *strides = out;
+  return true;
+}
+
+Shape broadcast_strides(const Tensor& t, const Shape& shape) {
+  Shape out = Shape::filled(shape.rank(), 0);
+  int skip = shape.rank() - t.rank();
+  for (int i = skip; i < shape.rank(); ++i)
+    out[i] = t.dim(i - skip) == 1 && shape[i] != 1 ? 0 : t.strides()[i - skip];
+  return out;
+}
+
+}  // namespace argosy

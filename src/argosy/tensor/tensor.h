@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/dtype.h"
+#include "argosy/base/inline_vector.h"
+#include "argosy/base/place.h"
+#include "argosy/base/ref.h"
+#include "argosy/tensor/shape.h"
+#include "argosy/tensor/storage.h"
+
+namespace argosy {
+
+enum class Layout : uint8_t { strided, ragged, row_sparse, coo, csr, tensor_array };
+
+class Tensor;
+
+// What higher rooms hang on a tensor. The tensor room only owns and frees it.
+struct GradRecord {
+  virtual ~GradRecord() = default;
+};
+
+// The body behind a Tensor handle. Concrete (storage_ or parts_ set), a bare description of shape
+// and dtype (neither), or symbolic (symbol_ set: a value of a Program being built).
+class ARGOSY_API TensorImpl final : public RefCounted {
+ public:
+  TensorImpl() = default;
+
+  Ref<Storage> storage;
+  char* data = nullptr;  // first element: storage->data() plus the view's offset
+  Shape shape;
+  Shape strides;  // in elements
+  int64_t numel = 0;
+  DType dtype = DType::float32;
+  Layout layout = Layout::strided;
+  Place place;
+  bool contiguous = true;
+  bool stop_gradient = true;
+  bool persistable = false;
+  bool owns_python = false;  // the Python object lives as long as this body, see python/src
+
+  // Autograd: the node that made this value and which of its outputs it is; null for leaves.
+  uint32_t grad_index = 0;
+  Ref<RefCounted> grad_fn;
+  std::unique_ptr<GradRecord> record;
+
+  Ref<RefCounted> symbol;
+  void* python = nullptr;      // the Python object for this body, if one exists
+  std::vector<Tensor> parts;   // of layouts that are not strided: row_sparse = {rows, values}
+  std::unique_ptr<std::string> name;
+
+ private:
+  void drop() override;
+};
+
+// Frees a Python object that a body owns; set by the bindings. Runs on whatever thread drops last.
+ARGOSY_API extern void (*release_python_object)(void* object);
+
+// The one handle: cheap to copy, shared body.
+class ARGOSY_API Tensor {
+ public:
+  Tensor() = default;
+  Tensor(std::nullptr_t) {}
+  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+
+  // Uninitialized memory.
+  static Tensor empty(const Shape& shape, DType dtype, Place place = {});
+  // Shape and dtype only; has no data.
+  static Tensor describe(const Shape& shape, DType dtype, Place place = {});
+  static Tensor wrap(void* data, const Shape& shape, const Shape& strides, DType dtype, Place place,
+                     void* owner, void (*release)(void*));
+  // {rows: int64[k], values: [k, ...]} of a [height, ...] tensor; rows may repeat (they add up).
+  static Tensor row_sparse(Tensor rows, Tensor values, int64_t height);
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  explicit operator bool() const { return defined(); }
+  TensorImpl* impl() const { return impl_.get(); }
+  const Ref<TensorImpl>& ref() const { return impl_; }
+  bool is(const Tensor& o) const { return impl_ == o.impl_; }
+
+  DType dtype() const { return impl_->dtype; }
+  const Shape& shape() const { return impl_->shape; }
+  const Shape& strides() const { return impl_->strides; }
+  int rank() const { return impl_->shape.rank(); }
+  int64_t dim(int i) const { return impl_->shape[i < 0 ? i + rank() : i]; }
+  int64_t numel() const { return impl_->numel; }  // kUnknown if a size is
+  size_t nbytes() const { return static_cast<size_t>(numel()) * item_size(dtype()); }
+  Place place() const { return impl_->place; }
+  Layout layout() const { return impl_->layout; }
+  bool is_contiguous() const { return impl_->contiguous; }
+  bool symbolic() const { return static_cast<bool>(impl_->symbol); }
+  bool has_data() const { return static_cast<bool>(impl_->storage); }
+  const std::vector<Tensor>& parts() const { return impl_->parts; }
+
+  void* raw() const { return impl_->data; }
+  // REQUIRES: T is the C++ type of dtype().
+  template <class T>
+  T* data() const {
+    return reinterpret_cast<T*>(impl_->data);
+  }
+
+  uint32_t version() const { return impl_->storage ? impl_->storage->version() : 0; }
+  void wrote(const char* op) const {
+    if (impl_->storage) impl_->storage->wrote(op);
+  }
+
+  bool stop_gradient() const { return impl_->stop_gradient; }
+  bool requires_grad() const { return !impl_->stop_gradient; }
+  void set_stop_gradient(bool stop) const { impl_->stop_gradient = stop; }
+
+  // Another view of the same storage, without autograd history. `offset` in elements from here.
+  Tensor view(const Shape& shape, const Shape& strides, int64_t offset = 0) const;
+  // Same data, own body, no history.
+  Tensor detach() const;
+
+ private:
+  Ref<TensorImpl> impl_;
+};
+
+// "float32[2, 3]", for messages.
+ARGOSY_API Message& operator<<(Message& m, const Tensor& t);
+ARGOSY_API Message& operator<<(Message& m, Place p);
+
+// Strides that view `t` as `shape` (same numel, known) without a copy; false if there are none.
+ARGOSY_API bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides);
+// Strides of `t` seen as the broadcast `shape`: 0 where it repeats.
+ARGOSY_API Shape broadcast_strides(const Tensor& t, const Shape& shape);
+
+// Several tensors: outputs of an op, gradients. Implicit from one.
+class Tensors : public InlineVector<Tensor, 3> {
+ public:
+  using InlineVector::InlineVector;
+  Tensors() = default;
+  Tensors(Tensor t) { push_back(std::move(t)); }
+};
+
+}  // namespace argosy
