@@ -41,6 +41,12 @@ class OpNode final : public Node {
     }
   }
 
+  // The op wrote over x: what was saved of that memory is stale if it changed.
+  void saved_before_write(const Tensor& x, uint32_t version) {
+    for (Saved& s : ins_)
+      if (s.tensor.defined() && s.tensor.impl()->storage == x.impl()->storage) s.version = version;
+  }
+
   void save_outputs(const Tensors& out) {
     outputs = static_cast<uint32_t>(out.size());
     bool list = op_.any_list && op_.outputs.size() == 1 && op_.outputs[0].list;
@@ -111,9 +117,10 @@ void record(const OpDef& op, const op::Inputs& in, const void* attrs, Tensors& o
       tie(out[i], Ref<Node>::share(node.get()), i);
 }
 
-void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, const Tensor&,
+void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, uint32_t old_version,
                     const Tensor& x) {
   auto node = make_ref<OpNode>(op, in, attrs);
+  node->saved_before_write(in[0], old_version);
   node->save_outputs(Tensors(x));
   tie(x, Ref<Node>::share(node.get()), 0);
 }

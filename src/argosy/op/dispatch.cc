@@ -1,12 +1,21 @@
 #include "argosy/op/dispatch.h"
 
+#include <atomic>
+
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/loops.h"
 
 namespace argosy::op {
 
 constinit thread_local ThreadState thread_state;
-Hooks hooks;
+constinit Hooks hooks;
+
+namespace {
+std::atomic<DType> current_default_dtype{DType::float32};
+}
+
+DType default_dtype() { return current_default_dtype.load(std::memory_order_relaxed); }
+void set_default_dtype(DType dtype) { current_default_dtype.store(dtype); }
 
 const char* InferContext::name() const { return op.name.c_str(); }
 const char* KernelFrame::name() const { return op.name.c_str(); }
@@ -283,6 +292,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   }
   check_inputs(op, in, s.first);
   bool grad = s.grad && thread_state.grad_enabled;
+  uint32_t old_version = x.version();
   Tensor old = x.detach();
   old.impl()->grad_fn = x.impl()->grad_fn;
   old.impl()->grad_index = x.impl()->grad_index;
@@ -330,7 +340,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   if (grad && op.gradient) {
     InlineVector<Tensor, 4> args(in.flat());
     args[0] = old;
-    hooks.record_tape_inplace(op, Inputs(args, in.ends()), attrs, old, x);
+    hooks.record_tape_inplace(op, Inputs(args, in.ends()), attrs, old_version, x);
   }
   return x;
 }

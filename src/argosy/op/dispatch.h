@@ -40,6 +40,10 @@ ARGOSY_API Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs
 ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs);
 
 // Output descriptions only; what eager, builder, loader and verifier share.
+// Dtype of Python floats: set_default_dtype.
+ARGOSY_API DType default_dtype();
+ARGOSY_API void set_default_dtype(DType dtype);
+
 ARGOSY_API void infer(InferContext& c, const void* attrs);
 
 // A contiguous tensor of the same values (itself if it is); no history.
@@ -51,9 +55,10 @@ ARGOSY_API void copy_into(const Tensor& dst, const Tensor& src);
 struct Hooks {
   // Makes the tape node of a call and ties `out` to it.
   void (*record_tape)(const OpDef& op, const Inputs& in, const void* attrs, Tensors& out) = nullptr;
-  // In place: x was input 0 and holds the result now.
+  // In place: x holds the result now; in[0] is what it was (its history, its memory), whose storage
+  // was at old_version before the write.
   void (*record_tape_inplace)(const OpDef& op, const Inputs& in, const void* attrs,
-                              const Tensor& old_x, const Tensor& x) = nullptr;
+                              uint32_t old_version, const Tensor& x) = nullptr;
   // Appends an Operation; returns symbolic outputs.
   Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
   Tensor (*cast)(const Tensor& x, DType to) = nullptr;

@@ -1,0 +1,182 @@
+#include <memory>
+
+#include "argosy/autograd/engine.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
+#include "python.h"
+
+namespace argosy::python {
+namespace {
+
+// A Python object that C++ may drop on any thread.
+std::shared_ptr<PyObject> hold(PyObject* o) {
+  Py_INCREF(o);
+  return {o, [](PyObject* p) {
+            if (!Py_IsInitialized()) return;
+            WithGil gil;
+            Py_DECREF(p);
+          }};
+}
+
+std::function<Tensor(const Tensor&)> as_hook(PyObject* callable) {
+  return [held = hold(callable)](const Tensor& grad) -> Tensor {
+    WithGil gil;
+    try {
+      Py argument(check(wrap(grad)));
+      Py result(check(PyObject_CallOneArg(held.get(), argument.get())));
+      if (result.get() == Py_None) return {};
+      ARGOSY_CHECK(is_tensor(result.get()), type)
+          << "A gradient hook must return a Tensor or None, got "
+          << Py_TYPE(result.get())->tp_name << '.';
+      return tensor_of(result.get());
+    } catch (const PythonError&) {
+      throw_python_error();
+    }
+  };
+}
+
+// The tape node of a PyLayer: calls its Python backward.
+class PyNode final : public autograd::Node {
+ public:
+  PyNode(std::string name, PyObject* call) : name_(std::move(name)), call_(hold(call)) {}
+  const char* name() const override { return name_.c_str(); }
+  bool released() const override { return !call_; }
+  void release_saved() override { call_.reset(); }
+
+  // call_(dys: list of Tensor or None) -> list of Tensor or None, one for each edge.
+  Tensors backward(std::span<const Tensor> dys, const bool*) override {
+    WithGil gil;
+    try {
+      Py list(check(wrap_list(dys)));
+      Py enabled(PyBool_FromLong(op::thread_state.grad_enabled));
+      Py result(check(PyObject_CallFunctionObjArgs(call_.get(), list.get(), nullptr)));
+      std::vector<Tensor> grads = to_tensor_list(name_.c_str(), result.get());
+      ARGOSY_CHECK(grads.size() == edges.size(), invalid_argument)
+          << '[' << name_ << ".backward] expected " << edges.size()
+          << " gradients, one for each Tensor input of forward, got " << grads.size() << '.';
+      Tensors out;
+      for (Tensor& g : grads) out.push_back(std::move(g));
+      return out;
+    } catch (const PythonError&) {
+      throw_python_error();
+    }
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<PyObject> call_;
+};
+
+PyObject* f_backward(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    auto roots = to_tensor_list("backward", args[0]);
+    auto seeds = to_tensor_list("backward", args[1]);
+    bool retain = PyObject_IsTrue(args[2]) == 1;
+    {
+      WithoutGil no_gil;
+      autograd::backward(roots, seeds, retain);
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* f_grad(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    auto outputs = to_tensor_list("grad", args[0]);
+    auto inputs = to_tensor_list("grad", args[1]);
+    auto seeds = to_tensor_list("grad", args[2]);
+    bool retain = PyObject_IsTrue(args[3]) == 1;
+    bool create = PyObject_IsTrue(args[4]) == 1;
+    bool unused = PyObject_IsTrue(args[5]) == 1;
+    auto blocked = to_tensor_list("grad", args[6]);
+    Tensors result;
+    {
+      WithoutGil no_gil;
+      result =
+          autograd::grad(outputs, inputs, seeds, retain, create, unused, blocked);
+    }
+    return wrap_list(result);
+  });
+}
+
+PyObject* f_is_grad_enabled(PyObject*, PyObject*) {
+  return PyBool_FromLong(op::thread_state.grad_enabled);
+}
+PyObject* f_set_grad_enabled(PyObject*, PyObject* on) {
+  bool before = op::thread_state.grad_enabled;
+  op::thread_state.grad_enabled = PyObject_IsTrue(on) == 1;
+  return PyBool_FromLong(before);
+}
+
+PyObject* f_register_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&] {
+    return PyLong_FromUnsignedLongLong(autograd::add_hook(tensor_of(args[0]), as_hook(args[1])));
+  });
+}
+PyObject* f_remove_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&] {
+    return PyBool_FromLong(
+        autograd::remove_hook(tensor_of(args[0]), PyLong_AsUnsignedLongLong(args[1])));
+  });
+}
+PyObject* f_retain_grads(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    autograd::retain_grad(tensor_of(o));
+    Py_RETURN_NONE;
+  });
+}
+// Runs callable() each time a gradient was added to leaf tensor.
+PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    autograd::slot(tensor_of(args[0])).after.push_back([held = hold(args[1])] {
+      WithGil gil;
+      Py result(PyObject_CallNoArgs(held.get()));
+      if (!result) throw_python_error();
+    });
+    Py_RETURN_NONE;
+  });
+}
+
+// tie_pylayer(name, backward_callable, inputs, outputs): outputs become results of one node.
+PyObject* f_tie(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    auto inputs = to_tensor_list("PyLayer", args[2]);
+    auto outputs = to_tensor_list("PyLayer", args[3]);
+    auto node = make_ref<PyNode>(PyUnicode_AsUTF8(args[0]), args[1]);
+    for (const Tensor& t : inputs) node->edges.push_back(autograd::edge_to(t));
+    node->outputs = static_cast<uint32_t>(outputs.size());
+    for (uint32_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].defined() && is_differentiable(outputs[i].dtype()))
+        autograd::tie(outputs[i], Ref<autograd::Node>::share(node.get()), i);
+    Py_RETURN_NONE;
+  });
+}
+
+// Drops the history: the tensor becomes a leaf that needs no gradient.
+PyObject* f_detach_(PyObject*, PyObject* o) {
+  TensorImpl* impl = impl_of(o);
+  impl->grad_fn = nullptr;
+  impl->grad_index = 0;
+  impl->stop_gradient = true;
+  return Py_NewRef(o);
+}
+
+#define FAST(name, function) \
+  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, nullptr}
+PyMethodDef functions[] = {FAST("backward", f_backward),
+                           FAST("grad", f_grad),
+                           {"is_grad_enabled", f_is_grad_enabled, METH_NOARGS, nullptr},
+                           {"set_grad_enabled", f_set_grad_enabled, METH_O, nullptr},
+                           FAST("register_hook", f_register_hook),
+                           FAST("remove_hook", f_remove_hook),
+                           {"retain_grads", f_retain_grads, METH_O, nullptr},
+                           FAST("after_accumulate", f_after_accumulate),
+                           FAST("tie_pylayer", f_tie),
+                           {"detach_", f_detach_, METH_O, nullptr},
+                           {}};
+
+}  // namespace
+
+void add_autograd(PyObject* module) { add_functions(module, functions); }
+
+}  // namespace argosy::python

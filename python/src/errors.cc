@@ -1,0 +1,77 @@
+#include <new>
+#include <string>
+
+#include "python.h"
+
+namespace argosy::python {
+namespace {
+
+PyObject* internal_error = nullptr;
+PyObject* device_error = nullptr;
+
+PyObject* python_type(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return PyExc_ValueError;
+    case ErrorKind::type:
+      return PyExc_TypeError;
+    case ErrorKind::index:
+      return PyExc_IndexError;
+    case ErrorKind::not_implemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::memory:
+      return PyExc_MemoryError;
+    case ErrorKind::runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::io:
+      return PyExc_OSError;
+    case ErrorKind::timeout:
+      return PyExc_TimeoutError;
+    case ErrorKind::internal:
+      return internal_error;
+    case ErrorKind::device:
+      return device_error;
+  }
+  return PyExc_RuntimeError;
+}
+
+// A Python exception on its way through C++ frames. The GIL may be released in between.
+struct CarriedError {
+  PyObject *type, *value, *traceback;
+};
+
+}  // namespace
+
+void throw_python_error() {
+  CarriedError e;
+  PyErr_Fetch(&e.type, &e.value, &e.traceback);
+  throw e;
+}
+
+void set_error() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const CarriedError& e) {
+    PyErr_Restore(e.type, e.value, e.traceback);
+  } catch (const Error& e) {
+    PyErr_SetString(python_type(e.kind()), e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_MemoryError,
+                    "The system has no memory left. Do this: free tensors or use smaller ones.");
+  } catch (const std::exception& e) {
+    PyErr_SetString(internal_error, e.what());
+  }
+}
+
+void add_errors(PyObject* module) {
+  internal_error = PyErr_NewExceptionWithDoc(
+      "argosy.InternalError", "A defect of Argosy itself: please report it.", PyExc_RuntimeError,
+      nullptr);
+  device_error = PyErr_NewExceptionWithDoc("argosy.DeviceError", "A device is missing or failed.",
+                                           PyExc_RuntimeError, nullptr);
+  PyModule_AddObjectRef(module, "InternalError", internal_error);
+  PyModule_AddObjectRef(module, "DeviceError", device_error);
+}
+
+}  // namespace argosy::python

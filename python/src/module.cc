@@ -1,0 +1,35 @@
+#include "python.h"
+
+namespace argosy::python {
+
+void add_functions(PyObject* module, PyMethodDef* methods) {
+  if (PyModule_AddFunctions(module, methods)) throw PythonError{};
+}
+
+}  // namespace argosy::python
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "argosy._core",
+                                 "Argosy's C++ core. Not public: use argosy.",
+                                 -1,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+
+PyMODINIT_FUNC PyInit__core() {
+  using namespace argosy::python;
+  return guarded_object([]() -> PyObject* {
+    Py module(check(PyModule_Create(&definition)));
+    add_errors(module.get());
+    add_dtype_type(module.get());
+    add_tensor_type(module.get());
+    add_array_functions(module.get());
+    add_ops(module.get());
+    add_autograd(module.get());
+    add_registry(module.get());
+    add_system(module.get());
+    return module.release();
+  });
+}

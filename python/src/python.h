@@ -1,0 +1,147 @@
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <utility>
+
+#include "argosy/op/op.h"
+#include "argosy/tensor/tensor.h"
+
+// What the binding files share. All functions need the GIL unless they say otherwise. Functions that
+// return PyObject* give a new reference, or null with a Python error set.
+namespace argosy::python {
+
+// An owned reference.
+class Py {
+ public:
+  Py() = default;
+  explicit Py(PyObject* owned) : p_(owned) {}
+  static Py share(PyObject* p) {
+    Py_XINCREF(p);
+    return Py(p);
+  }
+  Py(Py&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Py& operator=(Py&& o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Py() { Py_XDECREF(p_); }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// Thrown after the Python error indicator was set by a C API call.
+struct PythonError {};
+inline PyObject* check(PyObject* p) {
+  if (!p) throw PythonError{};
+  return p;
+}
+
+// Sets the Python error for the exception being handled; call inside catch (...).
+void set_error();
+// Moves a set Python error into a C++ Error (for callbacks called from C++), keeping it to be raised
+// again unchanged by set_error.
+[[noreturn]] void throw_python_error();
+
+// Runs f, turning C++ exceptions into Python ones: null for objects, -1 for ints.
+template <class F>
+int guarded_int(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_error();
+    return -1;
+  }
+}
+template <class F>
+PyObject* guarded_object(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_error();
+    return nullptr;
+  }
+}
+
+// Releases the GIL for a scope.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  WithoutGil(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+class WithGil {
+ public:
+  WithGil() : state_(PyGILState_Ensure()) {}
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// --- tensors (tensor_object.cc) ---
+// dict holds what users hang on a tensor.
+struct TensorObject {
+  PyObject_HEAD
+  TensorImpl* impl;  // counted unless impl->owns_python
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+extern PyTypeObject* tensor_type;
+inline bool is_tensor(PyObject* o) {
+  return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type);
+}
+// Borrowed.
+inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->impl; }
+inline Tensor tensor_of(PyObject* o) { return Tensor(Ref<TensorImpl>::share(impl_of(o))); }
+PyObject* wrap(Tensor t);          // None if undefined
+PyObject* wrap_list(std::span<const Tensor> list);
+void add_tensor_type(PyObject* module);
+
+// --- dtypes (dtype_object.cc) ---
+PyObject* wrap(DType t);
+bool is_dtype(PyObject* o);
+DType to_dtype(PyObject* o);  // dtype, name, NumPy dtype or Python type; throws a teaching error
+void add_dtype_type(PyObject* module);
+
+// --- parsing (parse.cc) ---
+// A tensor from what Python programs pass where one is expected: number, list, array. `like` gives
+// the dtype that a weak scalar takes (may be null).
+Tensor to_tensor(PyObject* o, const TensorImpl* like);
+bool is_number(PyObject* o);
+op::Scalar to_scalar(PyObject* o);
+int64_t to_int(PyObject* o);
+Shape to_shape(PyObject* o);
+Place to_place(PyObject* o);
+std::vector<Tensor> to_tensor_list(const char* what, PyObject* o);
+
+// Calls an op with positional arguments: inputs, then attributes.
+PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, bool inplace);
+
+// --- arrays (array.cc) ---
+Tensor from_data(PyObject* data, PyObject* dtype, bool copy);  // lists, numbers, buffers, NumPy
+PyObject* to_numpy(const Tensor& t, bool copy);
+int get_buffer(PyObject* self, Py_buffer* view, int flags);  // slot bf_getbuffer of Tensor
+void release_buffer(PyObject* self, Py_buffer* view);
+void add_array_functions(PyObject* module);
+
+void add_ops(PyObject* module);       // op_entries.cc
+void add_autograd(PyObject* module);  // autograd_bind.cc
+void add_registry(PyObject* module);  // registry_bind.cc
+void add_errors(PyObject* module);    // errors.cc
+void add_system(PyObject* module);    // system.cc
+void add_program(PyObject* module);   // program_bind.cc
+
+// Adds C functions to a module.
+void add_functions(PyObject* module, PyMethodDef* methods);
+
+}  // namespace argosy::python

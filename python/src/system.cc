@@ -1,0 +1,87 @@
+#include "argosy/base/memory.h"
+#include "argosy/base/parallel.h"
+#include "argosy/op/dispatch.h"
+#include "python.h"
+
+namespace argosy::python {
+namespace {
+
+PyObject* f_set_default_dtype(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    DType t = to_dtype(o);
+    ARGOSY_CHECK(kFloating.has(t), type)
+        << "set_default_dtype: expected float16, bfloat16, float32 or float64, got " << t << '.';
+    op::set_default_dtype(t);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_get_default_dtype(PyObject*, PyObject*) {
+  return PyUnicode_FromString(name_of(op::default_dtype()));
+}
+PyObject* f_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* f_set_num_threads(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    int64_t n = to_int(o);
+    ARGOSY_CHECK(n >= 1 && n <= 4096, invalid_argument)
+        << "set_num_threads: expected 1 <= n <= 4096, got " << n << '.';
+    set_num_threads(static_cast<int>(n));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_memory_stats(PyObject*, PyObject* o) {
+  return guarded_object([&] {
+    memory::Stats s = memory::stats(to_place(o));
+    return Py_BuildValue("{sK sK sK sK}", "allocated", static_cast<unsigned long long>(s.allocated),
+                         "peak", static_cast<unsigned long long>(s.peak), "reserved",
+                         static_cast<unsigned long long>(s.reserved), "peak_reserved",
+                         static_cast<unsigned long long>(s.peak_reserved));
+  });
+}
+PyObject* f_reset_peak(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    memory::reset_peak(to_place(o));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_release_cached(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    memory::release_cached(to_place(o));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_memory_dump(PyObject*, PyObject* o) {
+  return guarded_object([&] { return PyUnicode_FromString(memory::dump(to_place(o)).c_str()); });
+}
+PyObject* f_set_memory_limit(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    memory::set_limit(to_place(args[0]), static_cast<size_t>(to_int(args[1])));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_set_place(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    op::thread_state.place = to_place(o);
+    Py_RETURN_NONE;
+  });
+}
+
+PyMethodDef functions[] = {
+    {"set_default_dtype", f_set_default_dtype, METH_O, nullptr},
+    {"get_default_dtype", f_get_default_dtype, METH_NOARGS, nullptr},
+    {"num_threads", f_num_threads, METH_NOARGS, nullptr},
+    {"set_num_threads", f_set_num_threads, METH_O, nullptr},
+    {"memory_stats", f_memory_stats, METH_O, nullptr},
+    {"reset_peak", f_reset_peak, METH_O, nullptr},
+    {"release_cached", f_release_cached, METH_O, nullptr},
+    {"memory_dump", f_memory_dump, METH_O, nullptr},
+    {"set_memory_limit",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_set_memory_limit)),
+     METH_FASTCALL, nullptr},
+    {"set_place", f_set_place, METH_O, nullptr},
+    {}};
+
+}  // namespace
+
+void add_system(PyObject* module) { add_functions(module, functions); }
+
+}  // namespace argosy::python

@@ -1,0 +1,116 @@
+#include <cstring>
+
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::Scalar;
+
+// One element of dtype, read through the cast loops from the widest form of the scalar.
+void fill(const Tensor& out, const Scalar& value) {
+  Shape zero = Shape::filled(out.rank(), 0);
+  const void* from = &value.c;
+  DType dtype = DType::complex128;
+  if (value.kind == Scalar::Kind::integer || value.kind == Scalar::Kind::boolean) {
+    from = &value.i;
+    dtype = DType::int64;
+  }
+  const cpu::Operand operands[] = {
+      {const_cast<void*>(from), zero.data(), item_size(dtype)},
+      {out.raw(), out.strides().data(), item_size(out.dtype())}};
+  // Convert once, then repeat the converted element.
+  alignas(16) char element[16];
+  const cpu::Operand one[] = {operands[0], {element, zero.data(), item_size(out.dtype())}};
+  cpu::run_loop(cpu::cast_loop(dtype, out.dtype()), {}, one);
+  const cpu::Operand repeat[] = {{element, zero.data(), item_size(out.dtype())}, operands[1]};
+  cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
+}
+
+struct FullAttrs {
+  op::IntArray shape;
+  Scalar fill_value = 0.0;
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(FullAttrs, shape, fill_value, dtype)
+
+DType dtype_of_scalar(const Scalar& s) {
+  switch (s.kind) {
+    case Scalar::Kind::boolean:
+      return DType::bool_;
+    case Scalar::Kind::integer:
+      return DType::int64;
+    case Scalar::Kind::real:
+      return op::default_dtype();
+    case Scalar::Kind::complex:
+      return complex_of(op::default_dtype());
+  }
+  return DType::float32;
+}
+
+void full_infer(op::InferContext& c, const FullAttrs& a) {
+  Shape shape;
+  for (int64_t size : a.shape.values) {
+    ARGOSY_CHECK(size >= 0 || !a.shape.symbols.empty(), invalid_argument)
+        << '[' << c.name() << "] shape must not be negative, got " << size << '.';
+    shape.push_back(size);
+  }
+  c.out[0] = {shape, a.dtype.value_or(dtype_of_scalar(a.fill_value))};
+}
+
+void full_run(op::KernelFrame& f, const FullAttrs& a) { fill(f.out[0], a.fill_value); }
+
+ARGOSY_OP(full, FullAttrs)
+    .python("full(shape, fill_value, dtype=None, name=None)")
+    .doc("A tensor of `shape` with every element fill_value; without dtype, the default one for a "
+         "float, int64 for an int, bool for a bool.")
+    .output("out")
+    .infer(full_infer)
+    .kernel("fill", full_run)
+    .done();
+
+struct FullLikeAttrs {
+  Scalar fill_value = 0.0;
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(FullLikeAttrs, fill_value, dtype)
+
+void full_like_infer(op::InferContext& c, const FullLikeAttrs& a) {
+  if (a.dtype) c.out[0].dtype = *a.dtype;
+}
+
+void full_like_run(op::KernelFrame& f, const FullLikeAttrs& a) { fill(f.out[0], a.fill_value); }
+
+ARGOSY_OP(full_like, FullLikeAttrs)
+    .python("full_like(x, fill_value, dtype=None, name=None)")
+    .alias("input", "x")
+    .doc("A tensor of x's shape with every element fill_value; dtype defaults to x's.")
+    .input("x")
+    .output("out")
+    .infer(full_like_infer)
+    .kernel("fill", full_like_run)
+    .strided()
+    .done();
+
+}  // namespace
+
+Tensor full(const op::IntArray& shape, const Scalar& value, DType dtype) {
+  return full_op.one({}, FullAttrs{shape, value, dtype});
+}
+Tensor full_like(const Tensor& x, const Scalar& value, DType dtype) {
+  return full_like_op(x, FullLikeAttrs{value, dtype});
+}
+Tensor full_like(const Tensor& x, const Scalar& value) {
+  return full_like_op(x, FullLikeAttrs{value, {}});
+}
+Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor constant(const Scalar& value, DType dtype, Place place) {
+  Tensor t = Tensor::empty({}, dtype, place);
+  if (place.kind == DeviceKind::cpu) fill(t, value);
+  return t;
+}
+
+}  // namespace argosy::ops

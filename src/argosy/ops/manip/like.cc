@@ -1,0 +1,62 @@
+#include "argosy/op/define.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Ops that take only the shape of their second input, which may be unknown while a Program is built.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::NoAttrs;
+using op::Save;
+
+void shape_of_second(op::InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+
+void copy_run(op::KernelFrame& f, const NoAttrs&) { op::copy_into(f.out[0], f.in[0]); }
+
+Tensors expand_like_grad(const GradCall& c, const NoAttrs&) {
+  return {sum_like(c.dy(), c.in[0]), Tensor()};
+}
+
+ARGOSY_OP(expand_like, NoAttrs)
+    .doc("x broadcast to like's shape; a copy.")
+    .input("x", kAny, Save::shape)
+    .input("like")
+    .output("out")
+    .infer(shape_of_second)
+    .kernel("copy", copy_run)
+    .strided()
+    .gradient(expand_like_grad)
+    .done();
+
+void reshape_like_run(op::KernelFrame& f, const NoAttrs&) {
+  ARGOSY_CHECK(f.in[0].numel() == f.out[0].numel(), invalid_argument)
+      << "[reshape_like] cannot give " << f.in[0] << " the shape " << f.out[0].shape()
+      << ": the numbers of elements differ.";
+  op::copy_into(f.out[0], f.in[0].view(f.out[0].shape(), f.out[0].strides()));
+}
+
+Tensors reshape_like_grad(const GradCall& c, const NoAttrs&) {
+  return {reshape_like(c.dy(), c.in[0]), Tensor()};
+}
+
+ARGOSY_OP(reshape_like, NoAttrs)
+    .doc("x's elements in like's shape; a copy.")
+    .input("x", kAny, Save::shape)
+    .input("like")
+    .output("out")
+    .infer(shape_of_second)
+    .kernel("copy", reshape_like_run)
+    .gradient(reshape_like_grad)
+    .done();
+
+}  // namespace
+
+Tensor expand_like(const Tensor& x, const Tensor& like) {
+  return x.shape() == like.shape() && x.shape().known() ? x : expand_like_op(x, like);
+}
+Tensor reshape_like(const Tensor& x, const Tensor& like) {
+  return x.shape() == like.shape() && x.shape().known() ? x : reshape_like_op(x, like);
+}
+
+}  // namespace argosy::ops

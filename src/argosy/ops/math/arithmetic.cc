@@ -1,0 +1,246 @@
+#include "argosy/op/define.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::NoAttrs;
+using op::Save;
+
+// The gradient of a broadcast operand is summed over what was repeated. In a function of two operands
+// only shapes are read, so they are saved as shapes.
+Tensors add_grad(const GradCall& c, const NoAttrs&) {
+  return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
+          c.needs(1) ? sum_like(c.dy(), c.in[1]) : Tensor()};
+}
+
+Tensors subtract_grad(const GradCall& c, const NoAttrs&) {
+  return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
+          c.needs(1) ? sum_like(negative(c.dy()), c.in[1]) : Tensor()};
+}
+
+Tensors multiply_grad(const GradCall& c, const NoAttrs&) {
+  return {c.needs(0) ? sum_like(multiply(c.dy(), conj_if_complex(c.in[1])), c.in[0]) : Tensor(),
+          c.needs(1) ? sum_like(multiply(c.dy(), conj_if_complex(c.in[0])), c.in[1]) : Tensor()};
+}
+
+Tensors divide_grad(const GradCall& c, const NoAttrs&) {
+  Tensor dx = divide(c.dy(), conj_if_complex(c.in[1]));
+  Tensor dy;
+  if (c.needs(1))
+    dy = sum_like(negative(multiply(dx, conj_if_complex(divide(c.in[0], c.in[1])))), c.in[1]);
+  return {c.needs(0) ? sum_like(dx, c.in[0]) : Tensor(), dy};
+}
+
+Tensors negative_grad(const GradCall& c, const NoAttrs&) { return negative(c.dy()); }
+
+ARGOSY_OP(add, NoAttrs)
+    .python("add(x, y, name=None)")
+    .method("add")
+    .inplace("add_")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("x + y, elementwise with broadcasting; dtypes promote.")
+    .example(">>> argosy.add(argosy.to_tensor([1., 2.]), argosy.to_tensor([3., 4.]))")
+    .input("x", kAny, Save::shape)
+    .input("y", kAny, Save::shape)
+    .output("out")
+    .promote()
+    .elementwise()
+    .kernel("loops", run_loops<cpu::add_loops>)
+    .strided()
+    .gradient(add_grad)
+    .done();
+
+ARGOSY_OP(subtract, NoAttrs)
+    .python("subtract(x, y, name=None)")
+    .method("subtract")
+    .inplace("subtract_")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("x - y, elementwise with broadcasting; dtypes promote.")
+    .input("x", kNumeric, Save::shape)
+    .input("y", kNumeric, Save::shape)
+    .output("out")
+    .promote()
+    .elementwise()
+    .kernel("loops", run_loops<cpu::subtract_loops>)
+    .strided()
+    .gradient(subtract_grad)
+    .done();
+
+ARGOSY_OP(multiply, NoAttrs)
+    .python("multiply(x, y, name=None)")
+    .method("multiply")
+    .inplace("multiply_")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("x * y, elementwise with broadcasting; dtypes promote.")
+    .input("x", kAny, Save::value)
+    .input("y", kAny, Save::value)
+    .output("out")
+    .promote()
+    .elementwise()
+    .kernel("loops", run_loops<cpu::multiply_loops>)
+    .strided()
+    .gradient(multiply_grad)
+    .done();
+
+ARGOSY_OP(divide_floating, NoAttrs)
+    .doc("x / y of floating or complex tensors, elementwise with broadcasting.")
+    .input("x", kFloating | kComplex, Save::value)
+    .input("y", kFloating | kComplex, Save::value)
+    .output("out")
+    .promote()
+    .elementwise()
+    .kernel("loops", run_loops<cpu::divide_loops>)
+    .strided()
+    .gradient(divide_grad)
+    .done();
+
+Tensors divide_compose(const op::Inputs& in, const NoAttrs&) {
+  DType common = promote(in[0].dtype(), in[1].dtype());
+  DType t = is_differentiable(common) ? common : DType::float32;
+  return divide_floating_op(cast(in[0], t), cast(in[1], t));
+}
+
+void divide_infer(op::InferContext& c, const NoAttrs&) {
+  DType t = promote(c.in[0].dtype(), c.in[1].dtype());
+  c.out[0].dtype = is_differentiable(t) ? t : DType::float32;
+}
+
+ARGOSY_OP(divide, NoAttrs)
+    .python("divide(x, y, name=None)")
+    .method("divide")
+    .inplace("divide_")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("x / y, elementwise with broadcasting. Integers give float32.")
+    .input("x", kAny)
+    .input("y", kAny)
+    .output("out")
+    .elementwise()
+    .infer(divide_infer)
+    .compose(divide_compose)
+    .done();
+
+ARGOSY_OP(negative, NoAttrs)
+    .python("neg(x, name=None)")
+    .python("negative(x, name=None)")
+    .method("neg")
+    .inplace("neg_")
+    .alias("input", "x")
+    .doc("-x.")
+    .input("x", kNumeric)
+    .output("out")
+    .elementwise()
+    .kernel("loops", run_loops<cpu::negative_loops>)
+    .strided()
+    .gradient(negative_grad)
+    .done();
+
+Tensor conj_op_(const Tensor& x);
+
+Tensors conj_grad(const GradCall& c, const NoAttrs&) { return conj_op_(c.dy()); }
+
+ARGOSY_OP(conj, NoAttrs)
+    .python("conj(x, name=None)")
+    .method("conj")
+    .alias("input", "x")
+    .doc("The complex conjugate; real tensors are returned as they are.")
+    .input("x", kNumeric)
+    .output("out")
+    .elementwise()
+    .kernel("loops", run_loops<cpu::conj_loops>)
+    .strided()
+    .gradient(conj_grad)
+    .done();
+
+Tensor conj_op_(const Tensor& x) { return conj_op(x); }
+
+struct CastAttrs {
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(CastAttrs, dtype)
+
+void cast_infer(op::InferContext& c, const CastAttrs& a) { c.out[0].dtype = a.dtype; }
+
+void cast_run(op::KernelFrame& f, const CastAttrs&) { op::copy_into(f.out[0], f.in[0]); }
+
+Tensors cast_grad(const GradCall& c, const CastAttrs&) { return cast(c.dy(), c.in[0].dtype()); }
+
+ARGOSY_OP(cast, CastAttrs)
+    .python("cast(x, dtype)")
+    .method("cast")
+    .method("astype")
+    .inplace("cast_")
+    .alias("input", "x")
+    .doc("x with its elements converted to dtype. Floating to integer truncates towards zero.")
+    .input("x", kAny, Save::shape)
+    .output("out")
+    .elementwise()
+    .infer(cast_infer)
+    .kernel("loops", cast_run)
+    .strided()
+    .gradient(cast_grad)
+    .done();
+
+struct ScaleAttrs {
+  op::Scalar scale = 1.0;
+  double bias = 0;
+  bool bias_after_scale = true;
+  std::optional<std::string> act;
+};
+ARGOSY_ATTRS(ScaleAttrs, scale, bias, bias_after_scale, act)
+
+void scale_run(op::KernelFrame& f, const ScaleAttrs& a) {
+  cpu::LoopParams p{a.scale.real(), a.bias};
+  run_elementwise(f, a.bias_after_scale ? cpu::scale_loops() : cpu::scale_after_bias_loops(), &p);
+}
+
+Tensors scale_grad(const GradCall& c, const ScaleAttrs& a) {
+  return scale(c.dy(), a.scale.real());
+}
+
+ARGOSY_OP(scale, ScaleAttrs)
+    .python("scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None)")
+    .method("scale")
+    .inplace("scale_")
+    .doc("x * scale + bias, or (x + bias) * scale with bias_after_scale=False.")
+    .input("x", kNumeric)
+    .output("out")
+    .elementwise()
+    .kernel("loops", scale_run)
+    .strided()
+    .gradient(scale_grad)
+    .done();
+
+[[maybe_unused]] const bool installed = [] {
+  op::hooks.cast = cast;
+  return true;
+}();
+
+}  // namespace
+
+Tensor add(const Tensor& x, const Tensor& y) { return add_op(x, y); }
+Tensor add_(const Tensor& x, const Tensor& y) {
+  const Tensor in[] = {x, y};
+  NoAttrs attrs;
+  return op::dispatch_inplace(add_op.def(), op::Inputs(in), &attrs);
+}
+Tensor subtract(const Tensor& x, const Tensor& y) { return subtract_op(x, y); }
+Tensor multiply(const Tensor& x, const Tensor& y) { return multiply_op(x, y); }
+Tensor divide(const Tensor& x, const Tensor& y) { return divide_op(x, y); }
+Tensor negative(const Tensor& x) { return negative_op(x); }
+Tensor conj_if_complex(const Tensor& x) { return is_complex(x.dtype()) ? conj_op(x) : x; }
+Tensor cast(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast_op(x, CastAttrs{dtype});
+}
+Tensor scale(const Tensor& x, double factor, double bias) {
+  return scale_op(x, ScaleAttrs{factor, bias, true, {}});
+}
+
+}  // namespace argosy::ops
