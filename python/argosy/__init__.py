@@ -1,0 +1,102 @@
+"""Argosy: deep learning on a C++ core, with the names and semantics of Paddle's public API.
+
+`import argosy as paddle` runs programs written for it. Heavy submodules load at first use.
+"""
+
+import importlib as _importlib
+
+from argosy import _core
+from argosy._core import (
+    DeviceError,
+    InternalError,
+    Size,
+    Tensor,
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    dtype,
+    float8_e4m3fn,
+    float8_e5m2,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from argosy.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from argosy.device import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    get_device,
+    is_compiled_with_cinn,
+    is_compiled_with_cuda,
+    is_compiled_with_custom_device,
+    is_compiled_with_distribute,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+    set_device,
+)
+from argosy.tensor import *  # noqa: F403
+from argosy.tensor import methods as _methods
+from argosy.tensor.methods import is_tensor
+from argosy.tensor.printing import set_printoptions
+
+_methods.install()
+
+__version__ = "0.1.0"
+
+# Loaded at first use: name -> module, or (module, attribute).
+_LAZY = {
+    "amp": "argosy.amp",
+    "base": "argosy.base",
+    "callbacks": "argosy.callbacks",
+    "framework": "argosy.framework",
+    "hapi": "argosy.hapi",
+    "incubate": "argosy.incubate",
+    "io": "argosy.io",
+    "linalg": "argosy.linalg",
+    "metric": "argosy.metric",
+    "nn": "argosy.nn",
+    "optimizer": "argosy.optimizer",
+    "random": "argosy.random",
+    "regularizer": "argosy.regularizer",
+    "utils": "argosy.utils",
+    "version": "argosy.version",
+    "vision": "argosy.vision",
+    "Model": ("argosy.hapi", "Model"),
+    "summary": ("argosy.hapi", "summary"),
+    "flops": ("argosy.hapi", "flops"),
+    "ParamAttr": ("argosy.base.param_attr", "ParamAttr"),
+    "create_parameter": ("argosy.base.framework", "create_parameter"),
+    "load": ("argosy.framework.io", "load"),
+    "save": ("argosy.framework.io", "save"),
+}
+
+
+def __getattr__(name):
+    target = _LAZY.get(name)
+    if target is None:
+        raise AttributeError(
+            f"module 'argosy' has no attribute {name!r}. Do this: check the name; `argosy doctor`"
+            " prints the version and the Paddle API level it follows."
+        )
+    if isinstance(target, tuple):
+        value = getattr(_importlib.import_module(target[0]), target[1])
+    else:
+        value = _importlib.import_module(target)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_LAZY))

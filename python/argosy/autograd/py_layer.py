@@ -1,0 +1,100 @@
+"""User-defined functions with their own gradient."""
+
+from argosy import _core
+from argosy._core import Tensor
+
+
+class PyLayerContext:
+    """Carries what forward leaves for backward."""
+
+    def __init__(self):
+        self._saved = ()
+        self._materialize = True
+        self._not_differentiable = ()
+        self._dirty = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors for saved_tensor()."""
+        self._saved = tensors
+
+    def saved_tensor(self):
+        """The tensors kept by save_for_backward, as a tuple."""
+        return self._saved
+
+    saved_tensors = property(saved_tensor)
+
+    def mark_not_inplace(self, *tensors):
+        """Accepted for compatibility; outputs never alias inputs here."""
+
+    def mark_non_differentiable(self, *tensors):
+        """Outputs that get no gradient."""
+        self._not_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """Whether backward gets zeros (True) or None for outputs that were not used."""
+        self._materialize = bool(value)
+
+
+class PyLayer:
+    """Subclass it with static methods forward(ctx, *args, **kwargs) and backward(ctx, *grads),
+    then call apply(). backward returns one gradient for each Tensor argument of forward."""
+
+    @staticmethod
+    def forward(ctx, *args, **kwargs):
+        raise NotImplementedError("[PyLayer] a subclass must define forward(ctx, ...).")
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise NotImplementedError("[PyLayer] a subclass must define backward(ctx, ...).")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Runs forward; its outputs get this class's backward as their gradient."""
+        ctx = PyLayerContext()
+        inputs = [a for a in _flatten(list(args) + list(kwargs.values()))]
+        before = _core.set_grad_enabled(False)
+        try:
+            result = cls.forward(ctx, *args, **kwargs)
+        finally:
+            _core.set_grad_enabled(before)
+        single = not isinstance(result, (list, tuple))
+        outputs = [result] if single else list(result)
+        if not before or all(t.stop_gradient for t in inputs):
+            return result
+        ids = {id(t) for t in inputs}
+        outputs = [o.detach() if isinstance(o, Tensor) and id(o) in ids else o for o in outputs]
+        tied = [
+            o
+            for o in outputs
+            if isinstance(o, Tensor) and all(o is not n for n in ctx._not_differentiable)
+        ]
+        shapes = [(list(o.shape), o.dtype) for o in tied]
+        count = len(inputs)
+
+        def run(grads):
+            if ctx._materialize:
+                grads = [
+                    _core.ops.full(shape, 0.0, dtype) if g is None else g
+                    for g, (shape, dtype) in zip(grads, shapes)
+                ]
+            given = cls.backward(ctx, *grads)
+            given = list(given) if isinstance(given, (list, tuple)) else [given]
+            if len(given) != count:
+                raise ValueError(
+                    f"[{cls.__name__}.backward] expected {count} gradients, one for each Tensor"
+                    f" argument of forward, got {len(given)}."
+                )
+            return given
+
+        _core.tie_pylayer(cls.__name__, run, inputs, tied)
+        if single:
+            return outputs[0]
+        return type(result)(outputs)
+
+
+def _flatten(values):
+    for v in values:
+        if isinstance(v, Tensor):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            yield from _flatten(v)

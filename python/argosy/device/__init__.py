@@ -1,0 +1,172 @@
+"""Devices: places, the current device, memory statistics, threads."""
+
+from argosy import _core
+from argosy.device.place import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    NullPlace,
+    Place,
+    make_place,
+)
+
+_core._set_place_factory(make_place)
+_current = CPUPlace()
+
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "NullPlace",
+    "Place",
+    "get_all_device_type",
+    "get_available_device",
+    "get_device",
+    "is_compiled_with_cuda",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_dump",
+    "memory_reserved",
+    "reset_max_memory_allocated",
+    "set_device",
+    "set_memory_limit",
+    "synchronize",
+]
+
+
+def to_place(device):
+    """A Place from a Place or a name such as "cpu", "gpu:0", "null"."""
+    if isinstance(device, Place):
+        return device
+    if device is None:
+        return _current
+    kind, _, index = str(device).partition(":")
+    kind = {"cuda": "gpu"}.get(kind, kind)
+    if kind not in ("cpu", "gpu", "null") or (index and not index.isdigit()):
+        raise ValueError(
+            f"[set_device] unknown device {device!r}: expected 'cpu', 'gpu', 'gpu:N' or 'null'."
+        )
+    return make_place(kind, int(index or 0))
+
+
+def set_device(device):
+    """Makes device the one where ops without inputs put their results; returns its Place.
+
+    "null" infers shapes and counts bytes but computes nothing: a dry run of models larger than this
+    machine.
+    """
+    global _current
+    place = to_place(device)
+    if place._kind == "gpu" and not is_compiled_with_cuda():
+        raise ValueError(
+            "[set_device] this build of Argosy has no CUDA support. Do this: use set_device('cpu'),"
+            " or build with ARGOSY_CUDA=ON."
+        )
+    _core.set_place(place)
+    _current = place
+    return place
+
+
+def get_device():
+    """Name of the current device, e.g. "cpu" or "gpu:0"."""
+    return "cpu" if _current._kind == "cpu" else f"{_current._kind}:{_current._index}"
+
+
+def is_compiled_with_cuda():
+    """Whether this build has CUDA kernels."""
+    return False
+
+
+def is_compiled_with_rocm():
+    """Whether this build has ROCm kernels: it never has."""
+    return False
+
+
+def is_compiled_with_xpu():
+    """Whether this build has XPU kernels: it never has."""
+    return False
+
+
+def is_compiled_with_custom_device(device_type):
+    """Whether this build has kernels for a plug-in device: it never has."""
+    return False
+
+
+def is_compiled_with_cinn():
+    """Whether Paddle's CINN compiler is part of this build: it never is."""
+    return False
+
+
+def is_compiled_with_distribute():
+    """Whether this build can run on several machines."""
+    return False
+
+
+def get_all_device_type():
+    """Kinds of devices that this build can use."""
+    return ["cpu"]
+
+
+def get_available_device():
+    """Names of the devices that can be used now."""
+    return ["cpu"]
+
+
+def get_all_custom_device_type():
+    """Kinds of plug-in devices: none."""
+    return []
+
+
+def get_available_custom_device():
+    """Names of plug-in devices: none."""
+    return []
+
+
+def device_count():
+    """Number of GPUs that can be used."""
+    return 0
+
+
+def synchronize(device=None):
+    """Waits until all work queued on device is done (CPU work always is)."""
+
+
+def memory_allocated(device=None):
+    """Bytes that tensors on device take now."""
+    return _core.memory_stats(to_place(device))["allocated"]
+
+
+def max_memory_allocated(device=None):
+    """Most bytes that tensors on device took since the start or reset_max_memory_allocated."""
+    return _core.memory_stats(to_place(device))["peak"]
+
+
+def memory_reserved(device=None):
+    """Bytes held from the system for device."""
+    return _core.memory_stats(to_place(device))["reserved"]
+
+
+def max_memory_reserved(device=None):
+    """Most bytes held from the system for device."""
+    return _core.memory_stats(to_place(device))["peak_reserved"]
+
+
+def reset_max_memory_allocated(device=None):
+    """Starts a new count of max_memory_allocated."""
+    _core.reset_peak(to_place(device))
+
+
+def empty_cache(device=None):
+    """Gives cached memory back to the system."""
+    _core.release_cached(to_place(device))
+
+
+def memory_dump(device=None):
+    """A table of the allocator's state, as text."""
+    return _core.memory_dump(to_place(device))
+
+
+def set_memory_limit(bytes, device=None):
+    """Makes allocations beyond `bytes` on device raise MemoryError; 0 lifts the limit."""
+    _core.set_memory_limit(to_place(device), bytes)

@@ -1,0 +1,186 @@
+"""Attaches methods to the C type Tensor: those generated from ops, and what needs Python."""
+
+import importlib
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._generated.method_table import METHODS
+from argosy.tensor.printing import tensor_repr
+
+
+class RemovableHandle:
+    """Returned by register_hook; remove() takes the hook off."""
+
+    def __init__(self, tensor, hook_id):
+        self._tensor = tensor
+        self._id = hook_id
+
+    def remove(self):
+        """Removes the hook. Returns whether it was still there."""
+        return _core.remove_hook(self._tensor, self._id)
+
+
+def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None):
+    """Adds d(self)/d(leaf) into `.grad` of every leaf with stop_gradient=False.
+
+    grad_tensor: seed of self's shape; ones without it. retain_graph: keep the values saved for the
+    gradient, so that backward can run again.
+    """
+    _core.backward(self, grad_tensor, retain_graph)
+
+
+def register_hook(self, hook):
+    """Calls hook(grad) when this tensor's gradient is complete; a Tensor it returns replaces it."""
+    return RemovableHandle(self, _core.register_hook(self, hook))
+
+
+def retain_grads(self):
+    """Keeps the gradient of this non-leaf tensor in `.grad`."""
+    _core.retain_grads(self)
+
+
+def gradient(self):
+    """The gradient as a NumPy array, or None."""
+    return None if self.grad is None else self.grad.numpy()
+
+
+def clear_gradient(self, set_to_zero=True):
+    """Zeroes the gradient, or drops it with set_to_zero=False."""
+    if self.grad is None:
+        return
+    if set_to_zero:
+        self.grad = _core.ops.full_like(self.grad, 0)
+    else:
+        self.grad = None
+
+
+def numpy(self, *, copy=True):
+    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16."""
+    return _core.to_numpy(self, copy)
+
+
+def item(self, *args):
+    """One element as a Python number; args: its index, or its position in C order."""
+    if len(args) <= 1:
+        return _core.item(self, *args)
+    position = 0
+    for index, size in zip(args, self.shape):
+        position = position * size + (index + size if index < 0 else index)
+    return _core.item(self, position)
+
+
+def tolist(self):
+    """The values as nested Python lists; a number for a 0-d tensor."""
+    return _core.tolist(self)
+
+
+def dim(self):
+    """Number of dimensions."""
+    return self.ndim
+
+
+def element_size(self):
+    """Bytes of one element."""
+    return self.dtype.itemsize
+
+
+def detach_(self):
+    """Drops the history in place."""
+    return _core.detach_(self)
+
+
+def set_value(self, value):
+    """Copies value (Tensor, array or number of the same shape) into this tensor's memory."""
+    value = _core.to_tensor(value, self.dtype, False)
+    if list(value.shape) != list(self.shape):
+        raise ValueError(
+            f"[set_value] the new value must have the tensor's shape: expected {list(self.shape)},"
+            f" got {list(value.shape)}. Do this: reshape it first."
+        )
+    self._copy_from(value)
+
+
+def is_tensor(x):
+    """Whether x is a Tensor."""
+    return isinstance(x, Tensor)
+
+
+def _iterate(self):
+    for i in range(len(self)):
+        yield self[i]
+
+
+def _array(self, dtype=None, copy=None):
+    array = _core.to_numpy(self, True if copy else False)
+    return array if dtype is None else array.astype(dtype)
+
+
+def _deepcopy(self, memo):
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only leaf tensors can be deep-copied: this one has a gradient history. Do this: copy"
+            " x.detach() instead."
+        )
+    copy = type(self).__new__(type(self))
+    copy._set_data(_core.to_tensor(self, None, True))
+    copy.stop_gradient = self.stop_gradient
+    copy.persistable = self.persistable
+    if getattr(self, "__dict__", None):
+        import copy as copier
+
+        for key, value in self.__dict__.items():
+            setattr(copy, key, copier.deepcopy(value, memo))
+    memo[id(self)] = copy
+    return copy
+
+
+def _rebuild(cls, array, dtype, stop_gradient, state):
+    t = cls.__new__(cls)
+    value = _core.to_tensor(array, None, True)
+    if str(value.dtype) != str(dtype):
+        value = _core.ops.view_dtype(value, dtype)
+    t._set_data(value)
+    t.stop_gradient = stop_gradient
+    for key, item_ in (state or {}).items():
+        setattr(t, key, item_)
+    return t
+
+
+def _reduce(self, protocol=None):
+    state = dict(getattr(self, "__dict__", None) or {})
+    return (_rebuild, (type(self), self.numpy(), self.dtype, self.stop_gradient, state))
+
+
+_OWN = {
+    "backward": backward,
+    "register_hook": register_hook,
+    "retain_grads": retain_grads,
+    "gradient": gradient,
+    "clear_gradient": clear_gradient,
+    "clear_grad": clear_gradient,
+    "numpy": numpy,
+    "item": item,
+    "tolist": tolist,
+    "dim": dim,
+    "ndimension": dim,
+    "element_size": element_size,
+    "detach_": detach_,
+    "set_value": set_value,
+    "__iter__": _iterate,
+    "__array__": _array,
+    "__deepcopy__": _deepcopy,
+    "__reduce_ex__": _reduce,
+    "__repr__": tensor_repr,
+    "__str__": tensor_repr,
+}
+
+
+def install():
+    """Run once by `import argosy`."""
+    homes = {}
+    for name, (home, function) in METHODS.items():
+        module = homes.get(home) or importlib.import_module(f"argosy._generated.{home}")
+        homes[home] = module
+        setattr(Tensor, name, getattr(module, function))
+    for name, function in _OWN.items():
+        setattr(Tensor, name, function)
