@@ -88,10 +88,11 @@ struct Flat {
 };
 
 [[noreturn]] void fail_ragged(const Shape& shape, int depth, Py_ssize_t got) {
-  ARGOSY_THROW(invalid_argument)
-      << "Cannot make a Tensor of a ragged list: at depth " << depth << " expected "
-      << shape[depth] << " elements as in the first list, got " << static_cast<long long>(got)
-      << ". Do this: pad the inner lists to one length.";
+  ARGOSY_THROW(invalid_argument) << "Cannot make a Tensor of a ragged list: at depth " << depth
+                                 << " expected " << shape[depth]
+                                 << " elements as in the first list, got "
+                                 << static_cast<long long>(got)
+                                 << ". Do this: pad the inner lists to one length.";
 }
 
 void flatten(PyObject* o, int depth, Flat& flat, bool first) {
@@ -133,8 +134,8 @@ Tensor from_flat(const Flat& flat) {
   DType dtype = flat.values.empty() ? op::default_dtype() : dtype_of_kind(flat.kind);
   bool whole = flat.kind == Kind::integer || flat.kind == Kind::boolean;
   Tensor wide = Tensor::empty(flat.shape, whole && !flat.values.empty() ? DType::int64
-                                          : flat.kind == Kind::complex ? DType::complex128
-                                                                       : DType::float64);
+                                          : flat.kind == Kind::complex  ? DType::complex128
+                                                                        : DType::float64);
   for (size_t i = 0; i < flat.values.size(); ++i) {
     const op::Scalar& s = flat.values[i];
     if (wide.dtype() == DType::int64)
@@ -165,9 +166,9 @@ Tensor stack_items(PyObject* o) {
   Tensor out = Tensor::empty(shape, common);
   Shape inner = items[0].shape();
   for (size_t i = 0; i < items.size(); ++i)
-    op::copy_into(out.view(inner, inner.contiguous_strides(),
-                           static_cast<int64_t>(i) * items[0].numel()),
-                  items[i]);
+    op::copy_into(
+        out.view(inner, inner.contiguous_strides(), static_cast<int64_t>(i) * items[0].numel()),
+        items[i]);
   return out;
 }
 
@@ -218,9 +219,8 @@ PyObject* nested_list(const Tensor& flat, int dim, int64_t& at) {
 }
 
 void need_data(const Tensor& t, const char* what) {
-  ARGOSY_CHECK(!t.symbolic(), type)
-      << what << ": this tensor is a value of a Program being built (" << t
-      << "). Do this: fetch it with Executor.run.";
+  ARGOSY_CHECK(!t.symbolic(), type) << what << ": this tensor is a value of a Program being built ("
+                                    << t << "). Do this: fetch it with Executor.run.";
   ARGOSY_CHECK(t.layout() == Layout::strided, type)
       << what << ": the tensor is sparse. Do this: call .to_dense() first.";
   ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
@@ -239,9 +239,8 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* f_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return guarded_object([&] {
-    return to_numpy(tensor_of(args[0]), count < 2 || PyObject_IsTrue(args[1]) == 1);
-  });
+  return guarded_object(
+      [&] { return to_numpy(tensor_of(args[0]), count < 2 || PyObject_IsTrue(args[1]) == 1); });
 }
 
 PyObject* f_tolist(PyObject*, PyObject* o) {
@@ -262,8 +261,7 @@ PyObject* f_item(PyObject*, PyObject* const* args, Py_ssize_t count) {
         << "item(): only a tensor of one element can be converted, got " << t
         << ". Do this: give the position of an element, or use .tolist().";
     ARGOSY_CHECK(index >= 0 && index < t.numel(), index)
-        << "item(): position " << index << " is outside a tensor of " << t.numel()
-        << " elements.";
+        << "item(): position " << index << " is outside a tensor of " << t.numel() << " elements.";
     return check(element_to_python(op::contiguous(t), index));
   });
 }
@@ -365,6 +363,8 @@ PyObject* to_numpy(const Tensor& t, bool copy) {
   return check(PyObject_CallOneArg(asarray, view.get()));
 }
 
-void add_array_functions(PyObject* module) { add_functions(module, functions); }
+void add_array_functions(PyObject* module) {
+  add_functions(module, functions);
+}
 
 }  // namespace argosy::python

@@ -26,8 +26,8 @@ std::function<Tensor(const Tensor&)> as_hook(PyObject* callable) {
       Py result(check(PyObject_CallOneArg(held.get(), argument.get())));
       if (result.get() == Py_None) return {};
       ARGOSY_CHECK(is_tensor(result.get()), type)
-          << "A gradient hook must return a Tensor or None, got "
-          << Py_TYPE(result.get())->tp_name << '.';
+          << "A gradient hook must return a Tensor or None, got " << Py_TYPE(result.get())->tp_name
+          << '.';
       return tensor_of(result.get());
     } catch (const PythonError&) {
       throw_python_error();
@@ -92,8 +92,7 @@ PyObject* f_grad(PyObject*, PyObject* const* args, Py_ssize_t) {
     Tensors result;
     {
       WithoutGil no_gil;
-      result =
-          autograd::grad(outputs, inputs, seeds, retain, create, unused, blocked);
+      result = autograd::grad(outputs, inputs, seeds, retain, create, unused, blocked);
     }
     return wrap_list(result);
   });
@@ -161,8 +160,11 @@ PyObject* f_detach_(PyObject*, PyObject* o) {
   return Py_NewRef(o);
 }
 
-#define FAST(name, function) \
-  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, nullptr}
+#define FAST(name, function)                                                                    \
+  {                                                                                             \
+    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, \
+        nullptr                                                                                 \
+  }
 PyMethodDef functions[] = {FAST("backward", f_backward),
                            FAST("grad", f_grad),
                            {"is_grad_enabled", f_is_grad_enabled, METH_NOARGS, nullptr},
@@ -177,6 +179,8 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
 
 }  // namespace
 
-void add_autograd(PyObject* module) { add_functions(module, functions); }
+void add_autograd(PyObject* module) {
+  add_functions(module, functions);
+}
 
 }  // namespace argosy::python

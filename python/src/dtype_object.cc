@@ -6,8 +6,7 @@ namespace argosy::python {
 namespace {
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType value;
+  PyObject_HEAD DType value;
 };
 
 PyTypeObject* dtype_type = nullptr;
@@ -86,8 +85,12 @@ std::string name_behind(PyObject* o) {
 
 }  // namespace
 
-PyObject* wrap(DType t) { return Py_NewRef(singletons[static_cast<int>(t)]); }
-bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
+PyObject* wrap(DType t) {
+  return Py_NewRef(singletons[static_cast<int>(t)]);
+}
+bool is_dtype(PyObject* o) {
+  return Py_TYPE(o) == dtype_type;
+}
 
 DType to_dtype(PyObject* o) {
   if (is_dtype(o)) return reinterpret_cast<DTypeObject*>(o)->value;

@@ -65,9 +65,9 @@ void set_error() {
 }
 
 void add_errors(PyObject* module) {
-  internal_error = PyErr_NewExceptionWithDoc(
-      "argosy.InternalError", "A defect of Argosy itself: please report it.", PyExc_RuntimeError,
-      nullptr);
+  internal_error = PyErr_NewExceptionWithDoc("argosy.InternalError",
+                                             "A defect of Argosy itself: please report it.",
+                                             PyExc_RuntimeError, nullptr);
   device_error = PyErr_NewExceptionWithDoc("argosy.DeviceError", "A device is missing or failed.",
                                            PyExc_RuntimeError, nullptr);
   PyModule_AddObjectRef(module, "InternalError", internal_error);

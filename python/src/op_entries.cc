@@ -5,8 +5,8 @@
 #include "argosy/op/dispatch.h"
 #include "python.h"
 
-// argosy._core.ops.NAME: one C function per op (and one per in-place form), by position: inputs, then
-// attributes. Missing trailing attributes take their defaults.
+// argosy._core.ops.NAME: one C function per op (and one per in-place form), by position: inputs,
+// then attributes. Missing trailing attributes take their defaults.
 namespace argosy::python {
 namespace {
 
@@ -16,7 +16,8 @@ struct Entry {
   PyMethodDef method;
 };
 
-// Tensors borrowed from Python objects for the length of a call: same form as Tensor[], no counting.
+// Tensors borrowed from Python objects for the length of a call: same form as Tensor[], no
+// counting.
 template <size_t N>
 class Borrowed {
  public:
@@ -328,7 +329,8 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
   }
   InlineVector<Tensor, 8> flat;
   InlineVector<uint32_t, 8> ends;
-  const TensorImpl* like = strongest(args, std::min<Py_ssize_t>(count, static_cast<Py_ssize_t>(inputs)));
+  const TensorImpl* like =
+      strongest(args, std::min<Py_ssize_t>(count, static_cast<Py_ssize_t>(inputs)));
   for (size_t i = 0; i < inputs; ++i) {
     const op::InputDef& def = op.inputs[i];
     PyObject* o = i < given ? args[i] : Py_None;

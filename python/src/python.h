@@ -8,8 +8,8 @@
 #include "argosy/op/op.h"
 #include "argosy/tensor/tensor.h"
 
-// What the binding files share. All functions need the GIL unless they say otherwise. Functions that
-// return PyObject* give a new reference, or null with a Python error set.
+// What the binding files share. All functions need the GIL unless they say otherwise. Functions
+// that return PyObject* give a new reference, or null with a Python error set.
 namespace argosy::python {
 
 // An owned reference.
@@ -44,8 +44,8 @@ inline PyObject* check(PyObject* p) {
 
 // Sets the Python error for the exception being handled; call inside catch (...).
 void set_error();
-// Moves a set Python error into a C++ Error (for callbacks called from C++), keeping it to be raised
-// again unchanged by set_error.
+// Moves a set Python error into a C++ Error (for callbacks called from C++), keeping it to be
+// raised again unchanged by set_error.
 [[noreturn]] void throw_python_error();
 
 // Runs f, turning C++ exceptions into Python ones: null for objects, -1 for ints.
@@ -91,8 +91,7 @@ class WithGil {
 // --- tensors (tensor_object.cc) ---
 // dict holds what users hang on a tensor.
 struct TensorObject {
-  PyObject_HEAD
-  TensorImpl* impl;  // counted unless impl->owns_python
+  PyObject_HEAD TensorImpl* impl;  // counted unless impl->owns_python
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -101,9 +100,13 @@ inline bool is_tensor(PyObject* o) {
   return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type);
 }
 // Borrowed.
-inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->impl; }
-inline Tensor tensor_of(PyObject* o) { return Tensor(Ref<TensorImpl>::share(impl_of(o))); }
-PyObject* wrap(Tensor t);          // None if undefined
+inline TensorImpl* impl_of(PyObject* o) {
+  return reinterpret_cast<TensorObject*>(o)->impl;
+}
+inline Tensor tensor_of(PyObject* o) {
+  return Tensor(Ref<TensorImpl>::share(impl_of(o)));
+}
+PyObject* wrap(Tensor t);  // None if undefined
 PyObject* wrap_list(std::span<const Tensor> list);
 void add_tensor_type(PyObject* module);
 

@@ -54,11 +54,12 @@ PyObject* describe(const op::OpDef& op) {
     PyList_Append(outputs.get(), item.get());
   }
   put(d.get(), "outputs", outputs.release());
-  static const char* kinds[] = {"bool",          "int",           "float",         "str",
-                                "dtype",         "optional bool", "optional int",  "optional float",
-                                "optional dtype", "optional str", "list[int]",     "list[float]",
-                                "list[str]",     "scalar",        "optional scalar", "int array",
-                                "list[dtype]"};
+  static const char* kinds[] = {
+      "bool",           "int",           "float",           "str",
+      "dtype",          "optional bool", "optional int",    "optional float",
+      "optional dtype", "optional str",  "list[int]",       "list[float]",
+      "list[str]",      "scalar",        "optional scalar", "int array",
+      "list[dtype]"};
   Py attrs(check(PyList_New(0)));
   for (const op::Field& f : op.attrs->fields) {
     Py item(check(PyDict_New()));
@@ -111,8 +112,8 @@ PyObject* f_explain(PyObject*, PyObject* callable) {
     Py result(PyObject_CallNoArgs(callable));
     op::thread_state.explain = before;
     check(result.get());
-    return check(Py_BuildValue("(Os#)", result.get(), lines.data(),
-                               static_cast<Py_ssize_t>(lines.size())));
+    return check(
+        Py_BuildValue("(Os#)", result.get(), lines.data(), static_cast<Py_ssize_t>(lines.size())));
   });
 }
 
@@ -123,6 +124,8 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void add_registry(PyObject* module) { add_functions(module, functions); }
+void add_registry(PyObject* module) {
+  add_functions(module, functions);
+}
 
 }  // namespace argosy::python

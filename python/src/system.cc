@@ -18,7 +18,9 @@ PyObject* f_set_default_dtype(PyObject*, PyObject* o) {
 PyObject* f_get_default_dtype(PyObject*, PyObject*) {
   return PyUnicode_FromString(name_of(op::default_dtype()));
 }
-PyObject* f_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* f_num_threads(PyObject*, PyObject*) {
+  return PyLong_FromLong(num_threads());
+}
 PyObject* f_set_num_threads(PyObject*, PyObject* o) {
   return guarded_object([&]() -> PyObject* {
     int64_t n = to_int(o);
@@ -75,13 +77,15 @@ PyMethodDef functions[] = {
     {"release_cached", f_release_cached, METH_O, nullptr},
     {"memory_dump", f_memory_dump, METH_O, nullptr},
     {"set_memory_limit",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_set_memory_limit)),
-     METH_FASTCALL, nullptr},
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_set_memory_limit)), METH_FASTCALL,
+     nullptr},
     {"set_place", f_set_place, METH_O, nullptr},
     {}};
 
 }  // namespace
 
-void add_system(PyObject* module) { add_functions(module, functions); }
+void add_system(PyObject* module) {
+  add_functions(module, functions);
+}
 
 }  // namespace argosy::python

@@ -7,8 +7,8 @@
 // The Python face of Tensor. One body has at most one Python object at a time:
 // * Python first: the object counts its body, the body points back (not counted).
 // * When Python's count ends while C++ still holds the body, and the object carries something worth
-//   keeping (attributes, a subclass), ownership flips: the body owns the object until Python asks for
-//   it again, or until the body goes.
+//   keeping (attributes, a subclass), ownership flips: the body owns the object until Python asks
+//   for it again, or until the body goes.
 namespace argosy::python {
 
 PyTypeObject* tensor_type = nullptr;
@@ -18,7 +18,9 @@ namespace {
 PyTypeObject* size_type = nullptr;
 PyObject* place_factory = nullptr;
 
-TensorObject* cast(PyObject* o) { return reinterpret_cast<TensorObject*>(o); }
+TensorObject* cast(PyObject* o) {
+  return reinterpret_cast<TensorObject*>(o);
+}
 
 // Objects start untracked by the collector: only attributes can make cycles through them.
 void track(PyObject* self) {
@@ -146,9 +148,15 @@ PyObject* get_strides(PyObject* self) {
   return list;
 }
 
-PyObject* get_dtype(PyObject* self) { return wrap(impl_of(self)->dtype); }
-PyObject* get_ndim(PyObject* self) { return PyLong_FromLong(impl_of(self)->shape.rank()); }
-PyObject* get_size(PyObject* self) { return PyLong_FromLongLong(impl_of(self)->numel); }
+PyObject* get_dtype(PyObject* self) {
+  return wrap(impl_of(self)->dtype);
+}
+PyObject* get_ndim(PyObject* self) {
+  return PyLong_FromLong(impl_of(self)->shape.rank());
+}
+PyObject* get_size(PyObject* self) {
+  return PyLong_FromLongLong(impl_of(self)->numel);
+}
 PyObject* get_stop_gradient(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->stop_gradient);
 }
@@ -157,14 +165,18 @@ void set_stop_gradient(PyObject* self, PyObject* value) {
   if (stop < 0) throw PythonError{};
   impl_of(self)->stop_gradient = stop;
 }
-PyObject* get_persistable(PyObject* self) { return PyBool_FromLong(impl_of(self)->persistable); }
+PyObject* get_persistable(PyObject* self) {
+  return PyBool_FromLong(impl_of(self)->persistable);
+}
 void set_persistable(PyObject* self, PyObject* value) {
   impl_of(self)->persistable = PyObject_IsTrue(value) == 1;
 }
 PyObject* get_is_leaf(PyObject* self) {
   return PyBool_FromLong(autograd::is_leaf(tensor_of(self)));
 }
-PyObject* get_grad(PyObject* self) { return wrap(autograd::grad_of(tensor_of(self))); }
+PyObject* get_grad(PyObject* self) {
+  return wrap(autograd::grad_of(tensor_of(self)));
+}
 void set_grad(PyObject* self, PyObject* value) {
   Tensor t = tensor_of(self);
   if (value == Py_None) {
@@ -192,7 +204,9 @@ void set_name(PyObject* self, PyObject* value) {
   if (!text) throw PythonError{};
   impl_of(self)->name = std::make_unique<std::string>(text);
 }
-PyObject* get_version(PyObject* self) { return PyLong_FromLong(tensor_of(self).version()); }
+PyObject* get_version(PyObject* self) {
+  return PyLong_FromLong(tensor_of(self).version());
+}
 PyObject* get_place(PyObject* self) {
   static PyObject* cpu = nullptr;
   Place p = impl_of(self)->place;
@@ -207,7 +221,9 @@ PyObject* get_layout(PyObject* self) {
   const char* names[] = {"strided", "ragged", "row_sparse", "coo", "csr", "tensor_array"};
   return PyUnicode_FromString(names[static_cast<int>(impl_of(self)->layout)]);
 }
-PyObject* get_parts(PyObject* self) { return wrap_list(impl_of(self)->parts); }
+PyObject* get_parts(PyObject* self) {
+  return wrap_list(impl_of(self)->parts);
+}
 PyObject* get_grad_fn(PyObject* self) {
   Tensor t = tensor_of(self);
   if (autograd::is_leaf(t)) Py_RETURN_NONE;
@@ -218,8 +234,9 @@ PyObject* get_symbolic(PyObject* self) {
 }
 
 #define GETSET(attribute, doc) \
-  {#attribute, get<get_##attribute>, set<set_##attribute>, doc, nullptr}
-#define GETTER(attribute, doc) {#attribute, get<get_##attribute>, nullptr, doc, nullptr}
+  { #attribute, get < get_##attribute>, set < set_##attribute>, doc, nullptr }
+#define GETTER(attribute, doc) \
+  { #attribute, get < get_##attribute>, nullptr, doc, nullptr }
 PyGetSetDef getters[] = {
     GETTER(shape, "Sizes of the dimensions, a list; -1 where unknown."),
     GETTER(strides, "Steps between neighbours of each dimension, in elements."),
@@ -243,8 +260,8 @@ PyGetSetDef getters[] = {
 
 PyObject* set_data(PyObject* self, PyObject* other) {
   return guarded_object([&]() -> PyObject* {
-    ARGOSY_CHECK(is_tensor(other), type) << "_set_data: expected a Tensor, got "
-                                         << Py_TYPE(other)->tp_name << '.';
+    ARGOSY_CHECK(is_tensor(other), type)
+        << "_set_data: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     TensorImpl* to = impl_of(self);
     const TensorImpl* from = impl_of(other);
     to->storage = from->storage;
@@ -269,8 +286,8 @@ PyObject* detach(PyObject* self, PyObject*) {
 PyObject* copy_from(PyObject* self, PyObject* other) {
   return guarded_object([&]() -> PyObject* {
     Tensor dst = tensor_of(self);
-    ARGOSY_CHECK(is_tensor(other), type) << "_copy_from: expected a Tensor, got "
-                                         << Py_TYPE(other)->tp_name << '.';
+    ARGOSY_CHECK(is_tensor(other), type)
+        << "_copy_from: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     Tensor src = tensor_of(other);
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)
         << "Cannot copy a value of shape " << src.shape() << " into a tensor of shape "
@@ -291,7 +308,8 @@ PyObject* data_ptr(PyObject* self, PyObject*) {
 
 PyObject* shares_with(PyObject* self, PyObject* other) {
   if (!is_tensor(other)) Py_RETURN_FALSE;
-  return PyBool_FromLong(impl_of(self)->storage && impl_of(self)->storage == impl_of(other)->storage);
+  return PyBool_FromLong(impl_of(self)->storage &&
+                         impl_of(self)->storage == impl_of(other)->storage);
 }
 
 PyObject* bump_version(PyObject* self, PyObject*) {
@@ -312,7 +330,9 @@ PyMethodDef methods[] = {
 // --- operators ---
 
 // Definitions looked up once.
-const op::OpDef& def(const char* name) { return op::get(name); }
+const op::OpDef& def(const char* name) {
+  return op::get(name);
+}
 
 struct AsTensor {
   Tensor tensor;
@@ -340,10 +360,10 @@ PyObject* binary(const op::OpDef& op, PyObject* a, PyObject* b) {
   });
 }
 
-#define BINARY(slot, op_name)                          \
-  PyObject* slot(PyObject* a, PyObject* b) {           \
-    static const op::OpDef& op = def(op_name);         \
-    return binary(op, a, b);                           \
+#define BINARY(slot, op_name)                  \
+  PyObject* slot(PyObject* a, PyObject* b) {   \
+    static const op::OpDef& op = def(op_name); \
+    return binary(op, a, b);                   \
   }
 BINARY(nb_add, "add")
 BINARY(nb_subtract, "subtract")
@@ -378,7 +398,9 @@ PyObject* nb_invert(PyObject* x) {
   static const op::OpDef& op = def("bitwise_not");
   return unary(op, x);
 }
-PyObject* nb_positive(PyObject* x) { return Py_NewRef(x); }
+PyObject* nb_positive(PyObject* x) {
+  return Py_NewRef(x);
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int which) {
   static const char* names[] = {"less_than", "less_equal",   "equal",
@@ -391,7 +413,9 @@ PyObject* compare(PyObject* a, PyObject* b, int which) {
   });
 }
 
-Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+Py_hash_t hash(PyObject* self) {
+  return _Py_HashPointer(self);
+}
 
 // The one element as a Scalar, for int(), float(), bool().
 op::Scalar element(PyObject* self, const char* what) {
@@ -441,7 +465,8 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
     {}};
 
-#define SLOT(id, function) {id, reinterpret_cast<void*>(function)}
+#define SLOT(id, function) \
+  { id, reinterpret_cast<void*>(function) }
 PyType_Slot slots[] = {
     SLOT(Py_tp_new, construct),
     SLOT(Py_tp_init, init),
@@ -518,7 +543,8 @@ PyObject* wrap(Tensor t) {
   if (impl->python) {
     auto* existing = static_cast<PyObject*>(impl->python);
     if (!impl->owns_python) return Py_NewRef(existing);
-    impl->owns_python = false;  // the object counts its body again; we hand out the body's reference
+    impl->owns_python =
+        false;  // the object counts its body again; we hand out the body's reference
     impl->retain();
     return existing;
   }

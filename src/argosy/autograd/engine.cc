@@ -16,8 +16,8 @@ struct Capture {
   Tensor result;
 };
 
-// One backward pass. Nodes are taken in falling order of creation, which is a topological order, from
-// a heap; so no count of dependencies is needed and a pass costs only what it reaches.
+// One backward pass. Nodes are taken in falling order of creation, which is a topological order,
+// from a heap; so no count of dependencies is needed and a pass costs only what it reaches.
 class Pass {
  public:
   Pass(bool retain_graph, std::span<Capture> captures, const std::vector<Edge>& blocked)
@@ -176,8 +176,8 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool
 }
 
 Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
-             std::span<const Tensor> seeds, bool retain_graph, bool create_graph,
-             bool allow_unused, std::span<const Tensor> no_grad_vars) {
+             std::span<const Tensor> seeds, bool retain_graph, bool create_graph, bool allow_unused,
+             std::span<const Tensor> no_grad_vars) {
   op::GradMode mode(create_graph);
   std::vector<Capture> captures;
   for (const Tensor& t : inputs) captures.push_back({edge_to(t), {}});

@@ -70,8 +70,8 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
     grad = dy;
   } else {
     // Somebody else may hold the same memory (both operands of an add get one gradient).
-    bool shared = dy.ref()->ref_count() > 1 ||
-                  (dy.impl()->storage && dy.impl()->storage->ref_count() > 1);
+    bool shared =
+        dy.ref()->ref_count() > 1 || (dy.impl()->storage && dy.impl()->storage->ref_count() > 1);
     bool dense = dy.layout() == Layout::strided && dy.has_data();
     if (dense && (shared || !dy.is_contiguous())) {
       grad = Tensor::empty(dy.shape(), dy.dtype(), dy.place());
@@ -98,9 +98,13 @@ Tensor grad_of(const Tensor& t) {
   return record && record->slot ? record->slot->grad : Tensor();
 }
 
-void set_grad(const Tensor& t, Tensor grad) { slot(t).grad = std::move(grad); }
+void set_grad(const Tensor& t, Tensor grad) {
+  slot(t).grad = std::move(grad);
+}
 
-bool is_leaf(const Tensor& t) { return !t.impl()->grad_fn; }
+bool is_leaf(const Tensor& t) {
+  return !t.impl()->grad_fn;
+}
 
 Edge edge_to(const Tensor& t) {
   if (!t.defined() || t.stop_gradient()) return {};

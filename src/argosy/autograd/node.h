@@ -24,8 +24,8 @@ struct Hook {
   std::function<Tensor(const Tensor&)> fn;
 };
 
-// Threads: built by the thread that runs the op; a backward pass over it may run on another, but one
-// at a time. Hooks are guarded by whoever may run Python (the GIL).
+// Threads: built by the thread that runs the op; a backward pass over it may run on another, but
+// one at a time. Hooks are guarded by whoever may run Python (the GIL).
 class ARGOSY_API Node : public RefCounted {
  public:
   Node();
@@ -51,8 +51,8 @@ class ARGOSY_API Node : public RefCounted {
   void drop() override;
 };
 
-// End of the tape at a leaf: adds what arrives into `grad`. The leaf's record shares it, and lives on
-// its own if the leaf dies first.
+// End of the tape at a leaf: adds what arrives into `grad`. The leaf's record shares it, and lives
+// on its own if the leaf dies first.
 class ARGOSY_API Accumulate final : public Node {
  public:
   const char* name() const override { return "accumulate"; }

@@ -93,9 +93,8 @@ class OpNode final : public Node {
     ARGOSY_CHECK(!s.tensor.defined() || !s.tensor.has_data() || s.tensor.version() == s.version,
                  runtime)
         << '[' << op_.name << "] the gradient needs a value (" << s.tensor
-        << ") that was overwritten in place since, last by `"
-        << s.tensor.impl()->storage->writer() << "` (version " << s.tensor.version()
-        << ", saved at version " << s.version
+        << ") that was overwritten in place since, last by `" << s.tensor.impl()->storage->writer()
+        << "` (version " << s.tensor.version() << ", saved at version " << s.version
         << "). Do this: use the form of that op that returns a new tensor.";
     return s.tensor;
   }

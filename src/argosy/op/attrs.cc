@@ -15,7 +15,9 @@ const T& at(const Field& f, const void* value) {
 }
 
 // Floats compare and hash by bits, so that NaN equals itself and 0.0 differs from -0.0.
-uint64_t bits(double v) { return std::bit_cast<uint64_t>(v); }
+uint64_t bits(double v) {
+  return std::bit_cast<uint64_t>(v);
+}
 
 // Calls f(const T&) with the field's typed value.
 template <class F>

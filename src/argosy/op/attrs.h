@@ -15,7 +15,8 @@
 // hashing, equality, printing, parsing from Python and serialization from its field table.
 namespace argosy::op {
 
-// A number of Python: weakly typed, kept in its widest form. May be a value of a Program (`tensor`).
+// A number of Python: weakly typed, kept in its widest form. May be a value of a Program
+// (`tensor`).
 struct ARGOSY_API Scalar {
   enum class Kind : uint8_t { boolean, integer, real, complex } kind = Kind::real;
   int64_t i = 0;
@@ -33,8 +34,8 @@ struct ARGOSY_API Scalar {
   bool operator==(const Scalar& o) const;
 };
 
-// Integers given as None, one int, a list, or with elements that are tensors: a concrete one is read
-// when parsed; a symbolic one is kept in `symbols` and reads as kUnknown meanwhile.
+// Integers given as None, one int, a list, or with elements that are tensors: a concrete one is
+// read when parsed; a symbolic one is kept in `symbols` and reads as kUnknown meanwhile.
 struct ARGOSY_API IntArray {
   InlineVector<int64_t, 6> values;
   bool none = false;    // None was given (or is the default)
@@ -190,17 +191,18 @@ AttrType make_attr_type(const char* name, std::span<const Field> fields, const T
 #define ARGOSY_FIELD_(T, f) {#f, ::argosy::op::field_kind_of<decltype(T::f)>, offsetof(T, f)},
 // clang-format on
 
-// ARGOSY_ATTRS(GeluAttrs, approximate): at namespace scope, after the struct, naming every field once
-// (a forgotten, unknown or doubled one does not compile).
-#define ARGOSY_ATTRS(T, ...)                                                                       \
-  [[maybe_unused]] static void argosy_check_fields_(T& value) {                                    \
-    [[maybe_unused]] auto& [__VA_ARGS__] = value;                                                  \
-  }                                                                                                \
-  [[maybe_unused]] static const ::argosy::op::AttrType& attr_type(const T*) {                      \
-    static const T defaults{};                                                                     \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"")        \
-        static const ::argosy::op::Field fields[] = {ARGOSY_EXPAND_(ARGOSY_FIELDS_(T, __VA_ARGS__))}; \
-    _Pragma("GCC diagnostic pop") static const ::argosy::op::AttrType type =                       \
-        ::argosy::op::detail::make_attr_type<T>(#T, fields, &defaults);                            \
-    return type;                                                                                   \
+// ARGOSY_ATTRS(GeluAttrs, approximate): at namespace scope, after the struct, naming every field
+// once (a forgotten, unknown or doubled one does not compile).
+#define ARGOSY_ATTRS(T, ...)                                                                      \
+  [[maybe_unused]] static void argosy_check_fields_(T& value) {                                   \
+    [[maybe_unused]] auto& [__VA_ARGS__] = value;                                                 \
+  }                                                                                               \
+  [[maybe_unused]] static const ::argosy::op::AttrType& attr_type(const T*) {                     \
+    static const T defaults{};                                                                    \
+    _Pragma("GCC diagnostic push")                                                                \
+        _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") static const ::argosy::op::Field \
+            fields[] = {ARGOSY_EXPAND_(ARGOSY_FIELDS_(T, __VA_ARGS__))};                          \
+    _Pragma("GCC diagnostic pop") static const ::argosy::op::AttrType type =                      \
+        ::argosy::op::detail::make_attr_type<T>(#T, fields, &defaults);                           \
+    return type;                                                                                  \
   }

@@ -103,7 +103,8 @@ class Builder {
     def_.promotes = true;
     return *this;
   }
-  // Inputs broadcast together; outputs have that shape and, unless infer says otherwise, that dtype.
+  // Inputs broadcast together; outputs have that shape and, unless infer says otherwise, that
+  // dtype.
   Builder& elementwise() {
     def_.elementwise = true;
     def_.shards = "elementwise";
@@ -200,7 +201,7 @@ class Builder {
 };
 
 // For ops whose only difference is a name and a table (families built by a loop).
-#define ARGOSY_OP(op_name, Attrs)                      \
+#define ARGOSY_OP(op_name, Attrs)                         \
   static const ::argosy::op::Handle<Attrs> op_name##_op = \
       ::argosy::op::Builder<Attrs>(#op_name, __FILE__)
 

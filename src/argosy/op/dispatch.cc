@@ -14,11 +14,19 @@ namespace {
 std::atomic<DType> current_default_dtype{DType::float32};
 }
 
-DType default_dtype() { return current_default_dtype.load(std::memory_order_relaxed); }
-void set_default_dtype(DType dtype) { current_default_dtype.store(dtype); }
+DType default_dtype() {
+  return current_default_dtype.load(std::memory_order_relaxed);
+}
+void set_default_dtype(DType dtype) {
+  current_default_dtype.store(dtype);
+}
 
-const char* InferContext::name() const { return op.name.c_str(); }
-const char* KernelFrame::name() const { return op.name.c_str(); }
+const char* InferContext::name() const {
+  return op.name.c_str();
+}
+const char* KernelFrame::name() const {
+  return op.name.c_str();
+}
 
 Tensor& KernelFrame::allocate(size_t i, const Shape& shape) {
   DType dtype = out[i].dtype();
@@ -255,7 +263,8 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
     GradMode off(false);
     out = op.compose(in, attrs);
   }
-  if (out.empty() && op.view && s.strided_only && (in[0].has_data() || place.kind == DeviceKind::null)) {
+  if (out.empty() && op.view && s.strided_only &&
+      (in[0].has_data() || place.kind == DeviceKind::null)) {
     if (Tensor v = op.view(in[0], attrs); v.defined()) out.push_back(std::move(v));
   }
   if (out.empty()) {

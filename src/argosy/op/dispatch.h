@@ -9,8 +9,8 @@ namespace argosy::op {
 // State of one thread.
 struct ThreadState {
   bool grad_enabled = true;
-  void* recorder = nullptr;       // the Program builder that records this thread's ops
-  Place place;                    // where ops without inputs put their results
+  void* recorder = nullptr;        // the Program builder that records this thread's ops
+  Place place;                     // where ops without inputs put their results
   std::string* explain = nullptr;  // collects why which kernel ran
 };
 // Never destroyed, needs no initializer, so access is one instruction.
@@ -31,12 +31,13 @@ class GradMode {
   bool saved_;
 };
 
-// The one road of every op call: check -> promote -> infer -> kernel, with a tape node if a gradient
-// may be needed; or one Operation of a Program if an input is symbolic or a recorder is active.
-// attrs points to the op's attribute struct.
+// The one road of every op call: check -> promote -> infer -> kernel, with a tape node if a
+// gradient may be needed; or one Operation of a Program if an input is symbolic or a recorder is
+// active. attrs points to the op's attribute struct.
 ARGOSY_API Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs);
 
-// The same, written over input 0 (`x.add_(y)`): x gets the value, a new version and the op's history.
+// The same, written over input 0 (`x.add_(y)`): x gets the value, a new version and the op's
+// history.
 ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs);
 
 // Output descriptions only; what eager, builder, loader and verifier share.

@@ -8,8 +8,8 @@
 #include "argosy/op/attrs.h"
 #include "argosy/tensor/tensor.h"
 
-// What an op is. Everything about an op is said once, by the builder in op/define.h; this is the form
-// that dispatch, autograd, Programs, bindings and tools read.
+// What an op is. Everything about an op is said once, by the builder in op/define.h; this is the
+// form that dispatch, autograd, Programs, bindings and tools read.
 namespace argosy::op {
 
 struct OpDef;
@@ -24,9 +24,7 @@ class Inputs {
   std::span<const Tensor> flat() const { return flat_; }
   const uint32_t* ends() const { return ends_; }
   // Input i of the schema (not a list); undefined if an optional one is missing.
-  const Tensor& operator[](size_t i) const {
-    return flat_[ends_ && i ? ends_[i - 1] : i];
-  }
+  const Tensor& operator[](size_t i) const { return flat_[ends_ && i ? ends_[i - 1] : i]; }
   std::span<const Tensor> list(size_t i) const {
     if (!ends_) return flat_.subspan(i, 1);
     uint32_t begin = i ? ends_[i - 1] : 0;
@@ -66,8 +64,8 @@ struct KernelFrame {
   Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
 };
 
-// What a gradient rule works on. Inputs and outputs are those saved; dy(i) may be undefined where an
-// output was not used.
+// What a gradient rule works on. Inputs and outputs are those saved; dy(i) may be undefined where
+// an output was not used.
 class ARGOSY_API GradCall {
  public:
   GradCall(const OpDef& op, Inputs in, std::span<const Tensor> out, std::span<const Tensor> dys,
@@ -148,7 +146,7 @@ struct OpDef {
   std::vector<uint32_t> writes;
 
   // The public face.
-  std::vector<std::string> python;  // "nn.functional.gelu(x, approximate=False, name=None)"
+  std::vector<std::string> python;   // "nn.functional.gelu(x, approximate=False, name=None)"
   std::vector<std::string> methods;  // "gelu", or with a signature of its own
   std::vector<std::string> inplace;  // names of in-place methods and functions: "gelu_"
   std::vector<std::pair<std::string, std::string>> aliases;  // argument: other name -> own name
@@ -164,8 +162,8 @@ ARGOSY_API const OpDef* find(std::string_view name);
 ARGOSY_API const OpDef& get(std::string_view name);  // throws, listing near names
 ARGOSY_API std::vector<const OpDef*> all();
 
-// Adds a kernel to an op of another file, e.g. from kernels/cuda. Best kernels first: `first` puts it
-// before those registered so far.
+// Adds a kernel to an op of another file, e.g. from kernels/cuda. Best kernels first: `first` puts
+// it before those registered so far.
 ARGOSY_API void register_kernel(std::string_view op, KernelDef kernel, bool first);
 ARGOSY_API OpDef* register_op(OpDef def);
 

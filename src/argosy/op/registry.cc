@@ -10,8 +10,8 @@
 namespace argosy::op {
 namespace {
 
-// Filled by static initializers, in no defined order: kernels may come before their op. Joined at the
-// first look-up; frozen after that, so look-ups need no lock.
+// Filled by static initializers, in no defined order: kernels may come before their op. Joined at
+// the first look-up; frozen after that, so look-ups need no lock.
 struct Registry {
   std::deque<OpDef> defs;
   struct Extra {

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "argosy/base/export.h"
 #include "argosy/base/place.h"
 #include "argosy/base/ref.h"
-#include "argosy/base/export.h"
 
 namespace argosy {
 
-// The bytes that tensors and their views share. The version counts in-place writes, so that autograd
-// notices a saved value that was overwritten; the writer names the last op that did.
+// The bytes that tensors and their views share. The version counts in-place writes, so that
+// autograd notices a saved value that was overwritten; the writer names the last op that did.
 //
 // Threads: handles may be shared; the bytes are guarded by whoever writes them.
 class ARGOSY_API Storage final : public RefCounted {

@@ -8,8 +8,8 @@ namespace argosy {
 namespace {
 
 // On CPU the header and the bytes are one block: one allocation a tensor.
-constexpr size_t kHeader = (sizeof(Storage) + memory::kAlignment - 1) / memory::kAlignment *
-                           memory::kAlignment;
+constexpr size_t kHeader =
+    (sizeof(Storage) + memory::kAlignment - 1) / memory::kAlignment * memory::kAlignment;
 
 bool strides_contiguous(const Shape& shape, const Shape& strides) {
   int64_t expected = 1;
@@ -157,8 +157,8 @@ bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides) {
     *strides = shape.contiguous_strides();
     return true;
   }
-  // Match runs of old dimensions (size 1 dropped) with runs of new ones of the same product; a run of
-  // old ones must be contiguous among themselves.
+  // Match runs of old dimensions (size 1 dropped) with runs of new ones of the same product; a run
+  // of old ones must be contiguous among themselves.
   int64_t size[kMaxRank], step[kMaxRank];
   int old_rank = 0;
   for (int i = 0; i < t.rank(); ++i)

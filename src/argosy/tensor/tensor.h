@@ -48,8 +48,8 @@ class ARGOSY_API TensorImpl final : public RefCounted {
   std::unique_ptr<GradRecord> record;
 
   Ref<RefCounted> symbol;
-  void* python = nullptr;      // the Python object for this body, if one exists
-  std::vector<Tensor> parts;   // of layouts that are not strided: row_sparse = {rows, values}
+  void* python = nullptr;     // the Python object for this body, if one exists
+  std::vector<Tensor> parts;  // of layouts that are not strided: row_sparse = {rows, values}
   std::unique_ptr<std::string> name;
 
  private:

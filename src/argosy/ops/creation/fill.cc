@@ -18,9 +18,8 @@ void fill(const Tensor& out, const Scalar& value) {
     from = &value.i;
     dtype = DType::int64;
   }
-  const cpu::Operand operands[] = {
-      {const_cast<void*>(from), zero.data(), item_size(dtype)},
-      {out.raw(), out.strides().data(), item_size(out.dtype())}};
+  const cpu::Operand operands[] = {{const_cast<void*>(from), zero.data(), item_size(dtype)},
+                                   {out.raw(), out.strides().data(), item_size(out.dtype())}};
   // Convert once, then repeat the converted element.
   alignas(16) char element[16];
   const cpu::Operand one[] = {operands[0], {element, zero.data(), item_size(out.dtype())}};
@@ -60,12 +59,15 @@ void full_infer(op::InferContext& c, const FullAttrs& a) {
   c.out[0] = {shape, a.dtype.value_or(dtype_of_scalar(a.fill_value))};
 }
 
-void full_run(op::KernelFrame& f, const FullAttrs& a) { fill(f.out[0], a.fill_value); }
+void full_run(op::KernelFrame& f, const FullAttrs& a) {
+  fill(f.out[0], a.fill_value);
+}
 
 ARGOSY_OP(full, FullAttrs)
     .python("full(shape, fill_value, dtype=None, name=None)")
-    .doc("A tensor of `shape` with every element fill_value; without dtype, the default one for a "
-         "float, int64 for an int, bool for a bool.")
+    .doc(
+        "A tensor of `shape` with every element fill_value; without dtype, the default one for a "
+        "float, int64 for an int, bool for a bool.")
     .output("out")
     .infer(full_infer)
     .kernel("fill", full_run)
@@ -81,7 +83,9 @@ void full_like_infer(op::InferContext& c, const FullLikeAttrs& a) {
   if (a.dtype) c.out[0].dtype = *a.dtype;
 }
 
-void full_like_run(op::KernelFrame& f, const FullLikeAttrs& a) { fill(f.out[0], a.fill_value); }
+void full_like_run(op::KernelFrame& f, const FullLikeAttrs& a) {
+  fill(f.out[0], a.fill_value);
+}
 
 ARGOSY_OP(full_like, FullLikeAttrs)
     .python("full_like(x, fill_value, dtype=None, name=None)")
@@ -105,8 +109,12 @@ Tensor full_like(const Tensor& x, const Scalar& value, DType dtype) {
 Tensor full_like(const Tensor& x, const Scalar& value) {
   return full_like_op(x, FullLikeAttrs{value, {}});
 }
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor zeros_like(const Tensor& x) {
+  return full_like(x, 0);
+}
+Tensor ones_like(const Tensor& x) {
+  return full_like(x, 1);
+}
 Tensor constant(const Scalar& value, DType dtype, Place place) {
   Tensor t = Tensor::empty({}, dtype, place);
   if (place.kind == DeviceKind::cpu) fill(t, value);

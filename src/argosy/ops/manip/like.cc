@@ -2,7 +2,8 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/reduce/reduce.h"
 
-// Ops that take only the shape of their second input, which may be unknown while a Program is built.
+// Ops that take only the shape of their second input, which may be unknown while a Program is
+// built.
 namespace argosy::ops {
 namespace {
 
@@ -10,9 +11,13 @@ using op::GradCall;
 using op::NoAttrs;
 using op::Save;
 
-void shape_of_second(op::InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+void shape_of_second(op::InferContext& c, const NoAttrs&) {
+  c.out[0].shape = c.in[1].shape();
+}
 
-void copy_run(op::KernelFrame& f, const NoAttrs&) { op::copy_into(f.out[0], f.in[0]); }
+void copy_run(op::KernelFrame& f, const NoAttrs&) {
+  op::copy_into(f.out[0], f.in[0]);
+}
 
 Tensors expand_like_grad(const GradCall& c, const NoAttrs&) {
   return {sum_like(c.dy(), c.in[0]), Tensor()};

@@ -10,8 +10,8 @@ using op::GradCall;
 using op::NoAttrs;
 using op::Save;
 
-// The gradient of a broadcast operand is summed over what was repeated. In a function of two operands
-// only shapes are read, so they are saved as shapes.
+// The gradient of a broadcast operand is summed over what was repeated. In a function of two
+// operands only shapes are read, so they are saved as shapes.
 Tensors add_grad(const GradCall& c, const NoAttrs&) {
   return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
           c.needs(1) ? sum_like(c.dy(), c.in[1]) : Tensor()};
@@ -35,7 +35,9 @@ Tensors divide_grad(const GradCall& c, const NoAttrs&) {
   return {c.needs(0) ? sum_like(dx, c.in[0]) : Tensor(), dy};
 }
 
-Tensors negative_grad(const GradCall& c, const NoAttrs&) { return negative(c.dy()); }
+Tensors negative_grad(const GradCall& c, const NoAttrs&) {
+  return negative(c.dy());
+}
 
 ARGOSY_OP(add, NoAttrs)
     .python("add(x, y, name=None)")
@@ -144,7 +146,9 @@ ARGOSY_OP(negative, NoAttrs)
 
 Tensor conj_op_(const Tensor& x);
 
-Tensors conj_grad(const GradCall& c, const NoAttrs&) { return conj_op_(c.dy()); }
+Tensors conj_grad(const GradCall& c, const NoAttrs&) {
+  return conj_op_(c.dy());
+}
 
 ARGOSY_OP(conj, NoAttrs)
     .python("conj(x, name=None)")
@@ -159,18 +163,26 @@ ARGOSY_OP(conj, NoAttrs)
     .gradient(conj_grad)
     .done();
 
-Tensor conj_op_(const Tensor& x) { return conj_op(x); }
+Tensor conj_op_(const Tensor& x) {
+  return conj_op(x);
+}
 
 struct CastAttrs {
   DType dtype = DType::float32;
 };
 ARGOSY_ATTRS(CastAttrs, dtype)
 
-void cast_infer(op::InferContext& c, const CastAttrs& a) { c.out[0].dtype = a.dtype; }
+void cast_infer(op::InferContext& c, const CastAttrs& a) {
+  c.out[0].dtype = a.dtype;
+}
 
-void cast_run(op::KernelFrame& f, const CastAttrs&) { op::copy_into(f.out[0], f.in[0]); }
+void cast_run(op::KernelFrame& f, const CastAttrs&) {
+  op::copy_into(f.out[0], f.in[0]);
+}
 
-Tensors cast_grad(const GradCall& c, const CastAttrs&) { return cast(c.dy(), c.in[0].dtype()); }
+Tensors cast_grad(const GradCall& c, const CastAttrs&) {
+  return cast(c.dy(), c.in[0].dtype());
+}
 
 ARGOSY_OP(cast, CastAttrs)
     .python("cast(x, dtype)")
@@ -225,17 +237,29 @@ ARGOSY_OP(scale, ScaleAttrs)
 
 }  // namespace
 
-Tensor add(const Tensor& x, const Tensor& y) { return add_op(x, y); }
+Tensor add(const Tensor& x, const Tensor& y) {
+  return add_op(x, y);
+}
 Tensor add_(const Tensor& x, const Tensor& y) {
   const Tensor in[] = {x, y};
   NoAttrs attrs;
   return op::dispatch_inplace(add_op.def(), op::Inputs(in), &attrs);
 }
-Tensor subtract(const Tensor& x, const Tensor& y) { return subtract_op(x, y); }
-Tensor multiply(const Tensor& x, const Tensor& y) { return multiply_op(x, y); }
-Tensor divide(const Tensor& x, const Tensor& y) { return divide_op(x, y); }
-Tensor negative(const Tensor& x) { return negative_op(x); }
-Tensor conj_if_complex(const Tensor& x) { return is_complex(x.dtype()) ? conj_op(x) : x; }
+Tensor subtract(const Tensor& x, const Tensor& y) {
+  return subtract_op(x, y);
+}
+Tensor multiply(const Tensor& x, const Tensor& y) {
+  return multiply_op(x, y);
+}
+Tensor divide(const Tensor& x, const Tensor& y) {
+  return divide_op(x, y);
+}
+Tensor negative(const Tensor& x) {
+  return negative_op(x);
+}
+Tensor conj_if_complex(const Tensor& x) {
+  return is_complex(x.dtype()) ? conj_op(x) : x;
+}
 Tensor cast(const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : cast_op(x, CastAttrs{dtype});
 }

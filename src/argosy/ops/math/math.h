@@ -2,7 +2,8 @@
 
 #include "argosy/tensor/tensor.h"
 
-// Elementwise arithmetic, comparison and functions of one number. Operands broadcast; dtypes promote.
+// Elementwise arithmetic, comparison and functions of one number. Operands broadcast; dtypes
+// promote.
 namespace argosy::ops {
 
 ARGOSY_API Tensor add(const Tensor& x, const Tensor& y);

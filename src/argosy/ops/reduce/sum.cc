@@ -49,7 +49,9 @@ uint32_t repeated_axes(const Shape& x, const Shape& like) {
   return mask;
 }
 
-void sum_like_infer(op::InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+void sum_like_infer(op::InferContext& c, const NoAttrs&) {
+  c.out[0].shape = c.in[1].shape();
+}
 
 void sum_like_run(op::KernelFrame& f, const NoAttrs&) {
   sum_kernel(f.in[0], f.out[0], repeated_axes(f.in[0].shape(), f.in[1].shape()));
