@@ -1,0 +1,216 @@
+"""Data sets: by index (``Dataset``) or as a stream (``IterableDataset``)."""
+
+import bisect
+import math
+import warnings
+
+__all__ = []
+
+
+class Dataset:
+    """Base of data sets whose samples are got by index. Subclasses implement ``__getitem__(idx)`` and
+    ``__len__()``.
+    """
+
+    def __getitem__(self, idx):
+        raise NotImplementedError(
+            f"[{type(self).__name__}] __getitem__ is missing. Do this: implement __getitem__(self, "
+            "idx) so that it returns the sample number idx."
+        )
+
+    def __len__(self):
+        raise NotImplementedError(
+            f"[{type(self).__name__}] __len__ is missing. Do this: implement __len__(self) so that "
+            "it returns the number of samples."
+        )
+
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Base of data sets that are streams. Subclasses implement ``__iter__()``.
+
+    With worker processes each of them iterates over its own copy: use ``get_worker_info()`` in
+    ``__iter__`` to give each a part of the data.
+    """
+
+    def __iter__(self):
+        raise NotImplementedError(
+            f"[{type(self).__name__}] __iter__ is missing. Do this: implement __iter__(self) so that "
+            "it yields samples."
+        )
+
+    def __getitem__(self, idx):
+        raise RuntimeError(
+            f"[{type(self).__name__}] an IterableDataset has no samples by index. Do this: iterate "
+            "over it, or derive from Dataset."
+        )
+
+    def __len__(self):
+        raise _NoLength(f"[{type(self).__name__}] an IterableDataset has no length.")
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class _NoLength(RuntimeError, TypeError):
+    """A RuntimeError that, being a TypeError too, ``list()`` takes for "no length hint"."""
+
+
+class TensorDataset(Dataset):
+    """Sample i is the tuple of the i-th slices of `tensors`, which have equally long first axes."""
+
+    def __init__(self, tensors):
+        tensors = list(tensors)
+        lengths = [t.shape[0] for t in tensors]
+        if any(n != lengths[0] for n in lengths):
+            raise AssertionError(
+                f"[TensorDataset] tensors must have equally long first axes, got {lengths}."
+            )
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self):
+        return self.tensors[0].shape[0]
+
+
+def _as_fields(sample):
+    return list(sample) if isinstance(sample, (list, tuple)) else [sample]
+
+
+def _check_datasets(op, datasets, iterable):
+    if len(datasets) == 0:
+        raise AssertionError(f"[{op}] datasets is empty: expected at least one.")
+    for i, dataset in enumerate(datasets):
+        if isinstance(dataset, IterableDataset) != iterable:
+            kind = "an IterableDataset" if iterable else "a Dataset with samples by index"
+            raise AssertionError(
+                f"[{op}] datasets[{i}] must be {kind}, got {type(dataset).__name__}."
+            )
+
+
+class ComposeDataset(Dataset):
+    """Joins the fields of equally long data sets: sample i is the tuple of all fields of their
+    samples i.
+    """
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        _check_datasets("ComposeDataset", self.datasets, iterable=False)
+        lengths = [len(d) for d in self.datasets]
+        if any(n != lengths[0] for n in lengths):
+            raise AssertionError(f"[ComposeDataset] datasets must be equally long, got {lengths}.")
+
+    def __len__(self):
+        return len(self.datasets[0])
+
+    def __getitem__(self, idx):
+        return tuple(field for d in self.datasets for field in _as_fields(d[idx]))
+
+
+class ChainDataset(IterableDataset):
+    """One stream after another."""
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        _check_datasets("ChainDataset", self.datasets, iterable=True)
+
+    def __iter__(self):
+        for dataset in self.datasets:
+            yield from dataset
+
+
+class ConcatDataset(Dataset):
+    """Data sets one after another, got by one index."""
+
+    @staticmethod
+    def cumsum(sequence):
+        """Running sums of the lengths of the elements of `sequence`."""
+        sums, total = [], 0
+        for part in sequence:
+            total += len(part)
+            sums.append(total)
+        return sums
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        _check_datasets("ConcatDataset", self.datasets, iterable=False)
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx):
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError(
+                    f"[ConcatDataset] index {idx} is out of range for {len(self)} samples."
+                )
+            idx += len(self)
+        elif idx >= len(self):
+            raise IndexError(
+                f"[ConcatDataset] index {idx} is out of range for {len(self)} samples."
+            )
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        begin = self.cumulative_sizes[which - 1] if which else 0
+        return self.datasets[which][idx - begin]
+
+
+class Subset(Dataset):
+    """The samples of `dataset` with the given `indices`, in that order."""
+
+    def __init__(self, dataset, indices):
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx):
+        return self.dataset[self.indices[idx]]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def random_split(dataset, lengths, generator=None):
+    """Splits a data set at random into parts that do not overlap.
+
+    Args:
+        dataset (Dataset): What to split.
+        lengths (list): Lengths of the parts, which add up to ``len(dataset)``, or fractions, which
+            add up to 1 (what rounding leaves over goes to the first parts, one each).
+        generator: Has no effect; the permutation comes from the global generator (``seed``).
+
+    Returns:
+        list[Subset]: The parts.
+    """
+    import argosy
+
+    total = len(dataset)
+    lengths = list(lengths)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        counts = []
+        for i, fraction in enumerate(lengths):
+            if not 0 <= fraction <= 1:
+                raise ValueError(
+                    f"[random_split] lengths[{i}]: expected a fraction in [0, 1], got {fraction}."
+                )
+            counts.append(math.floor(total * fraction))
+        for i in range(total - sum(counts)):
+            counts[i % len(counts)] += 1
+        for i, count in enumerate(counts):
+            if count == 0:
+                warnings.warn(f"[random_split] part {i} is empty.", stacklevel=2)
+        lengths = counts
+    if sum(lengths) != total:
+        raise ValueError(
+            f"[random_split] lengths must add up to the {total} samples of the data set (or be "
+            f"fractions that add up to 1), got {lengths} with sum {sum(lengths)}."
+        )
+    order = argosy.randperm(total).tolist() if total else []
+    parts, at = [], 0
+    for length in lengths:
+        parts.append(Subset(dataset, order[at : at + length]))
+        at += length
+    return parts

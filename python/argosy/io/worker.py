@@ -1,0 +1,202 @@
+"""The worker process of a loader."""
+
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+
+from . import transport
+
+__all__ = []
+
+_worker_info = None
+
+# How often a worker looks whether its loader's process is still there.
+_PARENT_CHECK_SECONDS = 1.0
+
+
+class WorkerInfo:
+    """What a worker process knows of itself: ``id`` (from 0), ``num_workers``, ``dataset`` (its own
+    copy) and ``seed`` (of the loader; the worker's generators are seeded with it and ``id``).
+    """
+
+    def __init__(self, id, num_workers, dataset, seed):
+        self.__dict__.update(id=id, num_workers=num_workers, dataset=dataset, seed=seed)
+
+    def __setattr__(self, name, value):
+        raise RuntimeError(f"[WorkerInfo] {name} cannot be set: the information is read only.")
+
+    def __repr__(self):
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed})"
+
+
+def get_worker_info():
+    """Returns the :class:`WorkerInfo` of the worker process that calls it, None elsewhere."""
+    return _worker_info
+
+
+class WorkerError:
+    """An exception on its way from a worker to the loader."""
+
+    def __init__(self, worker_id, error):
+        self.worker_id = worker_id
+        self.kind = type(error)
+        self.text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        if self.kind.__module__ != "builtins":
+            import pickle
+
+            try:
+                pickle.loads(pickle.dumps(self.kind))
+            except Exception:
+                self.kind = RuntimeError
+
+    def reraise(self):
+        """Raises an exception of the same type, whose text has the worker's traceback."""
+        text = (
+            f"[DataLoader] worker {self.worker_id} raised {self.kind.__name__}. "
+            f"Its traceback:\n{self.text}"
+        )
+        if self.kind is KeyError:
+            text = _Verbatim(text)
+        try:
+            error = self.kind(text)
+        except Exception:
+            error = RuntimeError(text)
+        raise error
+
+
+class _Verbatim(str):
+    """A text that KeyError shows with its line breaks."""
+
+    def __repr__(self):
+        return str(self)
+
+
+class EndOfStream:
+    """Sent when a worker's IterableDataset has no more samples."""
+
+
+class Fetcher:
+    """Makes batches of a data set; used by workers and by the loader without workers."""
+
+    def __init__(self, dataset, iterable, auto_collate, collate_fn, drop_last, batch_size):
+        self._dataset = dataset
+        self._iterator = iter(dataset) if iterable else None
+        self._auto_collate = auto_collate
+        self._collate = collate_fn
+        self._drop_last = drop_last
+        self._batch_size = batch_size
+
+    def fetch(self, indices):
+        """The batch of the samples `indices` (ignored for a stream). Raises StopIteration at the end
+        of a stream."""
+        if self._iterator is None:
+            if not self._auto_collate:
+                return self._collate(self._dataset[indices])
+            get_many = getattr(self._dataset, "__getitems__", None)
+            if callable(get_many):
+                return self._collate(get_many(indices))
+            return self._collate([self._dataset[i] for i in indices])
+        if not self._auto_collate:
+            return self._collate(next(self._iterator))
+        samples = []
+        for sample in self._iterator:
+            samples.append(sample)
+            if len(samples) == self._batch_size:
+                return self._collate(samples)
+        if not samples or self._drop_last:
+            raise StopIteration
+        return self._collate(samples)
+
+
+def _read_tasks(sock, tasks, parent):
+    """Runs in a thread of the worker: passes tasks on, and ends the process when the loader, or its
+    whole process, is gone."""
+    sock.settimeout(None)
+    import select
+
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    while True:
+        try:
+            ready = poll.poll(_PARENT_CHECK_SECONDS * 1000)
+            if not ready:
+                if os.getppid() != parent:
+                    os._exit(1)
+                continue
+            tasks.put(transport.receive(sock))
+        except transport.Closed:
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+
+def _seed_generators(seed, worker_id):
+    """Python's, NumPy's and Argosy's generators, each with its own stream for each worker."""
+    import random
+
+    import numpy
+
+    import argosy
+
+    python, numbers, tensors = (
+        int(x) for x in numpy.random.SeedSequence([seed, worker_id]).generate_state(3)
+    )
+    random.seed(python)
+    numpy.random.seed(numbers)
+    argosy.seed(tensors)
+
+
+def run_worker(sock, other_socks, info, make_fetcher, init_fn, share):
+    """Body of a worker process: answers each task (number, indices) with (number, batch)."""
+    global _worker_info
+    # Ctrl-C reaches the whole terminal group; the loader decides when its workers end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in other_socks:
+        other.close()
+    _worker_info = info
+    tasks = queue.SimpleQueue()
+    reader = threading.Thread(
+        target=_read_tasks, args=(sock, tasks, os.getppid()), name="argosy-tasks", daemon=True
+    )
+    reader.start()
+    fetcher, failure = None, None
+    try:
+        _seed_generators(info.seed, info.id)
+        if init_fn is not None:
+            init_fn(info.id)
+        fetcher = make_fetcher()
+    except BaseException as error:
+        failure = WorkerError(info.id, error)
+    while True:
+        task = tasks.get()
+        if task[0] == "reset":
+            try:
+                fetcher, failure = make_fetcher(), None
+            except BaseException as error:
+                failure = WorkerError(info.id, error)
+            continue
+        _, epoch, number, indices = task
+        try:
+            result = failure if failure is not None else fetcher.fetch(indices)
+        except StopIteration:
+            result = EndOfStream()
+        except BaseException as error:
+            result = WorkerError(info.id, error)
+        try:
+            _answer(sock, (epoch, number, result), share)
+        except (BrokenPipeError, ConnectionError):
+            os._exit(0)
+        except BaseException as error:
+            _answer(sock, (epoch, number, WorkerError(info.id, error)), False)
+        del result
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _answer(sock, message, share):
+    transport.send(sock, message, share)

@@ -1,0 +1,300 @@
+"""Metrics that accumulate over batches, and ``accuracy`` of one batch."""
+
+import abc
+
+__all__ = []
+
+
+def _as_array(op, name, value):
+    """A tensor or array as an array."""
+    import numpy
+
+    if hasattr(value, "numpy"):
+        return value.numpy()
+    if not isinstance(value, numpy.ndarray):
+        raise ValueError(
+            f"[{op}] {name} has the wrong type: expected a tensor or NumPy array, got "
+            f"{type(value).__name__}."
+        )
+    return value
+
+
+class Metric(metaclass=abc.ABCMeta):
+    """Base of metrics.
+
+    For each batch ``compute(*outputs, *labels)`` runs on tensors; what it returns goes to
+    ``update``, which adds to the running counts. ``accumulate`` gives the figure so far, ``reset``
+    begins anew, ``name`` says what to call it.
+    """
+
+    def _missing(self, what):
+        return NotImplementedError(
+            f"[{type(self).__name__}] {what} is missing. Do this: implement it in the subclass."
+        )
+
+    @abc.abstractmethod
+    def reset(self):
+        """Forgets all batches."""
+        raise self._missing("reset()")
+
+    @abc.abstractmethod
+    def update(self, *args):
+        """Adds a batch."""
+        raise self._missing("update(*args)")
+
+    @abc.abstractmethod
+    def accumulate(self):
+        """Returns the figure over all batches since ``reset``."""
+        raise self._missing("accumulate()")
+
+    @abc.abstractmethod
+    def name(self):
+        """Returns the metric's name, or a list of names if it has several figures."""
+        raise self._missing("name()")
+
+    def compute(self, *args):
+        """What to hand to ``update``, from the network's outputs and the labels: here all of it."""
+        return args
+
+
+class Accuracy(Metric):
+    """Share of samples whose label is among the k largest predictions.
+
+    Args:
+        topk (tuple[int]): The values of k, one figure for each.
+        name (str, optional): Name of the figure, ``acc`` by default; several get ``_top<k>`` added.
+    """
+
+    def __init__(self, topk=(1,), name=None, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.topk = topk
+        self.maxk = max(topk)
+        name = name or "acc"
+        self._name = [name] if self.maxk == 1 else [f"{name}_top{k}" for k in topk]
+        self.reset()
+
+    def compute(self, pred, label, *args):
+        """Which of the largest predictions are right.
+
+        Args:
+            pred (Tensor): Scores, [N, classes] or [N, d1, .., classes].
+            label (Tensor): Class numbers, [N], [N, 1] or [N, d1, .., 1], or one-hot as `pred`.
+
+        Returns:
+            Tensor: float32 [N, .., max(topk)], 1 where the prediction of that rank is the label.
+        """
+        import argosy
+
+        with argosy.no_grad():
+            classes = pred.shape[-1]
+            _, best = argosy.topk(pred, min(self.maxk, classes), axis=-1)
+            if label.ndim == 1 or (label.ndim == 2 and label.shape[-1] == 1):
+                label = label.reshape([-1, 1])
+            elif label.shape[-1] != 1:
+                label = argosy.argmax(label, axis=-1, keepdim=True)
+            return (best == label.astype(best.dtype)).astype("float32")
+
+    def update(self, correct, *args):
+        """Adds what ``compute`` returned.
+
+        Returns:
+            The accuracy of this batch, a list of them for several k.
+        """
+        import math
+
+        correct = _as_array("Accuracy.update", "correct", correct)
+        samples = math.prod(correct.shape[:-1])
+        figures = []
+        for i, k in enumerate(self.topk):
+            right = correct[..., :k].sum()
+            self.total[i] += right
+            self.count[i] += samples
+            figures.append(float(right) / samples if samples else 0.0)
+        return figures[0] if len(self.topk) == 1 else figures
+
+    def reset(self):
+        """Forgets all batches."""
+        self.total = [0.0] * len(self.topk)
+        self.count = [0] * len(self.topk)
+
+    def accumulate(self):
+        """Returns the accuracy over all batches, a list for several k; 0 without batches."""
+        figures = [
+            float(total) / count if count else 0.0 for total, count in zip(self.total, self.count)
+        ]
+        return figures[0] if len(self.topk) == 1 else figures
+
+    def name(self):
+        """Returns the list of names."""
+        return self._name
+
+
+class Precision(Metric):
+    """Of the samples predicted positive (probability rounded half up to 1), the share that is."""
+
+    def __init__(self, name="precision", *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.tp = 0
+        self.fp = 0
+        self._name = name
+
+    def update(self, preds, labels):
+        """Adds a batch: `preds` probabilities and `labels` 0 or 1, each [N] or [N, 1]."""
+        import numpy
+
+        preds = _as_array("Precision.update", "preds", preds)
+        labels = _as_array("Precision.update", "labels", labels)
+        chosen = numpy.floor(preds.reshape(-1) + 0.5).astype("int32") == 1
+        right = int((chosen & (labels.reshape(-1) == 1)).sum())
+        self.tp += right
+        self.fp += int(chosen.sum()) - right
+
+    def reset(self):
+        """Forgets all batches."""
+        self.tp = 0
+        self.fp = 0
+
+    def accumulate(self):
+        """Returns the precision; 0 where nothing was predicted positive."""
+        chosen = self.tp + self.fp
+        return self.tp / chosen if chosen else 0.0
+
+    def name(self):
+        """Returns the name."""
+        return self._name
+
+
+class Recall(Metric):
+    """Of the positive samples, the share that is predicted positive (probability rounded half to
+    even to 1)."""
+
+    def __init__(self, name="recall", *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.tp = 0
+        self.fn = 0
+        self._name = name
+
+    def update(self, preds, labels):
+        """Adds a batch: `preds` probabilities and `labels` 0 or 1, each [N] or [N, 1]."""
+        import numpy
+
+        preds = _as_array("Recall.update", "preds", preds)
+        labels = _as_array("Recall.update", "labels", labels)
+        positive = labels.reshape(-1) == 1
+        right = int((positive & (numpy.rint(preds.reshape(-1)).astype("int32") == 1)).sum())
+        self.tp += right
+        self.fn += int(positive.sum()) - right
+
+    def reset(self):
+        """Forgets all batches."""
+        self.tp = 0
+        self.fn = 0
+
+    def accumulate(self):
+        """Returns the recall; 0 where no sample was positive."""
+        positive = self.tp + self.fn
+        return self.tp / positive if positive else 0.0
+
+    def name(self):
+        """Returns the name."""
+        return self._name
+
+
+class Auc(Metric):
+    """Area under the receiver operating characteristic, from a histogram of the scores.
+
+    Args:
+        curve (str): ``"ROC"``.
+        num_thresholds (int): Number of the histogram's intervals; more are more exact.
+        name (str): The name.
+    """
+
+    def __init__(self, curve="ROC", num_thresholds=4095, name="auc", *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._curve = curve
+        self._num_thresholds = num_thresholds
+        self._name = name
+        self.reset()
+
+    def update(self, preds, labels):
+        """Adds a batch: `preds` [N, 2], probabilities of classes 0 and 1; `labels` [N] or [N, 1]."""
+        import numpy
+
+        preds = _as_array("Auc.update", "preds", preds)
+        labels = _as_array("Auc.update", "labels", labels).reshape(-1)
+        if preds.ndim != 2 or preds.shape[1] < 2:
+            raise IndexError(
+                "[Auc.update] preds has the wrong shape: expected [N, 2], probabilities of the two "
+                f"classes, got {list(preds.shape)}."
+            )
+        score = preds[:, 1]
+        if not ((score >= 0) & (score <= 1)).all():
+            raise ValueError(
+                "[Auc.update] preds must be probabilities in [0, 1]. Do this: apply softmax or "
+                "sigmoid first."
+            )
+        bins = (score * self._num_thresholds).astype("int64")
+        positive = labels.astype(bool)
+        size = self._num_thresholds + 1
+        self._stat_pos += numpy.bincount(bins[positive], minlength=size)
+        self._stat_neg += numpy.bincount(bins[~positive], minlength=size)
+
+    @staticmethod
+    def trapezoid_area(x1, x2, y1, y2):
+        """Area between x1 and x2 under the line from y1 to y2."""
+        return abs(x1 - x2) * (y1 + y2) / 2.0
+
+    def accumulate(self):
+        """Returns the area; 0 unless both classes occurred."""
+        # From the highest threshold down, each interval adds a trapezoid of width neg[i].
+        positive, negative = self._stat_pos[::-1], self._stat_neg[::-1]
+        height = positive.cumsum()
+        total = height[-1] * negative.sum()
+        if total == 0:
+            return 0.0
+        area = (negative * (2 * height - positive)).sum() / 2.0
+        return float(area / total)
+
+    def reset(self):
+        """Forgets all batches."""
+        import numpy
+
+        self._stat_pos = numpy.zeros(self._num_thresholds + 1)
+        self._stat_neg = numpy.zeros(self._num_thresholds + 1)
+
+    def name(self):
+        """Returns the name."""
+        return self._name
+
+
+def accuracy(input, label, k=1, correct=None, total=None, name=None):
+    """Share of samples whose label is among the k largest predictions.
+
+    Args:
+        input (Tensor): Scores, [N, classes].
+        label (Tensor): Class numbers, [N, 1].
+        k (int): How many of the largest predictions count.
+        correct, total (Tensor, optional): int32 or int64 of one element; get the number of right
+            samples and the number of samples.
+
+    Returns:
+        Tensor: float32, 0-d.
+    """
+    import argosy
+
+    if label.ndim != 2:
+        raise ValueError(
+            f"[accuracy] label has the wrong shape: expected [N, 1], got {list(label.shape)}. Do this: "
+            "label.unsqueeze(-1)."
+        )
+    with argosy.no_grad():
+        _, best = argosy.topk(input, k, axis=-1)
+        right = (best == label.astype(best.dtype)).any(axis=-1)
+        if correct is not None:
+            correct.set_value(
+                right.astype(correct.dtype).sum().astype(correct.dtype).reshape(correct.shape)
+            )
+        if total is not None:
+            count = argosy.full(total.shape, right.shape[0], dtype=total.dtype)
+            total.set_value(count)
+        return right.astype("float32").mean()
