@@ -30,6 +30,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_autograd(module.get());
     add_registry(module.get());
     add_system(module.get());
+    add_program(module.get());
     return module.release();
   });
 }

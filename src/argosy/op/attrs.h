@@ -123,10 +123,10 @@ struct AttrType {
   size_t align;
   std::span<const Field> fields;
   const void* defaults;
-  bool trivial;  // may be copied by memcpy and dropped
+  bool trivial;           // may be copied by memcpy and dropped
+  bool may_hold_symbols;  // has a field that can be a value of a Program
   void (*copy)(void* to, const void* from);
   void (*destroy)(void* value);
-  // Calls the erased op functions with the typed struct again.
 };
 
 ARGOSY_API bool equal(const AttrType& type, const void* a, const void* b);
@@ -165,6 +165,13 @@ class ARGOSY_API AttrBox {
 };
 
 namespace detail {
+inline bool holds_symbols(std::span<const Field> fields) {
+  for (const Field& f : fields)
+    if (f.kind == FieldKind::int_array || f.kind == FieldKind::scalar ||
+        f.kind == FieldKind::optional_scalar)
+      return true;
+  return false;
+}
 template <class T>
 AttrType make_attr_type(const char* name, std::span<const Field> fields, const T* defaults) {
   return {name,
@@ -173,6 +180,7 @@ AttrType make_attr_type(const char* name, std::span<const Field> fields, const T
           fields,
           defaults,
           std::is_trivially_copyable_v<T>,
+          holds_symbols(fields),
           [](void* to, const void* from) { new (to) T(*static_cast<const T*>(from)); },
           [](void* value) { static_cast<T*>(value)->~T(); }};
 }

@@ -194,7 +194,12 @@ void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Plac
                                   : Tensor::describe(m.shape, m.dtype, place));
 }
 
-// Copies only where the layout differs.
+// Ops without symbolic operands that belong into a Program all the same.
+bool is_recorded(const OpDef& op, const void* attrs) {
+  if (op.attrs->may_hold_symbols && hooks.attrs_have_symbols(*op.attrs, attrs)) return true;
+  return thread_state.recorder && op.effect == Effect::random;
+}
+
 void check_inplace(const OpDef& op, const Inputs& in) {
   const Tensor& x = in[0];
   ARGOSY_CHECK(!(thread_state.grad_enabled && x.requires_grad() && !x.impl()->grad_fn),
@@ -247,10 +252,10 @@ void infer(InferContext& c, const void* attrs) {
 
 Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   Scan s = scan(in);
-  if (s.symbolic || thread_state.recorder) [[unlikely]]
-    return hooks.record_program(op, in, attrs);
   if (op.promotes && s.mixed_dtypes) return dispatch_promoted(op, in, attrs);
   check_inputs(op, in, s.first);
+  if (s.symbolic || is_recorded(op, attrs)) [[unlikely]]
+    return hooks.record_program(op, in, attrs);
   Place place = s.first ? s.first->place : thread_state.place;
   bool grad = s.grad && thread_state.grad_enabled;
 
@@ -285,10 +290,12 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
 Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
-  if (s.symbolic || thread_state.recorder) [[unlikely]] {
-    Tensors out = hooks.record_program(op, in, attrs);
-    take_body(x, out[0]);
-    x.impl()->symbol = out[0].impl()->symbol;
+  if (s.symbolic || is_recorded(op, attrs)) [[unlikely]] {
+    // Functional in a Program: x becomes a handle on the new value.
+    Tensor value = std::move(dispatch(op, in, attrs)[0]);
+    if (value.dtype() != x.dtype() && op.promotes) value = hooks.cast(value, x.dtype());
+    take_body(x, value);
+    x.impl()->symbol = value.impl()->symbol;
     return x;
   }
   check_inplace(op, in);

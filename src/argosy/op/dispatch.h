@@ -62,6 +62,8 @@ struct Hooks {
                               uint32_t old_version, const Tensor& x) = nullptr;
   // Appends an Operation; returns symbolic outputs.
   Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
+  // Does an attribute hold a symbolic tensor?
+  bool (*attrs_have_symbols)(const AttrType& type, const void* attrs) = nullptr;
   Tensor (*cast)(const Tensor& x, DType to) = nullptr;
 };
 extern ARGOSY_API Hooks hooks;
