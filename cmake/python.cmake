@@ -39,12 +39,18 @@ if(EXISTS ${generator})
   set(run ${CMAKE_COMMAND} -E env PYTHONPATH=${ARGOSY_PACKAGE_DIR}/..
       ARGOSY_PACKAGE_DIR=${ARGOSY_PACKAGE_DIR})
   if(ARGOSY_SANITIZE MATCHES "address|thread")
-    # The interpreter is not instrumented: the sanitizer's library has to be there before it.
+    # The interpreter is not instrumented: the sanitizer has to be there before it, and libstdc++ with
+    # it, or the sanitizer does not find __cxa_throw.
     string(REGEX MATCH "address|thread" which ${ARGOSY_SANITIZE})
     string(SUBSTRING ${which} 0 1 initial)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${initial}san.so
-      OUTPUT_VARIABLE sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    list(APPEND run LD_PRELOAD=${sanitizer} ASAN_OPTIONS=detect_leaks=0)
+    set(preload)
+    foreach(library lib${initial}san.so libstdc++.so)
+      execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library}
+        OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+      list(APPEND preload ${path})
+    endforeach()
+    list(JOIN preload ":" preload)
+    list(APPEND run LD_PRELOAD=${preload} ASAN_OPTIONS=detect_leaks=0)
   endif()
   add_custom_command(OUTPUT ${stamp}
     COMMAND ${run} ${Python_EXECUTABLE} ${generator}
