@@ -30,7 +30,7 @@ def unrun_cpp(build):
 
 def unrun_python():
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"],
         cwd=ROOT,
         capture_output=True,
         text=True,

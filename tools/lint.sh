@@ -25,7 +25,7 @@ headers_alone() {
 }
 
 check "clang-format (make format)" clang_format
-check "ruff check" $python -m ruff check -q
+check "ruff check" $python -m ruff check -q --output-format=concise
 check "ruff format (make format)" $python -m ruff format --check -q
 check "layers" $python tools/check_layers.py
 check "unrun tests" $python tools/check_tests.py "$build"
