@@ -6,9 +6,8 @@ import pathlib
 # Before argosy: it takes stock of the ops while it is imported.
 ctypes.CDLL(str(pathlib.Path(__file__).parent / "build" / "libsquared_difference.so"))
 
-from argosy._core import ops  # noqa: E402
-
 import argosy  # noqa: E402
+from argosy._core import ops  # noqa: E402
 
 x = argosy.to_tensor([1.0, 2.0, 5.0], stop_gradient=False)
 y = argosy.to_tensor([1.0, 1.0, 1.0])

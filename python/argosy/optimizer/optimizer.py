@@ -277,9 +277,8 @@ class Optimizer:
         self, name, param, dtype=None, fill_value=0.0, shape=None, type=None, device=None
     ):
         """Makes the accumulator `name` of `param`, or takes it from a loaded state."""
-        from argosy.utils import unique_name
-
         import argosy
+        from argosy.utils import unique_name
 
         if self._name is not None:
             name = self._name + "_" + name
