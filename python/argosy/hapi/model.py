@@ -1,0 +1,577 @@
+"""``Model``: training, evaluation and prediction loops around a network."""
+
+import inspect
+import os
+import warnings
+
+from .callbacks import config_callbacks
+
+__all__ = []
+
+
+def _as_list(value):
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_tensors(values):
+    import argosy
+
+    return [
+        v if isinstance(v, argosy.Tensor) or not hasattr(v, "__array__") else argosy.to_tensor(v)
+        for v in _as_list(values)
+    ]
+
+
+def _as_array(value):
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+class Model:
+    """A network with its loss, optimizer and metrics.
+
+    Args:
+        network (Layer): The network.
+        inputs, labels (InputSpec | list, optional): How many fields of a batch are inputs and how
+            many labels; by default the parameters of the network's ``forward`` take the first fields
+            and the labels are the rest.
+    """
+
+    def __init__(self, network, inputs=None, labels=None):
+        self.mode = "train"
+        self.network = network
+        self._inputs = _as_list(inputs)
+        self._labels = _as_list(labels)
+        if isinstance(inputs, dict):
+            self._inputs = list(inputs.values())
+        self._loss = None
+        self._optimizer = None
+        self._metrics = []
+        self._scaler = None
+        self._amp = None
+        self._prepared = False
+        self.stop_training = False
+        self._required, self._accepted = _count_arguments(network)
+
+    # ---- one batch ------------------------------------------------------------------------------
+
+    def prepare(self, optimizer=None, loss=None, metrics=None, amp_configs=None):
+        """Says how to train and judge the network.
+
+        Args:
+            optimizer (Optimizer, optional): Needed for training.
+            loss (Layer | callable, optional): Gets the network's outputs and the labels.
+            metrics (Metric | list, optional): What to measure.
+            amp_configs (str | dict, optional): ``"O0"`` none, ``"O1"`` or ``"O2"`` mixed precision,
+                or a dict with ``level`` and further arguments of ``amp.auto_cast`` and
+                ``amp.GradScaler``.
+        """
+        from argosy.metric import Metric
+
+        if loss is not None and not callable(loss):
+            raise TypeError(
+                "[Model.prepare] loss has the wrong type: expected a Layer or a function, got "
+                f"{type(loss).__name__}."
+            )
+        metrics = _as_list(metrics)
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                raise AssertionError(
+                    "[Model.prepare] metrics must be of type metric.Metric, got "
+                    f"{type(metric).__name__}."
+                )
+        self._optimizer = optimizer
+        self._loss = loss
+        self._metrics = metrics
+        self._prepare_amp(amp_configs)
+        self._prepared = True
+
+    def _prepare_amp(self, configs):
+        self._amp = self._scaler = None
+        if configs is None or configs == "O0":
+            return
+        from argosy import amp
+
+        options = {"level": configs} if isinstance(configs, str) else dict(configs)
+        if options.get("level") == "O0":
+            return
+        scaler = {
+            key: options.pop(key)
+            for key in (
+                "init_loss_scaling",
+                "incr_ratio",
+                "decr_ratio",
+                "incr_every_n_steps",
+                "decr_every_n_nan_or_inf",
+                "use_dynamic_loss_scaling",
+            )
+            if key in options
+        }
+        options.pop("use_fp16_guard", None)
+        if options.get("level", "O1") == "O2":
+            self.network, self._optimizer = amp.decorate(
+                models=self.network,
+                optimizers=self._optimizer,
+                level="O2",
+                dtype=options.get("dtype", "float16"),
+            )
+        self._amp = options
+        self._scaler = amp.GradScaler(**scaler)
+
+    def _forward(self, inputs):
+        if self._amp is None:
+            return self.network(*inputs)
+        from argosy import amp
+
+        with amp.auto_cast(**self._amp):
+            return self.network(*inputs)
+
+    def _losses(self, outputs, labels):
+        losses = _as_list(self._loss(*outputs, *labels))
+        return losses
+
+    def _measure(self, outputs, labels):
+        figures = []
+        for metric in self._metrics:
+            computed = metric.compute(*outputs, *labels)
+            figures.append(metric.update(*[_as_array(c) for c in _as_list(computed)]))
+        return figures
+
+    def _require_prepared(self, what):
+        if what is None:
+            raise AssertionError(
+                "[Model] the model is not ready to train: it has no optimizer. Do this: call "
+                "model.prepare(optimizer, loss) first."
+            )
+
+    def train_batch(self, inputs, labels=None, update=True):
+        """Trains on one batch.
+
+        Args:
+            inputs, labels (Tensor | numpy.ndarray | list): The batch.
+            update (bool): Make a step of the optimizer; without it gradients add up.
+
+        Returns:
+            list: Losses as arrays; with metrics a pair of it and the list of their figures.
+        """
+        import argosy
+
+        self._require_prepared(self._optimizer)
+        if self._loss is None:
+            raise TypeError(
+                "[Model.train_batch] there is no loss to minimize. Do this: call "
+                "model.prepare(optimizer, loss)."
+            )
+        self.mode = "train"
+        self.network.train()
+        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+        outputs = _as_list(self._forward(inputs))
+        losses = self._losses(outputs, labels)
+        loss = losses[0]
+        for extra in losses[1:]:
+            loss = loss + extra
+        if self._scaler is None:
+            loss.backward()
+            if update:
+                self._optimizer.step()
+                self._optimizer.clear_grad()
+        else:
+            self._scaler.scale(loss).backward()
+            if update:
+                self._scaler.step(self._optimizer)
+                self._scaler.update()
+                self._optimizer.clear_grad()
+        with argosy.no_grad():
+            figures = self._measure(outputs, labels)
+        losses = [v.detach().numpy() for v in losses]
+        return (losses, figures) if self._metrics else losses
+
+    def eval_batch(self, inputs, labels=None):
+        """Evaluates one batch.
+
+        Returns:
+            list: Losses as arrays, if there is a loss; the list of the metrics' figures, if there are
+            metrics; a pair of both.
+        """
+        import argosy
+
+        self.mode = "eval"
+        self.network.eval()
+        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+        with argosy.no_grad():
+            outputs = _as_list(self._forward(inputs))
+            losses = [] if self._loss is None else self._losses(outputs, labels)
+            figures = self._measure(outputs, labels)
+            losses = [v.numpy() for v in losses]
+        if self._metrics and self._loss is not None:
+            return losses, figures
+        return figures if self._metrics else losses
+
+    def predict_batch(self, inputs):
+        """Returns the network's outputs for one batch, a list of arrays."""
+        import argosy
+
+        self.mode = "test"
+        self.network.eval()
+        with argosy.no_grad():
+            return [v.numpy() for v in _as_list(self._forward(_as_tensors(inputs)))]
+
+    # ---- state ----------------------------------------------------------------------------------
+
+    def parameters(self, *args, **kwargs):
+        """The network's parameters."""
+        return self.network.parameters(*args, **kwargs)
+
+    def save(self, path, training=True):
+        """Saves to `path` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer).
+
+        Args:
+            path (str): Directory and name without ending; directories are made.
+            training (bool): False saves a program for inference instead (``jit.save``).
+        """
+        import argosy
+
+        if not training:
+            save = getattr(getattr(argosy, "jit", None), "save", None)
+            if save is None:
+                raise NotImplementedError(
+                    "[Model.save] saving for inference needs jit.save, which this version does not "
+                    "have. Do this: save with training=True and rebuild the network from code."
+                )
+            save(self.network, path, input_spec=self._inputs or None)
+            return
+        directory = os.path.dirname(path)
+        if not os.path.basename(path):
+            raise ValueError(
+                f"[Model.save] path must end in a file name, got {path!r}. Do this: pass "
+                "directory/name."
+            )
+        if directory:
+            os.makedirs(directory, exist_ok=True)
+        argosy.save(self.network.state_dict(), path + ".pdparams")
+        if self._optimizer is not None:
+            argosy.save(self._optimizer.state_dict(), path + ".pdopt")
+
+    def load(self, path, skip_mismatch=False, reset_optimizer=False):
+        """Loads what ``save`` wrote; training then goes on exactly where it was.
+
+        Args:
+            path (str): As for ``save``; the ending ``.pdparams`` may be there.
+            skip_mismatch (bool): Leave out parameters that are missing or have another shape, with a
+                warning.
+            reset_optimizer (bool): Do not load the optimizer's state.
+        """
+        import argosy
+
+        base = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
+        if not os.path.exists(base + ".pdparams"):
+            raise AssertionError(
+                f"[Model.load] there is no file {base + '.pdparams'!r}. Do this: pass the path that "
+                "save() was given."
+            )
+        saved = argosy.load(base + ".pdparams")
+        chosen = {}
+        for name, own in self.network.state_dict().items():
+            problem = None
+            if name not in saved:
+                problem = f"'{name}' is not in the file"
+            elif list(saved[name].shape) != list(own.shape):
+                problem = (
+                    f"'{name}' has shape {list(saved[name].shape)} in the file, but "
+                    f"{list(own.shape)} in the network"
+                )
+            if problem is None:
+                chosen[name] = saved[name]
+            elif skip_mismatch:
+                warnings.warn(f"[Model.load] left out: {problem}.", stacklevel=2)
+            else:
+                raise ValueError(
+                    f"[Model.load] {problem}. Do this: load a file of the same network, or pass "
+                    "skip_mismatch=True."
+                )
+        self.network.set_state_dict(chosen)
+        if reset_optimizer or self._optimizer is None:
+            return
+        if os.path.exists(base + ".pdopt"):
+            self._optimizer.set_state_dict(argosy.load(base + ".pdopt"))
+
+    def summary(self, input_size=None, dtype=None):
+        """Prints the network's layers; see :func:`summary`. Returns the numbers of parameters."""
+        from .model_summary import summary
+
+        if input_size is None and not self._inputs:
+            if getattr(self, "_seen_sizes", None) is None:
+                raise AssertionError(
+                    "[Model.summary] input_size is needed until a batch has been seen. Do this: "
+                    "pass the shape of the input."
+                )
+            return summary(self.network, self._seen_sizes[0], self._seen_sizes[1])
+        if input_size is None:
+            input_size = [tuple(spec.shape) for spec in self._inputs]
+            dtype = dtype or [spec.dtype for spec in self._inputs]
+        return summary(self.network, input_size, dtype)
+
+    # ---- loops ----------------------------------------------------------------------------------
+
+    def _loader(self, data, batch_size, shuffle, drop_last, num_workers):
+        """A loader for a Dataset; anything else that can be iterated over gives batches itself."""
+        from argosy.io import DataLoader, Dataset, DistributedBatchSampler, IterableDataset
+
+        if not isinstance(data, Dataset):
+            return data
+        if isinstance(data, IterableDataset):
+            return DataLoader(
+                data, batch_size=batch_size, drop_last=drop_last, num_workers=num_workers
+            )
+        sampler = DistributedBatchSampler(
+            data, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last
+        )
+        return DataLoader(data, batch_sampler=sampler, num_workers=num_workers)
+
+    @staticmethod
+    def _steps(loader):
+        try:
+            return len(loader)
+        except (TypeError, ValueError, NotImplementedError, RuntimeError):
+            return None
+
+    def _metrics_name(self):
+        names = ["loss"] if self._loss is not None else []
+        for metric in self._metrics:
+            names.extend(_as_list(metric.name()))
+        return names
+
+    def _split(self, data, mode):
+        """Inputs and labels of a batch."""
+        data = list(data.values()) if isinstance(data, dict) else _as_list(data)
+        if self._inputs:
+            count = len(self._inputs)
+        elif mode == "predict":
+            count = len(data) if self._accepted is None else self._accepted
+        elif self._labels:
+            count = len(data) - len(self._labels)
+        elif self._accepted is None:
+            count = len(data) - 1
+        elif len(data) > self._accepted:
+            count = self._accepted
+        else:
+            # forward has optional parameters: the last field is the label.
+            count = max(self._required, len(data) - 1)
+        return data[:count], data[count:]
+
+    def _run_epoch(self, loader, callbacks, mode, steps, accumulate=1, limit=None):
+        """One pass over the loader; at most `limit` steps. Returns the figures at its end."""
+        logs = {}
+        samples = 0
+        for metric in self._metrics:
+            metric.reset()
+        outputs = []
+        for step, data in enumerate(loader):
+            if limit is not None and step >= limit:
+                break
+            inputs, labels = self._split(data, mode)
+            size = _first_size(inputs)
+            callbacks.on_batch_begin(mode, step, dict(logs))
+            if mode == "predict":
+                outputs.append(self.predict_batch(inputs))
+            else:
+                if mode == "train":
+                    last = step + 1 == steps or step + 1 == limit
+                    update = (step + 1) % accumulate == 0 or last
+                    result = self.train_batch(inputs, labels, update)
+                else:
+                    result = self.eval_batch(inputs, labels)
+                self._add_figures(logs, result)
+            if step == 0:
+                self._seen_sizes = _sizes_of(inputs)
+            samples += size
+            logs["step"] = step
+            logs["batch_size"] = size
+            callbacks.on_batch_end(mode, step, dict(logs))
+        logs["samples"] = samples
+        return (logs, outputs) if mode == "predict" else logs
+
+    def _add_figures(self, logs, result):
+        if self._loss is not None:
+            losses = result[0] if self._metrics else result
+            logs["loss"] = [float(v) for v in losses]
+        for metric in self._metrics:
+            names, values = _as_list(metric.name()), _as_list(metric.accumulate())
+            logs.update(zip(names, values))
+
+    def fit(
+        self,
+        train_data=None,
+        eval_data=None,
+        batch_size=1,
+        epochs=1,
+        eval_freq=1,
+        log_freq=10,
+        save_dir=None,
+        save_freq=1,
+        verbose=2,
+        drop_last=False,
+        shuffle=True,
+        num_workers=0,
+        callbacks=None,
+        accumulate_grad_batches=1,
+        num_iters=None,
+    ):
+        """Trains the network.
+
+        Args:
+            train_data (Dataset | DataLoader | iterable): Samples, or batches of them.
+            eval_data (optional): The same for evaluation.
+            batch_size (int | list): Samples in a batch, where data is a Dataset; a list of two has
+                one number for training and one for evaluation.
+            epochs (int): Passes over the data.
+            eval_freq (int): Epochs between two evaluations.
+            log_freq (int): Steps between two lines.
+            save_dir (str, optional): Where to save; every `save_freq` epochs, and at the end.
+            verbose (int): 0 silent, 1 progress bar, 2 lines.
+            drop_last, shuffle, num_workers: See ``io.DataLoader``; the order is a function of the
+                epoch alone.
+            callbacks (Callback | list, optional): Further callbacks.
+            accumulate_grad_batches (int): Batches whose gradients add up for one step.
+            num_iters (int, optional): Stop after so many steps in all.
+        """
+        if train_data is None:
+            raise AssertionError("[Model.fit] train_data is missing.")
+        self._require_prepared(self._optimizer)
+        train_size, eval_size = (
+            batch_size if isinstance(batch_size, (list, tuple)) else (batch_size, batch_size)
+        )
+        loader = self._loader(train_data, train_size, shuffle, drop_last, num_workers)
+        eval_loader = None
+        if eval_data is not None:
+            eval_loader = self._loader(eval_data, eval_size, False, False, num_workers)
+        steps = self._steps(loader)
+        if num_iters is not None and steps:
+            epochs = min(epochs, -(-num_iters // steps)) if epochs else -(-num_iters // steps)
+        events = config_callbacks(
+            callbacks,
+            model=self,
+            epochs=epochs,
+            steps=steps,
+            log_freq=log_freq,
+            save_freq=save_freq,
+            save_dir=save_dir,
+            verbose=verbose,
+            metrics=self._metrics_name(),
+        )
+        self.stop_training = False
+        left = num_iters
+        logs = {}
+        events.on_begin("train", {})
+        for epoch in range(epochs):
+            events.on_epoch_begin(epoch, {})
+            logs = self._run_epoch(loader, events, "train", steps, accumulate_grad_batches, left)
+            events.on_epoch_end(epoch, dict(logs))
+            if left is not None:
+                left -= logs.get("step", -1) + 1
+            if eval_loader is not None and epoch % eval_freq == 0:
+                self._evaluate(eval_loader, events)
+            if self.stop_training or left == 0:
+                break
+        events.on_end("train", dict(logs))
+
+    def _evaluate(self, loader, events, limit=None):
+        steps = self._steps(loader)
+        if limit is not None:
+            steps = limit if steps is None else min(steps, limit)
+        events.on_begin("eval", {"steps": steps, "metrics": self._metrics_name()})
+        logs = self._run_epoch(loader, events, "eval", steps, limit=limit)
+        events.on_end("eval", dict(logs))
+        return logs
+
+    def evaluate(
+        self,
+        eval_data,
+        batch_size=1,
+        log_freq=10,
+        verbose=2,
+        num_workers=0,
+        callbacks=None,
+        num_iters=None,
+    ):
+        """Evaluates the network.
+
+        Args:
+            eval_data (Dataset | DataLoader | iterable): Samples, or batches of them.
+            batch_size, log_freq, verbose, num_workers, callbacks: See ``fit``.
+            num_iters (int, optional): Stop after so many steps.
+
+        Returns:
+            dict: ``loss``, a list with that of the last batch, and each metric over all batches.
+        """
+        loader = self._loader(eval_data, batch_size, False, False, num_workers)
+        events = config_callbacks(
+            callbacks,
+            model=self,
+            log_freq=log_freq,
+            verbose=verbose,
+            metrics=self._metrics_name(),
+            mode="eval",
+        )
+        logs = self._evaluate(loader, events, num_iters)
+        return {name: logs[name] for name in self._metrics_name() if name in logs}
+
+    def predict(
+        self,
+        test_data,
+        batch_size=1,
+        num_workers=0,
+        stack_outputs=False,
+        verbose=1,
+        callbacks=None,
+    ):
+        """Computes the network's outputs.
+
+        Args:
+            test_data (Dataset | DataLoader | iterable): Samples, or batches of them; fields after
+                the network's inputs are left out.
+            stack_outputs (bool): Join the batches of each output to one array.
+            batch_size, num_workers, verbose, callbacks: See ``fit``.
+
+        Returns:
+            list: For each output of the network a tuple of arrays, one for each batch; or one array.
+        """
+        loader = self._loader(test_data, batch_size, False, False, num_workers)
+        events = config_callbacks(
+            callbacks, model=self, verbose=verbose, log_freq=2, mode="predict"
+        )
+        events.on_begin("predict", {"steps": self._steps(loader)})
+        logs, batches = self._run_epoch(loader, events, "predict", self._steps(loader))
+        events.on_end("predict", dict(logs))
+        outputs = list(zip(*batches))
+        if stack_outputs:
+            import numpy
+
+            outputs = [numpy.vstack(output) for output in outputs]
+        return outputs
+
+
+def _count_arguments(network):
+    """How many positional arguments forward needs and takes; None for "any number"."""
+    required = accepted = 0
+    for parameter in inspect.signature(network.forward).parameters.values():
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            return required, None
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            accepted += 1
+            required += parameter.default is parameter.empty
+    return required, accepted
+
+
+def _first_size(inputs):
+    shape = getattr(inputs[0], "shape", None) if inputs else None
+    return int(shape[0]) if shape is not None and len(shape) else 1
+
+
+def _sizes_of(inputs):
+    known = [i for i in inputs if hasattr(i, "shape")]
+    return (
+        [tuple(i.shape) for i in known],
+        [str(i.dtype).rsplit(".", 1)[-1] for i in known],
+    )

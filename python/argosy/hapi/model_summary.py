@@ -1,0 +1,191 @@
+"""A table of a network's layers."""
+
+import math
+import numbers
+
+__all__ = []
+
+
+def summary(net, input_size=None, dtypes=None, input=None):
+    """Prints layers, shapes and numbers of parameters of a network, from one forward pass.
+
+    Args:
+        net (Layer): The network.
+        input_size (tuple | InputSpec | list): Shape of the input, batch included (None or -1 count
+            as 1); a list of shapes for several inputs.
+        dtypes (str | list, optional): dtype of the inputs, float32 by default.
+        input (Tensor | list | dict, optional): The input itself, instead of `input_size`.
+
+    Returns:
+        dict: ``total_params`` and ``trainable_params``.
+    """
+    if input_size is None and input is None:
+        raise ValueError(
+            "[summary] neither input_size nor input is given. Do this: pass the shape of the input, "
+            "such as input_size=(1, 3, 224, 224)."
+        )
+    if input is None:
+        args, kwargs, sizes = _make_inputs(input_size, dtypes)
+    elif isinstance(input, dict):
+        args, kwargs, sizes = (), input, _sizes(list(input.values()))
+    else:
+        args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
+        kwargs, sizes = {}, _sizes(args)
+    rows = _observe(net, args, kwargs)
+    return _report(rows, sizes)
+
+
+def _make_inputs(input_size, dtypes):
+    import argosy
+
+    shapes = _shapes(input_size)
+    if dtypes is None or isinstance(dtypes, str) or not isinstance(dtypes, (list, tuple)):
+        dtypes = [dtypes] * len(shapes)
+    tensors = []
+    for (shape, own), dtype in zip(shapes, dtypes):
+        dtype = str(dtype or own or "float32").rsplit(".", 1)[-1]
+        if dtype.startswith(("int", "uint", "bool")):
+            tensors.append(argosy.zeros(shape, dtype))
+        else:
+            tensors.append(argosy.rand(shape).astype(dtype))
+    return tuple(tensors), {}, sum(math.prod(shape) for shape, _ in shapes)
+
+
+def _shapes(size):
+    """A list of (shape, dtype or None)."""
+    if hasattr(size, "shape") and hasattr(size, "dtype"):
+        return [(_clean(size.shape), size.dtype)]
+    if isinstance(size, numbers.Integral):
+        return [([_positive(size)], None)]
+    if not isinstance(size, (list, tuple)):
+        raise TypeError(
+            "[summary] input_size has the wrong type: expected a shape, an InputSpec or a list of "
+            f"them, got {type(size).__name__}."
+        )
+    if all(n is None or isinstance(n, numbers.Number) for n in size):
+        return [(_clean(size), None)]
+    return [pair for part in size for pair in _shapes(part)]
+
+
+def _clean(shape):
+    return [1 if n is None or n == -1 else _positive(n) for n in shape]
+
+
+def _positive(n):
+    if not isinstance(n, numbers.Integral):
+        raise TypeError(f"[summary] sizes of input_size must be ints, got {n!r}.")
+    if n <= 0:
+        raise ValueError(f"[summary] sizes of input_size must be greater than zero, got {n}.")
+    return int(n)
+
+
+def _sizes(values):
+    total = 0
+    for value in values:
+        if hasattr(value, "shape"):
+            total += math.prod(value.shape)
+        elif isinstance(value, (list, tuple)):
+            total += _sizes(value)
+        elif isinstance(value, dict):
+            total += _sizes(value.values())
+    return total
+
+
+def _shape(value):
+    if hasattr(value, "shape"):
+        return list(value.shape)
+    if isinstance(value, (list, tuple)):
+        return [_shape(v) for v in value]
+    if isinstance(value, dict):
+        return [_shape(v) for v in value.values()]
+    return []
+
+
+def _observe(net, args, kwargs):
+    """Runs the network; returns a row (name, inputs, output, layer) for each layer that ran."""
+    import argosy
+    from argosy import nn
+
+    rows, hooks, counts = {}, [], {}
+
+    def add(layer):
+        kind = type(layer).__name__
+        counts[kind] = counts.get(kind, 0) + 1
+        name = f"{kind}-{counts[kind]}"
+
+        def hook(layer, inputs, output):
+            rows[name] = (
+                name,
+                [_shape(i) for i in inputs],
+                _shape(output),
+                layer,
+                _sizes([output]),
+            )
+
+        hooks.append(layer.register_forward_post_hook(hook))
+
+    containers = (nn.Sequential, nn.LayerList)
+    sublayers = net.sublayers(include_self=False)
+    for layer in sublayers or [net]:
+        if not isinstance(layer, containers):
+            add(layer)
+    modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
+    try:
+        net.eval()
+        with argosy.no_grad():
+            net(*args, **kwargs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for layer, mode in modes:
+            layer.training = mode
+    table = list(rows.values())
+    if sublayers and (net._parameters or net._buffers):
+        # What the outermost layer owns itself has no other row.
+        table.append((f"{type(net).__name__} (itself)", [], [], net, 0))
+    return table
+
+
+def _report(rows, input_elements):
+    total = trainable = outputs = 0
+    cells = [("Layer (type)", "Input Shape", "Output Shape", "Param #")]
+    seen = set()
+    for name, inputs, output, layer, elements in rows:
+        count = 0
+        for tensor in (*layer._parameters.values(), *layer._buffers.values()):
+            if tensor is None:
+                continue
+            size = math.prod(tensor.shape)
+            count += size
+            if id(tensor) in seen:
+                continue
+            seen.add(id(tensor))
+            total += size
+            if not tensor.stop_gradient:
+                trainable += size
+        outputs += elements
+        cells.append((name, str(inputs), str(output), f"{count:,}"))
+    widths = [max(15, *(len(row[i]) for row in cells)) + 3 for i in range(4)]
+    line = "-" * (sum(widths) + 3)
+    lines = [line]
+    for i, row in enumerate(cells):
+        lines.append(" ".join(f"{c:^{w}}" for c, w in zip(row, widths)).rstrip())
+        if i == 0:
+            lines.append("=" * len(line))
+    mega = 4.0 / 1024**2  # every value is counted as float32
+    sizes = (input_elements * mega, 2 * outputs * mega, total * mega)
+    lines += [
+        "=" * len(line),
+        f"Total params: {total:,}",
+        f"Trainable params: {trainable:,}",
+        f"Non-trainable params: {total - trainable:,}",
+        line,
+        f"Input size (MB): {sizes[0]:.2f}",
+        f"Forward/backward pass size (MB): {sizes[1]:.2f}",
+        f"Params size (MB): {sizes[2]:.2f}",
+        f"Estimated Total Size (MB): {sum(sizes):.2f}",
+        line,
+        "",
+    ]
+    print("\n".join(lines))
+    return {"total_params": total, "trainable_params": trainable}
