@@ -88,8 +88,8 @@ class Builder {
     def_.outputs.push_back({.name = name, .hidden = true, .differentiable = false, .save = save});
     return *this;
   }
-  Builder& list_output(const char* name) {
-    def_.outputs.push_back({.name = name, .list = true});
+  Builder& list_output(const char* name, Save save = Save::nothing) {
+    def_.outputs.push_back({.name = name, .list = true, .save = save});
     def_.any_list = true;
     return *this;
   }
@@ -122,6 +122,10 @@ class Builder {
   }
   Builder& view(Tensor (*fn)(const Tensor&, const A&)) {
     def_.view = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& views(Tensors (*fn)(const Tensor&, const A&)) {
+    def_.views = detail::erase<A>(fn);
     return *this;
   }
   // Best first. `match` returns null or the reason why not.

@@ -268,9 +268,11 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
     GradMode off(false);
     out = op.compose(in, attrs);
   }
-  if (out.empty() && op.view && s.strided_only &&
-      (in[0].has_data() || place.kind == DeviceKind::null)) {
-    if (Tensor v = op.view(in[0], attrs); v.defined()) out.push_back(std::move(v));
+  if ((op.view || op.views) && out.empty() && s.strided_only) {
+    if (op.views)
+      out = op.views(in[0], attrs);
+    else if (Tensor v = op.view(in[0], attrs); v.defined())
+      out.push_back(std::move(v));
   }
   if (out.empty()) {
     if (op.writes.empty())

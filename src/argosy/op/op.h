@@ -133,6 +133,7 @@ struct OpDef {
   Erased<void, InferContext&> infer;  // null: like the first input
   Erased<Tensors, const Inputs&> compose;
   Erased<Tensor, const Tensor&> view;  // a view of input 0, or undefined where a copy is needed
+  Erased<Tensors, const Tensor&> views;  // several views of input 0
   Erased<Tensors, const GradCall&> gradient;
   Erased<double, const InferContext&> cost;  // arithmetic operations
   InlineVector<KernelDef, 2> kernels[kDeviceKinds];

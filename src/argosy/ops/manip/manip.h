@@ -8,4 +8,19 @@ namespace argosy::ops {
 ARGOSY_API Tensor expand_like(const Tensor& x, const Tensor& like);   // broadcast to like's shape
 ARGOSY_API Tensor reshape_like(const Tensor& x, const Tensor& like);  // same elements, like's shape
 
+// -1 once: what is left; 0: that size of x.
+ARGOSY_API Tensor reshape(const Tensor& x, const op::IntArray& shape);
+ARGOSY_API Tensor transpose(const Tensor& x, const std::vector<int64_t>& perm);
+ARGOSY_API Tensor squeeze(const Tensor& x, const op::IntArray& axis);
+ARGOSY_API Tensor unsqueeze(const Tensor& x, const op::IntArray& axis);
+ARGOSY_API Tensor flatten(const Tensor& x, int64_t start_axis, int64_t stop_axis);
+ARGOSY_API Tensor expand(const Tensor& x, const op::IntArray& shape);
+// x[.., start:end:step, ..] on one axis, Python's meaning of negative and out-of-range bounds.
+ARGOSY_API Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t end,
+                        int64_t step = 1);
+ARGOSY_API Tensor concat(std::span<const Tensor> parts, int64_t axis);
+ARGOSY_API Tensor stack(std::span<const Tensor> parts, int64_t axis);
+// sizes: lengths of the parts along axis.
+ARGOSY_API Tensors split(const Tensor& x, const op::IntArray& sizes, int64_t axis);
+
 }  // namespace argosy::ops

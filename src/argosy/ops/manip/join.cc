@@ -1,0 +1,321 @@
+#include <numeric>
+
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+
+// concat, stack, split.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+
+struct AxisAttrs {
+  IntArray axis = IntArray::one(0);
+};
+ARGOSY_ATTRS(AxisAttrs, axis)
+
+int axis_of(const char* op, const AxisAttrs& a, int rank) {
+  ARGOSY_CHECK(a.axis.size() == 1, type) << '[' << op << "] axis: expected one int.";
+  return normalize_axis(op, a.axis[0], rank);
+}
+
+void concat_infer(InferContext& c, const AxisAttrs& a) {
+  auto parts = c.in.list(0);
+  ARGOSY_CHECK(!parts.empty(), invalid_argument)
+      << "[concat] needs at least one tensor, got an empty list.";
+  Shape out = parts[0].shape();
+  int axis = axis_of("concat", a, out.rank());
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const Shape& s = parts[i].shape();
+    bool fits = s.rank() == out.rank();
+    for (int d = 0; fits && d < out.rank(); ++d) {
+      if (d == axis) continue;
+      fits = s[d] == out[d] || s[d] < 0 || out[d] < 0;
+      if (out[d] < 0) out[d] = s[d];
+    }
+    ARGOSY_CHECK(fits, invalid_argument)
+        << "[concat] tensors must have equal sizes but on axis " << axis << ": tensor 0 is "
+        << parts[0].shape() << ", tensor " << i << " is " << s << '.';
+    out[axis] = out[axis] < 0 || s[axis] < 0 ? kUnknown : out[axis] + s[axis];
+  }
+  c.out[0] = {out, parts[0].dtype()};
+}
+
+// Part of `whole` along axis.
+Tensor window(const Tensor& whole, int axis, int64_t start, int64_t size) {
+  Shape shape = whole.shape();
+  shape[axis] = size;
+  return whole.view(shape, whole.strides(), start * whole.strides()[axis]);
+}
+
+void concat_run(KernelFrame& f, const AxisAttrs& a) {
+  int axis = axis_of("concat", a, f.out[0].rank());
+  int64_t at = 0;
+  for (const Tensor& part : f.in.list(0)) {
+    op::copy_into(window(f.out[0], axis, at, part.dim(axis)), part);
+    at += part.dim(axis);
+  }
+}
+
+// --- the pieces of dy, as large as the parts ---
+
+void split_like_infer(InferContext& c, const AxisAttrs&) {
+  auto parts = c.in.list(1);
+  c.out.resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) c.out[i] = {parts[i].shape(), c.in[0].dtype()};
+}
+void split_like_run(KernelFrame& f, const AxisAttrs& a) {
+  int axis = axis_of("split", a, f.in[0].rank());
+  int64_t at = 0;
+  for (const Tensor& part : f.out) {
+    op::copy_into(part, window(f.in[0], axis, at, part.dim(axis)));
+    at += part.dim(axis);
+  }
+}
+Tensors split_like_grad(const GradCall& c, const AxisAttrs& a);
+
+ARGOSY_OP(split_like, AxisAttrs)
+    .doc("x cut along axis into copies as long as the tensors of `like`.")
+    .input("x")
+    .list_input("like", kAny, Save::shape)
+    .list_output("out")
+    .infer(split_like_infer)
+    .kernel("copy", split_like_run)
+    .strided()
+    .gradient(split_like_grad)
+    .done();
+
+Tensors concat_grad(const GradCall& c, const AxisAttrs& a) {
+  InlineVector<Tensor, 6> in{c.dy()};
+  for (const Tensor& t : c.in.list(0)) in.push_back(t);
+  const uint32_t ends[] = {1, static_cast<uint32_t>(in.size())};
+  return split_like_op.all(op::Inputs(in, ends), a);
+}
+
+ARGOSY_OP(concat, AxisAttrs)
+    .python("concat(x, axis=0, name=None)")
+    .alias("tensors", "x")
+    .alias("dim", "axis")
+    .doc("Tensors joined along an axis they have; their other sizes must be equal. Dtypes promote.")
+    .list_input("x", kAny, Save::shape)
+    .output("out")
+    .promote()
+    .infer(concat_infer)
+    .kernel("copy", concat_run)
+    .strided()
+    .gradient(concat_grad)
+    .done();
+
+Tensors split_like_grad(const GradCall& c, const AxisAttrs& a) {
+  InlineVector<Tensor, 6> parts;
+  auto like = c.in.list(1);
+  for (size_t i = 0; i < like.size(); ++i)
+    parts.push_back(c.dy(i).defined() ? c.dy(i) : zeros_like(like[i]));
+  Tensors out{concat(parts, a.axis[0])};
+  out.resize(1 + like.size());
+  return out;
+}
+
+// --- stack ---
+
+void stack_infer(InferContext& c, const AxisAttrs& a) {
+  auto parts = c.in.list(0);
+  ARGOSY_CHECK(!parts.empty(), invalid_argument)
+      << "[stack] needs at least one tensor, got an empty list.";
+  Shape out = parts[0].shape();
+  for (size_t i = 1; i < parts.size(); ++i) {
+    bool fits = parts[i].rank() == out.rank();
+    for (int d = 0; fits && d < out.rank(); ++d) {
+      fits = parts[i].dim(d) == out[d] || parts[i].dim(d) < 0 || out[d] < 0;
+      if (out[d] < 0) out[d] = parts[i].dim(d);
+    }
+    ARGOSY_CHECK(fits, invalid_argument)
+        << "[stack] tensors must have one shape: tensor 0 is " << parts[0].shape() << ", tensor "
+        << i << " is " << parts[i].shape() << '.';
+  }
+  out.insert(axis_of("stack", a, out.rank() + 1), static_cast<int64_t>(parts.size()));
+  c.out[0] = {out, parts[0].dtype()};
+}
+void stack_run(KernelFrame& f, const AxisAttrs& a) {
+  int axis = axis_of("stack", a, f.out[0].rank());
+  int64_t at = 0;
+  for (const Tensor& part : f.in.list(0)) {
+    Tensor place = window(f.out[0], axis, at++, 1);
+    Shape shape = place.shape(), strides = place.strides();
+    shape.erase(axis);
+    strides.erase(axis);
+    op::copy_into(place.view(shape, strides), part);
+  }
+}
+Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
+  const int64_t n = static_cast<int64_t>(c.in.flat().size());
+  int64_t axis = a.axis[0] < 0 ? a.axis[0] + c.dy().rank() : a.axis[0];
+  Tensors out;
+  for (int64_t i = 0; i < n; ++i)
+    out.push_back(squeeze(slice(c.dy(), axis, i, i + 1), IntArray::one(axis)));
+  return out;
+}
+
+ARGOSY_OP(stack, AxisAttrs)
+    .python("stack(x, axis=0, name=None)")
+    .alias("tensors", "x")
+    .alias("dim", "axis")
+    .doc("Tensors of one shape joined along a new axis. Dtypes promote.")
+    .list_input("x")
+    .output("out")
+    .promote()
+    .infer(stack_infer)
+    .kernel("copy", stack_run)
+    .strided()
+    .gradient(stack_grad)
+    .done();
+
+// --- split ---
+
+struct SplitAttrs {
+  IntArray sizes;
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(SplitAttrs, sizes, axis)
+
+// Sizes of the parts: `sizes.single` is a number of equal parts; -1 in a list is what is left.
+InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axis) {
+  int64_t total = x[axis];
+  InlineVector<int64_t, 6> out;
+  if (a.sizes.single) {
+    int64_t n = a.sizes[0];
+    ARGOSY_CHECK(n > 0 && (total < 0 || total % n == 0), invalid_argument)
+        << "[split] cannot cut dimension " << axis << " of shape " << x << " into " << n
+        << " equal parts. Do this: give a list of sizes.";
+    for (int64_t i = 0; i < n; ++i) out.push_back(total < 0 ? kUnknown : total / n);
+    return out;
+  }
+  int64_t sum = 0, open = -1;
+  for (size_t i = 0; i < a.sizes.size(); ++i) {
+    int64_t size = a.sizes[i];
+    ARGOSY_CHECK(size >= 0 || (size == -1 && open < 0), invalid_argument)
+        << "[split] sizes must be 0 or more with one -1 at most, got " << Shape(a.sizes.values);
+    if (size < 0)
+      open = static_cast<int64_t>(i);
+    else
+      sum += size;
+    out.push_back(size);
+  }
+  if (total >= 0) {
+    if (open >= 0) out[static_cast<size_t>(open)] = total - sum;
+    ARGOSY_CHECK(open >= 0 ? sum <= total : sum == total, invalid_argument)
+        << "[split] sizes " << Shape(a.sizes.values) << " do not add up to size " << total
+        << " of dimension " << axis << " of shape " << x << '.';
+  }
+  return out;
+}
+
+void split_infer(InferContext& c, const SplitAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  int axis = normalize_axis("split", a.axis, x.rank());
+  auto sizes = part_sizes(x, a, axis);
+  c.out.resize(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    c.out[i] = {x, c.in[0].dtype()};
+    c.out[i].shape[axis] = sizes[i];
+  }
+}
+
+Tensors split_views(const Tensor& x, const SplitAttrs& a) {
+  int axis = normalize_axis("split", a.axis, x.rank());
+  Tensors out;
+  int64_t at = 0;
+  for (int64_t size : part_sizes(x.shape(), a, axis)) {
+    out.push_back(window(x, axis, at, size));
+    at += size;
+  }
+  return out;
+}
+
+Tensors split_grad(const GradCall& c, const SplitAttrs& a) {
+  InlineVector<Tensor, 6> parts;
+  for (size_t i = 0; i < c.dys().size(); ++i)
+    parts.push_back(c.dy(i).defined() ? c.dy(i) : zeros_like(c.out(i)));
+  return concat(parts, a.axis);
+}
+
+ARGOSY_OP(split, SplitAttrs)
+    .doc(
+        "Views of x cut along axis: into `sizes` equal parts, or parts of the given sizes, one of "
+        "which may be -1.")
+    .input("x")
+    .list_output("out", Save::shape)
+    .infer(split_infer)
+    .views(split_views)
+    .gradient(split_grad)
+    .done();
+
+// --- unbind ---
+
+struct UnbindAttrs {
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(UnbindAttrs, axis)
+
+void unbind_infer(InferContext& c, const UnbindAttrs& a) {
+  Shape shape = c.in[0].shape();
+  int axis = normalize_axis("unbind", a.axis, shape.rank());
+  ARGOSY_CHECK(shape[axis] >= 0, invalid_argument)
+      << "[unbind] needs to know the size of dimension " << axis
+      << " while a Program is built: " << c.in[0] << ". Do this: give static.data that size.";
+  int64_t n = shape[axis];
+  shape.erase(axis);
+  c.out.resize(static_cast<size_t>(n));
+  for (op::Meta& m : c.out) m = {shape, c.in[0].dtype()};
+}
+
+Tensors unbind_views(const Tensor& x, const UnbindAttrs& a) {
+  int axis = normalize_axis("unbind", a.axis, x.rank());
+  Shape shape = x.shape(), strides = x.strides();
+  shape.erase(axis);
+  strides.erase(axis);
+  Tensors out;
+  for (int64_t i = 0; i < x.dim(axis); ++i)
+    out.push_back(x.view(shape, strides, i * x.strides()[axis]));
+  return out;
+}
+
+Tensors unbind_grad(const GradCall& c, const UnbindAttrs& a) {
+  InlineVector<Tensor, 6> parts;
+  for (size_t i = 0; i < c.dys().size(); ++i)
+    parts.push_back(c.dy(i).defined() ? c.dy(i) : zeros_like(c.out(i)));
+  return stack(parts, a.axis);
+}
+
+ARGOSY_OP(unbind, UnbindAttrs)
+    .python("unbind(x, axis=0)")
+    .method("unbind")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("Views of x at each index of axis, as a list; the axis is gone.")
+    .input("x")
+    .list_output("out", Save::shape)
+    .infer(unbind_infer)
+    .views(unbind_views)
+    .gradient(unbind_grad)
+    .done();
+
+}  // namespace
+
+Tensor concat(std::span<const Tensor> parts, int64_t axis) {
+  const uint32_t ends[] = {static_cast<uint32_t>(parts.size())};
+  return std::move(concat_op.all(op::Inputs(parts, ends), AxisAttrs{IntArray::one(axis)})[0]);
+}
+Tensor stack(std::span<const Tensor> parts, int64_t axis) {
+  const uint32_t ends[] = {static_cast<uint32_t>(parts.size())};
+  return std::move(stack_op.all(op::Inputs(parts, ends), AxisAttrs{IntArray::one(axis)})[0]);
+}
+Tensors split(const Tensor& x, const IntArray& sizes, int64_t axis) {
+  return split_op.all({x}, SplitAttrs{sizes, axis});
+}
+}  // namespace argosy::ops

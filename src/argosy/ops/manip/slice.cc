@@ -1,0 +1,190 @@
+#include <algorithm>
+
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Basic slices. Several axes at once are one view.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+
+struct SliceAttrs {
+  std::vector<int64_t> axes;
+  IntArray starts, ends;
+  std::vector<int64_t> strides;        // empty: all 1
+  std::vector<int64_t> decrease_axis;  // axes of size 1 that are dropped afterwards
+};
+ARGOSY_ATTRS(SliceAttrs, axes, starts, ends, strides, decrease_axis)
+
+struct Range {
+  int64_t start, step, count;
+};
+
+bool is_symbol(const IntArray& a, size_t i) {
+  return std::any_of(a.symbols.begin(), a.symbols.end(),
+                     [&](const IntArray::Symbol& s) { return s.position == i; });
+}
+
+// Python's slice(start, end, step).indices(size).
+Range range_of(int64_t size, int64_t start, int64_t end, int64_t step) {
+  ARGOSY_CHECK(step != 0, invalid_argument) << "[slice] a step must not be 0.";
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  auto clamp = [&](int64_t v) {
+    if (v < 0) v = v + size < low ? low : v + size;
+    return std::min(v, high);
+  };
+  start = clamp(start);
+  end = clamp(end);
+  int64_t count = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+  return {start, step, std::max<int64_t>(count, 0)};
+}
+
+int64_t step_of(const SliceAttrs& a, size_t i) {
+  return a.strides.empty() ? 1 : a.strides[i];
+}
+
+bool dropped(const SliceAttrs& a, int axis) {
+  return std::find(a.decrease_axis.begin(), a.decrease_axis.end(), axis) != a.decrease_axis.end();
+}
+
+void check(const SliceAttrs& a, const Shape& x) {
+  ARGOSY_CHECK(a.axes.size() == a.starts.size() && a.axes.size() == a.ends.size() &&
+                   (a.strides.empty() || a.strides.size() == a.axes.size()),
+               invalid_argument)
+      << "[slice] axes, starts, ends and strides must have one length, got " << a.axes.size()
+      << ", " << a.starts.size() << ", " << a.ends.size() << " and " << a.strides.size()
+      << " for shape " << x << '.';
+}
+
+void slice_infer(InferContext& c, const SliceAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  check(a, x);
+  Shape full = x;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    int axis = normalize_axis("slice", a.axes[i], x.rank());
+    bool unknown = x[axis] < 0 || is_symbol(a.starts, i) || is_symbol(a.ends, i);
+    if (dropped(a, axis))
+      full[axis] = 1;
+    else
+      full[axis] =
+          unknown ? kUnknown : range_of(x[axis], a.starts[i], a.ends[i], step_of(a, i)).count;
+  }
+  Shape out;
+  for (int i = 0; i < x.rank(); ++i)
+    if (!dropped(a, i)) out.push_back(full[i]);
+  c.out[0].shape = out;
+}
+
+Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
+  check(a, x.shape());
+  Shape shape = x.shape(), strides = x.strides();
+  int64_t offset = 0;
+  for (size_t i = 0; i < a.axes.size(); ++i) {
+    int axis = normalize_axis("slice", a.axes[i], x.rank());
+    Range r = range_of(x.dim(axis), a.starts[i], a.ends[i], step_of(a, i));
+    ARGOSY_CHECK(!dropped(a, axis) || r.count == 1, index)
+        << "[slice] index " << a.starts[i] << " is out of range for dimension " << axis
+        << " of size " << x.dim(axis) << '.';
+    if (r.count) offset += r.start * x.strides()[axis];
+    shape[axis] = r.count;
+    strides[axis] = x.strides()[axis] * r.step;
+  }
+  Shape out_shape, out_strides;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (dropped(a, i)) continue;
+    out_shape.push_back(shape[i]);
+    out_strides.push_back(strides[i]);
+  }
+  return x.view(out_shape, out_strides, offset);
+}
+
+// Zeros of x's shape with dy at the slice.
+void slice_scatter_run(KernelFrame& f, const SliceAttrs& a) {
+  const Tensor& x = f.in[0];
+  const Tensor& out = f.out[0];
+  if (x.has_data()) op::copy_into(out, x);
+  op::copy_into(slice_view(out, a), f.in[1]);
+}
+
+void slice_grad_run(KernelFrame& f, const SliceAttrs& a) {
+  std::fill_n(static_cast<char*>(f.out[0].raw()), f.out[0].nbytes(), 0);
+  op::copy_into(slice_view(f.out[0], a), f.in[0]);
+}
+void slice_grad_infer(InferContext& c, const SliceAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+Tensors slice_grad_grad(const GradCall& c, const SliceAttrs& a);
+
+ARGOSY_OP(slice_grad, SliceAttrs)
+    .doc("Zeros of x's shape with dy where the slice lies: the gradient of slice.")
+    .input("dy")
+    .input("x")
+    .output("out")
+    .infer(slice_grad_infer)
+    .kernel("copy", slice_grad_run)
+    .strided()
+    .gradient(slice_grad_grad)
+    .done();
+
+Tensors slice_grad_rule(const GradCall& c, const SliceAttrs& a) {
+  return slice_grad_op(c.dy(), c.in[0], a);
+}
+
+ARGOSY_OP(slice, SliceAttrs)
+    .doc("x[start:end:step] on each of axes, as one view; then drops decrease_axis.")
+    .input("x", kAny, Save::shape)
+    .output("out")
+    .infer(slice_infer)
+    .view(slice_view)
+    .gradient(slice_grad_rule)
+    .done();
+
+Tensors slice_grad_grad(const GradCall& c, const SliceAttrs& a) {
+  return {slice_op(c.dy(), a), Tensor()};
+}
+
+// --- a value written into a slice ---
+
+Tensor set_slice_again(std::span<const Tensor> in, const SliceAttrs& a);
+
+Tensors set_slice_grad(const GradCall& c, const SliceAttrs& a) {
+  Tensor dvalue;
+  if (c.needs(1)) dvalue = sum_like(slice_op(c.dy(), a), c.in[1]);
+  Tensor dx;
+  if (c.needs(0)) {
+    Tensor zero = constant(0, c.dy().dtype(), c.dy().place());
+    const Tensor in[] = {c.dy(), zero};
+    dx = set_slice_again(in, a);
+  }
+  return {dx, dvalue};
+}
+
+ARGOSY_OP(set_slice, SliceAttrs)
+    .doc("A copy of x with value, broadcast, written into the slice.")
+    .inplace("set_slice_")
+    .input("x")
+    .input("value", kAny, Save::shape)
+    .output("out")
+    .kernel("copy", slice_scatter_run)
+    .strided()
+    .gradient(set_slice_grad)
+    .done();
+
+Tensor set_slice_again(std::span<const Tensor> in, const SliceAttrs& a) {
+  return set_slice_op.one(in, a);
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
+  return slice_op(x, SliceAttrs{{axis}, {start}, {end}, {step}, {}});
+}
+
+}  // namespace argosy::ops
