@@ -1,0 +1,352 @@
+#include "argosy/kernels/cpu/simd/reduce.h"
+
+#include "argosy/kernels/cpu/simd/math.h"
+#include "argosy/kernels/cpu/simd/vector.h"
+
+namespace argosy::cpu::ARGOSY_ISA {
+namespace {
+
+// Elements that one float32 accumulator chain may take before it goes into a double: about 64 a
+// lane.
+template <class T>
+inline constexpr int kBlock = 64 * kLanes<T>;
+constexpr int kTile = 256;  // columns at a time
+constexpr int kFlush = 64;  // rows of float32 sums before they go into doubles
+
+// ---- what is done with an element ----
+
+struct Same {
+  static constexpr bool kTrivial = true;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T) {
+    return x;
+  }
+};
+struct Square {
+  static constexpr bool kTrivial = false;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T) {
+    return x * x;
+  }
+};
+struct Abs {
+  static constexpr bool kTrivial = false;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T) {
+    return abs_of(x);
+  }
+};
+struct Nonzero {
+  static constexpr bool kTrivial = false;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T) {
+    return x != 0 ? T(1) : T(0);
+  }
+};
+struct Centered {
+  static constexpr bool kTrivial = false;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T mean) {
+    return (x - mean) * (x - mean);
+  }
+};
+struct Exp {
+  static constexpr bool kTrivial = false;
+  template <class T>
+  ARGOSY_INLINE static T run(T x, T shift) {
+    return exp_of(x - shift);
+  }
+};
+struct Power {
+  static constexpr bool kTrivial = false;
+  ARGOSY_INLINE static float run(float x, float p) {
+    return static_cast<float>(exp_core(double{p} * log_core(abs_of(double{x}))));
+  }
+  ARGOSY_INLINE static double run(double x, double p) { return __builtin_pow(abs_of(x), p); }
+};
+
+// ---- floating dtypes ----
+
+ARGOSY_INLINE void widen(const float16* in, float* out, int64_t n) {
+  widen_f16(reinterpret_cast<const uint16_t*>(in), out, n);
+}
+ARGOSY_INLINE void widen(const bfloat16* in, float* out, int64_t n) {
+  widen_bf16(reinterpret_cast<const uint16_t*>(in), out, n);
+}
+
+// S: as stored; T: as computed.
+template <class C, class M, class S>
+void run_floating(const void* data, int64_t n, double number, void* acc) {
+  using T = Computed<S>;
+  const S* x = static_cast<const S*>(data);
+  const T p = static_cast<T>(number);
+  double total = *static_cast<double*>(acc);
+  T buffer[kBlock<T>];
+  for (int64_t begin = 0; begin < n; begin += kBlock<T>) {
+    const int64_t m = n - begin < kBlock<T> ? n - begin : kBlock<T>;
+    const T* block = buffer;
+    if constexpr (std::is_same_v<S, T>) {
+      block = x + begin;
+    } else {
+      widen(x + begin, buffer, m);
+    }
+    if constexpr (!M::kTrivial) {
+      for (int64_t i = 0; i < m; ++i) buffer[i] = M::run(block[i], p);
+      block = buffer;
+    }
+    total = C::run(total, combine_all<C, double>(block, m));
+  }
+  *static_cast<double*>(acc) = total;
+}
+
+template <class C, class M, class S>
+void columns_floating(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
+                      const double* numbers, void* acc) {
+  using T = Computed<S>;
+  constexpr T kIdentity = static_cast<T>(C::kIdentity);
+  double* totals = static_cast<double*>(acc);
+  T sums[kTile], p[kTile], wide[4][kTile];
+  for (int64_t c0 = 0; c0 < width; c0 += kTile) {
+    const int64_t m = width - c0 < kTile ? width - c0 : kTile;
+    const char* base = static_cast<const char*>(data) + c0 * sizeof(S);
+    for (int64_t j = 0; j < m; ++j) p[j] = numbers ? static_cast<T>(numbers[c0 + j]) : T(0);
+    auto row = [&](int64_t r, int slot) -> const T* {
+      const S* x = reinterpret_cast<const S*>(base + r * row_bytes);
+      if constexpr (std::is_same_v<S, T>) {
+        return x;
+      } else {
+        widen(x, wide[slot], m);
+        return wide[slot];
+      }
+    };
+    for (int64_t r0 = 0; r0 < rows; r0 += kFlush) {
+      const int64_t r1 = rows - r0 < kFlush ? rows : r0 + kFlush;
+      for (int64_t j = 0; j < m; ++j) sums[j] = kIdentity;
+      int64_t r = r0;
+      for (; r + 4 <= r1; r += 4) {
+        const T *x0 = row(r, 0), *x1 = row(r + 1, 1), *x2 = row(r + 2, 2), *x3 = row(r + 3, 3);
+#pragma GCC ivdep
+        for (int64_t j = 0; j < m; ++j) {
+          T left = C::run(M::run(x0[j], p[j]), M::run(x1[j], p[j]));
+          T right = C::run(M::run(x2[j], p[j]), M::run(x3[j], p[j]));
+          sums[j] = C::run(sums[j], C::run(left, right));
+        }
+      }
+      for (; r < r1; ++r) {
+        const T* x = row(r, 0);
+#pragma GCC ivdep
+        for (int64_t j = 0; j < m; ++j) sums[j] = C::run(sums[j], M::run(x[j], p[j]));
+      }
+      for (int64_t j = 0; j < m; ++j) {
+        totals[c0 + j] = C::run(totals[c0 + j], static_cast<double>(sums[j]));
+      }
+    }
+  }
+}
+
+// ---- integers: any order gives the same result, so the compiler vectorizes ----
+
+// A: int64_t or uint64_t.
+struct IntegerSum {
+  template <class A>
+  ARGOSY_INLINE static A run(A a, A x) {
+    return static_cast<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
+  }
+};
+struct IntegerProduct {
+  template <class A>
+  ARGOSY_INLINE static A run(A a, A x) {
+    return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x));
+  }
+};
+struct IntegerCount {
+  template <class A>
+  ARGOSY_INLINE static A run(A a, A x) {
+    return a + (x != 0);
+  }
+};
+struct IntegerMax {
+  template <class A>
+  ARGOSY_INLINE static A run(A a, A x) {
+    return x > a ? x : a;
+  }
+};
+struct IntegerMin {
+  template <class A>
+  ARGOSY_INLINE static A run(A a, A x) {
+    return x < a ? x : a;
+  }
+};
+
+template <class T>
+using Wide = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
+
+template <class C, class T>
+void run_integer(const void* data, int64_t n, double, void* acc) {
+  using A = Wide<T>;
+  const T* x = static_cast<const T*>(data);
+  A total = *static_cast<A*>(acc);
+  if constexpr (std::is_same_v<C, IntegerMax> || std::is_same_v<C, IntegerMin>) {
+    // In the narrow type: the accumulator starts at its limits, so one element goes first.
+    if (n == 0) return;
+    T best = x[0];
+    for (int64_t i = 1; i < n; ++i) best = C::run(best, x[i]);
+    total = C::run(total, static_cast<A>(best));
+  } else {
+    for (int64_t i = 0; i < n; ++i) total = C::run(total, static_cast<A>(x[i]));
+  }
+  *static_cast<A*>(acc) = total;
+}
+
+template <class C, class T>
+void columns_integer(const void* data, int64_t rows, int64_t row_bytes, int64_t width,
+                     const double*, void* acc) {
+  using A = Wide<T>;
+  A* totals = static_cast<A*>(acc);
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* x = reinterpret_cast<const T*>(static_cast<const char*>(data) + r * row_bytes);
+#pragma GCC ivdep
+    for (int64_t j = 0; j < width; ++j) totals[j] = C::run(totals[j], static_cast<A>(x[j]));
+  }
+}
+
+// ---- positions of extremes ----
+
+template <bool largest, class T>
+ARGOSY_INLINE bool better(T x, T best) {
+  if constexpr (is_float_v<T>) {
+    return (largest ? x > best : x < best) | ((x != x) & (best == best));
+  } else {
+    return largest ? x > best : x < best;
+  }
+}
+
+template <bool largest, class S>
+int64_t arg_run(const void* data, int64_t n) {
+  using T = Computed<S>;
+  constexpr int kChunk = 512;
+  using C = std::conditional_t<largest, Max, Min>;
+  const S* x = static_cast<const S*>(data);
+  T buffer[kChunk];
+  // Blockwise: the extreme of a block by vectors, its place only if the block has a new best.
+  T best{};
+  int64_t at = -1;
+  for (int64_t begin = 0; begin < n; begin += kChunk) {
+    const int64_t m = n - begin < kChunk ? n - begin : kChunk;
+    const T* block = buffer;
+    if constexpr (std::is_same_v<S, T>) {
+      block = x + begin;
+    } else {
+      widen(x + begin, buffer, m);
+    }
+    T extreme;
+    if constexpr (is_float_v<T>) {
+      extreme = combine_all<C, T>(block, m);
+    } else {
+      extreme = block[0];
+      for (int64_t i = 1; i < m; ++i)
+        extreme = better<largest>(block[i], extreme) ? block[i] : extreme;
+    }
+    if (at >= 0 && !better<largest>(extreme, best)) continue;
+    int64_t i = 0;
+    if (extreme == extreme) {
+      while (block[i] != extreme) ++i;
+    } else {
+      while (block[i] == block[i]) ++i;
+    }
+    best = extreme;
+    at = begin + i;
+    if (best != best) break;
+  }
+  return at;
+}
+
+template <bool largest, class S>
+void arg_columns(const void* data, int64_t rows, int64_t row_bytes, int64_t width, int64_t* index) {
+  using T = Computed<S>;
+  T best[kArgColumns], wide[kArgColumns];
+  int64_t at[kArgColumns];
+  for (int64_t r = 0; r < rows; ++r) {
+    const S* stored = reinterpret_cast<const S*>(static_cast<const char*>(data) + r * row_bytes);
+    const T* x = wide;
+    if constexpr (std::is_same_v<S, T>) {
+      x = stored;
+    } else {
+      widen(stored, wide, width);
+    }
+    if (r == 0) {
+      for (int64_t j = 0; j < width; ++j) best[j] = x[j], at[j] = 0;
+      continue;
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      const bool takes = better<largest>(x[j], best[j]);
+      best[j] = takes ? x[j] : best[j];
+      at[j] = takes ? r : at[j];
+    }
+  }
+  for (int64_t j = 0; j < width; ++j) index[j] = at[j];
+}
+
+// ---- the table ----
+
+template <class S>
+consteval void add_floating(ReduceKernels& k) {
+  auto set = [&](Step step, ReduceRun run, ReduceColumns columns) {
+    auto& e = k.steps[static_cast<int>(step)][static_cast<int>(dtype_id<S>)];
+    e.run = run;
+    e.columns = columns;
+  };
+  set(Step::sum, run_floating<Add, Same, S>, columns_floating<Add, Same, S>);
+  set(Step::prod, run_floating<Multiply, Same, S>, columns_floating<Multiply, Same, S>);
+  set(Step::max, run_floating<Max, Same, S>, columns_floating<Max, Same, S>);
+  set(Step::min, run_floating<Min, Same, S>, columns_floating<Min, Same, S>);
+  set(Step::squares, run_floating<Add, Square, S>, columns_floating<Add, Square, S>);
+  set(Step::abs, run_floating<Add, Abs, S>, columns_floating<Add, Abs, S>);
+  set(Step::nonzero, run_floating<Add, Nonzero, S>, columns_floating<Add, Nonzero, S>);
+  set(Step::centered, run_floating<Add, Centered, S>, columns_floating<Add, Centered, S>);
+  set(Step::exp, run_floating<Add, Exp, S>, columns_floating<Add, Exp, S>);
+  set(Step::power, run_floating<Add, Power, S>, columns_floating<Add, Power, S>);
+}
+template <class S>
+consteval void add_integer(ReduceKernels& k, DType dtype) {
+  auto set = [&](Step step, ReduceRun run, ReduceColumns columns) {
+    auto& e = k.steps[static_cast<int>(step)][static_cast<int>(dtype)];
+    e.run = run;
+    e.columns = columns;
+  };
+  set(Step::sum, run_integer<IntegerSum, S>, columns_integer<IntegerSum, S>);
+  set(Step::prod, run_integer<IntegerProduct, S>, columns_integer<IntegerProduct, S>);
+  set(Step::max, run_integer<IntegerMax, S>, columns_integer<IntegerMax, S>);
+  set(Step::min, run_integer<IntegerMin, S>, columns_integer<IntegerMin, S>);
+  set(Step::nonzero, run_integer<IntegerCount, S>, columns_integer<IntegerCount, S>);
+}
+template <class S>
+consteval void add_arg(ReduceKernels& k, DType dtype) {
+  k.arg[0][static_cast<int>(dtype)] = {arg_run<false, S>, arg_columns<false, S>};
+  k.arg[1][static_cast<int>(dtype)] = {arg_run<true, S>, arg_columns<true, S>};
+}
+template <class... S>
+consteval ReduceKernels make(Types<S...>) {
+  ReduceKernels k{};
+  (add_integer<S>(k, dtype_id<S>), ...);
+  (add_arg<S>(k, dtype_id<S>), ...);
+  add_integer<uint8_t>(k, DType::bool_);
+  add_arg<uint8_t>(k, DType::bool_);
+  add_floating<float16>(k);
+  add_floating<bfloat16>(k);
+  add_floating<float>(k);
+  add_floating<double>(k);
+  add_arg<float16>(k, DType::float16);
+  add_arg<bfloat16>(k, DType::bfloat16);
+  add_arg<float>(k, DType::float32);
+  add_arg<double>(k, DType::float64);
+  return k;
+}
+
+constexpr ReduceKernels kKernels = make(Integers{});
+
+}  // namespace
+
+const ReduceKernels reduce_kernels = kKernels;
+
+}  // namespace argosy::cpu::ARGOSY_ISA

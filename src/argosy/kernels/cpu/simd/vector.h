@@ -1,0 +1,86 @@
+#pragma once
+
+#include "argosy/kernels/cpu/simd/map.h"
+
+// Vectors of the compiler (GCC's vector_size), for reductions: the compiler may not reorder a sum
+// of floats by itself. Arithmetic, comparisons and ?: work elementwise.
+namespace argosy::cpu::ARGOSY_ISA {
+
+#ifdef __AVX512F__
+inline constexpr int kVectorBytes = 64;
+#else
+inline constexpr int kVectorBytes = 32;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+inline constexpr int kLanes = kVectorBytes / sizeof(T);
+
+template <class T>
+ARGOSY_INLINE Vector<T> load(const T* p) {
+  Vector<T> v;
+  __builtin_memcpy(&v, p, sizeof(v));
+  return v;
+}
+template <class T>
+ARGOSY_INLINE Vector<T> splat(T value) {
+  return value - Vector<T>{};
+}
+
+// How two partial results become one. Work on numbers and on vectors alike.
+struct Add {
+  static constexpr double kIdentity = 0;
+  template <class V>
+  ARGOSY_INLINE static V run(V a, V b) {
+    return a + b;
+  }
+};
+struct Multiply {
+  static constexpr double kIdentity = 1;
+  template <class V>
+  ARGOSY_INLINE static V run(V a, V b) {
+    return a * b;
+  }
+};
+struct Max {
+  static constexpr double kIdentity = -__builtin_inf();
+  template <class V>
+  ARGOSY_INLINE static V run(V a, V b) {
+    return ((b > a) | (b != b)) ? b : a;
+  }
+};
+struct Min {
+  static constexpr double kIdentity = __builtin_inf();
+  template <class V>
+  ARGOSY_INLINE static V run(V a, V b) {
+    return ((b < a) | (b != b)) ? b : a;
+  }
+};
+
+// Four chains of vectors over n elements, then across the lanes in a fixed order.
+template <class C, class R, class T>
+ARGOSY_INLINE R combine_all(const T* x, int64_t n) {
+  constexpr int kL = kLanes<T>;
+  constexpr T kIdentity = static_cast<T>(C::kIdentity);
+  Vector<T> a = splat(kIdentity), b = a, c = a, d = a;
+  int64_t i = 0;
+  for (; i + 4 * kL <= n; i += 4 * kL) {
+    a = C::run(a, load(x + i));
+    b = C::run(b, load(x + i + kL));
+    c = C::run(c, load(x + i + 2 * kL));
+    d = C::run(d, load(x + i + 3 * kL));
+  }
+  for (; i + kL <= n; i += kL) a = C::run(a, load(x + i));
+  a = C::run(C::run(a, b), C::run(c, d));
+  R result = static_cast<R>(C::kIdentity);
+  for (; i < n; ++i) result = C::run(result, static_cast<R>(x[i]));
+  for (int l = 0; l < kL; ++l) result = C::run(result, static_cast<R>(a[l]));
+  return result;
+}
+
+}  // namespace argosy::cpu::ARGOSY_ISA
