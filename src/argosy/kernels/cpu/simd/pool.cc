@@ -1,0 +1,270 @@
+#include "argosy/kernels/cpu/simd/pool.h"
+
+namespace argosy::cpu::ARGOSY_ISA {
+namespace {
+
+#define ARGOSY_INLINE [[gnu::always_inline]] inline
+
+struct Span {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+ARGOSY_INLINE int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+ARGOSY_INLINE int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+// The input of window o along d, padding left out.
+ARGOSY_INLINE Span window(const PoolWindows& w, int d, int64_t o) {
+  if (w.adaptive) {
+    return {o * w.in[d] / w.out[d], ((o + 1) * w.in[d] + w.out[d] - 1) / w.out[d]};
+  }
+  int64_t begin = o * w.stride[d] - w.pad[d];
+  Span s{most(begin, 0), least(begin + w.kernel[d], w.in[d])};
+  if (s.end < s.begin) s.end = s.begin;
+  return s;
+}
+
+// What window o counts along d in an average.
+ARGOSY_INLINE int64_t counted(const PoolWindows& w, int d, int64_t o) {
+  if (w.adaptive || w.exclusive) return window(w, d, o).size();
+  int64_t begin = o * w.stride[d] - w.pad[d];
+  return least(begin + w.kernel[d], w.in[d] + w.pad[d]) - begin;
+}
+
+// The outputs whose window has an input at tap k along the last dim.
+ARGOSY_INLINE Span reached(const PoolWindows& w, int64_t k) {
+  int64_t shift = k - w.pad[2], step = w.stride[2];
+  int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
+  int64_t end = shift >= w.in[2] ? 0 : least(w.out[2], (w.in[2] - shift + step - 1) / step);
+  return {begin, most(begin, end)};
+}
+
+template <class T>
+constexpr T kLowest = -static_cast<T>(__builtin_inf());
+
+template <class T>
+ARGOSY_INLINE bool beats(T v, T best) {
+  return v > best || v != v;
+}
+
+// Where a window of nothing but minus infinity has its maximum.
+ARGOSY_INLINE int32_t first_place(const PoolWindows& w, Span depth, Span rows, Span columns) {
+  int64_t at = (depth.begin * w.in[1] + rows.begin) * w.in[2] + columns.begin;
+  return static_cast<int32_t>(least(at, w.in[0] * w.in[1] * w.in[2] - 1));
+}
+
+// One tap of a row of windows; kStep 0: any.
+template <int kStep, bool kIndex, class T>
+ARGOSY_INLINE void max_tap(const T* __restrict from, int64_t any_step, int64_t n, int32_t place,
+                           T* __restrict best, int32_t* __restrict index) {
+  const int64_t step = kStep ? kStep : any_step;
+  const int32_t step32 = static_cast<int32_t>(step);
+  for (int64_t i = 0; i < n; ++i) {
+    T v = from[i * step];
+    bool take = beats(v, best[i]);
+    best[i] = take ? v : best[i];
+    if (kIndex) index[i] = take ? place + static_cast<int32_t>(i) * step32 : index[i];
+  }
+}
+
+template <int kStep, bool kIndex, class T>
+void max_row(const PoolWindows& w, const T* x, Span depth, Span rows, T* y, int32_t* index) {
+  for (int64_t o = 0; o < w.out[2]; ++o) {
+    y[o] = kLowest<T>;
+    if (kIndex) index[o] = first_place(w, depth, rows, window(w, 2, o));
+  }
+  for (int64_t z = depth.begin; z < depth.end; ++z)
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+      for (int64_t k = 0; k < w.kernel[2]; ++k) {
+        Span out = reached(w, k);
+        int64_t at = (z * w.in[1] + r) * w.in[2] + out.begin * w.stride[2] + k - w.pad[2];
+        max_tap<kStep, kIndex>(x + at, w.stride[2], out.size(), static_cast<int32_t>(at),
+                               y + out.begin, index + out.begin);
+      }
+}
+
+template <bool kIndex, class T>
+void max_plane(const PoolWindows& w, const T* x, T* y, int32_t* index) {
+  for (int64_t oz = 0; oz < w.out[0]; ++oz)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy) {
+      Span depth = window(w, 0, oz), rows = window(w, 1, oy);
+      if (w.stride[2] == 1)
+        max_row<1, kIndex>(w, x, depth, rows, y, index);
+      else if (w.stride[2] == 2)
+        max_row<2, kIndex>(w, x, depth, rows, y, index);
+      else
+        max_row<0, kIndex>(w, x, depth, rows, y, index);
+      y += w.out[2];
+      if (kIndex) index += w.out[2];
+    }
+}
+
+// Windows of any form, channels side by side.
+template <class T>
+void max_lanes(const PoolWindows& w, const T* x, T* y, int32_t* index) {
+  const int64_t lanes = w.lanes;
+  for (int64_t oz = 0; oz < w.out[0]; ++oz)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+      for (int64_t ox = 0; ox < w.out[2]; ++ox) {
+        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
+        for (int64_t c = 0; c < lanes; ++c) y[c] = kLowest<T>;
+        if (index)
+          for (int64_t c = 0; c < lanes; ++c) index[c] = first_place(w, depth, rows, columns);
+        for (int64_t z = depth.begin; z < depth.end; ++z)
+          for (int64_t r = rows.begin; r < rows.end; ++r)
+            for (int64_t q = columns.begin; q < columns.end; ++q) {
+              int64_t at = (z * w.in[1] + r) * w.in[2] + q;
+              const T* from = x + at * lanes;
+              int32_t place = static_cast<int32_t>(at);
+              if (lanes == 1) {
+                if (beats(*from, *y)) {
+                  *y = *from;
+                  if (index) *index = place;
+                }
+              } else if (index) {
+                for (int64_t c = 0; c < lanes; ++c) {
+                  bool take = beats(from[c], y[c]);
+                  y[c] = take ? from[c] : y[c];
+                  index[c] = take ? place : index[c];
+                }
+              } else {
+                for (int64_t c = 0; c < lanes; ++c) y[c] = beats(from[c], y[c]) ? from[c] : y[c];
+              }
+            }
+        y += lanes;
+        if (index) index += lanes;
+      }
+}
+
+// Rows of windows pay where rows are long; windows one by one where they are few or irregular.
+bool by_rows(const PoolWindows& w) {
+  return w.lanes == 1 && !w.adaptive && (w.out[2] >= 4 || w.kernel[2] < 4);
+}
+
+template <class T>
+void run_max(const PoolWindows& w, const T* x, T* y, int32_t* indices) {
+  if (!by_rows(w)) return max_lanes(w, x, y, indices);
+  if (indices)
+    max_plane<true>(w, x, y, indices);
+  else
+    max_plane<false>(w, x, y, indices);
+}
+
+template <class T>
+ARGOSY_INLINE T divisor(const PoolWindows& w, int64_t count) {
+  if (w.plain_sum) return T(1);
+  return static_cast<T>(w.divisor ? w.divisor : most(count, 1));
+}
+
+template <int kStep, class T>
+ARGOSY_INLINE void add_tap(const T* __restrict from, int64_t any_step, int64_t n,
+                           T* __restrict to) {
+  const int64_t step = kStep ? kStep : any_step;
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i * step];
+}
+
+template <int kStep, class T>
+void add_row(const PoolWindows& w, const T* x, Span depth, Span rows, T* y) {
+  for (int64_t z = depth.begin; z < depth.end; ++z)
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+      for (int64_t k = 0; k < w.kernel[2]; ++k) {
+        Span out = reached(w, k);
+        int64_t at = (z * w.in[1] + r) * w.in[2] + out.begin * w.stride[2] + k - w.pad[2];
+        add_tap<kStep>(x + at, w.stride[2], out.size(), y + out.begin);
+      }
+}
+
+template <class T>
+ARGOSY_INLINE T sum_of(const T* x, int64_t n) {
+  T lane[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int l = 0; l < 8; ++l) lane[l] += x[i + l];
+  T sum = ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+  for (; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+template <class T>
+void average_lanes(const PoolWindows& w, const T* x, T* y) {
+  const int64_t lanes = w.lanes;
+  for (int64_t oz = 0; oz < w.out[0]; ++oz)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+      for (int64_t ox = 0; ox < w.out[2]; ++ox, y += lanes) {
+        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
+        for (int64_t c = 0; c < lanes; ++c) y[c] = 0;
+        for (int64_t z = depth.begin; z < depth.end; ++z)
+          for (int64_t r = rows.begin; r < rows.end; ++r) {
+            const T* from = x + ((z * w.in[1] + r) * w.in[2] + columns.begin) * lanes;
+            if (lanes == 1) {
+              *y += sum_of(from, columns.size());
+              continue;
+            }
+            for (int64_t q = columns.begin; q < columns.end; ++q, from += lanes)
+              for (int64_t c = 0; c < lanes; ++c) y[c] += from[c];
+          }
+        T by = divisor<T>(w, counted(w, 0, oz) * counted(w, 1, oy) * counted(w, 2, ox));
+        for (int64_t c = 0; c < lanes; ++c) y[c] /= by;
+      }
+}
+
+template <class T>
+void run_average(const PoolWindows& w, const T* x, T* y) {
+  if (!by_rows(w)) return average_lanes(w, x, y);
+  for (int64_t oz = 0; oz < w.out[0]; ++oz)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy, y += w.out[2]) {
+      Span depth = window(w, 0, oz), rows = window(w, 1, oy);
+      for (int64_t o = 0; o < w.out[2]; ++o) y[o] = 0;
+      if (w.stride[2] == 1)
+        add_row<1>(w, x, depth, rows, y);
+      else if (w.stride[2] == 2)
+        add_row<2>(w, x, depth, rows, y);
+      else
+        add_row<0>(w, x, depth, rows, y);
+      int64_t outer = counted(w, 0, oz) * counted(w, 1, oy);
+      for (int64_t o = 0; o < w.out[2]; ++o) y[o] /= divisor<T>(w, outer * counted(w, 2, o));
+    }
+}
+
+template <class T>
+void run_average_backward(const PoolWindows& w, const T* dy, T* dx) {
+  const int64_t lanes = w.lanes;
+  for (int64_t oz = 0; oz < w.out[0]; ++oz)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+      for (int64_t ox = 0; ox < w.out[2]; ++ox, dy += lanes) {
+        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
+        T scale = 1 / divisor<T>(w, counted(w, 0, oz) * counted(w, 1, oy) * counted(w, 2, ox));
+        for (int64_t z = depth.begin; z < depth.end; ++z)
+          for (int64_t r = rows.begin; r < rows.end; ++r) {
+            T* to = dx + ((z * w.in[1] + r) * w.in[2] + columns.begin) * lanes;
+            if (lanes == 1) {
+              T g = *dy * scale;
+              for (int64_t q = 0; q < columns.size(); ++q) to[q] += g;
+              continue;
+            }
+            for (int64_t q = columns.begin; q < columns.end; ++q, to += lanes)
+              for (int64_t c = 0; c < lanes; ++c) to[c] += dy[c] * scale;
+          }
+      }
+}
+
+}  // namespace
+
+#define ARGOSY_POOL_KERNELS(T)                                              \
+  void pool_max(const PoolWindows& w, const T* x, T* y, int32_t* indices) { \
+    run_max(w, x, y, indices);                                              \
+  }                                                                         \
+  void pool_average(const PoolWindows& w, const T* x, T* y) {               \
+    run_average(w, x, y);                                                   \
+  }                                                                         \
+  void pool_average_backward(const PoolWindows& w, const T* dy, T* dx) {    \
+    run_average_backward(w, dy, dx);                                        \
+  }
+ARGOSY_POOL_KERNELS(float)
+ARGOSY_POOL_KERNELS(double)
+
+}  // namespace argosy::cpu::ARGOSY_ISA
