@@ -1,0 +1,45 @@
+"""Checks of arguments that programs call."""
+
+from __future__ import annotations
+
+import argosy
+
+__all__ = []
+
+
+def convert_dtype(dtype):
+    """The name of a dtype: ``'float32'`` for a dtype object, a NumPy dtype or a string.
+
+    Raises:
+        TypeError: there is no such dtype.
+    """
+    name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
+    if not hasattr(argosy, name if name != "bool" else "bool"):
+        raise TypeError(f"dtype must be a dtype of the package, but received {dtype}")
+    return name
+
+
+def check_type(input, input_name, expected_type, op_name, extra_message=""):
+    """Raise TypeError unless ``input`` is an instance of ``expected_type``."""
+    if not isinstance(input, expected_type):
+        raise TypeError(
+            f"The type of '{input_name}' in {op_name} must be {expected_type}, but received "
+            f"{type(input)}. {extra_message}"
+        )
+
+
+def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=""):
+    """Raise TypeError unless a dtype is one of ``expected_dtype``."""
+    name = convert_dtype(input_dtype)
+    expected = [expected_dtype] if isinstance(expected_dtype, str) else expected_dtype
+    if name not in expected:
+        raise TypeError(
+            f"The data type of '{input_name}' in {op_name} must be {expected}, but received "
+            f"{name}. {extra_message}"
+        )
+
+
+def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_message=""):
+    """Raise TypeError unless ``input`` is a tensor with one of the dtypes."""
+    check_type(input, input_name, argosy.Tensor, op_name, extra_message)
+    check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)

@@ -1,0 +1,73 @@
+"""Names that are unique within a process: ``fc_0``, ``fc_1``, ``linear_0.w_0`` ..."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+__all__ = ["generate", "guard", "switch"]
+
+
+class UniqueNameGenerator:
+    """Counts how often each key was asked for and appends the count to it."""
+
+    def __init__(self, prefix=None):
+        self.ids = {}
+        self.prefix = prefix or ""
+
+    def __call__(self, key):
+        return self.generate(key)
+
+    def generate(self, key):
+        number = self.ids.get(key, 0)
+        self.ids[key] = number + 1
+        return f"{self.prefix}{key}_{number}"
+
+    def generate_with_ignorable_key(self, key):
+        return self.generate(key)
+
+    def clone(self):
+        copy = UniqueNameGenerator(self.prefix)
+        copy.ids = dict(self.ids)
+        return copy
+
+
+generator = UniqueNameGenerator()
+dygraph_parameter_name_checker = None
+
+
+def generate(key):
+    """Return ``key`` followed by ``_`` and a counter that starts at 0 for each key."""
+    return generator(key)
+
+
+def generate_with_ignorable_key(key):
+    """Like :func:`generate`, for names that nobody reads (temporaries)."""
+    return generator(key)
+
+
+def switch(new_generator=None, new_para_name_checker=None):
+    """Install ``new_generator`` (None: a fresh one); return the previous generator and checker."""
+    global generator, dygraph_parameter_name_checker
+    previous = generator, dygraph_parameter_name_checker
+    generator = UniqueNameGenerator() if new_generator is None else new_generator
+    dygraph_parameter_name_checker = new_para_name_checker
+    return previous
+
+
+@contextmanager
+def guard(new_generator=None):
+    """Within the context names come from a separate generator, so counters start again at 0.
+
+    Args:
+        new_generator: None for a fresh generator, a str or bytes that becomes the prefix of every
+            name, or a generator object.
+    """
+    if isinstance(new_generator, bytes):
+        new_generator = new_generator.decode()
+    if isinstance(new_generator, str):
+        new_generator = UniqueNameGenerator(new_generator)
+    previous = switch(new_generator)
+    try:
+        yield
+    finally:
+        switch(*previous)

@@ -1,0 +1,29 @@
+"""Choice among attention kernels, for programs that name one; all compute the same."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import IntEnum
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(IntEnum):
+    """Kinds of attention kernels."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+
+
+@contextmanager
+def sdpa_kernel(backends, set_priority=False):
+    """Accepts one or several :class:`SDPBackend`; the fastest kernel that fits is used anyway.
+
+    Raises:
+        AssertionError: ``backends`` is no SDPBackend and no list of them.
+    """
+    if not isinstance(backends, (list, SDPBackend)):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of them")
+    yield

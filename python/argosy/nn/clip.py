@@ -1,0 +1,117 @@
+"""Gradient clipping by optimizers."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+
+__all__ = []
+
+ops = _core.ops
+
+
+class ClipGradBase:
+    """Base of the clippings: called with a list of (parameter, gradient) pairs."""
+
+    def _dygraph_clip(self, params_grads):
+        raise NotImplementedError
+
+    def __call__(self, params_grads):
+        with argosy.no_grad():
+            return self._dygraph_clip(params_grads)
+
+    def _clip_each(self, params_grads, function):
+        result = []
+        for param, grad in params_grads:
+            if grad is not None and getattr(param, "need_clip", True):
+                grad = function(grad)
+                result.append((param, grad))
+            elif grad is not None:
+                result.append((param, grad))
+        return result
+
+
+class ClipGradByValue(ClipGradBase):
+    """Every element of a gradient is kept within [min, max].
+
+    Args:
+        max: largest value.
+        min: smallest value; None is ``-max``.
+    """
+
+    def __init__(self, max, min=None):
+        if min is None:
+            if not max > 0.0:
+                raise AssertionError(
+                    f"[ClipGradByValue] max should be positive when min is left out, got {max}."
+                )
+            min = -max
+        self.max = float(max)
+        self.min = float(min)
+
+    def __str__(self):
+        return f"Clip Gradient By Value, min = {self.min:f}, max={self.max:f}"
+
+    def _dygraph_clip(self, params_grads):
+        return self._clip_each(params_grads, lambda grad: argosy.clip(grad, self.min, self.max))
+
+
+class ClipGradByNorm(ClipGradBase):
+    """A gradient whose 2-norm exceeds ``clip_norm`` is scaled to it.
+
+    Args:
+        clip_norm: largest norm of each gradient.
+    """
+
+    def __init__(self, clip_norm):
+        self.clip_norm = float(clip_norm)
+
+    def __str__(self):
+        return f"Gradient Clip By Norm, clip_norm={self.clip_norm:f}"
+
+    def _dygraph_clip(self, params_grads):
+        return self._clip_each(params_grads, lambda grad: ops.clip_by_norm(grad, self.clip_norm))
+
+
+class ClipGradByGlobalNorm(ClipGradBase):
+    """All gradients are scaled together when their common 2-norm exceeds ``clip_norm``.
+
+    The factor is ``clip_norm / max(norm, clip_norm)``, the norm being taken over all gradients of
+    parameters with ``need_clip``.
+
+    Args:
+        clip_norm: largest common norm.
+        group_name: name of the group (kept for old programs).
+        auto_skip_clip: leave the gradients untouched when nothing is to be clipped.
+    """
+
+    def __init__(self, clip_norm, group_name="default_group", auto_skip_clip=False):
+        if not isinstance(auto_skip_clip, bool):
+            raise AssertionError(
+                f"[ClipGradByGlobalNorm] auto_skip_clip should be a bool, got {auto_skip_clip}."
+            )
+        self.clip_norm = float(clip_norm)
+        self.group_name = group_name
+        self.auto_skip_clip = auto_skip_clip
+
+    def __str__(self):
+        return f"Gradient Clip By GlobalNorm, global_norm={self.clip_norm:f}"
+
+    def _dygraph_clip(self, params_grads):
+        chosen = [
+            index
+            for index, (param, grad) in enumerate(params_grads)
+            if grad is not None and getattr(param, "need_clip", True)
+        ]
+        if not chosen:
+            return params_grads
+        grads = ops.clip_by_global_norm([params_grads[i][1] for i in chosen], self.clip_norm)
+        result = list(params_grads)
+        for index, grad in zip(chosen, grads):
+            result[index] = (params_grads[index][0], grad)
+        return [pair for pair in result if pair[1] is not None]
+
+
+GradientClipByValue = ClipGradByValue
+GradientClipByNorm = ClipGradByNorm
+GradientClipByGlobalNorm = ClipGradByGlobalNorm

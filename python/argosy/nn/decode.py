@@ -1,0 +1,217 @@
+"""Decoding sequences step by step, with beam search."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import argosy
+from argosy.utils.layers_utils import flatten, map_structure
+
+from . import functional as F
+
+__all__ = []
+
+_IMPOSSIBLE = -1e9
+
+
+class Decoder:
+    """What :func:`dynamic_decode` drives."""
+
+    def initialize(self, inits):
+        """(first inputs, first states, which sequences are finished already)."""
+        raise NotImplementedError
+
+    def step(self, time, inputs, states, **kwargs):
+        """(outputs, next states, next inputs, which sequences are finished)."""
+        raise NotImplementedError
+
+    def finalize(self, outputs, final_states, sequence_lengths):
+        """(final outputs, final states) from outputs stacked along time."""
+        raise NotImplementedError
+
+    @property
+    def tracks_own_finished(self):
+        """Whether ``step`` reports finished sequences itself, in any order."""
+        return False
+
+
+class BeamSearchDecoder(Decoder):
+    """Keeps the ``beam_size`` most probable beginnings of each sequence.
+
+    Args:
+        cell: recurrent cell, called as cell(inputs, states, **kwargs).
+        start_token, end_token: numbers of the tokens that begin and end a sequence.
+        beam_size: number of beginnings kept.
+        embedding_fn: turns token numbers into the cell's inputs; None: the cell takes numbers.
+        output_fn: turns the cell's outputs into scores of all tokens; None: they are scores.
+    """
+
+    OutputWrapper = namedtuple("OutputWrapper", ("scores", "predicted_ids", "parent_ids"))
+    StateWrapper = namedtuple("StateWrapper", ("cell_states", "log_probs", "finished", "lengths"))
+
+    def __init__(self, cell, start_token, end_token, beam_size, embedding_fn=None, output_fn=None):
+        self.cell = cell
+        self.embedding_fn = embedding_fn
+        self.output_fn = output_fn
+        self.start_token = start_token
+        self.end_token = end_token
+        self.beam_size = beam_size
+
+    @staticmethod
+    def tile_beam_merge_with_batch(x, beam_size):
+        """Repeat every row of ``x`` [batch, ...] ``beam_size`` times: [batch * beam_size, ...]."""
+        x = argosy.unsqueeze(x, [1])
+        x = argosy.expand(x, [x.shape[0], beam_size, *x.shape[2:]])
+        return argosy.reshape(x, [-1, *x.shape[2:]])
+
+    def _split_batch_beams(self, x):
+        return argosy.reshape(x, [-1, self.beam_size, *x.shape[1:]])
+
+    def _merge_batch_beams(self, x):
+        return argosy.reshape(x, [-1, *x.shape[2:]])
+
+    def _expand_to_beam_size(self, x):
+        x = argosy.unsqueeze(x, [1])
+        return argosy.expand(x, [x.shape[0], self.beam_size, *x.shape[2:]])
+
+    def _mask_probs(self, log_probs, finished):
+        """Let finished beams continue with the end token only, at no cost."""
+        vocabulary = log_probs.shape[-1]
+        token = argosy.full([1], self.end_token, "int64")
+        only_end = (1.0 - F.one_hot(token, vocabulary)) * _IMPOSSIBLE
+        only_end = argosy.cast(argosy.reshape(only_end, [1, 1, vocabulary]), log_probs.dtype)
+        return argosy.where(argosy.unsqueeze(finished, [2]), only_end, log_probs)
+
+    def _gather(self, x, indices):
+        """Rows ``indices`` [batch, beam] of ``x`` [batch, beam, ...], for each batch entry."""
+        batch = argosy.arange(indices.shape[0], dtype=indices.dtype)
+        batch = argosy.expand(argosy.unsqueeze(batch, [1]), list(indices.shape))
+        return argosy.gather_nd(x, argosy.stack([batch, indices], axis=2))
+
+    def initialize(self, initial_cell_states):
+        """First inputs, states and finished flags; only one beam of each sequence is alive."""
+        states = map_structure(self._expand_to_beam_size, initial_cell_states)
+        batch = flatten(states)[0].shape[0]
+        tokens = argosy.full([batch, self.beam_size], self.start_token, "int64")
+        first = [0.0] + [_IMPOSSIBLE] * (self.beam_size - 1)
+        log_probs = argosy.to_tensor([first], dtype=argosy.get_default_dtype())
+        log_probs = argosy.expand(log_probs, [batch, self.beam_size])
+        finished = argosy.zeros([batch, self.beam_size], "bool")
+        lengths = argosy.zeros([batch, self.beam_size], "int64")
+        inputs = self.embedding_fn(tokens) if self.embedding_fn is not None else tokens
+        return inputs, self.StateWrapper(states, log_probs, finished, lengths), finished
+
+    def _beam_search_step(self, time, logits, next_cell_states, beam_state):
+        vocabulary = logits.shape[-1]
+        step = argosy.log(F.softmax(logits))
+        step = self._mask_probs(step, beam_state.finished)
+        total = step + argosy.unsqueeze(beam_state.log_probs, [2])
+        scores = argosy.reshape(total, [-1, self.beam_size * vocabulary])
+        top_scores, top = argosy.topk(scores, k=self.beam_size)
+        beams = argosy.floor_divide(top, argosy.full([1], vocabulary, top.dtype))
+        tokens = argosy.remainder(top, argosy.full([1], vocabulary, top.dtype))
+        states = map_structure(lambda x: self._gather(x, beams), next_cell_states)
+        finished = self._gather(beam_state.finished, beams)
+        lengths = self._gather(beam_state.lengths, beams)
+        lengths = lengths + argosy.cast(argosy.logical_not(finished), lengths.dtype)
+        ended = argosy.equal(tokens, argosy.full([1], self.end_token, tokens.dtype))
+        finished = argosy.logical_or(finished, ended)
+        output = self.OutputWrapper(top_scores, tokens, beams)
+        return output, self.StateWrapper(states, top_scores, finished, lengths)
+
+    def step(self, time, inputs, states, **kwargs):
+        """One token for every beam."""
+        inputs = map_structure(self._merge_batch_beams, inputs)
+        cell_states = map_structure(self._merge_batch_beams, states.cell_states)
+        outputs, next_states = self.cell(inputs, cell_states, **kwargs)
+        outputs = map_structure(self._split_batch_beams, outputs)
+        next_states = map_structure(self._split_batch_beams, next_states)
+        if self.output_fn is not None:
+            outputs = self.output_fn(outputs)
+        output, state = self._beam_search_step(time, outputs, next_states, states)
+        tokens = output.predicted_ids
+        inputs = self.embedding_fn(tokens) if self.embedding_fn is not None else tokens
+        return output, state, inputs, state.finished
+
+    def finalize(self, outputs, final_states, sequence_lengths):
+        """Whole sequences, traced back through the parents: [time, batch, beam]."""
+        return F.gather_tree(outputs.predicted_ids, outputs.parent_ids), final_states
+
+    @property
+    def tracks_own_finished(self):
+        return True
+
+
+def _keep_finished(new, old, finished):
+    """``old`` in the rows that are finished, else ``new``."""
+    flags = argosy.reshape(
+        finished, [*finished.shape, *[1] * (len(new.shape) - len(finished.shape))]
+    )
+    return argosy.where(flags, old, new)
+
+
+def dynamic_decode(
+    decoder,
+    inits=None,
+    max_step_num=None,
+    output_time_major=False,
+    impute_finished=False,
+    is_test=False,
+    return_length=False,
+    **kwargs,
+):
+    """Call ``decoder.step`` until all sequences are finished.
+
+    Args:
+        decoder: a :class:`Decoder`, for instance a BeamSearchDecoder.
+        inits: argument of ``decoder.initialize``.
+        max_step_num: largest number of steps; None: no limit.
+        output_time_major: outputs are [time, batch, ...] instead of [batch, time, ...].
+        impute_finished: keep the states of finished sequences as they were.
+        return_length: also return the lengths of the sequences.
+        kwargs: passed on to ``decoder.step``.
+
+    Returns:
+        (outputs, final states[, lengths]).
+    """
+    inputs, states, finished = decoder.initialize(inits)
+    lengths = argosy.zeros_like(argosy.cast(finished, "int64"))
+    collected, structure, step = None, None, 0
+    while not bool(argosy.all(finished)):
+        time = argosy.full([1], step, "int64")
+        outputs, next_states, next_inputs, next_finished = decoder.step(
+            time, inputs, states, **kwargs
+        )
+        if not decoder.tracks_own_finished:
+            next_finished = argosy.logical_or(next_finished, finished)
+            alive = argosy.cast(argosy.logical_not(finished), lengths.dtype)
+            next_lengths = lengths + alive
+            if impute_finished:
+                next_states = map_structure(
+                    lambda new, old: _keep_finished(new, old, finished), next_states, states
+                )
+        else:
+            next_lengths = getattr(next_states, "lengths", lengths)
+        leaves = flatten(outputs)
+        if collected is None:
+            collected, structure = [[] for _ in leaves], outputs
+        for sequence, leaf in zip(collected, leaves):
+            sequence.append(leaf)
+        inputs, states, finished, lengths = next_inputs, next_states, next_finished, next_lengths
+        step += 1
+        if max_step_num is not None and step > max_step_num:
+            break
+    stacked = iter([argosy.stack(sequence, axis=0) for sequence in collected or ()])
+    final_outputs = map_structure(lambda _: next(stacked), structure)
+    final_states = states
+    try:
+        final_outputs, final_states = decoder.finalize(final_outputs, final_states, lengths)
+    except NotImplementedError:
+        pass
+    if not output_time_major:
+        final_outputs = map_structure(
+            lambda x: argosy.transpose(x, [1, 0, *range(2, len(x.shape))]), final_outputs
+        )
+    if return_length:
+        return final_outputs, final_states, lengths
+    return final_outputs, final_states

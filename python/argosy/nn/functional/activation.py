@@ -1,0 +1,61 @@
+"""Activations. Most are generated from the op definitions; those with odd arguments are here."""
+
+from __future__ import annotations
+
+from argosy import _core
+
+from ._args import alias
+
+ops = _core.ops
+
+
+@alias(input="x")
+def silu(x, inplace=False, name=None):
+    """``x * sigmoid(x)``; with ``inplace`` written into ``x``.
+
+    Elfwing, Uchibe and Doya, arXiv:1702.03118.
+    """
+    return ops.silu_(x) if inplace else ops.silu(x)
+
+
+def rrelu(x, lower=1.0 / 8.0, upper=1.0 / 3.0, training=True, name=None):
+    """Leaky ReLU with a random slope per element while training, the mean slope otherwise.
+
+    Xu et al., arXiv:1505.00853.
+
+    Args:
+        lower, upper: bounds of the uniform slope, floats with 0 <= lower <= upper <= 1.
+
+    Raises:
+        TypeError: a bound is no float.
+        ValueError: the bounds are out of order or out of range.
+    """
+    if not isinstance(lower, float) or not isinstance(upper, float):
+        raise TypeError(
+            "The lower and upper values must be float type. Received: lower "
+            f"{lower}, upper {upper}."
+        )
+    if not 0 <= lower <= 1:
+        raise ValueError(f"The lower value must be no less than zero or greater than one. "
+                         f"Received: {lower}.")  # fmt: skip
+    if upper < lower:
+        raise ValueError(
+            "The upper value must be greater than lower value. Received: lower "
+            f"{lower}, upper {upper}."
+        )
+    if upper > 1:
+        raise ValueError(f"The upper value must be no greater than one. Received: {upper}.")
+    return ops.rrelu(x, lower, upper, bool(training))
+
+
+def gumbel_softmax(x, temperature=1.0, hard=False, axis=-1, name=None):
+    """Softmax of ``(x + Gumbel noise) / temperature``: a differentiable sample of a category.
+
+    Jang, Gu and Poole, arXiv:1611.01144.
+
+    Args:
+        x: logits.
+        temperature: positive; the smaller, the closer to one-hot.
+        hard: return the one-hot sample, with the gradient of the soft one.
+    """
+    return ops.gumbel_softmax(x, temperature, hard, axis)

@@ -1,0 +1,420 @@
+"""Padding, resizing, dropout and other functions that belong to no family."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy.base.framework import Tensor
+
+from ._args import alias, int_list
+
+ops = _core.ops
+
+
+def _as_list(value):
+    """A list of ints, or of the elements of a tensor."""
+    if isinstance(value, Tensor):
+        return [value[i] for i in range(value.shape[0])]
+    return list(value)
+
+
+@alias(input="x")
+def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_train", name=None):
+    """Set elements to zero at random with probability ``p``.
+
+    Srivastava et al., JMLR 15 (2014).
+
+    Args:
+        x: float tensor.
+        p: probability, number or 0-d tensor.
+        axis: int or list of axes along which the choice varies; elements that differ only in
+            other axes are kept or dropped together. None: every element for itself.
+        training: False switches the dropping off.
+        inplace: write the result into ``x``.
+        mode: 'upscale_in_train' divides what is kept by 1 - p in training;
+            'downscale_in_infer' multiplies by 1 - p when not training.
+
+    Raises:
+        TypeError: ``p`` is no number or ``axis`` no int or list.
+        ValueError: ``p``, ``mode`` or ``axis`` is out of range.
+    """
+    if isinstance(p, (float, int)):
+        if p == 0:
+            return x
+        if not 0 <= p <= 1:
+            raise ValueError("p argument should between 0 and 1")
+    elif not isinstance(p, Tensor):
+        raise TypeError("p argument should be a number or Variable")
+    if mode not in ("downscale_in_infer", "upscale_in_train"):
+        raise ValueError("mode argument should be 'downscale_in_infer' or 'upscale_in_train'")
+    if axis is None:
+        axes = []
+    else:
+        if not isinstance(axis, (int, list, tuple)):
+            raise TypeError("datatype of axis argument should be int or list")
+        axes = [axis] if isinstance(axis, int) else list(axis)
+        rank = len(x.shape)
+        if not axes or min(axes) < 0 or max(axes) >= rank or len(axes) > rank:
+            raise ValueError(
+                "axis value should be greater than or equal to 0 and less than dimensions of "
+                f"x:{rank}, but get axis value:{axis}"
+            )
+    op = ops.dropout_ if inplace else ops.dropout
+    return op(x, p, axes, bool(training), mode)
+
+
+def _channel_dropout(x, p, training, data_format, formats, rank):
+    if data_format not in formats:
+        raise ValueError(
+            f"Attr(data_format) should be {' or '.join(map(repr, formats))}. "
+            f"Received Attr(data_format): {data_format}."
+        )
+    if len(x.shape) != rank:
+        raise ValueError(f"dimensions of x should be {rank}, but received {len(x.shape)}")
+    axis = [0, 1] if data_format == formats[0] else [0, rank - 1]
+    return dropout(x, p=p, axis=axis, training=training, mode="upscale_in_train")
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Drop whole channels of ``input`` [N, C, L] or [C, L] with probability ``p``."""
+    rank = len(input.shape)
+    if rank not in (2, 3):
+        raise RuntimeError(f"dropout1d expects 2D or 3D input, got {rank}D")
+    axis = [0, 1] if rank == 3 else [0]
+    return dropout(input, p=p, axis=axis, training=training, inplace=inplace)
+
+
+def dropout2d(x, p=0.5, training=True, data_format="NCHW", name=None):
+    """Drop whole channels of ``x`` [N, C, H, W] (or 'NHWC') with probability ``p``."""
+    return _channel_dropout(x, p, training, data_format, ("NCHW", "NHWC"), 4)
+
+
+def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
+    """Drop whole channels of ``x`` [N, C, D, H, W] (or 'NDHWC') with probability ``p``."""
+    return _channel_dropout(x, p, training, data_format, ("NCDHW", "NDHWC"), 5)
+
+
+def _alpha_dropout(x, p, training, feature):
+    if not isinstance(p, (float, int)):
+        raise TypeError("p argument should be a float or int")
+    if not 0 <= p <= 1:
+        raise ValueError("p argument should between 0 and 1")
+    if not training or p == 0:
+        return x
+    return ops.alpha_dropout(x, float(p), True, feature)
+
+
+def alpha_dropout(x, p=0.5, training=True, name=None):
+    """Dropout that keeps mean and variance of a self-normalizing network.
+
+    Klambauer et al., arXiv:1706.02515.
+    """
+    return _alpha_dropout(x, p, training, False)
+
+
+def feature_alpha_dropout(x, p=0.5, training=True, name=None):
+    """:func:`alpha_dropout` of whole channels: elements of one [n, c] fall together."""
+    return _alpha_dropout(x, p, training, True)
+
+
+_PAD_FORMATS = ("NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC")
+
+
+@alias(input="x")
+def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis=True, name=None):
+    """Enlarge ``x`` at its borders.
+
+    Args:
+        x: tensor.
+        pad: list or tensor of int. With two values for every axis of ``x`` (constant mode): pairs
+            (before, after) from the first axis on, or from the last if ``pad_from_left_axis`` is
+            False. Otherwise pairs for the last axes, the last one first; for channel-last formats
+            the spatial axes are meant. Negative values cut.
+        mode: 'constant', 'reflect' (without the border element), 'replicate' or 'circular'; the
+            last three pad the spatial axes of 3-D to 5-D tensors.
+        value: what constant mode writes.
+        data_format: 'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels first.
+
+    Raises:
+        AssertionError: mode, data_format or the number of dimensions is not supported.
+        ValueError: the number or the size of pads does not fit.
+    """
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise AssertionError(
+            f"mode should be one of constant, reflect, replicate, circular, but got {mode}."
+        )
+    rank = len(x.shape)
+    pads = _as_list(pad)
+    if len(pads) % 2:
+        pads.append(0)
+    if mode == "constant" and len(pads) == 2 * rank:
+        if any(isinstance(item, int) and item < 0 for item in pads):
+            raise ValueError(f"[pad] The elements of pad should be >= 0, but received {pad}.")
+        if not pad_from_left_axis:
+            pads = _reverse_pairs(pads)
+        return ops.pad(x, pads, mode, value)
+    channel_last = False
+    if data_format is not None:
+        data_format = data_format.upper()
+        if data_format not in _PAD_FORMATS:
+            raise AssertionError(
+                f"data_format should be in one of [{', '.join(_PAD_FORMATS)}], but got "
+                f"{data_format}"
+            )
+        channel_last = data_format[-1] == "C"
+    if mode != "constant":
+        if rank not in (3, 4, 5):
+            raise AssertionError(f"input tensor dimension must be in [3, 4, 5] but got {rank}")
+        if len(pads) != 2 * (rank - 2):
+            raise ValueError(
+                f"[pad] The length of pad is wrong for mode '{mode}': expected {2 * (rank - 2)} "
+                f"(two per spatial axis of x {list(x.shape)}), got {len(pads)}."
+            )
+    after = 2 if channel_last else 0
+    before = 2 * rank - len(pads) - after
+    if before < 0:
+        raise ValueError(
+            f"[pad] pad is too long: expected at most {2 * rank - after} values for x with shape "
+            f"{list(x.shape)}, got {len(pads)}."
+        )
+    return ops.pad(x, [0] * before + _reverse_pairs(pads) + [0] * after, mode, value)
+
+
+def _reverse_pairs(pads):
+    return [item for i in range(len(pads) - 2, -1, -2) for item in pads[i : i + 2]]
+
+
+def zeropad2d(x, padding, data_format="NCHW", name=None):
+    """Pad the two spatial axes of ``x`` with zeros: ``padding`` is [left, right, top, bottom]."""
+    return pad(x, padding, mode="constant", value=0.0, data_format=data_format)
+
+
+_RANKS = {"linear": (3,), "bilinear": (4,), "bicubic": (4,), "trilinear": (5,), "nearest": (4, 5)}
+_INTERPOLATE_FORMATS = {3: ("NCW", "NWC"), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
+
+
+def interpolate(
+    x,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=False,
+    align_mode=0,
+    data_format=None,
+    recompute_scale_factor=None,
+    antialias=False,
+    name=None,
+):
+    """Resize the spatial axes of ``x``.
+
+    Args:
+        x: [N, C, W], [N, C, H, W] or [N, C, D, H, W], or channel last.
+        size: new sizes of the spatial axes, list, tuple or tensor; or
+        scale_factor: number, or one number per spatial axis.
+        mode: 'nearest' (4-D, 5-D), 'linear' (3-D), 'bilinear' or 'bicubic' (4-D), 'trilinear'
+            (5-D) or 'area' (means of the covered parts; needs ``size``).
+        align_corners: corner pixels of input and output coincide.
+        align_mode: without ``align_corners``: 0 for half-pixel centres,
+            src = scale (dst + 0.5) - 0.5; 1 for src = scale * dst.
+        data_format: 'NCW', 'NWC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels first.
+        recompute_scale_factor: take the scale from the rounded sizes.
+        antialias: bilinear and bicubic, when shrinking, average over all covered pixels.
+
+    Raises:
+        ValueError: mode, size, scale and the number of dimensions do not fit each other.
+        TypeError: size or scale has the wrong type.
+    """
+    mode = mode.lower()
+    if mode not in _RANKS and mode != "area":
+        raise ValueError(
+            "The 'resample' of image_resize can only be 'area', 'linear', 'bilinear', "
+            f"'trilinear', 'bicubic' or 'nearest' currently, but received {mode}."
+        )
+    rank = len(x.shape)
+    if size is None and scale_factor is None:
+        raise ValueError("One of size and scale_factor must not be None.")
+    if mode in _RANKS and rank not in _RANKS[mode]:
+        raise ValueError(
+            f"'{mode}' only support {' or '.join(f'{r}-D' for r in _RANKS[mode])} tensor, but "
+            f"received x with shape {list(x.shape)}."
+        )
+    if align_mode not in (0, 1):
+        raise ValueError("align_mode can only be 0 or 1")
+    if align_corners and mode in ("nearest", "area"):
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| bicubic | trilinear"
+        )
+    formats = _INTERPOLATE_FORMATS.get(rank)
+    if formats is None:
+        raise ValueError(f"[interpolate] x should have 3 to 5 dimensions, got {list(x.shape)}.")
+    if data_format is not None and data_format not in formats:
+        raise ValueError(
+            f"Got wrong value for param `data_format`: {data_format} received but only "
+            f"`{formats[0]}` or `{formats[1]}` supported for {rank}-D input."
+        )
+    if size is not None and scale_factor is not None:
+        raise ValueError("Only one of size or scale_factor should be defined.")
+    channel_last = data_format == formats[1]
+    sizes, scales = [], []
+    if size is not None:
+        sizes = _as_list(size)
+        if len(sizes) != rank - 2:
+            raise ValueError("The x and size should satisfy rank(x) - 2 == len(size).")
+        sizes = [item if isinstance(item, Tensor) else int(item) for item in sizes]
+        if any(not isinstance(item, Tensor) and item <= 0 for item in sizes):
+            raise AssertionError("Each dimension size given in out_shape must be greater than 0.")
+    else:
+        scales = _scales(scale_factor, rank)
+    if mode == "area":
+        if size is None:
+            raise ValueError("output size can not be None in AREA mode")
+        from . import pooling
+
+        pool = getattr(pooling.ops, f"adaptive_avg_pool{rank - 2}d")
+        return pool(x, sizes, channel_last)
+    if recompute_scale_factor and scales:
+        axes = range(1, rank - 1) if channel_last else range(2, rank)
+        sizes = [int(x.shape[axis] * scale) for axis, scale in zip(axes, scales)]
+        scales = []
+    return ops.interpolate(
+        x, sizes, scales, mode, bool(align_corners), align_mode, channel_last, bool(antialias)
+    )
+
+
+def _scales(scale_factor, rank):
+    if isinstance(scale_factor, Tensor):
+        scale_factor = scale_factor.tolist()
+    if isinstance(scale_factor, (int, float)):
+        scales = [float(scale_factor)] * (rank - 2)
+    elif isinstance(scale_factor, (list, tuple)):
+        scales = [float(item) for item in scale_factor]
+        if len(scales) == 1 and rank == 3:
+            pass
+        elif len(scales) != rank - 2:
+            raise ValueError(f"scale_shape length should be {rank - 2} for input {rank}-D tensor.")
+    else:
+        raise TypeError("Attr(scale)'s type should be float, int, list, tuple, or Tensor.")
+    if min(scales) <= 0:
+        raise ValueError("Attr(scale) should be greater than zero.")
+    return scales
+
+
+def upsample(
+    x,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=False,
+    align_mode=0,
+    data_format=None,
+    name=None,
+):
+    """Same as :func:`interpolate`."""
+    return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)
+
+
+def _two(value, name):
+    if isinstance(value, int):
+        return [value, value]
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        return int_list(value, 2, name)
+    raise ValueError(
+        f"{name} should either be an integer or a list/tuple of two integers, got {value}"
+    )
+
+
+def _four_sides(paddings):
+    if isinstance(paddings, int):
+        return [paddings] * 4
+    if isinstance(paddings, (list, tuple)):
+        if len(paddings) == 2:
+            return int_list([paddings[0], paddings[1]] * 2, 4, "paddings")
+        if len(paddings) == 4:
+            return int_list(paddings, 4, "paddings")
+    raise ValueError(
+        f"paddings should either be an integer or a list/tuple of 2 or 4 integers, got {paddings}"
+    )
+
+
+def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
+    """Columns of all sliding windows (im2col).
+
+    Args:
+        x: [N, C, H, W].
+        kernel_sizes, strides, dilations: int or two ints.
+        paddings: int, [h, w] or [top, left, bottom, right].
+
+    Returns:
+        Tensor [N, C * KH * KW, number of windows].
+
+    Raises:
+        AssertionError: ``x`` has not 4 dimensions.
+        ValueError: the sizes do not fit.
+    """
+    if len(x.shape) != 4:
+        raise AssertionError("input should be the format of [N, C, H, W]")
+    return ops.unfold(
+        x,
+        _two(kernel_sizes, "kernel_sizes"),
+        _two(strides, "strides"),
+        _four_sides(paddings),
+        _two(dilations, "dilations"),
+    )
+
+
+@alias(
+    input="x",
+    output_size="output_sizes",
+    kernel_size="kernel_sizes",
+    stride="strides",
+    padding="paddings",
+    dilation="dilations",
+)
+def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
+    """Sum windows back into an image: the transpose of :func:`unfold` (col2im).
+
+    Args:
+        x: [N, C * KH * KW, number of windows].
+        output_sizes: H and W of the image, int or two ints.
+        kernel_sizes, strides, paddings, dilations: as for :func:`unfold`.
+
+    Returns:
+        Tensor [N, C, H, W].
+
+    Raises:
+        AssertionError: ``x`` has not 3 dimensions.
+        ValueError: the sizes do not fit.
+    """
+    if len(x.shape) != 3:
+        raise AssertionError("input should be the format of [N, C, L]")
+    return ops.fold(
+        x,
+        _two(output_sizes, "output_sizes"),
+        _two(kernel_sizes, "kernel_sizes"),
+        _two(strides, "strides"),
+        _four_sides(paddings),
+        _two(dilations, "dilations"),
+    )
+
+
+def class_center_sample(label, num_classes, num_samples, group=None):
+    """All classes that occur in ``label`` and, at random, as many others as fill num_samples.
+
+    An et al., "Partial FC", arXiv:2010.05222.
+
+    Args:
+        label: [N] int32 or int64.
+        num_classes: number of classes.
+        num_samples: number of classes to return (more if more occur), at most ``num_classes``.
+
+    Returns:
+        (labels renumbered by their place in the sample, sampled classes in ascending order).
+    """
+    if num_samples > num_classes:
+        raise ValueError(
+            f"Expected num_samples less than or equal to {num_classes}, got num_samples "
+            f"{num_samples}"
+        )
+    if len(label.shape) != 1:
+        raise ValueError(f"Expected label_dims = 1 (got label_dims {len(label.shape)})")
+    return ops.class_center_sample(label, num_classes, num_samples)

@@ -1,0 +1,234 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy.base.framework import Tensor
+
+from ._args import alias, int_list, is_channel_last, spatial_padding
+
+ops = _core.ops
+_FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def _conv(op, n, x, weight, bias, stride, padding, dilation, groups, data_format):
+    channel_last = is_channel_last(data_format, _FORMATS[n])
+    padding, algorithm = spatial_padding(padding, n, channel_last)
+    stride = int_list(stride, n, "stride")
+    dilation = int_list(dilation, n, "dilation")
+    return op(x, weight, bias, stride, padding, algorithm, dilation, groups, channel_last)
+
+
+@alias(input="x")
+def conv1d(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+    data_format="NCL",
+    name=None,
+):
+    """One-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
+
+    Args:
+        x: [N, C, L], or [N, L, C] for data_format 'NLC'.
+        weight: [out channels, C / groups, K].
+        bias: [out channels] or None.
+        stride, dilation: int or [int].
+        padding: int, [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
+        groups: channels fall into this many groups, each with its own filters.
+
+    Returns:
+        Tensor [N, out channels, L'], L' = floor((L + pads - dilation (K - 1) - 1) / stride) + 1.
+
+    Raises:
+        ValueError: shapes, padding, groups or data_format do not fit.
+    """
+    return _conv(ops.conv1d, 1, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+@alias(input="x")
+def conv2d(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+    data_format="NCHW",
+    name=None,
+):
+    """Two-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
+
+    Args:
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
+        weight: [out channels, C / groups, KH, KW].
+        bias: [out channels] or None.
+        stride, dilation: int or two ints.
+        padding: int, [h, w], [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
+        groups: channels fall into this many groups, each with its own filters.
+
+    Returns:
+        Tensor [N, out channels, H', W'].
+
+    Raises:
+        ValueError: shapes, padding, groups or data_format do not fit.
+    """
+    return _conv(ops.conv2d, 2, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+@alias(input="x")
+def conv3d(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+    data_format="NCDHW",
+    name=None,
+):
+    """Three-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
+
+    Args:
+        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
+        weight: [out channels, C / groups, KD, KH, KW].
+        bias: [out channels] or None.
+        stride, dilation: int or three ints.
+        padding: int, three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
+        groups: channels fall into this many groups, each with its own filters.
+
+    Returns:
+        Tensor [N, out channels, D', H', W'].
+
+    Raises:
+        ValueError: shapes, padding, groups or data_format do not fit.
+    """
+    return _conv(ops.conv3d, 3, x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+def _output_size(output_size, output_padding, n):
+    if output_size is None:
+        return []
+    if output_padding != 0:
+        raise ValueError("output_padding option is mutually exclusive with output_size")
+    if isinstance(output_size, int):
+        return [output_size] * n
+    if isinstance(output_size, Tensor):
+        return output_size
+    if isinstance(output_size, (list, tuple)):
+        return list(output_size)
+    raise ValueError("output_size should be int or Tensor or list, tuple of ints or Tensor")
+
+
+def _conv_transpose(op, n, x, weight, bias, stride, padding, output_padding, dilation, groups,
+                    output_size, data_format):  # fmt: skip
+    channel_last = is_channel_last(data_format, _FORMATS[n])
+    padding, algorithm = spatial_padding(padding, n, channel_last)
+    stride = int_list(stride, n, "stride")
+    dilation = int_list(dilation, n, "dilation")
+    size = _output_size(output_size, output_padding, n)
+    extra = int_list(output_padding, n, "output_padding")
+    return op(
+        x, weight, bias, stride, padding, algorithm, extra, dilation, groups, size, channel_last
+    )
+
+
+def conv1d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+    output_size=None,
+    data_format="NCL",
+    name=None,
+):
+    """Transposed one-dimensional convolution: the gradient of ``conv1d`` with respect to x.
+
+    Args:
+        x: [N, C, L] or [N, L, C].
+        weight: [C, out channels / groups, K].
+        bias: [out channels] or None.
+        output_padding: added to one side of the output; below stride or dilation.
+        output_size: length of the output, instead of ``output_padding``; in
+            [formula, formula + stride).
+
+    Returns:
+        Tensor [N, out channels, (L - 1) stride - pads + dilation (K - 1) + 1 + output_padding].
+    """
+    return _conv_transpose(
+        ops.conv1d_transpose, 1, x, weight, bias, stride, padding, output_padding, dilation,
+        groups, output_size, data_format,
+    )  # fmt: skip
+
+
+def conv2d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    dilation=1,
+    groups=1,
+    output_size=None,
+    data_format="NCHW",
+    name=None,
+):
+    """Transposed two-dimensional convolution: the gradient of ``conv2d`` with respect to x.
+
+    Args:
+        x: [N, C, H, W] or [N, H, W, C].
+        weight: [C, out channels / groups, KH, KW].
+        bias: [out channels] or None.
+        output_padding: added to one side of the output; below stride or dilation.
+        output_size: sizes of the output, instead of ``output_padding``; each in
+            [formula, formula + stride).
+
+    Returns:
+        Tensor [N, out channels, H', W'], H' = (H - 1) stride - pads + dilation (KH - 1) + 1
+        + output_padding.
+    """
+    return _conv_transpose(
+        ops.conv2d_transpose, 2, x, weight, bias, stride, padding, output_padding, dilation,
+        groups, output_size, data_format,
+    )  # fmt: skip
+
+
+def conv3d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    groups=1,
+    dilation=1,
+    output_size=None,
+    data_format="NCDHW",
+    name=None,
+):
+    """Transposed three-dimensional convolution: the gradient of ``conv3d`` with respect to x.
+
+    Args:
+        x: [N, C, D, H, W] or [N, D, H, W, C].
+        weight: [C, out channels / groups, KD, KH, KW].
+        bias: [out channels] or None.
+        output_padding, output_size: as for :func:`conv2d_transpose`.
+
+    Returns:
+        Tensor [N, out channels, D', H', W'].
+    """
+    return _conv_transpose(
+        ops.conv3d_transpose, 3, x, weight, bias, stride, padding, output_padding, dilation,
+        groups, output_size, data_format,
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import argosy
+from argosy import _core
+
+ops = _core.ops
+
+
+@contextmanager
+def sdp_kernel(enable_math=False, enable_flash=True, enable_mem_efficient=True):
+    """Accepted for programs that choose among GPU kernels; the result is the same for all."""
+    yield
+
+
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    training=True,
+    backend=None,
+    scale=None,
+    enable_gqa=True,
+    name=None,
+):
+    """``softmax(query key^T * scale + mask) value`` for every head.
+
+    Vaswani et al., arXiv:1706.03762.
+
+    Args:
+        query: [batch, length, heads, head_dim], or without batch.
+        key, value: [batch, key length, key heads, head_dim]; heads a multiple of key heads.
+        attn_mask: bool (True takes part) or float (added), broadcast to [batch, heads, length,
+            key length].
+        dropout_p: probability of dropping a weight while ``training``.
+        is_causal: position i attends only to positions up to i.
+        scale: None is 1 / sqrt(head_dim).
+
+    Returns:
+        Tensor of query's shape.
+    """
+    batched = len(query.shape) != 3
+    if not batched:
+        query, key, value = (argosy.unsqueeze(t, 0) for t in (query, key, value))
+    out = ops.scaled_dot_product_attention(
+        query, key, value, attn_mask, float(dropout_p) if training else 0.0, bool(is_causal),
+        0.0 if scale is None else float(scale), False,
+    )  # fmt: skip
+    return out if batched else argosy.squeeze(out, 0)
+
+
+def flash_attention(
+    query,
+    key,
+    value,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    *,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    name=None,
+    softmax_scale=None,
+):
+    """:func:`scaled_dot_product_attention` without a mask.
+
+    Returns:
+        (result, softmax weights [batch, heads, length, key length] or None).
+    """
+    result = ops.scaled_dot_product_attention(
+        query, key, value, None, float(dropout) if training else 0.0, bool(causal),
+        0.0 if softmax_scale is None else float(softmax_scale), bool(return_softmax),
+    )  # fmt: skip
+    return result if return_softmax else (result, None)
+
+
+def flash_attn_qkvpacked(
+    qkv,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    *,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    name=None,
+):
+    """:func:`flash_attention` of ``qkv`` [batch, length, heads / key heads + 2, key heads, dim].
+
+    The last two of axis 2 are key and value, those before them the query.
+    """
+    shape = qkv.shape
+    query = argosy.reshape(qkv[:, :, :-2], [shape[0], shape[1], -1, shape[4]])
+    return flash_attention(
+        query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training
+    )

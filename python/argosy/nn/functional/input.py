@@ -1,0 +1,75 @@
+"""Functions of indices."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+
+from ._args import alias
+
+ops = _core.ops
+
+
+@alias(input="x")
+def one_hot(x, num_classes=-1, name=None):
+    """A row of zeros with a 1 at the position that each element of ``x`` names.
+
+    Args:
+        x: int32 or int64 tensor of any shape.
+        num_classes: length of the rows, int or tensor; -1: the largest element plus 1.
+
+    Returns:
+        float32 tensor [*x.shape, num_classes].
+
+    Raises:
+        ValueError: an element is negative or not below ``num_classes``.
+    """
+    return ops.one_hot(x, num_classes)
+
+
+def embedding_renorm_(x, weight, max_norm, norm_type=2.0):
+    """Scale the rows of ``weight`` that ``x`` names to norm ``max_norm`` if theirs is larger.
+
+    In place, without gradient. Returns ``weight``.
+    """
+    with argosy.no_grad():
+        return ops.embedding_renorm_(weight, x, float(max_norm), float(norm_type))
+
+
+@alias(input="x")
+def embedding(
+    x,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    sparse=False,
+    scale_grad_by_freq=False,
+    name=None,
+):
+    """Rows of ``weight`` that the elements of ``x`` name.
+
+    Args:
+        x: int32 or int64 tensor of any shape.
+        weight: [rows, dim].
+        padding_idx: this row reads as zeros and gets no gradient; negative counts from the end.
+        max_norm: before reading, rows with a larger ``norm_type`` norm are scaled to it, in place.
+        sparse: the gradient of ``weight`` holds only the rows that occur.
+        scale_grad_by_freq: divide the gradient of a row by how often it occurs.
+
+    Returns:
+        Tensor [*x.shape, dim].
+
+    Raises:
+        ValueError: ``padding_idx`` or an element of ``x`` is out of range.
+    """
+    rows = weight.shape[0]
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -rows <= padding_idx < rows:
+        raise ValueError(f"padding_idx must be within [-{rows}, {rows})")
+    elif padding_idx < 0:
+        padding_idx += rows
+    if max_norm is not None:
+        embedding_renorm_(x, weight, max_norm, norm_type)
+    return ops.embedding(x, weight, padding_idx, bool(sparse), bool(scale_grad_by_freq))

@@ -1,0 +1,182 @@
+"""Normalization."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+
+from ._args import CHANNEL_LAST, alias, is_channel_last
+
+ops = _core.ops
+
+
+@alias(input="x", dim="axis", eps="epsilon")
+def normalize(x, p=2, axis=1, epsilon=1e-12, out=None, name=None):
+    """Divide ``x`` by its p-norm along ``axis``, the norm being at least ``epsilon``.
+
+    Args:
+        x: float tensor; a 1-D one is normalized along its only axis.
+        out: tensor that receives the result.
+    """
+    result = ops.normalize(x, float(p), axis, epsilon)
+    if out is not None:
+        argosy.assign(result, out)
+        return out
+    return result
+
+
+_BATCH_FORMATS = ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC")
+
+
+def batch_norm(
+    x,
+    running_mean,
+    running_var,
+    weight=None,
+    bias=None,
+    training=False,
+    momentum=0.9,
+    epsilon=1e-05,
+    data_format="NCHW",
+    use_global_stats=None,
+    name=None,
+):
+    """Normalize each channel over the batch and all positions, then scale and shift it.
+
+    Ioffe and Szegedy, arXiv:1502.03167.
+
+    Args:
+        x: [N, C, ...], or [N, ..., C] for 'NLC', 'NHWC', 'NDHWC'.
+        running_mean, running_var: [C]; with batch statistics they are updated in place,
+            running = momentum * running + (1 - momentum) * batch (variance not corrected).
+        weight, bias: [C] or None.
+        training: whether to use batch statistics, unless ``use_global_stats`` says otherwise.
+        use_global_stats: True uses the running ones, False those of the batch, None: not
+            ``training``.
+
+    Raises:
+        ValueError: channels do not fit, or data_format is unknown.
+    """
+    if len(x.shape) < 2:
+        raise AssertionError("input dim must be larger than 1")
+    if data_format not in _BATCH_FORMATS:
+        raise ValueError(f"data_format must be one of {_BATCH_FORMATS} but receive {data_format}")
+    if use_global_stats is None:
+        use_global_stats = not training
+    return ops.batch_norm(
+        x, running_mean, running_var, weight, bias, not use_global_stats, momentum, epsilon,
+        CHANNEL_LAST[data_format],
+    )  # fmt: skip
+
+
+def _begin_axis(x, normalized_shape):
+    if type(normalized_shape) is int:
+        normalized_shape = [normalized_shape]
+    elif isinstance(normalized_shape, (list, tuple)):
+        normalized_shape = list(normalized_shape)
+    elif hasattr(normalized_shape, "__index__"):
+        normalized_shape = [normalized_shape.__index__()]
+    else:
+        raise ValueError("`normalized_shape` should be int, list of ints or tuple of ints.")
+    shape = x.shape
+    begin = len(shape) - len(normalized_shape)
+    if begin < 0 or list(shape)[begin:] != normalized_shape:
+        raise ValueError(
+            f"Given normalized_shape is {normalized_shape}, expected input with shape "
+            f"[*, {str(normalized_shape)[1:]}, but got input shape {list(shape)}"
+        )
+    return begin
+
+
+@alias(input="x", eps="epsilon")
+def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05, name=None):
+    """Normalize over the last axes to mean 0 and variance 1, then scale and shift.
+
+    Ba, Kiros and Hinton, arXiv:1607.06450.
+
+    Args:
+        x: float tensor [..., *normalized_shape].
+        normalized_shape: int or list: sizes of the axes that are normalized together.
+        weight, bias: with as many elements as ``normalized_shape``, or None.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    return ops.layer_norm(x, weight, bias, _begin_axis(x, normalized_shape), epsilon)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=1e-05, name=None):
+    """Divide by the root mean square over the last axes, then scale: x / sqrt(mean(x^2) + eps).
+
+    Zhang and Sennrich, arXiv:1910.07467.
+
+    Args:
+        input: float tensor [..., *normalized_shape].
+        weight: with as many elements as ``normalized_shape``, or None.
+    """
+    return ops.rms_norm(input, weight, None, _begin_axis(input, normalized_shape), eps)
+
+
+def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format="NCHW", name=None):
+    """Normalize over groups of channels and all positions, then scale and shift each channel.
+
+    Wu and He, arXiv:1803.08494.
+
+    Args:
+        x: [N, C, ...], or [N, ..., C] for channel-last formats; C divisible by ``num_groups``.
+        weight, bias: [C] or None.
+    """
+    if data_format not in CHANNEL_LAST:
+        raise ValueError(f"unsupported data layout:{data_format}")
+    return ops.group_norm(x, weight, bias, num_groups, epsilon, CHANNEL_LAST[data_format])
+
+
+def instance_norm(
+    x,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.9,
+    eps=1e-05,
+    data_format="NCHW",
+    name=None,
+):
+    """Normalize each channel of each sample over its positions, then scale and shift it.
+
+    Ulyanov et al., arXiv:1607.08022. Running statistics are accepted and not used: the
+    statistics are always those of the input.
+
+    Args:
+        x: [N, C, ...].
+        weight, bias: [C] or None.
+    """
+    channel_last = is_channel_last(
+        data_format, ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC")
+    )
+    return ops.instance_norm(x, weight, bias, eps, channel_last)
+
+
+def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0, data_format="NCHW", name=None):
+    """Divide by ``(k + alpha * mean of squares over `size` neighbouring channels) ^ beta``.
+
+    Krizhevsky et al., "ImageNet Classification with Deep CNNs", 2012.
+
+    Args:
+        x: 3-D to 5-D float tensor.
+        size: number of neighbouring channels.
+
+    Raises:
+        ValueError: fewer than 3 dimensions, or an unknown data_format.
+    """
+    if data_format not in ("NCL", "NLC", "NCHW", "NHWC", "NCDHW", "NDHWC"):
+        raise ValueError(
+            "data_format should be in one of [NCL, NCHW, NCDHW, NLC, NHWC, NDHWC], but got "
+            f"{data_format}"
+        )
+    if len(x.shape) < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input, but got {len(x.shape)} dimensions"
+        )
+    return ops.local_response_norm(x, size, alpha, beta, k, CHANNEL_LAST[data_format])

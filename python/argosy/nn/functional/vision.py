@@ -1,0 +1,66 @@
+"""Functions of images."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy.base.framework import Tensor
+
+ops = _core.ops
+
+
+def affine_grid(theta, out_shape, align_corners=True, name=None):
+    """Sampling grid of affine maps, for :func:`grid_sample`.
+
+    Args:
+        theta: [N, 2, 3] or [N, 3, 4] float tensor: one map per sample.
+        out_shape: shape of the image to sample, [N, C, H, W] or [N, C, D, H, W]; list or tensor.
+        align_corners: -1 and 1 are the centres of the corner pixels, else their outer edges.
+
+    Returns:
+        Tensor [N, H, W, 2] or [N, D, H, W, 3] of coordinates (x, y[, z]) in [-1, 1].
+
+    Raises:
+        TypeError: ``theta`` is no tensor or ``out_shape`` no list or tensor.
+    """
+    if not isinstance(theta, Tensor):
+        raise TypeError("The theta should be a Tensor.")
+    if not isinstance(out_shape, (list, tuple, Tensor)):
+        raise TypeError(
+            f"[affine_grid] out_shape should be a list, tuple or Tensor, got {type(out_shape)}."
+        )
+    if not isinstance(out_shape, Tensor):
+        out_shape = list(out_shape)
+    return ops.affine_grid(theta, out_shape, bool(align_corners))
+
+
+def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=True, name=None):
+    """Values of ``x`` at the positions that ``grid`` names.
+
+    Jaderberg et al., "Spatial Transformer Networks", arXiv:1506.02025.
+
+    Args:
+        x: [N, C, H, W] or [N, C, D, H, W].
+        grid: [N, H', W', 2] or [N, D', H', W', 3], coordinates (x, y[, z]) in [-1, 1].
+        mode: 'bilinear' or 'nearest'.
+        padding_mode: outside of the image 'zeros', the nearest 'border', or 'reflection'.
+        align_corners: -1 and 1 are the centres of the corner pixels, else their outer edges.
+
+    Raises:
+        ValueError: an unknown mode or padding_mode.
+        TypeError: ``align_corners`` is no bool.
+    """
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(
+            "The mode of grid sample function should be in ['bilinear', 'nearest'], but got: "
+            f"{mode}"
+        )
+    if padding_mode not in ("zeros", "reflection", "border"):
+        raise ValueError(
+            "The padding mode of grid sample function should be in ['zeros', 'reflection', "
+            f"'border'], but got: {padding_mode}"
+        )
+    if not isinstance(align_corners, bool):
+        raise TypeError(
+            f"[grid_sample] align_corners should be a bool, got {type(align_corners).__name__}."
+        )
+    return ops.grid_sample(x, grid, mode, padding_mode, align_corners)

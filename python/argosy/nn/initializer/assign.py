@@ -1,0 +1,42 @@
+"""Initializer from given values."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.base.framework import Tensor
+
+from .initializer import Initializer
+
+
+class NumpyArrayInitializer(Initializer):
+    """Values of a NumPy array."""
+
+    def __init__(self, value):
+        import numpy
+
+        if not isinstance(value, numpy.ndarray):
+            raise AssertionError(f"value should be a numpy.ndarray, got {type(value).__name__}")
+        self._value = value
+
+    def _values(self, shape, dtype):
+        return argosy.to_tensor(self._value, dtype=dtype)
+
+
+class Assign(NumpyArrayInitializer):
+    """The given values; the parameter takes their shape and keeps its own dtype.
+
+    Args:
+        value: NumPy array, list, tuple or tensor.
+    """
+
+    def __init__(self, value, name=None):
+        import numpy
+
+        if not isinstance(value, (numpy.ndarray, list, tuple, Tensor)):
+            raise AssertionError(
+                "[Assign] value should be a numpy.ndarray, list, tuple or Tensor, got "
+                f"{type(value).__name__}"
+            )
+        if isinstance(value, Tensor):
+            value = value.numpy()
+        super().__init__(numpy.asarray(value))

@@ -1,0 +1,33 @@
+"""Constant initializer."""
+
+from __future__ import annotations
+
+import argosy
+
+from .initializer import Initializer
+
+
+class ConstantInitializer(Initializer):
+    """Every element is ``value``."""
+
+    def __init__(self, value=0.0, force_cpu=False):
+        self._value = value
+        self._force_cpu = force_cpu
+
+    def _values(self, shape, dtype):
+        return argosy.full(shape, self._value, dtype)
+
+
+class Constant(ConstantInitializer):
+    """Every element is ``value``.
+
+    Args:
+        value: the number.
+    """
+
+    def __init__(self, value=0.0):
+        if value is None:
+            raise ValueError(
+                "[Constant] value is None: expected a number. Do this: pass one, e.g. 0.0."
+            )
+        super().__init__(value, force_cpu=False)

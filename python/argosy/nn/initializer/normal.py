@@ -1,0 +1,71 @@
+"""Gaussian initializers."""
+
+from __future__ import annotations
+
+from argosy import _core
+
+from .initializer import Initializer, _drawn, draw_gaussian
+
+
+class NormalInitializer(Initializer):
+    """Gaussian values."""
+
+    def __init__(self, loc=0.0, scale=1.0, seed=0):
+        if loc is None or scale is None or seed is None:
+            raise ValueError("[Normal] mean, std and seed should be numbers, got None.")
+        self._mean = loc
+        self._std_dev = scale
+        self._seed = seed
+
+    def _values(self, shape, dtype):
+        if isinstance(self._mean, complex):
+            raise NotImplementedError(
+                "[Normal] complex mean is not supported: expected a real number, got "
+                f"{self._mean}. Do this: draw real and imaginary parts apart."
+            )
+        return draw_gaussian(shape, float(self._mean), float(self._std_dev), self._seed, dtype)
+
+
+class Normal(NormalInitializer):
+    """Gaussian values.
+
+    Args:
+        mean: mean of the distribution.
+        std: standard deviation.
+    """
+
+    def __init__(self, mean=0.0, std=1.0, name=None):
+        super().__init__(mean, std)
+
+
+class TruncatedNormalInitializer(Initializer):
+    """Gaussian values, drawn anew while they lie outside of [a, b]."""
+
+    def __init__(self, loc=0.0, scale=1.0, seed=0, a=-2.0, b=2.0):
+        if None in (loc, scale, seed, a, b):
+            raise ValueError("[TruncatedNormal] mean, std, a and b should be numbers, got None.")
+        self._mean = loc
+        self._std_dev = scale
+        self._seed = seed
+        self._a = a
+        self._b = b
+
+    def _values(self, shape, dtype):
+        numbers = [float(v) for v in (self._mean, self._std_dev)]
+        bounds = float(self._a), float(self._b)
+        draw = _core.ops.truncated_gaussian_random
+        return _drawn(lambda kind: draw(shape, *numbers, self._seed, *bounds, kind), dtype)
+
+
+class TruncatedNormal(TruncatedNormalInitializer):
+    """Gaussian values within bounds.
+
+    Args:
+        mean: mean of the distribution before truncation.
+        std: its standard deviation.
+        a: smallest value (not a multiple of ``std``).
+        b: largest value.
+    """
+
+    def __init__(self, mean=0.0, std=1.0, a=-2.0, b=2.0, name=None):
+        super().__init__(mean, std, seed=0, a=a, b=b)

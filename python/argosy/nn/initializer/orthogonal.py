@@ -1,0 +1,44 @@
+"""Orthogonal initializer."""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+import argosy
+from argosy import _core
+
+from .initializer import Initializer
+
+
+class Orthogonal(Initializer):
+    """A matrix with orthonormal rows or columns, from the QR decomposition of Gaussian values.
+
+    Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear neural
+    networks", arXiv:1312.6120. Dimensions after the first are taken as one.
+
+    Args:
+        gain: factor on the values, see ``calculate_gain``.
+
+    Raises:
+        AssertionError: the parameter has fewer than 2 dimensions.
+    """
+
+    def __init__(self, gain=1.0, name=None):
+        if gain is None:
+            raise AssertionError("gain should not be None")
+        self._gain = gain
+
+    def _values(self, shape, dtype):
+        if len(shape) < 2:
+            raise AssertionError(
+                "Only Tensor with 2 or more dimensions can be initialized by Orthogonal"
+            )
+        rows, cols = shape[0], functools.reduce(operator.mul, shape[1:], 1)
+        kind = "float64" if str(dtype).endswith("float64") else "float32"
+        normal = _core.ops.gaussian([max(rows, cols), min(rows, cols)], 0.0, 1.0, 0, kind)
+        q = _core.ops.orthogonalize(normal, float(self._gain))
+        if rows < cols:
+            q = argosy.t(q)
+        q = argosy.reshape(q, shape)
+        return q if str(q.dtype) == str(dtype) else q.astype(dtype)

@@ -1,0 +1,59 @@
+"""Xavier (Glorot) initializers."""
+
+from __future__ import annotations
+
+import math
+
+from .initializer import Initializer, draw_gaussian, draw_uniform
+
+
+class XavierInitializer(Initializer):
+    """Variance ``2 gain^2 / (fan_in + fan_out)``, uniform or Gaussian."""
+
+    def __init__(self, uniform=True, fan_in=None, fan_out=None, seed=0, gain=1.0):
+        self._uniform = uniform
+        self._fan_in = fan_in
+        self._fan_out = fan_out
+        self._seed = seed
+        self._gain = gain
+
+    def _values(self, shape, dtype):
+        fan_in, fan_out = self._compute_fans(shape)
+        fan_in = fan_in if self._fan_in is None else self._fan_in
+        fan_out = fan_out if self._fan_out is None else self._fan_out
+        total = float(fan_in + fan_out)
+        if self._uniform:
+            limit = self._gain * math.sqrt(6.0 / total) if total else 0.0
+            return draw_uniform(shape, -limit, limit, self._seed, dtype)
+        std = self._gain * math.sqrt(2.0 / total) if total else 0.0
+        return draw_gaussian(shape, 0.0, std, self._seed, dtype)
+
+
+class XavierNormal(XavierInitializer):
+    """Gaussian values with standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``.
+
+    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks", AISTATS 2010.
+
+    Args:
+        fan_in, fan_out: None takes them from the parameter's shape.
+        gain: factor for the nonlinearity that follows, see ``calculate_gain``.
+    """
+
+    def __init__(self, fan_in=None, fan_out=None, gain=1.0, name=None):
+        super().__init__(False, fan_in, fan_out, 0, gain)
+
+
+class XavierUniform(XavierInitializer):
+    """Uniform values in [-x, x), x = ``gain * sqrt(6 / (fan_in + fan_out))``.
+
+    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks", AISTATS 2010.
+
+    Args:
+        fan_in, fan_out: None takes them from the parameter's shape.
+        gain: factor for the nonlinearity that follows, see ``calculate_gain``.
+    """
+
+    def __init__(self, fan_in=None, fan_out=None, gain=1.0, name=None):
+        super().__init__(True, fan_in, fan_out, 0, gain)

@@ -1,0 +1,84 @@
+"""Making parameters: names, default initializers and dtypes shared by all layers."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.base import unique_name
+from argosy.base.framework import EagerParamBase
+from argosy.base.param_attr import ParamAttr
+
+_FLOATING = ("float16", "float32", "float64", "bfloat16", "float", "complex64", "complex128")
+
+
+def dtype_name(dtype):
+    """``'float32'`` for a dtype object, a NumPy dtype or a string."""
+    text = str(dtype)
+    return text.rsplit(".", 1)[-1]
+
+
+def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
+    """Create and fill one parameter, or return None when ``attr`` is False.
+
+    The initializer is, first found: the attribute's, the global one (``set_global_initializer``),
+    ``default_initializer``, Xavier uniform for weights and zero for biases.
+    """
+    from argosy.nn import initializer as init
+
+    attr = ParamAttr._to_attr(attr)
+    if not attr:
+        return None
+    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    chosen = attr.initializer
+    if chosen is None:
+        chosen = init.initializer._global_initializer(is_bias) or default_initializer
+    if chosen is None:
+        if isinstance(dtype, str) and dtype == "float":
+            dtype = "float32"
+        if dtype_name(dtype) not in _FLOATING:
+            raise TypeError(
+                "Can not create parameter with default initializer when dtype is not floating: "
+                f"expected one of {_FLOATING}, got {dtype_name(dtype)} for a parameter of "
+                f"shape {list(shape)}. Do this: set default_initializer to fit the dtype."
+            )
+        chosen = init.Constant(0.0) if is_bias else init.XavierUniform()
+    name = attr.name or unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")
+    param = EagerParamBase.from_tensor(
+        argosy.empty(shape, dtype),
+        name=name,
+        trainable=attr.trainable,
+        optimize_attr={"learning_rate": attr.learning_rate},
+        regularizer=attr.regularizer,
+        do_model_average=attr.do_model_average,
+        need_clip=attr.need_clip,
+    )
+    if init.lazy_init.lazy_init_helper().state:
+        param.set_init_func(chosen)
+    else:
+        chosen(param)
+    return param
+
+
+class LayerObjectHelper:
+    """What a layer knows of its own name when it makes parameters."""
+
+    def __init__(self, name):
+        self._name = name
+        self._layer_type = name
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def layer_type(self):
+        return self._layer_type
+
+    def get_default_dtype(self):
+        return argosy.get_default_dtype()
+
+    def create_parameter(self, attr, shape, dtype=None, is_bias=False, default_initializer=None):
+        return make_parameter(self._name, shape, attr, dtype, is_bias, default_initializer)
+
+    def append_activation(self, x, act=None):
+        """Apply the activation called ``act`` (None: none) to ``x``."""
+        return x if act is None else getattr(argosy.nn.functional, act)(x)

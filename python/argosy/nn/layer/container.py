@@ -1,0 +1,334 @@
+"""Layers that hold other layers or parameters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+from argosy.base.framework import EagerParamBase
+
+from .layers import Layer
+
+__all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class _IndexedLayers(Layer):
+    """What Sequential and LayerList share: sublayers named by their position."""
+
+    def __len__(self):
+        return len(self._sub_layers)
+
+    def __iter__(self):
+        return iter(list(self._sub_layers.values()))
+
+    def _replace_all(self, layers):
+        self._sub_layers.clear()
+        for number, layer in enumerate(layers):
+            self.add_sublayer(str(number), layer)
+
+
+class Sequential(_IndexedLayers):
+    """Layers that are called one after the other.
+
+    Args:
+        layers: layers, or (name, layer) pairs, or one OrderedDict of named layers.
+
+    Indexing takes positions (also negative), slices and names.
+    """
+
+    def __init__(self, *layers):
+        super().__init__()
+        if len(layers) == 1 and isinstance(layers[0], OrderedDict):
+            named = layers[0].items()
+        elif layers and isinstance(layers[0], (list, tuple)):
+            named = []
+            for pair in layers:
+                name, layer = pair
+                named.append((name, layer))
+        else:
+            named = ((str(number), layer) for number, layer in enumerate(layers))
+        for name, layer in named:
+            self.add_sublayer(name, layer)
+
+    def _key_at(self, index):
+        keys = list(self._sub_layers)
+        if not -len(keys) <= index < len(keys):
+            raise IndexError(f"index {index} is out of range")
+        return keys[index]
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return type(self)(*list(self._sub_layers.values())[key])
+        if isinstance(key, str):
+            return self._sub_layers[key]
+        return self._sub_layers[self._key_at(key)]
+
+    def __setitem__(self, key, layer):
+        self.add_sublayer(key if isinstance(key, str) else self._key_at(key), layer)
+
+    def __delitem__(self, key):
+        if isinstance(key, slice):
+            for name in list(self._sub_layers)[key]:
+                del self._sub_layers[name]
+        else:
+            del self._sub_layers[key if isinstance(key, str) else self._key_at(key)]
+
+    def append(self, module):
+        """Add ``module`` at the end; return self."""
+        self.add_sublayer(str(len(self)), module)
+        return self
+
+    def insert(self, index, module):
+        """Put ``module`` before position ``index``; return self.
+
+        Raises:
+            IndexError: ``index`` lies outside of [-len, len].
+        """
+        if not isinstance(module, Layer):
+            raise AssertionError(f"module should be of type: {Layer}")
+        count = len(self)
+        if not -count <= index <= count:
+            raise IndexError(f"Index out of range: {index}")
+        values = list(self._sub_layers.values())
+        values.insert(index, module)
+        for name, layer in zip([*self._sub_layers, str(count)], values):
+            self.add_sublayer(name, layer)
+        return self
+
+    def extend(self, sequential):
+        """Append every layer of an iterable; return self."""
+        for layer in sequential:
+            self.append(layer)
+        return self
+
+    def forward(self, input):
+        for layer in self._sub_layers.values():
+            input = layer(input)
+        return input
+
+
+class LayerList(_IndexedLayers):
+    """A list of layers that are registered but not called by the list itself.
+
+    Args:
+        sublayers: iterable of layers, or None for an empty list.
+    """
+
+    def __init__(self, sublayers=None):
+        super().__init__()
+        if sublayers is not None:
+            self.extend(sublayers)
+
+    def _get_abs_idx(self, index):
+        if isinstance(index, int):
+            count = len(self)
+            if not -count <= index < count:
+                raise IndexError(
+                    f"index {index} is out of range, should be an integer in range "
+                    f"[{-count}, {count})"
+                )
+            if index < 0:
+                index += count
+        return index
+
+    def _get_abs_string_index(self, index):
+        return str(self._get_abs_idx(index))
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self._sub_layers.values())[index])
+        return self._sub_layers[self._get_abs_string_index(index)]
+
+    def __setitem__(self, index, layer):
+        self.add_sublayer(self._get_abs_string_index(index), layer)
+
+    def __delitem__(self, index):
+        layers = list(self._sub_layers.values())
+        del layers[index if isinstance(index, slice) else self._get_abs_idx(index)]
+        self._replace_all(layers)
+
+    def __add__(self, other):
+        return type(self)([*self, *other])
+
+    def __iadd__(self, other):
+        return self.extend(other)
+
+    def append(self, sublayer):
+        """Add ``sublayer`` at the end; return self."""
+        self.add_sublayer(str(len(self)), sublayer)
+        return self
+
+    def insert(self, index, sublayer):
+        """Put ``sublayer`` before position ``index`` in [-len, len]."""
+        count = len(self)
+        if not (isinstance(index, int) and -count <= index <= count):
+            raise AssertionError(f"index should be an integer in range [{-count}, {count}]")
+        layers = list(self._sub_layers.values())
+        layers.insert(index, sublayer)
+        self._replace_all(layers)
+
+    def extend(self, sublayers):
+        """Append every layer of an iterable; return self."""
+        for layer in sublayers:
+            self.append(layer)
+        return self
+
+    def pop(self, key):
+        """Remove the layer at position ``key`` and return it."""
+        layer = self[key]
+        del self[key]
+        return layer
+
+
+class LayerDict(Layer):
+    """A dict of layers that are registered under their keys.
+
+    Args:
+        sublayers: a mapping or an iterable of (name, layer) pairs, or None.
+    """
+
+    def __init__(self, sublayers=None):
+        super().__init__()
+        if sublayers is not None:
+            self.update(sublayers)
+
+    def __getitem__(self, key):
+        return self._sub_layers[key]
+
+    def __setitem__(self, key, sublayer):
+        self.add_sublayer(key, sublayer)
+
+    def __delitem__(self, key):
+        del self._sub_layers[key]
+
+    def __len__(self):
+        return len(self._sub_layers)
+
+    def __iter__(self):
+        return iter(self._sub_layers)
+
+    def __contains__(self, key):
+        return key in self._sub_layers
+
+    def clear(self):
+        """Remove all layers."""
+        self._sub_layers.clear()
+
+    def pop(self, key):
+        """Remove the layer called ``key`` and return it."""
+        return self._sub_layers.pop(key)
+
+    def keys(self):
+        """The names."""
+        return self._sub_layers.keys()
+
+    def items(self):
+        """The (name, layer) pairs."""
+        return self._sub_layers.items()
+
+    def values(self):
+        """The layers."""
+        return self._sub_layers.values()
+
+    def update(self, sublayers):
+        """Add or replace layers from a mapping, a LayerDict or (name, layer) pairs."""
+        if not isinstance(sublayers, Iterable):
+            raise AssertionError(
+                "The type of sublayers is not iterable of key/value pairs, the type of sublayers "
+                f"is {type(sublayers).__name__}"
+            )
+        if isinstance(sublayers, (Mapping, LayerDict)):
+            pairs = list(sublayers.items())
+        else:
+            pairs = []
+            for number, pair in enumerate(sublayers):
+                if len(pair) != 2:
+                    raise ValueError(
+                        f"The length of the {number}'s element in sublayers is {len(pair)}, "
+                        "which must be 2."
+                    )
+                pairs.append(pair)
+        for name, layer in pairs:
+            self.add_sublayer(name, layer)
+
+
+class ParameterList(Layer):
+    """A list of parameters, registered as ``0``, ``1``, ...
+
+    Args:
+        parameters: iterable of parameters, or None.
+    """
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        for number, parameter in enumerate(parameters if parameters is not None else ()):
+            self.add_parameter(str(number), _as_parameter(parameter))
+
+    def __getitem__(self, key):
+        return self._parameters[str(key)]
+
+    def __setitem__(self, key, parameter):
+        self._parameters[str(key)] = _as_parameter(parameter)
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(list(self._parameters.values()))
+
+    def append(self, parameter):
+        """Add ``parameter`` at the end; return self."""
+        self.add_parameter(str(len(self)), _as_parameter(parameter))
+        return self
+
+
+class ParameterDict(Layer):
+    """A dict of parameters that are registered under their keys.
+
+    Args:
+        parameters: a mapping or an iterable of (name, parameter) pairs, or None.
+    """
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key):
+        return self._parameters[key]
+
+    def __setitem__(self, key, parameter):
+        self.add_parameter(key, _as_parameter(parameter))
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters)
+
+    def __contains__(self, key):
+        return key in self._parameters
+
+    def update(self, parameters):
+        """Add or replace parameters from a mapping or (name, parameter) pairs."""
+        if not isinstance(parameters, Iterable):
+            raise AssertionError(
+                "The type of parameters is not iterable of key/value pairs, the type of "
+                f"parameters is {type(parameters).__name__}"
+            )
+        if isinstance(parameters, Mapping):
+            pairs = list(parameters.items())
+        elif isinstance(parameters, ParameterDict):
+            pairs = list(parameters._parameters.items())
+        else:
+            pairs = [(name, parameter) for name, parameter in parameters]
+        for name, parameter in pairs:
+            self.add_parameter(name, _as_parameter(parameter))
+
+
+def _as_parameter(value):
+    if value is not None and not isinstance(value, EagerParamBase):
+        raise TypeError(
+            f"The parameter to be added should be a Parameter, but received {type(value).__name__}."
+        )
+    return value

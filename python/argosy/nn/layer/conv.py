@@ -1,0 +1,383 @@
+"""Convolution layers."""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+from argosy import _core
+
+from .. import functional as F
+from ..functional._args import CHANNEL_LAST, int_list, spatial_padding
+from ..initializer import Normal
+from .layers import Layer
+
+_MODES = ("reflect", "replicate", "circular", "zeros")
+_FORMATS = ("NLC", "NHWC", "NCL", "NDHWC", "NCDHW", "NCHW")
+
+
+class _ConvNd(Layer):
+    """What all convolutions share: checked arguments, weight and bias."""
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        transposed,
+        dims,
+        stride=1,
+        padding=0,
+        padding_mode="zeros",
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        if weight_attr is False:
+            raise AssertionError("weight_attr should not be False in Conv.")
+        if padding_mode not in _MODES:
+            raise ValueError(
+                f"padding_mode must be one of {set(_MODES)}, but got padding_mode={padding_mode!r}"
+            )
+        if padding_mode in ("reflect", "replicate", "circular") and transposed:
+            raise TypeError(
+                f"[{type(self).__name__}] padding_mode should be 'zeros' for a transposed "
+                f"convolution, got {padding_mode!r}."
+            )
+        if data_format not in _FORMATS:
+            raise ValueError(
+                f"data_format must be one of {set(_FORMATS)}, but got data_format={data_format!r}"
+            )
+        self._param_attr = weight_attr
+        self._bias_attr = bias_attr
+        self._groups = groups
+        self._in_channels = in_channels
+        self._out_channels = out_channels
+        self._data_format = data_format
+        self._device = device
+        self._channel_last = CHANNEL_LAST[data_format]
+        self._channel_dim = dims + 1 if self._channel_last else 1
+        self._stride = int_list(stride, dims, "stride")
+        self._dilation = int_list(dilation, dims, "dilation")
+        self._kernel_size = int_list(kernel_size, dims, "kernel_size")
+        self._padding = padding
+        self._padding_mode = padding_mode
+        self.output_padding = output_padding
+        padding, self._padding_algorithm = spatial_padding(padding, dims, self._channel_last)
+        self._updated_padding = padding[::2] if padding[::2] == padding[1::2] else padding
+        if padding_mode != "zeros":
+            if self._padding_algorithm == "SAME":
+                padding = [
+                    side
+                    for d, k in zip(self._dilation, self._kernel_size)
+                    for side in (d * (k - 1) // 2, d * (k - 1) - d * (k - 1) // 2)
+                ]
+            pairs = [padding[i : i + 2] for i in range(0, len(padding), 2)]
+            self._reversed_padding_repeated_twice = [p for pair in pairs[::-1] for p in pair]
+            self._updated_padding = [0] * dims
+        if in_channels % groups != 0:
+            raise ValueError("in_channels must be divisible by groups.")
+        if transposed:
+            shape = [in_channels, out_channels // groups, *self._kernel_size]
+        else:
+            shape = [out_channels, in_channels // groups, *self._kernel_size]
+        self.weight = self.create_parameter(
+            shape=shape,
+            attr=weight_attr,
+            dtype=dtype,
+            default_initializer=None if transposed else self._default_weight(),
+            device=device,
+        )
+        self.bias = self.create_parameter(
+            attr=bias_attr, shape=[out_channels], dtype=dtype, is_bias=True, device=device
+        )
+
+    def _default_weight(self):
+        count = functools.reduce(operator.mul, self._kernel_size, self._in_channels)
+        return Normal(0.0, (2.0 / count) ** 0.5 if count else 0.0)
+
+    def _convolve(self, op, x):
+        padding, algorithm = self._updated_padding, self._padding_algorithm
+        if self._padding_mode != "zeros":
+            x = F.pad(
+                x,
+                self._reversed_padding_repeated_twice,
+                mode=self._padding_mode,
+                data_format=self._data_format,
+            )
+            algorithm = "EXPLICIT"
+        if len(padding) == len(self._stride):
+            padding = [side for side in padding for _ in range(2)]
+        return op(
+            x, self.weight, self.bias, self._stride, padding, algorithm, self._dilation,
+            self._groups, self._channel_last,
+        )  # fmt: skip
+
+    def extra_repr(self):
+        dims = len(self._stride)
+        text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._kernel_size}"
+        if self._stride != [1] * dims:
+            text += f", stride={self._stride}"
+        if self._padding != 0:
+            text += f", padding={self._padding}"
+        if self._padding_mode != "zeros":
+            text += f", padding_mode={self._padding_mode}"
+        if self.output_padding != 0:
+            text += f", output_padding={self.output_padding}"
+        if self._dilation != [1] * dims:
+            text += f", dilation={self._dilation}"
+        if self._groups != 1:
+            text += f", groups={self._groups}"
+        return f"{text}, data_format={self._data_format}"
+
+
+def _bias_attr(bias, bias_attr):
+    return False if not bias else bias_attr
+
+
+class Conv1D(_ConvNd):
+    """One-dimensional convolution with learned weight [out, in / groups, K] and bias [out].
+
+    Args:
+        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
+        kernel_size, stride, dilation: int or [int].
+        padding: int, [int], [before, after], a pair per axis, 'SAME' or 'VALID'.
+        bias: False leaves the bias out, as ``bias_attr=False`` does.
+        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
+        weight_attr: None draws from a normal distribution with variance 2 / (in_channels * K).
+        data_format: 'NCL' or 'NLC'.
+
+    Shape: [N, C, L] to [N, out_channels, L'].
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, False, 1, stride, padding, padding_mode, 0,
+            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self._convolve(_core.ops.conv1d, x)
+
+
+class Conv2D(_ConvNd):
+    """Two-dimensional convolution with learned weight [out, in / groups, KH, KW] and bias [out].
+
+    Args:
+        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
+        kernel_size, stride, dilation: int or two ints.
+        padding: int, two ints, [top, bottom, left, right], a pair per axis, 'SAME' or 'VALID'.
+        bias: False leaves the bias out, as ``bias_attr=False`` does.
+        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
+        weight_attr: None draws from a normal distribution with variance 2 / (in_channels KH KW).
+        data_format: 'NCHW' or 'NHWC'.
+
+    Shape: [N, C, H, W] to [N, out_channels, H', W'].
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, False, 2, stride, padding, padding_mode, 0,
+            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self._convolve(_core.ops.conv2d, x)
+
+
+class Conv3D(_ConvNd):
+    """Three-dimensional convolution with weight [out, in / groups, KD, KH, KW] and bias [out].
+
+    Args:
+        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
+        kernel_size, stride, dilation: int or three ints.
+        padding: int, three or six ints, a pair per axis, 'SAME' or 'VALID'.
+        bias: False leaves the bias out, as ``bias_attr=False`` does.
+        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
+        data_format: 'NCDHW' or 'NDHWC'.
+
+    Shape: [N, C, D, H, W] to [N, out_channels, D', H', W'].
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, False, 3, stride, padding, padding_mode, 0,
+            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self._convolve(_core.ops.conv3d, x)
+
+
+class _ConvTransposeNd(_ConvNd):
+    def _transpose(self, function, x, output_size):
+        output_padding = self.output_padding if output_size is None else 0
+        padding = self._padding_algorithm
+        return function(
+            x,
+            self.weight,
+            bias=self.bias,
+            stride=self._stride,
+            padding=self._updated_padding if padding == "EXPLICIT" else padding,
+            output_padding=output_padding,
+            dilation=self._dilation,
+            groups=self._groups,
+            output_size=output_size,
+            data_format=self._data_format,
+        )
+
+
+class Conv1DTranspose(_ConvTransposeNd):
+    """Transposed one-dimensional convolution with learned weight [in, out / groups, K].
+
+    Args:
+        in_channels, out_channels: numbers of channels.
+        kernel_size, stride, dilation: int or [int].
+        padding: what the convolution that is transposed would use.
+        output_padding: added to one side of the output.
+
+    Call with ``output_size`` to name the output's length instead of ``output_padding``.
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        dilation=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, True, 1, stride, padding, "zeros",
+            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
+        )  # fmt: skip
+
+    def forward(self, x, output_size=None):
+        return self._transpose(F.conv1d_transpose, x, output_size)
+
+
+class Conv2DTranspose(_ConvTransposeNd):
+    """Transposed two-dimensional convolution with learned weight [in, out / groups, KH, KW].
+
+    Args:
+        in_channels, out_channels: numbers of channels.
+        kernel_size, stride, dilation: int or two ints.
+        padding: what the convolution that is transposed would use.
+        output_padding: added to one side of the output.
+
+    Call with ``output_size`` to name the output's sizes instead of ``output_padding``.
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, True, 2, stride, padding, "zeros",
+            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
+        )  # fmt: skip
+
+    def forward(self, x, output_size=None):
+        return self._transpose(F.conv2d_transpose, x, output_size)
+
+
+class Conv3DTranspose(_ConvTransposeNd):
+    """Transposed three-dimensional convolution with learned weight [in, out / groups, KD, KH, KW].
+
+    Args: as for :class:`Conv2DTranspose`, with three ints.
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, True, 3, stride, padding, "zeros",
+            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
+        )  # fmt: skip
+
+    def forward(self, x, output_size=None):
+        return self._transpose(F.conv3d_transpose, x, output_size)

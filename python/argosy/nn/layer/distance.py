@@ -1,0 +1,33 @@
+"""Distance layers."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from ..functional._args import alias
+from ._repr import join
+from .layers import Layer
+
+__all__ = []
+
+
+class PairwiseDistance(Layer):
+    """p-norm of ``x - y + epsilon`` along the last axis; see ``F.pairwise_distance``."""
+
+    @alias(eps="epsilon")
+    def __init__(self, p=2.0, epsilon=1e-6, keepdim=False, name=None):
+        super().__init__()
+        self.p = p
+        self.epsilon = epsilon
+        self.keepdim = keepdim
+        self.name = name
+
+    def forward(self, x, y):
+        return F.pairwise_distance(x, y, self.p, self.epsilon, self.keepdim)
+
+    def extra_repr(self):
+        text = f"p={self.p}"
+        if self.epsilon != 1e-6:
+            text += f", epsilon={self.epsilon}"
+        if self.keepdim is not False:
+            text += f", keepdim={self.keepdim}"
+        return join(text, self.name)

@@ -1,0 +1,538 @@
+"""Loss layers."""
+
+from __future__ import annotations
+
+from argosy import _core
+
+from .. import functional as F
+from ..functional._args import check_reduction
+from .layers import Layer
+
+
+class BCEWithLogitsLoss(Layer):
+    """Cross entropy of ``sigmoid(logit)`` and labels in [0, 1].
+
+    ``weight`` scales each element, ``pos_weight`` the part of the positives.
+    """
+
+    def __init__(self, weight=None, reduction="mean", pos_weight=None, name=None):
+        check_reduction(reduction, "BCEWithLogitsLoss")
+        super().__init__()
+        self.weight = weight
+        self.reduction = reduction
+        self.pos_weight = pos_weight
+        self.name = name
+
+    def forward(self, logit, label):
+        return F.binary_cross_entropy_with_logits(
+            logit, label, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class BCELoss(Layer):
+    """Cross entropy of probabilities and labels in [0, 1]; ``weight`` scales each element."""
+
+    def __init__(self, weight=None, reduction="mean", name=None):
+        check_reduction(reduction, "bce_loss")
+        super().__init__()
+        self.weight = weight
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.binary_cross_entropy(input, label, weight=self.weight, reduction=self.reduction)
+
+
+class CrossEntropyLoss(Layer):
+    """Cross entropy between class scores and labels; arguments as for ``F.cross_entropy``."""
+
+    def __init__(
+        self,
+        weight=None,
+        ignore_index=-100,
+        reduction="mean",
+        soft_label=False,
+        axis=-1,
+        use_softmax=True,
+        label_smoothing=0.0,
+        name=None,
+    ):
+        super().__init__()
+        self.weight = weight
+        self.ignore_index = ignore_index
+        self.reduction = reduction
+        self.soft_label = soft_label
+        self.axis = axis
+        self.use_softmax = use_softmax
+        self.label_smoothing = label_smoothing
+        self.name = name
+
+    def forward(self, input, label):
+        return F.cross_entropy(
+            input,
+            label,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            soft_label=self.soft_label,
+            axis=self.axis,
+            use_softmax=self.use_softmax,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class MSELoss(Layer):
+    """Squared difference of input and label."""
+
+    def __init__(self, reduction="mean"):
+        check_reduction(reduction, "MSELoss")
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, input, label):
+        return F.mse_loss(input, label, reduction=self.reduction)
+
+
+class L1Loss(Layer):
+    """Absolute difference of input and label."""
+
+    def __init__(self, reduction="mean", name=None):
+        check_reduction(reduction, "L1Loss")
+        super().__init__()
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.l1_loss(input, label, reduction=self.reduction)
+
+
+class SmoothL1Loss(Layer):
+    """Huber loss: quadratic for differences up to ``delta``, linear beyond.
+
+    ``is_huber`` False divides it by ``delta``.
+    """
+
+    def __init__(self, reduction="mean", delta=1.0, is_huber=True, name=None):
+        super().__init__()
+        self.reduction = reduction
+        self.delta = delta
+        self.is_huber = is_huber
+        self.name = name
+
+    def forward(self, input, label):
+        return F.smooth_l1_loss(
+            input, label, reduction=self.reduction, delta=self.delta, is_huber=self.is_huber
+        )
+
+
+class NLLLoss(Layer):
+    """Minus the log probability of the label; input [N, C, ...], label [N, ...]."""
+
+    def __init__(self, weight=None, ignore_index=-100, reduction="mean", name=None):
+        check_reduction(reduction, "nll_loss")
+        super().__init__()
+        self._weight = weight
+        self._ignore_index = ignore_index
+        self._reduction = reduction
+        self._name = name
+
+    def forward(self, input, label):
+        return F.nll_loss(
+            input,
+            label,
+            weight=self._weight,
+            ignore_index=self._ignore_index,
+            reduction=self._reduction,
+        )
+
+
+class KLDivLoss(Layer):
+    """``label * (log(label) - input)``, input being log probabilities; also 'batchmean'."""
+
+    def __init__(self, reduction="mean", log_target=False):
+        super().__init__()
+        self.reduction = reduction
+        self.log_target = log_target
+
+    def forward(self, input, label):
+        return F.kl_div(input, label, reduction=self.reduction, log_target=self.log_target)
+
+
+class MarginRankingLoss(Layer):
+    """``max(0, -label * (input - other) + margin)``."""
+
+    def __init__(self, margin=0.0, reduction="mean", name=None):
+        check_reduction(reduction, "MarginRankingLoss")
+        super().__init__()
+        self.margin = margin
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, other, label):
+        return F.margin_ranking_loss(
+            input, other, label, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(Layer):
+    """``1 - cos`` where the label is 1, ``max(0, cos - margin)`` where it is -1."""
+
+    def __init__(self, margin=0, reduction="mean", name=None):
+        check_reduction(reduction, "CosineEmbeddingLoss")
+        if not -1 <= margin <= 1:
+            raise ValueError(
+                "The value of 'margin' should be in the interval of [-1, 1], but received "
+                f"{margin:f}, which is not allowed."
+            )
+        super().__init__()
+        self.margin = margin
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input1, input2, label):
+        return F.cosine_embedding_loss(
+            input1, input2, label, margin=self.margin, reduction=self.reduction
+        )
+
+
+class HingeEmbeddingLoss(Layer):
+    """``input`` where the label is 1, ``max(0, margin - input)`` where it is -1."""
+
+    def __init__(self, margin=1.0, reduction="mean", name=None):
+        super().__init__()
+        self.margin = margin
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.hinge_embedding_loss(input, label, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(Layer):
+    """``max(d(input, positive) - d(input, negative) + margin, 0)``, d the p-norm distance."""
+
+    def __init__(self, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean", name=None):
+        check_reduction(reduction, "TripletMarginLoss")
+        super().__init__()
+        self.margin = margin
+        self.p = p
+        self.epsilon = epsilon
+        self.swap = swap
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, positive, negative):
+        return F.triplet_margin_loss(
+            input,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            epsilon=self.epsilon,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(Layer):
+    """Triplet margin loss with a distance of one's own; None is the Euclidean one."""
+
+    def __init__(self, distance_function=None, margin=1.0, swap=False, reduction="mean", name=None):
+        check_reduction(reduction, "TripletMarginWithDistanceLoss")
+        super().__init__()
+        self.distance_function = distance_function
+        self.margin = margin
+        self.swap = swap
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, positive, negative):
+        return F.triplet_margin_with_distance_loss(
+            input,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class MultiLabelSoftMarginLoss(Layer):
+    """Mean over classes of the binary cross entropy of ``sigmoid(input)``."""
+
+    def __init__(self, weight=None, reduction="mean", name=None):
+        check_reduction(reduction, "MultiLabelSoftMarginLoss")
+        super().__init__()
+        self.weight = weight
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.multi_label_soft_margin_loss(
+            input, label, weight=self.weight, reduction=self.reduction
+        )
+
+
+class MultiLabelMarginLoss(Layer):
+    """Hinge loss between each target class of a row and each other class."""
+
+    def __init__(self, reduction="mean", name=None):
+        check_reduction(reduction, "MultiLabelMarginLoss")
+        super().__init__()
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.multi_label_margin_loss(input, label, reduction=self.reduction)
+
+
+class MultiMarginLoss(Layer):
+    """Mean over classes of ``max(0, margin - input[label] + input[c]) ^ p``."""
+
+    def __init__(self, p=1, margin=1.0, weight=None, reduction="mean", name=None):
+        check_reduction(reduction, "MultiMarginLoss")
+        super().__init__()
+        self.p = p
+        self.margin = margin
+        self.weight = weight
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.multi_margin_loss(
+            input, label, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(Layer):
+    """``log(1 + exp(-label * input))``, label being 1 or -1."""
+
+    def __init__(self, reduction="mean", name=None):
+        check_reduction(reduction, "SoftMarginLoss")
+        super().__init__()
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label):
+        return F.soft_margin_loss(input, label, reduction=self.reduction)
+
+
+class PoissonNLLLoss(Layer):
+    """Minus the log likelihood of counts; ``full`` adds the Stirling term."""
+
+    def __init__(self, log_input=True, full=False, epsilon=1e-8, reduction="mean", name=None):
+        check_reduction(reduction, "PoissonNLLLoss")
+        if epsilon <= 0:
+            raise ValueError(
+                "The value of `epsilon` in PoissonNLLLoss should be positive, but received "
+                f"{epsilon:f}, which is not allowed"
+            )
+        super().__init__()
+        self._log_input = log_input
+        self._full = full
+        self._epsilon = epsilon
+        self._reduction = reduction
+        self._name = name
+
+    def forward(self, input, label):
+        return F.poisson_nll_loss(
+            input,
+            label,
+            log_input=self._log_input,
+            full=self._full,
+            epsilon=self._epsilon,
+            reduction=self._reduction,
+        )
+
+
+class GaussianNLLLoss(Layer):
+    """Minus the log likelihood of ``label`` under a normal distribution."""
+
+    def __init__(self, full=False, epsilon=1e-6, reduction="mean", name=None):
+        check_reduction(reduction, "GaussianNLLLoss")
+        super().__init__()
+        self.full = full
+        self.epsilon = epsilon
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label, variance):
+        return F.gaussian_nll_loss(
+            input, label, variance, full=self.full, epsilon=self.epsilon, reduction=self.reduction
+        )
+
+
+class RNNTLoss(Layer):
+    """Loss of a recurrent transducer; see ``F.rnnt_loss``."""
+
+    def __init__(self, blank=0, fastemit_lambda=0.001, reduction="mean", name=None):
+        super().__init__()
+        self.blank = blank
+        self.fastemit_lambda = fastemit_lambda
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input, label, input_lengths, label_lengths):
+        return F.rnnt_loss(
+            input,
+            label,
+            input_lengths,
+            label_lengths,
+            blank=self.blank,
+            fastemit_lambda=self.fastemit_lambda,
+            reduction=self.reduction,
+        )
+
+
+class CTCLoss(Layer):
+    """Connectionist temporal classification loss; arguments as for ``F.ctc_loss``."""
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__()
+        self.blank = blank
+        self.reduction = reduction
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs, labels, input_lengths, label_lengths, norm_by_times=False):
+        return F.ctc_loss(
+            log_probs,
+            labels,
+            input_lengths,
+            label_lengths,
+            self.blank,
+            self.reduction,
+            norm_by_times=norm_by_times,
+            zero_infinity=self.zero_infinity,
+        )
+
+
+class HSigmoidLoss(Layer):
+    """Hierarchical sigmoid loss over a binary tree of classes; see ``F.hsigmoid_loss``.
+
+    Args:
+        feature_size: length of the input rows.
+        num_classes: number of classes; with ``is_custom`` the number of inner nodes plus one.
+        is_custom: the tree comes with each call as ``path_table`` and ``path_code``.
+        is_sparse: row-sparse gradients of weight and bias.
+
+    Parameters: ``weight`` [num_classes - 1, feature_size], ``bias`` [num_classes - 1, 1].
+    """
+
+    def __init__(
+        self,
+        feature_size,
+        num_classes,
+        weight_attr=None,
+        bias_attr=None,
+        is_custom=False,
+        is_sparse=False,
+        name=None,
+    ):
+        super().__init__()
+        if num_classes < 2 and not is_custom:
+            raise ValueError("num_classes must not be less than 2 with default tree")
+        self._feature_size = feature_size
+        self._num_classes = num_classes
+        self._is_custom = is_custom
+        self._is_sparse = is_sparse
+        self._weight_attr = weight_attr
+        self._bias_attr = bias_attr
+        self._name = name
+        nodes = num_classes if is_custom else num_classes - 1
+        self.weight = self.create_parameter([nodes, feature_size], attr=weight_attr, is_bias=False)
+        self.bias = self.create_parameter([nodes, 1], attr=bias_attr, is_bias=True)
+
+    def forward(self, input, label, path_table=None, path_code=None):
+        return F.hsigmoid_loss(
+            input,
+            label,
+            self._num_classes,
+            self.weight,
+            self.bias,
+            path_table=path_table,
+            path_code=path_code,
+            is_sparse=self._is_sparse,
+        )
+
+
+class AdaptiveLogSoftmaxWithLoss(Layer):
+    """Softmax over many classes whose rare ones sit in clusters, arXiv:1609.04309.
+
+    Args:
+        in_features: length of the input rows.
+        n_classes: number of classes, numbered from the most to the least frequent.
+        cutoffs: first class of each cluster, ascending, each in [1, n_classes - 1].
+        div_value: cluster i projects to ``in_features // div_value ** (i + 1)`` features.
+        head_bias: give the head a bias.
+    """
+
+    def __init__(
+        self,
+        in_features,
+        n_classes,
+        cutoffs,
+        weight_attr=None,
+        bias_attr=None,
+        div_value=4.0,
+        head_bias=False,
+        name=None,
+    ):
+        super().__init__()
+        cutoffs = list(cutoffs)
+        if (
+            not cutoffs
+            or cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(cutoff) != cutoff for cutoff in cutoffs)
+        ):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an "
+                "increasing order, where each value is between 1 and n_classes-1"
+            )
+        self.in_features = in_features
+        self.n_classes = n_classes
+        self.cutoffs = [*cutoffs, n_classes]
+        self.div_value = div_value
+        self._weight_attr = weight_attr
+        self._bias_attr = bias_attr
+        self.is_head_bias = head_bias
+        self.shortlist_size = self.cutoffs[0]
+        self.n_clusters = len(self.cutoffs) - 1
+        self.head_size = self.shortlist_size + self.n_clusters
+        self.head_weight = self.create_parameter(
+            attr=weight_attr, shape=[in_features, self.head_size]
+        )
+        if head_bias:
+            self.head_bias = self.create_parameter(
+                attr=bias_attr, shape=[self.head_size], is_bias=True
+            )
+        else:
+            self.head_bias = None
+        self.tail_weights = []
+        for i in range(self.n_clusters):
+            hidden = int(in_features // (div_value ** (i + 1)))
+            size = self.cutoffs[i + 1] - self.cutoffs[i]
+            project = self.create_parameter(attr=weight_attr, shape=[in_features, hidden])
+            output = self.create_parameter(attr=weight_attr, shape=[hidden, size])
+            self.tail_weights.append([project, output])
+
+    def forward(self, input, label):
+        return F.adaptive_log_softmax_with_loss(
+            input, label, self.head_weight, self.tail_weights, self.cutoffs, self.head_bias
+        )
+
+    def log_prob(self, input):
+        """Log probabilities of all classes, [N, n_classes]."""
+        flat = [weight for pair in self.tail_weights for weight in pair]
+        return _core.ops.adaptive_log_prob(
+            input, self.head_weight, self.head_bias, flat, self.cutoffs
+        )
+
+    def predict(self, input):
+        """The most probable class of each row, [N]."""
+        import argosy
+
+        return argosy.argmax(self.log_prob(input), axis=1)

@@ -1,0 +1,637 @@
+"""Normalization layers."""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+import argosy
+from argosy import _core
+from argosy.base.param_attr import ParamAttr
+
+from .. import functional as F
+from ..functional._args import CHANNEL_LAST
+from ..initializer import Constant, Normal
+from ._repr import join
+from .layers import Layer
+
+
+def _stats_dtype(dtype=None):
+    """Weights and statistics are float32 where the default dtype has 16 bits."""
+    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    return "float32" if str(dtype).rsplit(".", 1)[-1] in ("float16", "bfloat16") else dtype
+
+
+def _fixed(layer, name, size, value, dtype, average=True):
+    """A parameter that is state: not trained, and saved with the layer."""
+    attr = ParamAttr(
+        name=name, initializer=Constant(value), trainable=False, do_model_average=average
+    )
+    parameter = layer.create_parameter(attr=attr, shape=[size], dtype=dtype)
+    parameter.stop_gradient = True
+    return parameter
+
+
+class _BatchNormBase(Layer):
+    """What BatchNorm1D to 3D and SyncBatchNorm share."""
+
+    _default_format = "NCHW"
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        use_global_stats=None,
+        name=None,
+    ):
+        super().__init__()
+        self._num_features = num_features
+        self._weight_attr = weight_attr
+        self._bias_attr = bias_attr
+        self._use_global_stats = use_global_stats
+        self._dtype = _stats_dtype()
+        if weight_attr is False:
+            self.weight = None
+        else:
+            self.weight = self.create_parameter(
+                attr=weight_attr,
+                shape=[num_features],
+                dtype=self._dtype,
+                default_initializer=Constant(1.0),
+            )
+        if bias_attr is False:
+            self.bias = None
+        else:
+            self.bias = self.create_parameter(
+                attr=bias_attr, shape=[num_features], dtype=self._dtype, is_bias=True
+            )
+        mean, variance = (f"{name}_mean", f"{name}_variance") if name is not None else (None, None)
+        self._mean = _fixed(self, mean, num_features, 0.0, self._dtype)
+        self._variance = _fixed(self, variance, num_features, 1.0, self._dtype)
+        self._data_format = data_format
+        self._in_place = False
+        self._momentum = momentum
+        self._epsilon = epsilon
+        self._fuse_with_relu = False
+        self._name = name
+
+    def _check_input_dim(self, input):
+        raise NotImplementedError("BatchNorm Base error")
+
+    def _check_data_format(self, input):
+        raise NotImplementedError("BatchNorm Base data format error")
+
+    def forward(self, input):
+        self._check_data_format(self._data_format)
+        self._check_input_dim(input)
+        return F.batch_norm(
+            input,
+            self._mean,
+            self._variance,
+            weight=self.weight,
+            bias=self.bias,
+            training=self.training,
+            momentum=self._momentum,
+            epsilon=self._epsilon,
+            data_format=self._data_format,
+            use_global_stats=self._use_global_stats,
+        )
+
+    def extra_repr(self):
+        text = (
+            f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
+        )
+        if self._data_format != "NCHW":
+            text += f", data_format={self._data_format}"
+        return join(text, self._name)
+
+
+_BATCH_NORM_DOC = """Batch normalization of {shapes} inputs, arXiv:1502.03167.
+
+    Each channel is normalized over the batch and all positions, then scaled by ``weight`` and
+    shifted by ``bias`` [num_features]. Training uses the statistics of the batch and updates
+    ``_mean`` and ``_variance``, running = momentum * running + (1 - momentum) * batch; evaluation
+    uses the running ones.
+
+    Args:
+        num_features: number of channels.
+        momentum, epsilon: see above; epsilon is added to the variance.
+        weight_attr, bias_attr: False leaves the parameter out.
+        data_format: {formats}.
+        use_global_stats: True always uses the running statistics, False always the batch's.
+    """
+
+
+class BatchNorm1D(_BatchNormBase):
+    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C] or [N, C, L]", formats="'NC', 'NCL' or 'NLC'")
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+        use_global_stats=None,
+        name=None,
+    ):
+        super().__init__(
+            num_features, momentum, epsilon, weight_attr, bias_attr, data_format,
+            use_global_stats, name,
+        )  # fmt: skip
+
+    def _check_data_format(self, input):
+        if input not in ("NCHW", "NC", "NCL", "NLC", "NHWC"):
+            raise ValueError(f"expected NC , NCL, NLC or None for data_format input, got {input}")
+
+    def _check_input_dim(self, input):
+        if len(input.shape) not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {len(input.shape)}D input)")
+
+
+class BatchNorm2D(_BatchNormBase):
+    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, H, W]", formats="'NCHW' or 'NHWC'")
+
+    def _check_data_format(self, input):
+        if input not in ("NCHW", "NHWC"):
+            raise ValueError(f"expected NCHW or NHWC for data_format input, got {input}")
+
+    def _check_input_dim(self, input):
+        if len(input.shape) != 4:
+            raise ValueError(f"expected 4D input (got {len(input.shape)}D input)")
+
+
+class BatchNorm3D(_BatchNormBase):
+    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, D, H, W]", formats="'NCDHW' or 'NDHWC'")
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+        use_global_stats=None,
+        name=None,
+    ):
+        super().__init__(
+            num_features, momentum, epsilon, weight_attr, bias_attr, data_format,
+            use_global_stats, name,
+        )  # fmt: skip
+
+    def _check_data_format(self, input):
+        if input not in ("NCHW", "NCDHW", "NDHWC", "NHWC"):
+            raise ValueError(f"expected NCDHW, NDHWC or None for data_format input, got {input}")
+
+    def _check_input_dim(self, input):
+        if len(input.shape) != 5:
+            raise ValueError(f"expected 5D input (got {len(input.shape)}D input)")
+
+
+class SyncBatchNorm(_BatchNormBase):
+    """Batch normalization whose statistics cover the batches of all processes.
+
+    In a single process it is the same as batch normalization. Arguments as for
+    :class:`BatchNorm2D`; inputs of 2 to 5 dimensions.
+    """
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__(
+            num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name
+        )
+
+    def _check_data_format(self, input):
+        if input not in CHANNEL_LAST:
+            raise ValueError(
+                "expected 'NCDHW', 'NDHWC', 'NCL', 'NLC', 'NC', 'NCHW', 'NHWC' for data_format, "
+                f"got {input}"
+            )
+
+    def _check_input_dim(self, input):
+        if len(input.shape) < 2:
+            raise ValueError(f"expected at least 2D input (got {len(input.shape)}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, layer):
+        """``layer`` with every BatchNorm1D to 3D in it replaced by a SyncBatchNorm."""
+        result = layer
+        if isinstance(layer, _BatchNormBase) and not isinstance(layer, SyncBatchNorm):
+            result = SyncBatchNorm(
+                layer._num_features,
+                layer._momentum,
+                layer._epsilon,
+                layer._weight_attr,
+                layer._bias_attr,
+                layer._data_format,
+                layer._name,
+            )
+            if layer.weight is not None:
+                result.weight = layer.weight
+            if layer.bias is not None:
+                result.bias = layer.bias
+            result._mean = layer._mean
+            result._variance = layer._variance
+            result.training = layer.training
+        for name, sublayer in layer.named_children():
+            result.add_sublayer(name, cls.convert_sync_batchnorm(sublayer))
+        return result
+
+
+class BatchNorm(Layer):
+    """Batch normalization with an activation, for inputs of 2 to 5 dimensions.
+
+    Args:
+        num_channels: number of channels.
+        act: name of an activation that follows, or None.
+        is_test: kept for old programs; use ``eval()``.
+        momentum, epsilon: as for :class:`BatchNorm2D`.
+        param_attr, bias_attr: attributes of ``weight`` and ``bias``.
+        data_layout: 'NCHW' or 'NHWC'.
+        moving_mean_name, moving_variance_name: names of the running statistics.
+        use_global_stats: use the running statistics even while training.
+        trainable_statistics: use the batch's statistics even while evaluating.
+    """
+
+    def __init__(
+        self,
+        num_channels,
+        act=None,
+        is_test=False,
+        momentum=0.9,
+        epsilon=1e-05,
+        param_attr=None,
+        bias_attr=None,
+        dtype="float32",
+        data_layout="NCHW",
+        in_place=False,
+        moving_mean_name=None,
+        moving_variance_name=None,
+        do_model_average_for_mean_and_var=True,
+        use_global_stats=False,
+        trainable_statistics=False,
+    ):
+        super().__init__()
+        self._param_attr = param_attr
+        self._bias_attr = bias_attr
+        self._act = act
+        self._in_place = in_place
+        if bias_attr is False:
+            self._bias_attr = ParamAttr(initializer=Constant(0.0), trainable=False)
+        if param_attr is False:
+            self._param_attr = ParamAttr(initializer=Constant(1.0), trainable=False)
+        self._dtype = _stats_dtype(dtype)
+        self.weight = self.create_parameter(
+            attr=self._param_attr,
+            shape=[num_channels],
+            dtype=self._dtype,
+            default_initializer=Constant(1.0),
+        )
+        self.bias = self.create_parameter(
+            attr=self._bias_attr, shape=[num_channels], dtype=self._dtype, is_bias=True
+        )
+        average = do_model_average_for_mean_and_var
+        self._mean = _fixed(self, moving_mean_name, num_channels, 0.0, self._dtype, average)
+        self._variance = _fixed(self, moving_variance_name, num_channels, 1.0, self._dtype, average)
+        if is_test:
+            self.eval()
+        self._data_layout = data_layout
+        self._momentum = momentum
+        self._epsilon = epsilon
+        self._is_test = is_test
+        self._fuse_with_relu = False
+        self._use_global_stats = use_global_stats
+        self._trainable_statistics = trainable_statistics
+
+    def forward(self, input):
+        batch = self._trainable_statistics or (self.training and not self._use_global_stats)
+        out = F.batch_norm(
+            input,
+            self._mean,
+            self._variance,
+            self.weight,
+            self.bias,
+            momentum=self._momentum,
+            epsilon=self._epsilon,
+            data_format=self._data_layout,
+            use_global_stats=not batch,
+        )
+        return self._helper.append_activation(out, self._act)
+
+
+class LayerNorm(Layer):
+    """Layer normalization over the last axes, arXiv:1607.06450.
+
+    Args:
+        normalized_shape: int or list: sizes of the axes that are normalized together.
+        epsilon: added to the variance.
+        elementwise_affine: False leaves weight and bias out; ``bias`` False only the bias.
+        weight_attr, bias_attr: False leaves the parameter out.
+
+    ``weight`` and ``bias`` are vectors with as many elements as ``normalized_shape``.
+    """
+
+    def __init__(
+        self,
+        normalized_shape,
+        epsilon=1e-05,
+        *,
+        elementwise_affine=True,
+        bias=True,
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        name=None,
+    ):
+        super().__init__()
+        if isinstance(normalized_shape, int):
+            normalized_shape = [normalized_shape]
+        self._normalized_shape = list(normalized_shape)
+        self._epsilon = epsilon
+        self._device = device
+        self._weight_attr = weight_attr if elementwise_affine else False
+        self._bias_attr = bias_attr if elementwise_affine and bias else False
+        self._dtype = argosy.get_default_dtype() if dtype is None else dtype
+        size = functools.reduce(operator.mul, self._normalized_shape, 1)
+        if self._weight_attr is False:
+            self.weight = None
+        else:
+            self.weight = self.create_parameter(
+                attr=self._weight_attr,
+                shape=[size],
+                dtype=dtype,
+                default_initializer=Constant(1.0),
+                device=device,
+            )
+        if self._bias_attr is False:
+            self.bias = None
+        else:
+            self.bias = self.create_parameter(
+                attr=self._bias_attr, shape=[size], dtype=dtype, is_bias=True, device=device
+            )
+
+    def forward(self, input):
+        return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
+
+    def extra_repr(self):
+        return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
+
+
+class GroupNorm(Layer):
+    """Group normalization, arXiv:1803.08494.
+
+    Args:
+        num_groups: the channels fall into this many groups, each normalized for itself.
+        num_channels: number of channels, divisible by ``num_groups``.
+        epsilon: added to the variance.
+        affine: False leaves weight and bias out.
+        data_format: where the channels are.
+    """
+
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        epsilon=1e-05,
+        *,
+        affine=True,
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__()
+        self._epsilon = epsilon
+        self._num_channels = num_channels
+        self._num_groups = num_groups
+        self._device = device
+        if data_format not in CHANNEL_LAST:
+            raise ValueError(f"unsupported data layout:{data_format}")
+        self._data_format = data_format
+        self._weight_attr = weight_attr if affine else False
+        self._bias_attr = bias_attr if affine else False
+        if self._weight_attr is False:
+            self.weight = None
+        else:
+            self.weight = self.create_parameter(
+                attr=self._weight_attr,
+                shape=[num_channels],
+                dtype=dtype,
+                default_initializer=Constant(1.0),
+                device=device,
+            )
+        if self._bias_attr is False:
+            self.bias = None
+        else:
+            self.bias = self.create_parameter(
+                attr=self._bias_attr, shape=[num_channels], dtype=dtype, is_bias=True,
+                device=device,
+            )  # fmt: skip
+
+    def forward(self, input):
+        return F.group_norm(
+            input, self._num_groups, self._epsilon, self.weight, self.bias, self._data_format
+        )
+
+    def extra_repr(self):
+        return (
+            f"num_groups={self._num_groups}, num_channels={self._num_channels}, "
+            f"epsilon={self._epsilon}"
+        )
+
+
+class _InstanceNormBase(Layer):
+    """What InstanceNorm1D to 3D share."""
+
+    _ranks = (4,)
+    _expected = "4D"
+
+    def __init__(
+        self,
+        num_features,
+        epsilon=1e-5,
+        momentum=0.9,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__()
+        if (weight_attr is False) != (bias_attr is False):
+            raise AssertionError(
+                "weight_attr and bias_attr must be set to False at the same time in InstanceNorm"
+            )
+        self._momentum = momentum
+        self._epsilon = epsilon
+        self._weight_attr = weight_attr
+        self._bias_attr = bias_attr
+        self._num_features = num_features
+        self._data_format = data_format
+        if weight_attr is False:
+            self.scale = None
+            self.bias = None
+        else:
+            self.scale = self.create_parameter(
+                attr=weight_attr, shape=[num_features], default_initializer=Constant(1.0)
+            )
+            self.bias = self.create_parameter(
+                attr=bias_attr, shape=[num_features], is_bias=True,
+                default_initializer=Constant(0.0),
+            )  # fmt: skip
+
+    def _check_input_dim(self, input):
+        if len(input.shape) not in self._ranks:
+            raise ValueError(f"expected {self._expected} input (got {len(input.shape)}D input)")
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        return F.instance_norm(
+            input,
+            weight=self.scale,
+            bias=self.bias,
+            momentum=self._momentum,
+            eps=self._epsilon,
+            data_format=self._data_format,
+        )
+
+    def extra_repr(self):
+        return f"num_features={self._num_features}, epsilon={self._epsilon}"
+
+
+class InstanceNorm1D(_InstanceNormBase):
+    """Instance normalization of [N, C, L] (or [N, C]) inputs, arXiv:1607.08022.
+
+    Each channel of each sample is normalized over its positions, then scaled by ``scale`` and
+    shifted by ``bias``.
+
+    Args:
+        num_features: number of channels.
+        epsilon: added to the variance.
+        weight_attr, bias_attr: both False leave the parameters out.
+    """
+
+    _ranks = (2, 3)
+    _expected = "2D or 3D"
+
+    def __init__(
+        self,
+        num_features,
+        epsilon=1e-5,
+        momentum=0.9,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+        name=None,
+    ):
+        super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
+
+
+class InstanceNorm2D(_InstanceNormBase):
+    """Instance normalization of [N, C, H, W] inputs; see :class:`InstanceNorm1D`."""
+
+
+class InstanceNorm3D(_InstanceNormBase):
+    """Instance normalization of [N, C, D, H, W] inputs; see :class:`InstanceNorm1D`."""
+
+    _ranks = (5,)
+    _expected = "5D"
+
+    def __init__(
+        self,
+        num_features,
+        epsilon=1e-5,
+        momentum=0.9,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+        name=None,
+    ):
+        super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
+
+
+class LocalResponseNorm(Layer):
+    """Local response normalization over ``size`` neighbouring channels.
+
+    See :func:`nn.functional.local_response_norm`.
+    """
+
+    def __init__(self, size, alpha=0.0001, beta=0.75, k=1.0, data_format="NCHW", name=None):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, input):
+        return F.local_response_norm(
+            input, self.size, self.alpha, self.beta, self.k, self.data_format
+        )
+
+    def extra_repr(self):
+        text = f"size={self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+        if self.data_format != "NCHW":
+            text += f", data_format={self.data_format}"
+        return join(text, self.name)
+
+
+class SpectralNorm(Layer):
+    """Divides a weight by its largest singular value, found by power iteration.
+
+    Miyato et al., arXiv:1802.05957.
+
+    Args:
+        weight_shape: shape of the weights that the layer will be called with.
+        dim: axis that becomes the rows of the matrix; the others are its columns.
+        power_iters: iterations for each call.
+        eps: added to norms that are divided by.
+        dtype: dtype of the two vectors ``weight_u`` and ``weight_v``.
+    """
+
+    def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype="float32"):
+        super().__init__()
+        self._power_iters = power_iters
+        self._eps = eps
+        self._dim = dim
+        self._dtype = dtype
+        self._weight_shape = list(weight_shape)
+        if min(self._weight_shape, default=0) <= 0:
+            raise AssertionError(
+                f"Any dimension of `weight_shape` cannot be equal to 0, got {self._weight_shape}."
+            )
+        if not 0 <= dim < len(self._weight_shape):
+            raise AssertionError(
+                "The input `dim` should be less than the length of `weight_shape`, but received "
+                f"dim={dim}."
+            )
+        rows = self._weight_shape[dim]
+        columns = functools.reduce(operator.mul, self._weight_shape, 1) // rows
+        for name, size in (("weight_u", rows), ("weight_v", columns)):
+            vector = self.create_parameter(
+                attr=ParamAttr(), shape=[size], dtype=dtype, default_initializer=Normal(0.0, 1.0)
+            )
+            vector.stop_gradient = True
+            setattr(self, name, vector)
+
+    def forward(self, x):
+        return _core.ops.spectral_norm(
+            x, self.weight_u, self.weight_v, self._dim, self._power_iters, self._eps
+        )

@@ -1,0 +1,255 @@
+"""Padding layers."""
+
+from __future__ import annotations
+
+from argosy.base.framework import Tensor
+
+from .. import functional as F
+from ._repr import join
+from .layers import Layer
+
+
+class _PadNd(Layer):
+    """Pads the spatial axes; an int pads every side."""
+
+    _dims = 1
+
+    def _setup(self, padding, mode, value, data_format, name):
+        super().__init__()
+        if isinstance(padding, int):
+            padding = [padding] * (2 * self._dims)
+        if isinstance(padding, Tensor):
+            object.__setattr__(self, "padding", padding)
+        else:
+            self.padding = padding
+        self._mode = mode
+        self.value = value
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x):
+        return F.pad(
+            x,
+            self.padding,
+            mode=self._mode,
+            value=self.value,
+            data_format=self._data_format,
+            pad_from_left_axis=True,
+        )
+
+    def extra_repr(self):
+        return join(
+            f"padding={self.padding}, mode={self._mode}, value={self.value}, "
+            f"data_format={self._data_format}",
+            self._name,
+        )
+
+
+class Pad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L].
+
+    Args:
+        padding: int for all sides, or [left, right].
+        mode: 'constant', 'reflect', 'replicate' or 'circular'.
+        value: what 'constant' writes.
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCL", name=None):
+        self._setup(padding, mode, value, data_format, name)
+
+
+class Pad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W].
+
+    Args:
+        padding: int for all sides, or [left, right, top, bottom].
+        mode: 'constant', 'reflect', 'replicate' or 'circular'.
+        value: what 'constant' writes.
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCHW", name=None):
+        self._setup(padding, mode, value, data_format, name)
+
+
+class Pad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W].
+
+    Args:
+        padding: int for all sides, or [left, right, top, bottom, front, back].
+        mode: 'constant', 'reflect', 'replicate' or 'circular'.
+        value: what 'constant' writes.
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCDHW", name=None):
+        self._setup(padding, mode, value, data_format, name)
+
+
+class ZeroPad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L] with zeros;
+    ``padding`` is an int or [left, right].
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, data_format="NCL", name=None):
+        self._setup(padding, "constant", 0.0, data_format, name)
+
+
+class ZeroPad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W] with zeros;
+    ``padding`` is an int or [left, right, top, bottom].
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        self._setup(padding, "constant", 0.0, data_format, name)
+
+
+class ZeroPad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W] with zeros;
+    ``padding`` is an int or [left, right, top, bottom, front, back].
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, data_format="NCDHW", name=None):
+        self._setup(padding, "constant", 0.0, data_format, name)
+
+
+class ReflectionPad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L] by mirroring at the border element;
+    ``padding`` is an int or [left, right].
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, data_format="NCL", name=None):
+        self._setup(padding, "reflect", 0.0, data_format, name)
+
+
+class ReflectionPad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W] by mirroring at the border element;
+    ``padding`` is an int or [left, right, top, bottom].
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        self._setup(padding, "reflect", 0.0, data_format, name)
+
+
+class ReflectionPad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W] by mirroring at the border element;
+    ``padding`` is an int or [left, right, top, bottom, front, back].
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, data_format="NCDHW", name=None):
+        self._setup(padding, "reflect", 0.0, data_format, name)
+
+
+class ReplicationPad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L] by repeating the border element;
+    ``padding`` is an int or [left, right].
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, data_format="NCL", name=None):
+        self._setup(padding, "replicate", 0.0, data_format, name)
+
+
+class ReplicationPad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W] by repeating the border element;
+    ``padding`` is an int or [left, right, top, bottom].
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        self._setup(padding, "replicate", 0.0, data_format, name)
+
+
+class ReplicationPad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W] by repeating the border element;
+    ``padding`` is an int or [left, right, top, bottom, front, back].
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, data_format="NCDHW", name=None):
+        self._setup(padding, "replicate", 0.0, data_format, name)
+
+
+class CircularPad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L] with what lies at the other end;
+    ``padding`` is an int or [left, right].
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, data_format="NCL", name=None):
+        self._setup(padding, "circular", 0.0, data_format, name)
+
+
+class CircularPad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W] with what lies at the other end;
+    ``padding`` is an int or [left, right, top, bottom].
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        self._setup(padding, "circular", 0.0, data_format, name)
+
+
+class CircularPad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W] with what lies at the other end;
+    ``padding`` is an int or [left, right, top, bottom, front, back].
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, data_format="NCDHW", name=None):
+        self._setup(padding, "circular", 0.0, data_format, name)
+
+
+class ConstantPad1D(_PadNd):
+    """Pads the spatial axes of [N, C, L] with ``value``;
+    ``padding`` is an int or [left, right].
+    """
+
+    _dims = 1
+
+    def __init__(self, padding, value, data_format="NCL", name=None):
+        self._setup(padding, "constant", value, data_format, name)
+
+
+class ConstantPad2D(_PadNd):
+    """Pads the spatial axes of [N, C, H, W] with ``value``;
+    ``padding`` is an int or [left, right, top, bottom].
+    """
+
+    _dims = 2
+
+    def __init__(self, padding, value, data_format="NCHW", name=None):
+        self._setup(padding, "constant", value, data_format, name)
+
+
+class ConstantPad3D(_PadNd):
+    """Pads the spatial axes of [N, C, D, H, W] with ``value``;
+    ``padding`` is an int or [left, right, top, bottom, front, back].
+    """
+
+    _dims = 3
+
+    def __init__(self, padding, value, data_format="NCDHW", name=None):
+        self._setup(padding, "constant", value, data_format, name)

@@ -1,0 +1,495 @@
+"""Transformer layers, Vaswani et al., arXiv:1706.03762."""
+
+from __future__ import annotations
+
+import copy
+from collections import namedtuple
+
+import argosy
+from argosy import _core
+from argosy.base.param_attr import ParamAttr
+
+from .. import functional as F
+from .common import Dropout, Linear
+from .container import LayerList
+from .layers import Layer
+from .norm import LayerNorm
+
+__all__ = []
+
+
+def _convert_param_attr_to_list(param_attr, n):
+    """``param_attr`` as a list of ``n`` attributes, one for each of a layer's parts."""
+    if isinstance(param_attr, (list, tuple)):
+        if len(param_attr) != n:
+            raise AssertionError(f"length of param_attr should be {n} when it is a list/tuple")
+        return [
+            attr if isinstance(attr, bool) and not attr else ParamAttr._to_attr(attr)
+            for attr in param_attr
+        ]
+    if isinstance(param_attr, bool):
+        return [ParamAttr._to_attr(None) if param_attr else False for _ in range(n)]
+    attrs = []
+    for number in range(n):
+        attr = copy.deepcopy(param_attr) if number else param_attr
+        if isinstance(attr, ParamAttr) and attr.name:
+            attr = copy.copy(attr)
+            attr.name = f"{param_attr.name}_{number}"
+        attrs.append(ParamAttr._to_attr(attr))
+    return attrs
+
+
+def _convert_attention_mask(attn_mask, dtype):
+    """A mask of bool or int (0: keep away) as a float one that is added to the scores."""
+    if attn_mask is None:
+        return None
+    kind = str(attn_mask.dtype)
+    if "bool" in kind or "int" in kind:
+        return (argosy.cast(attn_mask, dtype) - 1.0) * 1e9
+    return argosy.cast(attn_mask, dtype)
+
+
+class MultiHeadAttention(Layer):
+    """Attention with several heads between linear projections.
+
+    Args:
+        embed_dim: features of query and output, divisible by ``num_heads``.
+        num_heads: number of heads.
+        dropout: probability of dropping attention weights while training.
+        kdim, vdim: features of key and value; None is ``embed_dim``.
+        need_weights: also return the attention weights.
+        weight_attr, bias_attr: attributes of all four projections.
+
+    Call with (query [batch, length, embed_dim], key=None, value=None, attn_mask=None, cache=None).
+    Key and value default to the query. ``attn_mask`` is bool or int (0 or False: keep away) or
+    float (added), broadcast to [batch, heads, length, key length]. Returns the output, or a tuple
+    (output[, weights][, cache]).
+    """
+
+    Cache = namedtuple("Cache", ["k", "v"])
+    StaticCache = namedtuple("StaticCache", ["k", "v"])
+
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        kdim=None,
+        vdim=None,
+        need_weights=False,
+        weight_attr=None,
+        bias_attr=None,
+    ):
+        super().__init__()
+        for name, value in (("embed_dim", embed_dim), ("num_heads", num_heads)):
+            if value <= 0:
+                raise AssertionError(f"Expected {name} to be greater than 0, but received {value}")
+        self.embed_dim = embed_dim
+        self.kdim = kdim if kdim is not None else embed_dim
+        self.vdim = vdim if vdim is not None else embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.need_weights = need_weights
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr=bias_attr)
+        self.k_proj = Linear(self.kdim, embed_dim, weight_attr, bias_attr=bias_attr)
+        self.v_proj = Linear(self.vdim, embed_dim, weight_attr, bias_attr=bias_attr)
+        self.out_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr=bias_attr)
+
+    def _split_heads(self, x):
+        """[batch, length, embed_dim] as [batch, length, heads, head_dim]."""
+        return argosy.reshape(x, [0, 0, self.num_heads, self.head_dim])
+
+    def compute_kv(self, key, value):
+        """Projected key and value, each [batch, heads, length, head_dim]."""
+        return tuple(
+            argosy.transpose(self._split_heads(projected), [0, 2, 1, 3])
+            for projected in (self.k_proj(key), self.v_proj(value))
+        )
+
+    def gen_cache(self, key, value=None, type=Cache):
+        """A cache for decoding step by step.
+
+        Args:
+            key: tensor [batch, length, features] that is projected (StaticCache), or that names
+                the batch size (Cache, ``value`` None), or a projected key.
+            value: tensor to project, or a projected value.
+            type: ``MultiHeadAttention.StaticCache`` for keys that do not change,
+                ``MultiHeadAttention.Cache`` for ones that grow.
+        """
+        if type is MultiHeadAttention.StaticCache:
+            return self.StaticCache(*self.compute_kv(key, key if value is None else value))
+        if value is None:
+            shape = [key.shape[0], self.num_heads, 0, self.head_dim]
+            return self.Cache(argosy.zeros(shape, key.dtype), argosy.zeros(shape, key.dtype))
+        return self.Cache(key, value)
+
+    def forward(self, query, key=None, value=None, attn_mask=None, cache=None):
+        key = query if key is None else key
+        value = query if value is None else value
+        q = self._split_heads(self.q_proj(query))
+        if cache is None:
+            k = self._split_heads(self.k_proj(key))
+            v = self._split_heads(self.v_proj(value))
+        else:
+            if isinstance(cache, self.StaticCache):
+                k, v = cache.k, cache.v
+            else:
+                k, v = self.compute_kv(key, value)
+                k = argosy.concat([cache.k, k], axis=2)
+                v = argosy.concat([cache.v, v], axis=2)
+                cache = self.Cache(k, v)
+            k, v = (argosy.transpose(t, [0, 2, 1, 3]) for t in (k, v))
+        result = _core.ops.scaled_dot_product_attention(
+            q, k, v, _convert_attention_mask(attn_mask, q.dtype),
+            float(self.dropout) if self.training else 0.0, False, 0.0, self.need_weights,
+        )  # fmt: skip
+        out, weights = result if self.need_weights else (result, None)
+        out = self.out_proj(argosy.reshape(out, [0, 0, self.embed_dim]))
+        outputs = [out]
+        if self.need_weights:
+            outputs.append(weights)
+        if cache is not None:
+            outputs.append(cache)
+        return out if len(outputs) == 1 else tuple(outputs)
+
+
+def _check_sizes(**sizes):
+    for name, value in sizes.items():
+        if value <= 0:
+            raise AssertionError(f"Expected {name} to be greater than 0, but received {value}")
+
+
+class TransformerEncoderLayer(Layer):
+    """Self-attention and a feed-forward network, each with residual and layer normalization.
+
+    Args:
+        d_model: features of input and output.
+        nhead: number of heads.
+        dim_feedforward: hidden features of the feed-forward network.
+        dropout: probability after each of the two parts.
+        activation: name of a function in ``nn.functional``.
+        attn_dropout: probability for attention weights; None is ``dropout``.
+        act_dropout: probability after the activation; None is ``dropout``.
+        normalize_before: normalize the input of each part instead of its output.
+        weight_attr, bias_attr: attributes; a list of two means attention and feed-forward.
+        layer_norm_eps: epsilon of the normalizations.
+
+    Call with (src [batch, length, d_model], src_mask=None, cache=None).
+    """
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        layer_norm_eps=1e-5,
+    ):
+        config = dict(locals())
+        config.pop("self")
+        config.pop("__class__", None)
+        super().__init__()
+        self._config = config
+        _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
+        attn_dropout = dropout if attn_dropout is None else attn_dropout
+        act_dropout = dropout if act_dropout is None else act_dropout
+        self.normalize_before = normalize_before
+        weights = _convert_param_attr_to_list(weight_attr, 2)
+        biases = _convert_param_attr_to_list(bias_attr, 2)
+        self.self_attn = MultiHeadAttention(
+            d_model, nhead, dropout=attn_dropout, weight_attr=weights[0], bias_attr=biases[0]
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, weights[1], bias_attr=biases[1])
+        self.dropout = Dropout(act_dropout, mode="upscale_in_train")
+        self.linear2 = Linear(dim_feedforward, d_model, weights[1], bias_attr=biases[1])
+        self.norm1 = LayerNorm(d_model, layer_norm_eps)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps)
+        self.dropout1 = Dropout(dropout, mode="upscale_in_train")
+        self.dropout2 = Dropout(dropout, mode="upscale_in_train")
+        self.activation = getattr(F, activation)
+
+    def forward(self, src, src_mask=None, cache=None):
+        src_mask = _convert_attention_mask(src_mask, src.dtype)
+        residual = src
+        if self.normalize_before:
+            src = self.norm1(src)
+        if cache is None:
+            src = self.self_attn(src, src, src, src_mask)
+        else:
+            src, cache = self.self_attn(src, src, src, src_mask, cache)
+        src = residual + self.dropout1(src)
+        if not self.normalize_before:
+            src = self.norm1(src)
+        residual = src
+        if self.normalize_before:
+            src = self.norm2(src)
+        src = self.linear2(self.dropout(self.activation(self.linear1(src))))
+        src = residual + self.dropout2(src)
+        if not self.normalize_before:
+            src = self.norm2(src)
+        return src if cache is None else (src, cache)
+
+    def gen_cache(self, src):
+        """An empty cache for inputs like ``src``."""
+        return self.self_attn.gen_cache(src, type=self.self_attn.Cache)
+
+
+class TransformerEncoder(Layer):
+    """A stack of encoder layers.
+
+    Args:
+        encoder_layer: the first layer; the others are made with the same arguments.
+        num_layers: number of layers.
+        norm: layer applied to the result, or None.
+    """
+
+    def __init__(self, encoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = LayerList(
+            [
+                encoder_layer if i == 0 else type(encoder_layer)(**encoder_layer._config)
+                for i in range(num_layers)
+            ]
+        )
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(self, src, src_mask=None, cache=None):
+        src_mask = _convert_attention_mask(src_mask, src.dtype)
+        output, caches = src, []
+        for number, layer in enumerate(self.layers):
+            if cache is None:
+                output = layer(output, src_mask=src_mask)
+            else:
+                output, layer_cache = layer(output, src_mask=src_mask, cache=cache[number])
+                caches.append(layer_cache)
+        if self.norm is not None:
+            output = self.norm(output)
+        return output if cache is None else (output, caches)
+
+    def gen_cache(self, src):
+        """Empty caches of all layers for inputs like ``src``."""
+        return [layer.gen_cache(src) for layer in self.layers]
+
+
+class TransformerDecoderLayer(Layer):
+    """Self-attention, attention to a memory and a feed-forward network.
+
+    Args: as for :class:`TransformerEncoderLayer`; a list of attributes has three entries, for
+        self-attention, cross attention and feed-forward.
+
+    Call with (tgt [batch, length, d_model], memory [batch, memory length, d_model],
+    tgt_mask=None, memory_mask=None, cache=None).
+    """
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        layer_norm_eps=1e-5,
+    ):
+        config = dict(locals())
+        config.pop("self")
+        config.pop("__class__", None)
+        super().__init__()
+        self._config = config
+        _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
+        attn_dropout = dropout if attn_dropout is None else attn_dropout
+        act_dropout = dropout if act_dropout is None else act_dropout
+        self.normalize_before = normalize_before
+        weights = _convert_param_attr_to_list(weight_attr, 3)
+        biases = _convert_param_attr_to_list(bias_attr, 3)
+        self.self_attn = MultiHeadAttention(
+            d_model, nhead, dropout=attn_dropout, weight_attr=weights[0], bias_attr=biases[0]
+        )
+        self.cross_attn = MultiHeadAttention(
+            d_model, nhead, dropout=attn_dropout, weight_attr=weights[1], bias_attr=biases[1]
+        )
+        self.linear1 = Linear(d_model, dim_feedforward, weights[2], bias_attr=biases[2])
+        self.dropout = Dropout(act_dropout, mode="upscale_in_train")
+        self.linear2 = Linear(dim_feedforward, d_model, weights[2], bias_attr=biases[2])
+        self.norm1 = LayerNorm(d_model, layer_norm_eps)
+        self.norm2 = LayerNorm(d_model, layer_norm_eps)
+        self.norm3 = LayerNorm(d_model, layer_norm_eps)
+        self.dropout1 = Dropout(dropout, mode="upscale_in_train")
+        self.dropout2 = Dropout(dropout, mode="upscale_in_train")
+        self.dropout3 = Dropout(dropout, mode="upscale_in_train")
+        self.activation = getattr(F, activation)
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None):
+        tgt_mask = _convert_attention_mask(tgt_mask, tgt.dtype)
+        memory_mask = _convert_attention_mask(memory_mask, memory.dtype)
+        residual = tgt
+        if self.normalize_before:
+            tgt = self.norm1(tgt)
+        if cache is None:
+            tgt = self.self_attn(tgt, tgt, tgt, tgt_mask, None)
+        else:
+            tgt, incremental = self.self_attn(tgt, tgt, tgt, tgt_mask, cache[0])
+        tgt = residual + self.dropout1(tgt)
+        if not self.normalize_before:
+            tgt = self.norm1(tgt)
+        residual = tgt
+        if self.normalize_before:
+            tgt = self.norm2(tgt)
+        if cache is None:
+            tgt = self.cross_attn(tgt, memory, memory, memory_mask, None)
+        else:
+            tgt, static = self.cross_attn(tgt, memory, memory, memory_mask, cache[1])
+        tgt = residual + self.dropout2(tgt)
+        if not self.normalize_before:
+            tgt = self.norm2(tgt)
+        residual = tgt
+        if self.normalize_before:
+            tgt = self.norm3(tgt)
+        tgt = self.linear2(self.dropout(self.activation(self.linear1(tgt))))
+        tgt = residual + self.dropout3(tgt)
+        if not self.normalize_before:
+            tgt = self.norm3(tgt)
+        return tgt if cache is None else (tgt, (incremental, static))
+
+    def gen_cache(self, memory):
+        """(empty cache of self-attention, projected memory of cross attention)."""
+        incremental = self.self_attn.gen_cache(memory, type=self.self_attn.Cache)
+        static = self.cross_attn.gen_cache(memory, memory, type=self.cross_attn.StaticCache)
+        return incremental, static
+
+
+class TransformerDecoder(Layer):
+    """A stack of decoder layers.
+
+    Args:
+        decoder_layer: the first layer; the others are made with the same arguments.
+        num_layers: number of layers.
+        norm: layer applied to the result, or None.
+    """
+
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = LayerList(
+            [
+                decoder_layer if i == 0 else type(decoder_layer)(**decoder_layer._config)
+                for i in range(num_layers)
+            ]
+        )
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None):
+        tgt_mask = _convert_attention_mask(tgt_mask, tgt.dtype)
+        memory_mask = _convert_attention_mask(memory_mask, memory.dtype)
+        output, caches = tgt, []
+        for number, layer in enumerate(self.layers):
+            if cache is None:
+                output = layer(output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask)
+            else:
+                output, layer_cache = layer(
+                    output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                    cache=cache[number],
+                )  # fmt: skip
+                caches.append(layer_cache)
+        if self.norm is not None:
+            output = self.norm(output)
+        return output if cache is None else (output, caches)
+
+    def gen_cache(self, memory, do_zip=False):
+        """Caches of all layers; ``do_zip`` groups them by kind instead of by layer."""
+        caches = [layer.gen_cache(memory) for layer in self.layers]
+        return list(zip(*caches)) if do_zip else caches
+
+
+class Transformer(Layer):
+    """Encoder and decoder.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout,
+            normalize_before: as for :class:`TransformerEncoderLayer`.
+        num_encoder_layers, num_decoder_layers: numbers of layers.
+        weight_attr, bias_attr: attributes; a list of two means attention and feed-forward, of
+            three self-attention, cross attention and feed-forward.
+        custom_encoder, custom_decoder: layers to use instead.
+
+    Call with (src, tgt, src_mask=None, tgt_mask=None, memory_mask=None).
+    """
+
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        attn_dropout=None,
+        act_dropout=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+        custom_encoder=None,
+        custom_decoder=None,
+    ):
+        super().__init__()
+        _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
+        encoder_weight, decoder_weight = _split_attrs(weight_attr, "weight_attr")
+        encoder_bias, decoder_bias = _split_attrs(bias_attr, "bias_attr")
+        options = (
+            d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout,
+            normalize_before,
+        )  # fmt: skip
+        if custom_encoder is not None:
+            self.encoder = custom_encoder
+        else:
+            layer = TransformerEncoderLayer(*options, encoder_weight, encoder_bias)
+            self.encoder = TransformerEncoder(layer, num_encoder_layers, LayerNorm(d_model))
+        if custom_decoder is not None:
+            self.decoder = custom_decoder
+        else:
+            layer = TransformerDecoderLayer(*options, decoder_weight, decoder_bias)
+            self.decoder = TransformerDecoder(layer, num_decoder_layers, LayerNorm(d_model))
+        self.d_model = d_model
+        self.nhead = nhead
+
+    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None):
+        memory = self.encoder(src, src_mask=_convert_attention_mask(src_mask, src.dtype))
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=_convert_attention_mask(tgt_mask, tgt.dtype),
+            memory_mask=_convert_attention_mask(memory_mask, memory.dtype),
+        )
+
+    def generate_square_subsequent_mask(self, length):
+        """[length, length] float mask that keeps positions away from later ones (-inf)."""
+        return argosy.triu(argosy.full([length, length], float("-inf")), 1)
+
+
+def _split_attrs(attr, name):
+    """Attributes for the encoder's and for the decoder's layers."""
+    if not isinstance(attr, (list, tuple)):
+        return attr, attr
+    attr = list(attr)
+    if len(attr) == 1:
+        return attr * 2, attr * 3
+    if len(attr) == 2:
+        return attr, [attr[0], attr[0], attr[-1]]
+    if len(attr) == 3:
+        return [attr[0], attr[-1]], attr
+    raise AssertionError(f"length of {name} should be 1 or 2 or 3 when it is a list/tuple")

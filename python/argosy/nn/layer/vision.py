@@ -1,0 +1,86 @@
+"""Layers that move channels to pixels and back."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from ._repr import join
+from .layers import Layer
+
+__all__ = []
+
+
+def _check_format(data_format):
+    if data_format not in ("NCHW", "NHWC"):
+        raise ValueError(
+            f"Data format should be 'NCHW' or 'NHWC'.But receive data format: {data_format}"
+        )
+
+
+class _Rearrange(Layer):
+    """Base of the three layers: one number, a data format and a function."""
+
+    def _text(self, text):
+        if self._data_format != "NCHW":
+            text += f", data_format={self._data_format}"
+        return join(text, self._name)
+
+
+class PixelShuffle(_Rearrange):
+    """[N, C r^2, H, W] to [N, C, H r, W r], r = ``upscale_factor``, arXiv:1609.05158."""
+
+    def __init__(self, upscale_factor, data_format="NCHW", name=None):
+        super().__init__()
+        if not isinstance(upscale_factor, int):
+            raise TypeError("upscale factor must be int type")
+        _check_format(data_format)
+        self._upscale_factor = upscale_factor
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x):
+        return F.pixel_shuffle(x, self._upscale_factor, self._data_format)
+
+    def extra_repr(self):
+        return self._text(f"upscale_factor={self._upscale_factor}")
+
+
+class PixelUnshuffle(_Rearrange):
+    """[N, C, H r, W r] to [N, C r^2, H, W], r = ``downscale_factor``: undoes PixelShuffle."""
+
+    def __init__(self, downscale_factor, data_format="NCHW", name=None):
+        super().__init__()
+        if not isinstance(downscale_factor, int):
+            raise TypeError("Downscale factor must be int type")
+        if downscale_factor <= 0:
+            raise ValueError("Downscale factor must be positive")
+        _check_format(data_format)
+        self._downscale_factor = downscale_factor
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x):
+        return F.pixel_unshuffle(x, self._downscale_factor, self._data_format)
+
+    def extra_repr(self):
+        return self._text(f"downscale_factor={self._downscale_factor}")
+
+
+class ChannelShuffle(_Rearrange):
+    """Interleaves the channels of ``groups`` groups, arXiv:1707.01083."""
+
+    def __init__(self, groups, data_format="NCHW", name=None):
+        super().__init__()
+        if not isinstance(groups, int):
+            raise TypeError("groups must be int type")
+        if groups <= 0:
+            raise ValueError("groups must be positive")
+        _check_format(data_format)
+        self._groups = groups
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x):
+        return F.channel_shuffle(x, self._groups, self._data_format)
+
+    def extra_repr(self):
+        return self._text(f"groups={self._groups}")

@@ -1,0 +1,1 @@
+"""Layers under the names Module, ModuleList and ModuleDict."""

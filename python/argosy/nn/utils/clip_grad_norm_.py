@@ -1,0 +1,38 @@
+"""Clipping the gradients of parameters by their common norm, in place."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+from argosy.base.framework import Tensor
+
+__all__ = []
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """Scale all gradients together, in place, when their common norm exceeds ``max_norm``.
+
+    Args:
+        parameters: a tensor or an iterable of tensors; those without gradient are left out.
+        max_norm: largest common norm.
+        norm_type: inf, 0, 1 or 2.
+        error_if_nonfinite: raise when the norm is infinite or no number.
+
+    Returns:
+        The common norm before clipping, 0-d.
+
+    Raises:
+        ValueError: another ``norm_type``.
+        RuntimeError: see ``error_if_nonfinite``.
+    """
+    if isinstance(parameters, Tensor):
+        parameters = [parameters]
+    if norm_type not in (float("inf"), 0, 1, 2):
+        raise ValueError(f"norm_type only support [inf, 0, 1, 2]: got {norm_type}.")
+    grads = [p.grad for p in parameters if p.grad is not None]
+    if not grads:
+        return argosy.to_tensor(0.0)
+    with argosy.no_grad():
+        return _core.ops.clip_grad_norm_(
+            grads, float(max_norm), float(norm_type), bool(error_if_nonfinite)
+        )

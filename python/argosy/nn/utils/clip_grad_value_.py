@@ -1,0 +1,29 @@
+"""Clipping every element of the gradients of parameters, in place."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.base.framework import Tensor
+
+__all__ = []
+
+
+def clip_grad_value_(parameters, clip_value):
+    """Keep every element of the gradients within [-clip_value, clip_value], in place.
+
+    Args:
+        parameters: a tensor or an iterable of tensors; those without gradient are left out.
+        clip_value: largest absolute value.
+
+    Raises:
+        ValueError: ``clip_value`` is negative.
+    """
+    if isinstance(parameters, Tensor):
+        parameters = [parameters]
+    clip_value = float(clip_value)
+    if clip_value < 0:
+        raise ValueError(f"[clip_grad_value_] clip_value should not be negative, got {clip_value}.")
+    with argosy.no_grad():
+        for parameter in parameters:
+            if parameter.grad is not None:
+                parameter.grad.clip_(min=-clip_value, max=clip_value)

@@ -1,0 +1,94 @@
+"""Spectral normalization of a layer's weight."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+
+from ..initializer import Normal
+from ..layer.common import Linear
+from ..layer.conv import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
+
+__all__ = []
+
+
+class SpectralNorm:
+    """Hook that divides a weight by its largest singular value before each call."""
+
+    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
+        if n_power_iterations <= 0:
+            raise ValueError(
+                "Expected n_power_iterations to be positive, but got n_power_iterations="
+                f"{n_power_iterations}"
+            )
+        self.name = name
+        self.dim = dim
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def compute_weight(self, layer, do_power_iteration):
+        weight = getattr(layer, self.name + "_orig")
+        u = getattr(layer, self.name + "_u")
+        v = getattr(layer, self.name + "_v")
+        if do_power_iteration:
+            with argosy.no_grad():
+                new_u, new_v = _core.ops.power_iteration(
+                    weight, u, v, self.dim, self.n_power_iterations, self.eps
+                )
+            u.set_value(new_u)
+            v.set_value(new_v)
+            u, v = new_u, new_v
+        return _core.ops.spectral_norm(weight, u, v, self.dim, 0, self.eps)
+
+    def __call__(self, layer, inputs):
+        setattr(layer, self.name, self.compute_weight(layer, layer.training))
+
+    @staticmethod
+    def apply(layer, name, n_power_iterations, dim, eps):
+        for hook in layer._forward_pre_hooks.values():
+            if isinstance(hook, SpectralNorm) and hook.name == name:
+                raise RuntimeError(
+                    f"Cannot register two spectral_norm hooks on the same parameter {name}"
+                )
+        hook = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = layer._parameters[name]
+        rows = weight.shape[dim]
+        vectors = []
+        with argosy.no_grad():
+            for size in (rows, weight.size // rows):
+                # A parameter first, so that the random stream is that of Paddle.
+                vector = layer.create_parameter([size])
+                Normal(0.0, 1.0)(vector)
+                vector = vector.detach()
+                vectors.append(_core.ops.normalize(vector, 2.0, 0, eps))
+        del layer._parameters[name]
+        layer.add_parameter(name + "_orig", weight)
+        setattr(layer, name, weight * 1.0)
+        layer.register_buffer(name + "_u", vectors[0])
+        layer.register_buffer(name + "_v", vectors[1])
+        layer.register_forward_pre_hook(hook)
+        return hook
+
+
+def spectral_norm(layer, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    """Keep the largest singular value of a parameter at 1, by power iteration.
+
+    Miyato et al., arXiv:1802.05957.
+
+    Args:
+        layer: the layer; it is changed and returned.
+        name: the parameter; it becomes ``<name>_orig``, and ``<name>`` is computed in each call.
+        n_power_iterations: iterations for each call while training.
+        eps: added to norms that are divided by.
+        dim: axis that becomes the rows of the matrix; None: 1 for Linear and transposed
+            convolutions, else 0.
+
+    Raises:
+        ValueError: ``n_power_iterations`` is not positive.
+        RuntimeError: the parameter is normalized already.
+    """
+    if dim is None:
+        transposed = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Linear)
+        dim = 1 if isinstance(layer, transposed) else 0
+    SpectralNorm.apply(layer, name, n_power_iterations, dim, eps)
+    return layer

@@ -1,0 +1,33 @@
+"""Parameters as one vector and back."""
+
+from __future__ import annotations
+
+import argosy
+
+__all__ = []
+
+
+def parameters_to_vector(parameters, name=None):
+    """All elements of the parameters, one after the other, as a vector."""
+    return argosy.concat([argosy.reshape(p, [-1]) for p in parameters], axis=0)
+
+
+def vector_to_parameters(vec, parameters, name=None):
+    """Write the elements of ``vec`` into the parameters, in place.
+
+    Raises:
+        ValueError: ``vec`` has fewer elements than the parameters.
+    """
+    parameters = list(parameters)
+    sizes = [p.size for p in parameters]
+    if vec.size < sum(sizes):
+        raise ValueError(
+            "The total_elements of vec should be equal to or larger than the number of elements "
+            f"in parameters: expected {sum(sizes)}, got {vec.size}."
+        )
+    start = 0
+    with argosy.no_grad():
+        for parameter, size in zip(parameters, sizes):
+            part = argosy.reshape(vec[start : start + size], list(parameter.shape))
+            parameter.set_value(part)
+            start += size

@@ -1,0 +1,92 @@
+"""Weight normalization."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+
+__all__ = []
+
+
+class WeightNorm:
+    """Hook that computes a weight from its direction and its length before each call."""
+
+    def __init__(self, name, dim):
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, layer):
+        g = getattr(layer, self.name + "_g")
+        v = getattr(layer, self.name + "_v")
+        return _core.ops.weight_norm(v, g, self.dim)
+
+    def __call__(self, layer, inputs):
+        setattr(layer, self.name, self.compute_weight(layer))
+
+    @staticmethod
+    def apply(layer, name, dim):
+        for hook in layer._forward_pre_hooks.values():
+            if isinstance(hook, WeightNorm) and hook.name == name:
+                raise RuntimeError(
+                    f"Cannot register two weight_norm hooks on the same parameter {name}"
+                )
+        weight = layer._parameters[name]
+        rank = len(weight.shape)
+        if dim is not None and not -rank <= dim < rank:
+            raise AssertionError("dim must set between [-R, R), R means the dimension of weight.")
+        if dim is not None and dim != -1:
+            dim = (dim + rank) % rank
+        hook = WeightNorm(name, dim)
+        del layer._parameters[name]
+        with argosy.no_grad():
+            length = _core.ops.norm_except_dim(weight, hook.dim)
+            v = layer.create_parameter(list(weight.shape), dtype=weight.dtype)
+            v.set_value(weight)
+            g = layer.create_parameter(list(length.shape), dtype=weight.dtype)
+            g.set_value(length)
+        layer.add_parameter(name + "_v", v)
+        layer.add_parameter(name + "_g", g)
+        setattr(layer, name, hook.compute_weight(layer))
+        layer.register_forward_pre_hook(hook)
+        return hook
+
+    def remove(self, layer):
+        with argosy.no_grad():
+            value = self.compute_weight(layer)
+            weight = layer.create_parameter(list(value.shape), dtype=value.dtype)
+            weight.set_value(value)
+        delattr(layer, self.name)
+        del layer._parameters[self.name + "_g"]
+        del layer._parameters[self.name + "_v"]
+        layer.add_parameter(self.name, weight)
+
+
+def weight_norm(layer, name="weight", dim=0):
+    """Learn the parameter ``name`` of ``layer`` as direction ``<name>_v`` and length ``<name>_g``.
+
+    Salimans and Kingma, arXiv:1602.07868.
+
+    Args:
+        layer: the layer; it is changed and returned.
+        name: the parameter.
+        dim: the axis that keeps its own lengths; None: one length for the whole weight.
+
+    Raises:
+        RuntimeError: the parameter is normalized already.
+    """
+    WeightNorm.apply(layer, name, dim)
+    return layer
+
+
+def remove_weight_norm(layer, name="weight"):
+    """Undo :func:`weight_norm`: ``name`` is one parameter again, with its current value.
+
+    Raises:
+        ValueError: the parameter is not normalized.
+    """
+    for key, hook in list(layer._forward_pre_hooks.items()):
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(layer)
+            del layer._forward_pre_hooks[key]
+            return layer
+    raise ValueError(f"weight_norm of '{name}' not found in {layer}")

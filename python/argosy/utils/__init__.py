@@ -1,0 +1,77 @@
+"""Helpers for programs: unique names, optional imports, versions, downloads."""
+
+from __future__ import annotations
+
+import importlib
+
+from . import unique_name  # noqa: F401
+from .deprecated import deprecated
+from .layers_utils import (  # noqa: F401
+    assert_same_structure,
+    flatten,
+    is_sequence,
+    map_structure,
+    pack_sequence_as,
+)
+from .lazy_import import try_import
+
+__all__ = ["deprecated", "require_version", "run_check", "try_import"]
+
+_LAZY = ("cpp_extension", "dlpack", "download", "install_check")
+
+
+def run_check():
+    """Train a small network for one step and say whether the result is right."""
+    from .install_check import run_check as check
+
+    check()
+
+
+def require_version(min_version, max_version=None):
+    """Raise unless the API version that this package follows lies in [min, max].
+
+    Args:
+        min_version, max_version: str such as '2.4.1'; ``max_version`` may be None.
+
+    Raises:
+        TypeError: a version is no str.
+        ValueError: a version has another form.
+        Exception: the version lies outside.
+    """
+    from argosy import version
+
+    wanted = []
+    for name, value in (("min_version", min_version), ("max_version", max_version)):
+        if value is None and name == "max_version":
+            wanted.append(None)
+            continue
+        if not isinstance(value, str):
+            raise TypeError(
+                f"The type of '{name}' in require_version must be str, but received {type(value)}."
+            )
+        parts = value.split(".")
+        if not 1 <= len(parts) <= 4 or not all(part.isdigit() for part in parts):
+            raise ValueError(
+                f"The value of '{name}' in require_version must be in format "
+                rf"'\d+(\.\d+){{0,3}}', like '1.5.2.0', but received {value}"
+            )
+        wanted.append(_numbers(value))
+    have = _numbers(version.full_version)
+    low, high = wanted
+    if low > have or (high is not None and have > high):
+        if high is None:
+            text = f"version {min_version} or higher is required"
+        else:
+            text = f"version in [{min_version}, {max_version}] required"
+        raise Exception(f"VersionError: {text}, but {version.full_version} installed.")
+
+
+def _numbers(text):
+    numbers = [int(part) for part in text.split(".") if part.isdigit()][:4]
+    return numbers + [0] * (4 - len(numbers))
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return importlib.import_module(f"argosy.utils.{name}")
+    raise AttributeError(f"module 'argosy.utils' has no attribute '{name}'")

@@ -1,0 +1,31 @@
+"""Tensors shared with other libraries through DLPack."""
+
+from __future__ import annotations
+
+import argosy
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(x):
+    """A DLPack capsule on the storage of tensor ``x``.
+
+    Raises:
+        TypeError: ``x`` is no tensor.
+    """
+    if not isinstance(x, argosy.Tensor):
+        raise TypeError(
+            f"The type of 'x' in to_dlpack must be paddle.Tensor, but received {type(x)}."
+        )
+    return x.__dlpack__()
+
+
+def from_dlpack(dlpack, *, device=None, copy=None):
+    """A tensor on the storage of a DLPack capsule or of an object that makes one.
+
+    Args:
+        dlpack: capsule, or object with ``__dlpack__``.
+        device: where the tensor should be; None: where the data is.
+        copy: True copies; False raises if a copy would be needed; None copies if needed.
+    """
+    return argosy.Tensor._from_dlpack(dlpack, device=device, copy=copy)
