@@ -43,12 +43,21 @@ ARGOSY_INLINE Span reached(const PoolWindows& w, int64_t k) {
   return {begin, most(begin, end)};
 }
 
+// reached() of every tap, computed once for a plane.
+constexpr int64_t kMaxTaps = 64;
+struct Taps {
+  explicit Taps(const PoolWindows& w) {
+    for (int64_t k = 0; k < w.kernel[2]; ++k) spans[k] = reached(w, k);
+  }
+  Span spans[kMaxTaps];
+};
+
 template <class T>
 constexpr T kLowest = -static_cast<T>(__builtin_inf());
 
 template <class T>
 ARGOSY_INLINE bool beats(T v, T best) {
-  return v > best || v != v;
+  return (v > best) | (v != v);
 }
 
 // Where a window of nothing but minus infinity has its maximum.
@@ -72,7 +81,8 @@ ARGOSY_INLINE void max_tap(const T* __restrict from, int64_t any_step, int64_t n
 }
 
 template <int kStep, bool kIndex, class T>
-void max_row(const PoolWindows& w, const T* x, Span depth, Span rows, T* y, int32_t* index) {
+void max_row(const PoolWindows& w, const Taps& taps, const T* x, Span depth, Span rows, T* y,
+             int32_t* index) {
   for (int64_t o = 0; o < w.out[2]; ++o) {
     y[o] = kLowest<T>;
     if (kIndex) index[o] = first_place(w, depth, rows, window(w, 2, o));
@@ -80,24 +90,55 @@ void max_row(const PoolWindows& w, const T* x, Span depth, Span rows, T* y, int3
   for (int64_t z = depth.begin; z < depth.end; ++z)
     for (int64_t r = rows.begin; r < rows.end; ++r)
       for (int64_t k = 0; k < w.kernel[2]; ++k) {
-        Span out = reached(w, k);
+        Span out = taps.spans[k];
         int64_t at = (z * w.in[1] + r) * w.in[2] + out.begin * w.stride[2] + k - w.pad[2];
         max_tap<kStep, kIndex>(x + at, w.stride[2], out.size(), static_cast<int32_t>(at),
                                y + out.begin, index + out.begin);
       }
 }
 
+// Windows of 2x2 that do not overlap.
+bool is_halving(const PoolWindows& w) {
+  return w.in[0] == 1 && w.kernel[1] == 2 && w.kernel[2] == 2 && w.stride[1] == 2 &&
+         w.stride[2] == 2 && w.pad[1] == 0 && w.pad[2] == 0 && 2 * w.out[1] <= w.in[1] &&
+         2 * w.out[2] <= w.in[2];
+}
+
+template <bool kIndex, class T>
+void max_halves(const T* __restrict x, int64_t width, int64_t n, int32_t place, T* __restrict y,
+                int32_t* __restrict index) {
+  const T* __restrict below = x + width;
+  const int32_t down = static_cast<int32_t>(width);
+  for (int64_t i = 0; i < n; ++i) {
+    T best = x[2 * i], b = x[2 * i + 1], c = below[2 * i], d = below[2 * i + 1];
+    int32_t at = place + 2 * static_cast<int32_t>(i), where = at;
+    where = beats(b, best) ? at + 1 : where;
+    best = beats(b, best) ? b : best;
+    where = beats(c, best) ? at + down : where;
+    best = beats(c, best) ? c : best;
+    where = beats(d, best) ? at + down + 1 : where;
+    best = beats(d, best) ? d : best;
+    y[i] = best;
+    if (kIndex) index[i] = where;
+  }
+}
+
 template <bool kIndex, class T>
 void max_plane(const PoolWindows& w, const T* x, T* y, int32_t* index) {
+  const Taps taps(w);
+  const bool halves = is_halving(w);
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
     for (int64_t oy = 0; oy < w.out[1]; ++oy) {
       Span depth = window(w, 0, oz), rows = window(w, 1, oy);
-      if (w.stride[2] == 1)
-        max_row<1, kIndex>(w, x, depth, rows, y, index);
+      if (halves)
+        max_halves<kIndex>(x + rows.begin * w.in[2], w.in[2], w.out[2],
+                           static_cast<int32_t>(rows.begin * w.in[2]), y, index);
+      else if (w.stride[2] == 1)
+        max_row<1, kIndex>(w, taps, x, depth, rows, y, index);
       else if (w.stride[2] == 2)
-        max_row<2, kIndex>(w, x, depth, rows, y, index);
+        max_row<2, kIndex>(w, taps, x, depth, rows, y, index);
       else
-        max_row<0, kIndex>(w, x, depth, rows, y, index);
+        max_row<0, kIndex>(w, taps, x, depth, rows, y, index);
       y += w.out[2];
       if (kIndex) index += w.out[2];
     }
@@ -142,7 +183,8 @@ void max_lanes(const PoolWindows& w, const T* x, T* y, int32_t* index) {
 
 // Rows of windows pay where rows are long; windows one by one where they are few or irregular.
 bool by_rows(const PoolWindows& w) {
-  return w.lanes == 1 && !w.adaptive && (w.out[2] >= 4 || w.kernel[2] < 4);
+  return w.lanes == 1 && !w.adaptive && w.kernel[2] <= kMaxTaps &&
+         (w.out[2] >= 4 || w.kernel[2] < 4);
 }
 
 template <class T>
@@ -168,11 +210,11 @@ ARGOSY_INLINE void add_tap(const T* __restrict from, int64_t any_step, int64_t n
 }
 
 template <int kStep, class T>
-void add_row(const PoolWindows& w, const T* x, Span depth, Span rows, T* y) {
+void add_row(const PoolWindows& w, const Taps& taps, const T* x, Span depth, Span rows, T* y) {
   for (int64_t z = depth.begin; z < depth.end; ++z)
     for (int64_t r = rows.begin; r < rows.end; ++r)
       for (int64_t k = 0; k < w.kernel[2]; ++k) {
-        Span out = reached(w, k);
+        Span out = taps.spans[k];
         int64_t at = (z * w.in[1] + r) * w.in[2] + out.begin * w.stride[2] + k - w.pad[2];
         add_tap<kStep>(x + at, w.stride[2], out.size(), y + out.begin);
       }
@@ -197,11 +239,14 @@ void average_lanes(const PoolWindows& w, const T* x, T* y) {
       for (int64_t ox = 0; ox < w.out[2]; ++ox, y += lanes) {
         Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
         for (int64_t c = 0; c < lanes; ++c) y[c] = 0;
+        // Whole rows lie one after the other.
+        const bool joined = lanes == 1 && columns.size() == w.in[2];
         for (int64_t z = depth.begin; z < depth.end; ++z)
           for (int64_t r = rows.begin; r < rows.end; ++r) {
             const T* from = x + ((z * w.in[1] + r) * w.in[2] + columns.begin) * lanes;
             if (lanes == 1) {
-              *y += sum_of(from, columns.size());
+              *y += sum_of(from, joined ? rows.size() * w.in[2] : columns.size());
+              if (joined) break;
               continue;
             }
             for (int64_t q = columns.begin; q < columns.end; ++q, from += lanes)
@@ -215,34 +260,58 @@ void average_lanes(const PoolWindows& w, const T* x, T* y) {
 template <class T>
 void run_average(const PoolWindows& w, const T* x, T* y) {
   if (!by_rows(w)) return average_lanes(w, x, y);
+  const Taps taps(w);
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
     for (int64_t oy = 0; oy < w.out[1]; ++oy, y += w.out[2]) {
       Span depth = window(w, 0, oz), rows = window(w, 1, oy);
       for (int64_t o = 0; o < w.out[2]; ++o) y[o] = 0;
       if (w.stride[2] == 1)
-        add_row<1>(w, x, depth, rows, y);
+        add_row<1>(w, taps, x, depth, rows, y);
       else if (w.stride[2] == 2)
-        add_row<2>(w, x, depth, rows, y);
+        add_row<2>(w, taps, x, depth, rows, y);
       else
-        add_row<0>(w, x, depth, rows, y);
+        add_row<0>(w, taps, x, depth, rows, y);
       int64_t outer = counted(w, 0, oz) * counted(w, 1, oy);
       for (int64_t o = 0; o < w.out[2]; ++o) y[o] /= divisor<T>(w, outer * counted(w, 2, o));
     }
 }
 
+// window() and counted() of the last dim, kept for all rows while they fit.
+class Columns {
+ public:
+  explicit Columns(const PoolWindows& w) : w_(w) {
+    if (w.out[2] > kMost) return;
+    for (int64_t o = 0; o < w.out[2]; ++o) {
+      spans_[o] = window(w, 2, o);
+      counts_[o] = counted(w, 2, o);
+    }
+  }
+  Span span(int64_t o) const { return w_.out[2] > kMost ? window(w_, 2, o) : spans_[o]; }
+  int64_t count(int64_t o) const { return w_.out[2] > kMost ? counted(w_, 2, o) : counts_[o]; }
+
+ private:
+  static constexpr int64_t kMost = 256;
+  const PoolWindows& w_;
+  Span spans_[kMost];
+  int64_t counts_[kMost];
+};
+
 template <class T>
 void run_average_backward(const PoolWindows& w, const T* dy, T* dx) {
   const int64_t lanes = w.lanes;
+  const Columns all(w);
   for (int64_t oz = 0; oz < w.out[0]; ++oz)
-    for (int64_t oy = 0; oy < w.out[1]; ++oy)
+    for (int64_t oy = 0; oy < w.out[1]; ++oy) {
+      Span depth = window(w, 0, oz), rows = window(w, 1, oy);
+      const int64_t outer = counted(w, 0, oz) * counted(w, 1, oy);
       for (int64_t ox = 0; ox < w.out[2]; ++ox, dy += lanes) {
-        Span depth = window(w, 0, oz), rows = window(w, 1, oy), columns = window(w, 2, ox);
-        T scale = 1 / divisor<T>(w, counted(w, 0, oz) * counted(w, 1, oy) * counted(w, 2, ox));
+        Span columns = all.span(ox);
+        const T scale = 1 / divisor<T>(w, outer * all.count(ox));
         for (int64_t z = depth.begin; z < depth.end; ++z)
           for (int64_t r = rows.begin; r < rows.end; ++r) {
             T* to = dx + ((z * w.in[1] + r) * w.in[2] + columns.begin) * lanes;
             if (lanes == 1) {
-              T g = *dy * scale;
+              const T g = *dy * scale;
               for (int64_t q = 0; q < columns.size(); ++q) to[q] += g;
               continue;
             }
@@ -250,6 +319,7 @@ void run_average_backward(const PoolWindows& w, const T* dy, T* dx) {
               for (int64_t c = 0; c < lanes; ++c) to[c] += dy[c] * scale;
           }
       }
+    }
 }
 
 }  // namespace
