@@ -137,6 +137,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags);  // slot bf_getbuffe
 void release_buffer(PyObject* self, Py_buffer* view);
 void add_array_functions(PyObject* module);
 
+// slots mp_subscript and mp_ass_subscript of Tensor (indexing.cc)
+PyObject* tensor_getitem(PyObject* self, PyObject* key);
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
+
 void add_ops(PyObject* module);       // op_entries.cc
 void add_autograd(PyObject* module);  // autograd_bind.cc
 void add_registry(PyObject* module);  // registry_bind.cc

@@ -503,6 +503,8 @@ PyType_Slot slots[] = {
     SLOT(Py_nb_float, nb_float),
     SLOT(Py_nb_index, nb_index),
     SLOT(Py_mp_length, length),
+    SLOT(Py_mp_subscript, tensor_getitem),
+    SLOT(Py_mp_ass_subscript, tensor_setitem),
     SLOT(Py_bf_getbuffer, get_buffer),
     SLOT(Py_bf_releasebuffer, release_buffer),
     {0, nullptr}};

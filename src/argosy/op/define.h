@@ -145,6 +145,12 @@ class Builder {
     def_.kernels[0].back().strided = true;
     return *this;
   }
+  // Kernels may be given input 0 itself as output 0, for the in-place form; elementwise ones always
+  // may.
+  Builder& overwrites() {
+    def_.overwrites = true;
+    return *this;
+  }
   // What the rule reads of inputs and outputs is said by their Save.
   Builder& gradient(Tensors (*fn)(const GradCall&, const A&)) {
     def_.gradient = detail::erase<A>(fn);

@@ -213,14 +213,15 @@ bool shares_storage(const Tensor& a, const Tensor& b) {
   return a.impl()->storage && a.impl()->storage == b.impl()->storage;
 }
 
-// May an elementwise kernel write straight into x?
+// May the kernel write straight into x?
 bool writes_directly(const OpDef& op, const Inputs& in) {
   const Tensor& x = in[0];
-  if (!op.elementwise || op.outputs.size() != 1 || !x.is_contiguous()) return false;
+  if (op.outputs.size() != 1 || !(op.overwrites || (op.elementwise && x.is_contiguous())))
+    return false;
   for (const Tensor& t : in.flat().subspan(1)) {
     if (!t.defined() || !shares_storage(t, x)) continue;
-    if (t.raw() != x.raw() || !(t.shape() == x.shape()) || !(t.strides() == x.strides()))
-      return false;
+    bool same = t.raw() == x.raw() && t.shape() == x.shape() && t.strides() == x.strides();
+    if (!same || op.overwrites) return false;
   }
   return true;
 }

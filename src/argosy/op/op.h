@@ -132,7 +132,7 @@ struct OpDef {
 
   Erased<void, InferContext&> infer;  // null: like the first input
   Erased<Tensors, const Inputs&> compose;
-  Erased<Tensor, const Tensor&> view;  // a view of input 0, or undefined where a copy is needed
+  Erased<Tensor, const Tensor&> view;    // a view of input 0, or undefined where a copy is needed
   Erased<Tensors, const Tensor&> views;  // several views of input 0
   Erased<Tensors, const GradCall&> gradient;
   Erased<double, const InferContext&> cost;  // arithmetic operations
@@ -142,6 +142,8 @@ struct OpDef {
   bool promotes = false;     // inputs are cast to their common dtype first
   bool elementwise = false;  // all inputs broadcast to one shape, which is that of every output
   bool any_list = false;
+  // Its kernels may be given input 0 itself as output 0 (the in-place form).
+  bool overwrites = false;
   // Writes outputs over inputs: output i is the same tensor as input writes[i]. For optimizer-like
   // ops with list inputs, input writes[i] is a list and so is output i.
   std::vector<uint32_t> writes;

@@ -55,7 +55,27 @@ ARGOSY_OP(reshape_like, NoAttrs)
     .gradient(reshape_like_grad)
     .done();
 
+Tensors assign_grad(const GradCall& c, const NoAttrs&) {
+  return c.dy();
+}
+
+ARGOSY_OP(assign, NoAttrs)
+    .python("clone(x, name=None)")
+    .method("clone")
+    .alias("input", "x")
+    .doc("A copy of x, with gradient.")
+    .input("x")
+    .output("out")
+    .kernel("copy", copy_run)
+    .strided()
+    .gradient(assign_grad)
+    .done();
+
 }  // namespace
+
+Tensor assign(const Tensor& x) {
+  return assign_op(x);
+}
 
 Tensor expand_like(const Tensor& x, const Tensor& like) {
   return x.shape() == like.shape() && x.shape().known() ? x : expand_like_op(x, like);

@@ -8,6 +8,8 @@ namespace argosy::ops {
 ARGOSY_API Tensor expand_like(const Tensor& x, const Tensor& like);   // broadcast to like's shape
 ARGOSY_API Tensor reshape_like(const Tensor& x, const Tensor& like);  // same elements, like's shape
 
+ARGOSY_API Tensor assign(const Tensor& x);  // a copy
+
 // -1 once: what is left; 0: that size of x.
 ARGOSY_API Tensor reshape(const Tensor& x, const op::IntArray& shape);
 ARGOSY_API Tensor transpose(const Tensor& x, const std::vector<int64_t>& perm);

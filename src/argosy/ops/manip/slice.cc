@@ -105,11 +105,10 @@ Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
   return x.view(out_shape, out_strides, offset);
 }
 
-// Zeros of x's shape with dy at the slice.
-void slice_scatter_run(KernelFrame& f, const SliceAttrs& a) {
+void set_slice_run(KernelFrame& f, const SliceAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
-  if (x.has_data()) op::copy_into(out, x);
+  if (x.raw() != out.raw()) op::copy_into(out, x);
   op::copy_into(slice_view(out, a), f.in[1]);
 }
 
@@ -172,8 +171,9 @@ ARGOSY_OP(set_slice, SliceAttrs)
     .input("x")
     .input("value", kAny, Save::shape)
     .output("out")
-    .kernel("copy", slice_scatter_run)
+    .kernel("copy", set_slice_run)
     .strided()
+    .overwrites()
     .gradient(set_slice_grad)
     .done();
 

@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::Save;
+
+struct IndexAttrs {
+  std::vector<int64_t> axes;  // ascending
+  bool accumulate = false;    // index_put: add instead of write
+};
+ARGOSY_ATTRS(IndexAttrs, axes, accumulate)
+
+bool indexed(const IndexAttrs& a, int d) {
+  return std::find(a.axes.begin(), a.axes.end(), d) != a.axes.end();
+}
+
+Shape index_shape(const char* op, std::span<const Tensor> indices) {
+  Shape shape = indices[0].shape();
+  for (const Tensor& i : indices.subspan(1)) shape = broadcast(op, shape, i.shape());
+  return shape;
+}
+
+Shape result_shape(const char* op, const Shape& x, std::span<const Tensor> indices,
+                   const IndexAttrs& a) {
+  ARGOSY_CHECK(!indices.empty() && indices.size() == a.axes.size() &&
+                   static_cast<int>(a.axes.size()) <= x.rank(),
+               index)
+      << '[' << op << "] too many indices: " << indices.size() << " for a tensor of " << x.rank()
+      << " dimensions.";
+  Shape out = index_shape(op, indices);
+  for (int d = 0; d < x.rank(); ++d)
+    if (!indexed(a, d)) out.push_back(x[d]);
+  return out;
+}
+
+// The offsets, in elements of x, of all places that the indices name.
+Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indices,
+                  const IndexAttrs& a) {
+  Shape shape = index_shape(op, indices);
+  Tensor offsets = Tensor::empty(shape, DType::int64);
+  int64_t* to = offsets.data<int64_t>();
+  std::fill_n(to, offsets.numel(), 0);
+  for (size_t k = 0; k < indices.size(); ++k) {
+    Tensor wide = Tensor::empty(shape, DType::int64);
+    op::copy_into(wide, indices[k]);
+    const int64_t* from = wide.data<int64_t>();
+    int axis = static_cast<int>(a.axes[k]);
+    int64_t size = x.dim(axis), stride = x.strides()[axis];
+    for (int64_t i = 0; i < offsets.numel(); ++i) {
+      int64_t v = from[i];
+      ARGOSY_CHECK(v >= -size && v < size, index)
+          << '[' << op << "] index " << v << " is out of range for dimension " << axis
+          << " of size " << size << '.';
+      to[i] += (v < 0 ? v + size : v) * stride;
+    }
+  }
+  return offsets;
+}
+
+// What is left of x at one place: shape and strides.
+struct Rest {
+  Shape shape, strides;
+  bool dense;  // one run of memory
+};
+Rest rest_of(const Tensor& x, const IndexAttrs& a) {
+  Rest r;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (indexed(a, d)) continue;
+    r.shape.push_back(x.dim(d));
+    r.strides.push_back(x.strides()[d]);
+  }
+  Shape tight = r.shape.contiguous_strides();
+  r.dense = true;
+  for (int d = 0; d < r.shape.rank(); ++d) r.dense &= r.shape[d] == 1 || r.strides[d] == tight[d];
+  return r;
+}
+
+constexpr int64_t kGrainBytes = 1 << 15;
+
+template <int kBytes>
+void gather(const char* x, const int64_t* offset, char* to, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i)
+    std::memcpy(to + i * kBytes, x + offset[i] * kBytes, kBytes);
+}
+
+void index_get_run(KernelFrame& f, const IndexAttrs& a) {
+  const Tensor& x = f.in[0];
+  const Tensor& out = f.out[0];
+  if (out.numel() == 0) return;
+  Tensor offsets = offsets_of(f.name(), x, f.in.list(1), a);
+  Rest rest = rest_of(x, a);
+  const int64_t* offset = offsets.data<int64_t>();
+  const int64_t n = offsets.numel(), item = item_size(x.dtype());
+  const int64_t bytes = rest.shape.numel() * item;
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(out.raw());
+  if (!rest.dense) {
+    Shape tight = rest.shape.contiguous_strides();
+    Tensor row = out.view(rest.shape, tight);
+    for (int64_t i = 0; i < n; ++i)
+      op::copy_into(out.view(rest.shape, tight, i * (bytes / item)),
+                    x.view(rest.shape, rest.strides, offset[i]));
+    return;
+  }
+  parallel_for(n, std::max<int64_t>(1, kGrainBytes / bytes), [&](int64_t begin, int64_t end) {
+    if (bytes == 4) return gather<4>(from, offset, to, begin, end);
+    if (bytes == 8) return gather<8>(from, offset, to, begin, end);
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(to + i * bytes, from + offset[i] * item, static_cast<size_t>(bytes));
+  });
+}
+
+void index_get_infer(InferContext& c, const IndexAttrs& a) {
+  c.out[0] = {result_shape(c.name(), c.in[0].shape(), c.in.list(1), a), c.in[0].dtype()};
+}
+
+// --- index_put ---
+
+void index_put_infer(InferContext& c, const IndexAttrs& a) {
+  Shape region = result_shape(c.name(), c.in[0].shape(), c.in.list(2), a);
+  Shape both = broadcast(c.name(), region, c.in[1].shape());
+  ARGOSY_CHECK(both.rank() == region.rank(), invalid_argument)
+      << '[' << c.name() << "] a value of shape " << c.in[1].shape()
+      << " does not fit into the indexed part of shape " << region << '.';
+}
+
+void index_put_run(KernelFrame& f, const IndexAttrs& a) {
+  const Tensor& out = f.out[0];
+  if (out.raw() != f.in[0].raw()) op::copy_into(out, f.in[0]);
+  auto indices = f.in.list(2);
+  Tensor offsets = offsets_of(f.name(), out, indices, a);
+  if (offsets.numel() == 0) return;
+  Shape region = result_shape(f.name(), out.shape(), indices, a);
+  Tensor value = Tensor::empty(region, out.dtype());
+  op::copy_into(value, f.in[1]);
+  Rest rest = rest_of(out, a);
+  const int64_t width = rest.shape.numel(), item = item_size(out.dtype());
+  const int64_t* offset = offsets.data<int64_t>();
+  Shape tight = rest.shape.contiguous_strides();
+  cpu::Loop loop =
+      a.accumulate ? cpu::add_loops()[out.dtype()] : cpu::cast_loop(out.dtype(), out.dtype());
+  // In order: with repeated places the last write wins, and sums do not depend on threads.
+  const int64_t steps[] = {item, item, item};
+  for (int64_t i = 0; i < offsets.numel(); ++i) {
+    char* to = static_cast<char*>(out.raw()) + offset[i] * item;
+    char* from = static_cast<char*>(value.raw()) + i * width * item;
+    if (rest.dense) {
+      if (a.accumulate) {
+        char* const ptrs[] = {to, from, to};
+        loop(ptrs, steps, width, nullptr);
+      } else {
+        std::memcpy(to, from, static_cast<size_t>(width * item));
+      }
+      continue;
+    }
+    const cpu::Operand place{to, rest.strides.data(), static_cast<int>(item)};
+    const cpu::Operand source{from, tight.data(), static_cast<int>(item)};
+    if (a.accumulate) {
+      const cpu::Operand operands[] = {place, source, place};
+      cpu::run_loop(loop, rest.shape, operands);
+    } else {
+      const cpu::Operand operands[] = {source, place};
+      cpu::run_loop(loop, rest.shape, operands);
+    }
+  }
+}
+
+Tensors call_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
+                 const IndexAttrs& a);
+
+Tensors index_get_grad(const GradCall& c, const IndexAttrs& a) {
+  IndexAttrs add{a.axes, true};
+  Tensors out = call_put(zeros_like(c.in[0]), c.dy(), c.in.list(1), add);
+  out.resize(c.in.flat().size());
+  return out;
+}
+
+ARGOSY_OP(index_get, IndexAttrs)
+    .doc("x at the places that integer tensors name along `axes`; index dimensions come first.")
+    .input("x", kAny, Save::shape)
+    .list_input("indices", kIndex | kIntegral, Save::value)
+    .output("out")
+    .infer(index_get_infer)
+    .kernel("gather", index_get_run)
+    .strided()
+    .gradient(index_get_grad)
+    .done();
+
+Tensors index_put_grad(const GradCall& c, const IndexAttrs& a) {
+  auto indices = c.in.list(2);
+  Tensors out;
+  out.resize(c.in.flat().size());
+  if (c.needs(0)) {
+    out[0] = a.accumulate ? c.dy()
+                          : index_put(c.dy(), constant(0, c.dy().dtype(), c.dy().place()), indices,
+                                      a.axes, false);
+  }
+  if (c.needs(1)) out[1] = sum_like(index_get(c.dy(), indices, a.axes), c.in[1]);
+  return out;
+}
+
+ARGOSY_OP(index_put, IndexAttrs)
+    .doc(
+        "A copy of x with value, broadcast, written (or added) at the places that integer tensors "
+        "name along `axes`. Where a place is named twice, the last value stays.")
+    .inplace("index_put_")
+    .input("x")
+    .input("value", kAny, Save::shape)
+    .list_input("indices", kIndex | kIntegral, Save::value)
+    .output("out")
+    .infer(index_put_infer)
+    .kernel("scatter", index_put_run)
+    .strided()
+    .overwrites()
+    .gradient(index_put_grad)
+    .done();
+
+Tensors call_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
+                 const IndexAttrs& a) {
+  InlineVector<Tensor, 6> in{x, value};
+  for (const Tensor& i : indices) in.push_back(i);
+  const uint32_t ends[] = {1, 2, static_cast<uint32_t>(in.size())};
+  return index_put_op.all(op::Inputs(in, ends), a);
+}
+
+// --- masks ---
+
+void mask_indices_infer(InferContext& c, const op::NoAttrs&) {
+  c.out.resize(static_cast<size_t>(c.in[0].rank()));
+  for (op::Meta& m : c.out) m = {{kUnknown}, DType::int64};
+}
+
+void mask_indices_run(KernelFrame& f, const op::NoAttrs&) {
+  const Tensor& mask = f.in[0];
+  const bool* set = mask.data<bool>();
+  int64_t count = std::count(set, set + mask.numel(), true);
+  InlineVector<int64_t*, kMaxRank> to;
+  for (size_t d = 0; d < f.out.size(); ++d) to.push_back(f.allocate(d, {count}).data<int64_t>());
+  Shape at = Shape::filled(mask.rank(), 0);
+  int64_t next = 0;
+  for (int64_t i = 0; i < mask.numel(); ++i) {
+    if (set[i]) {
+      for (int d = 0; d < mask.rank(); ++d) to[static_cast<size_t>(d)][next] = at[d];
+      ++next;
+    }
+    for (int d = mask.rank() - 1; d >= 0; --d) {
+      if (++at[d] < mask.dim(d)) break;
+      at[d] = 0;
+    }
+  }
+}
+
+ARGOSY_OP(mask_indices, op::NoAttrs)
+    .doc("For each dimension of a bool tensor, the indices of its true elements in C order.")
+    .input("mask", kBool)
+    .list_output("indices")
+    .infer(mask_indices_infer)
+    .kernel("reference", mask_indices_run)
+    .done();
+
+}  // namespace
+
+Tensor index_get(const Tensor& x, std::span<const Tensor> indices,
+                 const std::vector<int64_t>& axes) {
+  InlineVector<Tensor, 6> in{x};
+  for (const Tensor& i : indices) in.push_back(i);
+  const uint32_t ends[] = {1, static_cast<uint32_t>(in.size())};
+  return std::move(index_get_op.all(op::Inputs(in, ends), IndexAttrs{axes, false})[0]);
+}
+
+Tensor index_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
+                 const std::vector<int64_t>& axes, bool accumulate) {
+  return std::move(call_put(x, value, indices, IndexAttrs{axes, accumulate})[0]);
+}
+
+Tensors mask_indices(const Tensor& mask) {
+  return mask_indices_op.all({mask});
+}
+
+}  // namespace argosy::ops

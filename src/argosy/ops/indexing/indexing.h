@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "argosy/op/attrs.h"
+
+// NumPy's integer-array indexing, and what __getitem__ and __setitem__ are made of.
+namespace argosy::ops {
+
+// x[.., i0, .., i1, ..]: indices[k] (int32 or int64, broadcast together) run along dimension
+// axes[k]. Result: [broadcast index shape, remaining dimensions of x].
+ARGOSY_API Tensor index_get(const Tensor& x, std::span<const Tensor> indices,
+                            const std::vector<int64_t>& axes);
+// A copy of x with value (broadcast to what index_get gives) written there, or added with
+// accumulate.
+ARGOSY_API Tensor index_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
+                            const std::vector<int64_t>& axes, bool accumulate);
+// One int64 vector for each dimension of mask: the places of its true elements, in C order.
+ARGOSY_API Tensors mask_indices(const Tensor& mask);
+
+}  // namespace argosy::ops

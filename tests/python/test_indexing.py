@@ -1,0 +1,97 @@
+"""Tensor.__getitem__ and __setitem__ against NumPy."""
+
+import numpy as np
+import pytest
+
+import argosy
+
+BASE = np.arange(120, dtype="float64").reshape(2, 3, 4, 5)
+KEYS = """[[0,1],:,[1,2]] | [None,0] | [...,None,[1,2]] | [True] | [None,True] | [:,[0,2],1]
+[[True,False]] | [a>5] | [:,np.array([True,False,True])] | [-1] | [:,:,::-1] | [:,:,3:0:-2]
+[0,0,0,0] | [()] | [...] | [np.array(1)] | [[[0,1]]] | [[0,1],[0,1]] | [([0,1],[0,1])] | [[]]
+[:,[]] | [0:1,[1,2],:,[1,2]] | [np.zeros((2,3),bool)] | [False] | [0,True] | [[0,1],None,[1,2]]
+[(0,1),] | [np.int64(1)] | [a[:,:,0,0]>30,1] | [1:,...,[0,3]] | [:,1:,[1,2],::2] | [...,1]
+[::2,::-1,1:3] | [T(1)] | [T([1])] | [T(1):]"""
+KEYS = [key.strip() for line in KEYS.splitlines() for key in line.split("|")]
+
+
+def tensor(value):
+    return argosy._core.to_tensor(value, None, True)
+
+
+def get(source, key, make):
+    return eval("s" + key, {"s": source, "a": BASE, "np": np, "T": make})
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_get(key):
+    expected = get(BASE, key, np.array)
+    result = get(tensor(BASE), key, tensor)
+    assert list(result.shape) == list(expected.shape)
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("scalar", [True, False])
+def test_set(key, scalar):
+    expected = BASE.copy()
+    value = 7.5 if scalar else np.random.default_rng(0).random(get(BASE, key, np.array).shape)
+    names = {"a": BASE, "np": np, "value": value}
+    exec(f"s{key} = value", {**names, "s": expected, "T": np.array})
+    x = tensor(BASE)
+    exec(f"s{key} = value", {**names, "s": x, "T": tensor})
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_gradient(key):
+    x = tensor(BASE)
+    x.stop_gradient = False
+    y = get(x, key, tensor)
+    argosy.autograd.backward([y * y])
+    weight = np.zeros_like(BASE)
+    places = np.arange(120).reshape(BASE.shape)
+    np.add.at(weight.reshape(-1), get(places, key, np.array).reshape(-1), 1)
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * BASE * weight)
+
+
+def test_gradient_through_assignment():
+    x, v = tensor(BASE), tensor(np.ones(2))
+    x.stop_gradient = v.stop_gradient = False
+    w = x * 1
+    w[:, 0, 0, 0] = v * 3
+    argosy.autograd.backward([w * w])
+    np.testing.assert_array_equal(v.grad.numpy(), [18, 18])
+    expected = 2 * BASE
+    expected[:, 0, 0, 0] = 0
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+def test_a_view_writes_into_its_base():
+    x = tensor(BASE)
+    x[1][2] = 0.0
+    assert (x.numpy()[1, 2] == 0).all()
+
+
+def test_ints_are_basic_beside_arrays():
+    # As in Paddle; NumPy would put the index dimension first.
+    assert list(tensor(BASE)[0, :, [1, 2]].shape) == [3, 2, 5]
+
+
+@pytest.mark.parametrize(
+    "key, error, text",
+    [
+        ("[5]", IndexError, "Index 5 is out of range for dimension 0 of size 2"),
+        ("[1.0]", ValueError, "got float"),
+        ("['a']", ValueError, "got str"),
+        ("[0,0,0,0,0]", IndexError, "Too many indices: 5"),
+        ("[::0]", ValueError, "step of a slice must not be 0"),
+        ("[[5]]", IndexError, "index 5 is out of range for dimension 0 of size 2"),
+        ("[np.ones(3, bool)]", IndexError, "mask is [3]"),
+        ("[..., ...]", IndexError, "one ellipsis"),
+    ],
+)
+def test_errors(key, error, text):
+    with pytest.raises(error) as raised:
+        get(tensor(BASE), key, tensor)
+    assert text in str(raised.value)
