@@ -475,7 +475,7 @@ def _from_safetensors(data, return_numpy):
 
     names = {stored: (name, array) for name, (stored, array) in _SAFETENSORS_TYPES.items()}
     result = {}
-    for key, piece in pieces:
+    for key, piece in sorted(pieces, key=lambda item: item[0]):  # their order is arbitrary
         if piece["dtype"] not in names:
             raise NotImplementedError(f"[load] {key!r} has the unknown type {piece['dtype']}.")
         name, array_type = names[piece["dtype"]]
