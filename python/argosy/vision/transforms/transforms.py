@@ -1,0 +1,665 @@
+"""Image transforms as objects, to compose and to hand to a dataset.
+
+Random transforms draw from Python's `random`, sizes and areas from `numpy.random`.
+"""
+
+import math
+import numbers
+import random
+import traceback
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+import argosy
+
+from . import _arguments
+from . import functional as F
+
+__all__ = [
+    "BaseTransform",
+    "BrightnessTransform",
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "ContrastTransform",
+    "Grayscale",
+    "HueTransform",
+    "Normalize",
+    "Pad",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomPerspective",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomVerticalFlip",
+    "Resize",
+    "SaturationTransform",
+    "ToTensor",
+    "Transpose",
+]
+
+_INTERPOLATIONS = ("nearest", "bilinear", "bicubic")
+
+
+def _image_size(img):
+    """(width, height)."""
+    if F._is_pil_image(img):
+        return img.size
+    if F._is_numpy_image(img):
+        return img.shape[1], img.shape[0]
+    if F._is_tensor_image(img):
+        return F.functional_tensor.image_size(img)
+    raise TypeError(f"expected a PIL image, array or tensor, got {type(img).__name__}.")
+
+
+class Compose:
+    """Apply transforms one after another.
+
+    Args:
+        transforms (list|tuple): callables that take an image and give an image.
+    """
+
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def __call__(self, data):
+        for transform in self.transforms:
+            try:
+                data = transform(data)
+            except Exception as error:
+                # Which of many transforms failed is lost where workers pass errors on as text.
+                trace = traceback.format_exc()
+                print(f"fail to perform transform [{transform}] with error: {error}:\n{trace}")
+                raise
+        return data
+
+    def __repr__(self):
+        lines = "".join(f"\n    {transform}" for transform in self.transforms)
+        return f"{type(self).__name__}({lines}\n)"
+
+
+class BaseTransform:
+    """Base of transforms: calls `_apply_<key>` on the parts of the input that `keys` name.
+
+    A subclass defines `_apply_image` (and `_apply_boxes`, ...), and `_get_params` if the parts
+    share random values; these are then in `self.params`. With a tuple as input, part i is treated
+    as keys[i] says, and parts beyond the keys are passed on.
+
+    Args:
+        keys (list|tuple|None): kind of each input part: "image", "coords", "boxes", "mask", or any
+            other that the class has a method for. None means ("image",). Default None.
+    """
+
+    def __init__(self, keys=None):
+        if keys is None:
+            keys = ("image",)
+        elif not isinstance(keys, Sequence):
+            raise ValueError(f"expected keys to be a list or tuple, got {keys!r}.")
+        for key in keys:
+            if self._get_apply(key) is None:
+                raise NotImplementedError(
+                    f"{type(self).__name__} has no method _apply_{key} for the key {key!r}."
+                )
+        self.keys = keys
+        self.params = None
+
+    def _get_params(self, inputs):
+        return None
+
+    def __call__(self, inputs):
+        parts = inputs if isinstance(inputs, tuple) else (inputs,)
+        self.params = self._get_params(parts)
+        results = [self._get_apply(key)(part) for key, part in zip(self.keys, parts)]
+        results += parts[len(results) :]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _get_apply(self, key):
+        return getattr(self, f"_apply_{key}", None)
+
+    def _apply_image(self, image):
+        raise NotImplementedError
+
+    def _apply_boxes(self, boxes):
+        raise NotImplementedError
+
+    def _apply_mask(self, mask):
+        raise NotImplementedError
+
+    def _apply_coords(self, coords):
+        raise NotImplementedError
+
+
+class ToTensor(BaseTransform):
+    """Image to tensor; 8-bit values are divided by 255. Arguments as in `to_tensor`."""
+
+    def __init__(self, data_format="CHW", keys=None):
+        super().__init__(keys)
+        self.data_format = data_format
+
+    def _apply_image(self, img):
+        return F.to_tensor(img, self.data_format)
+
+
+class Resize(BaseTransform):
+    """Resize to `size`: (height, width), or the shorter side. Arguments as in `resize`."""
+
+    def __init__(self, size, interpolation="bilinear", keys=None):
+        super().__init__(keys)
+        assert isinstance(size, int) or (isinstance(size, Iterable) and len(size) == 2), (
+            f"[Resize] expected size to be an int or (height, width), got {size!r}."
+        )
+        self.size = size
+        self.interpolation = interpolation
+
+    def _apply_image(self, img):
+        return F.resize(img, self.size, self.interpolation)
+
+
+class RandomResizedCrop(BaseTransform):
+    """Cut a random rectangle and resize it.
+
+    Args:
+        size (int|list|tuple): (height, width) of the result, or both.
+        scale (list|tuple): range of the rectangle's part of the area. Default (0.08, 1.0).
+        ratio (list|tuple): range of width / height. Default (3/4, 4/3).
+        interpolation (str): as in `resize`. Default "bilinear".
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(
+        self,
+        size,
+        scale=(0.08, 1.0),
+        ratio=(3.0 / 4, 4.0 / 3),
+        interpolation="bilinear",
+        keys=None,
+    ):
+        super().__init__(keys)
+        self.size = (size, size) if isinstance(size, int) else size
+        assert scale[0] <= scale[1], f"[RandomResizedCrop] expected scale (min, max), got {scale}."
+        assert ratio[0] <= ratio[1], f"[RandomResizedCrop] expected ratio (min, max), got {ratio}."
+        self.scale = scale
+        self.ratio = ratio
+        self.interpolation = interpolation
+
+    def _rectangle(self, img, attempts=10):
+        """(top, left, height, width)."""
+        width, height = _image_size(img)
+        log_ratio = [math.log(value) for value in self.ratio]
+        for _ in range(attempts):
+            area = np.random.uniform(*self.scale) * width * height
+            ratio = math.exp(np.random.uniform(*log_ratio))
+            w, h = int(round(math.sqrt(area * ratio))), int(round(math.sqrt(area / ratio)))
+            if 0 < w <= width and 0 < h <= height:
+                top = random.randint(0, height - h)
+                return top, random.randint(0, width - w), h, w
+        w, h = width, height
+        if width / height < min(self.ratio):
+            h = int(round(width / min(self.ratio)))
+        elif width / height > max(self.ratio):
+            w = int(round(height * max(self.ratio)))
+        return (height - h) // 2, (width - w) // 2, h, w
+
+    def _apply_image(self, img):
+        return F.resize(F.crop(img, *self._rectangle(img)), self.size, self.interpolation)
+
+
+class CenterCrop(BaseTransform):
+    """Cut the middle; `size` is (height, width) or one number for both."""
+
+    def __init__(self, size, keys=None):
+        super().__init__(keys)
+        self.size = _arguments.pair(size) if isinstance(size, numbers.Number) else size
+
+    def _apply_image(self, img):
+        return F.center_crop(img, self.size)
+
+
+class _RandomFlip(BaseTransform):
+    def __init__(self, prob=0.5, keys=None):
+        super().__init__(keys)
+        assert 0 <= prob <= 1, f"[{type(self).__name__}] expected prob in [0, 1], got {prob}."
+        self.prob = prob
+
+    def _apply_image(self, img):
+        return self._flip(img) if random.random() < self.prob else img
+
+
+class RandomHorizontalFlip(_RandomFlip):
+    """Mirror left and right with probability `prob` (default 0.5)."""
+
+    _flip = staticmethod(F.hflip)
+
+
+class RandomVerticalFlip(_RandomFlip):
+    """Mirror top and bottom with probability `prob` (default 0.5)."""
+
+    _flip = staticmethod(F.vflip)
+
+
+class Normalize(BaseTransform):
+    """(img - mean) / std for each channel. Arguments as in `normalize`; a number counts for three
+    channels."""
+
+    def __init__(self, mean=0.0, std=1.0, data_format="CHW", to_rgb=False, keys=None):
+        super().__init__(keys)
+        self.mean = [mean] * 3 if isinstance(mean, numbers.Number) else mean
+        self.std = [std] * 3 if isinstance(std, numbers.Number) else std
+        self.data_format = data_format
+        self.to_rgb = to_rgb
+
+    def _apply_image(self, img):
+        return F.normalize(img, self.mean, self.std, self.data_format, self.to_rgb)
+
+
+class Transpose(BaseTransform):
+    """Permute the axes of [H, W, C]; a grey image gets an axis C first. Default (2, 0, 1)."""
+
+    def __init__(self, order=(2, 0, 1), keys=None):
+        super().__init__(keys)
+        self.order = order
+
+    def _apply_image(self, img):
+        if F._is_tensor_image(img):
+            return img.transpose(self.order)
+        if F._is_pil_image(img):
+            img = np.asarray(img)
+        return (img[..., np.newaxis] if img.ndim == 2 else img).transpose(self.order)
+
+
+def _factor_range(value, name, center=1, bound=(0, math.inf), from_zero=True):
+    """[low, high] of a factor given as a half width or as a range; None if it cannot vary."""
+    if isinstance(value, numbers.Number):
+        if value < 0:
+            raise ValueError(f"expected {name} >= 0 or a range (min, max), got {value}.")
+        low = center - value
+        value = [max(low, 0) if from_zero else low, center + value]
+    elif isinstance(value, (tuple, list)) and len(value) == 2:
+        if not bound[0] <= value[0] <= value[1] <= bound[1]:
+            raise ValueError(f"expected {name} as a range within {bound}, got {value}.")
+    else:
+        raise TypeError(f"expected {name} to be a number or (min, max), got {value!r}.")
+    return None if value[0] == value[1] == center else value
+
+
+class _FactorTransform(BaseTransform):
+    """Applies `_adjust` with a factor from `self.value`, a range; None leaves the image."""
+
+    def _apply_image(self, img):
+        if self.value is None:
+            return img
+        return self._adjust(img, random.uniform(self.value[0], self.value[1]))
+
+
+class BrightnessTransform(_FactorTransform):
+    """Random brightness: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
+
+    _adjust = staticmethod(F.adjust_brightness)
+
+    def __init__(self, value, keys=None):
+        super().__init__(keys)
+        self.value = _factor_range(value, "brightness")
+
+
+class ContrastTransform(_FactorTransform):
+    """Random contrast: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
+
+    _adjust = staticmethod(F.adjust_contrast)
+
+    def __init__(self, value, keys=None):
+        super().__init__(keys)
+        if isinstance(value, numbers.Number) and value < 0:
+            raise ValueError(f"expected contrast >= 0 or a range (min, max), got {value}.")
+        self.value = _factor_range(value, "contrast")
+
+
+class SaturationTransform(_FactorTransform):
+    """Random saturation: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
+
+    _adjust = staticmethod(F.adjust_saturation)
+
+    def __init__(self, value, keys=None):
+        super().__init__(keys)
+        self.value = _factor_range(value, "saturation")
+
+
+class HueTransform(_FactorTransform):
+    """Random hue: a turn in [-value, value], or in the given range within [-0.5, 0.5]."""
+
+    _adjust = staticmethod(F.adjust_hue)
+
+    def __init__(self, value, keys=None):
+        super().__init__(keys)
+        self.value = _factor_range(value, "hue", center=0, bound=(-0.5, 0.5), from_zero=False)
+
+
+class ColorJitter(BaseTransform):
+    """Random brightness, contrast, saturation and hue, in random order.
+
+    Args:
+        brightness, contrast, saturation, hue: as in the transform of that name; None skips it.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(self, brightness=0, contrast=0, saturation=0, hue=0, keys=None):
+        super().__init__(keys)
+        self.brightness = brightness
+        self.contrast = contrast
+        self.saturation = saturation
+        self.hue = hue
+
+    def _apply_image(self, img):
+        kinds = (
+            (BrightnessTransform, self.brightness),
+            (ContrastTransform, self.contrast),
+            (SaturationTransform, self.saturation),
+            (HueTransform, self.hue),
+        )
+        transforms = [kind(value, self.keys) for kind, value in kinds if value is not None]
+        random.shuffle(transforms)
+        return Compose(transforms)(img)
+
+
+class RandomCrop(BaseTransform):
+    """Cut a rectangle of a given size at a random place.
+
+    Args:
+        size (int|list|tuple): (height, width), or both.
+        padding (int|list|tuple|None): padding before the cut, as in `pad`. Default None.
+        pad_if_needed (bool): pad images that are smaller than `size`. Default False.
+        fill, padding_mode: as in `pad`.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(
+        self,
+        size,
+        padding=None,
+        pad_if_needed=False,
+        fill=0,
+        padding_mode="constant",
+        keys=None,
+    ):
+        super().__init__(keys)
+        self.size = _arguments.pair(size) if isinstance(size, numbers.Number) else size
+        self.padding = padding
+        self.pad_if_needed = pad_if_needed
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    def _apply_image(self, img):
+        if self.padding is not None:
+            img = F.pad(img, self.padding, self.fill, self.padding_mode)
+        height, width = self.size
+        if self.pad_if_needed:
+            missing = width - _image_size(img)[0]
+            if missing > 0:
+                img = F.pad(img, (missing, 0), self.fill, self.padding_mode)
+            missing = height - _image_size(img)[1]
+            if missing > 0:
+                img = F.pad(img, (0, missing), self.fill, self.padding_mode)
+        full_width, full_height = _image_size(img)
+        if (full_width, full_height) == (width, height):
+            return F.crop(img, 0, 0, height, width)
+        if full_width < width or full_height < height:
+            raise ValueError(
+                f"[RandomCrop] the image is smaller than the crop: expected at least {height} x "
+                f"{width}, got {full_height} x {full_width}. Do this: pad_if_needed=True."
+            )
+        top = random.randint(0, full_height - height)
+        return F.crop(img, top, random.randint(0, full_width - width), height, width)
+
+
+class Pad(BaseTransform):
+    """Pad an image on all sides. Arguments as in `pad`."""
+
+    def __init__(self, padding, fill=0, padding_mode="constant", keys=None):
+        assert isinstance(padding, (numbers.Number, list, tuple))
+        assert isinstance(fill, (numbers.Number, str, list, tuple))
+        _arguments.pad_sides(padding, fill, padding_mode)
+        super().__init__(keys)
+        self.padding = tuple(padding) if isinstance(padding, list) else padding
+        self.fill = tuple(fill) if isinstance(fill, list) else fill
+        self.padding_mode = padding_mode
+
+    def _apply_image(self, img):
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
+
+
+def _check_sequence(value, name, sizes):
+    text = " or ".join(map(str, sizes))
+    if not isinstance(value, Sequence):
+        raise TypeError(f"expected {name} to be a sequence of length {text}, got {value!r}.")
+    if len(value) not in sizes:
+        raise ValueError(f"expected {name} to be a sequence of length {text}, got {value!r}.")
+
+
+def _angles(value, name, sizes=(2,)):
+    if isinstance(value, numbers.Number):
+        if value < 0:
+            raise ValueError(f"expected {name} >= 0 or a range, got {value}.")
+        value = [-value, value]
+    else:
+        _check_sequence(value, name, sizes)
+    return [float(angle) for angle in value]
+
+
+class RandomAffine(BaseTransform):
+    """Random rotation, shift, scale and shear.
+
+    Args:
+        degrees (int|float|tuple): range of the angle; a number d means (-d, d).
+        translate (tuple|None): largest shift as parts of width and height. Default None.
+        scale (tuple|None): range of the factor. Default None.
+        shear (number|tuple|None): range of the shear along x, or along x and y. Default None.
+        interpolation, fill, center: as in `affine`.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(
+        self,
+        degrees,
+        translate=None,
+        scale=None,
+        shear=None,
+        interpolation="nearest",
+        fill=0,
+        center=None,
+        keys=None,
+    ):
+        self.degrees = _angles(degrees, "degrees")
+        super().__init__(keys)
+        assert interpolation in _INTERPOLATIONS, f"unknown interpolation {interpolation!r}."
+        self.interpolation = interpolation
+        if translate is not None:
+            _check_sequence(translate, "translate", (2,))
+            if not all(0.0 <= part <= 1.0 for part in translate):
+                raise ValueError(f"expected translate within [0, 1], got {translate}.")
+        self.translate = translate
+        if scale is not None:
+            _check_sequence(scale, "scale", (2,))
+            if not all(factor > 0 for factor in scale):
+                raise ValueError(f"expected scale > 0, got {scale}.")
+        self.scale = scale
+        self.shear = None if shear is None else _angles(shear, "shear", (2, 4))
+        if fill is None:
+            fill = 0
+        elif not isinstance(fill, (Sequence, numbers.Number)):
+            raise TypeError(f"expected fill to be a number or sequence, got {fill!r}.")
+        self.fill = fill
+        if center is not None:
+            _check_sequence(center, "center", (2,))
+        self.center = center
+
+    def _apply_image(self, img):
+        angle = random.uniform(*self.degrees)
+        shift = (0, 0)
+        if self.translate is not None:
+            limits = [part * size for part, size in zip(self.translate, _image_size(img))]
+            shift = tuple(int(random.uniform(-limit, limit)) for limit in limits)
+        scale = 1.0 if self.scale is None else random.uniform(*self.scale)
+        shear = [0.0, 0.0]
+        if self.shear is not None:
+            shear[0] = random.uniform(*self.shear[:2])
+            if len(self.shear) == 4:
+                shear[1] = random.uniform(*self.shear[2:])
+        return F.affine(img, angle, shift, scale, shear, self.interpolation, self.fill, self.center)
+
+
+class RandomRotation(BaseTransform):
+    """Rotate by a random angle.
+
+    Args:
+        degrees (int|float|tuple): range of the angle; a number d means (-d, d).
+        interpolation, expand, center, fill: as in `rotate`.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(
+        self, degrees, interpolation="nearest", expand=False, center=None, fill=0, keys=None
+    ):
+        if isinstance(degrees, numbers.Number):
+            if degrees < 0:
+                raise ValueError(f"[RandomRotation] expected degrees >= 0, got {degrees}.")
+            degrees = (-degrees, degrees)
+        elif len(degrees) != 2:
+            raise ValueError(f"[RandomRotation] expected degrees (min, max), got {degrees!r}.")
+        super().__init__(keys)
+        self.degrees = degrees
+        self.interpolation = interpolation
+        self.expand = expand
+        self.center = center
+        self.fill = fill
+
+    def _apply_image(self, img):
+        angle = random.uniform(self.degrees[0], self.degrees[1])
+        return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
+
+
+class RandomPerspective(BaseTransform):
+    """Move the corners of an image inwards at random, keeping lines straight.
+
+    Args:
+        prob (float): probability. Default 0.5.
+        distortion_scale (float): how far corners may go, in [0, 1]. Default 0.5.
+        interpolation, fill: as in `perspective`.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(self, prob=0.5, distortion_scale=0.5, interpolation="nearest", fill=0, keys=None):
+        super().__init__(keys)
+        assert 0 <= prob <= 1, f"[RandomPerspective] expected prob in [0, 1], got {prob}."
+        assert 0 <= distortion_scale <= 1, (
+            f"[RandomPerspective] expected distortion_scale in [0, 1], got {distortion_scale}."
+        )
+        assert interpolation in _INTERPOLATIONS, f"unknown interpolation {interpolation!r}."
+        assert isinstance(fill, (numbers.Number, str, list, tuple))
+        self.prob = prob
+        self.distortion_scale = distortion_scale
+        self.interpolation = interpolation
+        self.fill = fill
+
+    def get_params(self, width, height, distortion_scale):
+        """(startpoints, endpoints): the corners and where they go."""
+        reach_x = int(distortion_scale * (width // 2)) + 1
+        reach_y = int(distortion_scale * (height // 2)) + 1
+        corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
+        ends = []
+        for x, y in corners:
+            x_range = (width - reach_x, width) if x else (0, reach_x)
+            y_range = (height - reach_y, height) if y else (0, reach_y)
+            ends.append([int(random.uniform(*x_range)), int(random.uniform(*y_range))])
+        return corners, ends
+
+    def _apply_image(self, img):
+        width, height = _image_size(img)
+        if random.random() >= self.prob:
+            return img
+        points = self.get_params(width, height, self.distortion_scale)
+        return F.perspective(img, *points, self.interpolation, self.fill)
+
+
+class Grayscale(BaseTransform):
+    """Grey image of `num_output_channels` 1 (default) or 3."""
+
+    def __init__(self, num_output_channels=1, keys=None):
+        super().__init__(keys)
+        self.num_output_channels = num_output_channels
+
+    def _apply_image(self, img):
+        return F.to_grayscale(img, self.num_output_channels)
+
+
+class RandomErasing(BaseTransform):
+    """Fill a random rectangle (arXiv 1708.04896).
+
+    Args:
+        prob (float): probability. Default 0.5.
+        scale (list|tuple): range of the rectangle's part of the area. Default (0.02, 0.33).
+        ratio (list|tuple): range of height / width. Default (0.3, 3.3).
+        value (number|list|tuple|str): value for all channels, for each of three, or "random".
+        inplace (bool): write into the image itself. Default False.
+        keys (list|tuple|None): as in `BaseTransform`.
+    """
+
+    def __init__(
+        self,
+        prob=0.5,
+        scale=(0.02, 0.33),
+        ratio=(0.3, 3.3),
+        value=0,
+        inplace=False,
+        keys=None,
+    ):
+        super().__init__(keys)
+        assert isinstance(scale, (tuple, list)), "scale should be a tuple or list"
+        assert 0 <= scale[0] <= scale[1] <= 1, f"expected scale (min, max) in [0, 1], got {scale}."
+        assert isinstance(ratio, (tuple, list)), "ratio should be a tuple or list"
+        assert 0 <= ratio[0] <= ratio[1], f"expected ratio (min, max), got {ratio}."
+        assert 0 <= prob <= 1, f"expected prob in [0, 1], got {prob}."
+        assert isinstance(value, (numbers.Number, str, tuple, list)), (
+            "value should be a number, tuple, list or str"
+        )
+        if isinstance(value, str) and value != "random":
+            raise ValueError(f"[RandomErasing] expected a value or 'random', got {value!r}.")
+        self.prob = prob
+        self.scale = scale
+        self.ratio = ratio
+        self.value = value
+        self.inplace = inplace
+
+    def _content(self, img, values, channels, height, width):
+        if F._is_tensor_image(img):
+            if values is None:
+                return argosy.normal(shape=[channels, height, width]).astype(img.dtype)
+            return argosy.to_tensor(values, dtype=img.dtype)[:, None, None]
+        if values is None:
+            return np.random.normal(size=[height, width, channels]) * 255
+        return np.array(values)[None, None, :]
+
+    def _apply_image(self, img):
+        if random.random() >= self.prob:
+            return img
+        values = [self.value] if isinstance(self.value, numbers.Number) else self.value
+        values = None if isinstance(values, str) else values
+        if values is not None and len(values) not in (1, 3):
+            raise ValueError(f"[RandomErasing] expected 1 or 3 values, got {len(values)}.")
+        if F._is_tensor_image(img):
+            channels, full_height, full_width = img.shape[-3:]
+        else:
+            full_height, full_width, channels = np.asarray(img).shape[-3:]
+        log_ratio = np.log(self.ratio)
+        for _ in range(10):
+            area = np.random.uniform(*self.scale) * full_height * full_width
+            ratio = np.exp(np.random.uniform(*log_ratio))
+            height = int(round(np.sqrt(area * ratio)))
+            width = int(round(np.sqrt(area / ratio)))
+            if height < full_height and width < full_width:
+                content = self._content(img, values, channels, height, width)
+                top = np.random.randint(0, full_height - height + 1)
+                left = np.random.randint(0, full_width - width + 1)
+                return F.erase(img, top, left, height, width, content, self.inplace)
+        return img
