@@ -1,0 +1,95 @@
+"""CIFAR-10 and CIFAR-100: 32x32 colour images in a tar file of pickles."""
+
+import io
+import tarfile
+
+import numpy as np
+
+from ...framework.pickle_reader import PickleReader
+from ...io import Dataset
+from . import _files
+
+__all__ = ["Cifar10", "Cifar100"]
+
+
+class Cifar10(Dataset):
+    """CIFAR-10: 50,000 training and 10,000 test images of ten classes.
+
+    A sample is (image, label): a PIL image of mode RGB or a float32 array [32, 32, 3]
+    (`backend`), passed through `transform`, and an int64 array of shape [].
+
+    Args:
+        data_file (str|None): cifar-10-python.tar.gz; None looks for it in the usual folders.
+        mode (str): "train" or "test". Default "train".
+        transform (callable|None): applied to each image. Default None.
+        download (bool): kept for compatibility; nothing is downloaded.
+        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+
+    Raises:
+        FileNotFoundError: the file is missing; the message says where to put it.
+        ValueError: the file is damaged, or asks to run code.
+    """
+
+    _FILE = "cifar-10-python.tar.gz"
+    _PARTS = {"train": "data_batch", "test": "test_batch"}
+    _LABELS = "labels"
+
+    def __init__(self, data_file=None, mode="train", transform=None, download=True, backend=None):
+        name = type(self).__name__
+        self.mode = _files.check_mode(name, mode, ("train", "test"))
+        self.backend = _files.check_backend(name, backend)
+        self.flag = self._PARTS[self.mode]
+        self.data_file = _files.locate(name, "data_file", data_file, "cifar", self._FILE, download)
+        self.transform = transform
+        self.data = list(self._read())
+        self.dtype = "float32"
+
+    def _read(self):
+        """(pixels [3072], label) of each image."""
+        try:
+            with tarfile.open(self.data_file) as archive:
+                for member in sorted(archive.getmembers(), key=lambda member: member.name):
+                    if self.flag in member.name.rpartition("/")[2] and member.isfile():
+                        content = archive.extractfile(member).read()
+                        yield from self._samples(member.name, content)
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise ValueError(
+                f"[{type(self).__name__}] {self.data_file} is damaged: {error}."
+            ) from error
+
+    def _samples(self, name, content):
+        # The pickles of the archive are from Python 2; reading them runs none of their code.
+        batch = PickleReader(io.BytesIO(content), len(content)).load()
+        batch = {key.decode() if isinstance(key, bytes) else key: batch[key] for key in batch}
+        images, labels = batch.get("data"), batch.get(self._LABELS)
+        if images is None or labels is None or len(images) != len(labels):
+            raise ValueError(
+                f"[{type(self).__name__}] {name} holds {sorted(batch)}: expected 'data' and "
+                f"'{self._LABELS}' of the same length."
+            )
+        return zip(images, labels)
+
+    def __getitem__(self, index):
+        image, label = self.data[index]
+        image = image.reshape(3, 32, 32).transpose(1, 2, 0)
+        if self.backend == "pil":
+            image = _files.pil_image().fromarray(np.ascontiguousarray(image.astype(np.uint8)))
+        if self.transform is not None:
+            image = self.transform(image)
+        if isinstance(image, np.ndarray):
+            image = image.astype(self.dtype)
+        return image, np.array(label).astype("int64")
+
+    def __len__(self):
+        return len(self.data)
+
+
+class Cifar100(Cifar10):
+    """CIFAR-100: 50,000 training and 10,000 test images of 100 classes (the fine labels).
+
+    The file is cifar-100-python.tar.gz; arguments and samples as in `Cifar10`.
+    """
+
+    _FILE = "cifar-100-python.tar.gz"
+    _PARTS = {"train": "train", "test": "test"}
+    _LABELS = "fine_labels"

@@ -1,0 +1,104 @@
+"""Oxford 102 Flowers."""
+
+import os
+import tarfile
+
+import numpy as np
+
+from ...io import Dataset
+from . import _files
+
+__all__ = ["Flowers"]
+
+# The larger published part is used to train, as in Paddle.
+_PARTS = {"train": "tstid", "test": "trnid", "valid": "valid"}
+
+
+class Flowers(Dataset):
+    """Oxford 102 Flowers: 8,189 images of 102 kinds of flowers.
+
+    A sample is (image, label): a PIL image or a float32 array [H, W, 3] (`backend`), passed
+    through `transform`, and an int64 array [1] counted from 1. The archive is unpacked beside
+    itself at first use.
+
+    Args:
+        data_file (str|None): 102flowers.tgz; None looks for it in the usual folders.
+        label_file (str|None): imagelabels.mat; likewise. Reading it needs SciPy.
+        setid_file (str|None): setid.mat; likewise.
+        mode (str): "train", "valid" or "test". Default "train".
+        transform (callable|None): applied to each image. Default None.
+        download (bool): kept for compatibility; nothing is downloaded.
+        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message says where to put it.
+    """
+
+    def __init__(
+        self,
+        data_file=None,
+        label_file=None,
+        setid_file=None,
+        mode="train",
+        transform=None,
+        download=True,
+        backend=None,
+    ):
+        mode = _files.check_mode("Flowers", mode, tuple(_PARTS))
+        self.backend = _files.check_backend("Flowers", backend)
+        self.flag = _PARTS[mode]
+
+        def locate(argument, given, file_name):
+            return _files.locate("Flowers", argument, given, "flowers", file_name, download)
+
+        self.data_file = locate("data_file", data_file, "102flowers.tgz")
+        self.label_file = locate("label_file", label_file, "imagelabels.mat")
+        self.setid_file = locate("setid_file", setid_file, "setid.mat")
+        self.transform = transform
+        self.data_path = self._unpack()
+        loadmat = self._loadmat()
+        self.labels = loadmat(self.label_file)["labels"][0]
+        self.indexes = loadmat(self.setid_file)[self.flag][0]
+        self.dtype = "float32"
+
+    @staticmethod
+    def _loadmat():
+        try:
+            from scipy.io import loadmat
+        except ImportError as error:
+            raise ImportError(
+                "[Flowers] reading .mat files needs SciPy, which is not installed. "
+                "Do this: pip install scipy."
+            ) from error
+        return loadmat
+
+    def _unpack(self):
+        folder = os.path.splitext(self.data_file)[0]
+        os.makedirs(os.path.join(folder, "jpg"), exist_ok=True)
+        with tarfile.open(self.data_file) as archive:
+            for member in archive:
+                # Only the images, by their last name: no path in the archive leads elsewhere.
+                name = os.path.basename(member.name)
+                target = os.path.join(folder, "jpg", name)
+                if not member.isfile() or not name.endswith(".jpg") or os.path.exists(target):
+                    continue
+                with open(target + ".part", "wb") as file:
+                    file.write(archive.extractfile(member).read())
+                os.replace(target + ".part", target)
+        return folder
+
+    def __getitem__(self, index):
+        number = self.indexes[index]
+        label = np.array([self.labels[number - 1]])
+        path = os.path.join(self.data_path, "jpg", f"image_{number:05d}.jpg")
+        image = _files.pil_image().open(path)
+        if self.backend == "cv2":
+            image = np.array(image)
+        if self.transform is not None:
+            image = self.transform(image)
+        if isinstance(image, np.ndarray):
+            image = image.astype(self.dtype)
+        return image, label.astype("int64")
+
+    def __len__(self):
+        return len(self.indexes)
