@@ -1,0 +1,51 @@
+"""The command `argosy`: runs programs written for paddle, and examines the machine."""
+
+import argparse
+import sys
+
+__all__ = ["main"]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="argosy", description="Argosy: a deep learning platform with PaddlePaddle's API."
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="run a Python program in which paddle means argosy",
+        description="Run a Python program unchanged: `import paddle` gives argosy, in the program "
+        "and in the processes it starts. Everything after `run` is handed to Python.",
+        usage="argosy run [PYTHON OPTION]... (PROGRAM | -m MODULE | -c CODE) [ARGUMENT]...",
+    )
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    commands.add_parser(
+        "doctor",
+        help="print the machine, the libraries, and whether each works",
+        description="Print the machine, its instruction sets, the threads and the libraries with "
+        "their versions, and try each. The exit code is 1 if something does not work.",
+    )
+    return parser
+
+
+def main(argv=None):
+    """Entry point of the command `argosy`. Returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv[:1] == ["run"] and argv[1:2] not in (["-h"], ["--help"]):
+        from .run import run
+
+        return run(argv[1:])
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.version:
+        import argosy
+
+        print(f"argosy {argosy.__version__}")
+        return 0
+    if options.command == "doctor":
+        from .doctor import doctor
+
+        return doctor()
+    parser.print_help()
+    return 0 if not argv else 2
