@@ -1,0 +1,286 @@
+"""Run a table of calls in Argosy and in Paddle, and print where they differ. Run by hand.
+
+    python tools/differential.py --peer PYTHON [--topic NAME]... [--match TEXT]
+    python tools/differential.py --peer PYTHON --peer-only     # does Paddle accept the table?
+
+PYTHON is an interpreter that has paddlepaddle; this one has to have argosy. The calls are in
+tools/differential_cases/, a file for each topic with a list CASES of Python expressions (statements
+may stand before the last expression, divided by `;;`). Compared are values, dtypes, shapes,
+stop_gradient and the types of exceptions. The exit code is 1 if anything differs.
+"""
+
+import argparse
+import collections
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS = 20  # for one call
+# Relative and absolute tolerance by dtype.
+TOLERANCES = {
+    "float64": (1e-7, 1e-9),
+    "complex128": (1e-7, 1e-9),
+    "float32": (2e-5, 2e-6),
+    "complex64": (2e-5, 2e-6),
+    "float16": (2e-3, 1e-3),
+    "bfloat16": (1.6e-2, 1e-2),
+}
+
+
+def topics():
+    return sorted(path.stem for path in (HERE / "differential_cases").glob("*.py"))
+
+
+def cases_of(topic):
+    path = HERE / "differential_cases" / f"{topic}.py"
+    spec = importlib.util.spec_from_file_location(f"differential_cases_{topic}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = collections.Counter(module.CASES)
+    twice = [case for case, count in found.items() if count > 1]
+    if twice:
+        raise SystemExit(f"{path.name} has a case twice: {twice[0]}")
+    return module.CASES
+
+
+# The worker: evaluates cases in one framework.
+
+
+def namespace(paddle):
+    """Names that cases use: the framework, its modules, and makers of fixed inputs."""
+
+    def floats(*shape, dtype="float32", seed=0, low=-1.0, high=1.0, grad=False):
+        array = np.random.RandomState(seed).uniform(low, high, shape)
+        tensor = paddle.to_tensor(array.astype("float64")).astype(dtype)
+        tensor.stop_gradient = not grad
+        return tensor
+
+    def integers(*shape, low=0, high=10, dtype="int64", seed=0):
+        array = np.random.RandomState(seed).randint(low, high, shape)
+        return paddle.to_tensor(np.asarray(array).astype(dtype))
+
+    def booleans(*shape, seed=0):
+        return paddle.to_tensor(np.random.RandomState(seed).rand(*shape) > 0.5)
+
+    def gradients(function, *inputs):
+        """[result, gradient of each input], the result weighted by fixed values before the sum."""
+        inputs = [tensor.detach() for tensor in inputs]
+        for tensor in inputs:
+            tensor.stop_gradient = False
+        result = function(*inputs)
+        weights = floats(*result.shape, dtype=str(result.dtype).rpartition(".")[2], seed=99)
+        (result * weights).sum().backward()
+        return [result, *[tensor.grad for tensor in inputs]]
+
+    def constant(layer):
+        """The layer with fixed weights."""
+        for seed, parameter in enumerate(layer.parameters()):
+            parameter.set_value(floats(*parameter.shape, seed=seed) * 0.5)
+        return layer
+
+    def train(layer, optimizer, *inputs, steps=3):
+        """Values of the parameters after some steps on the mean square of the layer's result."""
+        for _ in range(steps):
+            (layer(*inputs) ** 2).mean().backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        return layer.parameters()
+
+    return {
+        "paddle": paddle,
+        "np": np,
+        "nn": paddle.nn,
+        "F": paddle.nn.functional,
+        "T": floats,
+        "I": integers,
+        "B": booleans,
+        "gradients": gradients,
+        "constant": constant,
+        "train": train,
+    }
+
+
+def describe(value, paddle):
+    """`value` as JSON: kind, dtype, shape and numbers, without the framework's classes."""
+    if isinstance(value, paddle.Tensor):
+        dtype = str(value.dtype).rpartition(".")[2]
+        widened = value.detach()
+        if dtype in ("bfloat16", "float16"):
+            widened = widened.astype("float32")
+        found = describe(widened.numpy(), paddle)
+        return {**found, "kind": "tensor", "dtype": dtype, "stop": bool(value.stop_gradient)}
+    if isinstance(value, np.ndarray):
+        data = value.reshape(-1)
+        if value.dtype.kind == "c":
+            data = np.stack([data.real, data.imag], -1).reshape(-1)
+        data = data.astype(float).tolist() if value.dtype.kind in "fc" else data.tolist()
+        return {"kind": "array", "dtype": str(value.dtype), "shape": value.shape, "data": data}
+    if isinstance(value, np.generic):
+        return describe(np.asarray(value), paddle)
+    if isinstance(value, dict):
+        return {"kind": "dict", "items": [[str(k), describe(v, paddle)] for k, v in value.items()]}
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {"kind": kind, "items": [describe(item, paddle) for item in value]}
+    if isinstance(value, float):
+        return {"kind": "float", "data": [value], "dtype": "float64"}
+    if value is None or isinstance(value, (bool, int, str)):
+        return {"kind": type(value).__name__, "value": value}
+    if isinstance(value, paddle.dtype):
+        return {"kind": "dtype", "value": str(value).rpartition(".")[2]}
+    return {"kind": "object", "value": type(value).__name__}
+
+
+def evaluate(case, names, paddle):
+    *statements, expression = case.split(";;")
+    scope = dict(names)
+    paddle.seed(2024)
+    np.random.seed(2024)
+    signal.alarm(SECONDS)
+    try:
+        for statement in statements:
+            exec(statement.strip(), scope)
+        return {"ok": describe(eval(expression.strip(), scope), paddle)}
+    except Exception as error:
+        text = str(error).strip().split("\n")
+        text = next((line for line in text if "Error" in line or "Hint" not in line), "")
+        return {"error": type(error).__name__, "text": text[:160]}
+    finally:
+        signal.alarm(0)
+        paddle.disable_static()
+        paddle.set_default_dtype("float32")
+
+
+def work(framework, topic, skip):
+    """Evaluate the cases of a topic from number `skip` on; a line of JSON for each."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    paddle = importlib.import_module(framework)
+
+    def late(number, frame):
+        raise TimeoutError(f"the call took more than {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, late)
+    names = namespace(paddle)
+    for case in cases_of(topic)[skip:]:
+        print(json.dumps(evaluate(case, names, paddle)), file=answers, flush=True)
+
+
+def results(python, framework, topic):
+    """What each case of a topic gives in a framework; a crash of the process is a result too."""
+    count, found = len(cases_of(topic)), []
+    while len(found) < count:
+        command = [python, __file__, "--worker", framework, topic, str(len(found))]
+        environment = {**os.environ, "GLOG_minloglevel": "3", "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        fresh = [json.loads(line) for line in done.stdout.splitlines()]
+        found += fresh
+        if len(found) < count:
+            if not fresh and done.returncode == 1:
+                raise SystemExit(f"{python} cannot run {framework}:\n{done.stderr[-2000:]}")
+            found.append({"error": "CRASH", "text": f"the process ended with {done.returncode}"})
+    return found
+
+
+# The comparison.
+
+
+def difference(ours, theirs):
+    """What differs between two described values, or None."""
+    if ours["kind"] != theirs["kind"]:
+        return f"{brief(ours)} against {brief(theirs)}"
+    kind = ours["kind"]
+    if kind in ("list", "tuple", "dict"):
+        if len(ours["items"]) != len(theirs["items"]):
+            return f"{len(ours['items'])} items against {len(theirs['items'])}"
+        for i, (a, b) in enumerate(zip(ours["items"], theirs["items"])):
+            if kind == "dict":
+                if a[0] != b[0]:
+                    return f"key {a[0]} against {b[0]}"
+                i, a, b = a[0], a[1], b[1]
+            if (found := difference(a, b)) is not None:
+                return f"item {i}: {found}"
+        return None
+    if kind in ("tensor", "array", "float"):
+        for key in ("dtype", "shape", "stop"):
+            if ours.get(key) != theirs.get(key):
+                return f"{key} {ours.get(key)} against {theirs.get(key)}"
+        return values_differ(ours, theirs)
+    return None if ours["value"] == theirs["value"] else f"{brief(ours)} against {brief(theirs)}"
+
+
+def values_differ(ours, theirs):
+    relative, absolute = TOLERANCES.get(ours["dtype"], (0.0, 0.0))
+    a, b = (np.asarray(value["data"]) for value in (ours, theirs))
+    if relative == 0.0:
+        wrong = a != b
+    else:
+        wrong = ~np.isclose(a, b, rtol=relative, atol=absolute, equal_nan=True)
+    if not wrong.any():
+        return None
+    place = int(np.argmax(wrong))
+    return f"{int(wrong.sum())} of {a.size} values, at {place} {a[place]!r} against {b[place]!r}"
+
+
+def brief(value):
+    if value["kind"] in ("tensor", "array"):
+        return f"{value['kind']} {value['dtype']}{value['shape']}"
+    return f"{value['kind']} {value.get('value', '')}".strip()
+
+
+def compare(ours, theirs):
+    """What differs between two results, or None."""
+    if "ok" in ours and "ok" in theirs:
+        return difference(ours["ok"], theirs["ok"])
+    if "error" in ours and "error" in theirs:
+        if ours["error"] == theirs["error"]:
+            return None
+        return f"raises {ours['error']} ({ours['text']}) against {theirs['error']}"
+    if "error" in ours:
+        return f"raises {ours['error']} ({ours['text']}) against {brief(theirs['ok'])}"
+    return f"{brief(ours['ok'])} against {theirs['error']} ({theirs['text']})"
+
+
+def main():
+    if sys.argv[1:2] == ["--worker"]:
+        work(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--peer", required=True, metavar="PYTHON", help="has paddlepaddle")
+    parser.add_argument("--topic", action="append", choices=topics(), help="only this topic")
+    parser.add_argument("--match", default="", help="only cases that contain this text")
+    parser.add_argument("--peer-only", action="store_true", help="list what Paddle refuses")
+    options = parser.parse_args()
+    total = differ = 0
+    for topic in options.topic or topics():
+        theirs = results(options.peer, "paddle", topic)
+        ours = theirs if options.peer_only else results(sys.executable, "argosy", topic)
+        lines = []
+        for case, a, b in zip(cases_of(topic), ours, theirs):
+            if options.match not in case:
+                continue
+            total += 1
+            if options.peer_only:
+                if "error" in b:
+                    lines.append(f"  {case}\n      {b['error']}: {b['text']}")
+            elif (found := compare(a, b)) is not None:
+                lines.append(f"  {case}\n      {found}")
+        differ += len(lines)
+        print(f"{topic}: {len(cases_of(topic))} cases, {len(lines)} differ", flush=True)
+        print("".join(f"{line}\n" for line in lines), end="", flush=True)
+    what = "raise in the peer" if options.peer_only else "differ"
+    print(f"{total} cases, {differ} {what}")
+    return int(differ > 0 and not options.peer_only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
