@@ -14,5 +14,6 @@ foreach(room ${rooms})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
-  set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600)
+  set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600
+    ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 endforeach()

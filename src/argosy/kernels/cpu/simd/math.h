@@ -181,9 +181,10 @@ ARGOSY_INLINE float exp_of(float x) {
 ARGOSY_INLINE float log_of(float x) {
   bool tiny = x < 1.17549435e-38f;
   float scaled = tiny ? x * 8388608.0f : x;
-  int32_t bits = __builtin_bit_cast(int32_t, scaled);
-  int32_t e = (bits - 0x3f3504f3) >> 23;  // so that m is in [sqrt(1/2), sqrt(2))
-  float m = __builtin_bit_cast(float, bits - (e << 23));
+  uint32_t bits = __builtin_bit_cast(uint32_t, scaled);
+  // So that m is in [sqrt(1/2), sqrt(2)). Unsigned: wraps for negative x, whose result is dropped.
+  int32_t e = static_cast<int32_t>(bits - 0x3f3504f3) >> 23;
+  float m = __builtin_bit_cast(float, bits - (static_cast<uint32_t>(e) << 23));
   float k = static_cast<float>(tiny ? e - 23 : e);
   float f = m - 1;
   float f2 = f * f;
