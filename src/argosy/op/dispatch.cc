@@ -313,6 +313,11 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   bool grad = s.grad && thread_state.grad_enabled;
   uint32_t old_version = x.version();
   Tensor old = x.detach();
+  // The gradient reads what is about to be overwritten: keep a copy.
+  if (grad && op.gradient && op.inputs[0].save == Save::value && x.has_data()) {
+    old = Tensor::empty(x.shape(), x.dtype(), x.place());
+    copy_into(old, x);
+  }
   old.impl()->grad_fn = x.impl()->grad_fn;
   old.impl()->grad_index = x.impl()->grad_index;
   old.impl()->stop_gradient = x.stop_gradient();

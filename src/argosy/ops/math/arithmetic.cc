@@ -1,4 +1,5 @@
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
@@ -25,14 +26,6 @@ Tensors subtract_grad(const GradCall& c, const NoAttrs&) {
 Tensors multiply_grad(const GradCall& c, const NoAttrs&) {
   return {c.needs(0) ? sum_like(multiply(c.dy(), conj_if_complex(c.in[1])), c.in[0]) : Tensor(),
           c.needs(1) ? sum_like(multiply(c.dy(), conj_if_complex(c.in[0])), c.in[1]) : Tensor()};
-}
-
-Tensors divide_grad(const GradCall& c, const NoAttrs&) {
-  Tensor dx = divide(c.dy(), conj_if_complex(c.in[1]));
-  Tensor dy;
-  if (c.needs(1))
-    dy = sum_like(negative(multiply(dx, conj_if_complex(divide(c.in[0], c.in[1])))), c.in[1]);
-  return {c.needs(0) ? sum_like(dx, c.in[0]) : Tensor(), dy};
 }
 
 Tensors negative_grad(const GradCall& c, const NoAttrs&) {
@@ -91,42 +84,61 @@ ARGOSY_OP(multiply, NoAttrs)
     .gradient(multiply_grad)
     .done();
 
-ARGOSY_OP(divide_floating, NoAttrs)
-    .doc("x / y of floating or complex tensors, elementwise with broadcasting.")
-    .input("x", kFloating | kComplex, Save::value)
-    .input("y", kFloating | kComplex, Save::value)
-    .output("out")
-    .promote()
-    .elementwise()
-    .kernel("loops", run_loops<cpu::divide_loops>)
-    .strided()
-    .gradient(divide_grad)
-    .done();
+struct DivideAttrs {
+  std::optional<std::string> rounding_mode;
+};
+ARGOSY_ATTRS(DivideAttrs, rounding_mode)
 
-Tensors divide_compose(const op::Inputs& in, const NoAttrs&) {
-  DType common = promote(in[0].dtype(), in[1].dtype());
-  DType t = is_differentiable(common) ? common : DType::float32;
-  return divide_floating_op(cast(in[0], t), cast(in[1], t));
+void divide_infer(op::InferContext& c, const DivideAttrs& a) {
+  ARGOSY_CHECK(!a.rounding_mode || *a.rounding_mode == "floor" || *a.rounding_mode == "trunc",
+               invalid_argument)
+      << "[divide] rounding_mode: expected None, 'floor' or 'trunc', got '" << *a.rounding_mode
+      << "'.";
+  if (!a.rounding_mode && !is_differentiable(c.in[0].dtype())) c.out[0].dtype = DType::float32;
 }
 
-void divide_infer(op::InferContext& c, const NoAttrs&) {
-  DType t = promote(c.in[0].dtype(), c.in[1].dtype());
-  c.out[0].dtype = is_differentiable(t) ? t : DType::float32;
+void divide_run(op::KernelFrame& f, const DivideAttrs& a) {
+  if (a.rounding_mode)
+    return run_elementwise(f, *a.rounding_mode == "floor" ? cpu::floor_divide_loops()
+                                                          : cpu::trunc_divide_loops());
+  if (is_differentiable(f.in[0].dtype())) return run_elementwise(f, cpu::divide_loops());
+  Tensor in[] = {Tensor::empty(f.in[0].shape(), DType::float32),
+                 Tensor::empty(f.in[1].shape(), DType::float32)};
+  for (size_t i = 0; i < 2; ++i) op::copy_into(in[i], f.in[i]);
+  op::KernelFrame floats{f.op, op::Inputs(in), f.out};
+  run_elementwise(floats, cpu::divide_loops());
 }
 
-ARGOSY_OP(divide, NoAttrs)
-    .python("divide(x, y, name=None)")
+Tensors divide_grad(const GradCall& c, const DivideAttrs& a) {
+  if (a.rounding_mode)
+    return {c.needs(0) ? zeros_like(c.in[0]) : Tensor(),
+            c.needs(1) ? zeros_like(c.in[1]) : Tensor()};
+  Tensor dx = divide(c.dy(), conj_if_complex(c.in[1])), dy;
+  if (c.needs(1)) dy = sum_like(negative(multiply(dx, conj_if_complex(c.out(0)))), c.in[1]);
+  return {c.needs(0) ? sum_like(dx, c.in[0]) : Tensor(), dy};
+}
+
+ARGOSY_OP(divide, DivideAttrs)
+    .python("divide(x, y, name=None, *, rounding_mode=None, out=None)")
+    .python("div(x, y, name=None, *, rounding_mode=None, out=None)")
     .method("divide")
+    .method("div(x, y, name=None, *, rounding_mode=None, out=None)")
     .inplace("divide_")
+    .inplace("div_")
     .alias("input", "x")
     .alias("other", "y")
-    .doc("x / y, elementwise with broadcasting. Integers give float32.")
-    .input("x", kAny)
-    .input("y", kAny)
-    .output("out")
+    .doc(
+        "x / y, elementwise with broadcasting. Integers give float32. rounding_mode 'floor' and "
+        "'trunc' round the quotient down or towards zero and keep the dtype.")
+    .input("x", kAny, Save::shape)
+    .input("y", kAny, Save::value)
+    .output("out", Save::value)
+    .promote()
     .elementwise()
     .infer(divide_infer)
-    .compose(divide_compose)
+    .kernel("loops", divide_run)
+    .strided()
+    .gradient(divide_grad)
     .done();
 
 ARGOSY_OP(negative, NoAttrs)
@@ -150,6 +162,13 @@ Tensors conj_grad(const GradCall& c, const NoAttrs&) {
   return conj_op_(c.dy());
 }
 
+void conj_run(op::KernelFrame& f, const NoAttrs&) {
+  if (is_complex(f.in[0].dtype()))
+    run_elementwise(f, cpu::conj_loops());
+  else
+    op::copy_into(f.out[0], f.in[0]);
+}
+
 ARGOSY_OP(conj, NoAttrs)
     .python("conj(x, name=None)")
     .method("conj")
@@ -158,7 +177,7 @@ ARGOSY_OP(conj, NoAttrs)
     .input("x", kNumeric)
     .output("out")
     .elementwise()
-    .kernel("loops", run_loops<cpu::conj_loops>)
+    .kernel("loops", conj_run)
     .strided()
     .gradient(conj_grad)
     .done();

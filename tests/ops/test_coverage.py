@@ -1,0 +1,65 @@
+"""Every op of the registry is tested by a row of some table in this folder.
+
+A module may list ops that its plain test functions cover in COVERS = {"op": "test_name", ..}.
+"""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+from tests.ops import harness
+
+from argosy import _core
+
+
+def table_modules():
+    for path in sorted(pathlib.Path(__file__).parent.glob("test_*.py")):
+        if path.name == "test_coverage.py":
+            continue
+        name = f"tests.ops.{path.stem}"
+        module = sys.modules.get(name)
+        if module is None:
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[name] = module
+            spec.loader.exec_module(module)
+        yield module
+
+
+def covered():
+    names = set()
+    for module in table_modules():
+        for op, test in getattr(module, "COVERS", {}).items():
+            assert hasattr(module, test), f"{module.__name__}: COVERS names no test {test!r}"
+            names.add(op)
+        for case in getattr(module, "CASES", []):
+            names.update(case.covers)
+            if case.op:
+                names.add(case.op["name"])
+    return names
+
+
+def test_every_op_is_tested():
+    missing = sorted({op["name"] for op in _core.registry()} - covered())
+    assert not missing, f"ops without a case in tests/ops: {missing}"
+
+
+def test_every_covered_op_exists():
+    unknown = sorted(covered() - {op["name"] for op in _core.registry()})
+    assert not unknown, f"cases of ops that are not registered: {unknown}"
+
+
+def test_harness_sees_a_wrong_value():
+    case = harness.Case("subtract", [harness.A(2, 3), harness.A(2, 3)], ref=lambda x, y: x + y)
+    with pytest.raises(pytest.fail.Exception, match="worst at"):
+        harness.check_values(case)
+
+
+def test_harness_sees_a_wrong_gradient():
+    def wrong(x):
+        return _core.ops.add(x, _core.ops.scale(x.detach(), 2.0))
+
+    case = harness.Case(wrong, [harness.A(2, 3)], grad=True, dtypes=["float64"])
+    with pytest.raises(pytest.fail.Exception, match="differences give"):
+        harness.check_gradients(case)
