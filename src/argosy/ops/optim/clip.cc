@@ -1,0 +1,99 @@
+#include <cmath>
+
+#include "argosy/base/parallel.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/optim/norm.h"
+#include "argosy/ops/sparse/sparse.h"
+
+// clip_by_norm, clip_by_global_norm.
+namespace argosy::ops {
+namespace {
+
+struct ClipAttrs {
+  double clip_norm = 1;
+};
+ARGOSY_ATTRS(ClipAttrs, clip_norm)
+struct ClipByNormAttrs {
+  double max_norm = 1;
+};
+ARGOSY_ATTRS(ClipByNormAttrs, max_norm)
+
+// The values that a gradient consists of, each once.
+Tensor values_of(const Tensor& t) {
+  return op::contiguous(t.layout() == Layout::row_sparse ? t.parts()[1] : t);
+}
+
+template <class T, class W>
+void scale_range(const char* from, char* to, double factor, int64_t begin, int64_t end) {
+  const T* __restrict x = reinterpret_cast<const T*>(from);
+  T* __restrict y = reinterpret_cast<T*>(to);
+  const W f = static_cast<W>(factor);
+  for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(static_cast<W>(x[i]) * f);
+}
+
+Tensor scaled(const Tensor& t, double factor) {
+  Tensor x = values_of(t);
+  Tensor y = Tensor::empty(x.shape(), x.dtype(), x.place());
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(y.raw());
+  parallel_for(x.numel(), 32 * 1024, [&](int64_t begin, int64_t end) {
+    dispatch_floating(x.dtype(), [&]<class T>(T) {
+      using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      scale_range<T, W>(from, to, factor, begin, end);
+    });
+  });
+  if (t.layout() != Layout::row_sparse) return y;
+  return Tensor::row_sparse(t.parts()[0], y, t.dim(0));
+}
+
+void clip_by_global_norm(op::KernelFrame& f, const ClipAttrs& a) {
+  const std::span<const Tensor> grads = f.in.list(0);
+  std::vector<Tensor> merged(grads.begin(), grads.end());
+  double square = 0;
+  for (Tensor& g : merged) {
+    if (g.layout() == Layout::row_sparse) g = merge_rows(g);
+    square += optim::sum_of_squares(values_of(g));
+  }
+  const double norm = std::sqrt(square);
+  // Not std::max: a norm that is not a number must show in the gradients.
+  const double factor = a.clip_norm / (norm < a.clip_norm ? a.clip_norm : norm);
+  for (size_t i = 0; i < merged.size(); ++i)
+    f.out[i] = factor == 1 ? merged[i] : scaled(merged[i], factor);
+}
+
+void infer_list(op::InferContext& c, const ClipAttrs&) {
+  c.out.resize(c.in.list(0).size());
+  for (size_t i = 0; i < c.out.size(); ++i) {
+    const Tensor& t = c.in.list(0)[i];
+    c.out[i] = {t.shape(), t.dtype(), t.layout()};
+  }
+}
+
+ARGOSY_OP(clip_by_global_norm, ClipAttrs)
+    .doc(
+        "Scales all gradients by clip_norm / max(norm, clip_norm), norm being that of all "
+        "together.")
+    .list_input("grads", kFloating)
+    .sparse()
+    .list_output("out")
+    .infer(infer_list)
+    .kernel("fused", clip_by_global_norm)
+    .done();
+
+void clip_by_norm(op::KernelFrame& f, const ClipByNormAttrs& a) {
+  Tensor x = f.in[0];
+  if (x.layout() == Layout::row_sparse) x = merge_rows(x);
+  const double norm = std::sqrt(optim::sum_of_squares(values_of(x)));
+  f.out[0] = norm <= a.max_norm ? x : scaled(x, a.max_norm / norm);
+}
+
+ARGOSY_OP(clip_by_norm, ClipByNormAttrs)
+    .doc("Scales x to the norm max_norm if its own is larger.")
+    .input("x", kFloating)
+    .sparse()
+    .output("out")
+    .kernel("fused", clip_by_norm)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops
