@@ -17,7 +17,9 @@ struct Item16 {
 };
 
 // Nanoseconds to move an item, for the grain.
-double move_cost(int item_size) { return 0.1 * item_size; }
+double move_cost(int item_size) {
+  return 0.1 * item_size;
+}
 
 template <class T>
 void copy_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*) {
@@ -36,7 +38,9 @@ void copy_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*
   }
 }
 
-int log2_size(int item_size) { return std::countr_zero(static_cast<unsigned>(item_size)); }
+int log2_size(int item_size) {
+  return std::countr_zero(static_cast<unsigned>(item_size));
+}
 
 constexpr Loop kCopyLoops[] = {copy_loop<uint8_t>, copy_loop<uint16_t>, copy_loop<uint32_t>,
                                copy_loop<uint64_t>, copy_loop<Item16>};
@@ -52,11 +56,13 @@ int normalize(Dim* dims, std::span<const int64_t> shape, const int64_t* target_s
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] != 1) dims[rank++] = {shape[d], target_strides[d], source_strides[d]};
   }
-  std::stable_sort(dims, dims + rank, [](const Dim& a, const Dim& b) { return a.target > b.target; });
+  std::stable_sort(dims, dims + rank,
+                   [](const Dim& a, const Dim& b) { return a.target > b.target; });
   int last = 0;
   for (int d = 1; d < rank; ++d) {
     Dim& outer = dims[last];
-    if (outer.target == dims[d].target * dims[d].size && outer.source == dims[d].source * dims[d].size) {
+    if (outer.target == dims[d].target * dims[d].size &&
+        outer.source == dims[d].source * dims[d].size) {
       outer = {outer.size * dims[d].size, dims[d].target, dims[d].source};
     } else {
       dims[++last] = dims[d];
@@ -66,7 +72,8 @@ int normalize(Dim* dims, std::span<const int64_t> shape, const int64_t* target_s
 }
 
 // The last dimension is contiguous in the target, dims[across] in the source.
-void transpose(const Dim* dims, int rank, int across, char* target, const char* source, int item_size) {
+void transpose(const Dim* dims, int rank, int across, char* target, const char* source,
+               int item_size) {
   constexpr int64_t kTile = 256;
   const Dim along = dims[rank - 1], over = dims[across];
   const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;

@@ -552,6 +552,26 @@ void reduce_norm(double p, DType type, const void* x, std::span<const int64_t> s
   write_floating(type, l, accs.get(), result, [p](double v) { return std::pow(v, 1 / p); });
 }
 
+namespace {
+
+// Second of two passes: sums of (x - mean)^2, given sums of x. The kernels round the mean to the
+// computing type; what that shifts is taken out again.
+void center(DType type, const Layout& l, Acc* accs) {
+  const double n = static_cast<double>(l.reduced_size);
+  std::unique_ptr<double[]> means(new double[l.results]);
+  for (int64_t i = 0; i < l.results; ++i) means[i] = accs[i].f / n;
+  run_step(Step::centered, type, l, {.each = means.get()}, accs);
+  if (type != DType::float64) {
+    for (int64_t i = 0; i < l.results; ++i) {
+      const double shift = means[i] - static_cast<double>(static_cast<float>(means[i]));
+      const double v = accs[i].f - n * shift * shift;
+      if (std::isfinite(shift)) accs[i].f = v < 0 ? 0 : v;
+    }
+  }
+}
+
+}  // namespace
+
 void reduce_variance(DType type, const void* x, std::span<const int64_t> shape,
                      const int64_t* strides, uint32_t axes, double correction, void* variance,
                      void* mean) {
@@ -561,11 +581,21 @@ void reduce_variance(DType type, const void* x, std::span<const int64_t> shape,
   run_step(Step::sum, type, l, {}, accs.get());
   const double n = static_cast<double>(l.reduced_size);
   if (mean) write_floating(type, l, accs.get(), mean, [n](double v) { return v / n; });
-  std::unique_ptr<double[]> means(new double[l.results]);
-  for (int64_t i = 0; i < l.results; ++i) means[i] = accs.get()[i].f / n;
-  run_step(Step::centered, type, l, {.each = means.get()}, accs.get());
+  center(type, l, accs.get());
   const double divisor = std::max(n - correction, 0.0);
   write_floating(type, l, accs.get(), variance, [divisor](double v) { return v / divisor; });
+}
+
+void reduce_moments(DType type, const void* x, std::span<const int64_t> shape,
+                    const int64_t* strides, uint32_t axes, double* mean, double* variance) {
+  Layout l = arrange(x, item_size(type), shape, strides, axes);
+  if (l.results == 0) return;
+  Accs accs(l.results);
+  const double n = static_cast<double>(l.reduced_size);
+  run_step(Step::sum, type, l, {}, accs.get());
+  write_as(l, accs.get(), [&](int64_t at, const Acc& acc) { mean[at] = acc.f / n; });
+  center(type, l, accs.get());
+  write_as(l, accs.get(), [&](int64_t at, const Acc& acc) { variance[at] = acc.f / n; });
 }
 
 void reduce_arg(bool largest, DType type, const void* x, std::span<const int64_t> shape,

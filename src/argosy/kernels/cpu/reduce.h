@@ -45,6 +45,11 @@ ARGOSY_API void reduce_variance(DType type, const void* x, std::span<const int64
                                 const int64_t* strides, uint32_t axes, double correction,
                                 void* variance, void* mean);
 
+// Mean and variance (without correction) of each result in double, for normalizations.
+ARGOSY_API void reduce_moments(DType type, const void* x, std::span<const int64_t> shape,
+                               const int64_t* strides, uint32_t axes, double* mean,
+                               double* variance);
+
 // Index of the first largest (smallest) element along one axis, or of the first nan. Real dtypes
 // and bool.
 ARGOSY_API void reduce_arg(bool largest, DType type, const void* x, std::span<const int64_t> shape,

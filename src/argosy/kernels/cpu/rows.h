@@ -11,7 +11,8 @@
 namespace argosy::cpu {
 
 // Tensors are [outer, n, inner]; along n.
-ARGOSY_API void softmax(DType type, const void* x, void* y, int64_t outer, int64_t n, int64_t inner);
+ARGOSY_API void softmax(DType type, const void* x, void* y, int64_t outer, int64_t n,
+                        int64_t inner);
 ARGOSY_API void log_softmax(DType type, const void* x, void* y, int64_t outer, int64_t n,
                             int64_t inner);
 // From the forward's output y.

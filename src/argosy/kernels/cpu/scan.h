@@ -5,8 +5,8 @@
 #include "argosy/base/dtype.h"
 #include "argosy/base/export.h"
 
-// Cumulative operations and ordering along one axis: tensors are contiguous [outer, n, inner], along
-// n. nan is greater than everything, as in NumPy.
+// Cumulative operations and ordering along one axis: tensors are contiguous [outer, n, inner],
+// along n. nan is greater than everything, as in NumPy.
 namespace argosy::cpu {
 
 enum class Scan : uint8_t {
@@ -27,8 +27,8 @@ ARGOSY_API void sort(DType type, const void* x, void* values, int64_t* index, in
 // The k largest or smallest in order, ties by position; outputs are [outer, k, inner].
 ARGOSY_API void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer,
                      int64_t n, int64_t inner, int64_t k, bool largest);
-// For each of values[outer, m]: how many of sorted[outer, n] come before it (or before or with it if
-// `right`). sorted_rows is outer or 1 (one sequence for all).
+// For each of values[outer, m]: how many of sorted[outer, n] come before it (or before or with it
+// if `right`). sorted_rows is outer or 1 (one sequence for all).
 ARGOSY_API void searchsorted(DType type, const void* sorted, const void* values, DType index_type,
                              void* index, int64_t outer, int64_t sorted_rows, int64_t n, int64_t m,
                              bool right);

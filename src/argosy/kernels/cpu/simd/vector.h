@@ -83,4 +83,59 @@ ARGOSY_INLINE R combine_all(const T* x, int64_t n) {
   return result;
 }
 
+// sum of f(i) over vectors of a row of type T: f(offset) gives a vector, last(i) one element. Four
+// chains, added up in double every 64 vectors of each.
+template <class T, class F, class L>
+ARGOSY_INLINE double sum_all(int64_t n, F&& f, L&& last) {
+  constexpr int kL = kLanes<T>;
+  constexpr int64_t kBlock = 256 * kL;
+  double total = 0;
+  int64_t i = 0;
+  while (i + kL <= n) {
+    const int64_t end = n - i < kBlock ? n : i + kBlock;
+    Vector<T> a{}, b{}, c{}, d{};
+    for (; i + 4 * kL <= end; i += 4 * kL) {
+      a += f(i);
+      b += f(i + kL);
+      c += f(i + 2 * kL);
+      d += f(i + 3 * kL);
+    }
+    for (; i + kL <= end; i += kL) a += f(i);
+    a = (a + b) + (c + d);
+    T lanes = 0;
+    for (int l = 0; l < kL; ++l) lanes += a[l];
+    total += static_cast<double>(lanes);
+  }
+  for (; i < n; ++i) total += static_cast<double>(last(i));
+  return total;
+}
+
+// A row as the computing type: itself, or widened into `room`.
+template <class S>
+ARGOSY_INLINE const Computed<S>* row_of(const void* x, int64_t n, Computed<S>* room) {
+  if constexpr (std::is_same_v<S, float16>) {
+    widen_f16(static_cast<const uint16_t*>(x), room, n);
+    return room;
+  } else if constexpr (std::is_same_v<S, bfloat16>) {
+    widen_bf16(static_cast<const uint16_t*>(x), room, n);
+    return room;
+  } else {
+    return static_cast<const S*>(x);
+  }
+}
+// Where to put a result: itself, or `room`, from where `put` stores it.
+template <class S>
+ARGOSY_INLINE Computed<S>* target_of(void* y, Computed<S>* room) {
+  if constexpr (std::is_same_v<S, Computed<S>>) {
+    return static_cast<S*>(y);
+  } else {
+    return room;
+  }
+}
+template <class S>
+ARGOSY_INLINE void put(const Computed<S>* room, void* y, int64_t n) {
+  if constexpr (std::is_same_v<S, float16>) narrow_f16(room, static_cast<uint16_t*>(y), n);
+  if constexpr (std::is_same_v<S, bfloat16>) narrow_bf16(room, static_cast<uint16_t*>(y), n);
+}
+
 }  // namespace argosy::cpu::ARGOSY_ISA
