@@ -27,7 +27,7 @@ def ones(arrays, fill, dtype):
 
 
 # name, op, states as (kind, fill), hyperparameters of the op, reference
-CASES = [
+RULES = [
     ("sgd", "sgd_", [], (), ref.sgd()),
     ("momentum", "momentum_", [("like", 0)], (0.9, False, 1.0), ref.momentum()),
     ("nesterov", "momentum_", [("like", 0)], (0.5, True, 1.0), ref.momentum(mu=0.5, nesterov=True)),
@@ -124,7 +124,7 @@ CASES = [
 ]
 
 
-COVERS = {case[1]: "test_update" for case in CASES} | {
+COVERS = {case[1]: "test_update" for case in RULES} | {
     "clip_by_global_norm": "test_clip_by_global_norm",
     "clip_by_norm": "test_clip_by_norm",
 }
@@ -160,7 +160,7 @@ def problem(seed=0):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("name,op,specs,hyper,rule", CASES, ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("name,op,specs,hyper,rule", RULES, ids=[c[0] for c in RULES])
 def test_update(name, op, specs, hyper, rule, dtype):
     arrays, grads = problem()
     wide = dtype if dtype in ("float64", "float32") else "float32"
@@ -180,7 +180,7 @@ def test_update(name, op, specs, hyper, rule, dtype):
         np.testing.assert_allclose(numpy64(p), e, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name,op,specs,hyper,rule", CASES, ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("name,op,specs,hyper,rule", RULES, ids=[c[0] for c in RULES])
 def test_masters_keep_what_16_bits_lose(name, op, specs, hyper, rule):
     arrays, grads = problem(1)
     params = tensors(arrays, "bfloat16")
@@ -235,7 +235,7 @@ def test_bytes_do_not_depend_on_the_number_of_threads():
         for threads in (1, 2, 5):
             _core.set_num_threads(threads)
             params = tensors(arrays, "float32")
-            states = make_states(CASES[11][2], arrays, "float32", "float32")
+            states = make_states(RULES[11][2], arrays, "float32", "float32")
             for _ in range(2):
                 hyper = (0.9, 0.999, 1e-6, (0.01, 0.02), False)
                 grads = tensors([np.sin(a) for a in arrays], "float32")
