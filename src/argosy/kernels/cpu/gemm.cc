@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
 
 namespace argosy::cpu {
@@ -24,8 +24,7 @@ bool small_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, fl
                  const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
                  int64_t ldc) {
   if (m * n * k > 32 * 1024 || m > 256 || n > 256 || k > 256) return false;
-  static const bool wide = features().avx512;
-  auto* kernel = wide ? avx512::small_sgemm : avx2::small_sgemm;
+  auto* kernel = isa() == Isa::avx512 ? avx512::small_sgemm : avx2::small_sgemm;
   return kernel(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/kernels/cpu/simd/pool.h"
 
@@ -68,7 +68,7 @@ void check(DType dtype, const char* op) {
 }
 
 bool wide() {
-  return features().avx512;
+  return isa() == Isa::avx512;
 }
 
 template <class T>

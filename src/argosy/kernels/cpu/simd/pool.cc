@@ -1,9 +1,9 @@
 #include "argosy/kernels/cpu/simd/pool.h"
 
+#include "argosy/kernels/cpu/simd/map.h"
+
 namespace argosy::cpu::ARGOSY_ISA {
 namespace {
-
-#define ARGOSY_INLINE [[gnu::always_inline]] inline
 
 struct Span {
   int64_t begin, end;
