@@ -86,8 +86,9 @@ class EagerParamBase(Tensor):
             raise ValueError(f"The type of trainable MUST be bool, but the type is {type(value)}")
         self.stop_gradient = not value
 
-    def set_init_func(self, func):
-        self._init_func = func
+    def set_init_func(self, obj):
+        """Let :meth:`initialize` call ``obj(self)``."""
+        self._init_func = obj
 
     def initialize(self):
         """Fill a parameter that was made under ``LazyGuard``."""

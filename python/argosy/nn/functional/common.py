@@ -408,7 +408,8 @@ def class_center_sample(label, num_classes, num_samples, group=None):
         num_samples: number of classes to return (more if more occur), at most ``num_classes``.
 
     Returns:
-        (labels renumbered by their place in the sample, sampled classes in ascending order).
+        (labels renumbered by their place in the sample, sampled classes: those that occur in
+        ascending order, then the others).
     """
     if num_samples > num_classes:
         raise ValueError(

@@ -14,6 +14,9 @@ class Bilinear(Initializer):
         ValueError: the parameter is not [out, in, size, size].
     """
 
+    def __init__(self):
+        pass
+
     def _values(self, shape, dtype):
         if len(shape) != 4:
             raise ValueError("the length of shape must be 4.")

@@ -24,6 +24,24 @@ class PairwiseDistance(Layer):
     def forward(self, x, y):
         return F.pairwise_distance(x, y, self.p, self.epsilon, self.keepdim)
 
+    @property
+    def eps(self):
+        """Other name of ``epsilon``."""
+        return self.epsilon
+
+    @eps.setter
+    def eps(self, value):
+        self.epsilon = value
+
+    @property
+    def norm(self):
+        """Other name of ``p``."""
+        return self.p
+
+    @norm.setter
+    def norm(self, value):
+        self.p = value
+
     def extra_repr(self):
         text = f"p={self.p}"
         if self.epsilon != 1e-6:

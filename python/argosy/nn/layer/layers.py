@@ -275,7 +275,9 @@ class Layer(LayerState):
         self._parameters[name] = parameter
         return parameter
 
-    register_parameter = add_parameter
+    def register_parameter(self, name, param):
+        """Same as :meth:`add_parameter`."""
+        return self.add_parameter(name, param)
 
     def add_sublayer(self, name, sublayer):
         """Register ``sublayer`` (or None) as ``self.<name>``; return it."""
@@ -287,8 +289,13 @@ class Layer(LayerState):
         self._sub_layers[name] = sublayer
         return sublayer
 
-    add_module = add_sublayer
-    register_module = add_sublayer
+    def add_module(self, name, module):
+        """Same as :meth:`add_sublayer`."""
+        return self.add_sublayer(name, module)
+
+    def register_module(self, name, module):
+        """Same as :meth:`add_sublayer`."""
+        return self.add_sublayer(name, module)
 
     def register_buffer(self, name, tensor, persistable=True):
         """Register a tensor that is state but is not trained, such as a running mean.

@@ -226,6 +226,9 @@ class SyncBatchNorm(_BatchNormBase):
         if len(input.shape) < 2:
             raise ValueError(f"expected at least 2D input (got {len(input.shape)}D input)")
 
+    def forward(self, x):
+        return super().forward(x)
+
     @classmethod
     def convert_sync_batchnorm(cls, layer):
         """``layer`` with every BatchNorm1D to 3D in it replaced by a SyncBatchNorm."""

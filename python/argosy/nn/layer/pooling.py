@@ -318,6 +318,15 @@ class AdaptiveAvgPool2D(Layer):
     def forward(self, x):
         return F.adaptive_avg_pool2d(x, self._output_size, self._data_format)
 
+    @property
+    def output_size(self):
+        """What the layer was made with."""
+        return self._output_size
+
+    @output_size.setter
+    def output_size(self, value):
+        self._output_size = value
+
     def extra_repr(self):
         return f"output_size={self._output_size}"
 
@@ -334,6 +343,15 @@ class AdaptiveAvgPool3D(Layer):
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_avg_pool3d(x, self._output_size, self._data_format)
+
+    @property
+    def output_size(self):
+        """What the layer was made with."""
+        return self._output_size
+
+    @output_size.setter
+    def output_size(self, value):
+        self._output_size = value
 
     def extra_repr(self):
         return f"output_size={self._output_size}"
@@ -353,6 +371,15 @@ class AdaptiveMaxPool1D(Layer):
     def forward(self, input):
         return F.adaptive_max_pool1d(input, self.output_size, self.return_mask)
 
+    @property
+    def return_indices(self):
+        """Other name of ``return_mask``."""
+        return self.return_mask
+
+    @return_indices.setter
+    def return_indices(self, value):
+        self.return_mask = value
+
     def extra_repr(self):
         return f"output_size={self.output_size}, return_mask={self.return_mask}"
 
@@ -371,6 +398,15 @@ class AdaptiveMaxPool2D(Layer):
     def forward(self, x):
         return F.adaptive_max_pool2d(x, self._output_size, self._return_mask)
 
+    @property
+    def return_indices(self):
+        """Other name of ``return_mask``."""
+        return self._return_mask
+
+    @return_indices.setter
+    def return_indices(self, value):
+        self._return_mask = value
+
     def extra_repr(self):
         return f"output_size={self._output_size}, return_mask={self._return_mask}"
 
@@ -388,6 +424,15 @@ class AdaptiveMaxPool3D(Layer):
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_max_pool3d(x, self._output_size, self._return_mask)
+
+    @property
+    def return_indices(self):
+        """Other name of ``return_mask``."""
+        return self._return_mask
+
+    @return_indices.setter
+    def return_indices(self, value):
+        self._return_mask = value
 
     def extra_repr(self):
         return f"output_size={self._output_size}, return_mask={self._return_mask}"
