@@ -8,7 +8,7 @@ namespace argosy::cpu {
 
 enum class Isa : unsigned char { avx2, avx512 };
 
-// The best of this machine, unless ARGOSY_ISA=avx2 asks for less.
+// The best of what base/cpu.h reports.
 ARGOSY_API Isa isa();
 ARGOSY_API bool has_isa(Isa isa);
 // For tests that visit each; the machine must have it. Not thread safe.

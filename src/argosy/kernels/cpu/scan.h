@@ -14,14 +14,15 @@ enum class Scan : uint8_t {
   prod,       //
   logsumexp,  // floating
 };
-// 16-bit floats accumulate in float32, float32 in double.
+// 16-bit floats accumulate in float32, float32 in double; integers wrap.
 ARGOSY_API void scan(Scan kind, DType type, const void* x, void* y, int64_t outer, int64_t n,
                      int64_t inner, bool exclusive = false, bool reverse = false);
 // Running extreme and the index where it was met last. Real dtypes.
 ARGOSY_API void scan_extreme(bool largest, DType type, const void* x, void* y, DType index_type,
                              void* index, int64_t outer, int64_t n, int64_t inner);
 
-// Stable sort; `values` or `index` (int64) may be null. Real dtypes and bool.
+// Stable sort; `values` or `index` (int64) may be null. Real dtypes and bool; n below 2^32. Values
+// may not replace x.
 ARGOSY_API void sort(DType type, const void* x, void* values, int64_t* index, int64_t outer,
                      int64_t n, int64_t inner, bool descending);
 // The k largest or smallest in order, ties by position; outputs are [outer, k, inner].
