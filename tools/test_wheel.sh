@@ -8,8 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 echo "wheel: building"
-# In .venv, with the release build's flags, so that the compiler cache serves both.
-PATH=$root/.venv/bin:$PATH .venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps \
+# In .venv, with the release build's compiler and flags, so that the compiler cache serves both.
+CXX=c++ PATH=$root/.venv/bin:$PATH .venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps \
   --no-build-isolation --config-settings=cmake.define.ARGOSY_WERROR=ON -w "$work/raw" .
 
 # Not bundled: oneDNN is a dependency of ours, found by run path in the environment's lib. libgomp has
@@ -24,7 +24,7 @@ bytes=$(stat -c %s "$wheel")
 echo "wheel: $(basename "$wheel"), $((bytes / 1000000)) MB"
 if ((bytes > ${WHEEL_MB:-60} * 1000000)); then
   echo "wheel: heavier than ${WHEEL_MB:-60} MB; largest members:" >&2
-  unzip -lv "$wheel" 2>/dev/null | sort -rnk3 | head >&2
+  .venv/bin/python -m zipfile -l "$wheel" | awk '{print $NF, $1}' | sort -rn | head >&2
   exit 1
 fi
 
