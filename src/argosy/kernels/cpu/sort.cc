@@ -1,0 +1,178 @@
+#include "argosy/kernels/cpu/sort.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "argosy/base/parallel.h"
+
+namespace argosy::cpu {
+namespace {
+
+constexpr int64_t kWork = 32768;
+
+template <class T>
+bool is_nan(T v) {
+  return v != v;
+}
+
+// An unsigned number that sorts as the value does: nan last, -0 equal to 0.
+template <class T>
+auto order_key(T v) {
+  if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    return order_key(static_cast<float>(v));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr U kSign = U{1} << (sizeof(U) * 8 - 1);
+    if (v != v) return std::numeric_limits<U>::max();
+    const U bits = std::bit_cast<U>(v + T(0));
+    return static_cast<U>(bits & kSign ? ~bits : bits | kSign);
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<uint64_t>(v) ^ (std::is_signed_v<T> ? uint64_t{1} << 63 : 0);
+  } else {
+    return static_cast<uint32_t>(static_cast<int64_t>(v) +
+                                 (std::is_signed_v<T> ? int64_t{1} << 31 : 0));
+  }
+}
+
+// Key and position in one number where both fit, so that no two are equal and any sort is stable.
+struct WideEntry {
+  uint64_t key;
+  uint32_t at;
+  bool operator<(const WideEntry& o) const { return key < o.key || (key == o.key && at < o.at); }
+};
+struct NarrowEntry {
+  uint64_t packed;
+  bool operator<(const NarrowEntry& o) const { return packed < o.packed; }
+};
+NarrowEntry make_entry(uint32_t key, int64_t at) {
+  return {uint64_t{key} << 32 | static_cast<uint32_t>(at)};
+}
+WideEntry make_entry(uint64_t key, int64_t at) {
+  return {key, static_cast<uint32_t>(at)};
+}
+int64_t position(NarrowEntry e) {
+  return static_cast<uint32_t>(e.packed);
+}
+int64_t position(WideEntry e) {
+  return e.at;
+}
+uint64_t key_byte(NarrowEntry e, int byte) {
+  return e.packed >> (32 + 8 * byte) & 0xff;
+}
+uint64_t key_byte(const WideEntry& e, int byte) {
+  return e.key >> (8 * byte) & 0xff;
+}
+
+// Least significant byte first; bytes that are the same everywhere are skipped.
+template <class E>
+void radix_sort(E* entries, E* room, int64_t n, int bytes) {
+  std::vector<int64_t> counts(bytes * 256);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int b = 0; b < bytes; ++b) ++counts[b * 256 + key_byte(entries[i], b)];
+  }
+  E *from = entries, *to = room;
+  for (int b = 0; b < bytes; ++b) {
+    int64_t* count = &counts[b * 256];
+    if (count[key_byte(from[0], b)] == n) continue;
+    int64_t sum = 0;
+    for (int v = 0; v < 256; ++v) {
+      const int64_t here = count[v];
+      count[v] = sum;
+      sum += here;
+    }
+    for (int64_t i = 0; i < n; ++i) to[count[key_byte(from[i], b)]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != entries) std::copy_n(from, n, entries);
+}
+
+// The first k of n entries in order, the rest anyhow. Out of line: one copy for all dtypes.
+template <class E>
+[[gnu::noinline]] void sort_entries(std::vector<E>& entries, std::vector<E>& room, int64_t k,
+                                    int key_bytes) {
+  const int64_t n = static_cast<int64_t>(entries.size());
+  if (k < n) {
+    std::nth_element(entries.begin(), entries.begin() + k, entries.end());
+    std::sort(entries.begin(), entries.begin() + k);
+  } else if (n < 512) {
+    std::sort(entries.begin(), entries.end());
+  } else {
+    room.resize(n);
+    radix_sort(entries.data(), room.data(), n, key_bytes);
+  }
+}
+
+// k == n: a full sort; otherwise the first k in order.
+template <class T>
+void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n, int64_t inner,
+                int64_t k, bool descending) {
+  using Key = decltype(order_key(T{}));
+  using Entry = decltype(make_entry(Key{}, 0));
+  if (outer * inner == 0 || k == 0) return;
+  parallel_for(outer * inner, std::max<int64_t>(1, kWork / (n * 10)),
+               [&](int64_t begin, int64_t end) {
+                 std::vector<Entry> entries(n), room;
+                 for (int64_t r = begin; r < end; ++r) {
+                   const T* row = x + r / inner * n * inner + r % inner;
+                   for (int64_t i = 0; i < n; ++i) {
+                     const Key key = order_key(row[i * inner]);
+                     entries[i] = make_entry(static_cast<Key>(descending ? ~key : key), i);
+                   }
+                   sort_entries(entries, room, k, sizeof(Key));
+                   const int64_t out = r / inner * k * inner + r % inner;
+                   if (index) {
+                     for (int64_t i = 0; i < k; ++i) index[out + i * inner] = position(entries[i]);
+                   }
+                   if (values) {
+                     for (int64_t i = 0; i < k; ++i)
+                       values[out + i * inner] = row[position(entries[i]) * inner];
+                   }
+                 }
+               });
+}
+
+template <class F>
+void with_real(DType type, F&& f) {
+  dispatch_types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t,
+                 float16, bfloat16, float, double>(type, static_cast<F&&>(f));
+}
+
+}  // namespace
+
+void sort(DType type, const void* x, void* values, int64_t* index, int64_t outer, int64_t n,
+          int64_t inner, bool descending) {
+  topk(type, x, values, index, outer, n, inner, n, descending);
+}
+
+void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer, int64_t n,
+          int64_t inner, int64_t k, bool largest) {
+  with_real(type, [&]<class T>(T) {
+    sort_typed(static_cast<const T*>(x), static_cast<T*>(values), index, outer, n, inner, k,
+               largest);
+  });
+}
+
+void searchsorted(DType type, const void* sorted, const void* values, DType index_type, void* index,
+                  int64_t outer, int64_t sorted_rows, int64_t n, int64_t m, bool right) {
+  with_real(type, [&]<class T>(T) {
+    const T* all = static_cast<const T*>(sorted);
+    const T* wanted = static_cast<const T*>(values);
+    auto less = [](const T& a, const T& b) { return a < b || (is_nan(b) && !is_nan(a)); };
+    parallel_for(outer * m, 1024, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* row = all + (sorted_rows == 1 ? 0 : i / m * n);
+        const T* at = right ? std::upper_bound(row, row + n, wanted[i], less)
+                            : std::lower_bound(row, row + n, wanted[i], less);
+        if (index_type == DType::int32) {
+          static_cast<int32_t*>(index)[i] = static_cast<int32_t>(at - row);
+        } else {
+          static_cast<int64_t*>(index)[i] = at - row;
+        }
+      }
+    });
+  });
+}
+
+}  // namespace argosy::cpu

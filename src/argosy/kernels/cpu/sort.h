@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "argosy/base/dtype.h"
+#include "argosy/base/export.h"
+
+// Ordering along one axis: tensors are contiguous [outer, n, inner], along n. nan is greater than
+// everything, as in NumPy.
+namespace argosy::cpu {
+
+// Stable sort; `values` or `index` (int64) may be null. Real dtypes and bool; n below 2^32. Values
+// may not replace x.
+ARGOSY_API void sort(DType type, const void* x, void* values, int64_t* index, int64_t outer,
+                     int64_t n, int64_t inner, bool descending);
+// The k largest or smallest in order, ties by position; outputs are [outer, k, inner].
+ARGOSY_API void topk(DType type, const void* x, void* values, int64_t* index, int64_t outer,
+                     int64_t n, int64_t inner, int64_t k, bool largest);
+// For each of values[outer, m]: how many of sorted[outer, n] come before it (or before or with it
+// if `right`). sorted_rows is outer or 1 (one sequence for all).
+ARGOSY_API void searchsorted(DType type, const void* sorted, const void* values, DType index_type,
+                             void* index, int64_t outer, int64_t sorted_rows, int64_t n, int64_t m,
+                             bool right);
+
+}  // namespace argosy::cpu
