@@ -63,6 +63,48 @@ void full_run(op::KernelFrame& f, const FullAttrs& a) {
   fill(f.out[0], a.fill_value);
 }
 
+struct ShapeAttrs {
+  op::IntArray shape;
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(ShapeAttrs, shape, dtype)
+
+void shape_infer(op::InferContext& c, const ShapeAttrs& a) {
+  full_infer(c, FullAttrs{a.shape, 0.0, a.dtype.value_or(op::default_dtype())});
+}
+template <int kValue>
+void constant_run(op::KernelFrame& f, const ShapeAttrs&) {
+  fill(f.out[0], kValue);
+}
+void empty_run(op::KernelFrame&, const ShapeAttrs&) {}
+
+ARGOSY_OP(zeros, ShapeAttrs)
+    .python("zeros(shape, dtype=None, name=None)")
+    .alias("size", "shape")
+    .doc("A tensor of zeros; dtype defaults to the default dtype.")
+    .output("out")
+    .infer(shape_infer)
+    .kernel("fill", constant_run<0>)
+    .done();
+
+ARGOSY_OP(ones, ShapeAttrs)
+    .python("ones(shape, dtype=None, name=None)")
+    .alias("size", "shape")
+    .doc("A tensor of ones; dtype defaults to the default dtype.")
+    .output("out")
+    .infer(shape_infer)
+    .kernel("fill", constant_run<1>)
+    .done();
+
+ARGOSY_OP(empty, ShapeAttrs)
+    .python("empty(shape, dtype=None, name=None)")
+    .alias("size", "shape")
+    .doc("A tensor of uninitialized memory; dtype defaults to the default dtype.")
+    .output("out")
+    .infer(shape_infer)
+    .kernel("none", empty_run)
+    .done();
+
 ARGOSY_OP(full, FullAttrs)
     .python("full(shape, fill_value, dtype=None, name=None)")
     .doc(
@@ -95,6 +137,53 @@ ARGOSY_OP(full_like, FullLikeAttrs)
     .output("out")
     .infer(full_like_infer)
     .kernel("fill", full_like_run)
+    .strided()
+    .done();
+
+struct LikeAttrs {
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(LikeAttrs, dtype)
+
+void like_infer(op::InferContext& c, const LikeAttrs& a) {
+  if (a.dtype) c.out[0].dtype = *a.dtype;
+}
+template <int kValue>
+void like_run(op::KernelFrame& f, const LikeAttrs&) {
+  fill(f.out[0], kValue);
+}
+void empty_like_run(op::KernelFrame&, const LikeAttrs&) {}
+
+ARGOSY_OP(zeros_like, LikeAttrs)
+    .python("zeros_like(x, dtype=None, name=None)")
+    .alias("input", "x")
+    .doc("Zeros of x's shape; dtype defaults to x's.")
+    .input("x")
+    .output("out")
+    .infer(like_infer)
+    .kernel("fill", like_run<0>)
+    .strided()
+    .done();
+
+ARGOSY_OP(ones_like, LikeAttrs)
+    .python("ones_like(x, dtype=None, name=None)")
+    .alias("input", "x")
+    .doc("Ones of x's shape; dtype defaults to x's.")
+    .input("x")
+    .output("out")
+    .infer(like_infer)
+    .kernel("fill", like_run<1>)
+    .strided()
+    .done();
+
+ARGOSY_OP(empty_like, LikeAttrs)
+    .python("empty_like(x, dtype=None, name=None)")
+    .alias("input", "x")
+    .doc("Uninitialized memory of x's shape; dtype defaults to x's.")
+    .input("x")
+    .output("out")
+    .infer(like_infer)
+    .kernel("none", empty_like_run)
     .strided()
     .done();
 
