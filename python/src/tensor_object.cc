@@ -254,6 +254,7 @@ PyGetSetDef getters[] = {
     {"_layout", get<get_layout>, nullptr, nullptr, nullptr},
     {"_parts", get<get_parts>, nullptr, nullptr, nullptr},
     {"_symbolic", get<get_symbolic>, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {}};
 
 // --- methods ---
