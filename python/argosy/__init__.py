@@ -76,6 +76,7 @@ _LAZY = {
     "Model": ("argosy.hapi", "Model"),
     "summary": ("argosy.hapi", "summary"),
     "flops": ("argosy.hapi", "flops"),
+    "LazyGuard": ("argosy.nn.initializer.lazy_init", "LazyGuard"),
     "ParamAttr": ("argosy.base.param_attr", "ParamAttr"),
     "create_parameter": ("argosy.base.framework", "create_parameter"),
     "load": ("argosy.framework.io", "load"),

@@ -14,7 +14,7 @@ def convert_dtype(dtype):
         TypeError: there is no such dtype.
     """
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
-    if not hasattr(argosy, name if name != "bool" else "bool"):
+    if not isinstance(getattr(argosy, name, None), argosy.dtype):
         raise TypeError(f"dtype must be a dtype of the package, but received {dtype}")
     return name
 

@@ -8,6 +8,7 @@ from . import unique_name  # noqa: F401
 from .deprecated import deprecated
 from .layers_utils import (  # noqa: F401
     assert_same_structure,
+    convert_to_list,
     flatten,
     is_sequence,
     map_structure,

@@ -70,3 +70,26 @@ def assert_same_structure(nest1, nest2, check_types=True):
         pairs = zip(nest1, nest2)
     for first, second in pairs:
         assert_same_structure(first, second, check_types)
+
+
+def convert_to_list(value, n, name, dtype=int):
+    """``value`` as a list of ``n`` numbers; a single one is repeated.
+
+    Raises:
+        ValueError: the length is wrong or an element is no number.
+    """
+    if isinstance(value, dtype):
+        return [value] * n
+    try:
+        values = list(value)
+    except TypeError:
+        raise ValueError(f"The {name}'s type must be list or tuple. Received: {value}") from None
+    if len(values) != n:
+        raise ValueError(f"The {name}'s length must be {n}. Received: {value}")
+    for item in values:
+        if not isinstance(item, dtype) and not hasattr(item, "__index__"):
+            raise ValueError(
+                f"The {name}'s type must be a list or tuple of {n} {dtype.__name__}. Received: "
+                f"{value} including element {item} of type {type(item)}"
+            )
+    return values

@@ -44,6 +44,7 @@ from .extension import (
 )
 from .flash_attention import (
     flash_attn_qkvpacked,
+    flash_attn_varlen_qkvpacked,
     scaled_dot_product_attention,
     sdp_kernel,
 )
@@ -129,6 +130,7 @@ _WRITTEN = [
     "embedding_renorm_",
     "feature_alpha_dropout",
     "flash_attn_qkvpacked",
+    "flash_attn_varlen_qkvpacked",
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",

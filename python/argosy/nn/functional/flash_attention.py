@@ -101,3 +101,77 @@ def flash_attn_qkvpacked(
     return flash_attention(
         query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training
     )
+
+
+def _varlen(query, key, value, starts_q, starts_k, scale, dropout, causal, return_softmax):
+    """Attention within each sequence of a packed batch, one sequence after the other."""
+    ends_q, ends_k = starts_q.tolist(), starts_k.tolist()
+    outputs, weights = [], []
+    for (q0, q1), (k0, k1) in zip(zip(ends_q, ends_q[1:]), zip(ends_k, ends_k[1:])):
+        q, k, v = (argosy.unsqueeze(part, 0) for part in (query[q0:q1], key[k0:k1], value[k0:k1]))
+        result = ops.scaled_dot_product_attention(
+            q, k, v, None, dropout, bool(causal), float(scale), bool(return_softmax)
+        )
+        out, weight = result if return_softmax else (result, None)
+        outputs.append(argosy.squeeze(out, 0))
+        weights.append(weight)
+    return argosy.concat(outputs, axis=0), weights if return_softmax else None
+
+
+def flash_attn_unpadded(
+    query,
+    key,
+    value,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    scale,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    name=None,
+):
+    """Attention in a batch of sequences of different lengths, packed without padding.
+
+    Args:
+        query, key, value: [sum of lengths, heads, head_dim].
+        cu_seqlens_q, cu_seqlens_k: [batch + 1] int: where each sequence starts, then the end.
+        max_seqlen_q, max_seqlen_k: longest lengths (not needed here).
+        scale: factor on the scores.
+
+    Returns:
+        (result of query's shape, list of softmax weights per sequence or None).
+    """
+    return _varlen(
+        query, key, value, cu_seqlens_q, cu_seqlens_k, scale,
+        float(dropout) if training else 0.0, causal, return_softmax,
+    )  # fmt: skip
+
+
+def flash_attn_varlen_qkvpacked(
+    qkv,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    scale,
+    dropout=0.0,
+    causal=False,
+    return_softmax=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    varlen_padded=True,
+    training=True,
+    name=None,
+):
+    """:func:`flash_attn_unpadded` of ``qkv`` [sum, heads / key heads + 2, key heads, head_dim]."""
+    shape = qkv.shape
+    query = argosy.reshape(qkv[:, :-2], [shape[0], -1, shape[3]])
+    return _varlen(
+        query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, scale,
+        float(dropout) if training else 0.0, causal, return_softmax,
+    )  # fmt: skip
