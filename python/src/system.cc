@@ -1,5 +1,7 @@
+#include "argosy/base/cpu.h"
 #include "argosy/base/memory.h"
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/libraries.h"
 #include "argosy/op/dispatch.h"
 #include "python.h"
 
@@ -67,6 +69,16 @@ PyObject* f_set_place(PyObject*, PyObject* o) {
   });
 }
 
+PyObject* f_cpu_features(PyObject*, PyObject*) {
+  return guarded_object([] { return PyUnicode_FromString(cpu::features_text().c_str()); });
+}
+PyObject* f_library_versions(PyObject*, PyObject*) {
+  return guarded_object([] {
+    return Py_BuildValue("{ss ss}", "oneDNN", cpu::onednn_version().c_str(), "OpenBLAS",
+                         cpu::openblas_version().c_str());
+  });
+}
+
 PyMethodDef functions[] = {
     {"set_default_dtype", f_set_default_dtype, METH_O, nullptr},
     {"get_default_dtype", f_get_default_dtype, METH_NOARGS, nullptr},
@@ -80,6 +92,8 @@ PyMethodDef functions[] = {
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_set_memory_limit)), METH_FASTCALL,
      nullptr},
     {"set_place", f_set_place, METH_O, nullptr},
+    {"cpu_features", f_cpu_features, METH_NOARGS, nullptr},
+    {"library_versions", f_library_versions, METH_NOARGS, nullptr},
     {}};
 
 }  // namespace

@@ -8,9 +8,7 @@ class Place:
     _index = 0
 
     def __eq__(self, other):
-        return (
-            isinstance(other, Place) and (self._kind, self._index) == (other._kind, other._index)
-        )
+        return isinstance(other, Place) and (self._kind, self._index) == (other._kind, other._index)
 
     def __hash__(self):
         return hash((self._kind, self._index))

@@ -3,9 +3,7 @@
 _options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
-def set_printoptions(
-    precision=None, threshold=None, edgeitems=None, sci_mode=None, linewidth=None
-):
+def set_printoptions(precision=None, threshold=None, edgeitems=None, sci_mode=None, linewidth=None):
     """Sets how tensors print: digits, elements before summarizing, elements shown at each edge,
     scientific notation, characters a line."""
     given = dict(
