@@ -1,0 +1,253 @@
+#include <algorithm>
+
+#include "argosy/kernels/cpu/gemm.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/linalg/linalg.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::NoAttrs;
+using op::Save;
+
+struct MatmulAttrs {
+  bool transpose_x = false;
+  bool transpose_y = false;
+};
+ARGOSY_ATTRS(MatmulAttrs, transpose_x, transpose_y)
+
+constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
+
+// Shapes as matrices: vectors get a dimension of 1 (which the result drops again).
+struct Matrices {
+  Shape x, y;  // ranks >= 2, not transposed
+  int64_t m, n, k, k_of_y;
+  Shape batch;  // broadcast
+  bool x_vector, y_vector;
+};
+
+Matrices matrices(const char* op, const Shape& xs, const Shape& ys, const MatmulAttrs& a) {
+  ARGOSY_CHECK(xs.rank() > 0 && ys.rank() > 0, invalid_argument)
+      << '[' << op << "] operands must have at least 1 dimension, got shapes " << xs << " and "
+      << ys << ". Do this: use multiply for numbers.";
+  Matrices s{xs, ys, 0, 0, 0, 0, {}, xs.rank() == 1, ys.rank() == 1};
+  if (s.x_vector) s.x.insert(0, 1);
+  if (s.y_vector) s.y.insert(1, 1);
+  bool tx = a.transpose_x && !s.x_vector, ty = a.transpose_y && !s.y_vector;
+  int rx = s.x.rank(), ry = s.y.rank();
+  s.m = s.x[rx - (tx ? 1 : 2)];
+  s.k = s.x[rx - (tx ? 2 : 1)];
+  s.k_of_y = s.y[ry - (ty ? 1 : 2)];
+  s.n = s.y[ry - (ty ? 2 : 1)];
+  ARGOSY_CHECK(s.k == s.k_of_y || s.k < 0 || s.k_of_y < 0, invalid_argument)
+      << '[' << op << "] inner sizes must be equal: x is " << xs << (tx ? " (transposed)" : "")
+      << ", y is " << ys << (ty ? " (transposed)" : "") << ", so " << s.k << " meets " << s.k_of_y
+      << ". Do this: transpose one of them.";
+  Shape bx(std::span<const int64_t>(s.x.data(), static_cast<size_t>(rx - 2)));
+  Shape by(std::span<const int64_t>(s.y.data(), static_cast<size_t>(ry - 2)));
+  s.batch = broadcast(op, bx, by);
+  return s;
+}
+
+void matmul_infer(InferContext& c, const MatmulAttrs& a) {
+  Matrices s = matrices(c.name(), c.in[0].shape(), c.in[1].shape(), a);
+  Shape out = s.batch;
+  if (!s.x_vector) out.push_back(s.m);
+  if (!s.y_vector) out.push_back(s.n);
+  c.out[0].shape = out;
+}
+
+// A matrix stack as gemm takes it: rows of consecutive elements, maybe stored transposed.
+struct Stored {
+  Tensor tensor;  // keeps a copy alive
+  bool transposed;
+  int64_t ld;
+  Shape batch_strides;
+};
+
+Stored stored(const Tensor& t, const Shape& shape, const Shape& batch, bool transposed) {
+  int r = shape.rank();
+  Tensor v = t;
+  if (t.rank() == 1) {
+    // A vector as a row or a column: the new dimension has size 1, its stride is never used.
+    const int64_t step = t.strides()[0];
+    v = shape[0] == 1 ? t.view(shape, {t.dim(0) * step, step}) : t.view(shape, {step, 1});
+  }
+  auto row_major = [&](const Tensor& x) {
+    return (x.dim(-1) <= 1 || x.strides()[r - 1] == 1) &&
+           (x.dim(-2) <= 1 || x.strides()[r - 2] >= std::max<int64_t>(x.dim(-1), 1));
+  };
+  auto column_major = [&](const Tensor& x) {
+    return (x.dim(-2) <= 1 || x.strides()[r - 2] == 1) &&
+           (x.dim(-1) <= 1 || x.strides()[r - 1] >= std::max<int64_t>(x.dim(-2), 1));
+  };
+  Stored s{v, transposed, 0, {}};
+  if (!row_major(v)) {
+    if (column_major(v)) {
+      s.transposed = !transposed;
+    } else {
+      s.tensor = op::contiguous(v);
+    }
+  }
+  const Tensor& x = s.tensor;
+  bool flipped = s.transposed != transposed;
+  int64_t rows = flipped ? x.dim(-1) : x.dim(-2), row = flipped ? x.dim(-2) : x.dim(-1);
+  int64_t step = x.strides()[flipped ? r - 1 : r - 2];
+  s.ld = rows > 1 ? step : std::max<int64_t>(row, 1);
+  int skip = batch.rank() - (r - 2);
+  s.batch_strides = Shape::filled(batch.rank(), 0);
+  for (int i = 0; i < r - 2; ++i) s.batch_strides[skip + i] = x.dim(i) == 1 ? 0 : x.strides()[i];
+  return s;
+}
+
+void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
+  const Tensor& out = f.out[0];
+  if (out.numel() == 0) return;
+  Matrices s = matrices(f.name(), f.in[0].shape(), f.in[1].shape(), a);
+  Stored x = stored(f.in[0], s.x, s.batch, a.transpose_x && !s.x_vector);
+  Stored y = stored(f.in[1], s.y, s.batch, a.transpose_y && !s.y_vector);
+  // A stack of rows times one matrix is one product.
+  if (s.y.rank() == 2 && !a.transpose_x && !x.transposed && x.tensor.is_contiguous()) {
+    cpu::gemm(out.dtype(), false, y.transposed, out.numel() / s.n, s.n, s.k, 1, x.tensor.raw(),
+              std::max<int64_t>(s.k, 1), y.tensor.raw(), y.ld, 0, out.raw(), s.n);
+    return;
+  }
+  if (s.batch.rank() == 0) {
+    cpu::gemm(out.dtype(), x.transposed, y.transposed, s.m, s.n, s.k, 1, x.tensor.raw(), x.ld,
+              y.tensor.raw(), y.ld, 0, out.raw(), s.n);
+    return;
+  }
+  Shape steps = s.batch.contiguous_strides();
+  for (int i = 0; i < steps.rank(); ++i) steps[i] *= s.m * s.n;
+  cpu::gemm_batched(out.dtype(), x.transposed, y.transposed, s.m, s.n, s.k, 1, x.tensor.raw(), x.ld,
+                    x.batch_strides, y.tensor.raw(), y.ld, y.batch_strides, 0, out.raw(), s.n,
+                    steps, s.batch);
+}
+
+Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
+  Tensor x = conj_if_complex(c.in[0]), y = conj_if_complex(c.in[1]), dy = c.dy();
+  bool tx = a.transpose_x && x.rank() > 1, ty = a.transpose_y && y.rank() > 1;
+  Tensor dx, dw;
+  if (x.rank() == 1 && y.rank() == 1) {
+    return {c.needs(0) ? multiply(dy, y) : Tensor(), c.needs(1) ? multiply(dy, x) : Tensor()};
+  }
+  if (x.rank() == 1) {
+    x = unsqueeze(x, {0});
+    dy = unsqueeze(dy, {-2});
+  }
+  if (y.rank() == 1) {
+    y = unsqueeze(y, {1});
+    dy = unsqueeze(dy, {-1});
+  }
+  if (c.needs(0)) {
+    dx = tx ? matmul(y, dy, ty, true) : matmul(dy, y, false, !ty);
+    dx = c.in[0].rank() == 1 ? reshape_like(sum_like(dx, x), c.in[0]) : sum_like(dx, c.in[0]);
+  }
+  if (c.needs(1)) {
+    if (y.rank() == 2 && x.rank() > 2 && !tx) {
+      Tensor rows = flatten(x, 0, -2), drows = flatten(dy, 0, -2);
+      dw = ty ? matmul(drows, rows, true, false) : matmul(rows, drows, true, false);
+    } else {
+      dw = ty ? matmul(dy, x, true, tx) : matmul(x, dy, !tx, false);
+      dw = sum_like(dw, y);
+    }
+    dw = reshape_like(dw, c.in[1]);
+  }
+  return {dx, dw};
+}
+
+ARGOSY_OP(matmul, MatmulAttrs)
+    .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None)")
+    .method("matmul")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc(
+        "Product of matrices (the last two dimensions), stacked over the other dimensions, which "
+        "broadcast. A vector is a row on the left and a column on the right. transpose_x and "
+        "transpose_y swap the last two dimensions first.")
+    .input("x", kProducts, Save::value)
+    .input("y", kProducts, Save::value)
+    .output("out")
+    .promote()
+    .infer(matmul_infer)
+    .kernel("gemm", matmul_run)
+    .strided()
+    .gradient(matmul_grad)
+    .done();
+
+// --- linear ---
+
+void linear_infer(InferContext& c, const NoAttrs&) {
+  const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
+  ARGOSY_CHECK(x.rank() >= 1 && w.rank() == 2, invalid_argument)
+      << "[linear] expected x [.., in] and weight [in, out], got " << x << " and " << w << '.';
+  ARGOSY_CHECK(x.back() == w[0] || x.back() < 0 || w[0] < 0, invalid_argument)
+      << "[linear] the last size of x must be the first of weight: x is " << x << ", weight is "
+      << w << ". Do this: check in_features of the layer, or flatten x.";
+  if (c.in[2].defined()) {
+    const Shape& b = c.in[2].shape();
+    ARGOSY_CHECK(b.numel() == w[1] || b.numel() < 0 || w[1] < 0, invalid_argument)
+        << "[linear] bias must have one element for each output: weight is " << w << ", bias is "
+        << b << '.';
+  }
+  Shape out = x;
+  out[out.rank() - 1] = w[1];
+  c.out[0].shape = out;
+}
+
+void linear_run(KernelFrame& f, const NoAttrs&) {
+  const Tensor& out = f.out[0];
+  if (out.numel() == 0) return;
+  const Tensor &x = f.in[0], &w = f.in[1];
+  cpu::Epilogue epilogue;
+  if (f.in[2].defined()) epilogue.bias = f.in[2].raw();
+  const int64_t k = w.dim(0), n = w.dim(1);
+  cpu::gemm(out.dtype(), false, false, out.numel() / n, n, k, 1, x.raw(), std::max<int64_t>(k, 1),
+            w.raw(), n, 0, out.raw(), n, epilogue);
+}
+
+Tensors linear_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
+  Tensor dx, dw, db;
+  if (c.needs(0)) dx = matmul(dy, w, false, true);
+  if (c.needs(1)) {
+    if (x.rank() == 1)
+      dw = matmul(unsqueeze(x, {1}), unsqueeze(dy, {0}));
+    else
+      dw = matmul(flatten(x, 0, -2), flatten(dy, 0, -2), true, false);
+  }
+  if (c.needs(2)) db = sum_like(dy, c.in[2]);
+  return {dx, dw, db};
+}
+
+ARGOSY_OP(linear, NoAttrs)
+    .python("nn.functional.linear(x, weight, bias=None, name=None)")
+    .alias("input", "x")
+    .doc("x [.., in] times weight [in, out] plus bias [out].")
+    .input("x", kFloating, Save::value)
+    .input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
+    .output("out")
+    .promote()
+    .infer(linear_infer)
+    .kernel("gemm", linear_run)
+    .gradient(linear_grad)
+    .done();
+
+}  // namespace
+
+Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x, bool transpose_y) {
+  return matmul_op(x, y, MatmulAttrs{transpose_x, transpose_y});
+}
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return linear_op(x, weight, bias);
+}
+
+}  // namespace argosy::ops
