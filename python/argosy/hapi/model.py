@@ -48,7 +48,6 @@ class Model:
         self._loss = None
         self._optimizer = None
         self._metrics = []
-        self._scaler = None
         self._amp = None
         self._prepared = False
         self.stop_training = False
@@ -64,8 +63,7 @@ class Model:
             loss (Layer | callable, optional): Gets the network's outputs and the labels.
             metrics (Metric | list, optional): What to measure.
             amp_configs (str | dict, optional): ``"O0"`` none, ``"O1"`` or ``"O2"`` mixed precision,
-                or a dict with ``level`` and further arguments of ``amp.auto_cast`` and
-                ``amp.GradScaler``.
+                or a dict with ``level`` and further arguments of ``amp.auto_cast``.
         """
         from argosy.metric import Metric
 
@@ -88,36 +86,18 @@ class Model:
         self._prepared = True
 
     def _prepare_amp(self, configs):
-        self._amp = self._scaler = None
-        if configs is None or configs == "O0":
+        self._amp = None
+        if configs is None:
             return
-        from argosy import amp
-
         options = {"level": configs} if isinstance(configs, str) else dict(configs)
-        if options.get("level") == "O0":
-            return
-        scaler = {
-            key: options.pop(key)
-            for key in (
-                "init_loss_scaling",
-                "incr_ratio",
-                "decr_ratio",
-                "incr_every_n_steps",
-                "decr_every_n_nan_or_inf",
-                "use_dynamic_loss_scaling",
+        level = options.get("level", "O1")
+        if level not in ("O0", "O1", "O2"):
+            raise ValueError(
+                f"[Model.prepare] amp_configs: expected level 'O0', 'O1' or 'O2', got {level!r}."
             )
-            if key in options
-        }
-        options.pop("use_fp16_guard", None)
-        if options.get("level", "O1") == "O2":
-            self.network, self._optimizer = amp.decorate(
-                models=self.network,
-                optimizers=self._optimizer,
-                level="O2",
-                dtype=options.get("dtype", "float16"),
-            )
-        self._amp = options
-        self._scaler = amp.GradScaler(**scaler)
+        if level != "O0":
+            known = ("level", "dtype", "custom_white_list", "custom_black_list")
+            self._amp = {key: options[key] for key in known if key in options}
 
     def _forward(self, inputs):
         if self._amp is None:
@@ -171,17 +151,10 @@ class Model:
         loss = losses[0]
         for extra in losses[1:]:
             loss = loss + extra
-        if self._scaler is None:
-            loss.backward()
-            if update:
-                self._optimizer.step()
-                self._optimizer.clear_grad()
-        else:
-            self._scaler.scale(loss).backward()
-            if update:
-                self._scaler.step(self._optimizer)
-                self._scaler.update()
-                self._optimizer.clear_grad()
+        loss.backward()
+        if update:
+            self._optimizer.step()
+            self._optimizer.clear_grad()
         with argosy.no_grad():
             figures = self._measure(outputs, labels)
         losses = [v.detach().numpy() for v in losses]

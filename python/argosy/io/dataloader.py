@@ -197,18 +197,19 @@ def _forever():
         yield None
 
 
-def _to_tensors(batch):
-    """Arrays of a batch become tensors; sequences become lists."""
+def _to_tensors(batch, copy):
+    """Arrays of a batch become tensors (that share their memory unless `copy`); sequences become
+    lists."""
     import numpy
 
     if isinstance(batch, numpy.ndarray):
-        return batch if batch.dtype.kind in "OSUMm" else transport.as_tensor(batch)
+        return batch if batch.dtype.kind in "OSUMm" else transport.as_tensor(batch, copy)
     if isinstance(batch, dict):
-        return {key: _to_tensors(value) for key, value in batch.items()}
+        return {key: _to_tensors(value, copy) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*map(_to_tensors, batch))
+        return type(batch)(*(_to_tensors(value, copy) for value in batch))
     if isinstance(batch, (list, tuple)):
-        return [_to_tensors(value) for value in batch]
+        return [_to_tensors(value, copy) for value in batch]
     return batch
 
 
@@ -216,12 +217,14 @@ class _SingleProcessIterator:
     def __init__(self, loader):
         self._fetcher = loader._make_fetcher()
         self._tasks = loader._tasks()
+        # Arrays that default_collate_fn stacked belong to nobody else.
+        self._copy = loader.collate_fn is not None or not loader.auto_collate_batch
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return _to_tensors(self._fetcher.fetch(next(self._tasks)))
+        return _to_tensors(self._fetcher.fetch(next(self._tasks)), self._copy)
 
 
 class _Worker:
@@ -348,7 +351,11 @@ class _WorkerIterator:
     def __next__(self):
         while self._next < self._sent:
             if self._next not in self._ready:
-                self._receive()
+                try:
+                    self._receive()
+                except Exception:
+                    self._fail()
+                    raise
                 continue
             result = self._ready.pop(self._next)
             self._next += 1
@@ -359,7 +366,7 @@ class _WorkerIterator:
                 self._fail()
                 result.reraise()
             self._give_task()
-            return _to_tensors(result)
+            return _to_tensors(result, copy=False)
         if not self._loader._persistent_workers:
             self._finalizer()
         raise StopIteration
@@ -383,7 +390,6 @@ class _WorkerIterator:
         events = poll.poll(timeout * 1000 if timeout else None)
         if not events:
             waiting = self._owner[self._next]
-            self._fail()
             raise TimeoutError(
                 f"[DataLoader] worker {waiting.id} (pid {waiting.process.pid}) gave no batch within "
                 f"timeout={timeout} seconds. Do this: pass a larger timeout, or find out what its "

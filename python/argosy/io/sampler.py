@@ -87,7 +87,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given `indices` in random order."""
+    """The given `indices` in random order, a permutation from the global generator (``seed``)."""
 
     def __init__(self, indices):
         if len(indices) == 0:
@@ -95,9 +95,9 @@ class SubsetRandomSampler(Sampler):
         self.indices = indices
 
     def __iter__(self):
-        import numpy
+        import argosy
 
-        for i in numpy.random.permutation(len(self.indices)).tolist():
+        for i in argosy.randperm(len(self.indices)).tolist():
             yield self.indices[i]
 
     def __len__(self):

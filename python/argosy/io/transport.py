@@ -15,6 +15,8 @@ import pickle
 import socket
 import struct
 
+from argosy import _core
+
 __all__ = []
 
 # length of the pickle, number of buffers outside of it, bytes of the shared file (0: no file)
@@ -30,29 +32,24 @@ class Closed(Exception):
 
 
 def _restore_tensor(values, dtype, stop_gradient):
-    tensor = as_tensor(values)
+    tensor = as_tensor(values, copy=False)
     if dtype is not None:
-        tensor = tensor.view(dtype)
+        tensor = _core.ops.view_dtype(tensor, dtype)
     tensor.stop_gradient = stop_gradient
     return tensor
 
 
-def as_tensor(values):
-    """The tensor of a NumPy array, sharing its memory where the core can."""
-    import argosy
-
-    return argosy.to_tensor(values)
+def as_tensor(values, copy):
+    """The tensor of a NumPy array; without `copy` it shares the array's memory."""
+    return _core.to_tensor(values, None, copy)
 
 
 class _Pickler(pickle.Pickler):
     def __init__(self, file, buffers):
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
-        import argosy
-
-        self._tensor = argosy.Tensor
 
     def reducer_override(self, obj):
-        if isinstance(obj, self._tensor):
+        if isinstance(obj, _core.Tensor):
             values = obj.detach().numpy()
             name = str(obj.dtype).rsplit(".", 1)[-1]
             # NumPy has no bfloat16 or float8: their bits travel.

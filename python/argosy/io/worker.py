@@ -43,6 +43,7 @@ class WorkerError:
     def __init__(self, worker_id, error):
         self.worker_id = worker_id
         self.kind = type(error)
+        self.name = self.kind.__name__
         self.text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         if self.kind.__module__ != "builtins":
             import pickle
@@ -55,8 +56,7 @@ class WorkerError:
     def reraise(self):
         """Raises an exception of the same type, whose text has the worker's traceback."""
         text = (
-            f"[DataLoader] worker {self.worker_id} raised {self.kind.__name__}. "
-            f"Its traceback:\n{self.text}"
+            f"[DataLoader] worker {self.worker_id} raised {self.name}. Its traceback:\n{self.text}"
         )
         if self.kind is KeyError:
             text = _Verbatim(text)

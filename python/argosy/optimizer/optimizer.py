@@ -11,18 +11,15 @@ A subclass written by a user may instead implement ``_create_accumulators(block,
 import re
 import warnings
 from collections import defaultdict
+from operator import is_
+
+from argosy._core import ops
 
 from .lr import LambdaDecay, LRScheduler
 
 __all__ = []
 
 _FLOAT32, _FLOAT64 = "float32", "float64"
-
-
-def _core_ops():
-    from argosy._core import ops
-
-    return ops
 
 
 def _dtype_name(tensor):
@@ -64,15 +61,16 @@ class _Batch:
 
 
 class _Group:
-    """Parameters that share options, and the batches built for them so far."""
+    """Parameters that share options, and the batches made so far, by the ids of their parameters:
+    which of them have a gradient may change from step to step."""
 
-    __slots__ = ("params", "options", "batches", "full")
+    __slots__ = ("params", "options", "batches", "last")
 
     def __init__(self, params, options):
         self.params = params
         self.options = options
         self.batches = {}
-        self.full = None
+        self.last = None
 
 
 class Optimizer:
@@ -143,6 +141,7 @@ class Optimizer:
         self._default_dict["grad_clip"] = grad_clip
         self._groups = []
         self._param_groups = []
+        self._entry = None if self._op is None else getattr(ops, self._op)
         self._warned_unmatched = False
         if self._parameter_list and isinstance(self._parameter_list[0], dict):
             for group in self._parameter_list:
@@ -153,6 +152,7 @@ class Optimizer:
                     raise AttributeError(
                         f"[{label}] parameters must be tensors, got {type(p).__name__} ({p!r:.60})."
                     )
+            self._drop_repeated()
             self._param_groups = self._parameter_list
             self._groups.append(_Group(self._parameter_list, self._default_dict))
         self._warn_about_own_regularizers()
@@ -197,6 +197,17 @@ class Optimizer:
                 + (f" and {len(own) - 5} more" if len(own) > 5 else ""),
                 stacklevel=4,
             )
+
+    def _drop_repeated(self):
+        seen = set()
+        unique = [p for p in self._parameter_list if not (id(p) in seen or seen.add(id(p)))]
+        if len(unique) < len(self._parameter_list):
+            warnings.warn(
+                f"[{type(self).__name__}] parameters has {len(self._parameter_list) - len(unique)} "
+                "tensors more than once; each is updated once in a step.",
+                stacklevel=4,
+            )
+            self._parameter_list = unique
 
     def _in_groups(self):
         return bool(self._parameter_list) and isinstance(self._parameter_list[0], dict)
@@ -493,7 +504,7 @@ class Optimizer:
             self._master_weights[name] = tensor
         for group in self._groups:
             group.batches.clear()
-            group.full = None
+            group.last = None
 
     def get_opti_var_name_list(self):
         """Names of all accumulators made so far."""
@@ -589,20 +600,22 @@ class Optimizer:
         if self._op is None:
             self._update_one_by_one(params, grads)
             return
-        if len(params) == len(group.params):
-            batch = group.full
-            if batch is None:
-                batch = group.full = self._make_batch(group, params)
-        else:
+        batch = group.last
+        if (
+            batch is None
+            or len(batch.params) != len(params)
+            or not all(map(is_, batch.params, params))
+        ):
             key = tuple(map(id, params))
             batch = group.batches.get(key)
             if batch is None:
                 batch = group.batches[key] = self._make_batch(group, params)
+            group.last = batch
         if batch.others:
             with _no_grad():
                 for i, regularizer in batch.others:
                     grads[i] = grads[i] + regularizer(params[i], grads[i], None)
-        getattr(_core_ops(), self._op)(
+        self._entry(
             batch.params,
             grads,
             *batch.states,

@@ -1,0 +1,483 @@
+"""The loader: batches, order, worker processes and what can happen to them."""
+
+import multiprocessing
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import io
+
+
+class From(io.Dataset):
+    def __init__(self, function, n=10):
+        self.function, self.n = function, n
+
+    def __getitem__(self, i):
+        return self.function(i)
+
+    def __len__(self):
+        return self.n
+
+
+class Stream(io.IterableDataset):
+    def __init__(self, n=7):
+        self.n = n
+
+    def __iter__(self):
+        info = io.get_worker_info()
+        if info is None:
+            yield from range(self.n)
+        else:
+            yield from range(info.id, self.n, info.num_workers)
+
+
+def plain(batch):
+    """Tensors as (dtype, values), to compare."""
+    if isinstance(batch, argosy.Tensor):
+        assert batch.stop_gradient
+        return str(batch.dtype).rsplit(".", 1)[-1], batch.astype("float64").tolist()
+    if isinstance(batch, dict):
+        return {k: plain(v) for k, v in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [plain(v) for v in batch]
+    return batch
+
+
+def numbers(loader):
+    return [batch.tolist() for batch in loader]
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left():
+    before = set(multiprocessing.active_children())
+    yield
+    import gc
+
+    gc.collect()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and set(multiprocessing.active_children()) - before:
+        time.sleep(0.05)
+    assert not set(multiprocessing.active_children()) - before
+
+
+WORKERS = pytest.mark.parametrize("workers", [0, 2])
+
+
+@WORKERS
+@pytest.mark.parametrize(
+    "sample,first",
+    [
+        (lambda i: i, ("int64", [0, 1])),
+        (lambda i: float(i), ("float64", [0, 1])),
+        (lambda i: np.float32(i), ("float32", [0, 1])),
+        (lambda i: np.full(2, i, "uint8"), ("uint8", [[0, 0], [1, 1]])),
+        (lambda i: np.full(1, i, "float16"), ("float16", [[0], [1]])),
+        (lambda i: i == 1, ("bool", [0, 1])),
+        (lambda i: "s%d" % i, ["s0", "s1"]),
+        (lambda i: (np.float32(i), -i), [("float32", [0, 1]), ("int64", [0, -1])]),
+        (lambda i: [np.full(1, i)], [("int64", [[0], [1]])]),
+        (
+            lambda i: {"x": np.float32(i), "name": str(i), "deep": (i, {"y": i})},
+            {
+                "x": ("float32", [0, 1]),
+                "name": ["0", "1"],
+                "deep": [("int64", [0, 1]), {"y": ("int64", [0, 1])}],
+            },
+        ),
+        (lambda i: argosy.full([2], i, "float32"), ("float32", [[0, 0], [1, 1]])),
+        (lambda i: argosy.full([1], i, "bfloat16"), ("bfloat16", [[0], [1]])),
+    ],
+)
+def test_what_a_batch_is(workers, sample, first):
+    loader = io.DataLoader(From(sample, 3), batch_size=2, num_workers=workers)
+    batches = [plain(b) for b in loader]
+    assert len(batches) == len(loader) == 2
+    assert batches[0] == first
+
+
+@WORKERS
+def test_large_arrays_come_whole_and_may_be_written(workers):
+    data = From(lambda i: (np.full((50, 100), i, "float64"), np.full((3, 7), -i, "int32")), 6)
+    for i, (x, y) in enumerate(io.DataLoader(data, batch_size=2, num_workers=workers)):
+        expected = np.array([2 * i, 2 * i + 1])
+        assert x.shape == [2, 50, 100] and (x.numpy() == expected[:, None, None]).all()
+        assert (y.numpy() == -expected[:, None, None]).all()
+        x.add_(argosy.full_like(x, 1.0))
+        assert (x.numpy() == expected[:, None, None] + 1).all()
+
+
+@WORKERS
+def test_batches_outlive_the_loader(workers):
+    data = From(lambda i: np.full(20_000, i, "float32"), 8)
+    kept = list(io.DataLoader(data, batch_size=2, num_workers=workers))
+    assert [b.numpy()[1, -1] for b in kept] == [1, 3, 5, 7]
+
+
+@WORKERS
+def test_the_data_sets_own_arrays_are_not_shared(workers):
+    own = np.arange(6, dtype="float32")
+    for kw in ({"batch_size": None}, {"batch_size": 6, "collate_fn": lambda samples: own}):
+        for x in io.DataLoader(From(lambda i: own, 6), num_workers=workers, **kw):
+            x.add_(argosy.full_like(x, 1.0))
+    assert own.tolist() == list(range(6))
+
+
+@WORKERS
+def test_order(workers):
+    slow_first = From(lambda i: time.sleep(0.05 if i == 0 else 0) or i, 12)
+    assert numbers(io.DataLoader(slow_first, batch_size=3, num_workers=workers)) == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8],
+        [9, 10, 11],
+    ]
+    assert numbers(io.DataLoader(From(int), batch_size=4, drop_last=True, num_workers=workers)) == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+    ]
+    sampler = [[3, 1], [2]]
+    assert numbers(io.DataLoader(From(int), batch_sampler=sampler, num_workers=workers)) == sampler
+    assert [
+        plain(b) for b in io.DataLoader(From(int, 3), batch_size=None, num_workers=workers)
+    ] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_shuffled_orders_are_numpys():
+    def orders(**kw):
+        np.random.seed(5)
+        loader = io.DataLoader(From(int), batch_size=10, shuffle=True, **kw)
+        return [numbers(loader)[0] for _ in range(2)]
+
+    assert orders()[0] == [9, 5, 2, 4, 7, 1, 0, 8, 6, 3]
+    # With workers the seed of the workers is drawn first; persistent ones are seeded once.
+    assert orders(num_workers=1)[0] == orders(num_workers=2)[0] == [5, 8, 2, 3, 4, 7, 1, 0, 9, 6]
+    assert orders(num_workers=1, persistent_workers=True)[1] == [2, 5, 6, 3, 8, 1, 4, 7, 9, 0]
+
+
+def test_streams():
+    assert numbers(io.DataLoader(Stream(), batch_size=3)) == [[0, 1, 2], [3, 4, 5], [6]]
+    assert numbers(io.DataLoader(Stream(), batch_size=3, drop_last=True)) == [[0, 1, 2], [3, 4, 5]]
+    assert list(io.DataLoader(Stream(), batch_size=None)) == list(range(7))
+    shared = io.DataLoader(Stream(), batch_size=2, num_workers=3)
+    assert numbers(shared) == [[0, 3], [1, 4], [2, 5], [6]]
+    assert list(io.DataLoader(Stream(9), batch_size=None, num_workers=2)) == list(range(9))
+    kept = io.DataLoader(Stream(), batch_size=2, num_workers=2, persistent_workers=True)
+    assert numbers(kept) == numbers(kept) == [[0, 2], [1, 3], [4, 6], [5]]
+    with pytest.raises(ValueError, match="length of an IterableDataset is not known"):
+        len(shared)
+
+
+@WORKERS
+def test_collate_fn(workers):
+    loader = io.DataLoader(
+        From(int, 4),
+        batch_size=2,
+        num_workers=workers,
+        collate_fn=lambda samples: (np.array(samples), "tag", sum(samples)),
+    )
+    assert [plain(b) for b in loader] == [
+        [("int64", [0, 1]), "tag", 1],
+        [("int64", [2, 3]), "tag", 5],
+    ]
+
+
+def test_workers_know_themselves():
+    def sample(i):
+        info = io.get_worker_info()
+        return info.id, info.num_workers, len(info.dataset), os.getpid()
+
+    seen = list(io.DataLoader(From(sample, 4), batch_size=1, num_workers=2))
+    assert [int(b[0]) for b in seen] == [0, 1, 0, 1]
+    assert {int(b[1]) for b in seen} == {2} and {int(b[2]) for b in seen} == {4}
+    pids = [int(b[3]) for b in seen]
+    assert pids[0] == pids[2] != pids[1] == pids[3] and os.getpid() not in pids
+    assert io.get_worker_info() is None
+
+
+def test_init_function_and_seeds():
+    def sample(i):
+        return int(os.environ["ARGOSY_TEST_WORKER"]), np.random.randint(10**9), random.random()
+
+    def init(worker):
+        os.environ["ARGOSY_TEST_WORKER"] = str(worker + 40)
+
+    def run(**kw):
+        np.random.seed(1)
+        loader = io.DataLoader(
+            From(sample, 4), batch_size=1, num_workers=2, worker_init_fn=init, **kw
+        )
+        return [[plain(b) for b in loader] for _ in range(2)]
+
+    first, second = run()
+    assert [b[0][1][0] for b in first] == [40, 41, 40, 41]
+    draws = [b[1][1][0] for b in first + second] + [b[2][1][0] for b in first + second]
+    assert len(set(draws)) == len(draws)
+    assert run() == [first, second]
+    kept = run(persistent_workers=True)
+    assert kept[0] == first and kept[1] not in (first, second)
+
+
+def boom(i):
+    if i == 5:
+        raise KeyError("the sixth sample")
+    return i
+
+
+class OddError(Exception):
+    def __init__(self, code, text):
+        super().__init__(code, text)
+
+
+def odd(i):
+    raise OddError(3, "needs two arguments")
+
+
+def test_an_error_in_this_process_is_itself():
+    with pytest.raises(KeyError, match="^'the sixth sample'$"):
+        list(io.DataLoader(From(boom), batch_size=2))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_an_error_in_a_worker_comes_with_its_traceback(persistent):
+    loader = io.DataLoader(From(boom), batch_size=2, num_workers=2, persistent_workers=persistent)
+    seen = []
+    with pytest.raises(KeyError) as caught:
+        for batch in loader:
+            seen.append(batch.tolist())
+    assert seen == [[0, 1], [2, 3]]
+    text = str(caught.value)
+    assert text.startswith("[DataLoader] worker 0 raised KeyError. Its traceback:\nTraceback")
+    assert 'raise KeyError("the sixth sample")' in text and "in boom" in text
+    with pytest.raises(KeyError):  # and the next iteration starts anew
+        list(loader)
+
+
+def test_errors_that_cannot_be_rebuilt():
+    with pytest.raises(RuntimeError, match="worker 0 raised OddError.*needs two arguments(?s:.*)"):
+        list(io.DataLoader(From(odd), batch_size=2, num_workers=1))
+
+
+def test_other_places_where_a_worker_may_fail():
+    def bad_init(worker):
+        raise ValueError(f"no disk for {worker}")
+
+    with pytest.raises(ValueError, match="no disk for 0"):
+        list(io.DataLoader(From(int), num_workers=2, worker_init_fn=bad_init))
+    with pytest.raises(Exception, match="pickle"):
+        list(io.DataLoader(From(lambda i: i), num_workers=1, collate_fn=lambda b: lambda: b))
+
+    def bad_sampler():
+        yield [0]
+        raise OSError("no more indices")
+
+    with pytest.raises(OSError, match="no more indices"):
+        list(io.DataLoader(From(int), batch_sampler=bad_sampler(), num_workers=2))
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_killed_worker_is_named(persistent):
+    def sample(i):
+        if i == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return i
+
+    loader = io.DataLoader(From(sample), batch_size=2, num_workers=2, persistent_workers=persistent)
+    with pytest.raises(RuntimeError) as caught:
+        list(loader)
+    text = str(caught.value)
+    assert "worker 0 (pid " in text and "was killed by signal 9 (SIGKILL)" in text
+    assert "Do this" in text
+
+
+def test_a_worker_killed_from_outside_while_the_loader_waits():
+    def sample(i):
+        if i == 2:
+            time.sleep(60)
+        return i
+
+    loader = io.DataLoader(From(sample), batch_size=1, num_workers=2)
+    batches = iter(loader)
+    assert next(batches).tolist() == [0]
+    victim = batches._workers[0].process.pid
+    os.kill(victim, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=f"worker 0 .pid {victim}. was killed by signal 9"):
+        for _ in batches:
+            pass
+
+
+def test_a_worker_that_exits():
+    def sample(i):
+        os._exit(3)
+
+    with pytest.raises(RuntimeError, match="ended with exit code 3"):
+        list(io.DataLoader(From(sample), num_workers=1))
+
+
+def test_timeout():
+    def sample(i):
+        time.sleep(60)
+
+    with pytest.raises(TimeoutError, match="worker 0 .pid .* no batch within timeout=1 seconds"):
+        list(io.DataLoader(From(sample), num_workers=2, timeout=1))
+
+
+def test_leaving_early_ends_the_workers():
+    data = From(lambda i: np.zeros(100_000), 1000)
+    for _ in io.DataLoader(data, batch_size=2, num_workers=2):
+        break
+    # the fixture looks for processes
+
+
+def test_persistent_workers_stay_and_forget_what_was_left():
+    loader = io.DataLoader(
+        From(lambda i: (i, os.getpid())), batch_size=2, num_workers=2, persistent_workers=True
+    )
+    pids = {int(p) for _, b in loader for p in b}
+    for _ in loader:
+        break
+    again = [b for b in loader]
+    assert [b[0].tolist() for b in again] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+    assert {int(p) for _, b in again for p in b} == pids
+    del loader, again
+
+
+def test_workers_use_tensors_after_this_process_did():
+    x = argosy.to_tensor(np.ones((200, 200), "float32"))
+    (x + x).numpy()
+
+    def sample(i):
+        y = argosy.full([200, 200], float(i), "float32")
+        return (y + y).numpy()[0, :2]
+
+    loader = io.DataLoader(From(sample, 4), batch_size=2, num_workers=2)
+    found = [b.numpy()[:, 0].tolist() for b in loader]
+    assert found == [[0, 2], [4, 6]]
+
+
+def run_script(body, **kw):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(body)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **kw,
+    )
+
+
+TRAIN_FOREVER = """
+    import os, time
+    import numpy as np
+    from argosy import io
+    class Data(io.Dataset):
+        def __len__(self): return 10**9
+        def __getitem__(self, i):
+            if i > 4: time.sleep(0.01)
+            return np.zeros(50_000, "float32")
+    batches = iter(io.DataLoader(Data(), batch_size=2, num_workers=2))
+    next(batches)
+    print(*[w.process.pid for w in batches._workers], flush=True)
+    for _ in batches: pass
+"""
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_orphans_however_the_main_process_ends(end):
+    before = set(os.listdir("/dev/shm"))
+    main = run_script(TRAIN_FOREVER)
+    pids = [int(p) for p in main.stdout.readline().split()]
+    assert len(pids) == 2 and all(map(alive, pids))
+    main.send_signal(end)
+    _, errors = main.communicate(timeout=20)
+    assert main.returncode != 0
+    if end == signal.SIGINT:
+        assert "KeyboardInterrupt" in errors
+    deadline = time.monotonic() + 20
+    while any(map(alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, pids))
+    assert set(os.listdir("/dev/shm")) <= before
+
+
+def test_an_unfinished_loader_does_not_hold_up_the_end_of_the_program():
+    main = run_script(
+        """
+        import numpy as np
+        from argosy import io
+        class Data(io.Dataset):
+            def __len__(self): return 1000
+            def __getitem__(self, i): return np.zeros(50_000, "float32")
+        loader = io.DataLoader(Data(), batch_size=2, num_workers=2, persistent_workers=True)
+        next(iter(loader))
+        print("done")
+        """
+    )
+    out, errors = main.communicate(timeout=30)
+    assert (main.returncode, out, errors) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize(
+    "kw,error,text",
+    [
+        ({"num_workers": -1}, AssertionError, "num_workers"),
+        ({"timeout": -1}, AssertionError, "timeout"),
+        ({"prefetch_factor": 0}, AssertionError, "prefetch_factor"),
+        ({"batch_size": 0}, AssertionError, "batch_size"),
+        ({"batch_sampler": [[0]], "shuffle": True}, AssertionError, "the batch_sampler's business"),
+    ],
+)
+def test_bad_arguments(kw, error, text):
+    with pytest.raises(error, match=text):
+        io.DataLoader(From(int), **kw)
+
+
+def test_bad_arguments_of_streams():
+    with pytest.raises(ValueError, match="cannot be shuffled"):
+        io.DataLoader(Stream(), shuffle=True)
+    with pytest.raises(ValueError, match="no indices for a batch_sampler"):
+        io.DataLoader(Stream(), batch_sampler=[[0]])
+
+
+def test_samples_that_do_not_fit_together():
+    with pytest.raises(ValueError, match=r"equal shapes, got \[\(1,\), \(2,\)\]"):
+        list(io.DataLoader(From(lambda i: np.ones(i + 1)), batch_size=2))
+    with pytest.raises(RuntimeError, match=r"equally many fields, got \[1, 2\]"):
+        list(io.DataLoader(From(lambda i: [0] * (i + 1)), batch_size=2))
+    with pytest.raises(TypeError, match="got NoneType"):
+        list(io.DataLoader(From(lambda i: None), batch_size=2))
+
+
+@WORKERS
+def test_memory_stays_flat(workers):
+    data = From(lambda i: np.zeros(250_000, "float32"), 64)
+    loader = io.DataLoader(data, batch_size=4, num_workers=workers)
+
+    def resident():
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+    for _ in loader:
+        pass
+    before = resident()
+    for _ in range(4):
+        for _ in loader:
+            pass
+    assert resident() - before < 32 * 2**20  # 4 epochs are 256 MB
