@@ -8,7 +8,7 @@ else()
   set(ARGOSY_PACKAGE_DIR ${PROJECT_BINARY_DIR}/python/argosy)
   file(MAKE_DIRECTORY ${ARGOSY_PACKAGE_DIR})
   file(GLOB entries CONFIGURE_DEPENDS ${package_source}/*)
-  list(FILTER entries EXCLUDE REGEX "/(lib|_generated|include|__pycache__|_core\\..*\\.so)$")
+  list(FILTER entries EXCLUDE REGEX "/(lib|_generated|include|__pycache__|_core\\..*)$")
   foreach(entry ${entries})
     cmake_path(GET entry FILENAME name)
     file(CREATE_LINK ${entry} ${ARGOSY_PACKAGE_DIR}/${name} SYMBOLIC)
@@ -34,6 +34,7 @@ set_target_properties(_core PROPERTIES
 
 # Python functions, stubs and tables, from the registry inside the module just built.
 set(generator ${PROJECT_SOURCE_DIR}/tools/generate_api.py)
+set(stubs ${PROJECT_SOURCE_DIR}/tools/generate_stubs.py)
 if(EXISTS ${generator})
   set(stamp ${PROJECT_BINARY_DIR}/generate_api.stamp)
   set(run ${CMAKE_COMMAND} -E env PYTHONPATH=${ARGOSY_PACKAGE_DIR}/..
@@ -54,8 +55,9 @@ if(EXISTS ${generator})
   endif()
   add_custom_command(OUTPUT ${stamp}
     COMMAND ${run} ${Python_EXECUTABLE} ${generator}
+    COMMAND ${run} ${Python_EXECUTABLE} ${stubs}
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-    DEPENDS _core argosy ${generator}
+    DEPENDS _core argosy ${generator} ${stubs}
     COMMENT "Generating argosy/_generated" VERBATIM)
   add_custom_target(argosy_generated ALL DEPENDS ${stamp})
 endif()
