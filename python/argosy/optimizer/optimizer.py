@@ -446,7 +446,7 @@ class Optimizer:
             for param_name, tensor in by_param.items():
                 if name in spread:
                     with _no_grad():
-                        tensor = tensor.expand(shapes[param_name])
+                        tensor = tensor.reshape([]).expand(shapes[param_name])
                 state[self._state_names[name][param_name]] = tensor
         if self._master_weights:
             state["master_weights"] = dict(self._master_weights)
