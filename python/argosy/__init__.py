@@ -53,7 +53,8 @@ from argosy.tensor.printing import set_printoptions
 
 _methods.install()
 
-__version__ = "0.1.0"
+# The Paddle API level, which programs written for it compare; argosy.version has both versions.
+__version__ = "3.3.1"
 
 # Loaded at first use: name -> module, or (module, attribute).
 _LAZY = {

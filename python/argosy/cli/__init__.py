@@ -39,9 +39,9 @@ def main(argv=None):
     parser = _parser()
     options = parser.parse_args(argv)
     if options.version:
-        import argosy
+        from ..version import argosy_version, full_version
 
-        print(f"argosy {argosy.__version__}")
+        print(f"argosy {argosy_version} (Paddle API {full_version})")
         return 0
     if options.command == "doctor":
         from .doctor import doctor

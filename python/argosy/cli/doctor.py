@@ -49,8 +49,8 @@ def doctor(stream=None):
     try:
         import argosy
 
-        report.fact("version", argosy.__version__)
-        report.fact("Paddle API level", importlib.import_module("argosy.version").full_version)
+        version = importlib.import_module("argosy.version")
+        report.fact("version", f"{version.argosy_version}, Paddle API {version.full_version}")
         report.fact("installed in", os.path.dirname(argosy.__file__))
         report.fact("kernels use", " ".join(_kernel_sets()) or "the baseline only")
         report.fact("threads", importlib.import_module("argosy._core").num_threads())
