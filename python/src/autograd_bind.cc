@@ -151,6 +151,36 @@ PyObject* f_tie(PyObject*, PyObject* const* args, Py_ssize_t) {
   });
 }
 
+// clear_grads(tensors, to_zero)
+PyObject* f_clear_grads(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    const bool to_zero = PyObject_IsTrue(args[1]) == 1;
+    for (const Tensor& t : to_tensor_list("clear_grads", args[0]))
+      if (t.defined()) autograd::clear_grad(t, to_zero);
+    Py_RETURN_NONE;
+  });
+}
+
+// gradients_of(tensors) -> (list of those to train that have a gradient, list of the gradients)
+PyObject* f_gradients_of(PyObject*, PyObject* tensors) {
+  return guarded_object([&]() -> PyObject* {
+    Py fast(check(PySequence_Fast(tensors, "expected a list of Tensors")));
+    Py chosen(check(PyList_New(0))), grads(check(PyList_New(0)));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+      ARGOSY_CHECK(is_tensor(item), type)
+          << "[gradients_of] expected Tensors, got " << Py_TYPE(item)->tp_name << '.';
+      if (impl_of(item)->stop_gradient) continue;
+      Tensor grad = autograd::grad_of(tensor_of(item));
+      if (!grad.defined()) continue;
+      Py value(check(wrap(grad)));
+      if (PyList_Append(chosen.get(), item) || PyList_Append(grads.get(), value.get()))
+        return nullptr;
+    }
+    return PyTuple_Pack(2, chosen.get(), grads.get());
+  });
+}
+
 // Drops the history: the tensor becomes a leaf that needs no gradient.
 PyObject* f_detach_(PyObject*, PyObject* o) {
   TensorImpl* impl = impl_of(o);
@@ -175,6 +205,8 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
                            FAST("after_accumulate", f_after_accumulate),
                            FAST("tie_pylayer", f_tie),
                            {"detach_", f_detach_, METH_O, nullptr},
+                           FAST("clear_grads", f_clear_grads),
+                           {"gradients_of", f_gradients_of, METH_O, nullptr},
                            {}};
 
 }  // namespace

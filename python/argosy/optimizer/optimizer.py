@@ -13,7 +13,7 @@ import warnings
 from collections import defaultdict
 from operator import is_
 
-from argosy._core import ops
+from argosy import _core
 
 from .lr import LambdaDecay, LRScheduler
 
@@ -141,7 +141,7 @@ class Optimizer:
         self._default_dict["grad_clip"] = grad_clip
         self._groups = []
         self._param_groups = []
-        self._entry = None if self._op is None else getattr(ops, self._op)
+        self._entry = None if self._op is None else getattr(_core.ops, self._op)
         self._warned_unmatched = False
         if self._parameter_list and isinstance(self._parameter_list[0], dict):
             for group in self._parameter_list:
@@ -515,9 +515,7 @@ class Optimizer:
     def clear_grad(self, set_to_zero=True):
         """Makes the gradients of all parameters zero, or drops them if not `set_to_zero`."""
         for group in self._groups:
-            for p in group.params:
-                if not p.stop_gradient:
-                    p.clear_gradient(set_to_zero)
+            _core.clear_grads(group.params, set_to_zero)
 
     def zero_grad(self, set_to_none=True):
         """Drops the gradients of all parameters, or makes them zero if not `set_to_none`."""
@@ -553,13 +551,7 @@ class Optimizer:
         """Updates all parameters that have a gradient."""
         rate = self.get_lr()
         for group in self._groups:
-            params, grads = [], []
-            for p in group.params:
-                if not p.stop_gradient:
-                    g = p.grad
-                    if g is not None:
-                        params.append(p)
-                        grads.append(g)
+            params, grads = _core.gradients_of(group.params)
             if params:
                 self._update(group, params, grads, rate)
 

@@ -46,12 +46,7 @@ def gradient(self):
 
 def clear_gradient(self, set_to_zero=True):
     """Zeroes the gradient, or drops it with set_to_zero=False."""
-    if self.grad is None:
-        return
-    if set_to_zero:
-        self.grad = _core.ops.full_like(self.grad, 0)
-    else:
-        self.grad = None
+    _core.clear_grads(self, set_to_zero)
 
 
 def numpy(self, *, copy=True):

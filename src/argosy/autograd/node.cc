@@ -1,8 +1,10 @@
 #include "argosy/autograd/node.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/sparse/sparse.h"
 
@@ -64,7 +66,7 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   const Tensor& dy = dys[0];
   if (!dy.defined()) return {};
   bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
-  if (grad.defined()) {
+  if (grad.defined() && !cleared) {
     grad = add_grads(grad, dy, !keeps_graph && !grad.requires_grad());
   } else if (keeps_graph) {
     grad = dy;
@@ -80,8 +82,26 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
       grad = dy.detach();
     }
   }
+  cleared = false;
   for (auto& fn : after) fn();
   return {};
+}
+
+void Accumulate::clear(bool to_zero) {
+  cleared = to_zero && grad.defined() && grad.layout() == Layout::strided;
+  if (!cleared) grad = Tensor();
+}
+
+void Accumulate::write_zeros() {
+  cleared = false;
+  if (grad.place().kind == DeviceKind::cpu && grad.is_contiguous() && grad.has_data() &&
+      !grad.requires_grad()) {
+    std::memset(grad.raw(), 0, grad.nbytes());
+    grad.wrote("clear_gradient");
+    return;
+  }
+  op::GradMode off(false);
+  grad = ops::full_like(grad, 0);
 }
 
 Accumulate& slot(const Tensor& t) {
@@ -95,11 +115,20 @@ Accumulate& slot(const Tensor& t) {
 
 Tensor grad_of(const Tensor& t) {
   auto* record = static_cast<Record*>(t.impl()->record.get());
-  return record && record->slot ? record->slot->grad : Tensor();
+  if (!record || !record->slot) return {};
+  if (record->slot->cleared) record->slot->write_zeros();
+  return record->slot->grad;
 }
 
 void set_grad(const Tensor& t, Tensor grad) {
-  slot(t).grad = std::move(grad);
+  Accumulate& s = slot(t);
+  s.grad = std::move(grad);
+  s.cleared = false;
+}
+
+void clear_grad(const Tensor& t, bool to_zero) {
+  auto* record = static_cast<Record*>(t.impl()->record.get());
+  if (record && record->slot) record->slot->clear(to_zero);
 }
 
 bool is_leaf(const Tensor& t) {

@@ -58,6 +58,11 @@ class ARGOSY_API Accumulate final : public Node {
   const char* name() const override { return "accumulate"; }
   Tensors backward(std::span<const Tensor> dys, const bool*) override;
   Tensor grad;
+  // `grad` stands for zeros, which are written only if somebody reads them before the next
+  // gradient arrives and takes their place.
+  bool cleared = false;
+  void clear(bool to_zero);
+  void write_zeros();
   std::vector<std::function<void()>> after;  // run when a gradient has been added
 };
 
@@ -70,6 +75,8 @@ struct Record final : GradRecord {
 ARGOSY_API Accumulate& slot(const Tensor& t);
 ARGOSY_API Tensor grad_of(const Tensor& t);  // undefined if there is none
 ARGOSY_API void set_grad(const Tensor& t, Tensor grad);
+// Makes the gradient zero, or drops it.
+ARGOSY_API void clear_grad(const Tensor& t, bool to_zero);
 ARGOSY_API bool is_leaf(const Tensor& t);
 // Where the gradient of t goes; null if it needs none.
 ARGOSY_API Edge edge_to(const Tensor& t);

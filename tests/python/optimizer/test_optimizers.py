@@ -543,3 +543,42 @@ def test_repeated_parameters_move_once():
     give_grad(w, np.ones((3, 4)))
     opt.step()
     np.testing.assert_allclose(w.numpy(), start - 0.1)
+
+
+def test_a_cleared_gradient_is_zero_when_read_and_replaced_when_not():
+    w = make_params()[0]
+
+    def add(value):
+        (w * argosy.full_like(w, value)).backward(argosy.full_like(w, 1.0))
+
+    add(2.0)
+    held = w.grad
+    w.clear_gradient()
+    assert w.grad is held and not held.numpy().any()
+    add(3.0)
+    add(4.0)
+    assert (w.grad.numpy() == 7).all()
+    w.clear_gradient()
+    add(5.0)
+    assert (w.grad.numpy() == 5).all()
+    w.clear_gradient()
+    w.clear_gradient(False)
+    assert w.grad is None
+    w.clear_gradient()
+    assert w.grad is None
+    add(6.0)
+    w.clear_gradient()
+    w.grad = argosy.full_like(w, 8.0)
+    add(1.0)
+    assert (w.grad.numpy() == 9).all()
+
+
+def test_zero_gradients_still_make_steps():
+    w = make_params()[0]
+    start = w.numpy().copy()
+    opt = optimizer.Momentum(0.1, parameters=[w])
+    give_grad(w, np.ones((3, 4)))
+    opt.step()
+    opt.clear_grad()
+    opt.step()  # the velocity goes on
+    np.testing.assert_allclose(w.numpy(), start - 0.1 - 0.09, rtol=1e-12)

@@ -8,11 +8,6 @@
 #include "argosy/ops/sparse/sparse.h"
 
 namespace argosy::ops::optim {
-namespace {
-
-constexpr int64_t kBlock = 512;         // elements converted at a time
-constexpr int64_t kChunk = 16 * 1024;   // elements one thread takes at a time
-constexpr int64_t kSerial = 32 * 1024;  // below this many elements nobody is woken
 
 // Elements in memory and how to get them into the computing type and back.
 struct Operand {
@@ -47,6 +42,12 @@ struct Job {
 
   bool plain_grad() const { return scale == 1 && l1 == 0 && l2 == 0; }
 };
+
+namespace {
+
+constexpr int64_t kBlock = 512;         // elements converted at a time
+constexpr int64_t kChunk = 16 * 1024;   // elements one thread takes at a time
+constexpr int64_t kSerial = 32 * 1024;  // below this many elements nobody is woken
 
 void convert(cpu::Loop loop, const char* from, int64_t from_size, char* to, int64_t to_size,
              int64_t n) {
@@ -127,6 +128,27 @@ void run_rows(const Job& job) {
                });
 }
 
+void run_parallel(std::span<const Job> jobs) {
+  struct Chunk {
+    const Job* job;
+    int64_t begin;
+  };
+  std::vector<Chunk> chunks;
+  for (const Job& job : jobs) {
+    if (job.rows) {
+      run_rows(job);
+      continue;
+    }
+    for (int64_t begin = 0; begin < job.n; begin += kChunk) chunks.push_back({&job, begin});
+  }
+  parallel_for(static_cast<int64_t>(chunks.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      const auto& [job, at] = chunks[static_cast<size_t>(c)];
+      run_range(*job, at, at, std::min(kChunk, job->n - at));
+    }
+  });
+}
+
 }  // namespace
 
 Update::Update(const op::KernelFrame& f, int states, const Common& common)
@@ -179,89 +201,85 @@ void Update::set_scalar(int k, size_t i, double value) const {
                                          [&]<class T>(T) { *t.data<T>() = static_cast<T>(value); });
 }
 
+// What the jobs of one run point into.
+struct Update::Kept {
+  std::vector<Tensor> tensors;
+  std::vector<std::pair<Tensor, Tensor>> write_back;  // (strided tensor, its dense copy)
+
+  Tensor dense(const Tensor& t, bool written) {
+    if (t.is_contiguous()) return t;
+    tensors.push_back(op::contiguous(t));
+    if (written) write_back.emplace_back(t, tensors.back());
+    return tensors.back();
+  }
+};
+
+Job Update::prepare(size_t i, Rule rule, std::initializer_list<int> states,
+                    const void* coefficients, Kept& kept) const {
+  Job job;
+  const Tensor& to = target(i);
+  const DType compute = to.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  job.compute_size = item_size(compute);
+  job.step = compute == DType::float64 ? rule.f64 : rule.f32;
+  job.scale = grad_scale;
+  job.l1 = at(common_.l1, i, 0);
+  job.l2 = at(common_.l2, i, 0);
+  job.coefficients = coefficients;
+  job.param.bind(kept.dense(to, true), compute, true);
+  if (!to.is(params_[i])) {
+    job.copy.bind(kept.dense(params_[i], true), compute, true);
+    if (!job.copy.store) job.copy.store = cpu::cast_loop(compute, compute);
+  }
+  for (int k : states) {
+    const Tensor& s = state(k, i);
+    ARGOSY_CHECK(s.numel() == to.numel(), invalid_argument)
+        << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name << ' ' << i
+        << " has the wrong shape: expected that of its parameter, " << to << ", got " << s << '.';
+    job.states[job.state_count++].bind(kept.dense(s, true), compute, true);
+  }
+  job.n = to.numel();
+  Tensor grad = grads_[i];
+  if (grad.layout() == Layout::row_sparse) {
+    if (rows_only) {
+      grad = merge_rows(grad);
+      kept.tensors.push_back(grad);
+      job.rows = grad.parts()[0].data<int64_t>();
+      job.width = to.dim(0) ? to.numel() / to.dim(0) : 0;
+      grad = grad.parts()[1];
+      job.n = grad.numel();
+    } else {
+      grad = to_dense(grad);
+      kept.tensors.push_back(grad);
+    }
+  }
+  job.grad.bind(kept.dense(grad, false), compute, false);
+  return job;
+}
+
 void Update::run(Rule rule, std::initializer_list<int> states, const void* coefficients,
                  size_t bytes) const {
-  std::vector<Job> jobs(params_.size());
-  std::vector<Tensor> keep;                           // temporaries the jobs point into
-  std::vector<std::pair<Tensor, Tensor>> write_back;  // (strided tensor, its dense copy)
-  auto dense = [&](const Tensor& t, bool written) -> const Tensor& {
-    if (t.is_contiguous()) return t;
-    keep.push_back(op::contiguous(t));
-    if (written) write_back.emplace_back(t, keep.back());
-    return keep.back();
+  auto coefficients_of = [&](size_t i) {
+    return static_cast<const char*>(coefficients) + i * bytes;
   };
-  keep.reserve(params_.size() * (4 + states.size()));
+  Kept kept;
   int64_t total = 0;
-  for (size_t i = 0; i < params_.size(); ++i) {
-    Job& job = jobs[i];
-    const Tensor& to = target(i);
-    const DType compute = to.dtype() == DType::float64 ? DType::float64 : DType::float32;
-    job.compute_size = item_size(compute);
-    job.step = compute == DType::float64 ? rule.f64 : rule.f32;
-    job.scale = grad_scale;
-    job.l1 = at(common_.l1, i, 0);
-    job.l2 = at(common_.l2, i, 0);
-    job.coefficients = static_cast<const char*>(coefficients) + i * bytes;
-    job.param.bind(dense(to, true), compute, true);
-    if (!to.is(params_[i])) {
-      job.copy.bind(dense(params_[i], true), compute, true);
-      if (!job.copy.store) job.copy.store = cpu::cast_loop(compute, compute);
-    }
-    for (int k : states) {
-      const Tensor& s = state(k, i);
-      ARGOSY_CHECK(s.numel() == to.numel(), invalid_argument)
-          << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name << ' ' << i
-          << " has the wrong shape: expected that of its parameter, " << to << ", got " << s << '.';
-      job.states[job.state_count++].bind(dense(s, true), compute, true);
-    }
-    job.n = to.numel();
-    Tensor grad = grads_[i];
-    if (grad.layout() == Layout::row_sparse) {
-      if (rows_only) {
-        grad = merge_rows(grad);
-        const Tensor rows = grad.parts()[0];
-        keep.push_back(rows);
-        job.rows = rows.data<int64_t>();
-        job.width = to.dim(0) ? to.numel() / to.dim(0) : 0;
-        grad = grad.parts()[1];
-        job.n = grad.numel();
-      } else {
-        grad = to_dense(grad);
-      }
-      keep.push_back(grad);
-    }
-    job.grad.bind(dense(grad, false), compute, false);
-    total += job.n;
-  }
-  bool cut = total > kSerial;
-  if (!cut) {
-    for (const Job& job : jobs) {
+  for (const Tensor& p : params_) total += p.numel();
+  if (total <= kSerial) {
+    for (size_t i = 0; i < params_.size(); ++i) {
+      const Job job = prepare(i, rule, states, coefficients_of(i), kept);
       if (job.rows)
         run_rows(job);
       else
         run_range(job, 0, 0, job.n);
     }
   } else {
-    struct Chunk {
-      const Job* job;
-      int64_t begin;
-    };
-    std::vector<Chunk> chunks;
-    for (const Job& job : jobs) {
-      if (job.rows) {
-        run_rows(job);
-        continue;
-      }
-      for (int64_t begin = 0; begin < job.n; begin += kChunk) chunks.push_back({&job, begin});
-    }
-    parallel_for(static_cast<int64_t>(chunks.size()), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) {
-        const auto& [job, at] = chunks[static_cast<size_t>(c)];
-        run_range(*job, at, at, std::min(kChunk, job->n - at));
-      }
-    });
+    std::vector<Job> jobs;
+    jobs.reserve(params_.size());
+    for (size_t i = 0; i < params_.size(); ++i)
+      jobs.push_back(prepare(i, rule, states, coefficients_of(i), kept));
+    run_parallel(jobs);
   }
-  for (const auto& [strided, copy] : write_back) op::copy_into(strided, copy);
+  for (const auto& [strided, copy] : kept.write_back) op::copy_into(strided, copy);
 }
 
 }  // namespace argosy::ops::optim

@@ -49,6 +49,8 @@ struct Rule {
     step<float>, step<double>   \
   }
 
+struct Job;
+
 // One call of an optimizer op. The constructor checks the operands.
 class Update {
  public:
@@ -81,6 +83,10 @@ class Update {
            size_t bytes) const;
 
  private:
+  struct Kept;
+  Job prepare(size_t i, Rule rule, std::initializer_list<int> states, const void* coefficients,
+              Kept& kept) const;
+
   const op::KernelFrame& f_;
   int states_;
   Common common_;
