@@ -41,10 +41,12 @@ class RegionGuard {
   ~RegionGuard() { inside_region = false; }
 };
 
-// Polls for about 2 us, the time a sleep and a wake would cost anyway.
+// Polls for about 100 us. Waking a sleeper costs some 40 us on a virtual machine, more than many a
+// kernel runs, and a training step asks for the pool every few tens: a thread that stays awake that
+// long between kernels is there when the next one starts.
 template <class Done>
 bool spin_until(Done done) {
-  constexpr uint64_t kCycles = 5000;
+  constexpr uint64_t kCycles = 250000;
   for (uint64_t start = __rdtsc(); __rdtsc() - start < kCycles; _mm_pause()) {
     if (done()) return true;
   }
