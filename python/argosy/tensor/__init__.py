@@ -1,6 +1,24 @@
-"""Functions and methods of Tensor."""
+"""Functions and methods of Tensor: those generated from op definitions, and those that need Python."""
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
+from argosy.tensor import creation, manipulation, registry, search
 
-__all__ = list(_generated.__all__)
+
+def _public(module):
+    found = {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value)
+        and not name.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
+        and not isinstance(value, type)
+    }
+    globals().update(found)
+    return list(found)
+
+
+# Hand-written functions win over generated ones of the same name.
+__all__ = list(_generated.__all__) + _public(manipulation) + _public(search) + ["to_tensor"]
+to_tensor = creation.to_tensor
+METHODS = {**creation.METHODS, **registry.METHODS}

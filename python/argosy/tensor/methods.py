@@ -3,6 +3,7 @@
 import importlib
 
 from argosy import _core
+from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._generated.method_table import METHODS
 from argosy.tensor.printing import tensor_repr
@@ -177,5 +178,5 @@ def install():
         module = homes.get(home) or importlib.import_module(f"argosy._generated.{home}")
         homes[home] = module
         setattr(Tensor, name, getattr(module, function))
-    for name, function in _OWN.items():
+    for name, function in {**_tensor.METHODS, **_OWN}.items():
         setattr(Tensor, name, function)

@@ -15,6 +15,8 @@ ARGOSY_API Tensor index_get(const Tensor& x, std::span<const Tensor> indices,
 // accumulate.
 ARGOSY_API Tensor index_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
                             const std::vector<int64_t>& axes, bool accumulate);
+// condition ? x : y, broadcast; dtypes promote.
+ARGOSY_API Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
 // One int64 vector for each dimension of mask: the places of its true elements, in C order.
 ARGOSY_API Tensors mask_indices(const Tensor& mask);
 

@@ -1,0 +1,136 @@
+"""Tensors from data and other things that need Python."""
+
+from argosy import _core
+from argosy._core import Tensor
+
+
+def to_tensor(data, dtype=None, place=None, stop_gradient=True):
+    """A new tensor with a copy of data: a number, a (nested) list, a NumPy array or a Tensor.
+
+    dtype defaults to the data's (Python floats: the default dtype, ints: int64). stop_gradient=False
+    lets gradients flow to it.
+    """
+    t = _core.to_tensor(data, dtype, True)
+    if place is not None:
+        t = _on(t, place)
+    t.stop_gradient = stop_gradient
+    return t
+
+
+def _on(tensor, place):
+    from argosy.device import is_compiled_with_cuda, to_place
+
+    target = to_place(place)
+    if target.is_gpu_place() and not is_compiled_with_cuda():
+        raise ValueError(
+            "This build of Argosy has no CUDA support. Do this: use place='cpu', or build with"
+            " ARGOSY_CUDA=ON."
+        )
+    return tensor
+
+
+def _device_of(value):
+    from argosy.device.place import Place
+
+    return isinstance(value, Place) or (
+        isinstance(value, str) and value.split(":")[0] in ("cpu", "gpu", "cuda", "xpu", "null")
+    )
+
+
+def to(self, *args, **kwargs):
+    """This tensor on another device and/or with another dtype: to(device), to(dtype),
+    to(other_tensor), to(device, dtype, blocking)."""
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    for value in args:
+        if isinstance(value, Tensor):
+            dtype, device = value.dtype, value.place
+        elif _device_of(value):
+            device = value
+        elif isinstance(value, bool) or value is None:
+            continue
+        else:
+            dtype = value
+    out = self
+    if device is not None:
+        out = _on(out, device)
+    if dtype is not None and _core.dtype(dtype) != out.dtype:
+        out = out.astype(dtype)
+    return out
+
+
+def cpu(self):
+    """This tensor in CPU memory."""
+    return self
+
+
+def cuda(self, device_id=0, blocking=True):
+    """This tensor on a CUDA device."""
+    return _on(self, f"gpu:{device_id or 0}")
+
+
+def pin_memory(self, device_id=None, blocking=True):
+    """This tensor in host memory that a GPU can read; itself where there is no GPU."""
+    return self
+
+
+def contiguous(self):
+    """This tensor with its elements in C order without gaps; itself if it is so."""
+    return self if self.is_contiguous() else _core.ops.assign(self)
+
+
+def value(self):
+    """This tensor (kept for old programs)."""
+    return self
+
+
+def get_tensor(self):
+    """This tensor (kept for old programs)."""
+    return self
+
+
+def is_sparse(self):
+    """Whether this is a COO or CSR tensor."""
+    return self._layout in ("coo", "csr")
+
+
+def is_dense(self):
+    """Whether this is a dense tensor."""
+    return self._layout == "strided"
+
+
+def is_selected_rows(self):
+    """Whether this is a row-sparse tensor."""
+    return self._layout == "row_sparse"
+
+
+METHODS = {
+    "to": to,
+    "cpu": cpu,
+    "cuda": cuda,
+    "pin_memory": pin_memory,
+    "contiguous": contiguous,
+    "value": value,
+    "get_tensor": get_tensor,
+    "is_sparse": is_sparse,
+    "is_dense": is_dense,
+    "is_selected_rows": is_selected_rows,
+}
+for _name in (
+    "bfloat16",
+    "bool",
+    "double:float64",
+    "float:float32",
+    "half:float16",
+    "int:int32",
+    "long:int64",
+    "short:int16",
+    "byte:uint8",
+    "char:int8",
+):
+    _method, _, _dtype = _name.partition(":")
+
+    def _cast(self, _dtype=_dtype or _method):
+        """This tensor cast to the dtype of that name."""
+        return self.astype(_dtype)
+
+    METHODS[_method] = _cast

@@ -1,0 +1,423 @@
+"""Shape and placement functions whose arguments need Python."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._core import ops as _ops
+from argosy._support import into
+from argosy.tensor.registry import method
+
+_DTYPES = (_core.dtype, str)
+
+
+def _ints(value):
+    return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
+
+
+@method
+def split(x, num_or_sections, axis=0, name=None):
+    """x cut along axis into views, as a list.
+
+    num_or_sections: number of equal parts, or the sizes of the parts, one of which may be -1.
+    """
+    axis = int(axis)
+    return _ops.split(x, num_or_sections, axis)
+
+
+@method
+def chunk(x, chunks, axis=0, name=None):
+    """x cut along axis into `chunks` equal views, as a list."""
+    return _ops.split(x, int(chunks), int(axis))
+
+
+@method
+def tensor_split(x, num_or_indices, axis=0, name=None):
+    """x cut along axis into nearly equal parts (an int: the first parts are longer by one), or at
+    the given indices. Returns a list of views."""
+    axis = int(axis)
+    size = x.shape[axis]
+    if isinstance(num_or_indices, int):
+        if num_or_indices <= 0:
+            raise ValueError(
+                f"[tensor_split] expected 1 or more parts, got {num_or_indices}."
+            )
+        base, extra = divmod(size, num_or_indices)
+        sizes = [base + (i < extra) for i in range(num_or_indices)]
+        return _ops.split(x, sizes, axis)
+    bounds = [0, *num_or_indices, size]
+    return [_ops.slice(x, [axis], [a], [b]) for a, b in zip(bounds, bounds[1:])]
+
+
+def _split_at(name, minimum, axis):
+    def function(x, num_or_indices, name=None):
+        if x.ndim < minimum:
+            raise ValueError(
+                f"[{function.__name__}] needs a tensor of at least {minimum} dimensions, got"
+                f" {x.ndim}."
+            )
+        return tensor_split(x, num_or_indices, axis(x) if callable(axis) else axis)
+
+    function.__name__ = function.__qualname__ = name
+    where = "1 (0 for vectors)" if callable(axis) else axis
+    function.__doc__ = f"tensor_split along axis {where}."
+    return method(function)
+
+
+hsplit = _split_at("hsplit", 1, lambda x: 1 if x.ndim > 1 else 0)
+vsplit = _split_at("vsplit", 2, 0)
+dsplit = _split_at("dsplit", 3, 2)
+
+
+def _each(inputs):
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        return list(inputs[0])
+    return list(inputs)
+
+
+def _at_least(rank, inputs, grow):
+    out = [grow(t if isinstance(t, Tensor) else _core.to_tensor(t, None, True)) for t in inputs]
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_1d(*inputs, name=None):
+    """Tensors with at least 1 dimension; one tensor for one input, else a list."""
+    return _at_least(1, _each(inputs), lambda t: t.reshape([1]) if t.ndim == 0 else t)
+
+
+def _two(t):
+    return t.reshape([1, 1]) if t.ndim == 0 else _ops.unsqueeze(t, 0) if t.ndim == 1 else t
+
+
+def atleast_2d(*inputs, name=None):
+    """Tensors with at least 2 dimensions; one tensor for one input, else a list."""
+    return _at_least(2, _each(inputs), _two)
+
+
+def atleast_3d(*inputs, name=None):
+    """Tensors with at least 3 dimensions; one tensor for one input, else a list."""
+
+    def three(t):
+        if t.ndim == 0:
+            return t.reshape([1, 1, 1])
+        if t.ndim == 1:
+            return _ops.unsqueeze(t, [0, 2])
+        return _ops.unsqueeze(t, 2) if t.ndim == 2 else t
+
+    return _at_least(3, _each(inputs), three)
+
+
+def hstack(x, name=None):
+    """Tensors joined along axis 1 (axis 0 for vectors)."""
+    parts = [atleast_1d(t) for t in x]
+    return _ops.concat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(x, name=None):
+    """Tensors joined along axis 0, vectors as rows."""
+    return _ops.concat([_two(t) for t in x], 0)
+
+
+row_stack = vstack
+
+
+def dstack(x, name=None):
+    """Tensors joined along axis 2."""
+    return _ops.concat([atleast_3d(t) for t in x], 2)
+
+
+def column_stack(x, name=None):
+    """Tensors joined along axis 1, vectors as columns."""
+    return _ops.concat([_ops.unsqueeze(atleast_1d(t), 1) if t.ndim < 2 else t for t in x], 1)
+
+
+@method
+def unstack(x, axis=0, num=None):
+    """x at each index of axis, as a list of views."""
+    if num is not None and num != x.shape[axis]:
+        raise ValueError(
+            f"[unstack] num must be the size of axis {axis}: expected {x.shape[axis]}, got {num}."
+        )
+    return _ops.unbind(x, axis)
+
+
+@method
+def moveaxis(x, source, destination, name=None):
+    """x with its axes `source` moved to the places `destination`; the others keep their order."""
+    rank = x.ndim
+    source = [source] if isinstance(source, int) else list(source)
+    destination = [destination] if isinstance(destination, int) else list(destination)
+    if len(source) != len(destination):
+        raise ValueError(
+            "[moveaxis] source and destination must have one length, got"
+            f" {len(source)} and {len(destination)}."
+        )
+    for axis in source + destination:
+        if not -rank <= axis < rank:
+            raise ValueError(f"[moveaxis] axis {axis} is out of range for {rank} dimensions.")
+    source = [a % rank for a in source]
+    destination = [a % rank for a in destination]
+    if len(set(source)) != len(source) or len(set(destination)) != len(destination):
+        raise ValueError("[moveaxis] an axis is named twice.")
+    perm = [a for a in range(rank) if a not in source]
+    for to, axis in sorted(zip(destination, source)):
+        perm.insert(to, axis)
+    return _ops.transpose(x, perm)
+
+
+movedim = moveaxis
+
+
+@method
+def swapaxes(x, axis0, axis1, name=None):
+    """x with two axes exchanged."""
+    perm = list(range(x.ndim))
+    perm[axis0], perm[axis1] = perm[axis1], perm[axis0]
+    return _ops.transpose(x, perm)
+
+
+swapdims = method(swapaxes, "swapdims")
+
+
+@method
+def t(input, name=None):
+    """The transposed matrix; vectors and 0-d tensors stay as they are."""
+    if input.ndim > 2:
+        raise ValueError(
+            f"[t] takes tensors of up to 2 dimensions, got {input.ndim}. Do this: use transpose."
+        )
+    return input if input.ndim < 2 else _ops.transpose(input, [1, 0])
+
+
+@method
+def unflatten(x, axis, shape, name=None):
+    """x with dimension axis cut into `shape`, of which one size may be -1."""
+    axis = axis + x.ndim if axis < 0 else axis
+    shape = shape.tolist() if isinstance(shape, Tensor) else list(shape)
+    if -1 not in shape and not any(isinstance(s, Tensor) for s in shape):
+        total = 1
+        for size in shape:
+            total *= size
+        if total != x.shape[axis]:
+            raise ValueError(
+                f"[unflatten] sizes {shape} do not multiply to size {x.shape[axis]} of axis {axis}."
+            )
+    own = [0] * axis
+    rest = x.shape[axis + 1 :]
+    return _ops.reshape(x, own + shape + list(rest))
+
+
+@method
+def view(x, shape_or_dtype, name=None):
+    """x's memory in another shape, or read as another dtype (the last size then scales)."""
+    if isinstance(shape_or_dtype, _DTYPES):
+        return _ops.view_dtype(x, shape_or_dtype)
+    return _ops.reshape(x, shape_or_dtype)
+
+
+def broadcast_shape(x_shape, y_shape):
+    """The shape that two shapes broadcast to, as a list."""
+    x, y = list(x_shape), list(y_shape)
+    rank = max(len(x), len(y))
+    x = [1] * (rank - len(x)) + x
+    y = [1] * (rank - len(y)) + y
+    out = []
+    for a, b in zip(x, y):
+        if a != b and 1 not in (a, b) and -1 not in (a, b):
+            raise ValueError(
+                f"[broadcast_shape] shapes {list(x_shape)} and {list(y_shape)} do not broadcast:"
+                f" {a} meets {b}."
+            )
+        out.append(b if a == 1 else a if b in (1, a) else max(a, b))
+    return out
+
+
+def broadcast_shapes(*shapes):
+    """The shape that several shapes broadcast to, as a list."""
+    out = []
+    for shape in shapes:
+        out = broadcast_shape(out, shape)
+    return out
+
+
+def broadcast_tensors(input, name=None):
+    """The tensors broadcast to their common shape, as a list."""
+    shape = broadcast_shapes(*[t.shape for t in input])
+    return [_ops.expand(t, shape) for t in input]
+
+
+def meshgrid(*args, **kwargs):
+    """For vectors of sizes n0, n1, ..: tensors of shape [n0, n1, ..], the i-th of which varies along
+    dimension i."""
+    vectors = _each(args)
+    shape = [t.size for t in vectors]
+    out = []
+    for i, v in enumerate(vectors):
+        own = [1] * len(shape)
+        own[i] = shape[i]
+        out.append(_ops.expand(_ops.reshape(v, own), shape))
+    return out
+
+
+def slice(input, axes, starts, ends):  # noqa: A001
+    """input[start:end] on each of axes; bounds may be tensors, negative, or beyond the size."""
+    return _ops.slice(input, _ints(axes), starts, ends)
+
+
+@method
+def strided_slice(x, axes, starts, ends, strides, name=None):
+    """x[start:end:stride] on each of axes."""
+    return _ops.slice(x, _ints(axes), starts, ends, _ints(strides))
+
+
+@method
+def slice_scatter(x, value, axes, starts, ends, strides, name=None):
+    """A copy of x with value, broadcast, written to x[start:end:stride] on each of axes."""
+    return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
+
+
+@method
+def crop(x, shape=None, offsets=None, name=None):
+    """The part of x of the given shape (-1: up to the end) that begins at offsets."""
+    shape = list(x.shape) if shape is None else shape
+    shape = shape.tolist() if isinstance(shape, Tensor) else [int(s) for s in shape]
+    offsets = [0] * x.ndim if offsets is None else offsets
+    offsets = offsets.tolist() if isinstance(offsets, Tensor) else [int(o) for o in offsets]
+    if len(shape) != x.ndim or len(offsets) != x.ndim:
+        raise ValueError(
+            f"[crop] shape and offsets need one entry for each of {x.ndim} dimensions, got {shape}"
+            f" and {offsets}."
+        )
+    ends = [
+        x.shape[i] if n == -1 else offsets[i] + n for i, n in enumerate(shape)
+    ]
+    for i, end in enumerate(ends):
+        if offsets[i] < 0 or end > x.shape[i]:
+            raise ValueError(
+                f"[crop] offsets {offsets} and shape {shape} reach outside x of shape"
+                f" {list(x.shape)}."
+            )
+    return _ops.slice(x, list(range(x.ndim)), offsets, ends)
+
+
+@method
+def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
+    """Each element (or index of axis) repeated, neighbours together; without axis x is flattened.
+
+    repeats: an int, or a Tensor with one number for each index.
+    """
+    if axis is None:
+        x, axis = _ops.flatten(x), 0
+    if not isinstance(repeats, Tensor):
+        repeats = _core.to_tensor(repeats, "int64", True)
+    return _ops.repeat_interleave(x, repeats, int(axis))
+
+
+@method
+def rot90(x, k=1, axes=(0, 1), name=None):
+    """x turned by 90 degrees k times in the plane of two axes, from the first towards the second."""
+    a, b = axes
+    if len(set((a % x.ndim, b % x.ndim))) != 2:
+        raise ValueError(f"[rot90] axes must be two different ones, got {list(axes)}.")
+    k %= 4
+    if k == 0:
+        return _ops.assign(x)
+    if k == 2:
+        return _ops.flip(_ops.flip(x, [a]), [b])
+    return swapaxes(_ops.flip(x, [b]), a, b) if k == 1 else _ops.flip(swapaxes(x, a, b), [b])
+
+
+@method
+def diag(x, offset=0, padding_value=0, name=None):
+    """A matrix with vector x on its diagonal and padding_value elsewhere, or the diagonal of a
+    matrix x."""
+    if x.ndim == 2:
+        return _ops.assign(_ops.diagonal(x, offset, 0, 1))
+    if x.ndim != 1:
+        raise ValueError(f"[diag] x must have 1 or 2 dimensions, got {x.ndim}.")
+    if not padding_value:
+        return _ops.diag_embed(x, offset)
+    n = x.shape[0] + abs(offset)
+    return _ops.diagonal_scatter(_ops.full([n, n], padding_value, x.dtype), x, offset)
+
+
+@method
+def diagflat(x, offset=0, name=None):
+    """A matrix with the elements of x, flattened, on its diagonal."""
+    return _ops.diag_embed(_ops.flatten(x), offset)
+
+
+def tril_indices(row, col, offset=0, dtype="int64"):
+    """Row and column indices of the lower triangle of a row x col matrix, as a [2, n] tensor."""
+    return _places(_ops.tril(_ops.ones([row, col], "bool"), offset), dtype)
+
+
+def triu_indices(row, col=None, offset=0, dtype="int64"):
+    """Row and column indices of the upper triangle of a row x col matrix, as a [2, n] tensor."""
+    return _places(_ops.triu(_ops.ones([row, row if col is None else col], "bool"), offset), dtype)
+
+
+def _places(mask, dtype):
+    return _ops.stack(list(_ops.mask_indices(mask)), 0).astype(dtype)
+
+
+def shape(input):
+    """The shape of a tensor, as an int32 vector."""
+    return _ops.shape(input)
+
+
+def rank(input):
+    """Number of dimensions, as a 0-d int32 tensor."""
+    return _core.to_tensor(input.ndim, "int32", True)
+
+
+@method
+def numel(x, name=None):
+    """Number of elements, as a 0-d int64 tensor."""
+    return _ops.numel(x)
+
+
+def assign(x, output=None):
+    """A copy of x (tensor, array or number), put into output if given."""
+    if not isinstance(x, Tensor):
+        x = _core.to_tensor(x, None, True)
+        x = x.astype("float32") if str(x.dtype).endswith("float64") else x
+        copy = x
+    else:
+        copy = _ops.assign(x)
+    return copy if output is None else into(output, copy)
+
+
+def tolist(x):
+    """The values as nested Python lists; a number for a 0-d tensor."""
+    return _core.tolist(x)
+
+
+def is_empty(x, name=None):
+    """Whether x has no elements, as a 0-d bool tensor."""
+    return _core.to_tensor(x.size == 0, None, True)
+
+
+def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
+    """Indices within shard `shard_id` of `nshards` equal ones; ignore_value for other shards."""
+    if not 0 <= shard_id < nshards:
+        raise ValueError(f"[shard_index] shard_id must be below nshards={nshards}, got {shard_id}.")
+    size = (index_num + nshards - 1) // nshards
+    mine = _ops.equal(_ops.floor_divide(input, size), shard_id)
+    return _ops.where_select(mine, _ops.remainder(input, size), _ops.full_like(input, ignore_value))
+
+
+def as_complex(x, name=None):
+    """Complex numbers from a last dimension of two: real and imaginary part."""
+    return _ops.as_complex(x)
+
+
+@method
+def unfold(x, axis, size, step, name=None):
+    """Windows of `size` elements along axis, `step` apart, as a last dimension; a view."""
+    axis = axis + x.ndim if axis < 0 else axis
+    if not 0 <= size <= x.shape[axis] or step <= 0:
+        raise ValueError(
+            f"[unfold] expected 0 <= size <= {x.shape[axis]} and step > 0, got {size} and {step}."
+        )
+    count = (x.shape[axis] - size) // step + 1
+    starts = [_ops.slice(x, [axis], [i * step], [i * step + size]) for i in range(count)]
+    return moveaxis(_ops.stack(starts, axis), axis + 1, -1)

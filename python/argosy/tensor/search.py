@@ -1,0 +1,283 @@
+"""Order, places and picking, where arguments need Python."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._core import ops as _ops
+from argosy.tensor.registry import method
+
+
+@method
+def sort(x, axis=-1, descending=False, stable=False, name=None):
+    """x sorted along axis; equal elements keep their order, nan comes last."""
+    return _ops.sort_with_index(x, axis, descending, stable)[0]
+
+
+@method
+def argsort(x, axis=-1, descending=False, stable=False, name=None):
+    """Where the elements of sort(x) come from along axis, as int64."""
+    return _ops.sort_with_index(x, axis, descending, stable)[1]
+
+
+@method
+def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  # noqa: A002
+    """The k largest (or smallest) elements along axis, in order, and their indices."""
+    found = _ops.topk(x, k, -1 if axis is None else axis, largest, sorted)
+    if out is not None:
+        for target, value in zip(out, found):
+            target._set_data(value)
+    return found
+
+
+@method
+def where(condition, x=None, y=None, name=None, *, out=None):
+    """Elements of x where condition holds, of y elsewhere; without both, the indices of the true
+    elements, as nonzero(condition, as_tuple=True)."""
+    if x is None and y is None:
+        return nonzero(condition, as_tuple=True)
+    if x is None or y is None:
+        raise ValueError("[where] x and y must be given together, got only one of them.")
+    if not isinstance(condition, Tensor):
+        condition = _core.to_tensor(condition, None, False)
+    if condition.dtype != _core.bool:
+        condition = condition.astype("bool")
+    like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
+    x, y = _same_dtype(x, y, like)
+    result = _ops.where_select(condition, x, y)
+    if out is not None:
+        out._set_data(result)
+        return out
+    return result
+
+
+def _same_dtype(x, y, like):
+    """Two operands as tensors of their common dtype; Python numbers are weak."""
+    if like is None:
+        x, y = _core.to_tensor(x, None, True), _core.to_tensor(y, None, True)
+    if not isinstance(x, Tensor):
+        x = _ops.add(_ops.zeros([], y.dtype), x)
+    if not isinstance(y, Tensor):
+        y = _ops.add(_ops.zeros([], x.dtype), y)
+    if x.dtype != y.dtype:
+        common = _ops.add(_ops.zeros([], x.dtype), _ops.zeros([], y.dtype)).dtype
+        x, y = x.astype(common), y.astype(common)
+    return x, y
+
+
+@method
+def where_(condition, x, y, name=None):
+    """where(condition, x, y) written into x."""
+    x._set_data(where(condition, x, y))
+    return x
+
+
+@method
+def nonzero(x, as_tuple=False, *, out=None):
+    """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors."""
+    mask = x if x.dtype == _core.bool else x.astype("bool")
+    if x.ndim == 0:
+        n = 1 if bool(mask) else 0
+        return tuple() if as_tuple else _ops.zeros([n, 0], "int64")
+    places = _ops.mask_indices(mask)
+    return tuple(places) if as_tuple else _ops.stack(list(places), 1)
+
+
+@method
+def unique(
+    x,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    dtype="int64",
+    sorted=True,  # noqa: A002
+    name=None,
+):
+    """Distinct elements of x (or slices along axis), sorted; on demand with the first place of each,
+    which of them each element is, and how often each comes."""
+    out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype)
+    found = [out]
+    found += [index] if return_index else []
+    found += [inverse] if return_inverse else []
+    found += [counts] if return_counts else []
+    return out if len(found) == 1 else tuple(found)
+
+
+@method
+def unique_consecutive(
+    x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
+):
+    """x without elements (or slices along axis) equal to their predecessor."""
+    out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype)
+    found = [out]
+    found += [inverse] if return_inverse else []
+    found += [counts] if return_counts else []
+    return out if len(found) == 1 else tuple(found)
+
+
+def _axis(axis):
+    if isinstance(axis, (list, tuple)):
+        return axis[0] if axis else None
+    return axis
+
+
+@method
+def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
+    """arr[.., indices[..], ..] along axis; arr and indices broadcast on the other axes."""
+    return _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis)
+
+
+take_along_dim = take_along_axis
+
+
+def _aligned(arr, indices, axis, broadcast):
+    axis = axis + arr.ndim if axis < 0 else axis
+    if broadcast and arr.ndim == indices.ndim:
+        shape = [
+            max(a, b) if d != axis else b
+            for d, (a, b) in enumerate(zip(arr.shape, indices.shape))
+        ]
+        if list(indices.shape) != shape:
+            indices = _ops.expand(indices, shape)
+        own = [a if d == axis else s for d, (a, s) in enumerate(zip(arr.shape, shape))]
+        if list(arr.shape) != own:
+            arr = _ops.expand(arr, own)
+    return arr, indices
+
+
+@method
+def put_along_axis(
+    arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True
+):
+    """A copy of arr with values put, or combined by reduce (add, mul, mean, amin, amax), at
+    arr[.., indices[..], ..] along axis."""
+    axis = axis + arr.ndim if axis < 0 else axis
+    if broadcast:
+        shape = [s if d != axis else n for d, (s, n) in enumerate(zip(arr.shape, indices.shape))]
+        if list(indices.shape) != shape:
+            indices = _ops.expand(indices, shape)
+    if isinstance(values, Tensor):
+        values = values.astype(arr.dtype)
+    return _ops.put_along(arr, indices, values, axis, reduce, include_self)
+
+
+@method
+def put_along_axis_(arr, indices, values, axis, reduce="assign", include_self=True):
+    """put_along_axis written into arr."""
+    arr._set_data(put_along_axis(arr, indices, values, axis, reduce, include_self))
+    return arr
+
+
+def scatter_add(input, dim, index, src):
+    """A copy of input with src added at input[.., index[..], ..] along dim."""
+    return _ops.put_along(input, index, src, dim, "add", True)
+
+
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
+    reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
+    return _ops.put_along(input, index, src, dim, reduce, include_self)
+
+
+def scatter_nd(index, updates, shape, name=None):
+    """Zeros of `shape` with updates added at [index[.., 0], index[.., 1], ..]."""
+    return _ops.scatter_nd_add(_ops.zeros(shape, updates.dtype), index, updates)
+
+
+def _index_list(x, indices):
+    """Index tensors with masks opened."""
+    out = []
+    for i in indices:
+        if i.dtype == _core.bool:
+            out += list(_ops.mask_indices(i))
+        else:
+            out.append(i)
+    return out, list(range(len(out)))
+
+
+@method
+def index_put(x, indices, value, accumulate=False, name=None):
+    """A copy of x with value, broadcast, written (or added) at x[indices]."""
+    return _ops.index_put(x, value, *_index_list(x, indices), accumulate)
+
+
+@method
+def index_put_(x, indices, value, accumulate=False, name=None):
+    """index_put written into x."""
+    return _ops.index_put_(x, value, *_index_list(x, indices), accumulate)
+
+
+@method
+def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
+    """A copy of x with alpha * value added to its entries `index` along axis."""
+    axis = axis + x.ndim if axis < 0 else axis
+    if alpha != 1:
+        value = _ops.scale(value, alpha)
+    if axis:
+        perm = [axis] + [a for a in range(x.ndim) if a != axis]
+        value = _ops.transpose(value, perm)
+    return _ops.index_put(x, value, [index], [axis], True)
+
+
+@method
+def index_add_(x, index, axis, value, alpha=1, name=None):
+    """index_add written into x."""
+    x._set_data(index_add(x, index, axis, value, alpha))
+    return x
+
+
+@method
+def index_fill(x, index, axis, value, name=None):
+    """A copy of x with value in its entries `index` along axis."""
+    if not isinstance(value, Tensor):
+        value = _ops.full([], value, x.dtype)
+    return _ops.index_put(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
+
+
+@method
+def index_fill_(x, index, axis, value, name=None):
+    """index_fill written into x."""
+    if not isinstance(value, Tensor):
+        value = _ops.full([], value, x.dtype)
+    return _ops.index_put_(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
+
+
+@method
+def masked_scatter(x, mask, value, name=None):
+    """A copy of x with the elements where mask holds replaced by those of value, in order."""
+    mask = _ops.expand(mask, list(x.shape))
+    places = _ops.mask_indices(mask)
+    count = places[0].size if places else int(bool(mask))
+    if value.size < count:
+        raise ValueError(
+            f"[masked_scatter] value has {value.size} elements, the mask selects {count}."
+        )
+    taken = _ops.slice(_ops.flatten(value), [0], [0], [count])
+    return _ops.index_put(x, taken.astype(x.dtype), list(places), list(range(x.ndim)))
+
+
+@method
+def masked_scatter_(x, mask, value, name=None):
+    """masked_scatter written into x."""
+    x._set_data(masked_scatter(x, mask, value))
+    return x
+
+
+@method
+def take(x, index, mode="raise", name=None):
+    """Elements of x, flattened, at index; out-of-range places raise, wrap or clip by mode."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"[take] mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
+    flat = _ops.flatten(x) if x.ndim != 1 else x
+    if mode == "wrap":
+        index = _ops.remainder(index, flat.size)
+    elif mode == "clip":
+        index = index.clip(0, flat.size - 1)
+    return _ops.index_get(flat, [index], [0])
+
+
+@method
+def select_scatter(x, values, axis, index, name=None):
+    """A copy of x with values at `index` of axis."""
+    return _ops.set_slice(
+        x, values, [axis], [index], [index + 1 if index != -1 else 2**62], [1], [axis]
+    )

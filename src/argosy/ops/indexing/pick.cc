@@ -1,0 +1,477 @@
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+#include "argosy/ops/search/search.h"
+
+// gather, scatter, where and their kin: mostly compositions of index_get and index_put.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::NoAttrs;
+using op::Save;
+
+struct AxisAttrs {
+  op::IntArray axis = op::IntArray::one(0);
+};
+ARGOSY_ATTRS(AxisAttrs, axis)
+
+int axis_of(const char* op, const AxisAttrs& a, int rank) {
+  return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank);
+}
+
+// Dimensions of [index dims, x without axis] with the index dims moved to axis.
+Tensor place_at(const Tensor& picked, int index_rank, int axis) {
+  if (axis == 0) return picked;
+  std::vector<int64_t> perm;
+  for (int i = 0; i < axis; ++i) perm.push_back(index_rank + i);
+  for (int i = 0; i < index_rank; ++i) perm.push_back(i);
+  for (int i = index_rank + axis; i < picked.rank(); ++i) perm.push_back(i);
+  return transpose(picked, perm);
+}
+
+Shape replaced(const Shape& x, int axis, const Shape& index) {
+  Shape out;
+  for (int i = 0; i < axis; ++i) out.push_back(x[i]);
+  for (int64_t n : index) out.push_back(n);
+  for (int i = axis + 1; i < x.rank(); ++i) out.push_back(x[i]);
+  return out;
+}
+
+// --- gather, index_select ---
+
+void gather_infer(InferContext& c, const AxisAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  c.out[0].shape = replaced(x, axis_of(c.name(), a, x.rank()), c.in[1].shape());
+}
+Tensors gather_compose(const op::Inputs& in, const AxisAttrs& a) {
+  int axis = axis_of("gather", a, in[0].rank());
+  const Tensor index[] = {in[1]};
+  return place_at(index_get(in[0], index, {axis}), in[1].rank(), axis);
+}
+
+ARGOSY_OP(gather, AxisAttrs)
+    .python("gather(x, index, axis=None, name=None, out=None)")
+    .method("gather")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("The entries of x along axis (0 without it) that the integer tensor index names; the "
+         "dimensions of index take the place of axis.")
+    .input("x")
+    .input("index", kIntegral)
+    .output("out")
+    .infer(gather_infer)
+    .compose(gather_compose)
+    .done();
+
+void index_select_check(const Tensor& index) {
+  ARGOSY_CHECK(index.rank() <= 1, invalid_argument)
+      << "[index_select] index must have 1 dimension, got " << index
+      << ". Do this: flatten it, or use gather.";
+}
+void index_select_infer(InferContext& c, const AxisAttrs& a) {
+  index_select_check(c.in[1]);
+  const Shape& x = c.in[0].shape();
+  c.out[0].shape = replaced(x, axis_of("index_select", a, x.rank()), {c.in[1].numel()});
+}
+Tensors index_select_compose(const op::Inputs& in, const AxisAttrs& a) {
+  index_select_check(in[1]);
+  int axis = axis_of("index_select", a, in[0].rank());
+  const Tensor index[] = {in[1].rank() == 0 ? unsqueeze(in[1], {0}) : in[1]};
+  return place_at(index_get(in[0], index, {axis}), 1, axis);
+}
+
+ARGOSY_OP(index_select, AxisAttrs)
+    .python("index_select(x, index, axis=0, name=None, *, out=None)")
+    .method("index_select")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("The entries of x along axis that the 1-d integer tensor index names.")
+    .input("x")
+    .input("index", kIntegral)
+    .output("out")
+    .infer(index_select_infer)
+    .compose(index_select_compose)
+    .done();
+
+// --- gather_nd, scatter_nd_add ---
+
+// The columns of index [.., k] as k index tensors.
+InlineVector<Tensor, 4> columns(const char* op, const Tensor& index, const Shape& x) {
+  ARGOSY_CHECK(index.rank() >= 1 && index.shape().back() >= 0 &&
+                   index.shape().back() <= x.rank(),
+               invalid_argument)
+      << '[' << op << "] the last size of index is the number of dimensions it names: expected at "
+      << "most " << x.rank() << ", got index " << index << " for a tensor of shape " << x << '.';
+  InlineVector<Tensor, 4> out;
+  for (int64_t k = 0; k < index.shape().back(); ++k)
+    out.push_back(squeeze(slice(index, -1, k, k + 1), op::IntArray::one(-1)));
+  return out;
+}
+std::vector<int64_t> first_axes(size_t n) {
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
+  return axes;
+}
+
+void gather_nd_infer(InferContext& c, const NoAttrs&) {
+  const Shape &x = c.in[0].shape(), &index = c.in[1].shape();
+  int64_t k = index.rank() ? index.back() : -1;
+  ARGOSY_CHECK(k >= 0 && k <= x.rank(), invalid_argument)
+      << "[gather_nd] the last size of index is the number of dimensions it names: expected at "
+      << "most " << x.rank() << ", got index of shape " << index << '.';
+  Shape out;
+  for (int i = 0; i + 1 < index.rank(); ++i) out.push_back(index[i]);
+  for (int i = static_cast<int>(k); i < x.rank(); ++i) out.push_back(x[i]);
+  c.out[0].shape = out;
+}
+Tensors gather_nd_compose(const op::Inputs& in, const NoAttrs&) {
+  auto index = columns("gather_nd", in[1], in[0].shape());
+  if (index.empty()) {
+    op::IntArray shape;
+    for (int i = 0; i + 1 < in[1].rank(); ++i) shape.values.push_back(in[1].dim(i));
+    for (int i = 0; i < in[0].rank(); ++i) shape.values.push_back(in[0].dim(i));
+    return expand(in[0], shape);
+  }
+  return index_get(in[0], index, first_axes(index.size()));
+}
+
+ARGOSY_OP(gather_nd, NoAttrs)
+    .python("gather_nd(x, index, name=None)")
+    .method("gather_nd")
+    .alias("input", "x")
+    .doc("x[index[.., 0], index[.., 1], ..]: the last dimension of index names places along the "
+         "first dimensions of x.")
+    .input("x")
+    .input("index", kIndex)
+    .output("out")
+    .infer(gather_nd_infer)
+    .compose(gather_nd_compose)
+    .done();
+
+Tensors scatter_nd_add_compose(const op::Inputs& in, const NoAttrs&) {
+  auto index = columns("scatter_nd_add", in[1], in[0].shape());
+  if (index.empty()) {
+    return add(in[0], sum_like(in[2], in[0]));
+  }
+  return index_put(in[0], in[2], index, first_axes(index.size()), true);
+}
+
+ARGOSY_OP(scatter_nd_add, NoAttrs)
+    .python("scatter_nd_add(x, index, updates, name=None)")
+    .method("scatter_nd_add")
+    .doc("A copy of x with updates added at x[index[.., 0], index[.., 1], ..]; places named twice "
+         "get both.")
+    .input("x", kNumeric)
+    .input("index", kIndex)
+    .input("updates", kNumeric)
+    .output("out")
+    .compose(scatter_nd_add_compose)
+    .done();
+
+// --- scatter: rows ---
+
+struct ScatterAttrs {
+  bool overwrite = true;
+};
+ARGOSY_ATTRS(ScatterAttrs, overwrite)
+
+Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
+  Tensor index = in[1];
+  ARGOSY_CHECK(index.rank() <= 1 || (index.rank() == 2 && index.dim(1) == 1), invalid_argument)
+      << "[scatter] index must have 1 dimension, got " << index << '.';
+  if (index.rank() == 2) index = squeeze(index, op::IntArray::one(1));
+  const Tensor list[] = {index};
+  if (a.overwrite) return index_put(in[0], in[2], list, {0}, false);
+  Tensor cleared =
+      index_put(in[0], constant(0, in[0].dtype(), in[0].place()), list, {0}, false);
+  return index_put(cleared, in[2], list, {0}, true);
+}
+
+ARGOSY_OP(scatter, ScatterAttrs)
+    .python("scatter(x, index, updates, overwrite=True, name=None)")
+    .method("scatter")
+    .inplace("scatter_")
+    .doc("A copy of x with rows index[i] replaced by updates[i]; with overwrite=False those rows "
+         "become the sum of their updates.")
+    .input("x", kNumeric)
+    .input("index", kIndex)
+    .input("updates", kNumeric)
+    .output("out")
+    .compose(scatter_compose)
+    .done();
+
+// --- along an axis, element by element ---
+
+struct AlongAttrs {
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(AlongAttrs, axis)
+
+// Calls fn(place in indices, offset in x) for each element of a contiguous index tensor.
+template <class F>
+void walk(const char* op, const Tensor& x, const Tensor& indices, int axis, F&& fn) {
+  Tensor wide = Tensor::empty(indices.shape(), DType::int64);
+  op::copy_into(wide, indices);
+  const int64_t* index = wide.data<int64_t>();
+  Shape at = Shape::filled(indices.rank(), 0);
+  int64_t base = 0, size = x.dim(axis), step = x.strides()[axis];
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    int64_t v = index[i];
+    ARGOSY_CHECK(v >= -size && v < size, index)
+        << '[' << op << "] index " << v << " is out of range for dimension " << axis << " of size "
+        << size << '.';
+    fn(i, base + (v < 0 ? v + size : v) * step);
+    for (int d = indices.rank() - 1; d >= 0; --d) {
+      int64_t stride = d == axis ? 0 : x.strides()[d];
+      base += stride;
+      if (++at[d] < indices.dim(d)) break;
+      base -= stride * indices.dim(d);
+      at[d] = 0;
+    }
+  }
+}
+
+void check_along(const char* op, const Tensor& x, const Tensor& indices, int axis) {
+  bool fits = x.rank() == indices.rank();
+  for (int d = 0; fits && d < x.rank(); ++d)
+    fits = d == axis || indices.dim(d) <= x.dim(d) || x.dim(d) < 0;
+  ARGOSY_CHECK(fits, invalid_argument)
+      << '[' << op << "] indices must have x's number of dimensions and, but for axis " << axis
+      << ", sizes no larger than x's: x is " << x << ", indices are " << indices << '.';
+}
+
+void take_infer(InferContext& c, const AlongAttrs& a) {
+  check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
+  c.out[0].shape = c.in[1].shape();
+}
+void take_run(KernelFrame& f, const AlongAttrs& a) {
+  const Tensor& x = f.in[0];
+  const int item = item_size(x.dtype());
+  char* to = static_cast<char*>(f.out[0].raw());
+  const char* from = static_cast<const char*>(x.raw());
+  walk(f.name(), x, f.in[1], normalize_axis(f.name(), a.axis, x.rank()),
+       [&](int64_t i, int64_t offset) {
+         std::memcpy(to + i * item, from + offset * item, static_cast<size_t>(item));
+       });
+}
+
+struct PutAttrs {
+  int64_t axis = 0;
+  std::string reduce = "assign";
+  bool include_self = true;
+};
+ARGOSY_ATTRS(PutAttrs, axis, reduce, include_self)
+
+void put_infer(InferContext& c, const PutAttrs& a) {
+  check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
+}
+
+void put_run(KernelFrame& f, const PutAttrs& a) {
+  const Tensor &x = f.in[0], &out = f.out[0], &indices = f.in[1];
+  int axis = normalize_axis(f.name(), a.axis, x.rank());
+  op::copy_into(out, x);
+  Tensor values = Tensor::empty(indices.shape(), out.dtype());
+  op::copy_into(values, f.in[2]);
+  const int64_t item = item_size(out.dtype());
+  char* to = static_cast<char*>(out.raw());
+  char* from = static_cast<char*>(values.raw());
+  cpu::Loop loop = nullptr;
+  if (a.reduce == "add" || a.reduce == "sum" || a.reduce == "mean")
+    loop = cpu::add_loops()[out.dtype()];
+  else if (a.reduce == "mul" || a.reduce == "multiply" || a.reduce == "prod")
+    loop = cpu::multiply_loops()[out.dtype()];
+  else if (a.reduce == "amax")
+    loop = cpu::maximum_loops()[out.dtype()];
+  else if (a.reduce == "amin")
+    loop = cpu::minimum_loops()[out.dtype()];
+  else
+    ARGOSY_CHECK(a.reduce == "assign", invalid_argument)
+        << "[put_along_axis] reduce must be one of assign, add, mul, multiply, mean, amin, amax, "
+           "got '"
+        << a.reduce << "'.";
+  const int64_t steps[] = {item, item, item};
+  std::vector<int32_t> count(static_cast<size_t>(out.numel()), a.include_self ? 1 : 0);
+  walk(f.name(), out, indices, axis, [&](int64_t i, int64_t offset) {
+    char* place = to + offset * item;
+    bool first = count[static_cast<size_t>(offset)]++ == 0;
+    if (!loop || first) {
+      std::memcpy(place, from + i * item, static_cast<size_t>(item));
+      return;
+    }
+    char* const ptrs[] = {place, from + i * item, place};
+    loop(ptrs, steps, 1, nullptr);
+  });
+  if (a.reduce != "mean") return;
+  dispatch_real(out.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < out.numel(); ++i)
+      if (int32_t n = count[static_cast<size_t>(i)]; n > 1)
+        out.data<T>()[i] = static_cast<T>(out.data<T>()[i] / static_cast<T>(n));
+  });
+}
+
+Tensors put_grad(const GradCall& c, const PutAttrs& a);
+Tensors take_grad(const GradCall& c, const AlongAttrs& a);
+
+ARGOSY_OP(put_along, PutAttrs)
+    .doc("A copy of x with values (broadcast to indices) put, or combined by `reduce`, at "
+         "x[.., indices[..], ..] along axis.")
+    .input("x", kNumeric, Save::shape)
+    .input("indices", kIndex, Save::value)
+    .input("values", kNumeric, Save::shape)
+    .output("out")
+    .infer(put_infer)
+    .kernel("reference", put_run)
+    .gradient(put_grad)
+    .done();
+
+ARGOSY_OP(take_along, AlongAttrs)
+    .doc("x[.., indices[..], ..] along axis, element by element; has the shape of indices.")
+    .input("x", kAny, Save::shape)
+    .input("indices", kIndex, Save::value)
+    .output("out")
+    .infer(take_infer)
+    .kernel("reference", take_run)
+    .gradient(take_grad)
+    .done();
+
+Tensors take_grad(const GradCall& c, const AlongAttrs& a) {
+  return {put_along_op(zeros_like(c.in[0]), c.in[1], c.dy(), PutAttrs{a.axis, "add", true}),
+          Tensor()};
+}
+
+Tensors put_grad(const GradCall& c, const PutAttrs& a) {
+  bool adds = a.reduce == "add" || a.reduce == "sum";
+  ARGOSY_CHECK(adds || a.reduce == "assign", not_implemented)
+      << "[put_along_axis] has a gradient for reduce='assign' and 'add' only, got '" << a.reduce
+      << "'. Do this: use one of them, or stop_gradient=True.";
+  Tensor dx, dv;
+  if (c.needs(0)) {
+    dx = adds && a.include_self
+             ? c.dy()
+             : put_along_op(c.dy(), c.in[1], constant(0, c.dy().dtype(), c.dy().place()),
+                            PutAttrs{a.axis, "assign", true});
+  }
+  if (c.needs(2))
+    dv = sum_like(take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis}), c.in[2]);
+  return {dx, Tensor(), dv};
+}
+
+void index_sample_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+Tensors index_sample_compose(const op::Inputs& in, const NoAttrs&) {
+  return take_along_op(in[0], in[1], AlongAttrs{1});
+}
+
+ARGOSY_OP(index_sample, NoAttrs)
+    .python("index_sample(x, index)")
+    .method("index_sample")
+    .doc("For each row of x [n, m], its elements at the places in the row of index [n, k].")
+    .input("x")
+    .input("index", kIndex)
+    .output("out")
+    .infer(index_sample_infer)
+    .compose(index_sample_compose)
+    .done();
+
+// --- where ---
+
+void where_infer(InferContext& c, const NoAttrs&) {
+  Shape s = broadcast("where", c.in[0].shape(), c.in[1].shape());
+  c.out[0] = {broadcast("where", s, c.in[2].shape()), c.in[1].dtype()};
+}
+void where_run(KernelFrame& f, const NoAttrs&) {
+  ARGOSY_CHECK(f.in[1].dtype() == f.in[2].dtype(), type)
+      << "[where] x and y must have one dtype, got " << f.in[1] << " and " << f.in[2] << '.';
+  run_elementwise(f, cpu::where_loops(), nullptr, 1, 1);
+}
+Tensors where_grad(const GradCall& c, const NoAttrs&);
+
+ARGOSY_OP(where_select, NoAttrs)
+    .doc("Elements of x where condition holds, of y elsewhere; the three broadcast. x and y have one "
+         "dtype.")
+    .input("condition", kBool, Save::value)
+    .input("x", kAny, Save::shape)
+    .input("y", kAny, Save::shape)
+    .output("out")
+    .infer(where_infer)
+    .kernel("loops", where_run)
+    .strided()
+    .gradient(where_grad)
+    .done();
+
+Tensors where_grad(const GradCall& c, const NoAttrs&) {
+  Tensor zero = constant(0, c.dy().dtype(), c.dy().place());
+  return {Tensor(), c.needs(1) ? sum_like(where(c.in[0], c.dy(), zero), c.in[1]) : Tensor(),
+          c.needs(2) ? sum_like(where(c.in[0], zero, c.dy()), c.in[2]) : Tensor()};
+}
+
+Tensors masked_fill_compose(const op::Inputs& in, const NoAttrs&) {
+  return where(in[1], cast(in[2], in[0].dtype()), in[0]);
+}
+void masked_fill_infer(InferContext& c, const NoAttrs&) {
+  c.out[0].shape = broadcast("masked_fill", c.in[0].shape(), c.in[1].shape());
+}
+
+ARGOSY_OP(masked_fill, NoAttrs)
+    .python("masked_fill(x, mask, value, name=None)")
+    .method("masked_fill")
+    .inplace("masked_fill_")
+    .alias("input", "x")
+    .doc("x with value where mask holds; mask and x broadcast, value is a number or 0-d tensor.")
+    .input("x")
+    .input("mask", kBool)
+    .input("value")
+    .output("out")
+    .infer(masked_fill_infer)
+    .compose(masked_fill_compose)
+    .done();
+
+void masked_select_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = {kUnknown}; }
+Tensors masked_select_compose(const op::Inputs& in, const NoAttrs&) {
+  Tensor x = in[0], mask = in[1];
+  if (!(x.shape() == mask.shape())) {
+    // Broadcast both; the gradient of the expansion sums.
+    Tensor whole = where(mask, x, x);
+    mask = expand_like(mask, whole);
+    x = whole;
+  }
+  if (x.rank() == 0) x = unsqueeze(x, {0}), mask = unsqueeze(mask, {0});
+  Tensors places = mask_indices(mask);
+  return index_get(x, places, first_axes(places.size()));
+}
+
+ARGOSY_OP(masked_select, NoAttrs)
+    .python("masked_select(x, mask, name=None, *, out=None)")
+    .method("masked_select")
+    .alias("input", "x")
+    .doc("The elements of x where mask holds, as a vector in C order; x and mask broadcast.")
+    .input("x")
+    .input("mask", kBool)
+    .output("out")
+    .infer(masked_select_infer)
+    .compose(masked_select_compose)
+    .done();
+
+}  // namespace
+
+Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values, int64_t axis) {
+  return put_along_op(x, indices, values, PutAttrs{axis, "add", true});
+}
+Tensor zeros_of(const Tensor& x, DType dtype) { return full_like(x, 0, dtype); }
+
+Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
+  DType t = promote(x.dtype(), y.dtype());
+  return where_select_op(condition, cast(x, t), cast(y, t));
+}
+
+}  // namespace argosy::ops

@@ -1,0 +1,90 @@
+#include "argosy/op/define.h"
+#include "argosy/ops/manip/manip.h"
+
+// Sizes as tensors, and memory read as another dtype.
+namespace argosy::ops {
+namespace {
+
+using op::InferContext;
+using op::KernelFrame;
+using op::NoAttrs;
+
+void shape_infer(InferContext& c, const NoAttrs&) {
+  c.out[0] = {{c.in[0].rank()}, DType::int32};
+}
+void shape_run(KernelFrame& f, const NoAttrs&) {
+  for (int i = 0; i < f.in[0].rank(); ++i)
+    f.out[0].data<int32_t>()[i] = static_cast<int32_t>(f.in[0].dim(i));
+}
+
+ARGOSY_OP(shape, NoAttrs)
+    .doc("The sizes of x's dimensions, as an int32 vector.")
+    .input("input")
+    .index_output("out")
+    .infer(shape_infer)
+    .kernel("reference", shape_run)
+    .strided()
+    .done();
+
+void numel_infer(InferContext& c, const NoAttrs&) { c.out[0] = {{}, DType::int64}; }
+void numel_run(KernelFrame& f, const NoAttrs&) { *f.out[0].data<int64_t>() = f.in[0].numel(); }
+
+ARGOSY_OP(numel, NoAttrs)
+    .doc("The number of elements of x, as a 0-d int64 tensor.")
+    .input("x")
+    .index_output("out")
+    .infer(numel_infer)
+    .kernel("reference", numel_run)
+    .strided()
+    .done();
+
+struct DTypeAttrs {
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(DTypeAttrs, dtype)
+
+Shape viewed(const Tensor& x, DType dtype) {
+  int from = item_size(x.dtype()), to = item_size(dtype);
+  Shape out = x.shape();
+  if (from == to) return out;
+  ARGOSY_CHECK(x.rank() > 0, invalid_argument)
+      << "[view] a 0-d tensor can only be read as a dtype of the same size, got " << dtype
+      << " for " << x << '.';
+  int64_t& last = out[out.rank() - 1];
+  if (last < 0) return out;
+  ARGOSY_CHECK(last * from % to == 0, invalid_argument)
+      << "[view] the last dimension of " << x << " has " << last * from
+      << " bytes, which are no multiple of the " << to << " of " << dtype << '.';
+  last = last * from / to;
+  return out;
+}
+
+void view_dtype_infer(InferContext& c, const DTypeAttrs& a) {
+  c.out[0] = {viewed(c.in[0], a.dtype), a.dtype};
+}
+Tensor view_dtype_view(const Tensor& x, const DTypeAttrs& a) {
+  if (!x.is_contiguous()) return {};
+  Shape shape = viewed(x, a.dtype);
+  Tensor out = x.view(x.shape(), x.strides());
+  TensorImpl* impl = out.impl();
+  impl->dtype = a.dtype;
+  impl->shape = shape;
+  impl->strides = shape.contiguous_strides();
+  impl->numel = shape.numel();
+  return out;
+}
+void view_dtype_run(KernelFrame& f, const DTypeAttrs& a) {
+  op::copy_into(f.out[0], view_dtype_view(f.in[0], a));
+}
+
+ARGOSY_OP(view_dtype, DTypeAttrs)
+    .doc("x's memory read as another dtype; the last size scales with the size of an element.")
+    .input("x")
+    .index_output("out")
+    .infer(view_dtype_infer)
+    .view(view_dtype_view)
+    .kernel("copy", view_dtype_run)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,554 @@
+#include <algorithm>
+
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Elements moved or repeated: flip, roll, tile, repeat_interleave, diagonals.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::NoAttrs;
+using op::Save;
+
+// --- flip ---
+
+struct FlipAttrs {
+  IntArray axis = IntArray::all();
+};
+ARGOSY_ATTRS(FlipAttrs, axis)
+
+void flip_run(KernelFrame& f, const FlipAttrs& a) {
+  const Tensor& x = f.in[0];
+  uint32_t mask = op::axes_mask("flip", a.axis, x.rank());
+  Shape strides = x.strides();
+  int64_t offset = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (!(mask >> d & 1) || x.dim(d) == 0) continue;
+    offset += strides[d] * (x.dim(d) - 1);
+    strides[d] = -strides[d];
+  }
+  if (x.numel()) op::copy_into(f.out[0], x.view(x.shape(), strides, offset));
+}
+Tensors flip_grad(const GradCall& c, const FlipAttrs& a);
+
+ARGOSY_OP(flip, FlipAttrs)
+    .python("flip(x, axis, name=None)")
+    .python("reverse(x, axis, name=None)")
+    .method("flip")
+    .alias("input", "x")
+    .alias("dims", "axis")
+    .doc("x with the order of its elements reversed along the axes.")
+    .input("x")
+    .output("out")
+    .kernel("copy", flip_run)
+    .strided()
+    .gradient(flip_grad)
+    .done();
+
+Tensors flip_grad(const GradCall& c, const FlipAttrs& a) { return flip_op(c.dy(), a); }
+
+// --- roll ---
+
+struct RollAttrs {
+  IntArray shifts;
+  IntArray axis = IntArray::all();
+};
+ARGOSY_ATTRS(RollAttrs, shifts, axis)
+
+void roll_one(const Tensor& to, const Tensor& from, int axis, int64_t shift) {
+  int64_t n = from.dim(axis);
+  if (n == 0) return;
+  shift = ((shift % n) + n) % n;
+  auto part = [axis](const Tensor& t, int64_t start, int64_t size) {
+    Shape shape = t.shape();
+    shape[axis] = size;
+    return t.view(shape, t.strides(), start * t.strides()[axis]);
+  };
+  op::copy_into(part(to, shift, n - shift), part(from, 0, n - shift));
+  if (shift) op::copy_into(part(to, 0, shift), part(from, n - shift, shift));
+}
+
+void roll_run(KernelFrame& f, const RollAttrs& a) {
+  const Tensor& x = f.in[0];
+  const Tensor& out = f.out[0];
+  if (x.numel() == 0) return;
+  if (a.axis.none || a.axis.size() == 0) {
+    ARGOSY_CHECK(a.shifts.size() == 1, invalid_argument)
+        << "[roll] without axis, expected one shift, got " << a.shifts.size() << '.';
+    Shape flat{x.numel()};
+    roll_one(out.view(flat, {1}), x.view(flat, {1}), 0, a.shifts[0]);
+    return;
+  }
+  ARGOSY_CHECK(a.shifts.size() == a.axis.size(), invalid_argument)
+      << "[roll] expected one shift for each axis, got " << a.shifts.size() << " shifts and "
+      << a.axis.size() << " axes.";
+  Tensor from = x;
+  for (size_t i = 0; i < a.axis.size(); ++i) {
+    Tensor to = i + 1 == a.axis.size() ? out : Tensor::empty(x.shape(), x.dtype());
+    roll_one(to, from, normalize_axis("roll", a.axis[i], x.rank()), a.shifts[i]);
+    from = to;
+  }
+}
+Tensors roll_grad(const GradCall& c, const RollAttrs& a);
+
+ARGOSY_OP(roll, RollAttrs)
+    .python("roll(x, shifts, axis=None, name=None)")
+    .method("roll")
+    .alias("input", "x")
+    .alias("dims", "axis")
+    .doc("x with its elements moved by `shifts` along the axes, those that leave one end coming in "
+         "at the other; without axis x is rolled as if flattened.")
+    .input("x")
+    .output("out")
+    .kernel("copy", roll_run)
+    .gradient(roll_grad)
+    .done();
+
+Tensors roll_grad(const GradCall& c, const RollAttrs& a) {
+  RollAttrs back = a;
+  for (int64_t& s : back.shifts.values) s = -s;
+  return roll_op(c.dy(), back);
+}
+
+// --- tile ---
+
+struct TileAttrs {
+  IntArray repeat_times;
+};
+ARGOSY_ATTRS(TileAttrs, repeat_times)
+
+// x's shape with leading 1s, and repeats with leading 1s, of one rank.
+void align(const Shape& x, const TileAttrs& a, Shape* shape, Shape* times) {
+  int rank = std::max(x.rank(), static_cast<int>(a.repeat_times.size()));
+  *shape = Shape::filled(rank, 1);
+  *times = Shape::filled(rank, 1);
+  for (int i = 0; i < x.rank(); ++i) (*shape)[rank - x.rank() + i] = x[i];
+  int skip = rank - static_cast<int>(a.repeat_times.size());
+  for (size_t i = 0; i < a.repeat_times.size(); ++i) {
+    bool symbol = std::any_of(a.repeat_times.symbols.begin(), a.repeat_times.symbols.end(),
+                              [&](const IntArray::Symbol& s) { return s.position == i; });
+    ARGOSY_CHECK(a.repeat_times[i] >= 0 || symbol, invalid_argument)
+        << "[tile] repeat_times must not be negative, got " << a.repeat_times[i] << '.';
+    (*times)[skip + static_cast<int>(i)] = a.repeat_times[i];
+  }
+}
+
+void tile_infer(InferContext& c, const TileAttrs& a) {
+  Shape shape, times;
+  align(c.in[0].shape(), a, &shape, &times);
+  for (int i = 0; i < shape.rank(); ++i)
+    shape[i] = shape[i] < 0 || times[i] < 0 ? kUnknown : shape[i] * times[i];
+  c.out[0].shape = shape;
+}
+
+// The output as [times0, size0, times1, size1, ..]; ranks up to kMaxRank go axis by axis.
+void tile_run(KernelFrame& f, const TileAttrs& a) {
+  const Tensor& out = f.out[0];
+  if (out.numel() == 0) return;
+  Shape shape, times, strides;
+  align(f.in[0].shape(), a, &shape, &times);
+  reshape_strides(f.in[0], shape, &strides);
+  Tensor from = f.in[0].view(shape, strides);
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (times[d] == 1) continue;
+    Shape next = from.shape();
+    next[d] *= times[d];
+    Tensor to = Tensor::empty(next, out.dtype());
+    int64_t outer = 1, inner = 1;
+    for (int i = 0; i < d; ++i) outer *= next[i];
+    for (int i = d; i < from.rank(); ++i) inner *= from.dim(i);
+    Tensor dense = op::contiguous(from);
+    op::copy_into(to.view({outer, times[d], inner}, {times[d] * inner, inner, 1}),
+                  dense.view({outer, 1, inner}, {inner, inner, 1}));
+    from = to;
+  }
+  op::copy_into(out, from);
+}
+
+struct TileGradAttrs {
+  IntArray repeat_times;
+};
+ARGOSY_ATTRS(TileGradAttrs, repeat_times)
+
+void tile_grad_infer(InferContext& c, const TileGradAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+void tile_grad_run(KernelFrame& f, const TileGradAttrs& a) {
+  const Tensor& out = f.out[0];
+  Shape shape, times;
+  align(out.shape(), {a.repeat_times}, &shape, &times);
+  Tensor from = f.in[0];
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (times[d] == 1) continue;
+    int64_t outer = 1, inner = 1;
+    for (int i = 0; i < d; ++i) outer *= shape[i];
+    for (int i = d; i < from.rank(); ++i) inner *= from.dim(i);
+    if (times[d] == 0 || from.numel() == 0) {
+      op::copy_into(out, constant(0, out.dtype()));
+      return;
+    }
+    inner /= times[d];
+    Tensor parts = from.view({outer, times[d], inner}, {times[d] * inner, inner, 1});
+    Tensor total = sum_like(parts, Tensor::describe({outer, 1, inner}, parts.dtype()));
+    Shape next = from.shape();
+    next[d] /= times[d];
+    from = total.view(next, next.contiguous_strides());
+  }
+  op::copy_into(out, from.view(out.shape(), out.strides()));
+}
+Tensors tile_grad_grad(const GradCall& c, const TileGradAttrs& a);
+
+ARGOSY_OP(tile_grad, TileGradAttrs)
+    .doc("The gradient of tile: the sum of the repetitions.")
+    .input("dy", kFloating | kComplex)
+    .input("x", kAny)
+    .output("out")
+    .infer(tile_grad_infer)
+    .kernel("reference", tile_grad_run)
+    .gradient(tile_grad_grad)
+    .done();
+
+Tensors tile_rule(const GradCall& c, const TileAttrs& a) {
+  return tile_grad_op(c.dy(), c.in[0], TileGradAttrs{a.repeat_times});
+}
+
+ARGOSY_OP(tile, TileAttrs)
+    .python("tile(x, repeat_times, name=None)")
+    .method("tile")
+    .alias("input", "x")
+    .alias("dims", "repeat_times")
+    .doc("x repeated repeat_times[i] times along dimension i; the shorter of shape and repeat_times "
+         "gets leading ones.")
+    .input("x", kAny, Save::shape)
+    .output("out")
+    .infer(tile_infer)
+    .kernel("copy", tile_run)
+    .gradient(tile_rule)
+    .done();
+
+Tensors tile_grad_grad(const GradCall& c, const TileGradAttrs& a) {
+  return {tile_op(c.dy(), TileAttrs{a.repeat_times}), Tensor()};
+}
+
+// --- diagonal: a view ---
+
+struct DiagonalAttrs {
+  int64_t offset = 0;
+  int64_t axis1 = 0;
+  int64_t axis2 = 1;
+};
+ARGOSY_ATTRS(DiagonalAttrs, offset, axis1, axis2)
+
+int64_t diagonal_size(int64_t rows, int64_t columns, int64_t offset) {
+  if (rows < 0 || columns < 0) return kUnknown;
+  int64_t n = offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns);
+  return std::max<int64_t>(n, 0);
+}
+
+void diagonal_axes(const Shape& x, const DiagonalAttrs& a, int* axis1, int* axis2) {
+  *axis1 = normalize_axis("diagonal", a.axis1, x.rank());
+  *axis2 = normalize_axis("diagonal", a.axis2, x.rank());
+  ARGOSY_CHECK(x.rank() >= 2 && *axis1 != *axis2, invalid_argument)
+      << "[diagonal] needs two different axes of a tensor of 2 or more dimensions, got axes "
+      << a.axis1 << " and " << a.axis2 << " of shape " << x << '.';
+}
+
+void diagonal_infer(InferContext& c, const DiagonalAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  int a1, a2;
+  diagonal_axes(x, a, &a1, &a2);
+  Shape out;
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != a1 && i != a2) out.push_back(x[i]);
+  out.push_back(diagonal_size(x[a1], x[a2], a.offset));
+  c.out[0].shape = out;
+}
+
+Tensor diagonal_view(const Tensor& x, const DiagonalAttrs& a) {
+  int a1, a2;
+  diagonal_axes(x.shape(), a, &a1, &a2);
+  Shape shape, strides;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == a1 || i == a2) continue;
+    shape.push_back(x.dim(i));
+    strides.push_back(x.strides()[i]);
+  }
+  int64_t n = diagonal_size(x.dim(a1), x.dim(a2), a.offset);
+  int64_t start = a.offset >= 0 ? a.offset * x.strides()[a2] : -a.offset * x.strides()[a1];
+  shape.push_back(n);
+  strides.push_back(x.strides()[a1] + x.strides()[a2]);
+  return x.view(shape, strides, n ? start : 0);
+}
+
+// x with y on its diagonal; without x's data, zeros elsewhere.
+void diagonal_scatter_run(KernelFrame& f, const DiagonalAttrs& a) {
+  const Tensor& out = f.out[0];
+  op::copy_into(out, f.in[0]);
+  op::copy_into(diagonal_view(out, a), f.in[1]);
+}
+Tensors diagonal_scatter_grad(const GradCall& c, const DiagonalAttrs& a);
+
+ARGOSY_OP(diagonal_scatter, DiagonalAttrs)
+    .python("diagonal_scatter(x, y, offset=0, axis1=0, axis2=1, name=None)")
+    .method("diagonal_scatter")
+    .doc("A copy of x with y on the diagonal that diagonal() gives.")
+    .input("x")
+    .input("y", kAny, Save::shape)
+    .output("out")
+    .kernel("copy", diagonal_scatter_run)
+    .strided()
+    .gradient(diagonal_scatter_grad)
+    .done();
+
+Tensors diagonal_grad(const GradCall& c, const DiagonalAttrs& a) {
+  return diagonal_scatter_op(zeros_like(c.in[0]), c.dy(), a);
+}
+
+ARGOSY_OP(diagonal, DiagonalAttrs)
+    .python("diagonal(x, offset=0, axis1=0, axis2=1, name=None)")
+    .method("diagonal")
+    .alias("input", "x")
+    .alias("dim1", "axis1")
+    .alias("dim2", "axis2")
+    .doc("The diagonals of the matrices along axis1 and axis2, as a last dimension; a view. offset "
+         "moves it up (positive) or down.")
+    .input("x", kAny, Save::shape)
+    .output("out")
+    .infer(diagonal_infer)
+    .view(diagonal_view)
+    .gradient(diagonal_grad)
+    .done();
+
+Tensors diagonal_scatter_grad(const GradCall& c, const DiagonalAttrs& a) {
+  Tensor dx, dy;
+  if (c.needs(0)) {
+    Tensor zeros = zeros_like(c.in[1]);
+    dx = diagonal_scatter_op(c.dy(), zeros, a);
+  }
+  if (c.needs(1)) dy = diagonal_op(c.dy(), a);
+  return {dx, dy};
+}
+
+// --- diag_embed: vectors onto diagonals ---
+
+struct DiagEmbedAttrs {
+  int64_t offset = 0;
+  int64_t dim1 = -2;
+  int64_t dim2 = -1;
+};
+ARGOSY_ATTRS(DiagEmbedAttrs, offset, dim1, dim2)
+
+void diag_embed_infer(InferContext& c, const DiagEmbedAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  ARGOSY_CHECK(x.rank() >= 1, invalid_argument) << "[diag_embed] needs at least 1 dimension.";
+  int rank = x.rank() + 1;
+  int d1 = normalize_axis("diag_embed", a.dim1, rank), d2 = normalize_axis("diag_embed", a.dim2, rank);
+  ARGOSY_CHECK(d1 != d2, invalid_argument)
+      << "[diag_embed] dim1 and dim2 must differ, got " << a.dim1 << " and " << a.dim2 << '.';
+  int64_t n = x.back() < 0 ? kUnknown : x.back() + std::abs(a.offset);
+  Shape out;
+  for (int i = 0, from = 0; i < rank; ++i) out.push_back(i == d1 || i == d2 ? n : x[from++]);
+  c.out[0].shape = out;
+}
+void diag_embed_run(KernelFrame& f, const DiagEmbedAttrs& a) {
+  const Tensor& out = f.out[0];
+  op::copy_into(out, constant(0, out.dtype()));
+  op::copy_into(diagonal_view(out, {a.offset, a.dim1, a.dim2}), f.in[0]);
+}
+Tensors diag_embed_grad(const GradCall& c, const DiagEmbedAttrs& a) {
+  return diagonal_op(c.dy(), DiagonalAttrs{a.offset, a.dim1, a.dim2});
+}
+
+ARGOSY_OP(diag_embed, DiagEmbedAttrs)
+    .python("diag_embed(input, offset=0, dim1=-2, dim2=-1)")
+    .python("nn.functional.diag_embed(input, offset=0, dim1=-2, dim2=-1)")
+    .method("diag_embed")
+    .doc("Zeros with the vectors of the last dimension on the diagonals of dim1 and dim2.")
+    .input("input")
+    .output("out")
+    .infer(diag_embed_infer)
+    .kernel("copy", diag_embed_run)
+    .strided()
+    .gradient(diag_embed_grad)
+    .done();
+
+// --- as_strided ---
+
+struct StridedAttrs {
+  std::vector<int64_t> shape, stride;
+  int64_t offset = 0;
+};
+ARGOSY_ATTRS(StridedAttrs, shape, stride, offset)
+
+void as_strided_infer(InferContext& c, const StridedAttrs& a) { c.out[0].shape = Shape(a.shape); }
+Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
+  ARGOSY_CHECK(a.shape.size() == a.stride.size(), invalid_argument)
+      << "[as_strided] shape and stride must have one length, got " << a.shape.size() << " and "
+      << a.stride.size() << '.';
+  int64_t low = a.offset, high = a.offset;
+  for (size_t i = 0; i < a.shape.size(); ++i) {
+    if (a.shape[i] == 0) return x.view(Shape(a.shape), Shape(a.stride));
+    (a.stride[i] < 0 ? low : high) += (a.shape[i] - 1) * a.stride[i];
+  }
+  const Storage& s = *x.impl()->storage;
+  int64_t start = (static_cast<char*>(x.raw()) - s.data()) / item_size(x.dtype());
+  int64_t room = static_cast<int64_t>(s.bytes()) / item_size(x.dtype());
+  ARGOSY_CHECK(start + low >= 0 && start + high < room, invalid_argument)
+      << "[as_strided] the view reaches element " << start + high << " of memory that has " << room
+      << ". Do this: check shape, stride and offset.";
+  return x.view(Shape(a.shape), Shape(a.stride), a.offset);
+}
+
+ARGOSY_OP(as_strided, StridedAttrs)
+    .python("as_strided(x, shape, stride, offset=0, name=None)")
+    .method("as_strided")
+    .alias("input", "x")
+    .alias("size", "shape")
+    .doc("A view of x's memory with the given shape and strides (in elements). No gradient.")
+    .input("x")
+    .output("out")
+    .infer(as_strided_infer)
+    .view(as_strided_view)
+    .done();
+
+// --- expand_as, view_as ---
+
+Tensors expand_as_compose(const op::Inputs& in, const NoAttrs&) {
+  return expand_like(in[0], in[1]);
+}
+void expand_as_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+
+ARGOSY_OP(expand_as, NoAttrs)
+    .python("expand_as(x, y, name=None)")
+    .method("expand_as")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("x broadcast to the shape of y.")
+    .input("x")
+    .input("y")
+    .output("out")
+    .infer(expand_as_infer)
+    .compose(expand_as_compose)
+    .done();
+
+Tensors view_as_compose(const op::Inputs& in, const NoAttrs&) {
+  return reshape_like(in[0], in[1]);
+}
+
+ARGOSY_OP(view_as, NoAttrs)
+    .python("view_as(x, other, name=None)")
+    .method("view_as")
+    .doc("x's elements in the shape of other.")
+    .input("x")
+    .input("other")
+    .output("out")
+    .infer(expand_as_infer)
+    .compose(view_as_compose)
+    .done();
+
+// --- repeat_interleave ---
+
+struct RepeatAttrs {
+  int64_t axis = 0;
+};
+ARGOSY_ATTRS(RepeatAttrs, axis)
+
+// repeats: one number for all, or one for each index of axis.
+void repeat_infer(InferContext& c, const RepeatAttrs& a) {
+  Shape out = c.in[0].shape();
+  out[normalize_axis("repeat_interleave", a.axis, out.rank())] = kUnknown;
+  c.out[0].shape = out;
+}
+
+std::vector<int64_t> repeat_counts(const Tensor& repeats, int64_t size) {
+  Tensor wide = Tensor::empty({repeats.numel() == 1 ? size : repeats.numel()}, DType::int64);
+  op::copy_into(wide, repeats);
+  ARGOSY_CHECK(wide.numel() == size, invalid_argument)
+      << "[repeat_interleave] expected 1 or " << size << " repeats, got " << repeats.numel() << '.';
+  std::vector<int64_t> out(wide.data<int64_t>(), wide.data<int64_t>() + size);
+  for (int64_t r : out)
+    ARGOSY_CHECK(r >= 0, invalid_argument)
+        << "[repeat_interleave] repeats must not be negative, got " << r << '.';
+  return out;
+}
+
+void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
+  const Tensor& x = f.in[0];
+  int axis = normalize_axis("repeat_interleave", a.axis, x.rank());
+  auto counts = repeat_counts(f.in[1], x.dim(axis));
+  Shape shape = x.shape();
+  shape[axis] = 0;
+  for (int64_t n : counts) shape[axis] += n;
+  Tensor& out = f.allocate(0, shape);
+  int64_t at = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    Shape from = x.shape(), to = shape;
+    from[axis] = 1;
+    to[axis] = counts[i];
+    op::copy_into(out.view(to, out.strides(), at * out.strides()[axis]),
+                  x.view(from, x.strides(), static_cast<int64_t>(i) * x.strides()[axis]));
+    at += counts[i];
+  }
+}
+
+void repeat_grad_infer(InferContext& c, const RepeatAttrs&) {
+  c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
+}
+void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
+  const Tensor& dy = f.in[0];
+  const Tensor& out = f.out[0];
+  int axis = normalize_axis("repeat_interleave", a.axis, out.rank());
+  auto counts = repeat_counts(f.in[1], out.dim(axis));
+  int64_t at = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    Shape from = dy.shape(), to = out.shape();
+    from[axis] = counts[i];
+    to[axis] = 1;
+    Tensor part = dy.view(from, dy.strides(), at * dy.strides()[axis]);
+    op::copy_into(out.view(to, out.strides(), static_cast<int64_t>(i) * out.strides()[axis]),
+                  counts[i] ? sum_like(part, Tensor::describe(to, dy.dtype()))
+                            : constant(0, dy.dtype()));
+    at += counts[i];
+  }
+}
+Tensors repeat_grad_grad(const GradCall& c, const RepeatAttrs& a);
+
+ARGOSY_OP(repeat_interleave_grad, RepeatAttrs)
+    .doc("The gradient of repeat_interleave: the sum of what was repeated.")
+    .input("dy", kFloating | kComplex)
+    .input("repeats", kIndex, Save::value)
+    .input("x", kAny)
+    .output("out")
+    .infer(repeat_grad_infer)
+    .kernel("reference", repeat_grad_run)
+    .strided()
+    .gradient(repeat_grad_grad)
+    .done();
+
+Tensors repeat_rule(const GradCall& c, const RepeatAttrs& a) {
+  return {repeat_interleave_grad_op(c.dy(), c.in[1], c.in[0], a), Tensor()};
+}
+
+ARGOSY_OP(repeat_interleave, RepeatAttrs)
+    .doc("Each index of axis repeated as often as `repeats` says, neighbours together.")
+    .input("x", kAny, Save::shape)
+    .input("repeats", kIndex, Save::value)
+    .output("out")
+    .infer(repeat_infer)
+    .kernel("copy", repeat_run)
+    .strided()
+    .gradient(repeat_rule)
+    .done();
+
+Tensors repeat_grad_grad(const GradCall& c, const RepeatAttrs& a) {
+  return {repeat_interleave_op(c.dy(), c.in[1], a), Tensor(), Tensor()};
+}
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,409 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "argosy/kernels/cpu/sort.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/search/search.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::Save;
+
+constexpr DTypes kSortable = kReal | kBool;
+
+// A contiguous shape seen as [outer, n, inner] around an axis.
+struct Around {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+Around around(const Shape& s, int axis) {
+  Around a;
+  for (int i = 0; i < s.rank(); ++i) {
+    if (i < axis)
+      a.outer *= s[i];
+    else if (i == axis)
+      a.n = s[i];
+    else
+      a.inner *= s[i];
+  }
+  return a;
+}
+
+// Puts dy back where the picked elements came from: the gradient of every op here.
+Tensors put_back(const GradCall& c, int64_t axis) {
+  if (c.in[0].rank() == 0) return c.dy();
+  return put_along_add(zeros_of(c.in[0], c.dy().dtype()), c.out(1), c.dy(), axis);
+}
+
+// --- sort with its permutation ---
+
+struct SortAttrs {
+  int64_t axis = -1;
+  bool descending = false;
+  bool stable = false;
+};
+ARGOSY_ATTRS(SortAttrs, axis, descending, stable)
+
+void sort_infer(InferContext& c, const SortAttrs& a) {
+  normalize_axis(c.name(), a.axis, c.in[0].rank());
+  c.out[1].dtype = DType::int64;
+}
+void sort_run(KernelFrame& f, const SortAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  Around s = around(x.shape(), normalize_axis(f.name(), a.axis, x.rank()));
+  cpu::sort(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
+            a.descending);
+}
+Tensors sort_grad(const GradCall& c, const SortAttrs& a) { return put_back(c, a.axis); }
+
+ARGOSY_OP(sort_with_index, SortAttrs)
+    .doc("Values sorted along axis (always stably, nan last) and where they were.")
+    .input("x", kSortable, Save::shape)
+    .output("values")
+    .index_output("indices", Save::value)
+    .infer(sort_infer)
+    .kernel("merge", sort_run)
+    .gradient(sort_grad)
+    .done();
+
+// --- top k ---
+
+struct TopkAttrs {
+  op::Scalar k = int64_t{1};
+  int64_t axis = -1;
+  bool largest = true;
+  bool sorted = true;
+};
+ARGOSY_ATTRS(TopkAttrs, k, axis, largest, sorted)
+
+void topk_infer(InferContext& c, const TopkAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  int axis = normalize_axis("topk", a.axis, x.rank());
+  Shape out = x;
+  if (a.k.tensor.defined()) {
+    out[axis] = kUnknown;
+  } else {
+    int64_t n = x.rank() ? x[axis] : 1;
+    ARGOSY_CHECK(a.k.integer() >= 1 && (n < 0 || a.k.integer() <= n), invalid_argument)
+        << "[topk] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
+        << a.k.integer() << '.';
+    if (x.rank()) out[axis] = a.k.integer();
+  }
+  c.out[0].shape = out;
+  c.out[1] = {out, DType::int64};
+}
+void topk_run(KernelFrame& f, const TopkAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  Around s = around(x.shape(), normalize_axis("topk", a.axis, x.rank()));
+  cpu::topk(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
+            a.k.integer(), a.largest);
+}
+Tensors topk_grad(const GradCall& c, const TopkAttrs& a) { return put_back(c, a.axis); }
+
+ARGOSY_OP(topk, TopkAttrs)
+    .doc("The k largest (or smallest) elements along axis, in order, and where they were.")
+    .input("x", kSortable, Save::shape)
+    .output("values")
+    .index_output("indices", Save::value)
+    .infer(topk_infer)
+    .kernel("select", topk_run)
+    .gradient(topk_grad)
+    .done();
+
+// --- kth value, mode ---
+
+struct KthAttrs {
+  int64_t k = 1;
+  int64_t axis = -1;
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(KthAttrs, k, axis, keepdim)
+
+Shape reduced(const Shape& x, int axis, bool keepdim) {
+  Shape out = x;
+  if (x.rank() == 0) return out;
+  if (keepdim)
+    out[axis] = 1;
+  else
+    out.erase(axis);
+  return out;
+}
+
+void kth_infer(InferContext& c, const KthAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  int axis = normalize_axis("kthvalue", a.axis, x.rank());
+  int64_t n = x.rank() ? x[axis] : 1;
+  ARGOSY_CHECK(a.k >= 1 && (n < 0 || a.k <= n), invalid_argument)
+      << "[kthvalue] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
+      << a.k << '.';
+  c.out[0].shape = reduced(x, axis, a.keepdim);
+  c.out[1] = {c.out[0].shape, DType::int64};
+}
+void kth_run(KernelFrame& f, const KthAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  Around s = around(x.shape(), normalize_axis("kthvalue", a.axis, x.rank()));
+  const int item = item_size(x.dtype());
+  Tensor values = Tensor::empty({s.outer, a.k, s.inner}, x.dtype());
+  Tensor index = Tensor::empty({s.outer, a.k, s.inner}, DType::int64);
+  cpu::topk(x.dtype(), x.raw(), values.raw(), index.data<int64_t>(), s.outer, s.n, s.inner, a.k,
+            false);
+  for (int64_t o = 0; o < s.outer; ++o) {
+    int64_t from = (o * a.k + a.k - 1) * s.inner, to = o * s.inner;
+    std::memcpy(static_cast<char*>(f.out[0].raw()) + to * item,
+                static_cast<char*>(values.raw()) + from * item,
+                static_cast<size_t>(s.inner * item));
+    std::copy_n(index.data<int64_t>() + from, s.inner, f.out[1].data<int64_t>() + to);
+  }
+}
+Tensors pick_back(const GradCall& c, int64_t axis, bool keepdim) {
+  if (c.in[0].rank() == 0) return c.dy();
+  int at = normalize_axis("kthvalue", axis, c.in[0].rank());
+  Tensor dy = keepdim ? c.dy() : unsqueeze(c.dy(), {at});
+  Tensor index = keepdim ? c.out(1) : unsqueeze(c.out(1), {at});
+  return put_along_add(zeros_of(c.in[0], dy.dtype()), index, dy, at);
+}
+Tensors kth_grad(const GradCall& c, const KthAttrs& a) { return pick_back(c, a.axis, a.keepdim); }
+
+ARGOSY_OP(kthvalue, KthAttrs)
+    .python("kthvalue(x, k, axis=-1, keepdim=False, name=None)")
+    .method("kthvalue")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("The k-th smallest element along axis and where it was.")
+    .input("x", kSortable, Save::shape)
+    .output("values")
+    .index_output("indices", Save::value)
+    .infer(kth_infer)
+    .kernel("select", kth_run)
+    .gradient(kth_grad)
+    .done();
+
+struct ModeAttrs {
+  int64_t axis = -1;
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(ModeAttrs, axis, keepdim)
+
+void mode_infer(InferContext& c, const ModeAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  c.out[0].shape = reduced(x, normalize_axis("mode", a.axis, x.rank()), a.keepdim);
+  c.out[1] = {c.out[0].shape, DType::int64};
+}
+// The longest run of the sorted row; of equally long ones the smallest value; its last place.
+void mode_run(KernelFrame& f, const ModeAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  Around s = around(x.shape(), normalize_axis("mode", a.axis, x.rank()));
+  const int item = item_size(x.dtype());
+  Tensor values = Tensor::empty(x.shape(), x.dtype());
+  Tensor index = Tensor::empty(x.shape(), DType::int64);
+  cpu::sort(x.dtype(), x.raw(), values.raw(), index.data<int64_t>(), s.outer, s.n, s.inner, false);
+  const char* v = static_cast<const char*>(values.raw());
+  for (int64_t o = 0; o < s.outer; ++o) {
+    for (int64_t i = 0; i < s.inner; ++i) {
+      auto at = [&](int64_t k) { return (o * s.n + k) * s.inner + i; };
+      int64_t best = 0, best_length = 0, start = 0;
+      for (int64_t k = 1; k <= s.n; ++k) {
+        if (k < s.n && !std::memcmp(v + at(k) * item, v + at(start) * item,
+                                    static_cast<size_t>(item)))
+          continue;
+        if (k - start > best_length) best_length = k - start, best = k - 1;
+        start = k;
+      }
+      int64_t to = o * s.inner + i;
+      std::memcpy(static_cast<char*>(f.out[0].raw()) + to * item, v + at(best) * item,
+                  static_cast<size_t>(item));
+      f.out[1].data<int64_t>()[to] = index.data<int64_t>()[at(best)];
+    }
+  }
+}
+Tensors mode_grad(const GradCall& c, const ModeAttrs& a) { return pick_back(c, a.axis, a.keepdim); }
+
+ARGOSY_OP(mode, ModeAttrs)
+    .python("mode(x, axis=-1, keepdim=False, name=None)")
+    .method("mode")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("The most frequent element along axis (the smallest of several) and its last place.")
+    .input("x", kSortable, Save::shape)
+    .output("values")
+    .index_output("indices", Save::value)
+    .infer(mode_infer)
+    .kernel("sort", mode_run)
+    .gradient(mode_grad)
+    .done();
+
+// --- searchsorted ---
+
+struct SearchAttrs {
+  bool out_int32 = false;
+  bool right = false;
+};
+ARGOSY_ATTRS(SearchAttrs, out_int32, right)
+
+void search_infer(InferContext& c, const SearchAttrs& a) {
+  const Shape &sorted = c.in[0].shape(), &values = c.in[1].shape();
+  bool fits = sorted.rank() == 1 || sorted.rank() == values.rank();
+  for (int i = 0; fits && sorted.rank() > 1 && i + 1 < sorted.rank(); ++i)
+    fits = sorted[i] == values[i] || sorted[i] < 0 || values[i] < 0;
+  ARGOSY_CHECK(fits && sorted.rank() >= 1, invalid_argument)
+      << "[searchsorted] sorted_sequence must be a vector, or have the leading sizes of values: "
+      << "got " << sorted << " and " << values << '.';
+  c.out[0] = {values, a.out_int32 ? DType::int32 : DType::int64};
+}
+void search_run(KernelFrame& f, const SearchAttrs& a) {
+  const Tensor &sorted = f.in[0], &values = f.in[1];
+  if (values.numel() == 0) return;
+  int64_t n = sorted.shape().back();
+  bool one = sorted.rank() == 1;
+  int64_t m = one ? values.numel() : values.shape().back();
+  int64_t outer = values.numel() / std::max<int64_t>(m, 1);
+  cpu::searchsorted(sorted.dtype(), sorted.raw(), values.raw(), f.out[0].dtype(), f.out[0].raw(),
+                    outer, one ? 1 : outer, n, m, a.right);
+}
+
+ARGOSY_OP(searchsorted, SearchAttrs)
+    .python("searchsorted(sorted_sequence, values, out_int32=False, right=False, name=None)")
+    .doc("For each of values, the place in the sorted last dimension where it would go: before equal "
+         "elements, or after them with right=True.")
+    .input("sorted_sequence", kReal)
+    .input("values", kReal)
+    .output("out")
+    .promote()
+    .infer(search_infer)
+    .kernel("binary", search_run)
+    .done();
+
+void bucketize_infer(InferContext& c, const SearchAttrs& a) {
+  c.out[0].dtype = a.out_int32 ? DType::int32 : DType::int64;
+}
+Tensors bucketize_compose(const op::Inputs& in, const SearchAttrs& a) {
+  ARGOSY_CHECK(in[1].rank() == 1, invalid_argument)
+      << "[bucketize] sorted_sequence must be a vector, got " << in[1] << '.';
+  return searchsorted_op(in[1], in[0], a);
+}
+
+ARGOSY_OP(bucketize, SearchAttrs)
+    .python("bucketize(x, sorted_sequence, out_int32=False, right=False, name=None, *, out=None)")
+    .method("bucketize")
+    .alias("input", "x")
+    .alias("boundaries", "sorted_sequence")
+    .doc("For each element of x, the place in the sorted vector where it would go.")
+    .input("x", kReal)
+    .input("sorted_sequence", kReal)
+    .output("out")
+    .infer(bucketize_infer)
+    .compose(bucketize_compose)
+    .done();
+
+// --- unique ---
+
+struct UniqueAttrs {
+  bool consecutive = false;  // only neighbours are compared, order stays
+  std::optional<int64_t> axis;
+  DType dtype = DType::int64;
+};
+ARGOSY_ATTRS(UniqueAttrs, consecutive, axis, dtype)
+
+void unique_infer(InferContext& c, const UniqueAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  Shape out{kUnknown};
+  if (a.axis) {
+    out = x;
+    out[normalize_axis("unique", *a.axis, x.rank())] = kUnknown;
+  }
+  c.out[0].shape = out;
+  for (int i = 1; i < 4; ++i) c.out[static_cast<size_t>(i)] = {{kUnknown}, a.dtype};
+  c.out[2].shape = {a.axis ? x[normalize_axis("unique", *a.axis, x.rank())] : x.numel()};
+}
+
+void unique_run(KernelFrame& f, const UniqueAttrs& a) {
+  // Seen as [n, width]: items along the axis first.
+  Tensor x = f.in[0];
+  int axis = a.axis ? normalize_axis("unique", *a.axis, x.rank()) : 0;
+  Tensor items = x;
+  if (!a.axis) {
+    items = x.view({x.numel(), 1}, {1, 1});
+  } else {
+    Shape shape = x.shape(), strides = x.strides();
+    std::swap(shape[0], shape[axis]);
+    std::swap(strides[0], strides[axis]);
+    items = op::contiguous(x.view(shape, strides));
+  }
+  const int64_t n = items.dim(0), width = n ? items.numel() / n : 0;
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  // Three-way comparison of items i and j.
+  auto with_compare = [&](auto&& use) {
+    dispatch_types<bool>(items.dtype(), [&]<class T>(T) { use(items.data<T>()); });
+    dispatch_real(items.dtype(), [&]<class T>(T) { use(items.data<T>()); });
+  };
+  std::vector<int64_t> first, counts, group(static_cast<size_t>(n));
+  with_compare([&](const auto* data) {
+    auto less = [&](int64_t i, int64_t j) {
+      return std::lexicographical_compare(data + i * width, data + (i + 1) * width,
+                                          data + j * width, data + (j + 1) * width);
+    };
+    auto equal = [&](int64_t i, int64_t j) {
+      return std::equal(data + i * width, data + (i + 1) * width, data + j * width);
+    };
+    if (!a.consecutive) std::stable_sort(order.begin(), order.end(), less);
+    for (size_t k = 0; k < order.size(); ++k) {
+      if (k == 0 || !equal(order[k], order[k - 1])) {
+        first.push_back(order[k]);
+        counts.push_back(0);
+      }
+      ++counts.back();
+      group[static_cast<size_t>(order[k])] = static_cast<int64_t>(first.size()) - 1;
+    }
+  });
+  const int64_t m = static_cast<int64_t>(first.size());
+  Shape shape = items.shape();
+  shape[0] = m;
+  Tensor kept = Tensor::empty(shape, x.dtype());
+  const int64_t row = width * item_size(x.dtype());
+  for (int64_t i = 0; i < m; ++i)
+    std::memcpy(static_cast<char*>(kept.raw()) + i * row,
+                static_cast<char*>(items.raw()) + first[static_cast<size_t>(i)] * row,
+                static_cast<size_t>(row));
+  if (a.axis) {
+    Shape back = kept.shape(), strides = kept.strides();
+    std::swap(back[0], back[axis]);
+    std::swap(strides[0], strides[axis]);
+    op::copy_into(f.allocate(0, back), kept.view(back, strides));
+  } else {
+    op::copy_into(f.allocate(0, {m}), kept.view({m}, {1}));
+  }
+  auto give = [&](size_t i, const std::vector<int64_t>& values) {
+    Tensor wide = Tensor::empty({static_cast<int64_t>(values.size())}, DType::int64);
+    std::copy(values.begin(), values.end(), wide.data<int64_t>());
+    op::copy_into(f.allocate(i, wide.shape()), wide);
+  };
+  give(1, first);
+  give(2, group);
+  give(3, counts);
+}
+
+ARGOSY_OP(unique_all, UniqueAttrs)
+    .doc("Distinct elements (or slices along axis), sorted; where each was first; which one each "
+         "element is; how often each came. consecutive: only neighbours are compared.")
+    .input("x", kSortable)
+    .index_output("out")
+    .index_output("index")
+    .index_output("inverse")
+    .index_output("counts")
+    .infer(unique_infer)
+    .kernel("sort", unique_run)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops
