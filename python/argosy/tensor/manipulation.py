@@ -37,9 +37,7 @@ def tensor_split(x, num_or_indices, axis=0, name=None):
     size = x.shape[axis]
     if isinstance(num_or_indices, int):
         if num_or_indices <= 0:
-            raise ValueError(
-                f"[tensor_split] expected 1 or more parts, got {num_or_indices}."
-            )
+            raise ValueError(f"[tensor_split] expected 1 or more parts, got {num_or_indices}.")
         base, extra = divmod(size, num_or_indices)
         sizes = [base + (i < extra) for i in range(num_or_indices)]
         return _ops.split(x, sizes, axis)
@@ -286,9 +284,7 @@ def crop(x, shape=None, offsets=None, name=None):
             f"[crop] shape and offsets need one entry for each of {x.ndim} dimensions, got {shape}"
             f" and {offsets}."
         )
-    ends = [
-        x.shape[i] if n == -1 else offsets[i] + n for i, n in enumerate(shape)
-    ]
+    ends = [x.shape[i] if n == -1 else offsets[i] + n for i, n in enumerate(shape)]
     for i, end in enumerate(ends):
         if offsets[i] < 0 or end > x.shape[i]:
             raise ValueError(

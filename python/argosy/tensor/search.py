@@ -133,8 +133,7 @@ def _aligned(arr, indices, axis, broadcast):
     axis = axis + arr.ndim if axis < 0 else axis
     if broadcast and arr.ndim == indices.ndim:
         shape = [
-            max(a, b) if d != axis else b
-            for d, (a, b) in enumerate(zip(arr.shape, indices.shape))
+            max(a, b) if d != axis else b for d, (a, b) in enumerate(zip(arr.shape, indices.shape))
         ]
         if list(indices.shape) != shape:
             indices = _ops.expand(indices, shape)
@@ -145,9 +144,7 @@ def _aligned(arr, indices, axis, broadcast):
 
 
 @method
-def put_along_axis(
-    arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True
-):
+def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
     """A copy of arr with values put, or combined by reduce (add, mul, mean, amin, amax), at
     arr[.., indices[..], ..] along axis."""
     axis = axis + arr.ndim if axis < 0 else axis

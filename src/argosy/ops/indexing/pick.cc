@@ -65,8 +65,9 @@ ARGOSY_OP(gather, AxisAttrs)
     .method("gather")
     .alias("input", "x")
     .alias("dim", "axis")
-    .doc("The entries of x along axis (0 without it) that the integer tensor index names; the "
-         "dimensions of index take the place of axis.")
+    .doc(
+        "The entries of x along axis (0 without it) that the integer tensor index names; the "
+        "dimensions of index take the place of axis.")
     .input("x")
     .input("index", kIntegral)
     .output("out")
@@ -108,8 +109,7 @@ ARGOSY_OP(index_select, AxisAttrs)
 
 // The columns of index [.., k] as k index tensors.
 InlineVector<Tensor, 4> columns(const char* op, const Tensor& index, const Shape& x) {
-  ARGOSY_CHECK(index.rank() >= 1 && index.shape().back() >= 0 &&
-                   index.shape().back() <= x.rank(),
+  ARGOSY_CHECK(index.rank() >= 1 && index.shape().back() >= 0 && index.shape().back() <= x.rank(),
                invalid_argument)
       << '[' << op << "] the last size of index is the number of dimensions it names: expected at "
       << "most " << x.rank() << ", got index " << index << " for a tensor of shape " << x << '.';
@@ -150,8 +150,9 @@ ARGOSY_OP(gather_nd, NoAttrs)
     .python("gather_nd(x, index, name=None)")
     .method("gather_nd")
     .alias("input", "x")
-    .doc("x[index[.., 0], index[.., 1], ..]: the last dimension of index names places along the "
-         "first dimensions of x.")
+    .doc(
+        "x[index[.., 0], index[.., 1], ..]: the last dimension of index names places along the "
+        "first dimensions of x.")
     .input("x")
     .input("index", kIndex)
     .output("out")
@@ -170,8 +171,9 @@ Tensors scatter_nd_add_compose(const op::Inputs& in, const NoAttrs&) {
 ARGOSY_OP(scatter_nd_add, NoAttrs)
     .python("scatter_nd_add(x, index, updates, name=None)")
     .method("scatter_nd_add")
-    .doc("A copy of x with updates added at x[index[.., 0], index[.., 1], ..]; places named twice "
-         "get both.")
+    .doc(
+        "A copy of x with updates added at x[index[.., 0], index[.., 1], ..]; places named twice "
+        "get both.")
     .input("x", kNumeric)
     .input("index", kIndex)
     .input("updates", kNumeric)
@@ -193,8 +195,7 @@ Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
   if (index.rank() == 2) index = squeeze(index, op::IntArray::one(1));
   const Tensor list[] = {index};
   if (a.overwrite) return index_put(in[0], in[2], list, {0}, false);
-  Tensor cleared =
-      index_put(in[0], constant(0, in[0].dtype(), in[0].place()), list, {0}, false);
+  Tensor cleared = index_put(in[0], constant(0, in[0].dtype(), in[0].place()), list, {0}, false);
   return index_put(cleared, in[2], list, {0}, true);
 }
 
@@ -202,8 +203,9 @@ ARGOSY_OP(scatter, ScatterAttrs)
     .python("scatter(x, index, updates, overwrite=True, name=None)")
     .method("scatter")
     .inplace("scatter_")
-    .doc("A copy of x with rows index[i] replaced by updates[i]; with overwrite=False those rows "
-         "become the sum of their updates.")
+    .doc(
+        "A copy of x with rows index[i] replaced by updates[i]; with overwrite=False those rows "
+        "become the sum of their updates.")
     .input("x", kNumeric)
     .input("index", kIndex)
     .input("updates", kNumeric)
@@ -324,8 +326,9 @@ Tensors put_grad(const GradCall& c, const PutAttrs& a);
 Tensors take_grad(const GradCall& c, const AlongAttrs& a);
 
 ARGOSY_OP(put_along, PutAttrs)
-    .doc("A copy of x with values (broadcast to indices) put, or combined by `reduce`, at "
-         "x[.., indices[..], ..] along axis.")
+    .doc(
+        "A copy of x with values (broadcast to indices) put, or combined by `reduce`, at "
+        "x[.., indices[..], ..] along axis.")
     .input("x", kNumeric, Save::shape)
     .input("indices", kIndex, Save::value)
     .input("values", kNumeric, Save::shape)
@@ -362,12 +365,13 @@ Tensors put_grad(const GradCall& c, const PutAttrs& a) {
              : put_along_op(c.dy(), c.in[1], constant(0, c.dy().dtype(), c.dy().place()),
                             PutAttrs{a.axis, "assign", true});
   }
-  if (c.needs(2))
-    dv = sum_like(take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis}), c.in[2]);
+  if (c.needs(2)) dv = sum_like(take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis}), c.in[2]);
   return {dx, Tensor(), dv};
 }
 
-void index_sample_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+void index_sample_infer(InferContext& c, const NoAttrs&) {
+  c.out[0].shape = c.in[1].shape();
+}
 Tensors index_sample_compose(const op::Inputs& in, const NoAttrs&) {
   return take_along_op(in[0], in[1], AlongAttrs{1});
 }
@@ -397,8 +401,10 @@ void where_run(KernelFrame& f, const NoAttrs&) {
 Tensors where_grad(const GradCall& c, const NoAttrs&);
 
 ARGOSY_OP(where_select, NoAttrs)
-    .doc("Elements of x where condition holds, of y elsewhere; the three broadcast. x and y have one "
-         "dtype.")
+    .doc(
+        "Elements of x where condition holds, of y elsewhere; the three broadcast. x and y have "
+        "one "
+        "dtype.")
     .input("condition", kBool, Save::value)
     .input("x", kAny, Save::shape)
     .input("y", kAny, Save::shape)
@@ -436,7 +442,9 @@ ARGOSY_OP(masked_fill, NoAttrs)
     .compose(masked_fill_compose)
     .done();
 
-void masked_select_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = {kUnknown}; }
+void masked_select_infer(InferContext& c, const NoAttrs&) {
+  c.out[0].shape = {kUnknown};
+}
 Tensors masked_select_compose(const op::Inputs& in, const NoAttrs&) {
   Tensor x = in[0], mask = in[1];
   if (!(x.shape() == mask.shape())) {
@@ -467,7 +475,9 @@ ARGOSY_OP(masked_select, NoAttrs)
 Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values, int64_t axis) {
   return put_along_op(x, indices, values, PutAttrs{axis, "add", true});
 }
-Tensor zeros_of(const Tensor& x, DType dtype) { return full_like(x, 0, dtype); }
+Tensor zeros_of(const Tensor& x, DType dtype) {
+  return full_like(x, 0, dtype);
+}
 
 Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y) {
   DType t = promote(x.dtype(), y.dtype());

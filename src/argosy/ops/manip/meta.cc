@@ -26,8 +26,12 @@ ARGOSY_OP(shape, NoAttrs)
     .strided()
     .done();
 
-void numel_infer(InferContext& c, const NoAttrs&) { c.out[0] = {{}, DType::int64}; }
-void numel_run(KernelFrame& f, const NoAttrs&) { *f.out[0].data<int64_t>() = f.in[0].numel(); }
+void numel_infer(InferContext& c, const NoAttrs&) {
+  c.out[0] = {{}, DType::int64};
+}
+void numel_run(KernelFrame& f, const NoAttrs&) {
+  *f.out[0].data<int64_t>() = f.in[0].numel();
+}
 
 ARGOSY_OP(numel, NoAttrs)
     .doc("The number of elements of x, as a 0-d int64 tensor.")

@@ -51,7 +51,9 @@ ARGOSY_OP(flip, FlipAttrs)
     .gradient(flip_grad)
     .done();
 
-Tensors flip_grad(const GradCall& c, const FlipAttrs& a) { return flip_op(c.dy(), a); }
+Tensors flip_grad(const GradCall& c, const FlipAttrs& a) {
+  return flip_op(c.dy(), a);
+}
 
 // --- roll ---
 
@@ -102,8 +104,9 @@ ARGOSY_OP(roll, RollAttrs)
     .method("roll")
     .alias("input", "x")
     .alias("dims", "axis")
-    .doc("x with its elements moved by `shifts` along the axes, those that leave one end coming in "
-         "at the other; without axis x is rolled as if flattened.")
+    .doc(
+        "x with its elements moved by `shifts` along the axes, those that leave one end coming in "
+        "at the other; without axis x is rolled as if flattened.")
     .input("x")
     .output("out")
     .kernel("copy", roll_run)
@@ -223,8 +226,9 @@ ARGOSY_OP(tile, TileAttrs)
     .method("tile")
     .alias("input", "x")
     .alias("dims", "repeat_times")
-    .doc("x repeated repeat_times[i] times along dimension i; the shorter of shape and repeat_times "
-         "gets leading ones.")
+    .doc(
+        "x repeated repeat_times[i] times along dimension i; the shorter of shape and repeat_times "
+        "gets leading ones.")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(tile_infer)
@@ -316,8 +320,9 @@ ARGOSY_OP(diagonal, DiagonalAttrs)
     .alias("input", "x")
     .alias("dim1", "axis1")
     .alias("dim2", "axis2")
-    .doc("The diagonals of the matrices along axis1 and axis2, as a last dimension; a view. offset "
-         "moves it up (positive) or down.")
+    .doc(
+        "The diagonals of the matrices along axis1 and axis2, as a last dimension; a view. offset "
+        "moves it up (positive) or down.")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(diagonal_infer)
@@ -348,7 +353,8 @@ void diag_embed_infer(InferContext& c, const DiagEmbedAttrs& a) {
   const Shape& x = c.in[0].shape();
   ARGOSY_CHECK(x.rank() >= 1, invalid_argument) << "[diag_embed] needs at least 1 dimension.";
   int rank = x.rank() + 1;
-  int d1 = normalize_axis("diag_embed", a.dim1, rank), d2 = normalize_axis("diag_embed", a.dim2, rank);
+  int d1 = normalize_axis("diag_embed", a.dim1, rank),
+      d2 = normalize_axis("diag_embed", a.dim2, rank);
   ARGOSY_CHECK(d1 != d2, invalid_argument)
       << "[diag_embed] dim1 and dim2 must differ, got " << a.dim1 << " and " << a.dim2 << '.';
   int64_t n = x.back() < 0 ? kUnknown : x.back() + std::abs(a.offset);
@@ -386,7 +392,9 @@ struct StridedAttrs {
 };
 ARGOSY_ATTRS(StridedAttrs, shape, stride, offset)
 
-void as_strided_infer(InferContext& c, const StridedAttrs& a) { c.out[0].shape = Shape(a.shape); }
+void as_strided_infer(InferContext& c, const StridedAttrs& a) {
+  c.out[0].shape = Shape(a.shape);
+}
 Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
   ARGOSY_CHECK(a.shape.size() == a.stride.size(), invalid_argument)
       << "[as_strided] shape and stride must have one length, got " << a.shape.size() << " and "
@@ -422,7 +430,9 @@ ARGOSY_OP(as_strided, StridedAttrs)
 Tensors expand_as_compose(const op::Inputs& in, const NoAttrs&) {
   return expand_like(in[0], in[1]);
 }
-void expand_as_infer(InferContext& c, const NoAttrs&) { c.out[0].shape = c.in[1].shape(); }
+void expand_as_infer(InferContext& c, const NoAttrs&) {
+  c.out[0].shape = c.in[1].shape();
+}
 
 ARGOSY_OP(expand_as, NoAttrs)
     .python("expand_as(x, y, name=None)")
@@ -511,9 +521,9 @@ void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
     from[axis] = counts[i];
     to[axis] = 1;
     Tensor part = dy.view(from, dy.strides(), at * dy.strides()[axis]);
-    op::copy_into(out.view(to, out.strides(), static_cast<int64_t>(i) * out.strides()[axis]),
-                  counts[i] ? sum_like(part, Tensor::describe(to, dy.dtype()))
-                            : constant(0, dy.dtype()));
+    op::copy_into(
+        out.view(to, out.strides(), static_cast<int64_t>(i) * out.strides()[axis]),
+        counts[i] ? sum_like(part, Tensor::describe(to, dy.dtype())) : constant(0, dy.dtype()));
     at += counts[i];
   }
 }

@@ -99,8 +99,8 @@ void divide_infer(op::InferContext& c, const DivideAttrs& a) {
 
 void divide_run(op::KernelFrame& f, const DivideAttrs& a) {
   if (a.rounding_mode)
-    return run_elementwise(f, *a.rounding_mode == "floor" ? cpu::floor_divide_loops()
-                                                          : cpu::trunc_divide_loops());
+    return run_elementwise(
+        f, *a.rounding_mode == "floor" ? cpu::floor_divide_loops() : cpu::trunc_divide_loops());
   if (is_differentiable(f.in[0].dtype())) return run_elementwise(f, cpu::divide_loops());
   Tensor in[] = {Tensor::empty(f.in[0].shape(), DType::float32),
                  Tensor::empty(f.in[1].shape(), DType::float32)};

@@ -61,7 +61,9 @@ void sort_run(KernelFrame& f, const SortAttrs& a) {
   cpu::sort(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
             a.descending);
 }
-Tensors sort_grad(const GradCall& c, const SortAttrs& a) { return put_back(c, a.axis); }
+Tensors sort_grad(const GradCall& c, const SortAttrs& a) {
+  return put_back(c, a.axis);
+}
 
 ARGOSY_OP(sort_with_index, SortAttrs)
     .doc("Values sorted along axis (always stably, nan last) and where they were.")
@@ -106,7 +108,9 @@ void topk_run(KernelFrame& f, const TopkAttrs& a) {
   cpu::topk(x.dtype(), x.raw(), f.out[0].raw(), f.out[1].data<int64_t>(), s.outer, s.n, s.inner,
             a.k.integer(), a.largest);
 }
-Tensors topk_grad(const GradCall& c, const TopkAttrs& a) { return put_back(c, a.axis); }
+Tensors topk_grad(const GradCall& c, const TopkAttrs& a) {
+  return put_back(c, a.axis);
+}
 
 ARGOSY_OP(topk, TopkAttrs)
     .doc("The k largest (or smallest) elements along axis, in order, and where they were.")
@@ -171,7 +175,9 @@ Tensors pick_back(const GradCall& c, int64_t axis, bool keepdim) {
   Tensor index = keepdim ? c.out(1) : unsqueeze(c.out(1), {at});
   return put_along_add(zeros_of(c.in[0], dy.dtype()), index, dy, at);
 }
-Tensors kth_grad(const GradCall& c, const KthAttrs& a) { return pick_back(c, a.axis, a.keepdim); }
+Tensors kth_grad(const GradCall& c, const KthAttrs& a) {
+  return pick_back(c, a.axis, a.keepdim);
+}
 
 ARGOSY_OP(kthvalue, KthAttrs)
     .python("kthvalue(x, k, axis=-1, keepdim=False, name=None)")
@@ -213,8 +219,8 @@ void mode_run(KernelFrame& f, const ModeAttrs& a) {
       auto at = [&](int64_t k) { return (o * s.n + k) * s.inner + i; };
       int64_t best = 0, best_length = 0, start = 0;
       for (int64_t k = 1; k <= s.n; ++k) {
-        if (k < s.n && !std::memcmp(v + at(k) * item, v + at(start) * item,
-                                    static_cast<size_t>(item)))
+        if (k < s.n &&
+            !std::memcmp(v + at(k) * item, v + at(start) * item, static_cast<size_t>(item)))
           continue;
         if (k - start > best_length) best_length = k - start, best = k - 1;
         start = k;
@@ -226,7 +232,9 @@ void mode_run(KernelFrame& f, const ModeAttrs& a) {
     }
   }
 }
-Tensors mode_grad(const GradCall& c, const ModeAttrs& a) { return pick_back(c, a.axis, a.keepdim); }
+Tensors mode_grad(const GradCall& c, const ModeAttrs& a) {
+  return pick_back(c, a.axis, a.keepdim);
+}
 
 ARGOSY_OP(mode, ModeAttrs)
     .python("mode(x, axis=-1, keepdim=False, name=None)")
@@ -273,8 +281,10 @@ void search_run(KernelFrame& f, const SearchAttrs& a) {
 
 ARGOSY_OP(searchsorted, SearchAttrs)
     .python("searchsorted(sorted_sequence, values, out_int32=False, right=False, name=None)")
-    .doc("For each of values, the place in the sorted last dimension where it would go: before equal "
-         "elements, or after them with right=True.")
+    .doc(
+        "For each of values, the place in the sorted last dimension where it would go: before "
+        "equal "
+        "elements, or after them with right=True.")
     .input("sorted_sequence", kReal)
     .input("values", kReal)
     .output("out")
@@ -394,8 +404,9 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
 }
 
 ARGOSY_OP(unique_all, UniqueAttrs)
-    .doc("Distinct elements (or slices along axis), sorted; where each was first; which one each "
-         "element is; how often each came. consecutive: only neighbours are compared.")
+    .doc(
+        "Distinct elements (or slices along axis), sorted; where each was first; which one each "
+        "element is; how often each came. consecutive: only neighbours are compared.")
     .input("x", kSortable)
     .index_output("out")
     .index_output("index")
