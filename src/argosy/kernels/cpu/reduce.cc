@@ -11,6 +11,7 @@
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/loops.h"
+#include "argosy/kernels/cpu/simd/copy.h"
 #include "argosy/kernels/cpu/simd/reduce.h"
 
 namespace argosy::cpu {
@@ -185,6 +186,35 @@ struct Numbers {
   double common = 0;
 };
 
+// Results of a few contiguous elements each: blocks of them are transposed, so that results lie
+// side by side.
+void reduce_short_rows(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
+  constexpr int64_t kBlock = 256;
+  const ReduceColumns columns =
+      kernels().steps[static_cast<int>(step)][static_cast<int>(type)].columns;
+  const CopyKernels& copies = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
+  const int size = item_size(type);
+  const Transpose transpose = copies.transpose[std::countr_zero(static_cast<unsigned>(size))];
+  const Dim& inner = l.kept[l.kept_rank - 1];
+  const int64_t n = l.reduced_size, blocks = (inner.size + kBlock - 1) / kBlock;
+  const int64_t outer = l.results / inner.size;
+  parallel_for(
+      outer * blocks, std::max<int64_t>(1, kChunk / (n * kBlock)), [&](int64_t begin, int64_t end) {
+        std::unique_ptr<char[]> block(new char[n * kBlock * size]);
+        double common[kBlock];
+        std::fill_n(common, kBlock, numbers.common);
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t first = i % blocks * kBlock, count = std::min(kBlock, inner.size - first);
+          const int64_t result = i / blocks * inner.size + first;
+          const int64_t at = offset_of(l.kept, l.kept_rank - 1, i / blocks) + first * inner.stride;
+          transpose(block.get(), kBlock, l.data + at * size, inner.stride, count, n);
+          std::fill_n(accs + result, count, identity(step, class_of(type)));
+          columns(block.get(), n, kBlock * size, count,
+                  numbers.each ? numbers.each + result : common, accs + result);
+        }
+      });
+}
+
 // accs[i]: i counts kept elements in the order of l.kept.
 void reduce_rows(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
   const ReduceRun run = kernels().steps[static_cast<int>(step)][static_cast<int>(type)].run;
@@ -318,6 +348,9 @@ void reduce_columns(Step step, DType type, const Layout& l, Numbers numbers, Acc
 void run_step(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
   if (l.reduced_size == 0) {
     std::fill_n(accs, l.results, identity(step, class_of(type)));
+  } else if (l.inner_reduced && l.reduced_size <= 32 && l.reduced_rank == 1 && l.kept_rank > 0 &&
+             l.kept[l.kept_rank - 1].size >= 32) {
+    reduce_short_rows(step, type, l, numbers, accs);
   } else if (l.inner_reduced) {
     reduce_rows(step, type, l, numbers, accs);
   } else {

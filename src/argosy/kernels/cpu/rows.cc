@@ -62,7 +62,7 @@ void for_rows(DType type, const void* const (&x)[inputs], void* y, int64_t outer
   }
   const CopyKernels& copies = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
   const Transpose transpose = copies.transpose[std::countr_zero(static_cast<unsigned>(size))];
-  const int64_t width = std::min(inner, std::clamp<int64_t>(32768 / n, 8, 64));
+  const int64_t width = std::min(inner, std::clamp<int64_t>(65536 / n, 16, 64));
   const int64_t tiles = (inner + width - 1) / width;
   parallel_for(outer * tiles, rows_at_once(n * width, 2), [&](int64_t begin, int64_t end) {
     Scratch scratch(type, n);

@@ -86,10 +86,37 @@ T narrowed(A a) {
   }
 }
 
+// `rows` contiguous rows at once: their chains of additions overlap.
+template <class Op, int rows, class T>
+void scan_rows(const T* x, T* y, int64_t n, bool exclusive, bool reverse) {
+  using A = typename AccumulatorOf<T>::type;
+  A acc[rows];
+  for (int r = 0; r < rows; ++r) acc[r] = Op::template identity<A>();
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = reverse ? n - 1 - i : i;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      const A next = Op::template run<A>(acc[r], static_cast<A>(x[r * n + at]));
+      y[r * n + at] = narrowed<T>(exclusive ? acc[r] : next);
+      acc[r] = next;
+    }
+  }
+}
+
 template <class Op, class T>
 void scan_typed(const T* x, T* y, int64_t outer, int64_t n, int64_t inner, bool exclusive,
                 bool reverse) {
   using A = typename AccumulatorOf<T>::type;
+  if (inner == 1 && n > 0) {
+    const int64_t grain = std::max<int64_t>(4, kWork / n & ~int64_t{3});
+    return parallel_for(outer, grain, [&](int64_t begin, int64_t end) {
+      int64_t r = begin;
+      for (; r + 4 <= end; r += 4) {
+        scan_rows<Op, 4>(x + r * n, y + r * n, n, exclusive, reverse);
+      }
+      for (; r < end; ++r) scan_rows<Op, 1>(x + r * n, y + r * n, n, exclusive, reverse);
+    });
+  }
   for_strips(outer, n, inner, [&](int64_t start, int64_t width) {
     A acc[kTile];
     std::fill_n(acc, width, Op::template identity<A>());

@@ -51,14 +51,16 @@ struct Max {
   static constexpr double kIdentity = -__builtin_inf();
   template <class V>
   ARGOSY_INLINE static V run(V a, V b) {
-    return ((b > a) | (b != b)) ? b : a;
+    V high = b > a ? b : a;
+    return b != b ? b : high;
   }
 };
 struct Min {
   static constexpr double kIdentity = __builtin_inf();
   template <class V>
   ARGOSY_INLINE static V run(V a, V b) {
-    return ((b < a) | (b != b)) ? b : a;
+    V low = b < a ? b : a;
+    return b != b ? b : low;
   }
 };
 
