@@ -1,6 +1,8 @@
 #include "argosy/kernels/cpu/conv.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -10,6 +12,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/gemm.h"
 
 namespace argosy::cpu {
 namespace {
@@ -243,6 +246,29 @@ TEST(Conv, ConcurrentCallers) {
     });
   for (auto& t : callers) t.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// oneDNN's own threads would hang the child of a process that has used them.
+TEST(Conv, RunsInAForkedChild) {
+  ConvShape s = make(2, 16, 32, 64, 1, 20, 3, 1, 1, 1, 1);
+  Sizes z(s);
+  std::vector<float> x(static_cast<size_t>(z.x), 1), w(static_cast<size_t>(z.w), 1),
+      y(static_cast<size_t>(z.y));
+  auto run = [&] {
+    conv_forward(DType::float32, s, x.data(), w.data(), nullptr, y.data());
+    gemm(DType::float32, false, false, 512, 512, 16, 1, x.data(), 16, x.data(), 512, 0, y.data(),
+         512);
+    return y[5] == 16;
+  };
+  EXPECT_TRUE(run());
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(run() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Conv, RefusesIntegers) {

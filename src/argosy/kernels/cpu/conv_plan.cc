@@ -25,10 +25,10 @@ const dnnl::engine& cpu_engine() {
   return *engine;
 }
 
-// Leaked: a destructor at thread exit could run after the library's own.
+// Nothing says that threads may share one.
 dnnl::stream& thread_stream() {
-  static thread_local auto* stream = new dnnl::stream(cpu_engine());
-  return *stream;
+  static thread_local dnnl::stream stream(cpu_engine());
+  return stream;
 }
 
 dnnl::primitive_attr own_scratchpad() {

@@ -14,11 +14,13 @@ namespace argosy::cpu {
 namespace avx2 {
 bool small_sgemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
                  int64_t, float, float*, int64_t);
-}
+void gelu_row(float* c, int64_t n);
+}  // namespace avx2
 namespace avx512 {
 bool small_sgemm(bool, bool, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*,
                  int64_t, float, float*, int64_t);
-}
+void gelu_row(float* c, int64_t n);
+}  // namespace avx512
 
 bool small_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha,
                  const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
@@ -104,6 +106,13 @@ Tiling cut(DType dtype, int64_t m, int64_t n, int64_t k, bool trans_b) {
   return best;
 }
 
+void gelu_row(float* c, int64_t n) {
+  (isa() == Isa::avx512 ? avx512::gelu_row : avx2::gelu_row)(c, n);
+}
+void gelu_row(double* c, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) c[j] *= 0.5 * (1 + std::erf(c[j] * 0.70710678118654752440));
+}
+
 template <class T>
 void finish(T* c, int64_t ldc, int64_t m, int64_t n, const T* bias, Activation activation) {
   for (int64_t i = 0; i < m; ++i, c += ldc) {
@@ -112,9 +121,7 @@ void finish(T* c, int64_t ldc, int64_t m, int64_t n, const T* bias, Activation a
     if constexpr (std::is_floating_point_v<T>) {
       if (activation == Activation::relu)
         for (int64_t j = 0; j < n; ++j) c[j] = c[j] < 0 ? T(0) : c[j];
-      if (activation == Activation::gelu)
-        for (int64_t j = 0; j < n; ++j)
-          c[j] = T(0.5) * c[j] * (T(1) + std::erf(c[j] * T(0.70710678118654752440)));
+      if (activation == Activation::gelu) gelu_row(c, n);
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "argosy/kernels/cpu/simd/math.h"
+
 namespace argosy::cpu::ARGOSY_ISA {
 namespace {
 
@@ -154,6 +156,10 @@ bool small_sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, fl
       column<1>(m, g, Vec::first(left));
   }
   return true;
+}
+
+void gelu_row(float* c, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) c[j] *= normal_cdf(c[j]);
 }
 
 }  // namespace argosy::cpu::ARGOSY_ISA
