@@ -11,6 +11,8 @@ foreach(room ${rooms})
   add_executable(${target} ${tests})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE argosy argosy_flags argosy_baseline GTest::gtest GTest::gtest_main)
+  # What is tested is in the library; its tests compile twice as fast this way.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME cpp/${room} COMMAND ${target} --gtest_brief=1
     --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/${room}.xml)
