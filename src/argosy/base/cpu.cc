@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
 #include "argosy/base/error.h"
+#include "argosy/base/flags.h"
 
 namespace argosy::cpu {
 namespace {
@@ -65,10 +65,10 @@ Features detect() {
 }
 
 Features capped(Features f) {
-  const char* text = std::getenv("ARGOSY_ISA");
-  if (!text || !*text) return f;
+  std::string text = flags::find("ARGOSY_ISA").text();
+  if (text.empty()) return f;
   constexpr std::string_view kLevels[] = {"avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
-  auto found = std::find(std::begin(kLevels), std::end(kLevels), std::string_view(text));
+  auto found = std::find(std::begin(kLevels), std::end(kLevels), text);
   ARGOSY_CHECK(found != std::end(kLevels), invalid_argument)
       << "[ARGOSY_ISA] unknown instruction set '" << text
       << "'. Do this: set it to one of avx2, avx512, avx512_vnni, avx512_bf16, amx, or unset it.";

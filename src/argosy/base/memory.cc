@@ -3,14 +3,14 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
 
 #include "argosy/base/error.h"
+#include "argosy/base/flags.h"
 #include "argosy/base/heap.h"
 #include "argosy/base/text.h"
 
@@ -48,12 +48,11 @@ std::atomic<Heap*> heaps[kDeviceKinds][kMaxDevices];
 std::mutex heaps_mutex;
 
 bool use_system() {
-  const char* choice = std::getenv("ARGOSY_ALLOCATOR");
-  if (!choice || !*choice || !std::strcmp(choice, "pool")) return false;
-  ARGOSY_CHECK(!std::strcmp(choice, "system"), invalid_argument)
+  std::string choice = flags::find("ARGOSY_ALLOCATOR").text();
+  ARGOSY_CHECK(choice == "pool" || choice == "system", invalid_argument)
       << "[ARGOSY_ALLOCATOR] expected 'pool' or 'system', got '" << choice
       << "'. Do this: set it to one of these, or unset it.";
-  return true;
+  return choice == "system";
 }
 
 std::unique_ptr<Heap> make_heap(Place place) {
@@ -70,9 +69,8 @@ std::unique_ptr<Heap> make_heap(Place place) {
   } else {
     heap = std::make_unique<CpuHeap>(place, backend);
   }
-  if (const char* limit = std::getenv("ARGOSY_MEMORY_LIMIT_MB")) {
-    heap->set_limit(static_cast<size_t>(std::strtoull(limit, nullptr, 10)) << 20);
-  }
+  int64_t limit = flags::find("ARGOSY_MEMORY_LIMIT_MB").integer();
+  heap->set_limit(static_cast<size_t>(std::max<int64_t>(limit, 0)) << 20);
   return heap;
 }
 

@@ -18,6 +18,7 @@
 
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
+#include "argosy/base/flags.h"
 
 namespace argosy {
 namespace {
@@ -134,10 +135,9 @@ class Pool {
   }
 
   static int default_num_threads() {
-    for (const char* name : {"ARGOSY_NUM_THREADS", "OMP_NUM_THREADS"}) {
-      const char* text = std::getenv(name);
-      if (int n = text ? std::atoi(text) : 0; n > 0) return std::min(n, kMaxThreads);
-    }
+    int64_t n = flags::find("ARGOSY_NUM_THREADS").integer();
+    if (const char* text = std::getenv("OMP_NUM_THREADS"); n <= 0 && text) n = std::atoi(text);
+    if (n > 0) return static_cast<int>(std::min<int64_t>(n, kMaxThreads));
     return std::min(cpu::available_cores(), kMaxThreads);
   }
 

@@ -1,0 +1,133 @@
+#include "argosy/base/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace argosy::profile {
+
+std::atomic<bool> detail::listening{false};
+
+namespace {
+
+// One thread's events. Its lock is taken by the thread for each event, and by stop().
+struct Ring {
+  std::mutex mutex;
+  // Guarded by mutex:
+  std::vector<Event> events;
+  int64_t written = 0;  // since the session began; the newest is at (written - 1) % capacity
+  uint64_t session = 0;
+  uint32_t thread = 0;
+  // Touched by its thread only:
+  uint16_t depth = 0;
+};
+
+// Leaked, since threads end after destructors ran.
+struct Sessions {
+  std::mutex mutex;  // never taken while a ring's is held
+  // Guarded by mutex:
+  std::vector<std::shared_ptr<Ring>> rings;  // those of ended threads too, until the next start
+  uint32_t threads = 0;
+  int64_t lost = 0;
+  std::set<std::string, std::less<>> names;
+
+  std::atomic<uint64_t> session{0};
+  std::atomic<int64_t> capacity{0};
+
+  static Sessions& instance() {
+    static Sessions* sessions = new Sessions;
+    return *sessions;
+  }
+};
+
+Ring& my_ring() {
+  static thread_local std::shared_ptr<Ring> ring;
+  if (!ring) {
+    auto fresh = std::make_shared<Ring>();
+    Sessions& all = Sessions::instance();
+    std::lock_guard lock(all.mutex);
+    fresh->thread = all.threads++;
+    all.rings.push_back(fresh);
+    ring = std::move(fresh);
+  }
+  return *ring;
+}
+
+}  // namespace
+
+int64_t detail::open() {
+  ++my_ring().depth;
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+void detail::close(const char* name, Kind kind, int64_t begin) {
+  int64_t end = std::chrono::steady_clock::now().time_since_epoch().count();
+  Sessions& all = Sessions::instance();
+  Ring& ring = my_ring();
+  --ring.depth;
+  if (!enabled()) return;
+  std::lock_guard lock(ring.mutex);
+  uint64_t session = all.session.load(std::memory_order_acquire);
+  if (ring.session != session) {
+    ring.session = session;
+    ring.written = 0;
+    ring.events.clear();
+  }
+  int64_t capacity = all.capacity.load(std::memory_order_relaxed);
+  Event event{name, begin, end, ring.thread, ring.depth, kind};
+  if (static_cast<int64_t>(ring.events.size()) < capacity) {
+    ring.events.push_back(event);
+  } else {
+    ring.events[ring.written % capacity] = event;
+  }
+  ++ring.written;
+}
+
+void start(int64_t capacity) {
+  Sessions& all = Sessions::instance();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.rings, [](const auto& ring) { return ring.use_count() == 1; });
+  all.lost = 0;
+  all.capacity.store(std::max<int64_t>(capacity, 1), std::memory_order_relaxed);
+  all.session.fetch_add(1, std::memory_order_release);
+  detail::listening.store(true, std::memory_order_release);
+}
+
+std::vector<Event> stop() {
+  Sessions& all = Sessions::instance();
+  detail::listening.store(false, std::memory_order_relaxed);
+  std::vector<Event> events;
+  std::lock_guard lock(all.mutex);
+  uint64_t session = all.session.load(std::memory_order_relaxed);
+  all.lost = 0;
+  for (const auto& ring : all.rings) {
+    std::lock_guard ring_lock(ring->mutex);
+    if (ring->session != session) continue;
+    events.insert(events.end(), ring->events.begin(), ring->events.end());
+    all.lost += ring->written - static_cast<int64_t>(ring->events.size());
+    ring->events = {};
+    ring->session = 0;
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.begin < b.begin; });
+  return events;
+}
+
+int64_t dropped() {
+  Sessions& all = Sessions::instance();
+  std::lock_guard lock(all.mutex);
+  return all.lost;
+}
+
+const char* intern(std::string_view name) {
+  Sessions& all = Sessions::instance();
+  std::lock_guard lock(all.mutex);
+  auto found = all.names.find(name);
+  if (found == all.names.end()) found = all.names.emplace(name).first;
+  return found->c_str();
+}
+
+}  // namespace argosy::profile
