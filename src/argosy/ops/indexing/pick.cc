@@ -475,6 +475,9 @@ ARGOSY_OP(masked_select, NoAttrs)
 Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values, int64_t axis) {
   return put_along_op(x, indices, values, PutAttrs{axis, "add", true});
 }
+Tensor take_along(const Tensor& x, const Tensor& indices, int64_t axis) {
+  return take_along_op(x, indices, AlongAttrs{axis});
+}
 Tensor zeros_of(const Tensor& x, DType dtype) {
   return full_like(x, 0, dtype);
 }

@@ -8,6 +8,8 @@ namespace argosy::ops {
 // x with values added at x[.., indices[..], ..] along axis.
 ARGOSY_API Tensor put_along_add(const Tensor& x, const Tensor& indices, const Tensor& values,
                                 int64_t axis);
+// x[.., indices[..], ..] along axis, in the shape of indices.
+ARGOSY_API Tensor take_along(const Tensor& x, const Tensor& indices, int64_t axis);
 // Zeros of x's shape and another dtype; reads x's shape only.
 ARGOSY_API Tensor zeros_of(const Tensor& x, DType dtype);
 

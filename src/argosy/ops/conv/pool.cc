@@ -1,0 +1,456 @@
+#include "argosy/kernels/cpu/pool.h"
+
+#include "argosy/op/define.h"
+#include "argosy/ops/conv/window.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/search/search.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+
+// One attribute struct for every pool; each public op's own lists what it takes.
+struct PoolAttrs {
+  std::vector<int64_t> kernel, stride, padding;
+  std::string pad_alg = "EXPLICIT";
+  bool ceil_mode = false;
+  bool cl = false;
+};
+ARGOSY_ATTRS(PoolAttrs, kernel, stride, padding, pad_alg, ceil_mode, cl)
+
+struct AvgAttrs {
+  std::vector<int64_t> kernel, stride, padding;
+  std::string pad_alg = "EXPLICIT";
+  bool ceil_mode = false;
+  bool exclusive = true;
+  double divisor_override = 0;
+  bool cl = false;
+};
+ARGOSY_ATTRS(AvgAttrs, kernel, stride, padding, pad_alg, ceil_mode, exclusive, divisor_override, cl)
+
+struct LpAttrs {
+  double norm_type = 2;
+  std::vector<int64_t> kernel, stride, padding;
+  std::string pad_alg = "EXPLICIT";
+  bool ceil_mode = false;
+  bool cl = false;
+};
+ARGOSY_ATTRS(LpAttrs, norm_type, kernel, stride, padding, pad_alg, ceil_mode, cl)
+
+struct AdaptiveAttrs {
+  IntArray output_size;
+  bool cl = false;
+};
+ARGOSY_ATTRS(AdaptiveAttrs, output_size, cl)
+
+template <class A>
+PoolAttrs windows(const A& a) {
+  return {a.kernel, a.stride, a.padding, a.pad_alg, a.ceil_mode, a.cl};
+}
+
+Shape pooled(const char* op, const Shape& x, const PoolAttrs& a) {
+  int dims = static_cast<int>(a.kernel.size());
+  Spatial s = spatial_of(op, x, dims, a.cl);
+  Shape out = x;
+  for (int d = 0; d < dims; ++d) {
+    size_t i = static_cast<size_t>(d);
+    int64_t in = x[s.first + d];
+    ARGOSY_CHECK(a.stride.size() == a.kernel.size() && a.kernel[i] > 0 && a.stride[i] > 0,
+                 invalid_argument)
+        << '[' << op << "] kernel_size and stride must be 1 or more, got " << a.kernel[i] << '.';
+    Padding p = padding_of(op, a.padding, a.pad_alg, d, in, a.kernel[i], a.stride[i]);
+    if (in < 0) continue;
+    int64_t n = cpu::pool_out_size(in, a.kernel[i], a.stride[i], p.before, p.after, a.ceil_mode);
+    ARGOSY_CHECK(n > 0, invalid_argument)
+        << '[' << op << "] the window does not fit: spatial dimension " << d << " has size " << in
+        << ", kernel_size is " << a.kernel[i] << ". Do this: use a smaller window or padding.";
+    out[s.first + d] = n;
+  }
+  return out;
+}
+
+cpu::PoolShape kernel_shape(const char* op, const Shape& x, const Shape& y, const PoolAttrs& a) {
+  cpu::PoolShape s;
+  s.dims = x.rank() - 2;
+  Spatial at = spatial_of(op, x, s.dims, a.cl);
+  s.channels_last = a.cl;
+  s.adaptive = a.kernel.empty();
+  s.batch = x[0];
+  s.channels = x[at.channel];
+  for (int d = 0; d < s.dims; ++d) {
+    size_t i = static_cast<size_t>(d);
+    s.in[d] = x[at.first + d];
+    s.out[d] = y[at.first + d];
+    if (s.adaptive) continue;
+    s.kernel[d] = a.kernel[i];
+    s.stride[d] = a.stride[i];
+    s.pad[d] = padding_of(op, a.padding, a.pad_alg, d, s.in[d], s.kernel[d], s.stride[d]).before;
+  }
+  return s;
+}
+
+PoolAttrs adaptive(bool channels_last) {
+  PoolAttrs a;
+  a.cl = channels_last;
+  return a;
+}
+
+Shape adaptive_shape(const char* op, const Shape& x, const AdaptiveAttrs& a) {
+  int dims = static_cast<int>(a.output_size.size());
+  Spatial s = spatial_of(op, x, dims, a.cl);
+  Shape out = x;
+  for (int d = 0; d < dims; ++d) {
+    int64_t n = a.output_size[static_cast<size_t>(d)];
+    bool symbol = false;
+    for (const auto& sym : a.output_size.symbols) symbol |= static_cast<int>(sym.position) == d;
+    if (symbol) {
+      out[s.first + d] = kUnknown;
+    } else if (n != -1) {
+      ARGOSY_CHECK(n > 0, invalid_argument)
+          << '[' << op << "] output_size must be 1 or more, got " << n << '.';
+      out[s.first + d] = n;
+    }
+  }
+  return out;
+}
+
+// --- max ---
+
+void max_grad_infer(InferContext& c, const PoolAttrs&) {
+  c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
+}
+void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
+  const Tensor &dy = f.in[0], &x = f.out[0];
+  if (x.numel() == 0) return;
+  cpu::max_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), a), dy.raw(),
+                         f.in[1].data<int32_t>(), x.raw());
+}
+// What the gradient's gradient picks out again: ddx at the indices.
+Tensors max_grad_grad(const GradCall& c, const PoolAttrs& a) {
+  Tensor ddx = c.dy(), index = c.in[1];
+  const int rank = ddx.rank();
+  std::vector<int64_t> to_first, back;
+  if (a.cl) {
+    to_first = {0, rank - 1};
+    for (int i = 1; i + 1 < rank; ++i) to_first.push_back(i);
+    back.push_back(0);
+    for (int i = 2; i < rank; ++i) back.push_back(i);
+    back.push_back(1);
+    ddx = transpose(ddx, to_first);
+    index = transpose(index, to_first);
+  }
+  Tensor picked = take_along(flatten(ddx, 2, -1), flatten(index, 2, -1), -1);
+  picked = reshape_like(picked, index);
+  return {a.cl ? transpose(picked, back) : picked, Tensor(), Tensor()};
+}
+
+ARGOSY_OP(max_pool_grad, PoolAttrs)
+    .doc("The gradient of max pooling: dy at the places of the maxima, zeros elsewhere.")
+    .input("dy", kFloating)
+    .input("indices", only(DType::int32), Save::value)
+    .input("x")
+    .output("out")
+    .infer(max_grad_infer)
+    .kernel("direct", max_grad_run)
+    .gradient(max_grad_grad)
+    .done();
+
+void max_infer(InferContext& c, const PoolAttrs& a) {
+  c.out[0].shape = pooled(c.name(), c.in[0].shape(), a);
+  c.out[1] = {c.out[0].shape, DType::int32};
+}
+void max_run(KernelFrame& f, const PoolAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  cpu::max_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(), y.raw(),
+                f.out[1].data<int32_t>());
+}
+Tensors max_grad(const GradCall& c, const PoolAttrs& a) {
+  return max_pool_grad_op(c.dy(), c.out(1), c.in[0], a);
+}
+
+#define ARGOSY_MAX_POOL(name)                                                      \
+  ARGOSY_OP(name, PoolAttrs)                                                       \
+      .doc("The maximum of each window of the spatial dimensions.")                \
+      .input("x", kFloating, Save::shape)                                          \
+      .output("out")                                                               \
+      .hidden_output("indices")                                                    \
+      .infer(max_infer)                                                            \
+      .kernel("direct", max_run)                                                   \
+      .gradient(max_grad)                                                          \
+      .done();                                                                     \
+  ARGOSY_OP(name##_with_index, PoolAttrs)                                          \
+      .doc("The maximum of each window, and its place in its channel, flattened.") \
+      .input("x", kFloating, Save::shape)                                          \
+      .output("out")                                                               \
+      .index_output("indices", Save::value)                                        \
+      .infer(max_infer)                                                            \
+      .kernel("direct", max_run)                                                   \
+      .gradient(max_grad)                                                          \
+      .done();
+ARGOSY_MAX_POOL(max_pool1d)
+ARGOSY_MAX_POOL(max_pool2d)
+ARGOSY_MAX_POOL(max_pool3d)
+#undef ARGOSY_MAX_POOL
+
+void adaptive_max_infer(InferContext& c, const AdaptiveAttrs& a) {
+  c.out[0].shape = adaptive_shape(c.name(), c.in[0].shape(), a);
+  c.out[1] = {c.out[0].shape, DType::int32};
+}
+void adaptive_max_run(KernelFrame& f, const AdaptiveAttrs& a) {
+  max_run(f, adaptive(a.cl));
+}
+Tensors adaptive_max_grad(const GradCall& c, const AdaptiveAttrs& a) {
+  return max_pool_grad_op(c.dy(), c.out(1), c.in[0], adaptive(a.cl));
+}
+
+#define ARGOSY_ADAPTIVE_MAX_POOL(name)                                                  \
+  ARGOSY_OP(name, AdaptiveAttrs)                                                        \
+      .doc("The maximum of each of output_size equal parts (-1: the input's size).")    \
+      .input("x", kFloating, Save::shape)                                               \
+      .output("out")                                                                    \
+      .hidden_output("indices")                                                         \
+      .infer(adaptive_max_infer)                                                        \
+      .kernel("direct", adaptive_max_run)                                               \
+      .gradient(adaptive_max_grad)                                                      \
+      .done();                                                                          \
+  ARGOSY_OP(name##_with_index, AdaptiveAttrs)                                           \
+      .doc("The maximum of each of output_size equal parts, and its place, flattened.") \
+      .input("x", kFloating, Save::shape)                                               \
+      .output("out")                                                                    \
+      .index_output("indices", Save::value)                                             \
+      .infer(adaptive_max_infer)                                                        \
+      .kernel("direct", adaptive_max_run)                                               \
+      .gradient(adaptive_max_grad)                                                      \
+      .done();
+ARGOSY_ADAPTIVE_MAX_POOL(adaptive_max_pool1d)
+ARGOSY_ADAPTIVE_MAX_POOL(adaptive_max_pool2d)
+ARGOSY_ADAPTIVE_MAX_POOL(adaptive_max_pool3d)
+#undef ARGOSY_ADAPTIVE_MAX_POOL
+
+// --- average ---
+
+cpu::AverageDivisor divisor(const AvgAttrs& a) {
+  return {a.exclusive, static_cast<int64_t>(a.divisor_override)};
+}
+PoolAttrs avg_windows(const AvgAttrs& a) {
+  return a.kernel.empty() ? adaptive(a.cl) : windows(a);
+}
+
+void avg_grad_infer(InferContext& c, const AvgAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+void avg_grad_run(KernelFrame& f, const AvgAttrs& a) {
+  const Tensor &dy = f.in[0], &x = f.out[0];
+  if (x.numel() == 0) return;
+  cpu::avg_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), avg_windows(a)),
+                         divisor(a), dy.raw(), x.raw());
+}
+Tensors avg_grad_grad(const GradCall& c, const AvgAttrs& a);
+
+ARGOSY_OP(avg_pool_grad, AvgAttrs)
+    .doc("The gradient of average pooling; without kernel, of the adaptive form.")
+    .input("dy", kFloating, Save::shape)
+    .input("x")
+    .output("out")
+    .infer(avg_grad_infer)
+    .kernel("direct", avg_grad_run)
+    .gradient(avg_grad_grad)
+    .done();
+
+// Pools x into the form of `like`, so that no size is computed again.
+void avg_like_infer(InferContext& c, const AvgAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+void avg_like_run(KernelFrame& f, const AvgAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), avg_windows(a)), divisor(a),
+                x.raw(), y.raw());
+}
+Tensors avg_like_grad(const GradCall& c, const AvgAttrs& a) {
+  return {avg_pool_grad_op(c.dy(), c.in[0], a), Tensor()};
+}
+
+ARGOSY_OP(avg_pool_like, AvgAttrs)
+    .doc("Average pooling of x into the form of `like`.")
+    .input("x", kFloating, Save::shape)
+    .input("like")
+    .output("out")
+    .infer(avg_like_infer)
+    .kernel("direct", avg_like_run)
+    .gradient(avg_like_grad)
+    .done();
+
+Tensors avg_grad_grad(const GradCall& c, const AvgAttrs& a) {
+  return {avg_pool_like_op(c.dy(), c.in[0], a), Tensor()};
+}
+
+void avg_infer(InferContext& c, const AvgAttrs& a) {
+  c.out[0].shape = pooled(c.name(), c.in[0].shape(), windows(a));
+}
+void avg_run(KernelFrame& f, const AvgAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), windows(a)), divisor(a),
+                x.raw(), y.raw());
+}
+Tensors avg_grad(const GradCall& c, const AvgAttrs& a) {
+  return avg_pool_grad_op(c.dy(), c.in[0], a);
+}
+
+void adaptive_avg_infer(InferContext& c, const AdaptiveAttrs& a) {
+  c.out[0].shape = adaptive_shape(c.name(), c.in[0].shape(), a);
+}
+AvgAttrs adaptive_avg(const AdaptiveAttrs& a) {
+  AvgAttrs avg;
+  avg.cl = a.cl;
+  return avg;
+}
+void adaptive_avg_run(KernelFrame& f, const AdaptiveAttrs& a) {
+  avg_like_run(f, adaptive_avg(a));
+}
+Tensors adaptive_avg_grad(const GradCall& c, const AdaptiveAttrs& a) {
+  return avg_pool_grad_op(c.dy(), c.in[0], adaptive_avg(a));
+}
+
+#define ARGOSY_AVG_POOL(name)                                                        \
+  ARGOSY_OP(name, AvgAttrs)                                                          \
+      .doc("The average of each window of the spatial dimensions.")                  \
+      .input("x", kFloating, Save::shape)                                            \
+      .output("out")                                                                 \
+      .infer(avg_infer)                                                              \
+      .kernel("direct", avg_run)                                                     \
+      .gradient(avg_grad)                                                            \
+      .done();                                                                       \
+  ARGOSY_OP(adaptive_##name, AdaptiveAttrs)                                          \
+      .doc("The average of each of output_size equal parts (-1: the input's size).") \
+      .input("x", kFloating, Save::shape)                                            \
+      .output("out")                                                                 \
+      .infer(adaptive_avg_infer)                                                     \
+      .kernel("direct", adaptive_avg_run)                                            \
+      .gradient(adaptive_avg_grad)                                                   \
+      .done();
+ARGOSY_AVG_POOL(avg_pool1d)
+ARGOSY_AVG_POOL(avg_pool2d)
+ARGOSY_AVG_POOL(avg_pool3d)
+#undef ARGOSY_AVG_POOL
+
+// --- lp ---
+
+void lp_infer(InferContext& c, const LpAttrs& a) {
+  c.out[0].shape = pooled(c.name(), c.in[0].shape(), windows(a));
+}
+void lp_run(KernelFrame& f, const LpAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
+  if (a.norm_type > 1e30)
+    cpu::max_pool(x.dtype(), s, x.raw(), y.raw(), nullptr);
+  else
+    cpu::lp_pool(x.dtype(), s, a.norm_type, x.raw(), y.raw());
+}
+void lp_grad_infer(InferContext& c, const LpAttrs&) {
+  c.out[0].shape = c.in[0].shape();
+}
+void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.in[1], &dy = f.in[2], &dx = f.out[0];
+  if (x.numel() == 0) return;
+  cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
+  if (a.norm_type > 1e30) {
+    Tensor indices = Tensor::empty(y.shape(), DType::int32);
+    Tensor again = Tensor::empty(y.shape(), y.dtype());
+    cpu::max_pool(x.dtype(), s, x.raw(), again.raw(), indices.data<int32_t>());
+    cpu::max_pool_backward(x.dtype(), s, dy.raw(), indices.data<int32_t>(), dx.raw());
+    return;
+  }
+  cpu::lp_pool_backward(x.dtype(), s, a.norm_type, x.raw(), y.raw(), dy.raw(), dx.raw());
+}
+
+ARGOSY_OP(lp_pool_grad, LpAttrs)
+    .doc("The gradient of power-average pooling.")
+    .input("x", kFloating)
+    .input("y", kFloating)
+    .input("dy", kFloating)
+    .output("out")
+    .infer(lp_grad_infer)
+    .kernel("direct", lp_grad_run)
+    .done();
+
+Tensors lp_grad(const GradCall& c, const LpAttrs& a) {
+  return lp_pool_grad_op(c.in[0], c.out(0), c.dy(), a);
+}
+
+#define ARGOSY_LP_POOL(name)                                               \
+  ARGOSY_OP(name, LpAttrs)                                                 \
+      .doc("(sum of x^p)^(1/p) of each window of the spatial dimensions.") \
+      .input("x", kFloating, Save::value)                                  \
+      .output("out", Save::value)                                          \
+      .infer(lp_infer)                                                     \
+      .kernel("direct", lp_run)                                            \
+      .gradient(lp_grad)                                                   \
+      .done();
+ARGOSY_LP_POOL(lp_pool1d)
+ARGOSY_LP_POOL(lp_pool2d)
+#undef ARGOSY_LP_POOL
+
+// --- unpool: values back to the places of their maxima ---
+
+struct UnpoolAttrs {
+  std::vector<int64_t> output_size;
+};
+ARGOSY_ATTRS(UnpoolAttrs, output_size)
+
+void unpool_infer(InferContext& c, const UnpoolAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  spatial_of(c.name(), x, static_cast<int>(a.output_size.size()), false);
+  Shape out{x[0], x[1]};
+  for (int64_t n : a.output_size) out.push_back(n);
+  c.out[0].shape = out;
+}
+void unpool_run(KernelFrame& f, const UnpoolAttrs&) {
+  const Tensor &x = f.in[0], &out = f.out[0];
+  op::copy_into(out, constant(0, out.dtype()));
+  Tensor index = Tensor::empty(f.in[1].shape(), DType::int64);
+  op::copy_into(index, f.in[1]);
+  if (x.numel() == 0) return;
+  const int64_t planes = x.dim(0) * x.dim(1), inside = x.numel() / planes;
+  const int64_t room = out.numel() / planes;
+  dispatch_floating(x.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      int64_t at = index.data<int64_t>()[i];
+      ARGOSY_CHECK(at >= 0 && at < room, invalid_argument)
+          << '[' << f.name() << "] index " << at << " is outside a plane of " << room
+          << " elements. Do this: give the output_size that the pool's input had.";
+      out.data<T>()[i / inside * room + at] = x.data<T>()[i];
+    }
+  });
+}
+Tensors unpool_grad(const GradCall& c, const UnpoolAttrs&) {
+  Tensor picked = take_along(flatten(c.dy(), 2, -1), flatten(c.in[1], 2, -1), -1);
+  return {reshape_like(picked, c.in[1]), Tensor()};
+}
+
+#define ARGOSY_UNPOOL(name)                                                        \
+  ARGOSY_OP(name, UnpoolAttrs)                                                     \
+      .doc("Zeros of output_size with x at the flat places that `indices` names.") \
+      .input("x", kFloating)                                                       \
+      .input("indices", kIndex, Save::value)                                       \
+      .output("out")                                                               \
+      .infer(unpool_infer)                                                         \
+      .kernel("reference", unpool_run)                                             \
+      .gradient(unpool_grad)                                                       \
+      .done();
+ARGOSY_UNPOOL(max_unpool1d)
+ARGOSY_UNPOOL(max_unpool2d)
+ARGOSY_UNPOOL(max_unpool3d)
+#undef ARGOSY_UNPOOL
+
+}  // namespace
+}  // namespace argosy::ops
