@@ -9,6 +9,7 @@ reader ignores.
 import io
 import os
 import struct
+import sys
 import zlib
 
 from . import atomic_file, pickle_reader, pickle_writer
@@ -191,9 +192,8 @@ def _is_tensor(value):
 
 
 def _is_layer(value):
-    import argosy
-
-    return isinstance(value, argosy.nn.Layer)
+    nn = sys.modules.get("argosy.nn")  # not imported: nobody has a layer
+    return nn is not None and isinstance(value, nn.Layer)
 
 
 def _dtype_name(value):
