@@ -95,3 +95,10 @@ def test_errors(key, error, text):
     with pytest.raises(error) as raised:
         get(tensor(BASE), key, tensor)
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("dtype, width", [("float16", 2), ("float16", 4), ("float32", 2)])
+def test_rows_of_four_and_eight_bytes_of_smaller_elements(dtype, width):
+    values = np.arange(5 * width).reshape(5, width).astype(dtype)
+    picked = argosy.to_tensor(values)[[3, 0, 4]]
+    np.testing.assert_array_equal(picked.numpy(), values[[3, 0, 4]])

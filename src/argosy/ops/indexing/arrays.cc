@@ -89,10 +89,11 @@ Rest rest_of(const Tensor& x, const IndexAttrs& a) {
 
 constexpr int64_t kGrainBytes = 1 << 15;
 
+// Offsets count elements of `item` bytes; a row of kBytes may hold several.
 template <int kBytes>
-void gather(const char* x, const int64_t* offset, char* to, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i)
-    std::memcpy(to + i * kBytes, x + offset[i] * kBytes, kBytes);
+void gather(const char* x, const int64_t* offset, int64_t item, char* to, int64_t begin,
+            int64_t end) {
+  for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * kBytes, x + offset[i] * item, kBytes);
 }
 
 void index_get_run(KernelFrame& f, const IndexAttrs& a) {
@@ -115,8 +116,8 @@ void index_get_run(KernelFrame& f, const IndexAttrs& a) {
     return;
   }
   parallel_for(n, std::max<int64_t>(1, kGrainBytes / bytes), [&](int64_t begin, int64_t end) {
-    if (bytes == 4) return gather<4>(from, offset, to, begin, end);
-    if (bytes == 8) return gather<8>(from, offset, to, begin, end);
+    if (bytes == 4) return gather<4>(from, offset, item, to, begin, end);
+    if (bytes == 8) return gather<8>(from, offset, item, to, begin, end);
     for (int64_t i = begin; i < end; ++i)
       std::memcpy(to + i * bytes, from + offset[i] * item, static_cast<size_t>(bytes));
   });
