@@ -240,7 +240,7 @@ Job Update::prepare(size_t i, Rule rule, std::initializer_list<int> states,
   job.n = to.numel();
   Tensor grad = grads_[i];
   if (grad.layout() == Layout::row_sparse) {
-    if (rows_only) {
+    if (rows_only && job.l1 == 0 && job.l2 == 0) {  // decay reaches every row
       grad = merge_rows(grad);
       kept.tensors.push_back(grad);
       job.rows = grad.parts()[0].data<int64_t>();
