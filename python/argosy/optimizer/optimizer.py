@@ -243,6 +243,8 @@ class Optimizer:
         for p in params:
             if not self._decoupled_decay:
                 p.regularizer = regularizer
+            if getattr(p, "optimize_attr", None) is None:
+                p.optimize_attr = {}
             p.optimize_attr["learning_rate"] = scale
         self._param_groups.append(param_group)
         self._groups.append(_Group(params, param_group))

@@ -582,3 +582,15 @@ def test_zero_gradients_still_make_steps():
     opt.clear_grad()
     opt.step()  # the velocity goes on
     np.testing.assert_allclose(w.numpy(), start - 0.1 - 0.09, rtol=1e-12)
+
+
+def test_plain_tensors_can_be_trained():
+    x, y = argosy.to_tensor(np.ones(3)), argosy.to_tensor(np.ones(3))
+    for t in (x, y):
+        t.stop_gradient = False
+        (t * t).backward(argosy.full_like(t, 1.0))
+    groups = [{"params": [x], "learning_rate": 0.5, "weight_decay": 1.0}, {"params": [y]}]
+    opt = optimizer.SGD(0.1, parameters=groups)
+    opt.step()
+    np.testing.assert_allclose(x.numpy(), np.full(3, 1 - 0.05 * 3.0))
+    np.testing.assert_allclose(y.numpy(), np.full(3, 1 - 0.1 * 2.0))

@@ -1,0 +1,106 @@
+"""summary and flops: rows, totals, and that the network is left as it was."""
+
+import pytest
+
+import argosy
+from argosy import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.norm = nn.BatchNorm1D(4)
+        self.frozen = nn.Linear(4, 2)
+        self.unused = nn.Linear(9, 9)
+        for p in self.frozen.parameters():
+            p.stop_gradient = True
+
+    def forward(self, x):
+        return self.frozen(self.norm(self.first(self.first(x))))
+
+
+def test_summary(capsys):
+    net = Net()
+    net.train()
+    assert argosy.summary(net, (5, 4)) == {"total_params": 20 + 16 + 10, "trainable_params": 28}
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["Linear-1", "[[5,", "4]]", "[5,", "4]", "20"] in rows  # once, though it ran twice
+    assert ["BatchNorm1D-1", "[[5,", "4]]", "[5,", "4]", "16"] in rows
+    assert ["Linear-2", "[[5,", "4]]", "[5,", "2]", "10"] in rows
+    assert "Linear-3" not in text
+    assert "Total params: 46" in text and "Non-trainable params: 18" in text
+    assert net.training and not net._forward_post_hooks
+
+
+def test_inputs_of_summary():
+    class Two(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 2), nn.Linear(3, 2)
+
+        def forward(self, x, y):
+            return self.a(x) + self.b(y)
+
+    wanted = {"total_params": 18, "trainable_params": 18}
+    assert argosy.summary(Two(), [(1, 4), (1, 3)]) == wanted
+    given = {"x": argosy.zeros([1, 4]), "y": argosy.zeros([1, 3])}
+    assert argosy.summary(Two(), input=given) == wanted
+    assert argosy.summary(Two(), input=list(given.values())) == wanted
+    linear = nn.Linear(4, 2)
+    for size in ((None, 4), (-1, 4), [(2, 4)], (4,)):
+        assert argosy.summary(linear, size)["total_params"] == 10
+    assert argosy.summary(nn.Embedding(4, 2), (3,), dtypes="int64")["total_params"] == 8
+
+
+@pytest.mark.parametrize(
+    "size,error,text",
+    [
+        (None, ValueError, "neither input_size nor input"),
+        ((0, 4), ValueError, "greater than zero, got 0"),
+        ((1.5, 4), TypeError, "must be ints"),
+        ("a", TypeError, "got str"),
+    ],
+)
+def test_bad_sizes(size, error, text):
+    with pytest.raises(error, match=text):
+        argosy.summary(nn.Linear(4, 2), size)
+
+
+# From Paddle 3.3.1.
+TABLE = [
+    (lambda: nn.Linear(64, 5), [2, 64], 640),
+    (lambda: nn.Conv2D(3, 8, 3, padding=1), [2, 3, 16, 16], 114688),
+    (lambda: nn.Conv1D(3, 8, 3, bias_attr=False), [2, 3, 16], 2016),
+    (lambda: nn.Conv2D(4, 8, 3, groups=2), [1, 4, 8, 8], 5472),
+    (lambda: nn.Conv2DTranspose(8, 4, 2, stride=2), [2, 8, 8, 8], 67584),
+    (lambda: nn.BatchNorm2D(8), [2, 8, 16, 16], 8192),
+    (lambda: nn.AvgPool2D(2), [2, 8, 16, 16], 1024),
+    (lambda: nn.AdaptiveAvgPool2D(4), [2, 4, 16, 16], 2176),
+    (lambda: nn.LeakyReLU(), [2, 4, 16, 16], 2048),
+    (lambda: nn.ReLU(), [2, 4], 0),
+]
+
+
+@pytest.mark.parametrize("make,shape,wanted", TABLE)
+def test_flops(make, shape, wanted):
+    net = nn.Sequential(make())
+    net.train()
+    assert argosy.flops(net, shape) == wanted
+    assert net.training and net[0].training
+
+
+def test_flops_of_ones_own(capsys):
+    def count(layer, inputs, output):
+        layer.total_ops += 7 * inputs[0].shape[0]
+
+    net = nn.Sequential(nn.Linear(4, 2), nn.Softmax())
+    assert argosy.flops(net, [3, 4], custom_ops={nn.Linear: count}, print_detail=True) == 21
+    text = capsys.readouterr().out
+    assert "Linear: counted by the given function." in text
+    assert "Softmax: no rule to count it" in text
+    assert "Total Flops: 21     Total Params: 10" in text
+    assert "| Layer Name " in text
+    with pytest.raises(TypeError, match="expected nn.Layer, got int"):
+        argosy.flops(3, [1])
