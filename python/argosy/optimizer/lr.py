@@ -32,18 +32,25 @@ __all__ = [
 
 
 def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float))
 
 
-def _check_rate(op, name, value, positive=False):
+def _check_rate(op, name, value):
     if not _is_number(value):
         raise TypeError(
             f"[{op}] {name} has the wrong type: expected float or int, got "
             f"{type(value).__name__} ({value!r}). Do this: pass a Python number."
         )
-    if value < 0 or (positive and value == 0):
-        bound = "> 0" if positive else ">= 0"
-        raise ValueError(f"[{op}] {name} is out of range: expected {bound}, got {value}.")
+    if value < 0:
+        raise ValueError(f"[{op}] {name} is out of range: expected >= 0, got {value}.")
+
+
+def _check_type(op, name, value, kind):
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"[{op}] {name} has the wrong type: expected {kind.__name__}, got "
+            f"{type(value).__name__} ({value!r})."
+        )
 
 
 def _check_callable(op, name, value):
@@ -188,7 +195,9 @@ class NaturalExpDecay(LRScheduler):
 
     def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
         if not gamma > 0.0:
-            raise ValueError(f"[NaturalExpDecay] gamma is out of range: expected > 0, got {gamma}.")
+            raise AssertionError(
+                f"[NaturalExpDecay] gamma is out of range: expected > 0, got {gamma}."
+            )
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -225,11 +234,13 @@ class PolynomialDecay(LRScheduler):
         verbose=False,
     ):
         if not isinstance(decay_steps, int) or decay_steps <= 0:
-            raise ValueError(
+            raise AssertionError(
                 f"[PolynomialDecay] decay_steps: expected a positive int, got {decay_steps!r}."
             )
         if not power > 0.0:
-            raise ValueError(f"[PolynomialDecay] power is out of range: expected > 0, got {power}.")
+            raise AssertionError(
+                f"[PolynomialDecay] power is out of range: expected > 0, got {power}."
+            )
         self.decay_steps = decay_steps
         self.end_lr = end_lr
         self.power = power
@@ -258,11 +269,11 @@ class LinearWarmup(LRScheduler):
                 f"LRScheduler, got {type(learning_rate).__name__}."
             )
         if not isinstance(warmup_steps, int) or warmup_steps <= 0:
-            raise ValueError(
+            raise AssertionError(
                 f"[LinearWarmup] warmup_steps: expected a positive int, got {warmup_steps!r}."
             )
         if not end_lr > start_lr:
-            raise ValueError(
+            raise AssertionError(
                 f"[LinearWarmup] end_lr must be greater than start_lr, got start_lr={start_lr}, "
                 f"end_lr={end_lr}."
             )
@@ -303,7 +314,7 @@ class ExponentialDecay(LRScheduler):
 
     def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
         if not 0.0 < gamma < 1.0:
-            raise ValueError(
+            raise AssertionError(
                 f"[ExponentialDecay] gamma is out of range: expected 0 < gamma < 1, got {gamma}."
             )
         self.gamma = gamma
@@ -345,13 +356,9 @@ class StepDecay(LRScheduler):
     """The rate is multiplied by `gamma` (< 1) every `step_size` steps."""
 
     def __init__(self, learning_rate, step_size, gamma=0.1, last_epoch=-1, verbose=False):
-        if not isinstance(step_size, int):
-            raise TypeError(
-                "[StepDecay] step_size has the wrong type: expected int, got "
-                f"{type(step_size).__name__}."
-            )
+        _check_type("StepDecay", "step_size", step_size, int)
         if step_size <= 0:
-            raise ValueError(
+            raise AssertionError(
                 f"[StepDecay] step_size is out of range: expected > 0, got {step_size}."
             )
         if gamma >= 1.0:
@@ -433,11 +440,7 @@ class ReduceOnPlateau(LRScheduler):
             raise ValueError(
                 f"[ReduceOnPlateau] threshold_mode: expected 'rel' or 'abs', got {threshold_mode!r}."
             )
-        if not _is_number(learning_rate):
-            raise TypeError(
-                "[ReduceOnPlateau] learning_rate has the wrong type: expected float or int, got "
-                f"{type(learning_rate).__name__}."
-            )
+        _check_rate("ReduceOnPlateau", "learning_rate", learning_rate)
         self.mode = mode
         self.factor = factor
         self.patience = patience
@@ -509,18 +512,11 @@ class CosineAnnealingDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):
-        if not isinstance(T_max, int):
-            raise TypeError(
-                f"[CosineAnnealingDecay] T_max has the wrong type: expected int, got "
-                f"{type(T_max).__name__}."
-            )
+        _check_type("CosineAnnealingDecay", "T_max", T_max, int)
         if not _is_number(eta_min):
-            raise TypeError(
-                "[CosineAnnealingDecay] eta_min has the wrong type: expected float or int, got "
-                f"{type(eta_min).__name__}."
-            )
+            raise TypeError(f"[CosineAnnealingDecay] eta_min: expected a number, got {eta_min!r}.")
         if T_max <= 0:
-            raise ValueError(f"[CosineAnnealingDecay] T_max must be positive, got {T_max}.")
+            raise AssertionError(f"[CosineAnnealingDecay] T_max must be positive, got {T_max}.")
         self.T_max = T_max
         self.eta_min = float(eta_min)
         super().__init__(learning_rate, last_epoch, verbose)
@@ -565,18 +561,10 @@ class OneCycleLR(LRScheduler):
     ):
         _check_rate("OneCycleLR", "max_learning_rate", max_learning_rate)
         _check_rate("OneCycleLR", "end_learning_rate", end_learning_rate)
-        if not isinstance(total_steps, int):
-            raise TypeError(
-                "[OneCycleLR] total_steps has the wrong type: expected int, got "
-                f"{type(total_steps).__name__}."
-            )
+        _check_type("OneCycleLR", "total_steps", total_steps, int)
         if total_steps <= 0:
             raise ValueError(f"[OneCycleLR] total_steps must be positive, got {total_steps}.")
-        if not isinstance(phase_pct, float):
-            raise TypeError(
-                "[OneCycleLR] phase_pct has the wrong type: expected float, got "
-                f"{type(phase_pct).__name__}."
-            )
+        _check_type("OneCycleLR", "phase_pct", phase_pct, float)
         if not 0 <= phase_pct <= 1:
             raise ValueError(
                 f"[OneCycleLR] phase_pct is out of range: expected 0 .. 1, got {phase_pct}."
@@ -603,7 +591,7 @@ class OneCycleLR(LRScheduler):
             if three_phase
             else [(0, peak, start, max_learning_rate), (peak, last, max_learning_rate, end)]
         )
-        self._anneal = _cosine_between if anneal_strategy == "cos" else _linear_between
+        self.anneal_func = _cosine_between if anneal_strategy == "cos" else _linear_between
         super().__init__(start, last_epoch, verbose)
 
     def get_lr(self):
@@ -616,7 +604,7 @@ class OneCycleLR(LRScheduler):
             )
         for i, (begin, end, start_lr, end_lr) in enumerate(self._phases):
             if n <= end or i == len(self._phases) - 1:
-                return self._anneal(start_lr, end_lr, (n - begin) / (end - begin))
+                return self.anneal_func(start_lr, end_lr, (n - begin) / (end - begin))
 
 
 def _cosine_between(start, end, done):
@@ -658,21 +646,14 @@ class CyclicLR(LRScheduler):
         for name, size in (("step_size_up", step_size_up), ("step_size_down", step_size_down)):
             if size is None and name == "step_size_down":
                 continue
-            if not isinstance(size, int):
-                raise TypeError(
-                    f"[CyclicLR] {name} has the wrong type: expected int, got {type(size).__name__}."
-                )
+            _check_type("CyclicLR", name, size, int)
             if size <= 0:
                 raise ValueError(f"[CyclicLR] {name} must be positive, got {size}.")
-        if not isinstance(exp_gamma, float):
-            raise TypeError(
-                "[CyclicLR] exp_gamma has the wrong type: expected float, got "
-                f"{type(exp_gamma).__name__}."
-            )
+        _check_type("CyclicLR", "exp_gamma", exp_gamma, float)
         modes = {
             "triangular": (lambda x: 1.0, "cycle"),
             "triangular2": (lambda x: 1 / (2.0 ** (x - 1)), "cycle"),
-            "exp_range": (lambda x: self.exp_gamma**x, "iterations"),
+            "exp_range": (lambda x: self.gamma**x, "iterations"),
         }
         if scale_fn is None and mode not in modes:
             raise ValueError(f"[CyclicLR] mode: expected one of {list(modes)}, got {mode!r}.")
@@ -686,7 +667,7 @@ class CyclicLR(LRScheduler):
         self.max_lr = float(max_learning_rate)
         self.amplitude = self.max_lr - base_learning_rate
         self.mode = mode
-        self.exp_gamma = exp_gamma
+        self.gamma = exp_gamma
         if scale_fn is None:
             self.scale_fn, self.scale_mode = modes[mode]
         else:
