@@ -180,7 +180,6 @@ class PiecewiseDecay(LRScheduler):
             )
         self.boundaries = boundaries
         self.values = values
-        # The base class's starting rate plays no part here.
         super().__init__(last_epoch=last_epoch, verbose=verbose)
 
     def get_lr(self):
