@@ -59,7 +59,7 @@ class LBFGS(Optimizer):
                 stacklevel=2,
             )
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        if self._in_groups():
+        if self._given_groups:
             raise TypeError(
                 "[LBFGS] parameter groups are not supported. Do this: pass a list of tensors."
             )

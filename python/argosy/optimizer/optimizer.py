@@ -143,7 +143,10 @@ class Optimizer:
         self._param_groups = []
         self._entry = None if self._op is None else getattr(_core.ops, self._op)
         self._warned_unmatched = False
-        if self._parameter_list and isinstance(self._parameter_list[0], dict):
+        self._given_groups = bool(self._parameter_list) and isinstance(
+            self._parameter_list[0], dict
+        )
+        if self._given_groups:
             for group in self._parameter_list:
                 self._add_param_group(dict(group))
         else:
@@ -187,7 +190,7 @@ class Optimizer:
         return weight_decay
 
     def _warn_about_own_regularizers(self):
-        if self.regularization is None or self._decoupled_decay or self._in_groups():
+        if self.regularization is None or self._decoupled_decay or self._given_groups:
             return
         own = [p.name for p in self._parameter_list if getattr(p, "regularizer", None) is not None]
         if own:
@@ -208,9 +211,6 @@ class Optimizer:
                 stacklevel=4,
             )
             self._parameter_list = unique
-
-    def _in_groups(self):
-        return bool(self._parameter_list) and isinstance(self._parameter_list[0], dict)
 
     def _add_param_group(self, param_group):
         """Adds one group, a dict with ``params`` and options; missing options get the defaults."""
@@ -249,8 +249,16 @@ class Optimizer:
         self._param_groups.append(param_group)
         self._groups.append(_Group(params, param_group))
 
+    def _current_groups(self):
+        """The groups; where none were given, one of what ``_parameter_list`` and ``_grad_clip`` are
+        now, since programs assign to these."""
+        if not self._given_groups:
+            self._groups[0].params = self._parameter_list
+            self._default_dict["grad_clip"] = self._grad_clip
+        return self._groups
+
     def _all_params(self):
-        return [p for g in self._groups for p in g.params]
+        return [p for g in self._current_groups() for p in g.params]
 
     # ---- accumulators -------------------------------------------------------------------------
 
@@ -516,7 +524,7 @@ class Optimizer:
 
     def clear_grad(self, set_to_zero=True):
         """Makes the gradients of all parameters zero, or drops them if not `set_to_zero`."""
-        for group in self._groups:
+        for group in self._current_groups():
             _core.clear_grads(group.params, set_to_zero)
 
     def zero_grad(self, set_to_none=True):
@@ -552,7 +560,7 @@ class Optimizer:
     def step(self):
         """Updates all parameters that have a gradient."""
         rate = self.get_lr()
-        for group in self._groups:
+        for group in self._current_groups():
             params, grads = _core.gradients_of(group.params)
             if params:
                 self._update(group, params, grads, rate)
@@ -572,7 +580,7 @@ class Optimizer:
         """One update with the given pairs (parameter, gradient). Returns an empty list."""
         rate = self.get_lr()
         grad_of = {id(p): g for p, g in params_grads if g is not None}
-        for group in self._groups:
+        for group in self._current_groups():
             params = [p for p in group.params if id(p) in grad_of]
             if params:
                 self._update(group, params, [grad_of.pop(id(p)) for p in params], rate)

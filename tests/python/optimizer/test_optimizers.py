@@ -594,3 +594,16 @@ def test_plain_tensors_can_be_trained():
     opt.step()
     np.testing.assert_allclose(x.numpy(), np.full(3, 1 - 0.05 * 3.0))
     np.testing.assert_allclose(y.numpy(), np.full(3, 1 - 0.1 * 2.0))
+
+
+def test_what_programs_assign_to_takes_effect():
+    w, b, s = make_params()
+    opt = optimizer.SGD(0.1, parameters=[w])
+    opt._parameter_list = [w, b]
+    opt._grad_clip = nn.ClipGradByValue(0.5)
+    start = values([w, b])
+    for p in (w, b):
+        give_grad(p, np.full(p.shape, 2.0))
+    opt.step()
+    for found, before in zip(values([w, b]), start):
+        np.testing.assert_allclose(found, before - 0.05, rtol=1e-12)
