@@ -156,6 +156,18 @@ TEST(Gemm, ZeroBetaForgetsNaN) {
   }
 }
 
+// A tensor's stride along a dim of size one may be anything.
+TEST(Gemm, DistanceOfASingleRowIsNotRead) {
+  for (int64_t k : {3, 400}) {
+    std::vector<double> a(static_cast<size_t>(k), 2), b(a), c(1);
+    gemm(DType::float64, false, true, 1, 1, k, 1, a.data(), 0, b.data(), 1, 0, c.data(), 0);
+    EXPECT_EQ(c[0], 4 * static_cast<double>(k));
+    std::vector<float> af(static_cast<size_t>(k * k), 2), bf(af), cf(static_cast<size_t>(k));
+    gemm(DType::float32, false, false, 1, k, k, 1, af.data(), 0, bf.data(), k, 0, cf.data(), 0);
+    EXPECT_EQ(cf[2], 4 * static_cast<float>(k));
+  }
+}
+
 TEST(Gemm, EmptyInnerSideScalesAndAddsBias) {
   float c[] = {1, 2, 3, 4}, bias[] = {10, 20};
   gemm(DType::float32, false, false, 2, 2, 0, 1, nullptr, 1, nullptr, 2, 2, c, 2);

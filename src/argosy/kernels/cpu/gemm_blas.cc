@@ -1,6 +1,7 @@
 #include "argosy/kernels/cpu/gemm_blas.h"
 
 #include <oneapi/dnnl/dnnl.h>
+#include <algorithm>
 
 #include "argosy/base/error.h"
 
@@ -52,6 +53,10 @@ int as_int(int64_t v) {
 void blas_gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
                double alpha, const void* a, int64_t lda, const void* b, int64_t ldb, double beta,
                void* c, int64_t ldc) {
+  // The distance between rows means nothing where there is one, but libraries check it.
+  lda = std::max(lda, trans_a ? m : k);
+  ldb = std::max(ldb, trans_b ? k : n);
+  ldc = std::max(ldc, n);
   if (dtype == DType::float32) {
     enter_onednn();
     dnnl_status_t status =
