@@ -85,12 +85,13 @@ double effort(int64_t m, int64_t n, int64_t k, bool trans_b) {
 // By shape alone: among the ways to cut, the one that two threads end first.
 Tiling cut(DType dtype, int64_t m, int64_t n, int64_t k, bool trans_b) {
   Tiling best{m, n, 1, 1};
-  // Large tiles run fastest, a few of them are enough to share; more only of those that take 40 ms.
+  // A few tiles are enough to share. Packing costs least in tiles of about 1024 by 1024, so large
+  // products are cut into those.
   double total =
       nanoseconds(dtype, static_cast<double>(m), static_cast<double>(n), static_cast<double>(k));
   if (total < 30e3) return best;
   int64_t wanted = total < 120e3 ? 2 : total < 320e3 ? 4 : 8;
-  if (total > 320e6) wanted = std::min<int64_t>(64, static_cast<int64_t>(total / 40e6));
+  if (total > 30e6) wanted = std::max<int64_t>(4, divide_up(m, 1024) * divide_up(n, 1024));
   double best_effort = 1e300;
   for (int64_t rows = 1; rows <= wanted; ++rows) {
     int64_t tile_m = divide_up(divide_up(m, rows), 8) * 8;
