@@ -1,6 +1,7 @@
 #include "argosy/base/cpu.h"
 #include "argosy/base/memory.h"
 #include "argosy/base/parallel.h"
+#include "argosy/base/random.h"
 #include "argosy/kernels/cpu/libraries.h"
 #include "argosy/op/dispatch.h"
 #include "python.h"
@@ -79,7 +80,37 @@ PyObject* f_library_versions(PyObject*, PyObject*) {
   });
 }
 
+PyObject* f_seed(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    random::seed(static_cast<uint64_t>(to_int(o)));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* f_initial_seed(PyObject*, PyObject*) {
+  return PyLong_FromUnsignedLongLong(random::default_generator({}).initial_seed());
+}
+PyObject* f_random_state(PyObject*, PyObject*) {
+  return guarded_object([&] {
+    std::string bytes = random::default_generator({}).state();
+    return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+  });
+}
+PyObject* f_set_random_state(PyObject*, PyObject* o) {
+  return guarded_object([&]() -> PyObject* {
+    ARGOSY_CHECK(PyBytes_Check(o), type)
+        << "set_random_state: expected the bytes that get_rng_state gave, got "
+        << Py_TYPE(o)->tp_name << '.';
+    random::default_generator({}).set_state(
+        {PyBytes_AS_STRING(o), static_cast<size_t>(PyBytes_GET_SIZE(o))});
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef functions[] = {
+    {"seed", f_seed, METH_O, nullptr},
+    {"initial_seed", f_initial_seed, METH_NOARGS, nullptr},
+    {"random_state", f_random_state, METH_NOARGS, nullptr},
+    {"set_random_state", f_set_random_state, METH_O, nullptr},
     {"set_default_dtype", f_set_default_dtype, METH_O, nullptr},
     {"get_default_dtype", f_get_default_dtype, METH_NOARGS, nullptr},
     {"num_threads", f_num_threads, METH_NOARGS, nullptr},

@@ -2,7 +2,7 @@
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
-from argosy.tensor import creation, manipulation, registry, search
+from argosy.tensor import creation, manipulation, random, registry, search
 
 
 def _public(module):
@@ -19,6 +19,12 @@ def _public(module):
 
 
 # Hand-written functions win over generated ones of the same name.
-__all__ = list(_generated.__all__) + _public(manipulation) + _public(search) + ["to_tensor"]
+__all__ = (
+    list(_generated.__all__)
+    + _public(manipulation)
+    + _public(search)
+    + _public(random)
+    + ["to_tensor"]
+)
 to_tensor = creation.to_tensor
 METHODS = {**creation.METHODS, **registry.METHODS}

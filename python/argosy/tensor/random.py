@@ -1,0 +1,140 @@
+"""Random tensors. For one seed the values are those of Paddle on the CPU."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._core import ops as _ops
+from argosy.tensor.registry import method
+
+
+def _shape(shape):
+    return shape.tolist() if isinstance(shape, Tensor) else shape
+
+
+def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0, name=None):  # noqa: A002
+    """Numbers drawn evenly from [min, max). seed: 0 for the global generator."""
+    return _ops.uniform(shape, min, max, seed, dtype)
+
+
+def rand(shape, dtype=None, name=None):
+    """Numbers drawn evenly from [0, 1)."""
+    return _ops.uniform(shape, 0.0, 1.0, 0, dtype)
+
+
+def randn(shape, dtype=None, name=None):
+    """Numbers drawn from the standard normal distribution."""
+    return _ops.gaussian(shape, 0.0, 1.0, 0, dtype)
+
+
+standard_normal = randn
+
+
+def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
+    """Numbers drawn from the normal distribution. seed: 0 for the global generator."""
+    return _ops.gaussian(shape, mean, std, seed, dtype)
+
+
+def normal(mean=0.0, std=1.0, shape=None, name=None):
+    """Numbers drawn from normal distributions; mean and std may be tensors, whose form the result
+    then has."""
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        like = mean if isinstance(mean, Tensor) else std
+        if isinstance(mean, Tensor) and isinstance(std, Tensor):
+            like = mean + std
+        drawn = _ops.gaussian(list(like.shape), 0.0, 1.0, 0, like.dtype)
+        return drawn * std + mean
+    return _ops.gaussian([1] if shape is None else shape, mean, std, 0, None)
+
+
+def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
+    """exp of numbers drawn from the normal distribution of mean and std."""
+    return _ops.exp(normal(mean, std, shape))
+
+
+def randint(low=0, high=None, shape=(1,), dtype=None, name=None):
+    """Integers drawn evenly from [low, high), or from [0, low) without high."""
+    low, high = (0, low) if high is None else (low, high)
+    return _ops.randint(low, high, _shape(shape), dtype)
+
+
+def randint_like(x, low=0, high=None, dtype=None, name=None):
+    """Integers drawn evenly from [low, high), in x's form."""
+    low, high = (0, low) if high is None else (low, high)
+    drawn = _ops.randint(low, high, list(x.shape), "int64")
+    return drawn.astype(x.dtype if dtype is None else dtype)
+
+
+def rand_like(x, dtype=None, name=None):
+    """Numbers drawn evenly from [0, 1), in x's form."""
+    return _ops.uniform(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+
+
+def randn_like(x, dtype=None, name=None):
+    """Numbers drawn from the standard normal distribution, in x's form."""
+    return _ops.gaussian(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+
+
+@method
+def uniform_(x, min=-1.0, max=1.0, seed=0, name=None):  # noqa: A002
+    """Fills x with numbers drawn evenly from [min, max)."""
+    return _ops.uniform_(x, min, max, seed)
+
+
+@method
+def normal_(x, mean=0.0, std=1.0, name=None):
+    """Fills x with numbers drawn from the normal distribution."""
+    return _ops.normal_(x, mean, std)
+
+
+@method
+def exponential_(x, lam=1.0, name=None):
+    """Fills x with numbers drawn from the exponential distribution of rate lam."""
+    return _ops.exponential_(x, lam)
+
+
+@method
+def bernoulli_(x, p=0.5, name=None):
+    """Fills x with 1 with probability p, else 0."""
+    probability = p if isinstance(p, Tensor) else _ops.full_like(x, p)
+    x._copy_from(_ops.bernoulli(_ops.expand_as(probability, x).astype(x.dtype)))
+    return x
+
+
+def seed(seed):
+    """Restarts the generators from seed; returns the default one."""
+    _core.seed(int(seed))
+    return Generator()
+
+
+class Generator:
+    """The default generator of the CPU."""
+
+    def manual_seed(self, seed):
+        """Restarts the stream from seed."""
+        _core.seed(int(seed))
+        return self
+
+    def initial_seed(self):
+        """The seed that the stream began with."""
+        return _core.initial_seed()
+
+    def get_state(self):
+        """Seed and position as bytes."""
+        return _core.random_state()
+
+    def set_state(self, state):
+        """Continues from a state that get_state gave."""
+        _core.set_random_state(state)
+
+
+def get_rng_state(device=None):
+    """States of the generators, as a list."""
+    return [_core.random_state()]
+
+
+def set_rng_state(state_list, device=None):
+    """Continues from states that get_rng_state gave."""
+    _core.set_random_state(state_list[0])
+
+
+get_cuda_rng_state = get_rng_state
+set_cuda_rng_state = set_rng_state
