@@ -1,0 +1,85 @@
+"""Mixed precision on the CPU: programs run, in the dtypes of their tensors."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import amp, optimizer
+
+
+@pytest.fixture(autouse=True)
+def without_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def leaf():
+    x = argosy.to_tensor(np.ones(3, "float32"))
+    x.stop_gradient = False
+    return x
+
+
+def test_nothing_is_cast():
+    x = leaf()
+    for level in ("O0", "OD", "O1", "O2"):
+        for dtype in ("float16", "bfloat16"):
+            with amp.auto_cast(level=level, dtype=dtype):
+                assert (x * x).dtype == argosy.float32
+                assert not amp.is_autocast_enabled()
+
+    @amp.auto_cast(True)
+    def decorated():
+        return x + x
+
+    assert decorated().dtype == argosy.float32
+    assert amp.get_autocast_dtype() == "float16"
+    assert amp.is_bfloat16_supported() and not amp.is_float16_supported()
+
+
+def test_the_scaler_passes_through():
+    scaler = amp.GradScaler(init_loss_scaling=8.0)
+    assert not scaler.is_enable() and scaler.state_dict() == {}
+    x = leaf()
+    opt = optimizer.SGD(0.5, parameters=[x])
+    loss = x * x
+    assert scaler.scale(loss) is loss
+    scaler.scale(loss).backward(argosy.full_like(loss, 1.0))
+    scaler.unscale_(opt)
+    scaler.step(opt)
+    scaler.update()
+    assert x.numpy().tolist() == [0, 0, 0]
+    scaler.load_state_dict(scaler.state_dict())
+    scaler.set_incr_ratio(3.0)
+    assert (scaler.get_incr_ratio(), scaler.get_init_loss_scaling()) == (3.0, 8.0)
+    with pytest.raises(AssertionError, match="> 1"):
+        scaler.set_incr_ratio(1.0)
+
+
+def test_decorate_returns_what_it_got():
+    model, opt = object(), object()
+    assert amp.decorate(model, level="O2") is model
+    assert amp.decorate(model, opt) == (model, opt)
+
+
+def test_a_warning_says_so():
+    with pytest.warns(UserWarning, match=r"\[GradScaler\] has no effect on the CPU"):
+        amp.GradScaler()
+
+
+@pytest.mark.parametrize(
+    "kw,text",
+    [
+        ({"level": "O5"}, "level: expected one of O0, OD, O1, O2, got 'O5'"),
+        ({"dtype": "float32"}, "dtype: expected 'float16' or 'bfloat16'"),
+        ({"custom_white_list": {"a"}, "custom_black_list": {"a", "b"}}, r"overlap: \['a'\]"),
+    ],
+)
+def test_errors(kw, text):
+    with pytest.raises(ValueError, match=text):
+        with amp.auto_cast(**kw):
+            pass
+    with pytest.raises(ValueError, match="level"):
+        amp.decorate(None, level="O3")
