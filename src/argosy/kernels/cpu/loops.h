@@ -18,7 +18,7 @@ using Loop = void (*)(char* const* ptrs, const int64_t* strides, int64_t n, cons
 // One Loop for each dtype of the first input; null where it is not defined.
 struct LoopTable {
   Loop by_dtype[kDTypeCount] = {};
-  Loop operator[](DType t) const { return by_dtype[static_cast<int>(t)]; }
+  constexpr Loop operator[](DType t) const { return by_dtype[static_cast<int>(t)]; }
 };
 
 struct Operand {

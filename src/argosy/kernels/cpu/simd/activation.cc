@@ -155,21 +155,21 @@ void gelu_grad_contiguous(char* const* ptrs, int64_t n, const void* params) {
   (tanh_form ? map2<kGeluTanhGrad, T, T, T> : map2<kGeluErfGrad, T, T, T>)(ptrs, n, params);
 }
 
-consteval LoopTable gelu_table() {
-  LoopTable t;
-  entry(t, DType::float16) = loop_of<gelu_contiguous<float>, 1, Form::f16, Form::f16>;
-  entry(t, DType::bfloat16) = loop_of<gelu_contiguous<float>, 1, Form::bf16, Form::bf16>;
-  entry(t, DType::float32) = loop_of<gelu_contiguous<float>, 1, Form::w4, Form::w4>;
-  entry(t, DType::float64) = loop_of<gelu_contiguous<double>, 1, Form::w8, Form::w8>;
+consteval Draft gelu_table() {
+  Draft t;
+  t.add(DType::float16, loop_of<gelu_contiguous<float>, 1, Form::f16, Form::f16>);
+  t.add(DType::bfloat16, loop_of<gelu_contiguous<float>, 1, Form::bf16, Form::bf16>);
+  t.add(DType::float32, loop_of<gelu_contiguous<float>, 1, Form::w4, Form::w4>);
+  t.add(DType::float64, loop_of<gelu_contiguous<double>, 1, Form::w8, Form::w8>);
   return t;
 }
-consteval LoopTable gelu_grad_table() {
-  LoopTable t;
+consteval Draft gelu_grad_table() {
+  Draft t;
   constexpr Contiguous kFloat = gelu_grad_contiguous<float>, kDouble = gelu_grad_contiguous<double>;
-  entry(t, DType::float16) = loop_of<kFloat, 2, Form::f16, Form::f16, Form::f16>;
-  entry(t, DType::bfloat16) = loop_of<kFloat, 2, Form::bf16, Form::bf16, Form::bf16>;
-  entry(t, DType::float32) = loop_of<kFloat, 2, Form::w4, Form::w4, Form::w4>;
-  entry(t, DType::float64) = loop_of<kDouble, 2, Form::w8, Form::w8, Form::w8>;
+  t.add(DType::float16, loop_of<kFloat, 2, Form::f16, Form::f16, Form::f16>);
+  t.add(DType::bfloat16, loop_of<kFloat, 2, Form::bf16, Form::bf16, Form::bf16>);
+  t.add(DType::float32, loop_of<kFloat, 2, Form::w4, Form::w4, Form::w4>);
+  t.add(DType::float64, loop_of<kDouble, 2, Form::w8, Form::w8, Form::w8>);
   return t;
 }
 

@@ -188,34 +188,34 @@ template <class S>
 constexpr Loop kDropoutLoop =
     loop_of<dropout_contiguous<Computed<S>>, 2, Stored<S>::form, Form::w1, Stored<S>::form>;
 
-consteval LoopTable where_table() {
-  LoopTable t;
+consteval Draft where_table() {
+  Draft t;
   for (int i = 0; i < kDTypeCount; ++i) {
     switch (kItemSize[i]) {
       case 1:
-        t.by_dtype[i] = kWhere<uint8_t>;
+        t.add(static_cast<DType>(i), kWhere<uint8_t>);
         break;
       case 2:
-        t.by_dtype[i] = kWhere<uint16_t>;
+        t.add(static_cast<DType>(i), kWhere<uint16_t>);
         break;
       case 4:
-        t.by_dtype[i] = kWhere<uint32_t>;
+        t.add(static_cast<DType>(i), kWhere<uint32_t>);
         break;
       case 8:
-        t.by_dtype[i] = kWhere<uint64_t>;
+        t.add(static_cast<DType>(i), kWhere<uint64_t>);
         break;
       default:
-        t.by_dtype[i] = kWhere<c128>;
+        t.add(static_cast<DType>(i), kWhere<c128>);
     }
   }
   return t;
 }
-consteval LoopTable dropout_table() {
-  LoopTable t;
-  entry(t, DType::float16) = kDropoutLoop<float16>;
-  entry(t, DType::bfloat16) = kDropoutLoop<bfloat16>;
-  entry(t, DType::float32) = kDropoutLoop<float>;
-  entry(t, DType::float64) = kDropoutLoop<double>;
+consteval Draft dropout_table() {
+  Draft t;
+  t.add(DType::float16, kDropoutLoop<float16>);
+  t.add(DType::bfloat16, kDropoutLoop<bfloat16>);
+  t.add(DType::float32, kDropoutLoop<float>);
+  t.add(DType::float64, kDropoutLoop<double>);
   return t;
 }
 
@@ -226,15 +226,15 @@ constexpr Complexes kComplexes;
 constexpr Types<bool> kBools;
 
 template <auto op>
-consteval LoopTable wrapping2() {
+consteval Draft wrapping2() {
   return and_signed(binary<op>(kUnsignedTypes)) | binary<op>(kFloats) | binary<op>(kComplexes);
 }
 template <auto op>
-consteval LoopTable ordered2() {
+consteval Draft ordered2() {
   return binary<op>(kIntegers) | binary<op>(kFloats) | binary<op>(kBools);
 }
 template <auto op>
-consteval LoopTable numeric1() {
+consteval Draft numeric1() {
   return unary<op>(kIntegers) | unary<op>(kFloats) | unary<op>(kComplexes);
 }
 

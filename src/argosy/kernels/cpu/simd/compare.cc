@@ -68,16 +68,16 @@ constexpr Complexes kComplexes;
 constexpr Types<bool> kBools;
 
 template <auto op>
-consteval LoopTable ordered() {
+consteval Draft ordered() {
   return binary<op, Out>(kIntegers) | binary<op, Out>(kFloats) | binary<op, Out>(kBools);
 }
 template <auto op>
-consteval LoopTable unordered() {
+consteval Draft unordered() {
   return and_signed(binary<op, Out>(kUnsignedTypes)) | binary<op, Out>(kFloats) |
          binary<op, Out>(kBools) | binary<op, Out>(kComplexes);
 }
 template <auto op>
-consteval LoopTable predicate() {
+consteval Draft predicate() {
   return and_signed(unary<op, Out>(kUnsignedTypes)) | unary<op, Out>(kFloats) |
          unary<op, Out>(kBools) | unary<op, Out>(kComplexes);
 }

@@ -134,7 +134,7 @@ constexpr Floats kFloats;
 constexpr Types<bool> kBools;
 
 template <auto op>
-consteval LoopTable bits2() {
+consteval Draft bits2() {
   return and_signed(binary<op>(Unsigned{})) | binary<op>(kBools);
 }
 

@@ -235,40 +235,50 @@ inline constexpr Loop ternary_loop =
     loop_of<map3<op, Computed<S>, Computed<S>, Computed<S>, Computed<S>>, 3, Stored<S>::form,
             Stored<S>::form, Stored<S>::form, Stored<S>::form>;
 
-constexpr Loop& entry(LoopTable& t, DType d) {
-  return t.by_dtype[static_cast<int>(d)];
-}
+// A table under construction. It remembers by itself which entries are set: under a sanitizer the
+// compiler will not compare a function's address with null in a constant expression.
+struct Draft {
+  LoopTable table;
+  uint32_t set = 0;
+  consteval Draft& add(DType d, Loop loop) {
+    table.by_dtype[static_cast<int>(d)] = loop;
+    set |= 1u << static_cast<int>(d);
+    return *this;
+  }
+  consteval operator LoopTable() const { return table; }
+};
 
 template <auto op, class R = Same, class... S>
-consteval LoopTable unary(Types<S...>) {
-  LoopTable t;
-  ((entry(t, dtype_id<S>) = unary_loop<op, S, typename ResultOf<R, S>::type>), ...);
+consteval Draft unary(Types<S...>) {
+  Draft t;
+  (t.add(dtype_id<S>, unary_loop<op, S, typename ResultOf<R, S>::type>), ...);
   return t;
 }
 template <auto op, class R = Same, class... S>
-consteval LoopTable binary(Types<S...>) {
-  LoopTable t;
-  ((entry(t, dtype_id<S>) = binary_loop<op, S, typename ResultOf<R, S>::type>), ...);
+consteval Draft binary(Types<S...>) {
+  Draft t;
+  (t.add(dtype_id<S>, binary_loop<op, S, typename ResultOf<R, S>::type>), ...);
   return t;
 }
 template <auto op, class... S>
-consteval LoopTable ternary(Types<S...>) {
-  LoopTable t;
-  ((entry(t, dtype_id<S>) = ternary_loop<op, S>), ...);
+consteval Draft ternary(Types<S...>) {
+  Draft t;
+  (t.add(dtype_id<S>, ternary_loop<op, S>), ...);
   return t;
 }
-consteval LoopTable operator|(LoopTable a, LoopTable b) {
+// Both; a's where they overlap.
+consteval Draft operator|(Draft a, Draft b) {
   for (int i = 0; i < kDTypeCount; ++i) {
-    if (!a.by_dtype[i]) a.by_dtype[i] = b.by_dtype[i];
+    if (b.set & ~a.set & 1u << i) a.add(static_cast<DType>(i), b.table.by_dtype[i]);
   }
   return a;
 }
 // For ops whose bits do not depend on the sign: loops of unsigned types serve signed ones.
-consteval LoopTable and_signed(LoopTable t) {
-  entry(t, DType::int8) = entry(t, DType::uint8);
-  entry(t, DType::int16) = entry(t, DType::uint16);
-  entry(t, DType::int32) = entry(t, DType::uint32);
-  entry(t, DType::int64) = entry(t, DType::uint64);
+consteval Draft and_signed(Draft t) {
+  t.add(DType::int8, t.table[DType::uint8]);
+  t.add(DType::int16, t.table[DType::uint16]);
+  t.add(DType::int32, t.table[DType::uint32]);
+  t.add(DType::int64, t.table[DType::uint64]);
   return t;
 }
 

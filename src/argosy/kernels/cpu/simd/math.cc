@@ -9,7 +9,7 @@ namespace {
 using Small = Types<float16, bfloat16, float>;
 
 template <auto op>
-consteval LoopTable small() {
+consteval Draft small() {
   return unary<op>(Small{});
 }
 
@@ -33,12 +33,12 @@ void trig_contiguous(char* const* ptrs, int64_t n, const void*) {
   }
 }
 template <auto op, auto fallback>
-consteval LoopTable trig() {
-  LoopTable t;
+consteval Draft trig() {
+  Draft t;
   constexpr Contiguous kKernel = trig_contiguous<op, fallback>;
-  entry(t, DType::float16) = loop_of<kKernel, 1, Form::f16, Form::f16>;
-  entry(t, DType::bfloat16) = loop_of<kKernel, 1, Form::bf16, Form::bf16>;
-  entry(t, DType::float32) = loop_of<kKernel, 1, Form::w4, Form::w4>;
+  t.add(DType::float16, loop_of<kKernel, 1, Form::f16, Form::f16>);
+  t.add(DType::bfloat16, loop_of<kKernel, 1, Form::bf16, Form::bf16>);
+  t.add(DType::float32, loop_of<kKernel, 1, Form::w4, Form::w4>);
   return t;
 }
 
@@ -121,7 +121,7 @@ constexpr auto kRadians = [](auto x) {
 };
 
 template <auto op, auto integer_op = kSame>
-consteval LoopTable rounding() {
+consteval Draft rounding() {
   return unary<op>(Floats{}) | and_signed(unary<integer_op>(Unsigned{}));
 }
 

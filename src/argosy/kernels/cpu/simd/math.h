@@ -60,7 +60,7 @@ ARGOSY_INLINE double exp_core(double x) {
                         0.0083333333868424106, 0.0013888807543319479, 0.00019841165087019949,
                         2.4882292073029086e-05, 2.7642974439450623e-06);
   double e = fma_of(r * r, p, r) + 1;
-  int64_t scale = __builtin_bit_cast(int64_t, e) + (__builtin_bit_cast(int64_t, t) << 52);
+  uint64_t scale = __builtin_bit_cast(uint64_t, e) + (__builtin_bit_cast(uint64_t, t) << 52);
   double result = __builtin_bit_cast(double, scale);
   return x == x ? result : x;
 }
@@ -170,8 +170,8 @@ ARGOSY_INLINE float exp_of(float x) {
   float p = polynomial(r, 0.50000001f, 0.166665189f, 0.0416662059f, 0.00836888786f, 0.00139504862f);
   float e = fma_of(r * r, p, r) + 1;
   // 2^k in two factors: k runs from -150 (denormal results) to 128.
-  int32_t whole = __builtin_bit_cast(int32_t, t) - __builtin_bit_cast(int32_t, kShift);
-  int32_t half = whole >> 1;
+  uint32_t whole = __builtin_bit_cast(uint32_t, t) - __builtin_bit_cast(uint32_t, kShift);
+  uint32_t half = static_cast<uint32_t>(static_cast<int32_t>(whole) >> 1);
   float f1 = __builtin_bit_cast(float, (half + 127) << 23);
   float f2 = __builtin_bit_cast(float, (whole - half + 127) << 23);
   float result = e * f1 * f2;
