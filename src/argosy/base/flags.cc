@@ -27,8 +27,8 @@ std::string operator""_s(const char* text, size_t size) {
 // To add a flag, add a line, and regenerate docs/flags.md (its test says how).
 std::span<Flag> table() {
   static Flag flags[] = {
-      {"FLAGS_check_nan_inf", false, live, "Check each op's outputs for NaN and infinity."},
-      {"FLAGS_check_nan_inf_level", 0_i, live,
+      {"FLAGS_check_nan_inf", false, none, "Check each op's outputs for NaN and infinity."},
+      {"FLAGS_check_nan_inf_level", 0_i, none,
        "What a NaN or infinity found does: 0 raises, 1 and above print."},
       {"FLAGS_set_to_1d", false, none, "Whether 0-d tensors become 1-d NumPy arrays."},
       {"FLAGS_benchmark", false, none, "Wait for each op."},

@@ -10,7 +10,7 @@
 // How [0, n) is cut depends on n and grain only, never on the number of threads, so results do not
 // depend on it either: chunk i is [i*grain, min(n, (i+1)*grain)), also where calls run inline.
 // Chunks are claimed one by one, so a thread that is held up delays its own chunk only. The caller
-// works too; waits poll for at most 2 us and then sleep. Nested calls run inline on the calling
+// works too; waits poll for some 100 us and then sleep. Nested calls run inline on the calling
 // thread. Any number of threads may call parallel_for at the same time: each drives its own loop,
 // the pool's threads help where they can. Pool threads start at the first use and again in a forked
 // child.
