@@ -32,6 +32,18 @@ from argosy._core import (
     uint32,
     uint64,
 )
+from argosy._framework import (
+    disable_static,
+    explain,
+    finfo,
+    get_flags,
+    iinfo,
+    in_dynamic_mode,
+    is_complex,
+    is_floating_point,
+    is_integer,
+    set_flags,
+)
 from argosy.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from argosy.device import (
     CPUPlace,
@@ -63,13 +75,11 @@ _LAZY = {
     "callbacks": "argosy.callbacks",
     "framework": "argosy.framework",
     "hapi": "argosy.hapi",
-    "incubate": "argosy.incubate",
     "io": "argosy.io",
     "linalg": "argosy.linalg",
     "metric": "argosy.metric",
     "nn": "argosy.nn",
     "optimizer": "argosy.optimizer",
-    "random": "argosy.random",
     "regularizer": "argosy.regularizer",
     "utils": "argosy.utils",
     "version": "argosy.version",

@@ -26,6 +26,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_dtype_type(module.get());
     add_tensor_type(module.get());
     add_array_functions(module.get());
+    add_dlpack(module.get());
     add_ops(module.get());
     add_autograd(module.get());
     add_registry(module.get());

@@ -144,6 +144,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 void add_ops(PyObject* module);       // op_entries.cc
 void add_autograd(PyObject* module);  // autograd_bind.cc
 void add_registry(PyObject* module);  // registry_bind.cc
+void add_dlpack(PyObject* module);    // dlpack.cc
 void add_errors(PyObject* module);    // errors.cc
 void add_system(PyObject* module);    // system.cc
 void add_program(PyObject* module);   // program_bind.cc

@@ -1,4 +1,5 @@
 #include "argosy/base/cpu.h"
+#include "argosy/base/flags.h"
 #include "argosy/base/memory.h"
 #include "argosy/base/parallel.h"
 #include "argosy/base/random.h"
@@ -106,7 +107,41 @@ PyObject* f_set_random_state(PyObject*, PyObject* o) {
   });
 }
 
+PyObject* to_python(const flags::Value& value) {
+  if (auto* v = std::get_if<bool>(&value)) return PyBool_FromLong(*v);
+  if (auto* v = std::get_if<int64_t>(&value)) return PyLong_FromLongLong(*v);
+  if (auto* v = std::get_if<double>(&value)) return PyFloat_FromDouble(*v);
+  const auto& text = std::get<std::string>(value);
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+const char* text_of(PyObject* o) {
+  const char* text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  ARGOSY_CHECK(text, type) << "A flag's name must be a str, got " << Py_TYPE(o)->tp_name << '.';
+  return text;
+}
+PyObject* f_get_flag(PyObject*, PyObject* name) {
+  return guarded_object([&] { return to_python(flags::find(text_of(name)).get()); });
+}
+PyObject* f_set_flag(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    flags::Flag& flag = flags::find(text_of(args[0]));
+    PyObject* o = args[1];
+    if (PyBool_Check(o))
+      flag.set(o == Py_True);
+    else if (PyLong_Check(o))
+      flag.set(to_int(o));
+    else if (PyFloat_Check(o))
+      flag.set(PyFloat_AS_DOUBLE(o));
+    else
+      flag.set(std::string(text_of(o)));
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef functions[] = {
+    {"get_flag", f_get_flag, METH_O, nullptr},
+    {"set_flag", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_set_flag)),
+     METH_FASTCALL, nullptr},
     {"seed", f_seed, METH_O, nullptr},
     {"initial_seed", f_initial_seed, METH_NOARGS, nullptr},
     {"random_state", f_random_state, METH_NOARGS, nullptr},

@@ -147,7 +147,24 @@ def _reduce(self, protocol=None):
     return (_rebuild, (type(self), self.numpy(), self.dtype, self.stop_gradient, state))
 
 
+def _dlpack(self, stream=None, **options):
+    return _core.to_dlpack(self)
+
+
+def _dlpack_device(self):
+    return (1, 0)
+
+
+def _from_dlpack(dlpack, device=None, copy=None):
+    capsule = dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack
+    shared = _core.from_dlpack(capsule)
+    return _core.to_tensor(shared, None, True) if copy else shared
+
+
 _OWN = {
+    "_from_dlpack": staticmethod(_from_dlpack),
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
     "backward": backward,
     "register_hook": register_hook,
     "retain_grads": retain_grads,
