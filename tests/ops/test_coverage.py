@@ -41,7 +41,20 @@ def covered():
 
 
 # Families (folders under src/argosy/ops) whose tables are being written; a finished one leaves.
-UNFINISHED = {"manip", "indexing", "search", "nn", "random", "linalg", "sparse"}
+UNFINISHED = {
+    "math",
+    "reduce",
+    "cumulative",
+    "manip",
+    "indexing",
+    "search",
+    "nn",
+    "random",
+    "linalg",
+    "optim",
+    "sparse",
+    "creation",
+}
 
 
 def test_every_op_is_tested():

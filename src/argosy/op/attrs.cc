@@ -195,8 +195,12 @@ uint32_t axes_mask(const char* op, const IntArray& axes, int rank) {
   if (axes.none || axes.size() == 0) return rank ? (1u << rank) - 1 : 0;
   uint32_t mask = 0;
   for (int64_t axis : axes.values) {
-    int a = normalize_axis(op, axis, rank);
+    const int64_t limit = rank ? rank : 1;  // a number has axes 0 and -1, which are nothing
+    ARGOSY_CHECK(axis >= -limit && axis < limit, invalid_argument)
+        << '[' << op << "] axis " << axis << " is out of range: expected from " << -limit << " to "
+        << limit - 1 << " for a tensor of " << rank << " dimensions.";
     if (rank == 0) continue;
+    const int64_t a = axis < 0 ? axis + rank : axis;
     ARGOSY_CHECK(!(mask >> a & 1), invalid_argument)
         << '[' << op << "] axis " << axis << " is given twice. Do this: name each axis once.";
     mask |= 1u << a;

@@ -93,14 +93,28 @@ void check_inputs(const OpDef& op, const Inputs& in, const TensorImpl* first) {
   }
 }
 
-Tensors dispatch_promoted(const OpDef& op, const Inputs& in, const void* attrs) {
-  bool any = false;
+// The dtype that operands of different dtypes are cast to; 0-d ones count as numbers.
+DType common_dtype(const OpDef& op, const Inputs& in) {
+  const Tensor* first = nullptr;
   DType common = DType::bool_;
+  bool all_0d = true;
   for (const Tensor& t : in.flat()) {
     if (!t.defined()) continue;
-    common = any ? promote(common, t.dtype()) : t.dtype();
-    any = true;
+    bool is_0d = t.rank() == 0;
+    std::optional<DType> both =
+        first ? promote_tensors(common, all_0d, t.dtype(), is_0d) : t.dtype();
+    ARGOSY_CHECK(both, type) << '[' << op.name
+                             << "] operands of these dtypes do not mix: " << *first << " and " << t
+                             << ". Do this: convert one of them with .astype(..).";
+    common = *both;
+    all_0d = all_0d && is_0d;
+    if (!first) first = &t;
   }
+  return common;
+}
+
+Tensors dispatch_promoted(const OpDef& op, const Inputs& in, const void* attrs) {
+  DType common = common_dtype(op, in);
   InlineVector<Tensor, 4> cast;
   for (const Tensor& t : in.flat())
     cast.push_back(t.defined() && t.dtype() != common ? hooks.cast(t, common) : t);
@@ -165,9 +179,12 @@ void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& o
   k->run(frame, attrs);
 }
 
-bool has_kernel(const OpDef& op, DeviceKind device) {
+// Does some kernel take the call?
+bool has_kernel(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
   if (device == DeviceKind::null) device = DeviceKind::cpu;
-  return !op.kernels[static_cast<int>(device)].empty();
+  for (const KernelDef& k : op.kernels[static_cast<int>(device)])
+    if (!k.match || !k.match(in, attrs)) return true;
+  return false;
 }
 
 void bind_written(const OpDef& op, const Inputs& in, Tensors& out) {
@@ -262,7 +279,7 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
 
   Tensors out;
   // A composition runs where there is no kernel, or where only its parts know their gradients.
-  bool composed = op.compose && ((grad && !op.gradient) || !has_kernel(op, place.kind));
+  bool composed = op.compose && ((grad && !op.gradient) || !has_kernel(op, in, attrs, place.kind));
   if (composed) {
     if (thread_state.explain) explain(op, "opened its composition");
     if (!grad || !op.gradient) return op.compose(in, attrs);
@@ -346,7 +363,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
       << '[' << op.name << "] in place needs a result of x's shape: x is " << x
       << ", the result would be " << c.out[0].shape
       << ". Do this: use the form that returns a new tensor.";
-  if (same_form && writes_directly(op, in) && has_kernel(op, place.kind)) {
+  if (same_form && writes_directly(op, in) && has_kernel(op, in, attrs, place.kind)) {
     Tensors out{x};
     run_kernel(op, in, attrs, out, place);
     x.wrote(op.name.c_str());

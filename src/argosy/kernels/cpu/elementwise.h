@@ -31,7 +31,7 @@ struct LoopParams {
   X(axpy)                         /* x, y: params.a * x + params.b * y */                          \
   X(dropout)                      /* x, uint8 mask: mask ? x * params.a : 0; floating */           \
   X(clip)                         /* one: into [params.a, params.b]; nan stays; real */            \
-  X(clip_grad)                    /* x, dy: dy where params.a < x < params.b, else 0; real */
+  X(clip_grad)                    /* x, dy: dy where params.a <= x <= params.b, else 0; real */
 
 // Integers (bool where it makes sense), two inputs unless noted. Division by zero raises
 // ErrorKind::invalid_argument; floating forms of the first four are in the same tables.

@@ -18,4 +18,46 @@ ARGOSY_API Tensor cast(const Tensor& x, DType dtype);
 // x * scale + bias
 ARGOSY_API Tensor scale(const Tensor& x, double scale, double bias = 0);
 
+// The larger and the smaller; nan if either is.
+ARGOSY_API Tensor maximum(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor minimum(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor pow(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor pow(const Tensor& x, double y);
+
+// Of one number. Functions give floating results, float32 of integers.
+ARGOSY_API Tensor abs(const Tensor& x);  // complex: the modulus, real
+ARGOSY_API Tensor sign(const Tensor& x);
+ARGOSY_API Tensor floor(const Tensor& x);
+ARGOSY_API Tensor round(const Tensor& x);  // halves to even
+ARGOSY_API Tensor sqrt(const Tensor& x);
+ARGOSY_API Tensor rsqrt(const Tensor& x);
+ARGOSY_API Tensor reciprocal(const Tensor& x);
+ARGOSY_API Tensor square(const Tensor& x);
+ARGOSY_API Tensor exp(const Tensor& x);
+ARGOSY_API Tensor log(const Tensor& x);
+ARGOSY_API Tensor log1p(const Tensor& x);
+ARGOSY_API Tensor sin(const Tensor& x);
+ARGOSY_API Tensor cos(const Tensor& x);
+ARGOSY_API Tensor tanh(const Tensor& x);
+ARGOSY_API Tensor sigmoid(const Tensor& x);
+// min and max may be infinite. The gradient passes where min <= x <= max.
+ARGOSY_API Tensor clip(const Tensor& x, double min, double max);
+
+// Parts of complex tensors, real dtype.
+ARGOSY_API Tensor real(const Tensor& x);
+ARGOSY_API Tensor imag(const Tensor& x);
+
+// Bool results, without gradient.
+ARGOSY_API Tensor equal(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor not_equal(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor less_than(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor less_equal(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor greater_than(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor greater_equal(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor logical_and(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor logical_or(const Tensor& x, const Tensor& y);
+ARGOSY_API Tensor logical_not(const Tensor& x);
+ARGOSY_API Tensor isnan(const Tensor& x);
+ARGOSY_API Tensor isfinite(const Tensor& x);
+
 }  // namespace argosy::ops

@@ -1,44 +1,16 @@
-#include "argosy/op/define.h"
-#include "argosy/ops/manip/manip.h"
-#include "argosy/ops/math/math.h"
-#include "argosy/ops/reduce/reduce.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/reduce/common.h"
 
+// Sums, means and counts.
 namespace argosy::ops {
 namespace {
 
+using cpu::Reduce;
 using op::GradCall;
 using op::NoAttrs;
 using op::Save;
 
-template <class T, class Acc>
-void sum_naive(const Tensor& x, const Tensor& out, const Shape& out_steps) {
-  std::vector<Acc> acc(static_cast<size_t>(out.numel()));
-  Shape index = Shape::filled(x.rank(), 0);
-  const T* from = x.data<T>();
-  int64_t to = 0;
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    acc[static_cast<size_t>(to)] += static_cast<Acc>(from[i]);
-    for (int d = x.rank() - 1; d >= 0; --d) {
-      to += out_steps[d];
-      if (++index[d] < x.dim(d)) break;
-      to -= out_steps[d] * x.dim(d);
-      index[d] = 0;
-    }
-  }
-  for (size_t i = 0; i < acc.size(); ++i) out.data<T>()[i] = static_cast<T>(acc[i]);
-}
-
-void sum_kernel(const Tensor& x, const Tensor& out, uint32_t mask) {
-  Shape steps = Shape::filled(x.rank(), 0);
-  int64_t step = 1;
-  for (int d = x.rank() - 1; d >= 0; --d)
-    if (!(mask >> d & 1)) steps[d] = step, step *= x.dim(d);
-  dispatch_types<int32_t, int64_t>(x.dtype(),
-                                   [&]<class T>(T) { sum_naive<T, int64_t>(x, out, steps); });
-  dispatch_floating(x.dtype(), [&]<class T>(T) { sum_naive<T, double>(x, out, steps); });
-  dispatch_types<complex64, complex128>(
-      x.dtype(), [&]<class T>(T) { sum_naive<T, complex128>(x, out, steps); });
-}
+// --- sums over what broadcasting repeated ---
 
 // Axes of x that broadcasting a tensor of shape `like` to x's shape repeats.
 uint32_t repeated_axes(const Shape& x, const Shape& like) {
@@ -54,11 +26,18 @@ void sum_like_infer(op::InferContext& c, const NoAttrs&) {
 }
 
 void sum_like_run(op::KernelFrame& f, const NoAttrs&) {
-  sum_kernel(f.in[0], f.out[0], repeated_axes(f.in[0].shape(), f.in[1].shape()));
+  const Tensor &x = f.in[0], &like = f.in[1];
+  int skip = x.rank() - like.rank();
+  bool fits = skip >= 0;
+  for (int d = 0; fits && d < like.rank(); ++d)
+    fits = like.dim(d) == x.dim(d + skip) || like.dim(d) == 1;
+  ARGOSY_CHECK(fits, invalid_argument)
+      << '[' << f.name() << "] " << like.shape() << " does not broadcast to " << x.shape() << '.';
+  run_reduce(Reduce::sum, x, f.out[0], repeated_axes(x.shape(), like.shape()));
 }
 
 Tensors sum_like_grad(const GradCall& c, const NoAttrs&) {
-  return {expand_like(c.dy(), c.in[0]), Tensor()};
+  return {cast(expand_like(c.dy(), c.in[0]), c.in[0].dtype()), Tensor()};
 }
 
 ARGOSY_OP(sum_like, NoAttrs)
@@ -67,8 +46,209 @@ ARGOSY_OP(sum_like, NoAttrs)
     .input("like")
     .output("out")
     .infer(sum_like_infer)
-    .kernel("reference", sum_like_run)
+    .kernel("reduce", sum_like_run)
+    .strided()
     .gradient(sum_like_grad)
+    .done();
+
+// bool and int32 add up in int64.
+DType sum_dtype(DType x) {
+  return x == DType::bool_ || x == DType::int32 ? DType::int64 : x;
+}
+
+void reduce_as_infer(op::InferContext& c, const NoAttrs&) {
+  c.out[0] = {c.in[1].shape(), sum_dtype(c.in[0].dtype())};
+}
+
+ARGOSY_OP(reduce_as, NoAttrs)
+    .python("reduce_as(x, target, name=None)")
+    .method("reduce_as")
+    .doc("The sum of x over the axes that broadcasting target to x's shape repeats.")
+    .input("x", kAny - kFloat8, Save::shape)
+    .input("target")
+    .output("out")
+    .infer(reduce_as_infer)
+    .kernel("reduce", sum_like_run)
+    .strided()
+    .gradient(sum_like_grad)
+    .done();
+
+// --- sum ---
+
+void sum_infer(op::InferContext& c, const TypedReduceAttrs& a) {
+  infer_reduced(c, a);
+  c.out[0].dtype = a.dtype.value_or(sum_dtype(c.in[0].dtype()));
+}
+
+Tensors sum_grad(const GradCall& c, const TypedReduceAttrs& a) {
+  const Tensor& x = c.in[0];
+  Tensor dy = cast(c.dy(), x.dtype());
+  return expand_like(with_axes("sum", dy, x, a.axis, a.keepdim), x);
+}
+
+ARGOSY_OP(sum, TypedReduceAttrs)
+    .python("sum(x, axis=None, dtype=None, keepdim=False, name=None, *, out=None)")
+    .method("sum")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc(
+        "The sum over axis (an int or a list; None: all), 0 of nothing. bool and int32 give int64; "
+        "with dtype, x is cast to it first.")
+    .input("x", kAny - kFloat8, Save::shape)
+    .output("out")
+    .infer(sum_infer)
+    .kernel("reduce", run_reduction<Reduce::sum, TypedReduceAttrs>)
+    .strided()
+    .gradient(sum_grad)
+    .done();
+
+// --- mean ---
+
+void mean_infer(op::InferContext& c, const TypedReduceAttrs& a) {
+  infer_reduced(c, a);
+  if (a.dtype) c.out[0].dtype = *a.dtype;
+}
+
+void mean_run(op::KernelFrame& f, const TypedReduceAttrs& a) {
+  DType t = f.out[0].dtype();
+  uint32_t mask = op::axes_mask("mean", a.axis, f.in[0].rank());
+  if (is_differentiable(t)) return run_reduce(Reduce::mean, f.in[0], f.out[0], mask);
+  Tensor floats = Tensor::empty(f.out[0].shape(), DType::float64);
+  run_reduce(Reduce::mean, f.in[0], floats, mask);
+  op::copy_into(f.out[0], floats);
+}
+
+Tensors mean_grad(const GradCall& c, const TypedReduceAttrs& a) {
+  const Tensor& x = c.in[0];
+  Tensor dy = cast(c.dy(), x.dtype());
+  Tensor share = divide(dy, count_of(x, a.axis, x.dtype()));
+  return expand_like(with_axes("mean", share, x, a.axis, a.keepdim), x);
+}
+
+ARGOSY_OP(mean, TypedReduceAttrs)
+    .python("mean(x, axis=None, keepdim=False, name=None, *, dtype=None, out=None)")
+    .method("mean")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc(
+        "The arithmetic mean over axis (an int or a list; None: all), nan of nothing. Integers "
+        "give integers, rounded towards 0; with dtype, x is cast to it first.")
+    .input("x", kAny - kFloat8, Save::shape)
+    .output("out")
+    .infer(mean_infer)
+    .kernel("reduce", mean_run)
+    .strided()
+    .gradient(mean_grad)
+    .done();
+
+// --- number of elements that are reduced ---
+
+struct CountAttrs {
+  op::IntArray axis = op::IntArray::all();
+  DType dtype = DType::float32;
+  double minus = 0;
+};
+ARGOSY_ATTRS(CountAttrs, axis, dtype, minus)
+
+void count_infer(op::InferContext& c, const CountAttrs& a) {
+  c.out[0] = {{}, a.dtype};
+}
+
+void count_run(op::KernelFrame& f, const CountAttrs& a) {
+  const Tensor& x = f.in[0];
+  uint32_t mask = op::axes_mask(f.name(), a.axis, x.rank());
+  double count = 1;
+  for (int d = 0; d < x.rank(); ++d)
+    if (mask >> d & 1) count *= static_cast<double>(x.dim(d));
+  op::copy_into(f.out[0], constant(count > a.minus ? count - a.minus : 0, DType::float64));
+}
+
+ARGOSY_OP(size_of, CountAttrs)
+    .doc(
+        "The number of elements along the axes less `minus`, at least 0: a 0-d tensor. Reads only "
+        "x's shape.")
+    .input("x")
+    .index_output("out")
+    .infer(count_infer)
+    .kernel("shape", count_run)
+    .strided()
+    .done();
+
+// --- sums and means of what is not nan ---
+
+template <class T>
+void zero_nan_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*) {
+  for (int64_t i = 0; i < n; ++i) {
+    T v = *reinterpret_cast<const T*>(ptrs[0] + i * strides[0]);
+    *reinterpret_cast<T*>(ptrs[1] + i * strides[1]) = v == v ? v : T(0.f);
+  }
+}
+
+const cpu::LoopTable& zero_nan_loops() {
+  static const cpu::LoopTable table = [] {
+    cpu::LoopTable t;
+    t.by_dtype[static_cast<int>(DType::float16)] = zero_nan_loop<float16>;
+    t.by_dtype[static_cast<int>(DType::bfloat16)] = zero_nan_loop<bfloat16>;
+    t.by_dtype[static_cast<int>(DType::float32)] = zero_nan_loop<float>;
+    t.by_dtype[static_cast<int>(DType::float64)] = zero_nan_loop<double>;
+    t.by_dtype[static_cast<int>(DType::complex64)] = zero_nan_loop<complex64>;
+    t.by_dtype[static_cast<int>(DType::complex128)] = zero_nan_loop<complex128>;
+    return t;
+  }();
+  return table;
+}
+
+Tensor number_mask(const Tensor& x, DType dtype) {
+  return cast(logical_not(isnan(x)), dtype);
+}
+
+Tensors zero_nan_grad(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), number_mask(c.in[0], c.dy().dtype()));
+}
+
+ARGOSY_OP(zero_nan, NoAttrs)
+    .doc("x with 0 for every nan.")
+    .input("x", kFloating | kComplex, Save::value)
+    .output("out")
+    .elementwise()
+    .kernel("loops", run_loops<zero_nan_loops>)
+    .strided()
+    .gradient(zero_nan_grad)
+    .done();
+
+Tensors nansum_parts(const op::Inputs& in, const TypedReduceAttrs& a) {
+  return sum_op(is_differentiable(in[0].dtype()) ? zero_nan_op(in[0]) : in[0], a);
+}
+
+ARGOSY_OP(nansum, TypedReduceAttrs)
+    .python("nansum(x, axis=None, dtype=None, keepdim=False, name=None)")
+    .method("nansum")
+    .doc("The sum over axis as if nan were 0.")
+    .input("x", kAny - kFloat8)
+    .output("out")
+    .infer(sum_infer)
+    .compose(nansum_parts)
+    .done();
+
+void nanmean_infer(op::InferContext& c, const ReduceAttrs& a) {
+  infer_reduced(c, a);
+  if (!is_differentiable(c.out[0].dtype)) c.out[0].dtype = DType::float32;
+}
+
+Tensors nanmean_parts(const op::Inputs& in, const ReduceAttrs& a) {
+  Tensor x = is_differentiable(in[0].dtype()) ? in[0] : cast(in[0], DType::float32);
+  TypedReduceAttrs t{a.axis, {}, a.keepdim};
+  return divide(sum_op(zero_nan_op(x), t), sum_op(number_mask(x, x.dtype()), t));
+}
+
+ARGOSY_OP(nanmean, ReduceAttrs)
+    .python("nanmean(x, axis=None, keepdim=False, name=None)")
+    .method("nanmean")
+    .doc("The mean over axis of what is not nan; nan where all is. Integers give float32.")
+    .input("x", kNumeric)
+    .output("out")
+    .infer(nanmean_infer)
+    .compose(nanmean_parts)
     .done();
 
 }  // namespace
@@ -76,6 +256,15 @@ ARGOSY_OP(sum_like, NoAttrs)
 Tensor sum_like(const Tensor& x, const Tensor& like) {
   if (x.shape() == like.shape() && x.shape().known()) return x;
   return sum_like_op(x, like);
+}
+Tensor sum(const Tensor& x, const op::IntArray& axis, bool keepdim) {
+  return sum_op(x, TypedReduceAttrs{axis, {}, keepdim});
+}
+Tensor mean(const Tensor& x, const op::IntArray& axis, bool keepdim) {
+  return mean_op(x, TypedReduceAttrs{axis, {}, keepdim});
+}
+Tensor count_of(const Tensor& x, const op::IntArray& axis, DType dtype, double minus) {
+  return size_of_op(x, CountAttrs{axis, dtype, minus});
 }
 
 }  // namespace argosy::ops

@@ -144,7 +144,7 @@ constexpr auto kClip = [](auto x, const auto& p) {
 };
 constexpr auto kClipGrad = [](auto x, auto dy, const auto& p) {
   using T = decltype(x);
-  return x > T(p.a) && x < T(p.b) ? dy : T(0);
+  return x >= T(p.a) && x <= T(p.b) ? dy : T(0);
 };
 
 // Items of one width are moved alike, whatever they mean.

@@ -1,0 +1,225 @@
+#include <cmath>
+#include <limits>
+
+#include "argosy/base/parallel.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Limits, blends and repairs of values.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::NoAttrs;
+using op::Save;
+using op::Scalar;
+
+struct ClipAttrs {
+  std::optional<Scalar> min, max;
+};
+ARGOSY_ATTRS(ClipAttrs, min, max)
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+cpu::LoopParams bounds(const ClipAttrs& a) {
+  return {a.min ? a.min->real() : -kInf, a.max ? a.max->real() : kInf};
+}
+
+bool is_real_number(const std::optional<Scalar>& s) {
+  if (!s) return false;
+  return s->tensor.defined() ? is_floating(s->tensor.dtype()) : s->kind == Scalar::Kind::real;
+}
+
+void clip_infer(op::InferContext& c, const ClipAttrs& a) {
+  ARGOSY_CHECK(!(a.min && a.max && !a.min->tensor.defined() && !a.max->tensor.defined() &&
+                 a.min->real() > a.max->real()),
+               invalid_argument)
+      << "[clip] min must not be above max, got min " << a.min->real() << " and max "
+      << a.max->real() << '.';
+  if (is_integral(c.in[0].dtype()) && (is_real_number(a.min) || is_real_number(a.max)))
+    c.out[0].dtype = DType::float32;
+}
+
+void clip_run(op::KernelFrame& f, const ClipAttrs& a) {
+  cpu::LoopParams p = bounds(a);
+  if (f.in[0].dtype() == f.out[0].dtype()) return run_elementwise(f, cpu::clip_loops(), &p);
+  Tensor x = Tensor::empty(f.in[0].shape(), f.out[0].dtype());
+  op::copy_into(x, f.in[0]);
+  op::KernelFrame floats{f.op, op::Inputs({&x, 1}), f.out};
+  run_elementwise(floats, cpu::clip_loops(), &p);
+}
+
+Tensor bound_of(const Scalar& s, const Tensor& x) {
+  return s.tensor.defined() ? cast(s.tensor, x.dtype()) : constant(s, x.dtype(), x.place());
+}
+
+Tensors clip_grad_parts(const op::Inputs& in, const ClipAttrs& a) {
+  Tensor dx = in[1];
+  if (a.min) dx = multiply(dx, cast(greater_equal(in[0], bound_of(*a.min, in[0])), dx.dtype()));
+  if (a.max) dx = multiply(dx, cast(less_equal(in[0], bound_of(*a.max, in[0])), dx.dtype()));
+  return dx;
+}
+
+void clip_grad_run(op::KernelFrame& f, const ClipAttrs& a) {
+  cpu::LoopParams p = bounds(a);
+  run_elementwise(f, cpu::clip_grad_loops(), &p);
+}
+
+ARGOSY_OP(clip_grad, ClipAttrs)
+    .doc("dy where min <= x <= max, else 0: the gradient of clip.")
+    .input("x", kFloating)
+    .input("dy", kFloating)
+    .output("dx")
+    .elementwise()
+    .compose(clip_grad_parts)
+    .kernel("fused", clip_grad_run)
+    .strided()
+    .done();
+
+Tensors clip_gradient(const GradCall& c, const ClipAttrs& a) {
+  return clip_grad_op(c.in[0], c.dy(), a);
+}
+
+ARGOSY_OP(clip, ClipAttrs)
+    .python("clip(x, min=None, max=None, name=None, *, out=None)")
+    .python("clamp(x, min=None, max=None, name=None, *, out=None)")
+    .method("clip")
+    .method("clamp(x, min=None, max=None, name=None, *, out=None)")
+    .inplace("clip_")
+    .inplace("clamp_")
+    .alias("input", "x")
+    .doc(
+        "x limited to [min, max], which may be None (no limit), numbers or tensors of one element; "
+        "nan stays. The gradient passes where x is not outside. Integers with a limit that is a "
+        "float give float32.")
+    .input("x", kReal, Save::value)
+    .output("out")
+    .elementwise()
+    .infer(clip_infer)
+    .kernel("loops", clip_run)
+    .strided()
+    .gradient(clip_gradient)
+    .done();
+
+Tensors lerp_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor &x = c.in[0], &y = c.in[1], &w = c.in[2];
+  Tensor to_y = multiply(c.dy(), w);
+  return {c.needs(0) ? sum_like(subtract(c.dy(), to_y), x) : Tensor(),
+          c.needs(1) ? sum_like(to_y, y) : Tensor(),
+          c.needs(2) ? sum_like(multiply(c.dy(), subtract(y, x)), w) : Tensor()};
+}
+
+ARGOSY_OP(lerp, NoAttrs)
+    .python("lerp(x, y, weight, name=None)")
+    .method("lerp")
+    .inplace("lerp_")
+    .alias("input", "x")
+    .doc("x + weight (y - x), elementwise with broadcasting; weight may be a number.")
+    .input("x", kFloating, Save::value)
+    .input("y", kFloating, Save::value)
+    .input("weight", kFloating, Save::value)
+    .output("out")
+    .promote()
+    .elementwise()
+    .kernel("loops", run_loops<cpu::lerp_loops>)
+    .strided()
+    .gradient(lerp_grad)
+    .done();
+
+struct NanToNumAttrs {
+  double nan = 0;
+  std::optional<double> posinf, neginf;
+};
+ARGOSY_ATTRS(NanToNumAttrs, nan, posinf, neginf)
+
+double largest(DType t) {
+  switch (t) {
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 3.3895313892515355e38;
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+void nan_to_num_run(op::KernelFrame& f, const NanToNumAttrs& a) {
+  DType t = f.in[0].dtype();
+  double up = a.posinf.value_or(largest(t)), down = a.neginf.value_or(-largest(t));
+  dispatch_floating(t, [&]<class T>(T) {
+    const T* x = f.in[0].data<T>();
+    T* y = f.out[0].data<T>();
+    const T nan = static_cast<T>(a.nan), high = static_cast<T>(up), low = static_cast<T>(down);
+    parallel_for(f.in[0].numel(), 1 << 15, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        auto v = static_cast<double>(x[i]);
+        y[i] = v != v ? nan : v == kInf ? high : v == -kInf ? low : x[i];
+      }
+    });
+  });
+}
+
+Tensors nan_to_num_grad(const GradCall& c, const NanToNumAttrs&) {
+  return multiply(c.dy(), cast(isfinite(c.in[0]), c.dy().dtype()));
+}
+
+ARGOSY_OP(nan_to_num, NanToNumAttrs)
+    .python("nan_to_num(x, nan=0.0, posinf=None, neginf=None, name=None)")
+    .method("nan_to_num")
+    .inplace("nan_to_num_")
+    .doc(
+        "x with nan, +inf and -inf replaced; without posinf and neginf by the dtype's largest and "
+        "smallest numbers.")
+    .input("x", kFloating, Save::value)
+    .output("out")
+    .elementwise()
+    .kernel("reference", nan_to_num_run)
+    .gradient(nan_to_num_grad)
+    .done();
+
+// --- mantissa and exponent ---
+
+void frexp_run(op::KernelFrame& f, const NoAttrs&) {
+  dispatch_types<float, double>(f.in[0].dtype(), [&]<class T>(T) {
+    const T* x = f.in[0].data<T>();
+    for (int64_t i = 0; i < f.in[0].numel(); ++i) {
+      int e = 0;
+      f.out[0].data<T>()[i] = std::frexp(x[i], &e);
+      f.out[1].data<T>()[i] = static_cast<T>(e);
+    }
+  });
+}
+
+Tensors frexp_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor& e = c.out(1);
+  return multiply(c.dy(), pow(constant(2, e.dtype(), e.place()), negative(e)));
+}
+
+ARGOSY_OP(frexp, NoAttrs)
+    .python("frexp(x, name=None)")
+    .method("frexp")
+    .doc(
+        "(mantissa, exponent), both of x's dtype: x = mantissa * 2^exponent with 0.5 <= |mantissa| "
+        "< 1, or both 0.")
+    .input("x", only(DType::float32) | only(DType::float64))
+    .output("mantissa")
+    .index_output("exponent", Save::value)
+    .elementwise()
+    .kernel("reference", frexp_run)
+    .gradient(frexp_grad)
+    .done();
+
+}  // namespace
+
+Tensor clip(const Tensor& x, double min, double max) {
+  ClipAttrs a;
+  if (min > -kInf) a.min = Scalar(min);
+  if (max < kInf) a.max = Scalar(max);
+  return clip_op(x, a);
+}
+
+}  // namespace argosy::ops

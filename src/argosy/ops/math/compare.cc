@@ -1,0 +1,231 @@
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Comparisons, logic and tests of values. Their results are bool and have no gradient.
+namespace argosy::ops {
+namespace {
+
+using op::NoAttrs;
+
+constexpr DTypes kComparable = kAny - kFloat8;
+
+#define ARGOSY_COMPARE(name, table, dtypes, text)        \
+  ARGOSY_OP(name, NoAttrs)                               \
+      .python(#name "(x, y, name=None, *, out=None)")    \
+      .method(#name)                                     \
+      .inplace(#name "_")                                \
+      .alias("input", "x")                               \
+      .alias("other", "y")                               \
+      .doc(text " Elementwise with broadcasting; bool.") \
+      .input("x", dtypes)                                \
+      .input("y", dtypes)                                \
+      .index_output("out")                               \
+      .promote()                                         \
+      .elementwise()                                     \
+      .infer(op::infer_bool<NoAttrs>)                    \
+      .kernel("loops", run_loops<cpu::table##_loops>)    \
+      .strided()
+
+ARGOSY_COMPARE(equal, equal, kComparable, "Whether x == y.").done();
+ARGOSY_COMPARE(not_equal, not_equal, kComparable, "Whether x != y.").done();
+ARGOSY_COMPARE(less_than, less, kReal | kBool, "Whether x < y.")
+    .python("less(x, y, name=None, *, out=None)")
+    .method("less(x, y, name=None, *, out=None)")
+    .inplace("less_")
+    .done();
+ARGOSY_COMPARE(less_equal, less_equal, kReal | kBool, "Whether x <= y.").done();
+ARGOSY_COMPARE(greater_than, greater, kReal | kBool, "Whether x > y.")
+    .python("greater(x, y, name=None, *, out=None)")
+    .method("greater(x, y, name=None, *, out=None)")
+    .inplace("greater_")
+    .done();
+ARGOSY_COMPARE(greater_equal, greater_equal, kReal | kBool, "Whether x >= y.").done();
+ARGOSY_COMPARE(logical_and, logical_and, kComparable, "Whether both are not 0.").done();
+ARGOSY_COMPARE(logical_or, logical_or, kComparable, "Whether one or both are not 0.").done();
+ARGOSY_COMPARE(logical_xor, logical_xor, kComparable, "Whether exactly one is not 0.").done();
+
+#define ARGOSY_TEST(name, signature, dtypes, text) \
+  ARGOSY_OP(name, NoAttrs)                         \
+      .python(#name signature)                     \
+      .method(#name)                               \
+      .alias("input", "x")                         \
+      .doc(text " Elementwise; bool.")             \
+      .input("x", dtypes)                          \
+      .index_output("out")                         \
+      .elementwise()                               \
+      .infer(op::infer_bool<NoAttrs>)
+
+ARGOSY_TEST(logical_not, "(x, name=None, *, out=None)", kComparable, "Whether x is 0.")
+    .inplace("logical_not_")
+    .kernel("loops", run_loops<cpu::logical_not_loops>)
+    .strided()
+    .done();
+ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
+    .kernel("loops", run_loops<cpu::isnan_loops>)
+    .strided()
+    .done();
+ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
+    .kernel("loops", run_loops<cpu::isinf_loops>)
+    .strided()
+    .done();
+ARGOSY_TEST(isfinite, "(x, name=None)", kNumeric, "Whether x is neither infinite nor nan.")
+    .kernel("loops", run_loops<cpu::isfinite_loops>)
+    .strided()
+    .done();
+
+Tensor zero_of(const Tensor& x) {
+  return constant(0, x.dtype(), x.place());
+}
+
+Tensors isposinf_parts(const op::Inputs& in, const NoAttrs&) {
+  return logical_and(isinf_op(in[0]), greater_than_op(in[0], zero_of(in[0])));
+}
+Tensors isneginf_parts(const op::Inputs& in, const NoAttrs&) {
+  return logical_and(isinf_op(in[0]), less_than_op(in[0], zero_of(in[0])));
+}
+Tensors isreal_parts(const op::Inputs& in, const NoAttrs&) {
+  if (!is_complex(in[0].dtype())) return full_like(in[0], true, DType::bool_);
+  Tensor i = imag(in[0]);
+  return equal_op(i, zero_of(i));
+}
+
+ARGOSY_TEST(isposinf, "(x, name=None)", kReal, "Whether x is +inf.").compose(isposinf_parts).done();
+ARGOSY_TEST(isneginf, "(x, name=None)", kReal, "Whether x is -inf.").compose(isneginf_parts).done();
+ARGOSY_TEST(isreal, "(x, name=None)", kAny, "Whether the imaginary part is 0.")
+    .compose(isreal_parts)
+    .done();
+
+void signbit_run(op::KernelFrame& f, const NoAttrs&) {
+  const Tensor& x = f.in[0];
+  auto* out = static_cast<uint8_t*>(f.out[0].raw());
+  dispatch_real(x.dtype(), [&]<class T>(T) {
+    const T* from = x.data<T>();
+    for (int64_t i = 0; i < x.numel(); ++i)
+      out[i] = is_floating(x.dtype()) ? __builtin_signbit(static_cast<double>(from[i])) != 0
+                                      : static_cast<double>(from[i]) < 0;
+  });
+}
+
+ARGOSY_TEST(signbit, "(x, name=None)", kReal, "Whether the sign bit is set (also of -0.0).")
+    .kernel("reference", signbit_run)
+    .done();
+
+struct CloseAttrs {
+  op::Scalar rtol = 1e-5, atol = 1e-8;
+  bool equal_nan = false;
+};
+ARGOSY_ATTRS(CloseAttrs, rtol, atol, equal_nan)
+
+// |x - y| <= atol + rtol |y|; equal values (infinities too) are close.
+Tensors isclose_parts(const op::Inputs& in, const CloseAttrs& a) {
+  Tensor x = in[0], y = in[1];
+  if (!is_differentiable(x.dtype())) x = cast(x, DType::float64), y = cast(y, DType::float64);
+  Tensor limit = scale(abs(y), a.rtol.real(), a.atol.real());
+  Tensor near = logical_and(less_equal_op(abs(subtract(x, y)), limit), isfinite_op(y));
+  Tensor result = logical_or_op(near, equal_op(x, y));
+  if (a.equal_nan) result = logical_or_op(result, logical_and(isnan_op(x), isnan_op(y)));
+  return result;
+}
+
+ARGOSY_OP(isclose, CloseAttrs)
+    .python("isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None)")
+    .method("isclose")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc(
+        "Whether |x - y| <= atol + rtol * |y|, elementwise; bool. nan is close to nan only with "
+        "equal_nan.")
+    .input("x", kComparable)
+    .input("y", kComparable)
+    .index_output("out")
+    .promote()
+    .elementwise()
+    .infer(op::infer_bool<CloseAttrs>)
+    .compose(isclose_parts)
+    .done();
+
+void infer_one_bool(op::InferContext& c, const CloseAttrs&) {
+  c.out[0] = {{}, DType::bool_};
+}
+
+Tensors allclose_parts(const op::Inputs& in, const CloseAttrs& a) {
+  return all(isclose_op(in[0], in[1], a));
+}
+
+ARGOSY_OP(allclose, CloseAttrs)
+    .python("allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None)")
+    .method("allclose")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("Whether |x - y| <= atol + rtol * |y| everywhere: one bool, 0-d.")
+    .input("x", kComparable)
+    .input("y", kComparable)
+    .index_output("out")
+    .promote()
+    .infer(infer_one_bool)
+    .compose(allclose_parts)
+    .done();
+
+void equal_all_infer(op::InferContext& c, const NoAttrs&) {
+  c.out[0] = {{}, DType::bool_};
+}
+
+void equal_all_run(op::KernelFrame& f, const NoAttrs&) {
+  bool same = f.in[0].shape() == f.in[1].shape();
+  if (same) same = *all(equal_op(f.in[0], f.in[1])).data<bool>();
+  *f.out[0].data<bool>() = same;
+}
+
+ARGOSY_OP(equal_all, NoAttrs)
+    .python("equal_all(x, y, name=None)")
+    .method("equal_all")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("Whether x and y have one shape and equal elements: one bool, 0-d.")
+    .input("x", kComparable)
+    .input("y", kComparable)
+    .index_output("out")
+    .infer(equal_all_infer)
+    .kernel("compare", equal_all_run)
+    .strided()
+    .done();
+
+}  // namespace
+
+Tensor equal(const Tensor& x, const Tensor& y) {
+  return equal_op(x, y);
+}
+Tensor not_equal(const Tensor& x, const Tensor& y) {
+  return not_equal_op(x, y);
+}
+Tensor less_than(const Tensor& x, const Tensor& y) {
+  return less_than_op(x, y);
+}
+Tensor less_equal(const Tensor& x, const Tensor& y) {
+  return less_equal_op(x, y);
+}
+Tensor greater_than(const Tensor& x, const Tensor& y) {
+  return greater_than_op(x, y);
+}
+Tensor greater_equal(const Tensor& x, const Tensor& y) {
+  return greater_equal_op(x, y);
+}
+Tensor logical_and(const Tensor& x, const Tensor& y) {
+  return logical_and_op(x, y);
+}
+Tensor logical_or(const Tensor& x, const Tensor& y) {
+  return logical_or_op(x, y);
+}
+Tensor logical_not(const Tensor& x) {
+  return logical_not_op(x);
+}
+Tensor isnan(const Tensor& x) {
+  return isnan_op(x);
+}
+Tensor isfinite(const Tensor& x) {
+  return isfinite_op(x);
+}
+
+}  // namespace argosy::ops

@@ -1,0 +1,301 @@
+#include "argosy/base/parallel.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/math/special.h"
+#include "argosy/ops/math/unary.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Error functions, gamma functions, Bessel functions.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::NoAttrs;
+using op::Save;
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kTwoOverRootPi = 1.12837916709551257390;
+
+Tensor zero_mask(const Tensor& x) {
+  return cast(equal(x, constant(0, x.dtype(), x.place())), x.dtype());
+}
+
+Tensors erf_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), scale(exp(negative(square(c.in[0]))), kTwoOverRootPi));
+}
+Tensors erfinv_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), scale(exp(square(c.out(0))), 1 / kTwoOverRootPi));
+}
+
+ARGOSY_FUNCTION(erf, "(x, name=None)", kReal, Save::value, Save::nothing, 8,
+                "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.");
+ARGOSY_FUNCTION(erfinv, "(x, name=None)", kReal, Save::nothing, Save::value, 60,
+                "The inverse of erf; infinite at -1 and 1, nan outside.");
+
+// --- gamma functions ---
+
+struct PolygammaAttrs {
+  int64_t n = 1;
+};
+ARGOSY_ATTRS(PolygammaAttrs, n)
+
+void check_order(op::InferContext& c, const PolygammaAttrs& a) {
+  ARGOSY_CHECK(a.n >= 0, invalid_argument)
+      << "[polygamma] the order n must not be negative, got " << a.n << '.';
+  ARGOSY_CHECK(a.n <= 60, not_implemented)
+      << "[polygamma] orders above 60 are not computed, got " << a.n << '.';
+  infer_floating(c, a);
+}
+
+void polygamma_run(op::KernelFrame& f, const PolygammaAttrs& a) {
+  if (a.n == 0) return run_floating(f, cpu::digamma_loops(), nullptr, 30);
+  Tensor x = f.in[0];
+  if (x.dtype() != f.out[0].dtype()) {
+    x = Tensor::empty(x.shape(), f.out[0].dtype());
+    op::copy_into(x, f.in[0]);
+  }
+  dispatch_floating(x.dtype(), [&]<class T>(T) {
+    parallel_for(x.numel(), 1 << 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        f.out[0].data<T>()[i] = static_cast<T>(
+            special::polygamma(static_cast<int>(a.n), static_cast<double>(x.data<T>()[i])));
+    });
+  });
+}
+
+Tensor polygamma_of(const Tensor& x, int64_t n);
+Tensor digamma_of(const Tensor& x);
+
+Tensors polygamma_grad(const GradCall& c, const PolygammaAttrs& a) {
+  return multiply(c.dy(), polygamma_of(c.in[0], a.n + 1));
+}
+
+ARGOSY_OP(polygamma, PolygammaAttrs)
+    .python("polygamma(x, n, name=None)")
+    .method("polygamma")
+    .inplace("polygamma_")
+    .doc("The n-th derivative of digamma; digamma itself for n = 0.")
+    .input("x", kReal, Save::value)
+    .output("out")
+    .elementwise()
+    .infer(check_order)
+    .kernel("reference", polygamma_run)
+    .gradient(polygamma_grad)
+    .done();
+
+Tensors lgamma_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), digamma_of(c.in[0]));
+}
+Tensors digamma_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), polygamma_of(c.in[0], 1));
+}
+
+ARGOSY_OP(lgamma, NoAttrs)
+    .python("lgamma(x, name=None)")
+    .python("gammaln(x, name=None)")
+    .method("lgamma")
+    .method("gammaln(x, name=None)")
+    .inplace("lgamma_")
+    .inplace("gammaln_")
+    .alias("input", "x")
+    .doc("The logarithm of |gamma(x)|.")
+    .input("x", kReal, Save::value)
+    .output("out")
+    .elementwise()
+    .infer(infer_floating<NoAttrs>)
+    .kernel("loops", run_function<cpu::lgamma_loops, 30>)
+    .strided()
+    .gradient(lgamma_grad_rule)
+    .done();
+
+ARGOSY_FUNCTION(digamma, "(x, name=None)", kReal, Save::value, Save::nothing, 30,
+                "The derivative of the logarithm of gamma(x).");
+
+struct MultigammalnAttrs {
+  int64_t p = 1;
+};
+ARGOSY_ATTRS(MultigammalnAttrs, p)
+
+// Not .compose alone: the terms differ in a constant only.
+Tensors multigammaln_parts(const op::Inputs& in, const MultigammalnAttrs& a) {
+  double p = static_cast<double>(a.p);
+  Tensor sum;
+  for (int64_t j = 0; j < a.p; ++j) {
+    Tensor term = lgamma_op(scale(in[0], 1, -0.5 * static_cast<double>(j)));
+    sum = sum.defined() ? add(sum, term) : term;
+  }
+  return scale(sum, 1, p * (p - 1) / 4 * 1.14472988584940017414);  // log(pi)
+}
+
+void multigammaln_infer(op::InferContext&, const MultigammalnAttrs& a) {
+  ARGOSY_CHECK(a.p >= 1, invalid_argument)
+      << "[multigammaln] the dimension p must be at least 1, got " << a.p << '.';
+}
+
+ARGOSY_OP(multigammaln, MultigammalnAttrs)
+    .python("multigammaln(x, p, name=None)")
+    .method("multigammaln")
+    .inplace("multigammaln_")
+    .doc(
+        "The logarithm of the multivariate gamma function of dimension p: log(pi) p (p - 1) / 4 "
+        "plus the sum over j < p of lgamma(x - j / 2).")
+    .input("x", kFloating)
+    .output("out")
+    .elementwise()
+    .infer(multigammaln_infer)
+    .compose(multigammaln_parts)
+    .done();
+
+template <double (*kFunction2)(double, double)>
+void run_incomplete(op::KernelFrame& f, const NoAttrs&) {
+  dispatch_floating(f.in[0].dtype(), [&]<class T>(T) {
+    static const cpu::Loop loop = [](char* const* ptrs, const int64_t* strides, int64_t n,
+                                     const void*) {
+      for (int64_t i = 0; i < n; ++i) {
+        auto a = static_cast<double>(*reinterpret_cast<const T*>(ptrs[0] + i * strides[0]));
+        auto x = static_cast<double>(*reinterpret_cast<const T*>(ptrs[1] + i * strides[1]));
+        *reinterpret_cast<T*>(ptrs[2] + i * strides[2]) = static_cast<T>(kFunction2(a, x));
+      }
+    };
+    cpu::LoopTable table;
+    table.by_dtype[static_cast<int>(f.in[0].dtype())] = loop;
+    run_elementwise(f, table, nullptr, 100);
+  });
+}
+
+// exp(-y) y^(a - 1) / gamma(a) for the upper limit y; a has no gradient.
+template <int kSign>
+Tensors incomplete_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor &a = c.in[0], &y = c.in[1];
+  if (!c.needs(1)) return {Tensor(), Tensor()};
+  Tensor exponent = subtract(multiply(scale(a, 1, -1), log(y)), add(y, lgamma_op(a)));
+  Tensor dy = sum_like(multiply(c.dy(), exp(exponent)), y);
+  return {Tensor(), kSign > 0 ? dy : negative(dy)};
+}
+
+#define ARGOSY_INCOMPLETE(name, function, sign, text)         \
+  ARGOSY_OP(name, NoAttrs)                                    \
+      .python(#name "(x, y, name=None)")                      \
+      .method(#name)                                          \
+      .inplace(#name "_")                                     \
+      .doc(text)                                              \
+      .input("x", kFloating, Save::value)                     \
+      .input("y", kFloating, Save::value)                     \
+      .output("out")                                          \
+      .promote()                                              \
+      .elementwise()                                          \
+      .kernel("reference", run_incomplete<special::function>) \
+      .strided()                                              \
+      .gradient(incomplete_grad<sign>)                        \
+      .done()
+
+ARGOSY_INCOMPLETE(gammainc, gamma_lower, 1,
+                  "The regularized lower incomplete gamma function: the integral of t^(x-1) e^-t "
+                  "from 0 to y over gamma(x). Only y has a gradient.");
+ARGOSY_INCOMPLETE(gammaincc, gamma_upper, -1,
+                  "The regularized upper incomplete gamma function, 1 - gammainc(x, y). Only y has "
+                  "a gradient.");
+
+// --- Bessel functions ---
+
+Tensor i0_of(const Tensor& x);
+Tensor i0e_of(const Tensor& x);
+Tensor i1_of(const Tensor& x);
+Tensor i1e_of(const Tensor& x);
+
+// y / x, and 1/2 at 0: i1 and i1e grow like x / 2 there.
+Tensor over_x(const Tensor& y, const Tensor& x) {
+  Tensor zero = zero_mask(x);
+  return add(divide(y, add(x, zero)), scale(zero, 0.5));
+}
+
+Tensors i0_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), i1_of(c.in[0]));
+}
+Tensors i0e_grad_rule(const GradCall& c, const NoAttrs&) {
+  const Tensor& x = c.in[0];
+  return multiply(c.dy(), subtract(i1e_of(x), multiply(sign(x), c.out(0))));
+}
+Tensors i1_grad_rule(const GradCall& c, const NoAttrs&) {
+  return multiply(c.dy(), subtract(i0_of(c.in[0]), over_x(c.out(0), c.in[0])));
+}
+Tensors i1e_grad_rule(const GradCall& c, const NoAttrs&) {
+  const Tensor &x = c.in[0], &y = c.out(0);
+  Tensor slope = subtract(i0e_of(x), add(multiply(sign(x), y), over_x(y, x)));
+  return multiply(c.dy(), slope);
+}
+
+ARGOSY_FUNCTION(i0, "(x, name=None)", kReal, Save::value, Save::nothing, 20,
+                "The modified Bessel function of the first kind of order 0.");
+ARGOSY_FUNCTION(i0e, "(x, name=None)", kReal, Save::value, Save::value, 20,
+                "exp(-|x|) i0(x), which does not overflow.");
+ARGOSY_FUNCTION(i1, "(x, name=None)", kReal, Save::value, Save::value, 20,
+                "The modified Bessel function of the first kind of order 1.");
+ARGOSY_FUNCTION(i1e, "(x, name=None)", kReal, Save::value, Save::value, 20,
+                "exp(-|x|) i1(x), which does not overflow.");
+
+// --- logit, sinc ---
+
+struct LogitAttrs {
+  std::optional<double> eps;
+};
+ARGOSY_ATTRS(LogitAttrs, eps)
+
+Tensors logit_parts(const op::Inputs& in, const LogitAttrs& a) {
+  Tensor x = is_floating(in[0].dtype()) ? in[0] : cast(in[0], DType::float32);
+  if (a.eps) x = clip(x, *a.eps, 1 - *a.eps);
+  return subtract(log(x), log(scale(x, -1, 1)));
+}
+
+ARGOSY_OP(logit, LogitAttrs)
+    .python("logit(x, eps=None, name=None)")
+    .method("logit")
+    .inplace("logit_")
+    .doc(
+        "log(x / (1 - x)), the inverse of sigmoid; nan outside [0, 1]. With eps, x is first "
+        "limited to [eps, 1 - eps].")
+    .input("x", kReal)
+    .output("out")
+    .elementwise()
+    .infer(infer_floating<LogitAttrs>)
+    .compose(logit_parts)
+    .done();
+
+Tensors sinc_parts(const op::Inputs& in, const NoAttrs&) {
+  Tensor zero = zero_mask(in[0]);
+  Tensor angle = scale(add(in[0], zero), kPi);
+  return add(multiply(divide(sin(angle), angle), scale(zero, -1, 1)), zero);
+}
+
+ARGOSY_OP(sinc, NoAttrs)
+    .python("sinc(x, name=None)")
+    .method("sinc")
+    .inplace("sinc_")
+    .doc("sin(pi x) / (pi x), 1 at 0.")
+    .input("x", kFloating)
+    .output("out")
+    .elementwise()
+    .compose(sinc_parts)
+    .done();
+
+Tensor polygamma_of(const Tensor& x, int64_t n) {
+  return polygamma_op(x, PolygammaAttrs{n});
+}
+Tensor digamma_of(const Tensor& x) {
+  return digamma_op(x);
+}
+Tensor i0_of(const Tensor& x) {
+  return i0_op(x);
+}
+Tensor i0e_of(const Tensor& x) {
+  return i0e_op(x);
+}
+Tensor i1_of(const Tensor& x) {
+  return i1_op(x);
+}
+Tensor i1e_of(const Tensor& x) {
+  return i1e_op(x);
+}
+
+}  // namespace
+}  // namespace argosy::ops

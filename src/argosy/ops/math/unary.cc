@@ -1,0 +1,20 @@
+#include "argosy/ops/math/unary.h"
+
+#include "argosy/ops/math/math.h"
+
+namespace argosy::ops {
+
+void run_floating(op::KernelFrame& f, const cpu::LoopTable& table, const cpu::LoopParams* params,
+                  double cost) {
+  if (is_differentiable(f.in[0].dtype())) return run_elementwise(f, table, params, cost);
+  Tensor x = Tensor::empty(f.in[0].shape(), DType::float32);
+  op::copy_into(x, f.in[0]);
+  op::KernelFrame floats{f.op, op::Inputs({&x, 1}), f.out};
+  run_elementwise(floats, table, params, cost);
+}
+
+Tensor chain(const Tensor& dy, const Tensor& derivative) {
+  return multiply(dy, conj_if_complex(derivative));
+}
+
+}  // namespace argosy::ops

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "argosy/kernels/cpu/reduce.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// What the reductions share: axes None or [] mean all; results drop the reduced axes or keep them
+// with size 1.
+namespace argosy::ops {
+
+struct ReduceAttrs {
+  op::IntArray axis = op::IntArray::all();
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(ReduceAttrs, axis, keepdim)
+
+struct TypedReduceAttrs {
+  op::IntArray axis = op::IntArray::all();
+  std::optional<DType> dtype;
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(TypedReduceAttrs, axis, dtype, keepdim)
+
+ARGOSY_API Shape reduced_shape(const Shape& x, uint32_t mask, bool keepdim);
+
+template <class A>
+void infer_reduced(op::InferContext& c, const A& a) {
+  uint32_t mask = op::axes_mask(c.name(), a.axis, c.in[0].rank());
+  for (op::Meta& m : c.out) m.shape = reduced_shape(c.in[0].shape(), mask, a.keepdim);
+}
+
+// Reduces x over the axes of mask into out, computing in out's dtype where that is wider.
+ARGOSY_API void run_reduce(cpu::Reduce kind, const Tensor& x, const Tensor& out, uint32_t mask);
+
+template <cpu::Reduce kKind, class A>
+void run_reduction(op::KernelFrame& f, const A& a) {
+  run_reduce(kKind, f.in[0], f.out[0], op::axes_mask(f.name(), a.axis, f.in[0].rank()));
+}
+
+// A result of reducing x with the reduced axes put back as size 1.
+ARGOSY_API Tensor with_axes(const char* op, const Tensor& y, const Tensor& x,
+                            const op::IntArray& axis, bool keepdim);
+
+// How many elements of x each result of reducing over `axis` takes: a 0-d tensor of `dtype`.
+ARGOSY_API Tensor count_of(const Tensor& x, const op::IntArray& axis, DType dtype,
+                           double minus = 0);
+
+// x with the reduced axes moved to the end and joined into one: [kept.., n].
+ARGOSY_API Tensor as_rows(const char* op, const Tensor& x, const op::IntArray& axis);
+
+}  // namespace argosy::ops
