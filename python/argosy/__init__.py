@@ -65,6 +65,8 @@ from argosy.tensor.printing import set_printoptions
 
 _methods.install()
 
+pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
+
 # The Paddle API level, which programs written for it compare; argosy.version has both versions.
 __version__ = "3.3.1"
 

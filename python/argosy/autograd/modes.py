@@ -1,9 +1,10 @@
 """Switches that decide whether ops are recorded for gradients, per thread."""
 
 import functools
-import inspect
 
 from argosy import _core
+
+_GENERATOR = 0x20  # inspect.CO_GENERATOR, without the cost of importing it
 
 
 def is_grad_enabled():
@@ -30,7 +31,7 @@ class _GradMode:
 
     def __call__(self, func):
         enabled = self._enabled
-        if inspect.isgeneratorfunction(func):
+        if getattr(func, "__code__", None) and func.__code__.co_flags & _GENERATOR:
 
             @functools.wraps(func)
             def generator(*args, **kwargs):

@@ -1,6 +1,7 @@
 """Devices: places, the current device, memory statistics, threads."""
 
 from argosy import _core
+from argosy.device import cuda  # noqa: F401
 from argosy.device.place import (
     CPUPlace,
     CUDAPinnedPlace,

@@ -27,4 +27,8 @@ __all__ = (
     + ["to_tensor"]
 )
 to_tensor = creation.to_tensor
-METHODS = {**creation.METHODS, **registry.METHODS}
+from argosy.tensor import aliases  # noqa: E402  (needs the functions above)
+
+globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})
+__all__ += aliases.EXPORTS
+METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}

@@ -1,0 +1,187 @@
+"""Second names of functions, and small forms of them."""
+
+from builtins import range as _builtin_range
+
+from argosy import _core
+from argosy._core import ops as _ops
+from argosy._generated import tensor as _generated
+from argosy.tensor import manipulation as _manipulation
+from argosy.tensor.registry import method
+
+# Other name -> name.
+_ALIASES = {
+    "sub": "subtract",
+    "sub_": "subtract_",
+    "mul": "multiply",
+    "mul_": "multiply_",
+    "div": "divide",
+    "div_": "divide_",
+    "true_divide": "divide",
+    "true_divide_": "divide_",
+    "lt": "less_than",
+    "lt_": "less_than_",
+    "less": "less_than",
+    "less_": "less_than_",
+    "le": "less_equal",
+    "le_": "less_equal_",
+    "gt": "greater_than",
+    "gt_": "greater_than_",
+    "ge": "greater_equal",
+    "ge_": "greater_equal_",
+    "ne": "not_equal",
+    "ne_": "not_equal_",
+    "eq": "equal",
+    "concatenate": "concat",
+    "cat": "concat",
+    "absolute": "abs",
+    "absolute_": "abs_",
+    "arccos": "acos",
+    "arccos_": "acos_",
+    "arcsin": "asin",
+    "arcsin_": "asin_",
+    "arctan": "atan",
+    "arctan_": "atan_",
+    "arctan2": "atan2",
+    "arccosh": "acosh",
+    "arccosh_": "acosh_",
+    "arcsinh": "asinh",
+    "arcsinh_": "asinh_",
+    "arctanh": "atanh",
+    "arctanh_": "atanh_",
+    "clamp": "clip",
+    "clamp_": "clip_",
+}
+_FUNCTION_ONLY = ("cat", "concatenate")
+for _other, _name in _ALIASES.items():
+    _function = getattr(_generated, _name, None)
+    if _function is None:
+        continue
+    globals()[_other] = _function
+    if _other not in _FUNCTION_ONLY:
+        method(_function, _other)
+
+
+def _export():
+    """Names that this module adds to the tensor API."""
+    found = [name for name in _ALIASES if name in globals()]
+    return found + ["narrow", "permute", "positive", "range", "ravel", "zero_", "fill_"]
+
+
+@method
+def permute(x, *dims, **kwargs):
+    """x with its dimensions in the order dims (ints or one list)."""
+    dims = kwargs.get("dims", dims)
+    if len(dims) == 1 and isinstance(dims[0], (list, tuple)):
+        dims = dims[0]
+    return _ops.transpose(x, list(dims))
+
+
+@method
+def narrow(input, dim, start, length):
+    """The `length` entries of input along dim that begin at start; a view."""
+    if length < 0:
+        raise ValueError(f"[narrow] length must be 0 or more, got {length}.")
+    size = input.shape[dim]
+    start = int(start)
+    begin = start + size if start < 0 else start
+    if begin < 0 or begin + length > size:
+        raise ValueError(
+            f"[narrow] start {start} and length {length} reach outside size {size} of dim {dim}."
+        )
+    return _ops.slice(input, [dim], [begin], [begin + length])
+
+
+@method
+def ravel(input):
+    """The elements in C order as a vector."""
+    return _ops.flatten(input) if input.ndim != 1 else input
+
+
+@method
+def positive(x):
+    """x itself."""
+    return x
+
+
+def range(start, end=None, step=1, dtype=None, name=None):  # noqa: A001
+    """arange."""
+    return _ops.arange(start, end, step, dtype)
+
+
+@method
+def fill_(x, value):
+    """Sets every element of x to value."""
+    x._copy_from(_ops.full_like(x, value))
+    return x
+
+
+@method
+def zero_(x):
+    """Sets every element of x to 0."""
+    return fill_(x, 0)
+
+
+@method
+def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
+    """Sets the diagonal of x (of all its dimensions, which must be equal beyond two) to value; with
+    wrap, tall matrices repeat it after each square."""
+    if x.ndim > 2:
+        if len(set(x.shape)) != 1:
+            raise ValueError(
+                f"[fill_diagonal_] beyond two dimensions all sizes must be equal, got {x.shape}."
+            )
+        n = x.shape[0]
+        step = sum(x.strides)
+        view = _ops.as_strided(x, [n], [step])
+    elif wrap and x.ndim == 2 and x.shape[0] > x.shape[1] and offset == 0:
+        rows, columns = x.shape
+        view = _ops.as_strided(x, [(rows * columns + columns) // (columns + 1)], [columns + 1])
+    else:
+        view = _ops.diagonal(x, offset, 0, 1)
+    view._copy_from(_ops.full_like(view, value))
+    return x
+
+
+@method
+def softmax(x, axis=-1, dtype=None, name=None):
+    """exp(x) / sum(exp(x)) along axis."""
+    return _ops.softmax(x, axis, dtype)
+
+
+def isin(x, test_x, assume_unique=False, invert=False, name=None):
+    """Whether each element of x is among those of test_x, as bool."""
+    x = x if isinstance(x, _core.Tensor) else _core.to_tensor(x, None, True)
+    test = test_x if isinstance(test_x, _core.Tensor) else _core.to_tensor(test_x, None, True)
+    flat = _ops.flatten(test)
+    found = _ops.any(_ops.equal(_ops.unsqueeze(x, -1), flat), [-1], False)
+    return _ops.logical_not(found) if invert else found
+
+
+method(isin)
+
+
+def view_as_complex(input):
+    """Complex numbers from a last dimension of two."""
+    return _ops.as_complex(input)
+
+
+def view_as_real(input):
+    """Real and imaginary part as a last dimension of two."""
+    return _ops.as_real(input)
+
+
+def T(x):
+    """x with its dimensions in reverse order."""
+    n = x.ndim
+    return _ops.transpose(x, [n - 1 - i for i in _builtin_range(n)])
+
+
+def mT(x):
+    """x with its last two dimensions exchanged."""
+    if x.ndim < 2:
+        raise ValueError(f"[mT] needs at least 2 dimensions, got {x.ndim}.")
+    return _manipulation.swapaxes(x, -1, -2)
+
+
+PROPERTIES = {"T": property(T), "mT": property(mT)}
+EXPORTS = _export() + ["isin", "view_as_complex", "view_as_real", "softmax"]
