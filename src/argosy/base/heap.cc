@@ -23,8 +23,18 @@ constexpr size_t aligned(size_t bytes) {
 
 // ---- Heap ----
 
+Stats Heap::stats() {
+  return {static_cast<size_t>(allocated.value()), static_cast<size_t>(allocated.peak()),
+          static_cast<size_t>(reserved.value()), static_cast<size_t>(reserved.peak())};
+}
+
+void Heap::reset_peak() {
+  allocated.set_peak(allocated.value());
+  reserved.set_peak(reserved.value());
+}
+
 bool Heap::over_limit(size_t bytes) const {
-  size_t most = limit(), used = allocated.value();
+  size_t most = limit(), used = static_cast<size_t>(std::max<int64_t>(allocated.value(), 0));
   return most && (bytes > most || used > most - bytes);
 }
 
@@ -105,19 +115,72 @@ CpuHeap::CpuHeap(Place place, const Backend* backend)
     : PooledHeap(place, backend, 4096, cpu::available_memory()) {}
 
 void* CpuHeap::allocate(size_t bytes) {
+  if (thread_cache) publish(*thread_cache);
   if (bytes > kSmall) return PooledHeap::allocate(bytes);
   FreeList one;
   refill(class_of(bytes), one, 1);
-  return take_small(one, class_of(bytes));
+  allocated.add(kTable.size[class_of(bytes)]);
+  return one.pop();
 }
 
 void CpuHeap::deallocate(void* block, size_t bytes) noexcept {
+  if (thread_cache) publish(*thread_cache);
   if (bytes > kSmall) return PooledHeap::deallocate(block, bytes);
   int index = class_of(bytes);
   FreeList one;
   one.push(block);
   give_back(index, one, 1);
   allocated.subtract(kTable.size[index]);
+}
+
+void CpuHeap::publish(ThreadCache& cache) noexcept {
+  int64_t net = cache.net.exchange(0, std::memory_order_relaxed), high = net;
+  if (cache.epoch.load(std::memory_order_relaxed) == epoch_.load(std::memory_order_relaxed)) {
+    high = cache.high.load(std::memory_order_relaxed);
+  }
+  cache.high.store(0, std::memory_order_relaxed);
+  if (net != 0 || high != 0) allocated.add_with_high(net, high);
+}
+
+void CpuHeap::enter(ThreadCache* cache) {
+  std::lock_guard lock(mutex);
+  cache->epoch = epoch_.load();
+  caches_.push_back(cache);
+}
+
+void CpuHeap::leave(ThreadCache* cache) noexcept {
+  give_back_all(*cache);
+  std::lock_guard lock(mutex);
+  publish(*cache);
+  std::erase(caches_, cache);
+}
+
+int64_t CpuHeap::unpublished() const {
+  int64_t sum = 0;
+  for (const ThreadCache* c : caches_) sum += c->net.load(std::memory_order_relaxed);
+  return sum;
+}
+
+Stats CpuHeap::stats() {
+  std::lock_guard lock(mutex);
+  int64_t now = allocated.value() + unpublished(), peak = std::max(allocated.peak(), now);
+  for (const ThreadCache* c : caches_) {
+    if (c->epoch.load(std::memory_order_relaxed) != epoch_.load(std::memory_order_relaxed))
+      continue;
+    int64_t rise = c->high.load(std::memory_order_relaxed) - c->net.load(std::memory_order_relaxed);
+    peak = std::max(peak, now + rise);
+  }
+  Stats stats = Heap::stats();
+  stats.allocated = static_cast<size_t>(std::max<int64_t>(now, 0));
+  stats.peak = static_cast<size_t>(std::max<int64_t>(peak, 0));
+  return stats;
+}
+
+void CpuHeap::reset_peak() {
+  std::lock_guard lock(mutex);
+  Heap::reset_peak();
+  epoch_.fetch_add(1);
+  allocated.set_peak(allocated.value() + unpublished());
 }
 
 void CpuHeap::refill(int index, FreeList& list, uint32_t most) {

@@ -17,30 +17,36 @@ namespace argosy::memory {
 
 class Counter {
  public:
-  void add(size_t n) {
-    size_t now = value_.fetch_add(n, std::memory_order_relaxed) + n;
+  void add(int64_t n) {
+    int64_t now = value_.fetch_add(n, std::memory_order_relaxed) + n;
     if (now > peak_.load(std::memory_order_relaxed)) [[unlikely]]
       raise_peak(now);
   }
-  void subtract(size_t n) { value_.fetch_sub(n, std::memory_order_relaxed); }
-  void set(size_t n) {
+  void subtract(int64_t n) { value_.fetch_sub(n, std::memory_order_relaxed); }
+  // As add, but the value was higher in between, by `high`.
+  void add_with_high(int64_t n, int64_t high) {
+    raise_peak(value() + high);
+    add(n);
+  }
+  void set(int64_t n) {
     value_.store(n, std::memory_order_relaxed);
     raise_peak(n);
   }
-  void reset_peak() { peak_.store(value(), std::memory_order_relaxed); }
-  size_t value() const { return value_.load(std::memory_order_relaxed); }
-  size_t peak() const { return std::max(peak_.load(std::memory_order_relaxed), value()); }
+  void set_peak(int64_t n) { peak_.store(n, std::memory_order_relaxed); }
+  int64_t value() const { return value_.load(std::memory_order_relaxed); }
+  int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
-  void raise_peak(size_t now) {
-    size_t seen = peak_.load(std::memory_order_relaxed);
+  void raise_peak(int64_t now) {
+    int64_t seen = peak_.load(std::memory_order_relaxed);
     while (seen < now && !peak_.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
     }
   }
 
-  // One cache line for both: they are used together.
-  alignas(64) std::atomic<size_t> value_{0};
-  std::atomic<size_t> peak_{0};
+  // One cache line for both: they are used together. Signed, since one thread's frees may be
+  // counted before another's allocations.
+  alignas(64) std::atomic<int64_t> value_{0};
+  std::atomic<int64_t> peak_{0};
 };
 
 // Size classes: multiples of 64 up to 512, then four to each doubling.
@@ -105,13 +111,8 @@ class Heap {
   virtual void release_cached() {}
   virtual std::string dump_details() { return {}; }
 
-  Stats stats() const {
-    return {allocated.value(), allocated.peak(), reserved.value(), reserved.peak()};
-  }
-  void reset_peak() {
-    allocated.reset_peak();
-    reserved.reset_peak();
-  }
+  virtual Stats stats();
+  virtual void reset_peak();
   void set_limit(size_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
   size_t limit() const { return limit_.load(std::memory_order_relaxed); }
 
@@ -151,9 +152,18 @@ class PooledHeap : public Heap {
   const size_t most_;
 };
 
-// The lists of one thread, touched by no other.
+// What a thread keeps for itself. It alone writes here; others read the counters.
+//
+// A locked instruction for each block would cost as much as all the rest, so a thread counts its
+// small blocks here. It publishes the sum when that passes kUnpublished, and before it changes or
+// asks for the published count in another way: `high` is meant on top of the count as it is.
 struct ThreadCache {
+  static constexpr int64_t kUnpublished = 64 << 10;
+
   FreeList lists[kClasses];
+  std::atomic<int64_t> net{0};     // bytes taken less bytes freed, since last published
+  std::atomic<int64_t> high{0};    // most of it, since published or since the epoch began
+  std::atomic<uint64_t> epoch{0};  // the heap's when `high` began
 };
 // Null before the first allocation of the thread, after its end, and where there are no lists.
 extern constinit thread_local ThreadCache* thread_cache;
@@ -172,12 +182,36 @@ class CpuHeap : public PooledHeap {
   // Those of the calling thread's lists included.
   void release_cached() override;
   std::string dump_details() override;
+  Stats stats() override;
+  void reset_peak() override;
 
-  // Requires list.count > 0.
-  void* take_small(FreeList& list, int index) {
-    allocated.add(kTable.size[index]);
-    return list.pop();
+  // Count a small block of the calling thread.
+  void count_taken(ThreadCache& cache, int64_t bytes) {
+    int64_t before = cache.net.load(std::memory_order_relaxed), now = before + bytes;
+    uint64_t current = epoch_.load(std::memory_order_relaxed);
+    if (cache.epoch.load(std::memory_order_relaxed) != current) [[unlikely]] {
+      cache.high.store(before, std::memory_order_relaxed);
+      cache.epoch.store(current, std::memory_order_relaxed);
+    }
+    cache.net.store(now, std::memory_order_relaxed);
+    if (now > cache.high.load(std::memory_order_relaxed)) {
+      cache.high.store(now, std::memory_order_relaxed);
+    }
+    if (now > ThreadCache::kUnpublished) [[unlikely]]
+      publish(cache);
   }
+  void count_freed(ThreadCache& cache, int64_t bytes) {
+    int64_t now = cache.net.load(std::memory_order_relaxed) - bytes;
+    cache.net.store(now, std::memory_order_relaxed);
+    if (now < -ThreadCache::kUnpublished) [[unlikely]]
+      publish(cache);
+  }
+  void publish(ThreadCache& cache) noexcept;
+
+  // A thread's lists come and go.
+  void enter(ThreadCache* cache);
+  void leave(ThreadCache* cache) noexcept;
+
   // Moves between 1 and `most` free blocks of a class into `list`; throws if there is no memory.
   void refill(int index, FreeList& list, uint32_t most);
   void give_back(int index, FreeList& list, uint32_t n) noexcept;
@@ -202,7 +236,12 @@ class CpuHeap : public PooledHeap {
   // Gives back the spans of a class all of whose blocks are free. Requires mutex.
   void release_spans(int index);
 
-  SizeClass classes_[kClasses];  // guarded by mutex
+  // Requires mutex.
+  int64_t unpublished() const;
+
+  SizeClass classes_[kClasses];       // guarded by mutex
+  std::vector<ThreadCache*> caches_;  // guarded by mutex
+  std::atomic<uint64_t> epoch_{0};    // how often the peak was reset; changed under mutex
 };
 
 // ARGOSY_ALLOCATOR=system: each block from the C library.

@@ -125,7 +125,7 @@ struct CacheOwner {
   ~CacheOwner() {
     ended = true;
     if (ThreadCache* cache = std::exchange(thread_cache, nullptr)) {
-      cpu_heap.load(std::memory_order_relaxed)->give_back_all(*cache);
+      cpu_heap.load(std::memory_order_relaxed)->leave(cache);
       delete cache;
     }
   }
@@ -137,7 +137,9 @@ ThreadCache* make_thread_cache(Heap& heap) {
   auto* pooled = dynamic_cast<CpuHeap*>(&heap);
   if (!pooled || owner.ended) return nullptr;
   cpu_heap.store(pooled, std::memory_order_relaxed);
-  return thread_cache = new ThreadCache;
+  auto cache = std::make_unique<ThreadCache>();
+  pooled->enter(cache.get());
+  return thread_cache = cache.release();
 }
 
 [[gnu::noinline]] void* allocate_slow(Place place, size_t bytes) {
@@ -148,8 +150,10 @@ ThreadCache* make_thread_cache(Heap& heap) {
   int index = class_of(bytes);
   FreeList& list = cache->lists[index];
   auto& pooled = static_cast<CpuHeap&>(heap);
+  pooled.publish(*cache);  // for the limit
   pooled.refill(index, list, kTable.kept[index] / 2);
-  return pooled.take_small(list, index);
+  pooled.count_taken(*cache, kTable.size[index]);
+  return list.pop();
 }
 
 [[gnu::noinline]] void deallocate_slow(Place place, void* block, size_t bytes) noexcept {
@@ -163,7 +167,7 @@ ThreadCache* make_thread_cache(Heap& heap) {
   auto& pooled = static_cast<CpuHeap&>(heap);
   pooled.give_back(index, list, list.count / 2);
   list.push(block);
-  pooled.allocated.subtract(kTable.size[index]);
+  pooled.count_freed(*cache, kTable.size[index]);
 }
 
 }  // namespace
@@ -174,7 +178,8 @@ void* allocate(Place place, size_t bytes) {
     int index = class_of(bytes);
     FreeList& list = cache->lists[index];
     if (list.head) [[likely]] {
-      return cpu_heap.load(std::memory_order_relaxed)->take_small(list, index);
+      cpu_heap.load(std::memory_order_relaxed)->count_taken(*cache, kTable.size[index]);
+      return list.pop();
     }
   }
   return allocate_slow(place, bytes);
@@ -187,7 +192,7 @@ void deallocate(Place place, void* block, size_t bytes) noexcept {
     FreeList& list = cache->lists[index];
     if (list.count < kTable.kept[index]) [[likely]] {
       list.push(block);
-      cpu_heap.load(std::memory_order_relaxed)->allocated.subtract(kTable.size[index]);
+      cpu_heap.load(std::memory_order_relaxed)->count_freed(*cache, kTable.size[index]);
       return;
     }
   }

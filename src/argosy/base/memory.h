@@ -19,7 +19,8 @@ namespace argosy::memory {
 
 inline constexpr size_t kAlignment = 64;
 
-// Exact at any moment, whichever threads allocate.
+// Exact when no other thread is allocating or freeing. The peak is exact for what one thread
+// allocates; small blocks that several threads hold at once may be off by 64 KiB for each of them.
 struct Stats {
   size_t allocated = 0;  // bytes in use now, each block rounded up as block_size says
   size_t peak = 0;       // most of it since the last reset_peak

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -81,6 +82,70 @@ TEST_F(MemoryTest, StatisticsAreExact) {
   EXPECT_EQ(stats(kCpu).peak, expected);
   reset_peak(kCpu);
   EXPECT_EQ(stats(kCpu).peak, before_);
+}
+
+TEST_F(MemoryTest, ThePeakOfSeveralThreads) {
+  constexpr int kThreads = 4, kBlocks = 1000;
+  constexpr size_t kBytes = 1024, kTotal = kThreads * kBlocks * kBytes, kSlack = kThreads * 65536;
+  reset_peak(kCpu);
+  std::barrier holding(kThreads + 1), measured(kThreads + 1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      std::vector<void*> blocks;
+      for (int b = 0; b < kBlocks; ++b) blocks.push_back(allocate(kCpu, kBytes));
+      holding.arrive_and_wait();
+      measured.arrive_and_wait();
+      for (void* p : blocks) deallocate(kCpu, p, kBytes);
+      measured.arrive_and_wait();
+      // A new epoch begins below, at this level; the one block is its peak.
+      measured.arrive_and_wait();
+      deallocate(kCpu, allocate(kCpu, kBytes), kBytes);
+    });
+  }
+  holding.arrive_and_wait();
+  EXPECT_EQ(stats(kCpu).allocated, before_ + kTotal);
+  measured.arrive_and_wait();
+  measured.arrive_and_wait();
+  EXPECT_EQ(stats(kCpu).allocated, before_);
+  EXPECT_GE(stats(kCpu).peak, before_ + kTotal - kSlack);
+  EXPECT_LE(stats(kCpu).peak, before_ + kTotal + kSlack);
+  reset_peak(kCpu);
+  EXPECT_EQ(stats(kCpu).peak, before_);
+  measured.arrive_and_wait();
+  for (auto& t : threads) t.join();
+  EXPECT_GE(stats(kCpu).peak, before_ + kBytes);
+  EXPECT_LE(stats(kCpu).peak, before_ + kThreads * kBytes + kSlack);
+}
+
+// Small and large blocks of one thread, against a plain count.
+TEST_F(MemoryTest, ThePeakOfOneThreadIsExact) {
+  std::mt19937 random(3);
+  std::vector<std::pair<void*, size_t>> live;
+  size_t now = before_, peak = before_;
+  reset_peak(kCpu);
+  for (int step = 0; step < 20000; ++step) {
+    if (step % 977 == 0) {
+      reset_peak(kCpu);
+      peak = now;
+    }
+    if (live.empty() || random() % 100 < 52) {
+      size_t bytes = random() % 50 == 0 ? random() % 3000000 : random() % 9000;
+      live.emplace_back(allocate(kCpu, bytes), bytes);
+      now += block_size(kCpu, bytes);
+      peak = std::max(peak, now);
+    } else {
+      std::swap(live[random() % live.size()], live.back());
+      deallocate(kCpu, live.back().first, live.back().second);
+      now -= block_size(kCpu, live.back().second);
+      live.pop_back();
+    }
+    if (step % 7 == 0) {
+      ASSERT_EQ(stats(kCpu).allocated, now) << step;
+      ASSERT_EQ(stats(kCpu).peak, peak) << step;
+    }
+  }
+  for (auto [p, bytes] : live) deallocate(kCpu, p, bytes);
 }
 
 TEST_F(MemoryTest, BlocksAreReused) {
