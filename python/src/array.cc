@@ -154,7 +154,11 @@ Tensor stack_items(PyObject* o) {
   std::vector<Tensor> items;
   DType common = DType::bool_;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    Tensor t = from_data(PySequence_Fast_GET_ITEM(fast.get(), i), Py_None, false);
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+    Tensor t = from_data(item, Py_None, false);
+    // As numbers in a list, arrays in one do not keep their own width; tensors do.
+    if (!is_tensor(item) && kFloating.has(t.dtype())) t = ops::cast(t, op::default_dtype());
+    if (!is_tensor(item) && kIntegral.has(t.dtype())) t = ops::cast(t, DType::int64);
     common = i ? promote(common, t.dtype()) : t.dtype();
     ARGOSY_CHECK(i == 0 || t.shape() == items[0].shape(), invalid_argument)
         << "Cannot make a Tensor of a list of unequal shapes: element 0 has " << items[0].shape()

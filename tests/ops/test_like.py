@@ -28,7 +28,7 @@ CASES = [
     Case("full", [], {"shape": [2, 3], "fill_value": 1.5},
          ref=lambda shape, fill_value: np.full(shape, fill_value)),
     Case("full", [], {"shape": [0, 3], "fill_value": 7},
-         ref=lambda shape, fill_value: np.full(shape, fill_value)),
+         ref=lambda shape, fill_value: np.full(shape, fill_value, "float32")),
     Case("full_like", [A(2, 3)], {"fill_value": 2}, dtypes=ALL, grad=False,
          ref=lambda x, fill_value: np.full_like(x, fill_value), shapes=[[()], [(0, 2)]]),
 ]

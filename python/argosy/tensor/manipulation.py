@@ -356,7 +356,7 @@ def _places(mask, dtype):
 
 
 def shape(input):
-    """The shape of a tensor, as an int32 vector."""
+    """The shape of a tensor, as an int64 vector."""
     return _ops.shape(input)
 
 

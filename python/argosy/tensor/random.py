@@ -10,7 +10,7 @@ def _shape(shape):
     return shape.tolist() if isinstance(shape, Tensor) else shape
 
 
-def uniform(shape, dtype=None, min=-1.0, max=1.0, seed=0, name=None):  # noqa: A002
+def uniform(shape, dtype=None, min=0, max=1.0, seed=0, name=None):  # noqa: A002
     """Numbers drawn evenly from [min, max). seed: 0 for the global generator."""
     return _ops.uniform(shape, min, max, seed, dtype)
 

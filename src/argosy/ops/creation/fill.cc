@@ -39,8 +39,7 @@ DType dtype_of_scalar(const Scalar& s) {
   switch (s.kind) {
     case Scalar::Kind::boolean:
       return DType::bool_;
-    case Scalar::Kind::integer:
-      return DType::int64;
+    case Scalar::Kind::integer:  // not int64: full([2], 7) is a tensor of floats, as Paddle's
     case Scalar::Kind::real:
       return op::default_dtype();
     case Scalar::Kind::complex:
@@ -109,7 +108,7 @@ ARGOSY_OP(full, FullAttrs)
     .python("full(shape, fill_value, dtype=None, name=None)")
     .doc(
         "A tensor of `shape` with every element fill_value; without dtype, the default one for a "
-        "float, int64 for an int, bool for a bool.")
+        "number, bool for a bool.")
     .output("out")
     .infer(full_infer)
     .kernel("fill", full_run)

@@ -86,8 +86,8 @@ struct LinspaceAttrs {
 ARGOSY_ATTRS(LinspaceAttrs, start, stop, num, dtype)
 
 int64_t count_of(const char* op, const Scalar& num) {
-  ARGOSY_CHECK(num.integer() > 0, invalid_argument)
-      << '[' << op << "] num must be 1 or more, got " << num.integer() << '.';
+  ARGOSY_CHECK(num.integer() >= 0, invalid_argument)
+      << '[' << op << "] num must not be negative, got " << num.integer() << '.';
   return num.integer();
 }
 
@@ -164,7 +164,7 @@ ARGOSY_ATTRS(EyeAttrs, num_rows, num_columns, dtype)
 
 void eye_infer(InferContext& c, const EyeAttrs& a) {
   int64_t columns = a.num_columns.value_or(a.num_rows);
-  ARGOSY_CHECK(a.num_rows >= 0 && columns >= 0, invalid_argument)
+  ARGOSY_CHECK(a.num_rows >= 0 && columns >= 0, type)
       << "[eye] sizes must not be negative, got " << a.num_rows << " and " << columns << '.';
   c.out[0] = {{a.num_rows, columns}, a.dtype.value_or(op::default_dtype())};
 }

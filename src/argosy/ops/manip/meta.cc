@@ -10,15 +10,14 @@ using op::KernelFrame;
 using op::NoAttrs;
 
 void shape_infer(InferContext& c, const NoAttrs&) {
-  c.out[0] = {{c.in[0].rank()}, DType::int32};
+  c.out[0] = {{c.in[0].rank()}, DType::int64};
 }
 void shape_run(KernelFrame& f, const NoAttrs&) {
-  for (int i = 0; i < f.in[0].rank(); ++i)
-    f.out[0].data<int32_t>()[i] = static_cast<int32_t>(f.in[0].dim(i));
+  for (int i = 0; i < f.in[0].rank(); ++i) f.out[0].data<int64_t>()[i] = f.in[0].dim(i);
 }
 
 ARGOSY_OP(shape, NoAttrs)
-    .doc("The sizes of x's dimensions, as an int32 vector.")
+    .doc("The sizes of x's dimensions, as an int64 vector.")
     .input("input")
     .index_output("out")
     .infer(shape_infer)

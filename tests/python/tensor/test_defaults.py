@@ -1,0 +1,32 @@
+"""Dtypes and ranges that creation functions choose where the caller names none."""
+
+import numpy as np
+import pytest
+
+import argosy
+
+
+def test_arrays_in_a_list_take_the_default_dtypes():
+    assert argosy.to_tensor([np.ones(2), np.zeros(2)]).dtype == argosy.float32
+    assert argosy.to_tensor([np.ones(2, "int32")]).dtype == argosy.int64
+    assert argosy.to_tensor([[np.float64(1.5)]]).dtype == argosy.float32
+    assert argosy.to_tensor([np.array([True])]).dtype == argosy.bool
+    assert argosy.to_tensor(np.ones(2)).dtype == argosy.float64
+    assert argosy.to_tensor([argosy.ones([2], "float64")]).dtype == argosy.float64
+
+
+@pytest.mark.parametrize("value, dtype", [(7, "float32"), (7.5, "float32"), (True, "bool")])
+def test_full_of_a_number(value, dtype):
+    assert argosy.full([2], value).dtype == getattr(argosy, dtype)
+
+
+def test_sizes():
+    assert argosy.shape(argosy.ones([2, 3])).dtype == argosy.int64
+    assert argosy.linspace(0, 1, 0).shape == [0]
+    with pytest.raises(TypeError, match=r"\[eye\] sizes must not be negative"):
+        argosy.eye(-1)
+
+
+def test_uniform_starts_at_zero():
+    values = argosy.uniform([1000]).numpy()
+    assert values.min() >= 0 and values.max() < 1 and abs(values.mean() - 0.5) < 0.05
