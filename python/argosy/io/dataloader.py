@@ -228,7 +228,7 @@ class _SingleProcessIterator:
 
 
 class _Worker:
-    __slots__ = ("id", "process", "sock", "exhausted")
+    __slots__ = ("id", "process", "sock", "exhausted", "leases")
 
 
 def _stop(owner, workers):
@@ -260,7 +260,6 @@ class _WorkerIterator:
         import numpy
 
         self._loader = loader
-        self._share = loader.use_shared_memory
         self._workers = []
         self._epoch = 0
         self._broken = False
@@ -278,6 +277,7 @@ class _WorkerIterator:
         worker.id = number
         worker.sock = ours
         worker.exhausted = False
+        worker.leases = transport.Leases()
         worker.process = context.Process(
             target=run_worker,
             args=(
@@ -286,7 +286,7 @@ class _WorkerIterator:
                 WorkerInfo(number, loader.num_workers, loader.dataset, seed),
                 loader._make_fetcher,
                 loader.worker_init_fn,
-                self._share,
+                loader.prefetch_factor + 1 if loader.use_shared_memory else None,
             ),
             daemon=True,
             name=f"argosy-loader-{number}",
@@ -324,7 +324,7 @@ class _WorkerIterator:
 
     def _send(self, worker, task):
         try:
-            transport.send(worker.sock, task, False)
+            transport.send(worker.sock, task)
         except OSError:
             self._report_death(worker)
 
@@ -345,7 +345,7 @@ class _WorkerIterator:
             self._no_more_tasks = True
             return
         self._owner[self._sent] = worker
-        self._send(worker, ("fetch", self._epoch, self._sent, indices))
+        self._send(worker, ("fetch", self._epoch, self._sent, indices, worker.leases.done()))
         self._sent += 1
 
     def __next__(self):
@@ -399,9 +399,10 @@ class _WorkerIterator:
         for fd in answered:
             worker = by_fd[fd]
             try:
-                epoch, number, result = transport.receive(worker.sock)
+                epoch, number, result, given_up = transport.receive(worker.sock, worker.leases)
             except transport.Closed:
                 self._report_death(worker)
+            worker.leases.forget(given_up)
             if epoch != self._epoch:
                 continue
             if isinstance(result, EndOfStream):

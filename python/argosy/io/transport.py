@@ -1,30 +1,36 @@
 """Messages between a loader and its worker processes.
 
-A message is a pickle whose large buffers (arrays, tensors) travel outside of it, in one anonymous
-shared memory file whose descriptor is sent along. The receiver maps it and the arrays point into the
-mapping: nothing is copied on its side, and the memory goes back to the system with the last array.
-Since the file has no name, no process that dies, however it dies, can leave one behind; and the size
-of /dev/shm does not limit it.
+A message is a pickle whose large buffers (arrays, tensors) travel outside of it, in a segment of
+anonymous shared memory. The sender writes them there; the receiver maps the segment once and the
+arrays point into it, so nothing is copied on its side. A segment goes back to the sender when the last
+array in it is gone, and is written again: fresh memory costs far more than the copy.
+
+Since segments have no name (a file descriptor is sent along with the first message in one), no process
+that dies, however it dies, can leave one behind; and the size of /dev/shm does not limit them.
 """
 
 import array
+import collections
 import io
 import mmap
 import os
 import pickle
 import socket
 import struct
+import weakref
 
 from argosy import _core
 
 __all__ = []
 
-# length of the pickle, number of buffers outside of it, bytes of the shared file (0: no file)
-_HEADER = struct.Struct("<QQQ")
-_PLACE = struct.Struct("<QQ")  # offset and size of one buffer in the file
+# Length of the pickle, number of buffers outside of it, number of the segment that has them (0: they
+# follow in the socket), and that segment's size if it is new (its descriptor comes along).
+_HEADER = struct.Struct("<QQQQ")
+_PLACE = struct.Struct("<QQ")  # offset and size of one buffer in the segment
 _ALIGN = 64
-# Below this many bytes in all, a file costs more than a copy through the socket.
+# Below this many bytes in all, a segment costs more than a copy through the socket.
 _SHARE_FROM = 32 * 1024
+_GRAIN = 64 * 1024  # sizes of segments are multiples of this
 
 
 class Closed(Exception):
@@ -66,12 +72,91 @@ def dump(obj):
     return file.getvalue(), [b.raw() for b in buffers]
 
 
-def send(sock, obj, share=True):
-    """Sends `obj`, through shared memory if it is large and `share` allows it."""
+class Segments:
+    """The sender's segments.
+
+    Args:
+        keep (int): How many unused ones to keep; the oldest beyond that are given up.
+    """
+
+    def __init__(self, keep):
+        self._keep = keep
+        self._busy = {}  # number -> mapping
+        self._free = {}
+        self._count = 0
+        self._given_up = []
+
+    def take(self, size):
+        """An unused segment of at least `size` bytes: (number, mapping, descriptor if it is new)."""
+        fitting = [(len(m), number) for number, m in self._free.items() if len(m) >= size]
+        if fitting:
+            number = min(fitting)[1]
+            memory = self._busy[number] = self._free.pop(number)
+            return number, memory, None
+        size = -(-size // _GRAIN) * _GRAIN
+        fd = os.memfd_create("argosy-batch", os.MFD_CLOEXEC)
+        os.ftruncate(fd, size)
+        self._count += 1
+        memory = self._busy[self._count] = mmap.mmap(fd, size)
+        return self._count, memory, fd
+
+    def give_back(self, numbers):
+        """The receiver is done with these."""
+        for number in numbers:
+            self._free[number] = self._busy.pop(number)
+        while len(self._free) > self._keep:
+            oldest = next(iter(self._free))
+            self._free.pop(oldest).close()
+            self._given_up.append(oldest)
+
+    def given_up(self):
+        """Numbers of segments given up since the last call, for the receiver's ``forget``."""
+        numbers, self._given_up = self._given_up, []
+        return numbers
+
+
+class Leases:
+    """The receiver's side of a sender's segments: which are mapped, and which are done with."""
+
+    def __init__(self):
+        self._maps = {}
+        self._watched = {}
+        self._done = collections.deque()  # filled on any thread that drops the last array
+
+    def add(self, number, fd, size):
+        """Maps a new segment."""
+        self._maps[number] = mmap.mmap(fd, size)
+
+    def lease(self, number):
+        """A view of a segment; once nothing refers to it any more, the segment is done with."""
+        import numpy
+
+        whole = numpy.frombuffer(self._maps[number], "uint8")
+        done = self._done
+        self._watched[number] = weakref.ref(whole, lambda _: done.append(number))
+        return memoryview(whole)
+
+    def done(self):
+        """Numbers of segments done with since the last call."""
+        numbers = []
+        while self._done:
+            numbers.append(self._done.popleft())
+        for number in numbers:
+            del self._watched[number]
+        return numbers
+
+    def forget(self, numbers):
+        """The sender gave these up."""
+        for number in numbers:
+            del self._maps[number]
+
+
+def send(sock, obj, segments=None):
+    """Sends `obj`; large buffers through `segments`, if there are any."""
     text, buffers = dump(obj)
     sizes = [b.nbytes for b in buffers]
-    if not share or sum(sizes) < _SHARE_FROM or not hasattr(os, "memfd_create"):
-        head = _HEADER.pack(len(text), len(buffers), 0)
+    if segments is None or sum(sizes) < _SHARE_FROM or not hasattr(os, "memfd_create"):
+        head = _HEADER.pack(len(text), len(buffers), 0, 0)
         places = b"".join(_PLACE.pack(0, size) for size in sizes)
         _send_all(sock, [head + places + text, *buffers])
         return
@@ -79,20 +164,22 @@ def send(sock, obj, share=True):
     for size in sizes:
         places.append(_PLACE.pack(end, size))
         end += -(-size // _ALIGN) * _ALIGN
-    fd = os.memfd_create("argosy-batch", os.MFD_CLOEXEC)
+    number, memory, fd = segments.take(end)
     try:
-        os.ftruncate(fd, end)
-        with mmap.mmap(fd, end) as memory:
-            at = 0
-            for buffer, size in zip(buffers, sizes):
-                memory[at : at + size] = buffer.cast("B") if buffer.format != "B" else buffer
-                at += -(-size // _ALIGN) * _ALIGN
-        head = _HEADER.pack(len(text), len(buffers), end)
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
-        sent = sock.sendmsg([head], rights)
+        at = 0
+        for buffer, size in zip(buffers, sizes):
+            memory[at : at + size] = buffer.cast("B") if buffer.format != "B" else buffer
+            at += -(-size // _ALIGN) * _ALIGN
+        new_size = 0 if fd is None else len(memory)
+        head = _HEADER.pack(len(text), len(buffers), number, new_size)
+        sent = 0
+        if fd is not None:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+            sent = sock.sendmsg([head], rights)
         _send_all(sock, [head[sent:] + b"".join(places) + text])
     finally:
-        os.close(fd)
+        if fd is not None:
+            os.close(fd)
 
 
 def _send_all(sock, parts):
@@ -112,7 +199,7 @@ def _receive_exactly(sock, size):
     return data
 
 
-def receive(sock):
+def receive(sock, leases=None):
     """Waits for the next message and returns its object. Raises Closed at the end."""
     room = socket.CMSG_SPACE(struct.calcsize("i"))
     try:
@@ -128,13 +215,15 @@ def receive(sock):
     try:
         if len(head) < _HEADER.size:
             head += _receive_exactly(sock, _HEADER.size - len(head))
-        text_size, count, shared = _HEADER.unpack(head)
+        text_size, count, number, new_size = _HEADER.unpack(head)
         places = [_PLACE.unpack(_receive_exactly(sock, _PLACE.size)) for _ in range(count)]
         text = _receive_exactly(sock, text_size)
-        if shared:
-            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-            memory = memoryview(mmap.mmap(fd, shared, flags))
+        if number:
+            if new_size:
+                leases.add(number, fd, new_size)
+            memory = leases.lease(number)
             buffers = [memory[at : at + size] for at, size in places]
+            del memory
         else:
             buffers = [_receive_exactly(sock, size) for _, size in places]
     finally:

@@ -150,8 +150,11 @@ def _seed_generators(seed, worker_id):
     argosy.seed(tensors)
 
 
-def run_worker(sock, other_socks, info, make_fetcher, init_fn, share):
-    """Body of a worker process: answers each task (number, indices) with (number, batch)."""
+def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep):
+    """Body of a worker process: answers each task with (epoch, number, batch, segments given up).
+
+    keep: how many unused segments of shared memory to keep; None to use none.
+    """
     global _worker_info
     # Ctrl-C reaches the whole terminal group; the loader decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -164,6 +167,7 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, share):
         target=_read_tasks, args=(sock, tasks, os.getppid()), name="argosy-tasks", daemon=True
     )
     reader.start()
+    segments = None if keep is None else transport.Segments(keep)
     fetcher, failure = None, None
     try:
         _seed_generators(info.seed, info.id)
@@ -180,7 +184,11 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, share):
             except BaseException as error:
                 failure = WorkerError(info.id, error)
             continue
-        _, epoch, number, indices = task
+        _, epoch, number, indices, done = task
+        given_up = []
+        if segments is not None:
+            segments.give_back(done)
+            given_up = segments.given_up()
         try:
             result = failure if failure is not None else fetcher.fetch(indices)
         except StopIteration:
@@ -188,15 +196,11 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, share):
         except BaseException as error:
             result = WorkerError(info.id, error)
         try:
-            _answer(sock, (epoch, number, result), share)
+            transport.send(sock, (epoch, number, result, given_up), segments)
         except (BrokenPipeError, ConnectionError):
             os._exit(0)
         except BaseException as error:
-            _answer(sock, (epoch, number, WorkerError(info.id, error)), False)
+            transport.send(sock, (epoch, number, WorkerError(info.id, error), given_up))
         del result
         sys.stdout.flush()
         sys.stderr.flush()
-
-
-def _answer(sock, message, share):
-    transport.send(sock, message, share)

@@ -122,6 +122,30 @@ def test_batches_outlive_the_loader(workers):
     assert [b.numpy()[1, -1] for b in kept] == [1, 3, 5, 7]
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+def test_memory_is_used_again_but_never_under_a_batch_that_is_held(persistent):
+    def sample(i):
+        return np.full(20_000 * (1 + i % 5), i, "float32"), np.full(9_000, -i, "int64")
+
+    loader = io.DataLoader(
+        From(sample, 60), batch_size=1, num_workers=2, persistent_workers=persistent
+    )
+    for _ in range(3):
+        held, addresses = {}, set()
+        for i, (x, y) in enumerate(loader):
+            addresses.add(x.data_ptr())
+            if i % 4 == 0:
+                held[i] = x if i % 8 else (x.numpy(copy=False), y)
+            del x, y
+        for i, value in held.items():
+            x = value[0] if isinstance(value, tuple) else value.numpy()
+            assert x.shape == (1, 20_000 * (1 + i % 5)) and (x == i).all()
+            if isinstance(value, tuple):
+                assert (value[1].numpy() == -i).all()
+        assert len(addresses) < 60  # some memory came twice
+    del loader
+
+
 @WORKERS
 def test_the_data_sets_own_arrays_are_not_shared(workers):
     own = np.arange(6, dtype="float32")
