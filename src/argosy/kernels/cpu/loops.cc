@@ -1,10 +1,14 @@
 #include "argosy/kernels/cpu/loops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
+#include <memory>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/isa.h"
+#include "argosy/kernels/cpu/simd/copy.h"
 
 namespace argosy::cpu {
 namespace {
@@ -22,12 +26,16 @@ struct Plan {
   int64_t size[kMaxLoopRank];
   int64_t stride[kMaxLoopRank][kMaxLoopOperands];  // bytes
   char* base[kMaxLoopOperands];
+  int item[kMaxLoopOperands];
 };
 
 // Drops dimensions of size 1; puts the dimension where the first output moves least innermost.
 void fill(Plan& plan, std::span<const int64_t> shape, std::span<const Operand> operands) {
   plan.count = static_cast<int>(operands.size());
-  for (int k = 0; k < plan.count; ++k) plan.base[k] = static_cast<char*>(operands[k].data);
+  for (int k = 0; k < plan.count; ++k) {
+    plan.base[k] = static_cast<char*>(operands[k].data);
+    plan.item[k] = operands[k].item_size;
+  }
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
     int r = plan.rank++;
@@ -117,6 +125,85 @@ void run_range(const Plan& plan, Loop loop, const void* params, int64_t begin, i
   }
 }
 
+void run_plan(const Plan& plan, Loop loop, const void* params, double cost) {
+  int64_t n = 1, grain = grain_of(cost);
+  for (int d = 0; d < plan.rank; ++d) n *= plan.size[d];
+  if (n <= grain) return run_range(plan, loop, params, 0, n);
+  // Chunks of whole inner runs where these are short.
+  const int64_t inner = plan.size[plan.rank - 1];
+  grain = inner < grain ? (grain + inner - 1) / inner * inner : (grain + 63) & ~int64_t{63};
+  parallel_for(n, grain,
+               [&](int64_t begin, int64_t end) { run_range(plan, loop, params, begin, end); });
+}
+
+// An input that is transposed against the output would use one item of each cache line it touches.
+// Its tiles are turned in a scratch block first. False if there is none such.
+bool run_transposed(const Plan& plan, Loop loop, const void* params, double cost) {
+  constexpr int64_t kOver = 64, kAlong = 256;  // a tile
+  const int inner = plan.rank - 1;
+  if (inner < 1 || plan.size[inner] < 16) return false;
+  int over = -1;
+  for (int k = 0; k < plan.count - 1 && over < 0; ++k) {
+    if (std::abs(plan.stride[inner][k]) < 64) continue;
+    for (int d = 0; d < inner; ++d) {
+      if (plan.stride[d][k] == plan.item[k] && plan.size[d] >= 16) over = d;
+    }
+  }
+  if (over < 0) return false;
+
+  const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
+  Transpose transpose[kMaxLoopOperands] = {};
+  int64_t room[kMaxLoopOperands + 1] = {};  // where each block begins
+  for (int k = 0; k < plan.count; ++k) {
+    const bool turned = k < plan.count - 1 && plan.stride[over][k] == plan.item[k] &&
+                        std::abs(plan.stride[inner][k]) >= 64;
+    if (turned) {
+      transpose[k] = kernels.transpose[std::countr_zero(static_cast<unsigned>(plan.item[k]))];
+    }
+    room[k + 1] = room[k] + (turned ? kOver * kAlong * plan.item[k] : 0);
+  }
+  const int64_t tiles_over = (plan.size[over] + kOver - 1) / kOver;
+  const int64_t tiles_along = (plan.size[inner] + kAlong - 1) / kAlong;
+  int64_t tiles = tiles_over * tiles_along;
+  for (int d = 0; d < inner; ++d) {
+    if (d != over) tiles *= plan.size[d];
+  }
+  const int64_t tile_items = std::min(kOver, plan.size[over]) * std::min(kAlong, plan.size[inner]);
+  const int64_t grain = std::max<int64_t>(1, grain_of(cost) / tile_items);
+  parallel_for(tiles, grain, [&](int64_t begin, int64_t end) {
+    std::unique_ptr<char[]> scratch(new char[room[plan.count]]);
+    for (int64_t tile = begin; tile < end; ++tile) {
+      const int64_t a = tile % tiles_along * kAlong, o = tile / tiles_along % tiles_over * kOver;
+      const int64_t along = std::min(kAlong, plan.size[inner] - a);
+      const int64_t across = std::min(kOver, plan.size[over] - o);
+      char* ptrs[kMaxLoopOperands];
+      int64_t strides[kMaxLoopOperands], steps[kMaxLoopOperands];
+      for (int k = 0; k < plan.count; ++k) {
+        ptrs[k] = plan.base[k] + a * plan.stride[inner][k] + o * plan.stride[over][k];
+        int64_t rest = tile / (tiles_along * tiles_over);
+        for (int d = inner - 1; d >= 0; --d) {
+          if (d == over) continue;
+          ptrs[k] += rest % plan.size[d] * plan.stride[d][k];
+          rest /= plan.size[d];
+        }
+        strides[k] = plan.stride[inner][k];
+        steps[k] = plan.stride[over][k];
+        if (!transpose[k]) continue;
+        char* block = scratch.get() + room[k];
+        transpose[k](block, kAlong, ptrs[k], strides[k] / plan.item[k], along, across);
+        ptrs[k] = block;
+        strides[k] = plan.item[k];
+        steps[k] = kAlong * plan.item[k];
+      }
+      for (int64_t i = 0; i < across; ++i) {
+        loop(ptrs, strides, along, params);
+        for (int k = 0; k < plan.count; ++k) ptrs[k] += steps[k];
+      }
+    }
+  });
+  return true;
+}
+
 bool all_contiguous(std::span<const int64_t> shape, std::span<const Operand> operands) {
   for (const Operand& o : operands) {
     int64_t expected = 1;
@@ -165,13 +252,8 @@ void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand
   sort_dims(plan);
   merge_dims(plan);
   avoid_short_runs(plan);
-  int64_t grain = grain_of(cost);
-  if (n <= grain) return run_range(plan, loop, params, 0, n);
-  // Chunks of whole inner runs where these are short.
-  int64_t inner = plan.size[plan.rank - 1];
-  grain = inner < grain ? (grain + inner - 1) / inner * inner : (grain + 63) & ~int64_t{63};
-  parallel_for(n, grain,
-               [&](int64_t begin, int64_t end) { run_range(plan, loop, params, begin, end); });
+  if (run_transposed(plan, loop, params, cost)) return;
+  run_plan(plan, loop, params, cost);
 }
 
 }  // namespace argosy::cpu

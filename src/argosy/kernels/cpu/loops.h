@@ -31,7 +31,8 @@ struct Operand {
 // dimensions, makes the outputs' innermost the inner one, and splits over the pool by shape alone.
 // cost: nanoseconds an element, about, to choose the grain (1 for an add, 10 for an exp).
 // At most kMaxLoopRank dimensions and kMaxLoopOperands operands; no overlap of an output with
-// another operand but exact aliasing; a broadcast output is an error of the caller.
+// another operand but exact aliasing; a broadcast output is an error of the caller; several outputs
+// have one layout.
 inline constexpr int kMaxLoopRank = 16;
 inline constexpr int kMaxLoopOperands = 8;
 ARGOSY_API void run_loop(Loop loop, std::span<const int64_t> shape,

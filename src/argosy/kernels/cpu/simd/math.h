@@ -199,14 +199,21 @@ ARGOSY_INLINE float log_of(float x) {
   return x < kInf<float> ? result : x;
 }
 
+// t / (t + 2) with t = exp(2 |x|) - 1, computed without cancellation: 2^k (e^r - 1) + (2^k - 1).
 ARGOSY_INLINE float tanh_of(float x) {
+  constexpr float kShift = 12582912.0f;
   float a = abs_of(x);
-  float u = x * x;
-  float near = fma_of(
-      x * u,
-      polynomial(u, -0.333332839f, 0.133314912f, -0.0537434953f, 0.020650579f, -0.00571703655f), x);
-  float far = 1 - 2 / (exp_of(2 * a) + 1);
-  return copysign_of(a < 0.625f ? near : far, x);
+  a = 2 * (a > 10 ? 10.0f : a);
+  float t = fma_of(a, 1.44269504f, kShift);
+  float k = t - kShift;
+  float r = fma_of(k, -0.693359375f, a);
+  r = fma_of(k, 2.12194440e-4f, r);
+  float p = polynomial(r, 0.50000001f, 0.166665189f, 0.0416662059f, 0.00836888786f, 0.00139504862f);
+  float q = fma_of(r * r, p, r);
+  uint32_t whole = __builtin_bit_cast(uint32_t, t) - __builtin_bit_cast(uint32_t, kShift);
+  float scale = __builtin_bit_cast(float, (whole + 127) << 23);
+  float e = fma_of(scale, q, scale - 1);
+  return copysign_of(e / (e + 2), x);
 }
 
 ARGOSY_INLINE float sigmoid_of(float x) {
