@@ -282,6 +282,10 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   bool composed = op.compose && ((grad && !op.gradient) || !has_kernel(op, in, attrs, place.kind));
   if (composed) {
     if (thread_state.explain) explain(op, "opened its composition");
+    if (op.infer) {  // for its checks
+      InferContext c{op, in, {}};
+      infer(c, attrs);
+    }
     if (!grad || !op.gradient) return op.compose(in, attrs);
     GradMode off(false);
     out = op.compose(in, attrs);
