@@ -7,6 +7,7 @@ from argosy._generated.nn_functional import *  # noqa: F403
 
 from . import flash_attention
 from .activation import (
+    gelu,
     gumbel_softmax,
     rrelu,
     silu,
@@ -134,6 +135,7 @@ _WRITTEN = [
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",
+    "gelu",
     "grid_sample",
     "group_norm",
     "gumbel_softmax",

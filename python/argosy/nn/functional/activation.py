@@ -18,6 +18,25 @@ def silu(x, inplace=False, name=None):
     return ops.silu_(x) if inplace else ops.silu(x)
 
 
+@alias(input="x")
+def gelu(x, approximate=False, name=None):
+    """``x`` times the normal distribution function of ``x``.
+
+    Hendrycks and Gimpel, arXiv:1606.08415.
+
+    Args:
+        x: float tensor.
+        approximate: True or 'tanh' for the form with tanh, False or 'none' for the exact one.
+    """
+    if isinstance(approximate, str):
+        if approximate not in ("tanh", "none"):
+            raise ValueError(
+                f"[gelu] approximate should be a bool, 'tanh' or 'none', got {approximate!r}."
+            )
+        approximate = approximate == "tanh"
+    return ops.gelu(x, bool(approximate))
+
+
 def rrelu(x, lower=1.0 / 8.0, upper=1.0 / 3.0, training=True, name=None):
     """Leaky ReLU with a random slope per element while training, the mean slope otherwise.
 

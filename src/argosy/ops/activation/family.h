@@ -1,0 +1,60 @@
+#pragma once
+
+#include "argosy/ops/elementwise.h"
+
+// What elementwise activations share: one loop table for the function, one for its gradient.
+namespace argosy::ops {
+
+inline cpu::LoopParams numbers(const op::NoAttrs&) {
+  return {};
+}
+
+// numbers(attrs), found beside the attribute struct, says what the loops read.
+template <class A, const cpu::LoopTable& (*kTable)(), int kCost>
+void run_activation(op::KernelFrame& f, const A& a) {
+  cpu::LoopParams p = numbers(a);
+  run_elementwise(f, kTable(), &p, kCost);
+}
+
+// The rule of a gradient op that is linear in dy and, almost everywhere, constant in what it saved:
+// the function is piecewise linear.
+template <class A>
+Tensors linear_in_dy(const op::GradCall& c, const A& a) {
+  if (!c.needs(1)) return {Tensor(), Tensor()};
+  const Tensor in[] = {c.in[0], c.dy()};
+  return {Tensor(), std::move(op::dispatch(c.op, op::Inputs(in), &a)[0])};
+}
+
+// The gradient op name_grad(saved, dy), with name_grad_loops(); a chain that ends with .compose(..)
+// or .gradient(..) and .done().
+#define ARGOSY_ACTIVATION_GRAD(name, Attrs, saved)                                 \
+  ARGOSY_OP(name##_grad, Attrs)                                                    \
+      .doc("Gradient of " #name " from " saved " and the gradient of its output.") \
+      .input(saved, kFloating, op::Save::value)                                    \
+      .input("dy", kFloating)                                                      \
+      .output("dx")                                                                \
+      .elementwise()                                                               \
+      .kernel("loops", run_activation<Attrs, cpu::name##_grad_loops, 2>)           \
+      .strided()
+
+// The op name(x), with name_loops(); the two forms differ in what the gradient reads. A chain that
+// ends with .python(..), .doc(..) and .done().
+#define ARGOSY_ACTIVATION(name, Attrs, save_x, save_y, saved, cost)    \
+  Tensors name##_grad_rule(const op::GradCall& c, const Attrs& a) {    \
+    return name##_grad_op(saved, c.dy(), a);                           \
+  }                                                                    \
+  ARGOSY_OP(name, Attrs)                                               \
+      .alias("input", "x")                                             \
+      .input("x", kFloating, save_x)                                   \
+      .output("out", save_y)                                           \
+      .elementwise()                                                   \
+      .kernel("loops", run_activation<Attrs, cpu::name##_loops, cost>) \
+      .strided()                                                       \
+      .gradient(name##_grad_rule)
+
+#define ARGOSY_ACTIVATION_OF_X(name, Attrs, cost) \
+  ARGOSY_ACTIVATION(name, Attrs, op::Save::value, op::Save::nothing, c.in[0], cost)
+#define ARGOSY_ACTIVATION_OF_Y(name, Attrs, cost) \
+  ARGOSY_ACTIVATION(name, Attrs, op::Save::nothing, op::Save::value, c.out(0), cost)
+
+}  // namespace argosy::ops

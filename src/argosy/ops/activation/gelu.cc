@@ -1,0 +1,72 @@
+#include <numbers>
+
+#include "argosy/ops/activation/activation.h"
+#include "argosy/ops/activation/family.h"
+#include "argosy/ops/math/math.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+
+struct GeluAttrs {
+  bool approximate = false;
+};
+ARGOSY_ATTRS(GeluAttrs, approximate)
+
+cpu::LoopParams numbers(const GeluAttrs& a) {
+  return {a.approximate ? 1.0 : 0.0};
+}
+
+constexpr double kSqrt1_2 = 1 / std::numbers::sqrt2;
+constexpr double kCubic = 0.044715;
+
+Tensor second_derivative(const Tensor& x, const GeluAttrs& a) {
+  Tensor x2 = square(x);
+  if (!a.approximate) {
+    Tensor density = scale(exp(scale(x2, -0.5)), kSqrt1_2 * std::numbers::inv_sqrtpi);
+    return multiply(density, scale(x2, -1, 2));
+  }
+  // f = x (1 + t) / 2 with t = tanh(u), u = k (x + c x^3)
+  const double k = kSqrt1_2 * 2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+  Tensor t = tanh(scale(multiply(x, scale(x2, kCubic, 1)), k));
+  Tensor dt = scale(square(t), -1, 1);
+  Tensor du = scale(x2, 3 * k * kCubic, k);
+  Tensor curve = subtract(scale(x2, 3 * k * kCubic), multiply(multiply(x, t), square(du)));
+  return multiply(dt, add(du, curve));
+}
+
+Tensors gelu_grad_grad(const GradCall& c, const GeluAttrs& a) {
+  Tensor dx, ddy;
+  if (c.needs(0)) dx = multiply(multiply(c.dy(), c.in[1]), second_derivative(c.in[0], a));
+  if (c.needs(1)) {
+    const Tensor in[] = {c.in[0], c.dy()};
+    ddy = std::move(op::dispatch(c.op, op::Inputs(in), &a)[0]);
+  }
+  return {dx, ddy};
+}
+
+ARGOSY_OP(gelu_grad, GeluAttrs)
+    .doc("Gradient of gelu from x and the gradient of its output.")
+    .input("x", kFloating, op::Save::value)
+    .input("dy", kFloating, op::Save::value)
+    .output("dx")
+    .elementwise()
+    .kernel("loops", run_activation<GeluAttrs, cpu::gelu_grad_loops, 12>)
+    .strided()
+    .gradient(gelu_grad_grad)
+    .done();
+
+ARGOSY_ACTIVATION_OF_X(gelu, GeluAttrs, 10)
+    .doc(
+        "x times the normal distribution function of x; approximate=True takes the form with tanh.")
+    .paper("1606.08415")
+    .done();
+
+}  // namespace
+
+Tensor gelu(const Tensor& x, bool approximate) {
+  return gelu_op(x, GeluAttrs{approximate});
+}
+
+}  // namespace argosy::ops

@@ -1,0 +1,146 @@
+#include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/activation/activation.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+struct SoftmaxAttrs {
+  int64_t axis = -1;
+  std::optional<DType> dtype;
+};
+ARGOSY_ATTRS(SoftmaxAttrs, axis, dtype)
+struct AxisAttrs {
+  int64_t axis = -1;
+};
+ARGOSY_ATTRS(AxisAttrs, axis)
+
+// [outer, n, inner] around an axis; a 0-d tensor is one row of one element.
+struct Rows {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+Rows rows_of(const Shape& shape, int64_t axis) {
+  Rows r;
+  if (axis < 0) axis += shape.rank();
+  for (int i = 0; i < shape.rank(); ++i)
+    (i < axis ? r.outer : i == axis ? r.n : r.inner) *= shape[i];
+  return r;
+}
+
+void softmax_infer(op::InferContext& c, const SoftmaxAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  if (x.rank() > 0)
+    normalize_axis(c.name(), a.axis, x.rank());
+  else
+    ARGOSY_CHECK(a.axis == 0 || a.axis == -1, invalid_argument)
+        << '[' << c.name() << "] axis of a 0-d tensor must be 0 or -1, got " << a.axis << '.';
+  if (!a.dtype) {
+    ARGOSY_CHECK(kFloating.has(c.in[0].dtype()), type)
+        << '[' << c.name() << "] x must be floating, got " << c.in[0]
+        << ". Do this: give dtype='float32'.";
+    return;
+  }
+  ARGOSY_CHECK(kFloating.has(*a.dtype), type)
+      << '[' << c.name() << "] dtype must be floating, got " << *a.dtype << '.';
+  c.out[0].dtype = *a.dtype;
+}
+
+using Forward = void(DType, const void*, void*, int64_t, int64_t, int64_t);
+template <Forward* kForward>
+void softmax_run(KernelFrame& f, const SoftmaxAttrs& a) {
+  const Tensor& y = f.out[0];
+  if (y.numel() == 0) return;
+  const Tensor* x = &f.in[0];
+  if (x->dtype() != y.dtype()) {
+    op::copy_into(y, *x);
+    x = &y;
+  }
+  Rows r = rows_of(y.shape(), a.axis);
+  kForward(y.dtype(), x->raw(), y.raw(), r.outer, r.n, r.inner);
+}
+
+using Backward = void(DType, const void*, const void*, void*, int64_t, int64_t, int64_t);
+template <Backward* kBackward>
+void softmax_grad_run(KernelFrame& f, const AxisAttrs& a) {
+  const Tensor& y = f.in[0];
+  if (y.numel() == 0) return;
+  Rows r = rows_of(y.shape(), a.axis);
+  kBackward(y.dtype(), y.raw(), f.in[1].raw(), f.out[0].raw(), r.outer, r.n, r.inner);
+}
+
+Tensor sum_along(const Tensor& x, int64_t axis) {
+  return x.rank() == 0 ? x : sum(x, op::IntArray{axis}, true);
+}
+
+Tensors softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
+  Tensor product = multiply(in[0], in[1]);
+  return subtract(product, multiply(in[0], sum_along(product, a.axis)));
+}
+Tensors log_softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
+  return subtract(in[1], multiply(exp(in[0]), sum_along(in[1], a.axis)));
+}
+
+#define ARGOSY_SOFTMAX_GRAD(name)                                                      \
+  ARGOSY_OP(name##_grad, AxisAttrs)                                                    \
+      .doc("Gradient of " #name " from its output y and the gradient of that.")        \
+      .input("y", kFloating)                                                           \
+      .input("dy", kFloating)                                                          \
+      .output("dx")                                                                    \
+      .kernel("rows", softmax_grad_run<cpu::name##_grad>)                              \
+      .compose(name##_grad_parts)                                                      \
+      .done();                                                                         \
+  Tensors name##_grad_rule(const GradCall& c, const SoftmaxAttrs& a) {                 \
+    return cast(name##_grad_op(c.out(0), c.dy(), AxisAttrs{a.axis}), c.in[0].dtype()); \
+  }
+
+ARGOSY_SOFTMAX_GRAD(softmax)
+ARGOSY_SOFTMAX_GRAD(log_softmax)
+
+ARGOSY_OP(softmax, SoftmaxAttrs)
+    .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
+    .python("softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
+    .method("softmax")
+    .inplace("softmax_")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("e^x over its sum along axis. With dtype x is cast to it first.")
+    .input("x", kReal, Save::shape)
+    .output("out", Save::value)
+    .infer(softmax_infer)
+    .kernel("rows", softmax_run<cpu::softmax>)
+    .overwrites()
+    .gradient(softmax_grad_rule)
+    .done();
+
+ARGOSY_OP(log_softmax, SoftmaxAttrs)
+    .python("nn.functional.log_softmax(x, axis=-1, dtype=None, name=None)")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .doc("log(softmax(x)) along axis, computed as one. With dtype x is cast to it first.")
+    .input("x", kReal, Save::shape)
+    .output("out", Save::value)
+    .infer(softmax_infer)
+    .kernel("rows", softmax_run<cpu::log_softmax>)
+    .gradient(log_softmax_grad_rule)
+    .done();
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int64_t axis) {
+  return softmax_op(x, SoftmaxAttrs{axis, {}});
+}
+Tensor softmax_grad(const Tensor& y, const Tensor& dy, int64_t axis) {
+  return softmax_grad_op(y, dy, AxisAttrs{axis});
+}
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  return log_softmax_op(x, SoftmaxAttrs{axis, {}});
+}
+
+}  // namespace argosy::ops
