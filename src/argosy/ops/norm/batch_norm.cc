@@ -1,0 +1,184 @@
+#include <algorithm>
+
+#include "argosy/kernels/cpu/rows.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/parts.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+struct BatchNormAttrs {
+  bool batch_stats = false;
+  double momentum = 0.9;
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last)
+
+struct BatchNormGradAttrs {
+  double epsilon = 1e-5;
+  bool fixed = false;  // the statistics were constants
+  bool channel_last = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(BatchNormGradAttrs, epsilon, fixed, channel_last, bias)
+
+void batch_norm_infer(InferContext& c, const BatchNormAttrs& a) {
+  const Tensor& x = c.in[0];
+  ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
+      << "[batch_norm] x must have at least 2 dimensions [N, C, ..], got " << x << '.';
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  const char* names[] = {"x", "running_mean", "running_var", "weight", "bias"};
+  for (size_t i = 1; i < 5; ++i)
+    check_parameter("batch_norm", names[i], c.in[i], channels, x.shape());
+  c.out[1] = c.out[2] = {{channels}, statistics_dtype(x.dtype())};
+}
+
+cpu::ChannelNorm layout_of(const Tensor& x, bool channel_last) {
+  const int64_t channels = x.dim(channel_axis(x, channel_last));
+  if (channel_last) return {x.dtype(), x.numel() / channels, channels, 1};
+  return {x.dtype(), x.dim(0), channels, x.numel() / std::max<int64_t>(1, x.dim(0) * channels)};
+}
+
+// running = momentum * running + (1 - momentum) * batch, in running's own dtype and memory.
+void update_running(const Tensor& running, const Tensor& batch, double momentum) {
+  Tensor mixed = as_dtype(running, batch.dtype());
+  if (mixed.raw() == running.raw()) {
+    mixed = Tensor::empty(batch.shape(), batch.dtype(), batch.place());
+    op::copy_into(mixed, running);
+  }
+  dispatch_types<float, double>(batch.dtype(), [&]<class T>(T) {
+    const T keep = static_cast<T>(momentum);
+    for (int64_t i = 0; i < batch.numel(); ++i)
+      mixed.data<T>()[i] = keep * mixed.data<T>()[i] + (1 - keep) * batch.data<T>()[i];
+  });
+  op::copy_into(running, mixed);
+  running.wrote("batch_norm");
+}
+
+void batch_norm_run(KernelFrame& f, const BatchNormAttrs& a) {
+  Tensor x = op::contiguous(f.in[0]);
+  const Tensor &mean = f.out[1], &variance = f.out[2];
+  if (x.numel() == 0) return;
+  cpu::ChannelNorm layout = layout_of(x, a.channel_last);
+  if (a.batch_stats) {
+    cpu::batch_norm_statistics(layout, x.raw(), mean.raw(), variance.raw());
+    update_running(f.in[1], mean, a.momentum);
+    update_running(f.in[2], variance, a.momentum);
+  } else {
+    op::copy_into(mean, f.in[1]);
+    op::copy_into(variance, f.in[2]);
+  }
+  Tensor weight = as_dtype(f.in[3], mean.dtype()), bias = as_dtype(f.in[4], mean.dtype());
+  cpu::batch_norm_apply(layout, x.raw(), mean.raw(), variance.raw(), a.epsilon, raw_or_null(weight),
+                        raw_or_null(bias), f.out[0].raw());
+}
+
+// --- gradient ---
+
+void batch_norm_grad_infer(InferContext& c, const BatchNormGradAttrs& a) {
+  const Tensor &x = c.in[0], &weight = c.in[1];
+  DType wide = statistics_dtype(x.dtype());
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  c.out[1] = {{weight.defined() ? channels : 0}, wide};
+  c.out[2] = {{a.bias ? channels : 0}, wide};
+}
+
+void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) {
+    for (size_t i = 1; i < 3; ++i)
+      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
+    return;
+  }
+  Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
+  cpu::batch_norm_grad(layout_of(x, a.channel_last), x.raw(), f.in[2].raw(), f.in[3].raw(),
+                       a.epsilon, raw_or_null(weight), f.in[4].raw(), a.fixed, f.out[0].raw(),
+                       weight.defined() ? f.out[1].raw() : nullptr,
+                       a.bias ? f.out[2].raw() : nullptr);
+}
+
+Tensors batch_norm_grad_parts(const Inputs& in, const BatchNormGradAttrs& a) {
+  Tensor x = widened(in[0]), dy = widened(in[4]);
+  op::IntArray axes, spread{-1};
+  const int channel = channel_axis(x, a.channel_last);
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != channel) axes.values.push_back(i);
+  for (int i = channel + 1; i < x.rank(); ++i) spread.values.push_back(1);
+  auto over_x = [&](const Tensor& t) { return reshape(t, spread); };
+  Tensor g = dy;
+  if (in[1].defined()) g = multiply(dy, over_x(cast(in[1], x.dtype())));
+  Tensor y, dx;
+  if (a.fixed) {
+    Tensor rstd = over_x(rsqrt(scale(in[3], 1, a.epsilon)));
+    y = multiply(subtract(x, over_x(in[2])), rstd);
+    dx = multiply(g, rstd);
+  } else {
+    Normalized n = normalize_parts(x, g, axes, a.epsilon, true);
+    y = n.y;
+    dx = n.dx;
+  }
+  Tensors out;
+  out.push_back(cast(dx, in[0].dtype()));
+  out.push_back(in[1].defined() ? sum(multiply(dy, y), axes, false) : Tensor());
+  out.push_back(a.bias ? sum(dy, axes, false) : Tensor());
+  return out;
+}
+
+ARGOSY_OP(batch_norm_grad, BatchNormGradAttrs)
+    .doc("Gradients of batch_norm, from x, the weight, the statistics that were used, and dy.")
+    .input("x", kFloating)
+    .optional_input("weight", kFloating)
+    .input("mean", kFloating)
+    .input("variance", kFloating)
+    .input("dy", kFloating)
+    .output("dx")
+    .output("dweight")
+    .output("dbias")
+    .infer(batch_norm_grad_infer)
+    .kernel("channels", batch_norm_grad_run)
+    .compose(batch_norm_grad_parts)
+    .done();
+
+Tensors batch_norm_grad_rule(const GradCall& c, const BatchNormAttrs& a) {
+  const Tensor &weight = c.in[3], &bias = c.in[4];
+  Tensors grads =
+      batch_norm_grad_op.all({c.in[0], weight, c.out(1), c.out(2), c.dy()},
+                             {a.epsilon, !a.batch_stats, a.channel_last, bias.defined()});
+  Tensors out{grads[0], Tensor(), Tensor()};
+  out.push_back(weight.defined() ? cast(grads[1], weight.dtype()) : Tensor());
+  out.push_back(bias.defined() ? cast(grads[2], bias.dtype()) : Tensor());
+  return out;
+}
+
+ARGOSY_OP(batch_norm, BatchNormAttrs)
+    .doc(
+        "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "
+        "the statistics are those of x, and the running ones are updated in place: momentum times "
+        "themselves plus the rest of the new; otherwise the running ones are used.")
+    .paper("1502.03167")
+    .input("x", kFloating, Save::value)
+    .input("running_mean", kFloating)
+    .input("running_var", kFloating)
+    .optional_input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
+    .output("out")
+    .hidden_output("mean")
+    .hidden_output("variance")
+    .effect(op::Effect::writes_input)
+    .infer(batch_norm_infer)
+    .kernel("channels", batch_norm_run)
+    .strided()
+    .gradient(batch_norm_grad_rule)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

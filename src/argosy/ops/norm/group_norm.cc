@@ -1,0 +1,206 @@
+#include <algorithm>
+
+#include "argosy/kernels/cpu/rows.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
+#include "argosy/ops/norm/parts.h"
+#include "argosy/ops/reduce/reduce.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+struct GroupNormAttrs {
+  int64_t num_groups = 1;
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(GroupNormAttrs, num_groups, epsilon, channel_last)
+
+struct GroupNormGradAttrs {
+  int64_t num_groups = 1;
+  double epsilon = 1e-5;
+  bool channel_last = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(GroupNormGradAttrs, num_groups, epsilon, channel_last, bias)
+
+void group_norm_infer(InferContext& c, const GroupNormAttrs& a) {
+  const Tensor& x = c.in[0];
+  ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
+      << "[group_norm] x must have at least 2 dimensions [N, C, ..], got " << x << '.';
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  ARGOSY_CHECK(a.num_groups >= 1 && (channels < 0 || channels % a.num_groups == 0),
+               invalid_argument)
+      << "[group_norm] num_groups must divide the number of channels: num_groups is "
+      << a.num_groups << ", x is " << x << " with " << channels << " channels.";
+  check_parameter("group_norm", "weight", c.in[1], channels, x.shape());
+  check_parameter("group_norm", "bias", c.in[2], channels, x.shape());
+  c.out[1] = c.out[2] = {{x.dim(0), a.num_groups}, statistics_dtype(x.dtype())};
+}
+
+cpu::GroupNorm layout_of(const Tensor& x, int64_t groups, double epsilon, bool channel_last) {
+  const int64_t channels = x.dim(channel_axis(x, channel_last));
+  return {x.dtype(), x.dim(0), channels,    x.numel() / std::max<int64_t>(1, x.dim(0) * channels),
+          groups,    epsilon,  channel_last};
+}
+
+void group_norm_run(KernelFrame& f, const GroupNormAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  DType wide = f.out[1].dtype();
+  Tensor weight = as_dtype(f.in[1], wide), bias = as_dtype(f.in[2], wide);
+  cpu::group_norm(layout_of(x, a.num_groups, a.epsilon, a.channel_last), x.raw(),
+                  raw_or_null(weight), raw_or_null(bias), f.out[0].raw(), f.out[1].raw(),
+                  f.out[2].raw());
+}
+
+void group_norm_grad_infer(InferContext& c, const GroupNormGradAttrs& a) {
+  const Tensor &x = c.in[0], &weight = c.in[1];
+  DType wide = statistics_dtype(x.dtype());
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  c.out[1] = {{weight.defined() ? channels : 0}, wide};
+  c.out[2] = {{a.bias ? channels : 0}, wide};
+}
+
+void group_norm_grad_run(KernelFrame& f, const GroupNormGradAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) {
+    for (size_t i = 1; i < 3; ++i)
+      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
+    return;
+  }
+  Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
+  cpu::group_norm_grad(layout_of(x, a.num_groups, a.epsilon, a.channel_last), x.raw(),
+                       f.in[2].raw(), f.in[3].raw(), raw_or_null(weight), f.in[4].raw(),
+                       f.out[0].raw(), weight.defined() ? f.out[1].raw() : nullptr,
+                       a.bias ? f.out[2].raw() : nullptr);
+}
+
+Tensor channels_first(const Tensor& x) {
+  std::vector<int64_t> perm{0, x.rank() - 1};
+  for (int i = 1; i < x.rank() - 1; ++i) perm.push_back(i);
+  return transpose(x, perm);
+}
+Tensor channels_last(const Tensor& x) {
+  std::vector<int64_t> perm{0};
+  for (int i = 2; i < x.rank(); ++i) perm.push_back(i);
+  perm.push_back(1);
+  return transpose(x, perm);
+}
+
+Tensors group_norm_grad_parts(const Inputs& in, const GroupNormGradAttrs& a) {
+  Tensor x = widened(in[0]), dy = widened(in[4]);
+  if (a.channel_last) {
+    x = channels_first(x);
+    dy = channels_first(dy);
+  }
+  op::IntArray axes, spread{-1};
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != 1) axes.values.push_back(i);
+    if (i > 1) spread.values.push_back(1);
+  }
+  auto grouped = [&](const Tensor& t) { return reshape(t, {0, a.num_groups, -1}); };
+  Tensor g = dy;
+  if (in[1].defined()) g = multiply(dy, reshape(cast(in[1], x.dtype()), spread));
+  Normalized n = normalize_parts(grouped(x), grouped(g), {2}, a.epsilon, true);
+  Tensor dx = reshape_like(n.dx, x);
+  if (a.channel_last) dx = channels_last(dx);
+  Tensors out;
+  out.push_back(cast(dx, in[0].dtype()));
+  out.push_back(in[1].defined() ? sum(multiply(dy, reshape_like(n.y, x)), axes, false) : Tensor());
+  out.push_back(a.bias ? sum(dy, axes, false) : Tensor());
+  return out;
+}
+
+ARGOSY_OP(group_norm_grad, GroupNormGradAttrs)
+    .doc("Gradients of group_norm, from x, the weight, the statistics and dy.")
+    .input("x", kFloating)
+    .optional_input("weight", kFloating)
+    .input("mean", kFloating)
+    .input("variance", kFloating)
+    .input("dy", kFloating)
+    .output("dx")
+    .output("dweight")
+    .output("dbias")
+    .infer(group_norm_grad_infer)
+    .kernel("groups", group_norm_grad_run)
+    .compose(group_norm_grad_parts)
+    .done();
+
+Tensors group_norm_grad_rule(const GradCall& c, const GroupNormAttrs& a) {
+  const Tensor &weight = c.in[1], &bias = c.in[2];
+  Tensors grads = group_norm_grad_op.all({c.in[0], weight, c.out(1), c.out(2), c.dy()},
+                                         {a.num_groups, a.epsilon, a.channel_last, bias.defined()});
+  return {grads[0], weight.defined() ? cast(grads[1], weight.dtype()) : Tensor(),
+          bias.defined() ? cast(grads[2], bias.dtype()) : Tensor()};
+}
+
+ARGOSY_OP(group_norm, GroupNormAttrs)
+    .doc(
+        "x [N, C, ..] (channel_last: [N, .., C]) normalized to mean 0 and variance 1 over each of "
+        "num_groups groups of channels of each sample, times weight [C] plus bias [C].")
+    .paper("1803.08494")
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
+    .output("out")
+    .hidden_output("mean")
+    .hidden_output("variance")
+    .infer(group_norm_infer)
+    .kernel("groups", group_norm_run)
+    .gradient(group_norm_grad_rule)
+    .done();
+
+// --- instance norm ---
+
+struct InstanceNormAttrs {
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
+
+void instance_norm_infer(InferContext& c, const InstanceNormAttrs& a) {
+  const Tensor& x = c.in[0];
+  ARGOSY_CHECK(2 <= x.rank() && x.rank() <= 5, invalid_argument)
+      << "[instance_norm] x must have 2 to 5 dimensions [N, C, ..], got " << x << '.';
+  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
+  check_parameter("instance_norm", "weight", c.in[1], channels, x.shape());
+  check_parameter("instance_norm", "bias", c.in[2], channels, x.shape());
+}
+
+// Group norm with one channel in each group.
+Tensors instance_norm_parts(const Inputs& in, const InstanceNormAttrs& a) {
+  const int64_t channels = in[0].dim(channel_axis(in[0], a.channel_last));
+  ARGOSY_CHECK(channels >= 0, invalid_argument)
+      << "[instance_norm] the number of channels must be known, x is " << in[0] << '.';
+  return group_norm(in[0], in[1], in[2], channels, a.epsilon, a.channel_last);
+}
+
+ARGOSY_OP(instance_norm, InstanceNormAttrs)
+    .doc(
+        "x [N, C, ..] normalized to mean 0 and variance 1 over each channel of each sample, times "
+        "weight [C] plus bias [C].")
+    .paper("1607.08022")
+    .input("x", kFloating)
+    .optional_input("weight", kFloating)
+    .optional_input("bias", kFloating)
+    .output("out")
+    .infer(instance_norm_infer)
+    .compose(instance_norm_parts)
+    .done();
+
+}  // namespace
+
+Tensor group_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t num_groups,
+                  double epsilon, bool channel_last) {
+  return group_norm_op(x, weight, bias, GroupNormAttrs{num_groups, epsilon, channel_last});
+}
+
+}  // namespace argosy::ops

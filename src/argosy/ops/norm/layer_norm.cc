@@ -1,0 +1,199 @@
+#include "argosy/kernels/cpu/rows.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
+#include "argosy/ops/norm/parts.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Normalization over trailing axes: layer_norm and rms_norm.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+struct LayerNormAttrs {
+  int64_t begin_norm_axis = 1;
+  double epsilon = 1e-5;
+};
+ARGOSY_ATTRS(LayerNormAttrs, begin_norm_axis, epsilon)
+
+struct LayerNormGradAttrs {
+  int64_t begin_norm_axis = 1;
+  double epsilon = 1e-5;
+  bool rms = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(LayerNormGradAttrs, begin_norm_axis, epsilon, rms, bias)
+
+struct Split {
+  Shape outer, inner;
+};
+Split split_shape(const Shape& x, int64_t begin) {
+  Split s;
+  for (int i = 0; i < x.rank(); ++i) (i < begin ? s.outer : s.inner).push_back(x[i]);
+  return s;
+}
+
+void layer_norm_infer(InferContext& c, const LayerNormAttrs& a) {
+  const Tensor& x = c.in[0];
+  ARGOSY_CHECK(0 <= a.begin_norm_axis && a.begin_norm_axis < x.rank(), invalid_argument)
+      << '[' << c.name() << "] begin_norm_axis must be in [0, " << x.rank() << ") for x " << x
+      << ", got " << a.begin_norm_axis << '.';
+  Split s = split_shape(x.shape(), a.begin_norm_axis);
+  check_parameter(c.name(), "weight", c.in[1], s.inner.numel(), x.shape());
+  check_parameter(c.name(), "bias", c.in[2], s.inner.numel(), x.shape());
+  c.out[1] = c.out[2] = {s.outer, statistics_dtype(x.dtype())};
+}
+
+// x's dtype, or float32 beside a 16-bit x.
+DType weight_dtype(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  DType wide = statistics_dtype(x.dtype());
+  for (const Tensor* t : {&weight, &bias})
+    if (t->defined() && t->dtype() != x.dtype()) return wide;
+  return x.dtype();
+}
+
+cpu::RowNorm row_norm(const Tensor& x, int64_t begin, double epsilon, bool rms, DType weight) {
+  Split s = split_shape(x.shape(), begin);
+  return {x.dtype(), weight, s.outer.numel(), s.inner.numel(), epsilon, rms};
+}
+
+template <bool kRms>
+void layer_norm_run(KernelFrame& f, const LayerNormAttrs& a) {
+  const Tensor& x = f.in[0];
+  if (x.numel() == 0) return;
+  DType kind = weight_dtype(x, f.in[1], f.in[2]);
+  Tensor weight = as_dtype(f.in[1], kind), bias = as_dtype(f.in[2], kind);
+  cpu::layer_norm(row_norm(x, a.begin_norm_axis, a.epsilon, kRms, kind), x.raw(),
+                  raw_or_null(weight), raw_or_null(bias), f.out[0].raw(), f.out[1].raw(),
+                  f.out[2].raw());
+}
+
+// --- gradient ---
+
+void layer_norm_grad_infer(InferContext& c, const LayerNormGradAttrs& a) {
+  const Tensor &x = c.in[0], &weight = c.in[1];
+  Shape inner = split_shape(x.shape(), a.begin_norm_axis).inner;
+  DType wide = statistics_dtype(x.dtype());
+  c.out[1] = {weight.defined() ? weight.shape() : Shape{0},
+              weight.defined() ? weight.dtype() : wide};
+  c.out[2] = {a.bias ? inner : Shape{0}, weight.defined() ? weight.dtype() : wide};
+}
+
+void layer_norm_grad_run(KernelFrame& f, const LayerNormGradAttrs& a) {
+  const Tensor &x = f.in[0], &dy = f.in[4];
+  const Tensor &dweight = f.out[1], &dbias = f.out[2];
+  if (x.numel() == 0) {
+    for (size_t i = 1; i < 3; ++i)
+      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
+    return;
+  }
+  DType kind = weight_dtype(x, f.in[1], dbias);
+  Tensor weight = as_dtype(f.in[1], kind);
+  Tensor to_weight = dweight, to_bias = dbias;
+  if (dweight.dtype() != kind) to_weight = Tensor::empty(dweight.shape(), kind, x.place());
+  if (dbias.dtype() != kind) to_bias = Tensor::empty(dbias.shape(), kind, x.place());
+  cpu::layer_norm_grad(row_norm(x, a.begin_norm_axis, a.epsilon, a.rms, kind), x.raw(),
+                       raw_or_null(weight), a.rms ? nullptr : f.in[2].raw(), f.in[3].raw(),
+                       dy.raw(), f.out[0].raw(), f.in[1].defined() ? to_weight.raw() : nullptr,
+                       a.bias ? to_bias.raw() : nullptr);
+  if (!to_weight.is(dweight)) op::copy_into(dweight, to_weight);
+  if (!to_bias.is(dbias)) op::copy_into(dbias, to_bias);
+}
+
+// weight in the shape of the normalized axes.
+Tensor shaped(const Tensor& weight, const Tensor& x, int64_t begin) {
+  if (!weight.defined() || weight.rank() == x.rank() - begin) return weight;
+  return reshape(weight, op::IntArray(split_shape(x.shape(), begin).inner));
+}
+
+Tensors layer_norm_grad_parts(const Inputs& in, const LayerNormGradAttrs& a) {
+  Tensor x = widened(in[0]), dy = widened(in[4]);
+  Tensor weight = shaped(widened(in[1]), x, a.begin_norm_axis);
+  op::IntArray axes;
+  for (int64_t i = a.begin_norm_axis; i < x.rank(); ++i) axes.values.push_back(i);
+  Normalized n =
+      normalize_parts(x, weight.defined() ? multiply(dy, weight) : dy, axes, a.epsilon, !a.rms);
+  Tensor dweight, dbias;
+  op::IntArray leading;
+  for (int64_t i = 0; i < a.begin_norm_axis; ++i) leading.values.push_back(i);
+  auto over_rows = [&](const Tensor& t) { return leading.size() ? sum(t, leading, false) : t; };
+  if (weight.defined())
+    dweight = cast(reshape_like(over_rows(multiply(dy, n.y)), in[1]), in[1].dtype());
+  if (a.bias)
+    dbias = cast(over_rows(dy), in[1].defined() ? in[1].dtype() : statistics_dtype(x.dtype()));
+  Tensors out;
+  out.push_back(cast(n.dx, in[0].dtype()));
+  out.push_back(dweight);
+  out.push_back(dbias);
+  return out;
+}
+
+ARGOSY_OP(layer_norm_grad, LayerNormGradAttrs)
+    .doc("Gradients of layer_norm and rms_norm, from x, the weight, the statistics and dy.")
+    .input("x", kFloating)
+    .optional_input("weight", kFloating)
+    .input("mean", kFloating)
+    .input("rstd", kFloating)
+    .input("dy", kFloating)
+    .output("dx")
+    .output("dweight")
+    .output("dbias")
+    .infer(layer_norm_grad_infer)
+    .kernel("rows", layer_norm_grad_run)
+    .compose(layer_norm_grad_parts)
+    .done();
+
+template <bool kRms>
+Tensors layer_norm_grad_rule(const GradCall& c, const LayerNormAttrs& a) {
+  const Tensor &weight = c.in[1], &bias = c.in[2];
+  Tensors grads = layer_norm_grad_op.all({c.in[0], weight, c.out(1), c.out(2), c.dy()},
+                                         {a.begin_norm_axis, a.epsilon, kRms, bias.defined()});
+  Tensors out{grads[0], Tensor(), Tensor()};
+  if (weight.defined()) out[1] = grads[1];
+  if (bias.defined()) out[2] = cast(reshape_like(grads[2], bias), bias.dtype());
+  return out;
+}
+
+ARGOSY_OP(layer_norm, LayerNormAttrs)
+    .doc(
+        "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "
+        "on. weight and bias have one number for each element of these axes.")
+    .paper("1607.06450")
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
+    .output("out")
+    .hidden_output("mean")
+    .hidden_output("rstd")
+    .infer(layer_norm_infer)
+    .kernel("rows", layer_norm_run<false>)
+    .gradient(layer_norm_grad_rule<false>)
+    .done();
+
+ARGOSY_OP(rms_norm, LayerNormAttrs)
+    .doc("x / sqrt(mean(x^2) + epsilon) * weight + bias, over the axes from begin_norm_axis on.")
+    .paper("1910.07467")
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
+    .output("out")
+    .hidden_output("mean")
+    .hidden_output("rstd")
+    .infer(layer_norm_infer)
+    .kernel("rows", layer_norm_run<true>)
+    .gradient(layer_norm_grad_rule<true>)
+    .done();
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  int64_t begin_norm_axis, double epsilon) {
+  return layer_norm_op(x, weight, bias, LayerNormAttrs{begin_norm_axis, epsilon});
+}
+
+}  // namespace argosy::ops

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "argosy/op/define.h"
+
+// What the normalizations share.
+namespace argosy::ops {
+
+inline DType statistics_dtype(DType x) {
+  return x == DType::float64 ? x : DType::float32;
+}
+
+// Values of t (which may be undefined) in a dtype, contiguous and without history.
+ARGOSY_API Tensor as_dtype(const Tensor& t, DType dtype);
+
+// REQUIRES: at least 2 dimensions, [N, C, ..] or [N, .., C].
+inline int channel_axis(const Tensor& x, bool channel_last) {
+  return channel_last && x.rank() > 2 ? x.rank() - 1 : 1;
+}
+
+inline void* raw_or_null(const Tensor& t) {
+  return t.defined() ? t.raw() : nullptr;
+}
+
+// Checks that a parameter has `size` elements (kUnknown: any).
+ARGOSY_API void check_parameter(const char* op, const char* name, const Tensor& t, int64_t size,
+                                const Shape& x);
+
+// The gradient of y = (x - mean) / sqrt(variance + epsilon) over `axes` from g, the gradient of y,
+// in ops; also what y is.
+struct Normalized {
+  Tensor y, dx;
+};
+ARGOSY_API Normalized normalize_parts(const Tensor& x, const Tensor& g, const op::IntArray& axes,
+                                      double epsilon, bool centered);
+
+// Compositions compute 16-bit floats in float32.
+ARGOSY_API Tensor widened(const Tensor& t);
+
+}  // namespace argosy::ops
