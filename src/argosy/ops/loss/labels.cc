@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/kernels/cpu/rows.h"
+#include "argosy/ops/activation/activation.h"
+#include "argosy/ops/loss/loss.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/parts.h"
+
+// Ops that read class numbers. A label has the shape of x with size 1 on the axis of the classes.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+struct ClassAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+  double fill = 0;
+};
+ARGOSY_ATTRS(ClassAttrs, axis, ignore_index, fill)
+
+// [outer, classes, inner]
+struct Places {
+  int64_t outer = 1, classes = 1, inner = 1;
+};
+Places places_of(const Tensor& x, int64_t axis) {
+  Places p;
+  const int d = normalize_axis("cross_entropy", axis, x.rank());
+  for (int i = 0; i < x.rank(); ++i) (i < d ? p.outer : i == d ? p.classes : p.inner) *= x.dim(i);
+  return p;
+}
+
+int64_t label_at(const Tensor& label, int64_t i) {
+  return label.dtype() == DType::int32 ? label.data<int32_t>()[i] : label.data<int64_t>()[i];
+}
+
+void check_labels(const char* op, const Tensor& label, int64_t classes, int64_t ignore_index) {
+  for (int64_t i = 0; i < label.numel(); ++i) {
+    const int64_t v = label_at(label, i);
+    ARGOSY_CHECK((0 <= v && v < classes) || v == ignore_index, index)
+        << '[' << op << "] label " << v << " is out of range: expected 0 <= label < " << classes
+        << " (the number of classes) or ignore_index " << ignore_index
+        << ". Do this: check the labels and the size of the last layer.";
+  }
+}
+
+void check_label_shape(const char* op, const Tensor& x, const Tensor& label, int64_t axis) {
+  const int d = normalize_axis(op, axis, x.rank());
+  bool fits = x.rank() == label.rank();
+  for (int i = 0; fits && i < x.rank(); ++i) {
+    int64_t want = i == d ? 1 : x.dim(i);
+    fits = want == label.dim(i) || want < 0 || label.dim(i) < 0;
+  }
+  ARGOSY_CHECK(fits, invalid_argument)
+      << '[' << op << "] label must have the shape of the scores with size 1 on axis " << d
+      << ": scores are " << x << ", label is " << label << '.';
+}
+
+// --- select, spread ---
+
+void select_infer(InferContext& c, const ClassAttrs& a) {
+  check_label_shape(c.name(), c.in[0], c.in[1], a.axis);
+  c.out[0].shape = c.in[1].shape();
+}
+
+void select_run(KernelFrame& f, const ClassAttrs& a) {
+  const Tensor &x = f.in[0], &label = f.in[1];
+  Places p = places_of(x, a.axis);
+  check_labels(f.name(), label, p.classes, a.ignore_index);
+  dispatch_floating(x.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < label.numel(); ++i) {
+      const int64_t v = label_at(label, i);
+      f.out[0].data<T>()[i] =
+          v == a.ignore_index ? T(a.fill)
+                              : x.data<T>()[(i / p.inner * p.classes + v) * p.inner + i % p.inner];
+    }
+  });
+}
+
+Tensors select_grad(const GradCall& c, const ClassAttrs& a) {
+  return {spread_class(c.in[0], c.in[1], c.dy(), a.axis, a.ignore_index), Tensor()};
+}
+
+ARGOSY_OP(select_class, ClassAttrs)
+    .doc("x at the class that each label names along axis; fill where the label is ignore_index.")
+    .input("x", kFloating, Save::shape)
+    .input("label", kIndex, Save::value)
+    .output("out")
+    .infer(select_infer)
+    .kernel("gather", select_run)
+    .gradient(select_grad)
+    .done();
+
+void spread_infer(InferContext& c, const ClassAttrs& a) {
+  check_label_shape(c.name(), c.in[0], c.in[1], a.axis);
+  c.out[0].dtype = c.in[2].dtype();
+}
+
+void spread_run(KernelFrame& f, const ClassAttrs& a) {
+  const Tensor &label = f.in[1], &value = f.in[2], &out = f.out[0];
+  Places p = places_of(out, a.axis);
+  check_labels(f.name(), label, p.classes, a.ignore_index);
+  std::memset(out.raw(), 0, out.nbytes());
+  dispatch_floating(out.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < label.numel(); ++i) {
+      const int64_t v = label_at(label, i);
+      if (v != a.ignore_index)
+        out.data<T>()[(i / p.inner * p.classes + v) * p.inner + i % p.inner] = value.data<T>()[i];
+    }
+  });
+}
+
+Tensors spread_grad(const GradCall& c, const ClassAttrs& a) {
+  return {Tensor(), Tensor(), select_class(c.dy(), c.in[1], a.axis, a.ignore_index, 0)};
+}
+
+ARGOSY_OP(spread_class, ClassAttrs)
+    .doc("Zeros of like's shape with value, of label's shape, at the class that each label names.")
+    .input("like", kAny)
+    .input("label", kIndex, Save::value)
+    .input("value", kFloating)
+    .output("out")
+    .infer(spread_infer)
+    .kernel("scatter", spread_run)
+    .gradient(spread_grad)
+    .done();
+
+// --- weights ---
+
+struct WeightAttrs {
+  int64_t ignore_index = -100;
+  int64_t classes = 1;
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(WeightAttrs, ignore_index, classes, dtype)
+
+void weights_infer(InferContext& c, const WeightAttrs& a) {
+  c.out[0] = {c.in[1].shape(), a.dtype};
+  ARGOSY_CHECK(!c.in[0].defined() || a.classes < 0 || c.in[0].numel() == a.classes,
+               invalid_argument)
+      << "[cross_entropy] weight must have one element for each of the " << a.classes
+      << " classes, got " << c.in[0] << '.';
+}
+
+void weights_run(KernelFrame& f, const WeightAttrs& a) {
+  const Tensor& label = f.in[1];
+  Tensor weight = as_dtype(f.in[0], a.dtype);
+  if (weight.defined()) check_labels(f.name(), label, weight.numel(), a.ignore_index);
+  dispatch_floating(a.dtype, [&]<class T>(T) {
+    for (int64_t i = 0; i < label.numel(); ++i) {
+      const int64_t v = label_at(label, i);
+      f.out[0].data<T>()[i] = v == a.ignore_index ? T(0)
+                              : weight.defined()  ? weight.data<T>()[v]
+                                                  : T(1);
+    }
+  });
+}
+
+ARGOSY_OP(class_weights, WeightAttrs)
+    .doc("weight[label], or 1 without weight; 0 where the label is ignore_index. No gradient.")
+    .optional_input("weight", kFloating)
+    .input("label", kIndex)
+    .index_output("out")
+    .infer(weights_infer)
+    .kernel("gather", weights_run)
+    .done();
+
+// --- softmax and negative log-likelihood in one ---
+
+struct HardAttrs {
+  int64_t axis = -1;
+  int64_t ignore_index = -100;
+};
+ARGOSY_ATTRS(HardAttrs, axis, ignore_index)
+
+void hard_infer(InferContext& c, const HardAttrs& a) {
+  const Tensor& x = c.in[0];
+  check_label_shape("cross_entropy", x, c.in[1], a.axis);
+  const int64_t classes = x.dim(normalize_axis(c.name(), a.axis, x.rank()));
+  check_parameter("cross_entropy", "weight", c.in[2], classes, x.shape());
+  c.out[0].shape = c.in[1].shape();
+  c.out[1].shape = {x.numel() < 0 || classes <= 0 ? (classes ? kUnknown : 0) : x.numel() / classes,
+                    classes};
+}
+
+// x as rows of classes: itself, or a copy where the classes do not lie side by side.
+Tensor as_rows(const Tensor& x, const Places& p) {
+  if (p.inner == 1) return x;
+  Tensor rows = Tensor::empty({p.outer, p.inner, p.classes}, x.dtype(), x.place());
+  op::copy_into(rows, x.view(rows.shape(), {p.classes * p.inner, 1, p.inner}));
+  return rows;
+}
+
+void hard_run(KernelFrame& f, const HardAttrs& a) {
+  const Tensor &x = f.in[0], &label = f.in[1];
+  if (label.numel() == 0) return;
+  Places p = places_of(x, a.axis);
+  check_labels("cross_entropy", label, p.classes, a.ignore_index);
+  Tensor rows = as_rows(x, p), weight = as_dtype(f.in[2], x.dtype());
+  cpu::cross_entropy(x.dtype(), rows.raw(), label.dtype(), label.raw(), raw_or_null(weight),
+                     p.outer * p.inner, p.classes, a.ignore_index, f.out[0].raw(), f.out[1].raw());
+}
+
+void hard_grad_run(KernelFrame& f, const HardAttrs& a) {
+  const Tensor &x = f.in[0], &probability = f.in[1], &label = f.in[2], &dloss = f.in[4];
+  const Tensor& dx = f.out[0];
+  if (label.numel() == 0) return;
+  Places p = places_of(x, a.axis);
+  Tensor weight = as_dtype(f.in[3], x.dtype());
+  Tensor rows = p.inner == 1 ? dx : Tensor::empty({p.outer, p.inner, p.classes}, x.dtype());
+  cpu::cross_entropy_grad(x.dtype(), probability.raw(), label.dtype(), label.raw(),
+                          raw_or_null(weight), dloss.raw(), 1, p.outer * p.inner, p.classes,
+                          a.ignore_index, rows.raw());
+  if (p.inner != 1) op::copy_into(dx.view(rows.shape(), {p.classes * p.inner, 1, p.inner}), rows);
+}
+
+Tensors hard_grad_parts(const Inputs& in, const HardAttrs& a) {
+  const Tensor &x = in[0], &label = in[2], &dloss = in[4];
+  const int64_t classes = x.dim(normalize_axis("cross_entropy", a.axis, x.rank()));
+  Tensor factor = multiply(dloss, class_weights(in[3], label, a.ignore_index, classes, x.dtype()));
+  return subtract(multiply(softmax(x, a.axis), factor),
+                  spread_class(x, label, factor, a.axis, a.ignore_index));
+}
+
+ARGOSY_OP(hard_cross_entropy_grad, HardAttrs)
+    .doc("Gradient of hard_cross_entropy.")
+    .input("x", kFloating)
+    .input("probability", kFloating)
+    .input("label", kIndex)
+    .optional_input("weight", kFloating)
+    .input("dloss", kFloating)
+    .output("dx")
+    .kernel("rows", hard_grad_run)
+    .compose(hard_grad_parts)
+    .done();
+
+Tensors hard_grad(const GradCall& c, const HardAttrs& a) {
+  const Tensor in[] = {c.in[0], c.out(1), c.in[1], c.in[2], c.dy()};
+  return {hard_cross_entropy_grad_op.one(in, a), Tensor(), Tensor()};
+}
+
+ARGOSY_OP(hard_cross_entropy, HardAttrs)
+    .doc(
+        "-log softmax(x)[label] * weight[label] along axis; 0 where the label is ignore_index. The "
+        "result has label's shape: that of x with size 1 on axis.")
+    .input("x", kFloating, Save::value)
+    .input("label", kIndex, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .output("loss")
+    .hidden_output("probability")
+    .infer(hard_infer)
+    .kernel("rows", hard_run)
+    .gradient(hard_grad)
+    .done();
+
+}  // namespace
+
+Tensor class_numbers(const char* op, const Tensor& label) {
+  ARGOSY_CHECK(!is_complex(label.dtype()), type)
+      << '[' << op << "] labels must be integers, got " << label << '.';
+  return kIndex.has(label.dtype()) ? label : cast(label, DType::int64);
+}
+Tensor select_class(const Tensor& x, const Tensor& label, int64_t axis, int64_t ignore_index,
+                    double fill) {
+  return select_class_op(x, label, ClassAttrs{axis, ignore_index, fill});
+}
+Tensor spread_class(const Tensor& like, const Tensor& label, const Tensor& value, int64_t axis,
+                    int64_t ignore_index) {
+  return spread_class_op(like, label, value, ClassAttrs{axis, ignore_index, 0});
+}
+Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_index,
+                     int64_t classes, DType dtype) {
+  return class_weights_op(weight, label, WeightAttrs{ignore_index, classes, dtype});
+}
+HardLoss hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
+                            int64_t axis, int64_t ignore_index) {
+  Tensors out = hard_cross_entropy_op.all({x, label, weight}, {axis, ignore_index});
+  return {out[0], out.size() > 1 ? out[1] : Tensor()};
+}
+
+}  // namespace argosy::ops

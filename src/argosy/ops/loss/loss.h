@@ -1,0 +1,55 @@
+#pragma once
+
+#include "argosy/op/define.h"
+
+// What losses share.
+namespace argosy::ops {
+
+// Raises unless reduction is 'mean', 'sum' or 'none'.
+ARGOSY_API void check_reduction(const char* op, const std::string& reduction);
+ARGOSY_API Tensor reduced(const Tensor& losses, const std::string& reduction);
+// The output of a loss whose elements have that shape.
+ARGOSY_API void infer_reduced(op::InferContext& c, const Shape& elements,
+                              const std::string& reduction);
+// Raises unless the shapes are equal as far as they are known.
+ARGOSY_API void check_same_shape(const char* op, const char* name_a, const Tensor& a,
+                                 const char* name_b, const Tensor& b);
+// Labels that are integers or booleans as numbers of x's dtype; others as they are.
+ARGOSY_API Tensor as_number(const Tensor& label, const Tensor& x);
+// 1 where label == value, else 0, in dtype; a constant to autograd.
+ARGOSY_API Tensor is_value(const Tensor& label, double value, DType dtype);
+
+// The common infer: all inputs broadcast, attrs have a reduction.
+ARGOSY_API void infer_loss(op::InferContext& c, const std::string& reduction);
+template <class A>
+void loss_infer(op::InferContext& c, const A& a) {
+  infer_loss(c, a.reduction);
+}
+
+// --- class numbers (labels.cc) ---
+// label has x's shape with size 1 on axis; ignored and invalid places are named by ignore_index.
+
+// int32 and int64 labels as they are, others cast to int64.
+ARGOSY_API Tensor class_numbers(const char* op, const Tensor& label);
+// x[label], or fill where the label is ignore_index; differentiable in x.
+ARGOSY_API Tensor select_class(const Tensor& x, const Tensor& label, int64_t axis,
+                               int64_t ignore_index, double fill);
+// Zeros of like's shape with value (of label's shape) at each label.
+ARGOSY_API Tensor spread_class(const Tensor& like, const Tensor& label, const Tensor& value,
+                               int64_t axis, int64_t ignore_index);
+// weight[label] of label's shape, 0 where ignored; without weight 1 instead of weight[label].
+ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_index,
+                                int64_t classes, DType dtype);
+// Sum of losses over sum of weights, 0 if that is 0.
+ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
+
+// -log softmax(x)[label] * weight[label], of label's shape, and the softmax [rows, classes].
+struct HardLoss {
+  Tensor loss, probability;
+};
+ARGOSY_API HardLoss hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
+                                       int64_t axis, int64_t ignore_index);
+// Elements of binary_cross_entropy_with_logits.
+ARGOSY_API Tensor logits_loss(const Tensor& x, const Tensor& label);
+
+}  // namespace argosy::ops
