@@ -1,0 +1,18 @@
+#pragma once
+
+#include "argosy/op/attrs.h"
+
+// Functions of neural networks that belong to no other family.
+namespace argosy::ops {
+
+// Rows of weight; zeros where x is padding_idx (-1: none).
+// sparse: the gradient of weight is row-sparse.
+ARGOSY_API Tensor embedding(const Tensor& x, const Tensor& weight, int64_t padding_idx = -1,
+                            bool sparse = false);
+// float32 [.., num_classes].
+ARGOSY_API Tensor one_hot(const Tensor& x, int64_t num_classes);
+// In training each element is 0 with probability p, the others are divided by 1 - p.
+ARGOSY_API Tensor dropout(const Tensor& x, double p, bool training);
+ARGOSY_API Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t axis, double eps);
+
+}  // namespace argosy::ops

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cmath>
+
+#include "argosy/base/random.h"
+#include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/common/common.h"
+#include "argosy/ops/elementwise.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::Save;
+
+// --- what is kept, and its use ---
+
+struct KeepAttrs {
+  op::Scalar p = 0.5;
+  std::vector<int64_t> axis;  // along which the choice varies; empty: all
+};
+ARGOSY_ATTRS(KeepAttrs, p, axis)
+
+void keep_infer(InferContext& c, const KeepAttrs& a) {
+  Shape shape = c.in[0].shape();
+  if (!a.axis.empty()) {
+    for (int i = 0; i < shape.rank(); ++i)
+      if (std::find(a.axis.begin(), a.axis.end(), i) == a.axis.end()) shape[i] = 1;
+  }
+  c.out[0] = {shape, DType::uint8};
+}
+
+void keep_run(KernelFrame& f, const KeepAttrs& a) {
+  const Tensor& out = f.out[0];
+  uint8_t* mask = out.data<uint8_t>();
+  random::default_generator(out.place()).dropped(mask, out.numel(), static_cast<float>(a.p.real()));
+  for (int64_t i = 0; i < out.numel(); ++i) mask[i] ^= 1;
+}
+
+ARGOSY_OP(dropout_mask, KeepAttrs)
+    .doc("uint8: 0 with probability p, else 1, of x's shape, or with size 1 on all but the axes.")
+    .input("x")
+    .index_output("mask")
+    .effect(op::Effect::random)
+    .infer(keep_infer)
+    .kernel("drawn", keep_run)
+    .strided()
+    .done();
+
+struct FactorAttrs {
+  double factor = 1;
+};
+ARGOSY_ATTRS(FactorAttrs, factor)
+
+void apply_infer(InferContext& c, const FactorAttrs&) {
+  c.out[0].dtype = c.in[0].dtype();
+}
+void apply_run(KernelFrame& f, const FactorAttrs& a) {
+  cpu::LoopParams p{a.factor};
+  run_elementwise(f, cpu::dropout_loops(), &p);
+}
+Tensors apply_grad(const GradCall& c, const FactorAttrs& a) {
+  const Tensor in[] = {c.dy(), c.in[1]};
+  return {std::move(op::dispatch(c.op, Inputs(in), &a)[0]), Tensor()};
+}
+
+ARGOSY_OP(dropout_apply, FactorAttrs)
+    .doc("x * factor where mask is not 0, else 0.")
+    .input("x", kFloating)
+    .input("mask", only(DType::uint8), Save::value)
+    .output("out")
+    .elementwise()
+    .infer(apply_infer)
+    .kernel("loops", apply_run)
+    .strided()
+    .gradient(apply_grad)
+    .done();
+
+// --- dropout ---
+
+struct DropoutAttrs {
+  op::Scalar p = 0.5;
+  std::vector<int64_t> axis;
+  bool training = true;
+  std::string mode = "upscale_in_train";
+};
+ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
+
+void dropout_infer(InferContext& c, const DropoutAttrs& a) {
+  ARGOSY_CHECK(a.p.tensor.defined() || (0 <= a.p.real() && a.p.real() <= 1), invalid_argument)
+      << "p argument should between 0 and 1 [dropout], got " << a.p.real() << '.';
+  ARGOSY_CHECK(a.mode == "upscale_in_train" || a.mode == "downscale_in_infer", invalid_argument)
+      << "[dropout] mode argument should be 'downscale_in_infer' or 'upscale_in_train', got '"
+      << a.mode << "'.";
+  for (int64_t axis : a.axis)
+    ARGOSY_CHECK(0 <= axis && axis < c.in[0].rank(), invalid_argument)
+        << "[dropout] axis must be in [0, " << c.in[0].rank() << "), got " << axis << '.';
+}
+
+Tensors dropout_parts(const Inputs& in, const DropoutAttrs& a) {
+  const bool upscale = a.mode == "upscale_in_train";
+  const Tensor& x = in[0];
+  if (!a.training && upscale) return assign(x);
+  if (a.p.tensor.defined()) {  // a value of a Program
+    Tensor kept = scale(cast(a.p.tensor, x.dtype()), -1, 1);
+    if (!a.training) return multiply(x, kept);
+    Tensor y = dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{a.p, a.axis}));
+    return upscale ? divide(y, kept) : y;
+  }
+  const double kept = 1 - a.p.real();
+  if (!a.training) return scale(x, kept);
+  return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{a.p, a.axis}),
+                          FactorAttrs{upscale && kept > 0 ? 1 / kept : 1});
+}
+
+ARGOSY_OP(dropout, DropoutAttrs)
+    .inplace("dropout_")
+    .doc(
+        "In training each element becomes 0 with probability p, by its own choice or, with axis, "
+        "together with those that differ in other axes only. 'upscale_in_train' divides the others "
+        "by 1 - p; 'downscale_in_infer' multiplies by 1 - p when not training.")
+    .paper("Srivastava et al., JMLR 15 (2014)")
+    .input("x", kFloating)
+    .output("out")
+    .infer(dropout_infer)
+    .compose(dropout_parts)
+    .done();
+
+// --- alpha dropout ---
+
+struct AlphaAttrs {
+  double p = 0.5;
+  bool training = true;
+  bool feature = false;
+};
+ARGOSY_ATTRS(AlphaAttrs, p, training, feature)
+
+void alpha_infer(InferContext& c, const AlphaAttrs& a) {
+  ARGOSY_CHECK(0 <= a.p && a.p <= 1, invalid_argument)
+      << "p argument should between 0 and 1 [alpha_dropout], got " << a.p << '.';
+  ARGOSY_CHECK(!a.feature || c.in[0].rank() >= 2, invalid_argument)
+      << "[alpha_dropout] the dimensions of x should be at least 2 to drop channels, got "
+      << c.in[0] << '.';
+}
+
+Tensors alpha_parts(const Inputs& in, const AlphaAttrs& a) {
+  const Tensor& x = in[0];
+  if (!a.training) return assign(x);
+  if (a.p == 1) return scale(x, 0);
+  // What is dropped becomes -scale * alpha of selu; a x + b restores mean 0 and variance 1.
+  constexpr double kDropped = -1.7580993408473766;
+  const double factor = std::pow((1 - a.p) * (1 + a.p * kDropped * kDropped), -0.5);
+  const double shift = -factor * kDropped * a.p;
+  std::vector<int64_t> axes;
+  if (a.feature) axes = {0, 1};
+  Tensor mask = dropout_mask_op(x, KeepAttrs{a.p, axes});
+  Tensor floor = scale(cast(mask, x.dtype()), -kDropped * factor, kDropped * factor + shift);
+  return add(dropout_apply_op(x, mask, FactorAttrs{factor}), floor);
+}
+
+ARGOSY_OP(alpha_dropout, AlphaAttrs)
+    .doc(
+        "Dropout that keeps mean and variance of a self-normalizing network; feature: whole "
+        "channels [n, c] fall together.")
+    .paper("1706.02515")
+    .input("x", kFloating)
+    .output("out")
+    .infer(alpha_infer)
+    .compose(alpha_parts)
+    .done();
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p, bool training) {
+  if (!training || p == 0) return x;
+  return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{p, {}}),
+                          FactorAttrs{p < 1 ? 1 / (1 - p) : 1});
+}
+
+}  // namespace argosy::ops
