@@ -66,14 +66,16 @@ PyObject* give(const op::OpDef& op, Tensors& out) {
   if (op.outputs.size() == 1 && !op.outputs[0].list) return wrap(std::move(out[0]));
   if (op.outputs.size() == 1) return wrap_list(out);
   if (!op.writes.empty() && op.any_list) Py_RETURN_NONE;
+  // A list output, the last, takes all that is left.
+  auto hidden = [&](size_t i) { return op.outputs[std::min(i, op.outputs.size() - 1)].hidden; };
   size_t visible = 0, last = 0;
   for (size_t i = 0; i < out.size(); ++i)
-    if (!op.outputs[i].hidden) ++visible, last = i;
+    if (!hidden(i)) ++visible, last = i;
   if (visible == 1) return wrap(std::move(out[last]));
   Py tuple(check(PyTuple_New(static_cast<Py_ssize_t>(visible))));
   Py_ssize_t at = 0;
   for (size_t i = 0; i < out.size(); ++i)
-    if (!op.outputs[i].hidden) PyTuple_SET_ITEM(tuple.get(), at++, check(wrap(out[i])));
+    if (!hidden(i)) PyTuple_SET_ITEM(tuple.get(), at++, check(wrap(out[i])));
   return tuple.release();
 }
 

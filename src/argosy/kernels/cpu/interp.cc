@@ -32,6 +32,42 @@ float cubic_far(float t) {
   return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
 }
 
+float triangle(float t) {
+  return std::max(0.0f, 1 - std::abs(t));
+}
+float cubic_half(float t) {
+  constexpr float a = -0.5f;
+  t = std::abs(t);
+  if (t >= 2) return 0;
+  return t < 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : (((t - 5) * t + 8) * t - 4) * a;
+}
+
+Axis make_antialias_axis(InterpMode mode, const InterpShape& s, int d, float ratio) {
+  const bool cubic = mode == InterpMode::cubic;
+  const float stretch = std::max(1.0f, ratio), support = (cubic ? 2.0f : 1.0f) * stretch;
+  Axis axis{s.in[d], s.out[d], 2 * static_cast<int>(std::ceil(support)) + 1, {}, {}};
+  for (int64_t k = 0; k < s.out[d]; ++k) {
+    const float centre = ratio * (static_cast<float>(k) + 0.5f);
+    const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(centre - support + 0.5f));
+    const int64_t end = std::min(s.in[d], static_cast<int64_t>(centre + support + 0.5f));
+    const size_t row = axis.weight.size();
+    float sum = 0;
+    for (int t = 0; t < axis.taps; ++t) {
+      const int64_t at = first + t;
+      float w = 0;
+      if (at < end) {
+        const float distance = (static_cast<float>(at) - centre + 0.5f) / stretch;
+        w = cubic ? cubic_half(distance) : triangle(distance);
+      }
+      axis.index.push_back(std::min(at, s.in[d] - 1));
+      axis.weight.push_back(w);
+      sum += w;
+    }
+    for (size_t t = row; sum != 0 && t < axis.weight.size(); ++t) axis.weight[t] /= sum;
+  }
+  return axis;
+}
+
 Axis make_axis(InterpMode mode, const InterpShape& s, int d) {
   Axis axis{s.in[d],
             s.out[d],
@@ -47,6 +83,7 @@ Axis make_axis(InterpMode mode, const InterpShape& s, int d) {
             : s.scale[d] > 0 ? 1 / static_cast<float>(s.scale[d])
                              : in / out;
   }
+  if (s.antialias && mode != InterpMode::nearest) return make_antialias_axis(mode, s, d, ratio);
   bool half = !s.align_corners &&
               (mode == InterpMode::cubic || (mode == InterpMode::linear && s.half_pixel));
   const int64_t last = s.in[d] - 1;

@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <cmath>
+
+#include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/scratch.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/linalg/linalg.h"
+#include "argosy/ops/manip/manip.h"
+
+// affine_grid and grid_sample: spatial transformers.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+
+// --- affine_grid ---
+
+struct BaseAttrs {
+  IntArray out_shape;  // [N, C, spatial..]
+  bool align_corners = true;
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(BaseAttrs, out_shape, align_corners, dtype)
+
+void base_infer(InferContext& c, const BaseAttrs& a) {
+  ARGOSY_CHECK(a.out_shape.size() == 4 || a.out_shape.size() == 5, invalid_argument)
+      << "[affine_grid] out_shape must be [N, C, H, W] or [N, C, D, H, W], got "
+      << a.out_shape.size() << " numbers.";
+  Shape out;
+  for (size_t i = 2; i < a.out_shape.size(); ++i) {
+    bool symbol = false;
+    for (const auto& s : a.out_shape.symbols) symbol |= s.position == i;
+    ARGOSY_CHECK(symbol || a.out_shape[i] >= 0, invalid_argument)
+        << "[affine_grid] sizes in out_shape must not be negative, got " << a.out_shape[i] << '.';
+    out.push_back(symbol ? kUnknown : a.out_shape[i]);
+  }
+  out.push_back(static_cast<int64_t>(a.out_shape.size()) - 1);
+  c.out[0] = {out, a.dtype};
+}
+
+void base_run(KernelFrame& f, const BaseAttrs& a) {
+  const Tensor& out = f.out[0];
+  const int dims = out.rank() - 1;
+  dispatch_types<float, double>(out.dtype(), [&]<class T>(T) {
+    T* to = out.data<T>();
+    for (int64_t i = 0, n = out.numel() / (dims + 1); i < n; ++i, to += dims + 1) {
+      int64_t rest = i;
+      for (int d = dims; d-- > 0; rest /= out.dim(d)) {
+        const T k = static_cast<T>(rest % out.dim(d)), size = static_cast<T>(out.dim(d));
+        // x, the last axis, comes first.
+        to[dims - 1 - d] =
+            a.align_corners ? (size > 1 ? 2 * k / (size - 1) - 1 : T(-1)) : (2 * k + 1) / size - 1;
+      }
+      to[dims] = 1;
+    }
+  });
+}
+
+ARGOSY_OP(affine_base_grid, BaseAttrs)
+    .doc(
+        "The points of a regular grid over [-1, 1] as (x, y, 1) or (x, y, z, 1): [H, W, 3] or "
+        "[D, H, W, 4].")
+    .output("out")
+    .infer(base_infer)
+    .kernel("points", base_run)
+    .done();
+
+struct AffineAttrs {
+  IntArray out_shape;
+  bool align_corners = true;
+};
+ARGOSY_ATTRS(AffineAttrs, out_shape, align_corners)
+
+Tensors affine_grid(const Inputs& in, const AffineAttrs& a) {
+  const Tensor& theta = in[0];
+  const auto dims = static_cast<int64_t>(a.out_shape.size()) - 2;
+  ARGOSY_CHECK(theta.rank() == 3 && (dims == 2 || dims == 3) && theta.dim(1) == dims &&
+                   theta.dim(2) == dims + 1,
+               invalid_argument)
+      << "[affine_grid] theta must be [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with "
+         "[N, C, D, H, W]: got "
+      << theta << " and " << a.out_shape.size() << " sizes.";
+  Tensor base = affine_base_grid_op.one({}, {a.out_shape, a.align_corners, theta.dtype()});
+  return matmul(base, unsqueeze(theta, dims == 2 ? IntArray{1} : IntArray{1, 2}), false, true);
+}
+
+ARGOSY_OP(affine_grid, AffineAttrs)
+    .doc(
+        "Where the points of an output of out_shape come from under theta, for grid_sample: "
+        "[N, H, W, 2] or [N, D, H, W, 3].")
+    .paper("1506.02025")
+    .input("theta", only(DType::float32) | only(DType::float64))
+    .output("out")
+    .compose(affine_grid)
+    .done();
+
+// --- grid_sample ---
+
+struct SampleAttrs {
+  std::string mode = "bilinear";
+  std::string padding_mode = "zeros";
+  bool align_corners = true;
+};
+ARGOSY_ATTRS(SampleAttrs, mode, padding_mode, align_corners)
+
+void sample_infer(InferContext& c, const SampleAttrs& a) {
+  const Tensor &x = c.in[0], &grid = c.in[1];
+  const int dims = x.rank() - 2;
+  ARGOSY_CHECK(a.mode == "bilinear" || a.mode == "nearest", invalid_argument)
+      << "[grid_sample] mode must be 'bilinear' or 'nearest', got '" << a.mode << "'.";
+  ARGOSY_CHECK(
+      a.padding_mode == "zeros" || a.padding_mode == "border" || a.padding_mode == "reflection",
+      invalid_argument)
+      << "[grid_sample] padding_mode must be 'zeros', 'border' or 'reflection', got '"
+      << a.padding_mode << "'.";
+  ARGOSY_CHECK((dims == 2 || dims == 3) && grid.rank() == x.rank() &&
+                   (grid.dim(-1) == dims || grid.dim(-1) < 0) &&
+                   (grid.dim(0) == x.dim(0) || grid.dim(0) < 0 || x.dim(0) < 0),
+               invalid_argument)
+      << "[grid_sample] x must be [N, C, H, W] with grid [N, H', W', 2], or [N, C, D, H, W] with "
+         "[N, D', H', W', 3]: got "
+      << x << " and " << grid << '.';
+  ARGOSY_CHECK(x.dtype() == grid.dtype(), invalid_argument)
+      << "[grid_sample] x and grid must have one dtype, got " << x.dtype() << " and "
+      << grid.dtype() << '.';
+  for (int d = 0; d < dims; ++d) c.out[0].shape[2 + d] = grid.dim(1 + d);
+}
+
+// The elements of one plane that a point is made of.
+template <class T>
+class Sampler {
+ public:
+  static constexpr int kMaxTaps = 8;
+
+  Sampler(const Tensor& x, const SampleAttrs& a)
+      : dims_(x.rank() - 2),
+        nearest_(a.mode == "nearest"),
+        corners_(a.align_corners),
+        border_(a.padding_mode == "border"),
+        reflect_(a.padding_mode == "reflection") {
+    for (int d = dims_; d-- > 0;) {
+      size_[d] = x.dim(2 + d);
+      step_[d] = d + 1 == dims_ ? 1 : step_[d + 1] * size_[d + 1];
+    }
+  }
+
+  int dims() const { return dims_; }
+  int count() const { return count_; }
+  int64_t index(int t) const { return index_[t]; }
+  T weight(int t) const { return weight_[t]; }
+  // How the weight of tap t changes with coordinate i of the point.
+  T slope(int t, int i) const { return slope_[t][i]; }
+
+  // point: x, y(, z).
+  void at(const T* point) {
+    int64_t first[3];
+    T part[3], rate[3];
+    for (int d = 0; d < dims_; ++d) {
+      const T p = place(point[dims_ - 1 - d], size_[d], &rate[d]);
+      // What lies further out, or is not a number, meets no element.
+      const bool near = p > T(-2) && p < static_cast<T>(size_[d] + 1);
+      const T low = near ? (nearest_ ? std::nearbyint(p) : std::floor(p)) : T(-2);
+      first[d] = static_cast<int64_t>(low);
+      part[d] = near ? p - low : T(0);
+    }
+    count_ = 0;
+    for (int t = 0; t < (nearest_ ? 1 : 1 << dims_); ++t) {
+      int64_t index = 0;
+      T weight[3];
+      bool inside = true;
+      for (int d = 0; d < dims_; ++d) {
+        const int64_t k = first[d] + (t >> d & 1);
+        inside = inside && k >= 0 && k < size_[d];
+        index += k * step_[d];
+        weight[d] = nearest_ ? T(1) : t >> d & 1 ? part[d] : 1 - part[d];
+      }
+      if (!inside) continue;
+      index_[count_] = index;
+      T whole = 1;
+      for (int d = 0; d < dims_; ++d) {
+        whole *= weight[d];
+        T s = nearest_ ? T(0) : t >> d & 1 ? rate[d] : -rate[d];
+        for (int e = 0; e < dims_; ++e)
+          if (e != d) s *= weight[e];
+        slope_[count_][dims_ - 1 - d] = s;
+      }
+      weight_[count_++] = whole;
+    }
+  }
+
+ private:
+  // From [-1, 1] to elements of an axis; rate: how fast it changes.
+  T place(T g, int64_t n, T* rate) const {
+    const T size = static_cast<T>(n), last = size - 1;
+    T p = corners_ ? (g + 1) / 2 * last : ((g + 1) * size - 1) / 2;
+    *rate = (corners_ ? last : size) / 2;
+    if (reflect_) {
+      // Mirrors at the centres or at the outer edges of the first and last element.
+      const T low = corners_ ? T(0) : T(-0.5), span = corners_ ? last : size;
+      if (span <= 0) {
+        *rate = 0;
+        return 0;
+      }
+      T q = p - low;
+      if (q < 0) {
+        q = -q;
+        *rate = -*rate;
+      }
+      q -= std::floor(q / (2 * span)) * 2 * span;
+      if (q > span) {
+        q = 2 * span - q;
+        *rate = -*rate;
+      }
+      p = q + low;
+    }
+    if (border_ || reflect_) {
+      if (p > 0 && p < last) return p;
+      if (p != 0 && p != last) *rate = 0;
+      return p >= last ? last : T(0);
+    }
+    return p;
+  }
+
+  int dims_;
+  bool nearest_, corners_, border_, reflect_;
+  int64_t size_[3], step_[3];
+  int count_ = 0;
+  int64_t index_[kMaxTaps];
+  T weight_[kMaxTaps];
+  T slope_[kMaxTaps][3];
+};
+
+// What 16-bit floats compute in.
+template <class T>
+using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+
+template <class T>
+void load_point(const T* from, int dims, Wide<T>* to) {
+  for (int d = 0; d < dims; ++d) to[d] = static_cast<Wide<T>>(from[d]);
+}
+
+template <class T>
+void sample(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAttrs& a) {
+  const int dims = x.rank() - 2;
+  const int64_t channels = x.dim(1), points = grid.numel() / x.dim(0) / dims;
+  int64_t plane = 1;
+  for (int d = 0; d < dims; ++d) plane *= x.dim(2 + d);
+  const int64_t grain = std::max<int64_t>(1, 8192 / channels);
+  parallel_for(x.dim(0) * points, grain, [&](int64_t i, int64_t end) {
+    Sampler<Wide<T>> sampler(x, a);
+    Wide<T> point[3];
+    for (; i < end; ++i) {
+      load_point(grid.data<T>() + i * dims, dims, point);
+      sampler.at(point);
+      const int64_t n = i / points, k = i % points;
+      for (int64_t c = 0; c < channels; ++c) {
+        const T* from = x.data<T>() + (n * channels + c) * plane;
+        Wide<T> sum = 0;
+        for (int t = 0; t < sampler.count(); ++t)
+          sum += sampler.weight(t) * static_cast<Wide<T>>(from[sampler.index(t)]);
+        y.data<T>()[(n * channels + c) * points + k] = static_cast<T>(sum);
+      }
+    }
+  });
+}
+
+void sample_run(KernelFrame& f, const SampleAttrs& a) {
+  const Tensor& y = f.out[0];
+  if (y.numel() == 0) return;
+  dispatch_floating(y.dtype(), [&]<class T>(T) { sample<T>(f.in[0], f.in[1], y, a); });
+}
+
+// Images of a batch do not meet, so they are what runs in parallel.
+template <class T>
+void sample_grad(const Tensor& x, const Tensor& grid, const Tensor& dy, const Tensor& dx,
+                 const Tensor& dgrid, const SampleAttrs& a) {
+  const int dims = x.rank() - 2;
+  const int64_t channels = x.dim(1), points = dy.numel() / x.dim(0) / channels;
+  const int64_t size = x.numel() / x.dim(0), plane = size / channels;
+  parallel_for(x.dim(0), 1, [&](int64_t n, int64_t end) {
+    Sampler<Wide<T>> sampler(x, a);
+    cpu::Scratch scratch(static_cast<size_t>(size) * sizeof(Wide<T>));
+    Wide<T>* sums = scratch.as<Wide<T>>();
+    for (; n < end; ++n) {
+      std::fill_n(sums, size, Wide<T>(0));
+      for (int64_t k = 0; k < points; ++k) {
+        Wide<T> point[3], change[3] = {0, 0, 0};
+        load_point(grid.data<T>() + (n * points + k) * dims, dims, point);
+        sampler.at(point);
+        for (int64_t c = 0; c < channels; ++c) {
+          const auto g = static_cast<Wide<T>>(dy.data<T>()[(n * channels + c) * points + k]);
+          const T* from = x.data<T>() + n * size + c * plane;
+          for (int t = 0; t < sampler.count(); ++t) {
+            sums[c * plane + sampler.index(t)] += g * sampler.weight(t);
+            const Wide<T> v = g * static_cast<Wide<T>>(from[sampler.index(t)]);
+            for (int d = 0; d < dims; ++d) change[d] += v * sampler.slope(t, d);
+          }
+        }
+        for (int d = 0; d < dims; ++d)
+          dgrid.data<T>()[(n * points + k) * dims + d] = static_cast<T>(change[d]);
+      }
+      for (int64_t i = 0; i < size; ++i) dx.data<T>()[n * size + i] = static_cast<T>(sums[i]);
+    }
+  });
+}
+
+void sample_grad_infer(InferContext& c, const SampleAttrs&) {
+  for (size_t i = 0; i < 2; ++i) c.out[i] = {c.in[i].shape(), c.in[i].dtype()};
+}
+void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {
+  const Tensor &dx = f.out[0], &dgrid = f.out[1];
+  if (dx.numel() == 0 || dgrid.numel() == 0) {
+    for (const Tensor& t : f.out) std::fill_n(static_cast<char*>(t.raw()), t.nbytes(), char(0));
+    return;
+  }
+  dispatch_floating(dx.dtype(),
+                    [&]<class T>(T) { sample_grad<T>(f.in[0], f.in[1], f.in[2], dx, dgrid, a); });
+}
+
+ARGOSY_OP(grid_sample_grad, SampleAttrs)
+    .doc("Gradients of the two operands of grid_sample.")
+    .input("x", kFloating)
+    .input("grid", kFloating)
+    .input("dy", kFloating)
+    .output("dx")
+    .output("dgrid")
+    .infer(sample_grad_infer)
+    .kernel("images", sample_grad_run)
+    .done();
+
+Tensors sample_gradient(const GradCall& c, const SampleAttrs& a) {
+  return grid_sample_grad_op.all({c.in[0], c.in[1], c.dy()}, a);
+}
+
+ARGOSY_OP(grid_sample, SampleAttrs)
+    .doc(
+        "x at the points of grid, whose coordinates (x, y) or (x, y, z) run from -1 to 1 over the "
+        "spatial axes, interpolated between the neighbours or taken from the nearest.")
+    .paper("1506.02025")
+    .input("x", kFloating, Save::value)
+    .input("grid", kFloating, Save::value)
+    .output("out")
+    .infer(sample_infer)
+    .kernel("points", sample_run)
+    .gradient(sample_gradient)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

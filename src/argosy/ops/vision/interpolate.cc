@@ -1,0 +1,151 @@
+#include "argosy/kernels/cpu/interp.h"
+
+#include <cmath>
+
+#include "argosy/op/define.h"
+#include "argosy/ops/conv/window.h"
+
+// interpolate and its gradient: a linear map and its transpose, so that any order of gradient stays
+// among the two.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+
+struct InterpAttrs {
+  IntArray size;              // empty: use scale
+  std::vector<double> scale;  // one for each spatial axis, or one for all
+  std::string mode = "nearest";
+  bool align_corners = false;
+  int64_t align_mode = 0;  // linear modes without align_corners: 0 centres, 1 corners of pixels
+  bool cl = false;
+  bool antialias = false;
+};
+ARGOSY_ATTRS(InterpAttrs, size, scale, mode, align_corners, align_mode, cl, antialias)
+
+cpu::InterpMode mode_of(const std::string& mode) {
+  if (mode == "nearest") return cpu::InterpMode::nearest;
+  if (mode == "bicubic") return cpu::InterpMode::cubic;
+  ARGOSY_CHECK(mode == "linear" || mode == "bilinear" || mode == "trilinear", invalid_argument)
+      << "[interpolate] mode must be 'nearest', 'linear', 'bilinear', 'trilinear' or 'bicubic', "
+         "got '"
+      << mode << "'.";
+  return cpu::InterpMode::linear;
+}
+
+double scale_of(const InterpAttrs& a, int d) {
+  if (a.scale.empty()) return 0;
+  return a.scale[a.scale.size() == 1 ? 0 : static_cast<size_t>(d)];
+}
+
+void interpolate_infer(InferContext& c, const InterpAttrs& a) {
+  const Tensor& x = c.in[0];
+  const int dims = x.rank() - 2;
+  ARGOSY_CHECK(dims >= 1 && dims <= 3, invalid_argument)
+      << "[interpolate] x must have 3 to 5 dimensions, got " << x << '.';
+  ARGOSY_CHECK(kFloating.has(x.dtype()) || a.mode == "nearest", type)
+      << "[interpolate] mode '" << a.mode << "' takes floating tensors, got " << x.dtype()
+      << ". Do this: cast x, or use mode='nearest'.";
+  const Spatial s = spatial_of("interpolate", x.shape(), dims, a.cl);
+  const bool sized = !a.size.none && a.size.size() > 0;
+  ARGOSY_CHECK(sized ? static_cast<int>(a.size.size()) == dims
+                     : a.scale.size() == 1 || static_cast<int>(a.scale.size()) == dims,
+               invalid_argument)
+      << "[interpolate] expected " << dims << " sizes or scales for x " << x << ", got "
+      << a.size.size() << " and " << a.scale.size() << '.';
+  for (int d = 0; d < dims; ++d) {
+    int64_t& n = c.out[0].shape[s.first + d];
+    if (sized) {
+      const auto i = static_cast<size_t>(d);
+      bool symbol = false;
+      for (const auto& v : a.size.symbols) symbol |= v.position == i;
+      n = symbol ? kUnknown : a.size[i];
+      ARGOSY_CHECK(symbol || n > 0, invalid_argument)
+          << "[interpolate] sizes must be positive, got " << n << " for spatial axis " << d << '.';
+    } else if (n >= 0) {
+      // In float32, as the ratio of the kernels.
+      const float size = static_cast<float>(n) * static_cast<float>(scale_of(a, d));
+      n = static_cast<int64_t>(std::floor(size));
+      ARGOSY_CHECK(n > 0, invalid_argument)
+          << "[interpolate] scale " << scale_of(a, d) << " leaves nothing of spatial axis " << d
+          << " of x " << x << '.';
+    }
+  }
+}
+
+cpu::InterpShape shape_of(const Shape& x, const Shape& y, const InterpAttrs& a) {
+  cpu::InterpShape s;
+  s.dims = x.rank() - 2;
+  const Spatial at = spatial_of("interpolate", x, s.dims, a.cl);
+  s.channels_last = a.cl;
+  s.batch = x[0];
+  s.channels = x[at.channel];
+  s.align_corners = a.align_corners;
+  s.half_pixel = a.align_mode == 0;
+  s.antialias = a.antialias;
+  for (int d = 0; d < s.dims; ++d) {
+    s.in[d] = x[at.first + d];
+    s.out[d] = y[at.first + d];
+    s.scale[d] = scale_of(a, d);
+  }
+  return s;
+}
+
+void check_not_empty(const Shape& x, const Shape& y) {
+  ARGOSY_CHECK(x.numel() > 0, invalid_argument)
+      << "[interpolate] cannot make " << y << " from x " << x << ", which has no elements.";
+}
+
+void interpolate_run(KernelFrame& f, const InterpAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  check_not_empty(x.shape(), y.shape());
+  cpu::interp(x.dtype(), mode_of(a.mode), shape_of(x.shape(), y.shape(), a), x.raw(), y.raw());
+}
+
+void grad_infer(InferContext& c, const InterpAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+void grad_run(KernelFrame& f, const InterpAttrs& a) {
+  const Tensor &dy = f.in[0], &dx = f.out[0];
+  if (dx.numel() == 0) return;
+  cpu::interp_backward(dx.dtype(), mode_of(a.mode), shape_of(dx.shape(), dy.shape(), a), dy.raw(),
+                       dx.raw());
+}
+Tensors grad_grad(const GradCall& c, const InterpAttrs& a);
+
+ARGOSY_OP(interpolate_grad, InterpAttrs)
+    .doc("The gradient of interpolate: its transpose applied to dy.")
+    .input("dy", kFloating)
+    .input("x")
+    .output("dx")
+    .infer(grad_infer)
+    .kernel("separable", grad_run)
+    .gradient(grad_grad)
+    .done();
+
+Tensors interpolate_gradient(const GradCall& c, const InterpAttrs& a) {
+  return interpolate_grad_op(c.dy(), c.in[0], a);
+}
+
+ARGOSY_OP(interpolate, InterpAttrs)
+    .doc(
+        "The spatial axes of x resized: to `size`, or by `scale`, which then also gives the ratio "
+        "of the positions.")
+    .input("x", kReal, Save::shape)
+    .output("out")
+    .infer(interpolate_infer)
+    .kernel("separable", interpolate_run)
+    .gradient(interpolate_gradient)
+    .done();
+
+Tensors grad_grad(const GradCall& c, const InterpAttrs& a) {
+  return {interpolate_op(c.dy(), a), Tensor()};
+}
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <complex>
+#include <cstring>
+
+#include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/scratch.h"
+#include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+
+// pad: every element of the output is one of the input's or a constant, axis by axis.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::IntArray;
+using op::KernelFrame;
+using op::Save;
+using op::Scalar;
+
+struct PadAttrs {
+  IntArray paddings;  // (before, after) of each axis; negative ones cut
+  std::string mode = "constant";
+  Scalar value = 0.0;
+};
+ARGOSY_ATTRS(PadAttrs, paddings, mode, value)
+
+enum class Mode { constant, reflect, replicate, circular };
+
+Mode mode_of(const std::string& mode) {
+  if (mode == "constant") return Mode::constant;
+  if (mode == "reflect") return Mode::reflect;
+  if (mode == "replicate") return Mode::replicate;
+  ARGOSY_CHECK(mode == "circular", invalid_argument)
+      << "[pad] mode must be 'constant', 'reflect', 'replicate' or 'circular', got '" << mode
+      << "'.";
+  return Mode::circular;
+}
+
+bool is_symbol(const IntArray& a, size_t i) {
+  for (const auto& s : a.symbols)
+    if (s.position == i) return true;
+  return false;
+}
+
+void pad_infer(InferContext& c, const PadAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  const Mode mode = mode_of(a.mode);
+  ARGOSY_CHECK(static_cast<int>(a.paddings.size()) == 2 * x.rank(), invalid_argument)
+      << "[pad] expected two paddings for each of x's " << x.rank() << " axes, got "
+      << a.paddings.size() << " for x " << x << '.';
+  for (int d = 0; d < x.rank(); ++d) {
+    const size_t i = 2 * static_cast<size_t>(d);
+    if (x[d] < 0 || is_symbol(a.paddings, i) || is_symbol(a.paddings, i + 1)) {
+      c.out[0].shape[d] = kUnknown;
+      continue;
+    }
+    const int64_t before = a.paddings[i], after = a.paddings[i + 1];
+    if (before == 0 && after == 0) continue;
+    ARGOSY_CHECK(x[d] + before + after >= 0, invalid_argument)
+        << "[pad] the paddings " << before << " and " << after << " cut more than axis " << d
+        << " of x " << x << " has.";
+    ARGOSY_CHECK(mode != Mode::reflect || std::max(before, after) < x[d], invalid_argument)
+        << "[pad] reflect mode pads less than the size of the axis: axis " << d << " of x " << x
+        << " has paddings " << before << " and " << after
+        << ". Do this: pad less, or use mode='replicate' or 'circular'.";
+    ARGOSY_CHECK(mode == Mode::constant || x[d] > 0, invalid_argument)
+        << "[pad] mode '" << a.mode << "' needs elements to repeat, axis " << d << " of x " << x
+        << " has none.";
+    c.out[0].shape[d] = x[d] + before + after;
+  }
+}
+
+// For each place of a padded axis the place of the input, or -1 for the constant.
+std::vector<int64_t> sources(Mode mode, int64_t in, int64_t out, int64_t before) {
+  std::vector<int64_t> from(static_cast<size_t>(out));
+  for (int64_t k = 0; k < out; ++k) {
+    int64_t s = k - before;
+    if (s < 0 || s >= in) switch (mode) {
+        case Mode::constant:
+          s = -1;
+          break;
+        case Mode::reflect:
+          s = s < 0 ? -s : 2 * (in - 1) - s;
+          break;
+        case Mode::replicate:
+          s = std::clamp<int64_t>(s, 0, in - 1);
+          break;
+        case Mode::circular:
+          s = (s % in + in) % in;
+          break;
+      }
+    from[static_cast<size_t>(k)] = s;
+  }
+  return from;
+}
+
+// Axes seen as [outer.., row axis, inner]: the row axis is the last one padded.
+struct Layout {
+  Layout(const Shape& x, const Shape& y, const PadAttrs& a) {
+    const Mode mode = mode_of(a.mode);
+    int last = 0;
+    for (int d = 0; d < x.rank(); ++d) {
+      const auto i = 2 * static_cast<size_t>(d);
+      if (a.paddings[i] != 0 || a.paddings[i + 1] != 0) last = d;
+    }
+    for (int d = last + 1; d < x.rank(); ++d) inner *= x[d];
+    for (int d = 0; d <= last; ++d) {
+      in.push_back(x[d]);
+      out.push_back(y[d]);
+      before.push_back(a.paddings[2 * static_cast<size_t>(d)]);
+      from.push_back(sources(mode, x[d], y[d], before.back()));
+    }
+    for (size_t d = 0; d + 1 < out.size(); ++d) rows *= out[d];
+  }
+  // The input's row that output row r repeats, or -1.
+  int64_t source_row(int64_t r) const {
+    int64_t place[kMaxRank];
+    for (size_t d = out.size() - 1; d-- > 0; r /= out[d]) place[d] = r % out[d];
+    int64_t row = 0;
+    for (size_t d = 0; d + 1 < out.size(); ++d) {
+      const int64_t s = from[d][static_cast<size_t>(place[d])];
+      if (s < 0) return -1;
+      row = row * in[d] + s;
+    }
+    return row;
+  }
+  int64_t rows = 1, inner = 1;
+  std::vector<int64_t> in, out, before;
+  std::vector<std::vector<int64_t>> from;
+};
+
+template <class T>
+void pad_rows(const Layout& at, const T* x, T fill, T* y) {
+  const int64_t in = at.in.back(), out = at.out.back(), inner = at.inner;
+  const std::vector<int64_t>& from = at.from.back();
+  // The stretch of a row that is copied as it is.
+  const int64_t begin = std::clamp<int64_t>(at.before.back(), 0, out);
+  const int64_t end = std::clamp<int64_t>(at.before.back() + in, begin, out);
+  auto border = [&](const T* row, T* to, int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k) {
+      const int64_t s = from[static_cast<size_t>(k)];
+      if (s < 0)
+        std::fill_n(to + k * inner, inner, fill);
+      else
+        std::copy_n(row + s * inner, inner, to + k * inner);
+    }
+  };
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, out * inner));
+  parallel_for(at.rows, grain, [&](int64_t r, int64_t last) {
+    for (; r < last; ++r) {
+      T* to = y + r * out * inner;
+      const int64_t source = at.source_row(r);
+      if (source < 0) {
+        std::fill_n(to, out * inner, fill);
+        continue;
+      }
+      const T* row = x + source * in * inner;
+      border(row, to, 0, begin);
+      if (end > begin)
+        std::copy_n(row + from[static_cast<size_t>(begin)] * inner, (end - begin) * inner,
+                    to + begin * inner);
+      border(row, to, end, out);
+    }
+  });
+}
+
+struct Item16 {
+  uint64_t halves[2];
+};
+
+void pad_run(KernelFrame& f, const PadAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  if (x.rank() == 0) return op::copy_into(y, x);
+  const Layout at(x.shape(), y.shape(), a);
+  const Tensor fill = constant(a.value, x.dtype());
+  auto go = [&]<class T>(T) {
+    pad_rows(at, static_cast<const T*>(x.raw()), *static_cast<const T*>(fill.raw()),
+             static_cast<T*>(y.raw()));
+  };
+  switch (item_size(x.dtype())) {
+    case 1:
+      return go(uint8_t{});
+    case 2:
+      return go(uint16_t{});
+    case 4:
+      return go(uint32_t{});
+    case 8:
+      return go(uint64_t{});
+    default:
+      return go(Item16{});
+  }
+}
+
+// --- gradient: what each element of x was repeated to, added up ---
+
+void pad_grad_infer(InferContext& c, const PadAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+
+// One axis: [outer, out, inner] to [outer, in, inner].
+template <class T>
+void add_up(const std::vector<int64_t>& from, int64_t outer, int64_t in, int64_t inner, const T* dy,
+            T* dx) {
+  const auto out = static_cast<int64_t>(from.size());
+  const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, out * inner));
+  parallel_for(outer, grain, [&](int64_t o, int64_t last) {
+    for (; o < last; ++o) {
+      T* to = dx + o * in * inner;
+      const T* g = dy + o * out * inner;
+      std::fill_n(to, in * inner, T(0));
+      for (int64_t k = 0; k < out; ++k) {
+        const int64_t s = from[static_cast<size_t>(k)];
+        if (s < 0) continue;
+        for (int64_t i = 0; i < inner; ++i)
+          to[s * inner + i] = static_cast<T>(to[s * inner + i] + g[k * inner + i]);
+      }
+    }
+  });
+}
+
+template <class T>
+void pad_grad_any(const Layout& at, int64_t numel, const T* dy, T* dx) {
+  cpu::Scratch scratch(static_cast<size_t>(2 * numel) * sizeof(T));
+  T* buffers[] = {scratch.as<T>(), scratch.as<T>(numel)};
+  int64_t outer = 1, inner = at.inner;
+  for (int64_t n : at.out) inner *= n;
+  int turn = 0;
+  for (size_t d = 0; d < at.in.size(); ++d) {
+    inner /= at.out[d];
+    const bool last = d + 1 == at.in.size();
+    if (last || at.in[d] != at.out[d] || at.before[d] != 0) {
+      T* to = last ? dx : buffers[turn++ % 2];
+      add_up(at.from[d], outer, at.in[d], inner, dy, to);
+      dy = to;
+    }
+    outer *= at.in[d];
+  }
+}
+
+void pad_grad_run(KernelFrame& f, const PadAttrs& a) {
+  const Tensor &dy = f.in[0], &dx = f.out[0];
+  if (dx.numel() == 0) return;
+  if (dy.numel() == 0) return op::copy_into(dx, constant(0, dx.dtype()));
+  if (dx.rank() == 0) return op::copy_into(dx, dy);
+  const Layout at(dx.shape(), dy.shape(), a);
+  int64_t most = dy.numel(), size = dy.numel();  // elements of the largest stage
+  for (size_t d = 0; d < at.in.size(); ++d)
+    most = std::max(most, size = size / at.out[d] * at.in[d]);
+  dispatch_types<float16, bfloat16, float, double, std::complex<float>, std::complex<double>>(
+      dx.dtype(), [&]<class T>(T) { pad_grad_any(at, most, dy.data<T>(), dx.data<T>()); });
+}
+
+Tensors pad_grad_grad(const GradCall& c, const PadAttrs& a);
+
+ARGOSY_OP(pad_grad, PadAttrs)
+    .doc("The gradient of pad: dy added up over the repeats of each element of x.")
+    .input("dy", kFloating | kComplex)
+    .input("x")
+    .output("dx")
+    .infer(pad_grad_infer)
+    .kernel("axis_by_axis", pad_grad_run)
+    .gradient(pad_grad_grad)
+    .done();
+
+Tensors pad_gradient(const GradCall& c, const PadAttrs& a) {
+  return pad_grad_op(c.dy(), c.in[0], a);
+}
+
+ARGOSY_OP(pad, PadAttrs)
+    .doc(
+        "x with `paddings` = (before, after) more elements on each axis: of one value, or "
+        "reflected (without the border element), replicated or wrapped around. Negative paddings "
+        "cut.")
+    .input("x", kAny, Save::shape)
+    .output("out")
+    .infer(pad_infer)
+    .kernel("rows", pad_run)
+    .gradient(pad_gradient)
+    .done();
+
+Tensors pad_grad_grad(const GradCall& c, const PadAttrs& a) {
+  return {pad_op(c.dy(), {a.paddings, a.mode, 0.0}), Tensor()};
+}
+
+}  // namespace
+}  // namespace argosy::ops
