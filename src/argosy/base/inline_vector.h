@@ -14,7 +14,7 @@ namespace argosy {
 template <class T, size_t N>
 class InlineVector {
  public:
-  InlineVector() = default;
+  InlineVector() {}  // not defaulted: `{}` would zero the room first
   InlineVector(std::initializer_list<T> init) { append(init.begin(), init.end()); }
   explicit InlineVector(std::span<const T> s) { append(s.data(), s.data() + s.size()); }
   InlineVector(const InlineVector& o) { append(o.begin(), o.end()); }

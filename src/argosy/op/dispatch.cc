@@ -43,6 +43,7 @@ struct Scan {
   bool grad = false;
   bool mixed_dtypes = false;
   bool strided_only = true;  // every layout is strided
+  bool whole = true;         // no operand is missing, all on one device
   const TensorImpl* first = nullptr;
 };
 
@@ -50,12 +51,16 @@ inline Scan scan(const Inputs& in) {
   Scan s;
   for (const Tensor& t : in.flat()) {
     const TensorImpl* impl = t.impl();
-    if (!impl) continue;
+    if (!impl) {
+      s.whole = false;
+      continue;
+    }
     if (!s.first) s.first = impl;
     s.symbolic |= static_cast<bool>(impl->symbol);
     s.grad |= !impl->stop_gradient;
     s.mixed_dtypes |= impl->dtype != s.first->dtype;
     s.strided_only &= impl->layout == Layout::strided;
+    s.whole &= impl->place == s.first->place;
   }
   return s;
 }
@@ -271,7 +276,11 @@ void infer(InferContext& c, const void* attrs) {
 Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   Scan s = scan(in);
   if (op.promotes && s.mixed_dtypes) return dispatch_promoted(op, in, attrs);
-  check_inputs(op, in, s.first);
+  // Nothing missing, all dense, on one device and of a dtype that every input takes: the usual
+  // case.
+  bool plain = s.whole && s.strided_only && !s.mixed_dtypes && s.first && !in.ends() &&
+               op.plain_dtypes.has(s.first->dtype) && in.flat().size() == op.inputs.size();
+  if (!plain) check_inputs(op, in, s.first);
   if (s.symbolic || is_recorded(op, attrs)) [[unlikely]]
     return hooks.record_program(op, in, attrs);
   Place place = s.first ? s.first->place : thread_state.place;

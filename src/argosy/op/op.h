@@ -142,6 +142,9 @@ struct OpDef {
   bool promotes = false;     // inputs are cast to their common dtype first
   bool elementwise = false;  // all inputs broadcast to one shape, which is that of every output
   bool any_list = false;
+  // Dtypes that every input takes if all are given, dense and of one dtype; empty where that does
+  // not settle it. Set by register_op.
+  DTypes plain_dtypes;
   // Its kernels may be given input 0 itself as output 0 (the in-place form).
   bool overwrites = false;
   // Writes outputs over inputs: output i is the same tensor as input writes[i]. For optimizer-like

@@ -69,6 +69,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 OpDef* register_op(OpDef def) {
   Registry& r = raw();
+  def.plain_dtypes = def.any_list ? DTypes{} : kAny;
+  for (const InputDef& in : def.inputs) def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
   r.defs.push_back(std::move(def));
   return &r.defs.back();
 }

@@ -9,20 +9,24 @@ void run_elementwise(op::KernelFrame& f, const cpu::LoopTable& table, const void
   ARGOSY_CHECK(loop, type) << '[' << f.name() << "] is not defined for "
                            << f.in.flat()[static_cast<size_t>(key)].dtype()
                            << ". Do this: cast with .astype(..).";
-  InlineVector<cpu::Operand, 5> operands;
-  InlineVector<Shape, 4> strides;
-  strides.reserve(f.in.flat().size());
-  for (const Tensor& t : f.in.flat()) {
-    const int64_t* steps = t.strides().data();
-    if (!(t.shape() == y.shape())) {
-      strides.push_back(broadcast_strides(t, y.shape()));
-      steps = strides.back().data();
+  constexpr size_t kMost = 12;
+  const auto in = f.in.flat();
+  const size_t count = in.size() + f.out.size();
+  ARGOSY_INVARIANT(count <= kMost);
+  cpu::Operand operands[kMost];
+  Shape strides[kMost];
+  for (size_t i = 0; i < in.size(); ++i) {
+    const int64_t* steps = in[i].strides().data();
+    if (!(in[i].shape() == y.shape())) {
+      strides[i] = broadcast_strides(in[i], y.shape());
+      steps = strides[i].data();
     }
-    operands.push_back({t.raw(), steps, item_size(t.dtype())});
+    operands[i] = {in[i].raw(), steps, item_size(in[i].dtype())};
   }
-  for (const Tensor& t : f.out)
-    operands.push_back({t.raw(), t.strides().data(), item_size(t.dtype())});
-  cpu::run_loop(loop, y.shape(), operands, params, cost);
+  for (size_t i = 0; i < f.out.size(); ++i)
+    operands[in.size() + i] = {f.out[i].raw(), f.out[i].strides().data(),
+                               item_size(f.out[i].dtype())};
+  cpu::run_loop(loop, y.shape(), std::span(operands, count), params, cost);
 }
 
 }  // namespace argosy::ops

@@ -14,7 +14,7 @@ inline constexpr int64_t kUnknown = -1;  // a size not known while a Program is 
 // Up to kMaxRank sizes (or strides), without heap.
 class ARGOSY_API Shape {
  public:
-  Shape() = default;
+  Shape() {}  // not defaulted: `{}` would zero the sizes first
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
   explicit Shape(std::span<const int64_t> sizes);
   Shape(const Shape& o) : rank_(o.rank_) {

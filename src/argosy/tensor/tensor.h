@@ -27,7 +27,7 @@ struct GradRecord {
 // and dtype (neither), or symbolic (symbol_ set: a value of a Program being built).
 class ARGOSY_API TensorImpl final : public RefCounted {
  public:
-  TensorImpl() = default;
+  TensorImpl() {}  // not defaulted: `new TensorImpl()` would zero it first
 
   Ref<Storage> storage;
   char* data = nullptr;  // first element: storage->data() plus the view's offset
@@ -133,7 +133,7 @@ ARGOSY_API Shape broadcast_strides(const Tensor& t, const Shape& shape);
 class Tensors : public InlineVector<Tensor, 3> {
  public:
   using InlineVector::InlineVector;
-  Tensors() = default;
+  Tensors() {}
   Tensors(Tensor t) { push_back(std::move(t)); }
 };
 
