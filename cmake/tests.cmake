@@ -19,3 +19,8 @@ foreach(room ${rooms})
   set_tests_properties(cpp/${room} PROPERTIES TIMEOUT 600
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 endforeach()
+
+# Not a test: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
+add_executable(kernels_bench EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/kernels_bench.cc)
+target_link_libraries(kernels_bench PRIVATE argosy argosy_flags argosy_baseline)
+set_target_properties(kernels_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

@@ -1,6 +1,7 @@
 // Times of the CPU kernels beside what moving their bytes alone costs (a memcpy of as many bytes
 // read and written). For whoever tunes them; `benchmarks/run.py` compares with other frameworks.
 //   kernels_bench [name prefix]
+// ARGOSY_NUM_THREADS=1 measures processor time, which a busy machine disturbs least.
 
 #include <algorithm>
 #include <cstdio>
