@@ -7,6 +7,12 @@ from .optimizer import Optimizer
 __all__ = []
 
 
+def _dot(a, b):
+    import argosy
+
+    return argosy.matmul(a, b)
+
+
 class LBFGS(Optimizer):
     """Limited-memory BFGS over all parameters as one vector. ``step(closure)`` makes up to `max_iter`
     iterations; `closure` clears the gradients, computes the loss, calls ``backward()`` and returns
@@ -129,18 +135,18 @@ class LBFGS(Optimizer):
         q = -grad
         alphas = [None] * self.history_size
         for i in range(len(steps) - 1, -1, -1):
-            alphas[i] = steps[i].dot(q) * rhos[i]
+            alphas[i] = _dot(steps[i], q) * rhos[i]
             q = q - changes[i] * alphas[i]
         r = q * state["H_diag"]
         for i in range(len(steps)):
-            r = r + steps[i] * (alphas[i] - changes[i].dot(r) * rhos[i])
+            r = r + steps[i] * (alphas[i] - _dot(changes[i], r) * rhos[i])
         state["al"] = alphas
         return r
 
     def _remember(self, state, grad):
         change = grad - state["prev_flat_grad"]
         step = state["d"] * state["alpha"]
-        curvature = change.dot(step)
+        curvature = _dot(change, step)
         if float(curvature) > 1e-10:
             if len(state["old_yk"]) >= self.history_size:
                 for key in ("old_yk", "old_sk", "ro"):
@@ -148,7 +154,7 @@ class LBFGS(Optimizer):
             state["old_yk"].append(change)
             state["old_sk"].append(step)
             state["ro"].append(1.0 / curvature)
-            state["H_diag"] = curvature / change.dot(change)
+            state["H_diag"] = curvature / _dot(change, change)
 
     def _iterate(self, closure):
         import argosy
@@ -179,7 +185,7 @@ class LBFGS(Optimizer):
             direction = state["d"]
             state["prev_flat_grad"] = grad.clone()
             state["prev_loss"] = previous = loss
-            slope = float(grad.dot(direction))
+            slope = float(_dot(grad, direction))
             if slope > -self.tolerance_change:
                 state["alpha"] = alpha
                 break
@@ -213,7 +219,7 @@ class LBFGS(Optimizer):
             self._move(direction, t)
             value, gradient = self._evaluate(closure)
             self._restore(start)
-            return value, gradient, float(gradient.dot(direction))
+            return value, gradient, float(_dot(gradient, direction))
 
         return _strong_wolfe(
             evaluate,

@@ -40,7 +40,7 @@ def test_quadratic(search):
 
     def loss():
         d = x - target
-        return argosy.matmul(matrix, d).dot(d) * 0.5
+        return argosy.matmul(argosy.matmul(matrix, d), d) * 0.5
 
     first = opt.step(closure_of(opt, loss))
     t = target.numpy()
