@@ -166,7 +166,8 @@ def rounded(x, dtype):
     if dtype != "bfloat16":
         return x.astype(dtype)
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    bits = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32)
+    return bits.view(np.float32).reshape(np.shape(x))
 
 
 def tensor(x, dtype=None, layout=None):

@@ -2,7 +2,7 @@
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
-from argosy.tensor import creation, manipulation, random, registry, search
+from argosy.tensor import creation, linalg, manipulation, random, registry, search
 
 
 def _public(module):
@@ -23,6 +23,7 @@ __all__ = (
     list(_generated.__all__)
     + _public(manipulation)
     + _public(search)
+    + _public(linalg)
     + _public(random)
     + ["to_tensor"]
 )

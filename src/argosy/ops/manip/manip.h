@@ -22,6 +22,9 @@ ARGOSY_API Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t en
                         int64_t step = 1);
 ARGOSY_API Tensor concat(std::span<const Tensor> parts, int64_t axis);
 ARGOSY_API Tensor stack(std::span<const Tensor> parts, int64_t axis);
+// The diagonals of the last two dimensions as the last one, and back.
+ARGOSY_API Tensor diagonal(const Tensor& x);
+ARGOSY_API Tensor diag_embed(const Tensor& x);
 // sizes: lengths of the parts along axis.
 ARGOSY_API Tensors split(const Tensor& x, const op::IntArray& sizes, int64_t axis);
 

@@ -1,0 +1,157 @@
+"""Contractions: sums of products over labelled dimensions, as products of matrices."""
+
+from argosy._core import ops as _ops
+
+
+def contract_equation(equation, operands):
+    """einsum(equation, *operands)."""
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise AssertionError(
+            f"[einsum] equation {equation!r} has {len(terms)} operands, got {len(operands)}."
+        )
+    labels = [_labels(term, x.ndim, equation) for term, x in zip(terms, operands)]
+    if arrow:
+        rank = max(sum(isinstance(v, int) for v in own) for own in labels)
+        ellipsis_ = list(range(-rank, 0))
+        result = _labels(right, None, equation, ellipsis_)
+        known = {v for own in labels for v in own}
+        for v in result:
+            if v not in known:
+                raise ValueError(
+                    f"[einsum] label {v!r} of the result comes in no operand of {equation!r}."
+                )
+            if result.count(v) > 1:
+                raise ValueError(f"[einsum] label {v!r} comes twice in the result of {equation!r}.")
+    else:
+        every = [v for own in labels for v in own]
+        result = sorted({v for v in every if isinstance(v, int)})
+        result += sorted(v for v in set(every) if not isinstance(v, int) and every.count(v) == 1)
+    return contract("einsum", operands, labels, result)
+
+
+def _labels(term, rank, equation, ellipsis_=None):
+    """One label for each dimension: letters, and for "..." negative numbers, -1 the last."""
+    before, dots, after = term.partition("...")
+    for letter in before + after:
+        if not letter.isalpha():
+            raise AssertionError(f"[einsum] {letter!r} is no label, in equation {equation!r}.")
+    if rank is None:
+        return [*before, *(ellipsis_ if dots else []), *after]
+    extra = rank - len(before) - len(after)
+    if extra < 0 or (extra and not dots):
+        raise AssertionError(
+            f"[einsum] {term!r} of equation {equation!r} has {len(before + after)} labels, its"
+            f" operand has {rank} dimensions."
+        )
+    return [*before, *range(-extra, 0), *after]
+
+
+def contract(name, operands, labels, result):
+    """The sum of products of operands over the labels that `result` has not.
+
+    labels: for each operand the labels of its dimensions (any hashable values).
+    """
+    sizes = {}
+    for x, own in zip(operands, labels):
+        for v, n in zip(own, x.shape):
+            have = sizes.get(v, 1)
+            if have not in (1, n) and n != 1 and n >= 0 and have >= 0:
+                raise ValueError(
+                    f"[{name}] the sizes of a dimension must be equal: {v!r} is {have} and {n} in"
+                    f" operands of shapes {[list(x.shape) for x in operands]}."
+                )
+            if have == 1 or (have < 0 and n > 1):
+                sizes[v] = n
+    ready = [_simplified(x, own, sizes) for x, own in zip(operands, labels)]
+    while len(ready) > 1:
+        (x, x_labels), (y, y_labels) = ready[0], ready[1]
+        rest = {v for _, own in ready[2:] for v in own} | set(result)
+        ready[:2] = [_pair(x, x_labels, y, y_labels, rest, sizes)]
+    x, own = ready[0]
+    x, own = _summed(x, own, set(result))
+    return _ordered(x, own, result)
+
+
+def _simplified(x, labels, sizes):
+    """Without repeated labels (their diagonals), and without sizes of 1 that broadcast."""
+    labels = list(labels)
+    squeezed = [d for d, v in enumerate(labels) if x.shape[d] == 1 and sizes[v] != 1]
+    if squeezed:
+        x = _ops.squeeze(x, squeezed)
+        labels = [v for d, v in enumerate(labels) if d not in squeezed]
+    for v in dict.fromkeys(labels):
+        while labels.count(v) > 1:
+            first = labels.index(v)
+            second = labels.index(v, first + 1)
+            x = _ops.diagonal(x, 0, first, second)
+            labels = [w for d, w in enumerate(labels) if d not in (first, second)] + [v]
+    return x, labels
+
+
+def _summed(x, labels, kept):
+    drop = [d for d, v in enumerate(labels) if v not in kept]
+    if drop:
+        x = _ops.sum(x, drop)
+        labels = [v for v in labels if v in kept]
+    return x, labels
+
+
+def _ordered(x, labels, wanted):
+    perm = [labels.index(v) for v in wanted]
+    return x if perm == list(range(len(perm))) else _ops.transpose(x, perm)
+
+
+def _grouped(x, labels, batch, first, second):
+    """x as [batch.., first, second], each group one dimension."""
+    x = _ordered(x, labels, batch + first + second)
+    b = len(batch)
+    if len(second) > 1:
+        x = _ops.flatten(x, b + len(first), -1)
+    if len(first) > 1:
+        x = _ops.flatten(x, b, b + len(first) - 1)
+    missing = [b] if not first else []
+    missing += [b + 1] if not second else []
+    return _ops.unsqueeze(x, missing) if missing else x
+
+
+def _pair(x, x_labels, y, y_labels, rest, sizes):
+    """The product of two operands, summed over what neither the others nor the result have."""
+    x, x_labels = _summed(x, x_labels, rest | set(y_labels))
+    y, y_labels = _summed(y, y_labels, rest | set(x_labels))
+    both = [v for v in x_labels if v in y_labels]
+    batch = [v for v in both if v in rest]
+    inner = [v for v in both if v not in rest]
+    left = [v for v in x_labels if v not in both]
+    right = [v for v in y_labels if v not in both]
+    if not inner:
+        # No sum: an elementwise product with dimensions of 1 where a label is missing.
+        order = batch + left + right
+        x = _ordered(x, x_labels, batch + left)
+        y = _ordered(y, y_labels, batch + right)
+        b, n = len(batch), len(order)
+        if right and left:
+            x = _ops.unsqueeze(x, list(range(b + len(left), n)))
+            y = _ops.unsqueeze(y, list(range(b, b + len(left))))
+        elif right:
+            x = _ops.unsqueeze(x, list(range(b, n))) if len(x_labels) < n else x
+        elif left:
+            y = _ops.unsqueeze(y, list(range(b, n))) if len(y_labels) < n else y
+        return _ops.multiply(x, y), order
+    product = _ops.matmul(
+        _grouped(x, x_labels, batch, left, inner), _grouped(y, y_labels, batch, inner, right)
+    )
+    b = len(batch)
+    if not left or not right:
+        gone = [b] if not left else []
+        gone += [b + 1] if not right else []
+        product = _ops.squeeze(product, gone)
+    if len(left) > 1 or len(right) > 1:
+        parts = [sizes[v] for v in left + right]
+        if 0 in parts:
+            product = _ops.zeros([sizes[v] for v in batch] + parts, product.dtype)
+        else:  # a 0 keeps the size in its place
+            product = _ops.reshape(product, [0] * b + parts)
+    return product, batch + left + right

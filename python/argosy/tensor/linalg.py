@@ -1,0 +1,580 @@
+"""Linear algebra whose arguments need Python: Einstein sums, norms, and what is made of
+decompositions."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._core import ops as _ops
+from argosy._support import into
+from argosy.tensor.einsum import contract, contract_equation
+from argosy.tensor.registry import METHODS, method
+
+_INF = float("inf")
+_MATRIX_NORMS = ("fro", "nuc", 1, -1, _INF, -_INF, 2, -2)
+
+
+def _swap(x, a=-1, b=-2):
+    perm = list(range(x.ndim))
+    perm[a], perm[b] = perm[b], perm[a]
+    return _ops.transpose(x, perm)
+
+
+def _adjoint(x):
+    return _ops.conj(_swap(x)) if "complex" in str(x.dtype) else _swap(x)
+
+
+def _result(value, out):
+    return value if out is None else into(out, value)
+
+
+def _reversed_axes(x):
+    """x with all its dimensions in reverse order."""
+    return _ops.transpose(x, list(range(x.ndim))[::-1])
+
+
+def _swapped_axes(x):
+    """x with its last two dimensions swapped."""
+    if x.ndim < 2:
+        raise ValueError(f"[mT] needs a tensor of at least 2 dimensions, got {x.ndim}.")
+    return _swap(x)
+
+
+METHODS["T"] = property(_reversed_axes)
+METHODS["mT"] = property(_swapped_axes)
+
+
+@method
+def matrix_transpose(x, name=None):
+    """x with its last two dimensions swapped."""
+    if x.ndim < 2:
+        raise ValueError(
+            f"[matrix_transpose] needs a tensor of at least 2 dimensions, got {x.ndim}."
+        )
+    return _swap(x)
+
+
+# --- Einstein sums ---
+
+
+def einsum(equation, *operands):
+    """The sum of products of the operands over the labels that the result has not.
+
+    equation: one label (a letter) for each dimension of each operand, "ij,jk->ik"; "..." stands for
+    dimensions that broadcast. A label twice in one operand takes its diagonal. Without "->" the
+    result has the labels that come once, in alphabetical order, after those of "...".
+    Raises ValueError if the sizes of a label differ, AssertionError for other malformed equations.
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    return contract_equation(equation, list(operands))
+
+
+@method
+def tensordot(x, y, axes=2, name=None):
+    """The sum of products of x and y over axes of both.
+
+    axes: a number n (the last n of x, the first n of y), one list for both, or a list for each.
+    """
+    if isinstance(axes, Tensor):
+        axes = axes.tolist()
+    if isinstance(axes, int):
+        if axes < 0:
+            raise ValueError(f"[tensordot] axes must not be negative, got {axes}.")
+        left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    else:
+        axes = [a.tolist() if isinstance(a, Tensor) else a for a in axes]
+        if all(isinstance(a, int) for a in axes):
+            left = right = list(axes)
+        else:
+            left = list(axes[0])
+            right = list(axes[1]) if len(axes) > 1 else left
+        # The shorter list continues with the longer one's axes.
+        n = max(len(left), len(right))
+        left, right = left + right[len(left) : n], right + left[len(right) : n]
+    left = [a + x.ndim if a < 0 else a for a in left]
+    right = [a + y.ndim if a < 0 else a for a in right]
+    x_labels = [("x", d) for d in range(x.ndim)]
+    y_labels = [("y", d) for d in range(y.ndim)]
+    for a, b in zip(left, right):
+        y_labels[b] = x_labels[a]
+    result = [v for d, v in enumerate(x_labels) if d not in left]
+    result += [v for d, v in enumerate(y_labels) if d not in right]
+    return contract("tensordot", [x, y], [x_labels, y_labels], result)
+
+
+@method
+def multi_dot(x, name=None):
+    """The product of two or more matrices in the order of least work; the first and the last may be
+    vectors."""
+    x = list(x)
+    if len(x) < 2:
+        raise ValueError(f"[multi_dot] expected at least 2 tensors, got {len(x)}.")
+    for i, t in enumerate(x):
+        if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(x) - 1)):
+            raise ValueError(
+                f"[multi_dot] operand {i} must be a matrix (the first and last may be vectors), got"
+                f" shape {list(t.shape)}."
+            )
+    sizes = [1 if x[0].ndim == 1 else x[0].shape[0]]
+    sizes += [t.shape[0] for t in x[1:]] + [1 if x[-1].ndim == 1 else x[-1].shape[1]]
+    n = len(x)
+    cost = [[0] * n for _ in range(n)]
+    cut = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i][j], cut[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+
+    def product(i, j):
+        if i == j:
+            return x[i]
+        return _ops.matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j))
+
+    return product(0, n - 1)
+
+
+@method
+def matrix_power(x, n, name=None):
+    """The n-th power of square matrices; the inverse's for negative n."""
+    if not isinstance(n, int):
+        raise TypeError(f"[matrix_power] n must be an int, got {type(n).__name__}.")
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"[matrix_power] x must be square, got shape {list(x.shape)}.")
+    if n < 0:
+        x, n = _ops.inverse(x), -n
+    if n == 0:
+        return _ops.diag_embed(_ops.ones_like(x[..., 0]))
+    power = None
+    while n:
+        if n % 2:
+            power = x if power is None else _ops.matmul(power, x)
+        n //= 2
+        if n:
+            x = _ops.matmul(x, x)
+    return power
+
+
+@method
+def trace(x, offset=0, axis1=0, axis2=1, name=None):
+    """The sums along the diagonals, moved by offset, of the planes of axis1 and axis2."""
+    return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1)
+
+
+@method
+def vecdot(x, y, axis=-1, name=None):
+    """The sums of products of x and y along axis."""
+    return _ops.sum(_ops.multiply(x, y), axis)
+
+
+@method
+def vander(x, n=None, increasing=False, name=None):
+    """The powers of the elements of a vector as rows, [len(x), n]: descending down to 0, or
+    ascending from 0. n: how many, len(x) by default."""
+    if x.ndim != 1:
+        raise ValueError(f"[vander] x must have 1 dimension, got shape {list(x.shape)}.")
+    n = x.shape[0] if n is None else n
+    if n < 0:
+        raise ValueError(f"[vander] n must not be negative, got {n}.")
+    powers = _ops.cast(_core.to_tensor(list(range(n)), "int64", True), x.dtype)
+    if not increasing:
+        powers = _ops.flip(powers, [0])
+    return _ops.pow(_ops.unsqueeze(x, 1), powers)
+
+
+# --- norms ---
+
+
+def _axis_list(axis):
+    return list(axis) if isinstance(axis, (list, tuple)) else axis
+
+
+def _p_norm(x, p, axis, keepdim):
+    return _ops.p_norm(x, float(p), axis, keepdim)
+
+
+@method
+def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
+    """A norm of x as one vector (axis None), of its vectors (one axis) or matrices (two axes).
+
+    p: 2 by default; any number, inf or -inf for vectors; 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for
+    matrices: see vector_norm and matrix_norm. dtype: x is cast to it first.
+    """
+    if dtype is not None:
+        x = _ops.cast(x, dtype)
+    p = 2.0 if p is None else p
+    axis = _axis_list(axis)
+    if isinstance(axis, list) and len(axis) == 1:
+        axis = axis[0]
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise ValueError(f"[norm] p must be 'fro', 'nuc' or a number, got {p!r}.")
+    if isinstance(axis, list) and len(axis) == 2:
+        return _result(matrix_norm(x, p, axis, keepdim), out)
+    if p == "nuc":
+        if axis is not None:
+            raise TypeError(f"[norm] p='nuc' needs two axes, got axis={axis}.")
+        return _result(matrix_norm(x, p, [-2, -1], keepdim), out)
+    return _result(_p_norm(x, 2.0 if p == "fro" else p, axis, keepdim), out)
+
+
+def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, out=None):
+    """(sum of |x|^p)^(1/p) over axis (None: all): the largest |x| for p = inf, the smallest for -inf,
+    the number of elements that are not 0 for p = 0."""
+    if isinstance(p, str):
+        raise ValueError(f"[vector_norm] p must be a number, got {p!r}.")
+    if dtype is not None:
+        x = _ops.cast(x, dtype)
+    return _result(_p_norm(x, p, _axis_list(axis), keepdim), out)
+
+
+def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B006
+    """A norm of the matrices of two axes.
+
+    p: 'fro' the root of the sum of squares; 'nuc' the sum of the singular values; 2 and -2 the largest
+    and the smallest of them; 1 and -1 the largest and smallest sum of absolute values of a column;
+    inf and -inf of a row.
+    """
+    if p not in _MATRIX_NORMS:
+        raise ValueError(
+            f"[matrix_norm] p must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
+        )
+    axis = _axis_list(axis)
+    if not isinstance(axis, list) or len(axis) != 2:
+        raise ValueError(f"[matrix_norm] axis must be two axes, got {axis}.")
+    rows, columns = (a + x.ndim if a < 0 else a for a in axis)
+    if rows == columns:
+        raise ValueError(f"[matrix_norm] the two axes must differ, got {axis}.")
+    if p == "fro":
+        return _p_norm(x, 2.0, [rows, columns], keepdim)
+    if p in ("nuc", 2, -2):
+        rest = [d for d in range(x.ndim) if d not in (rows, columns)]
+        s = svdvals(_ops.transpose(x, [*rest, rows, columns]))
+        value = _ops.sum(s, -1) if p == "nuc" else _ops.max(s, -1) if p > 0 else _ops.min(s, -1)
+        return _ops.unsqueeze(value, sorted([rows, columns])) if keepdim else value
+    inner, outer = (rows, columns) if abs(p) == 1 else (columns, rows)
+    sums = _ops.sum(_ops.abs(x), inner, None, True)
+    both = _ops.max(sums, outer, True) if p > 0 else _ops.min(sums, outer, True)
+    return both if keepdim else _ops.squeeze(both, [rows, columns])
+
+
+@method
+def dist(x, y, p=2, name=None):
+    """The p-norm of x - y as one vector."""
+    return _p_norm(_ops.subtract(x, y), p, None, False)
+
+
+@method
+def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=None):
+    """The p-norms of all differences of a row of x [.., m, d] and one of y [.., n, d]: [.., m, n].
+
+    compute_mode: whether the Euclidean distance goes over a matrix product, which is faster and less
+    exact: 'use_mm_for_euclid_dist' always, 'donot_use_mm_for_euclid_dist' never, '.._if_necessary'
+    from 25 rows.
+    """
+    modes = ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in (*modes, modes[0] + "_if_necessary"):
+        raise ValueError(f"[cdist] unknown compute_mode {compute_mode!r}.")
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            "[cdist] expected x [.., m, d] and y [.., n, d], got shapes"
+            f" {list(x.shape)} and {list(y.shape)}."
+        )
+    if p < 0:
+        raise ValueError(f"[cdist] p must not be negative, got {p}.")
+    many = x.shape[-2] > 25 or y.shape[-2] > 25
+    if p == 2 and (compute_mode == modes[0] or (many and compute_mode != modes[1])):
+        squares = _ops.add(
+            _ops.sum(_ops.square(x), -1, None, True),
+            _swap(_ops.sum(_ops.square(y), -1, None, True)),
+        )
+        squares = _ops.subtract(squares, _ops.scale(_ops.matmul(x, y, False, True), 2.0))
+        return _ops.sqrt(squares.clip(1e-30))
+    difference = _ops.subtract(_ops.unsqueeze(x, -2), _ops.unsqueeze(y, -3))
+    return _p_norm(difference, p, -1, False)
+
+
+def pdist(x, p=2.0, name=None):
+    """The p-norms of the differences of all pairs of rows of x [n, d], i < j: [n (n - 1) / 2]."""
+    if x.ndim != 2:
+        raise ValueError(f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}.")
+    n = x.shape[0]
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    first = _core.to_tensor([i for i, _ in pairs], "int64", True)
+    second = _core.to_tensor([j for _, j in pairs], "int64", True)
+    difference = _ops.subtract(_ops.index_select(x, first, 0), _ops.index_select(x, second, 0))
+    return _p_norm(difference, p, -1, False)
+
+
+# --- over decompositions ---
+
+
+@method
+def solve(x, y, left=True, name=None, *, out=None):
+    """z with x z = y, or z x = y unless left: x [.., n, n], y [.., n, k] or a vector [.., n]."""
+    shape = list(x.shape)
+    vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and list(y.shape) == shape[:-1])
+    if vector:
+        y = _ops.unsqueeze(y, -1 if left else -2)
+    z = _ops.solve_matrix(x, y) if left else _swap(_ops.solve_matrix(_swap(x), _swap(y)))
+    return _result(_ops.squeeze(z, [-1 if left else -2]) if vector else z, out)
+
+
+@method
+def cholesky_solve(x, y, upper=False, name=None):
+    """z with a z = x, given the Cholesky factor y of a (lower, or upper): x [.., n, k]."""
+    factor = _adjoint(y) if upper else y
+    half = _ops.triangular_solve(factor, x, False, False, False)
+    return _ops.triangular_solve(_adjoint(factor), half, True, False, False)
+
+
+@method
+def cholesky_inverse(x, upper=False, name=None):
+    """The inverse of a matrix given its Cholesky factor x."""
+    return cholesky_solve(_ops.diag_embed(_ops.ones_like(x[..., 0])), x, upper)
+
+
+@method
+def qr(x, mode="reduced", name=None):
+    """x [.., m, n] = q r with orthonormal columns q and upper triangular r.
+
+    mode: 'reduced' gives q [.., m, k] and r [.., k, n], k = min(m, n); 'complete' a square q; 'r'
+    only r.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"[qr] mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
+    q, r = _ops.qr_factors(x, mode == "complete")
+    return r if mode == "r" else (q, r)
+
+
+def svdvals(x, name=None):
+    """The singular values of x [.., m, n], descending: [.., min(m, n)]."""
+    return _ops.svd(x, False)[1]
+
+
+@method
+def eigvals(x, name=None):
+    """The eigenvalues of square matrices, complex, in no order."""
+    return _ops.eig(x)[0]
+
+
+@method
+def eigvalsh(x, UPLO="L", name=None):  # noqa: N803
+    """The eigenvalues of Hermitian matrices, ascending; the triangle UPLO of x is read."""
+    return _ops.eigh(x, UPLO)[0]
+
+
+@method
+def lu(x, pivot=True, get_infos=False, name=None):
+    """x [.., m, n] = P L U: L and U packed into one matrix, and pivots (int32, 1-based: row i was
+    swapped with row pivots[i]); with get_infos also where U's diagonal is first 0 (0: nowhere)."""
+    if not pivot:
+        raise ValueError("[lu] factors without pivoting are not computed on the CPU, got False.")
+    factors, pivots, infos = _ops.lu_factor(x)
+    return (factors, pivots, infos) if get_infos else (factors, pivots)
+
+
+@method
+def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
+    """P, L and U of what lu returned as x and y; empty tensors for what is not asked."""
+    m, n = x.shape[-2], x.shape[-1]
+    k = min(m, n)
+    empty = _ops.zeros([0], x.dtype)
+    p = lower = upper = empty
+    if unpack_pivots:
+        p = _ops.cast(_ops.lu_permutation(y, m), x.dtype)
+    if unpack_ludata:
+        left = _ops.slice(x, [-1], [0], [k])
+        top = _ops.slice(x, [-2], [0], [k])
+        ones = _ops.diag_embed(_ops.ones_like(_ops.diagonal(x, 0, -2, -1)))
+        if m > k:
+            ones = _ops.concat([ones, _ops.zeros([*x.shape[:-2], m - k, k], x.dtype)], -2)
+        lower, upper = _ops.add(_ops.tril(left, -1), ones), _ops.triu(top, 0)
+    return p, lower, upper
+
+
+@method
+def lstsq(x, y, rcond=None, driver=None, name=None):
+    """The z of least norm that minimizes |x z - y|, x [.., m, n], y [.., m, k].
+
+    rcond: singular values up to rcond times the largest count as 0. driver: LAPACK's 'gels' (full
+    rank), 'gelsy' (default), 'gelsd' or 'gelss'. Returns z, the sums of squared residuals ('gels',
+    'gelsd' and 'gelss', m > n and full rank; else empty), the rank, and the singular values ('gelsd'
+    and 'gelss').
+    """
+    driver = driver or "gelsy"
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise ValueError(
+            f"[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got {driver!r}."
+        )
+    m, n = x.shape[-2], x.shape[-1]
+    z, rank, singular = _ops.lstsq_solution(x, y, -1.0 if rcond is None else rcond, driver)
+    residuals = _ops.zeros([0], x.dtype)
+    full = driver == "gels" or (driver != "gelsy" and rank.numpy().min(initial=n) == n)
+    if m > n and driver != "gelsy" and full:
+        rest = _ops.abs(_ops.subtract(_ops.matmul(x, z), y))
+        residuals = _ops.sum(_ops.square(rest), -2)
+    if driver == "gels":
+        rank = _ops.zeros([0], "int32")
+    if driver in ("gels", "gelsy"):
+        singular = _ops.zeros([0], singular.dtype)
+    return z, residuals, rank, singular
+
+
+def _spectrum(x, hermitian):
+    return _ops.abs(eigvalsh(x)) if hermitian else svdvals(x)
+
+
+def _epsilon(dtype):
+    return 2.0**-52 if str(dtype).endswith(("float64", "complex128")) else 2.0**-23
+
+
+@method
+def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
+    """How many singular values (absolute eigenvalues if hermitian) of x are larger than tol.
+
+    tol: max(m, n) * epsilon * the largest by default; or give atol and rtol: the larger of atol and
+    rtol * the largest.
+    """
+    s = _spectrum(x, hermitian)
+    largest = _ops.max(s, -1, True)
+    if tol is None:
+        if atol is None and rtol is None:
+            rtol = max(x.shape[-2], x.shape[-1]) * _epsilon(x.dtype)
+        relative = _ops.multiply(largest, _like(0.0 if rtol is None else rtol, s))
+        tol = _ops.maximum(relative, _like(0.0 if atol is None else atol, s))
+    else:
+        tol = _like(tol, s)
+    return _ops.sum(_ops.cast(_ops.greater_than(s, tol), "int64"), -1)
+
+
+def _like(value, s):
+    """A number, or a tensor with one for each matrix, to compare with the rows of s."""
+    if isinstance(value, Tensor):
+        value = _ops.cast(value, s.dtype)
+        return _ops.unsqueeze(value, -1) if value.ndim else value
+    return _ops.full([], float(value), s.dtype)
+
+
+@method
+def pinv(x, rcond=1e-15, hermitian=False, name=None):
+    """The Moore-Penrose inverse of x [.., m, n]: [.., n, m]. Singular values up to rcond times the
+    largest count as 0. hermitian: x is, which is faster."""
+    if hermitian:
+        w, v = _ops.eigh(x, "L")
+        left, right, s = v, _adjoint(v), w
+    else:
+        u, s, vh = _ops.svd(x, False)
+        left, right = _adjoint(vh), _adjoint(u)
+    size = _ops.abs(s)
+    keep = _ops.greater_than(size, _ops.multiply(_ops.max(size, -1, True), _like(rcond, s)))
+    safe = _ops.where_select(keep, s, _ops.ones_like(s))
+    factors = _ops.multiply(_ops.reciprocal(safe), _ops.cast(keep, s.dtype))
+    if left.dtype != factors.dtype:
+        factors = _ops.cast(factors, left.dtype)
+    return _ops.matmul(_ops.multiply(left, _ops.unsqueeze(factors, -2)), right)
+
+
+@method
+def cond(x, p=None, name=None):
+    """The condition number of x: norm(x, p) * norm(inv(x), p); p None or 2: the largest singular value
+    over the smallest; -2 the reverse. p: as matrix_norm's."""
+    if p not in (None, *_MATRIX_NORMS):
+        raise ValueError(
+            f"[cond] p must be None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
+        )
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        ends = _ops.max(s, -1), _ops.min(s, -1)
+        return _ops.divide(*(ends if p != -2 else ends[::-1]))
+    return _ops.multiply(matrix_norm(x, p), matrix_norm(_ops.inverse(x), p))
+
+
+@method
+def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
+    """The covariances of the variables, which are the rows of x (columns unless rowvar), over their
+    observations.
+
+    ddof: divide by n - 1 rather than n. fweights: how often each observation counts; aweights: its
+    weight.
+    """
+    if x.ndim > 2:
+        raise ValueError(f"[cov] x must have at most 2 dimensions, got shape {list(x.shape)}.")
+    x = _ops.unsqueeze(x, 0) if x.ndim == 1 else x if rowvar else _swap(x)
+    weights = None
+    for name_, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is None:
+            continue
+        if w.ndim != 1 or w.shape[0] != x.shape[-1]:
+            raise ValueError(
+                f"[cov] {name_} must have one element for each of the {x.shape[-1]} observations,"
+                f" got shape {list(w.shape)}."
+            )
+        w = _ops.cast(w, x.dtype)
+        weights = w if weights is None else _ops.multiply(weights, w)
+    if weights is None:
+        mean = _ops.scale(_ops.sum(x, -1, None, True), 1.0 / x.shape[-1])
+        divisor = _ops.full([], float(x.shape[-1] - bool(ddof)), x.dtype)
+    else:
+        total = _ops.sum(weights)
+        mean = _ops.divide(_ops.sum(_ops.multiply(x, weights), -1, None, True), total)
+        less = _ops.full([], float(bool(ddof)), x.dtype)
+        if ddof and aweights is not None:
+            squares = _ops.sum(_ops.multiply(weights, _ops.cast(aweights, x.dtype)))
+            less = _ops.divide(squares, total)
+        divisor = _ops.subtract(total, less)
+    centered = _ops.subtract(x, mean)
+    other = centered if weights is None else _ops.multiply(centered, weights)
+    value = _ops.divide(_ops.matmul(other, _adjoint(centered)), divisor)
+    return _ops.squeeze(value, [0, 1]) if x.shape[0] == 1 else value
+
+
+@method
+def corrcoef(x, rowvar=True, name=None):
+    """The correlation coefficients of the variables, which are the rows of x (columns unless
+    rowvar)."""
+    if x.ndim > 2 or x.ndim == 0:
+        raise ValueError(f"[corrcoef] x must have 1 or 2 dimensions, got shape {list(x.shape)}.")
+    c = cov(x, rowvar)
+    if c.ndim == 0:
+        return _ops.divide(c, c)
+    deviation = _ops.sqrt(_ops.diagonal(c, 0, 0, 1))
+    c = _ops.divide(c, _ops.unsqueeze(deviation, -1))
+    return _ops.divide(c, _ops.unsqueeze(deviation, 0)).clip(-1.0, 1.0)
+
+
+# --- joined shapes ---
+
+
+def cartesian_prod(x, name=None):
+    """All combinations of an element of each vector of the list x, as rows."""
+    for t in x:
+        if t.ndim != 1:
+            raise ValueError(f"[cartesian_prod] expected vectors, got shape {list(t.shape)}.")
+    if len(x) == 1:
+        return x[0]
+    sizes = [t.shape[0] for t in x]
+    columns = []
+    for d, t in enumerate(x):
+        t = t.reshape([sizes[d] if e == d else 1 for e in range(len(x))])
+        columns.append(_ops.flatten(_ops.expand(t, sizes)))
+    return _ops.stack(columns, 1)
+
+
+def block_diag(inputs, name=None):
+    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of a matrix of zeros."""
+    blocks = [t.reshape([1, -1]) if t.ndim < 2 else t for t in inputs]
+    for t in blocks:
+        if t.ndim != 2:
+            raise ValueError(
+                f"[block_diag] expected at most 2 dimensions, got shape {list(t.shape)}."
+            )
+    width = sum(t.shape[1] for t in blocks)
+    rows, before = [], 0
+    for t in blocks:
+        m, n = t.shape
+        left = _ops.zeros([m, before], t.dtype)
+        right = _ops.zeros([m, width - before - n], t.dtype)
+        rows.append(_ops.concat([left, t, right], 1))
+        before += n
+    return _ops.concat(rows, 0)

@@ -1,0 +1,387 @@
+#include "argosy/op/define.h"
+#include "argosy/ops/linalg/linalg.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+
+// Products of vectors and matrices as compositions of matmul and multiply.
+namespace argosy::ops {
+namespace {
+
+using op::InferContext;
+using op::Inputs;
+using op::NoAttrs;
+
+constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
+
+void check_rank(const char* op, const char* name, const Tensor& x, int rank) {
+  ARGOSY_CHECK(x.rank() == rank, invalid_argument)
+      << '[' << op << "] " << name << " must have " << rank << " dimensions, got shape "
+      << x.shape() << ". Do this: use matmul, which takes any number, or reshape " << name << '.';
+}
+
+void check_sizes(const char* op, const Shape& x, int i, const Shape& y, int j, const char* what) {
+  ARGOSY_CHECK(x[i] == y[j] || x[i] < 0 || y[j] < 0, invalid_argument)
+      << '[' << op << "] " << what << " must be equal, got " << x[i] << " and " << y[j]
+      << " of shapes " << x << " and " << y << '.';
+}
+
+void drop_last(Shape& s) { s.erase(s.rank() - 1); }
+
+Tensors plain_product(const Inputs& in, const NoAttrs&) { return matmul(in[0], in[1]); }
+
+// --- mm, bmm, mv ---
+
+void mm_infer(InferContext& c, const NoAttrs&) {
+  Shape x = c.in[0].shape(), y = c.in[1].shape();
+  ARGOSY_CHECK(x.rank() >= 1 && y.rank() >= 1, invalid_argument)
+      << "[mm] operands must have at least 1 dimension, got shapes " << x << " and " << y << '.';
+  c.out[0].shape = {};
+  if (x.rank() > 1) {
+    c.out[0].shape = x;
+    drop_last(c.out[0].shape);
+  }
+  if (y.rank() > 1) c.out[0].shape.push_back(y.back());
+}
+
+ARGOSY_OP(mm, NoAttrs)
+    .python("mm(input, mat2, name=None)")
+    .method("mm")
+    .alias("x", "input")
+    .alias("y", "mat2")
+    .doc("The product of two matrices [m, k] and [k, n]; stacks of them as matmul takes them.")
+    .input("input", kProducts)
+    .input("mat2", kProducts)
+    .output("out")
+    .promote()
+    .infer(mm_infer)
+    .compose(plain_product)
+    .done();
+
+void bmm_infer(InferContext& c, const NoAttrs&) {
+  check_rank("bmm", "x", c.in[0], 3);
+  check_rank("bmm", "y", c.in[1], 3);
+  const Shape &x = c.in[0].shape(), &y = c.in[1].shape();
+  check_sizes("bmm", x, 0, y, 0, "the numbers of matrices");
+  check_sizes("bmm", x, 2, y, 1, "columns of x and rows of y");
+  c.out[0].shape = {x[0] < 0 ? y[0] : x[0], x[1], y[2]};
+}
+
+Tensors bmm_parts(const Inputs& in, const NoAttrs&) {
+  check_rank("bmm", "x", in[0], 3);
+  check_rank("bmm", "y", in[1], 3);
+  check_sizes("bmm", in[0].shape(), 0, in[1].shape(), 0, "the numbers of matrices");
+  return matmul(in[0], in[1]);
+}
+
+ARGOSY_OP(bmm, NoAttrs)
+    .python("bmm(x, y, name=None, *, out=None)")
+    .method("bmm")
+    .alias("input", "x")
+    .alias("mat2", "y")
+    .doc("The products of b pairs of matrices: x [b, m, k], y [b, k, n] give [b, m, n].")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(bmm_infer)
+    .compose(bmm_parts)
+    .done();
+
+void mv_infer(InferContext& c, const NoAttrs&) {
+  check_rank("mv", "x", c.in[0], 2);
+  check_rank("mv", "vec", c.in[1], 1);
+  check_sizes("mv", c.in[0].shape(), 1, c.in[1].shape(), 0, "columns of x and elements of vec");
+  c.out[0].shape = {c.in[0].shape()[0]};
+}
+
+Tensors mv_parts(const Inputs& in, const NoAttrs&) {
+  check_rank("mv", "x", in[0], 2);
+  check_rank("mv", "vec", in[1], 1);
+  return matmul(in[0], in[1]);
+}
+
+ARGOSY_OP(mv, NoAttrs)
+    .python("mv(x, vec, name=None)")
+    .method("mv")
+    .alias("input", "x")
+    .doc("The product of a matrix x [m, n] and a vector vec [n]: [m].")
+    .input("x", kProducts)
+    .input("vec", kProducts)
+    .output("out")
+    .promote()
+    .infer(mv_infer)
+    .compose(mv_parts)
+    .done();
+
+// --- dot, inner, outer ---
+
+void check_dot(const Shape& x, const Shape& y) {
+  ARGOSY_CHECK(x.rank() == y.rank() && (x.rank() == 1 || x.rank() == 2), runtime)
+      << "[dot] expected two vectors [n] or two stacks [b, n], got shapes " << x << " and " << y
+      << ". Do this: use matmul or inner.";
+  for (int i = 0; i < x.rank(); ++i)
+    ARGOSY_CHECK(x[i] == y[i] || x[i] < 0 || y[i] < 0, runtime)
+        << "[dot] operands must have one shape, got " << x << " and " << y << '.';
+}
+
+void dot_infer(InferContext& c, const NoAttrs&) {
+  check_dot(c.in[0].shape(), c.in[1].shape());
+  drop_last(c.out[0].shape);
+}
+
+Tensors dot_parts(const Inputs& in, const NoAttrs&) {
+  check_dot(in[0].shape(), in[1].shape());
+  if (in[0].rank() == 1) return matmul(in[0], in[1]);
+  return sum(multiply(in[0], in[1]), {-1});
+}
+
+ARGOSY_OP(dot, NoAttrs)
+    .python("dot(x, y, name=None, *, out=None)")
+    .method("dot")
+    .alias("input", "x")
+    .alias("tensor", "y")
+    .doc("The sum of x * y over the last axis, of vectors [n] (0-d result) or stacks [b, n].")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(dot_infer)
+    .compose(dot_parts)
+    .done();
+
+void inner_infer(InferContext& c, const NoAttrs&) {
+  Shape x = c.in[0].shape(), y = c.in[1].shape();
+  if (x.rank() == 0 || y.rank() == 0) {
+    c.out[0].shape = x.rank() ? x : y;
+    return;
+  }
+  check_sizes("inner", x, x.rank() - 1, y, y.rank() - 1, "the last sizes");
+  drop_last(x);
+  drop_last(y);
+  for (int64_t n : y) x.push_back(n);
+  c.out[0].shape = x;
+}
+
+Tensors inner_parts(const Inputs& in, const NoAttrs&) {
+  const Tensor &x = in[0], &y = in[1];
+  if (x.rank() == 0 || y.rank() == 0) return multiply(x, y);
+  check_sizes("inner", x.shape(), x.rank() - 1, y.shape(), y.rank() - 1, "the last sizes");
+  if (y.rank() == 1) return matmul(x, y);
+  if (y.rank() == 2) return matmul(x, y, false, true);
+  Tensor rows = flatten(y, 0, -2);
+  Tensor flat = matmul(x, rows, false, true);
+  op::IntArray shape;
+  for (int i = 0; i < x.rank() - 1; ++i) shape.values.push_back(x.dim(i));
+  for (int i = 0; i < y.rank() - 1; ++i) shape.values.push_back(y.dim(i));
+  return reshape(flat, shape);
+}
+
+ARGOSY_OP(inner, NoAttrs)
+    .python("inner(x, y, name=None)")
+    .method("inner")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc("Sums of products over the last axis of both: x [.., n], y [*, n] give [.., *].")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(inner_infer)
+    .compose(inner_parts)
+    .done();
+
+void outer_infer(InferContext& c, const NoAttrs&) {
+  c.out[0].shape = {c.in[0].shape().numel(), c.in[1].shape().numel()};
+}
+
+Tensors outer_parts(const Inputs& in, const NoAttrs&) {
+  auto vector = [](const Tensor& t) { return t.rank() == 1 ? t : reshape(t, {-1}); };
+  return multiply(unsqueeze(vector(in[0]), {1}), unsqueeze(vector(in[1]), {0}));
+}
+
+ARGOSY_OP(outer, NoAttrs)
+    .python("outer(x, y, name=None, *, out=None)")
+    .method("outer")
+    .alias("input", "x")
+    .alias("vec2", "y")
+    .doc("All products of an element of x and one of y, both flattened: [x.size, y.size].")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(outer_infer)
+    .compose(outer_parts)
+    .done();
+
+// --- addmm, baddbmm ---
+
+struct AddProductAttrs {
+  double beta = 1;
+  double alpha = 1;
+};
+ARGOSY_ATTRS(AddProductAttrs, beta, alpha)
+
+template <int kRank>
+void check_add_product(const char* op, const Inputs& in) {
+  check_rank(op, "x", in[1], kRank);
+  check_rank(op, "y", in[2], kRank);
+  const Shape &s = in[0].shape(), &x = in[1].shape(), &y = in[2].shape();
+  check_sizes(op, x, kRank - 1, y, kRank - 2, "columns of x and rows of y");
+  ARGOSY_CHECK(s.rank() >= kRank - 1 && s.rank() <= kRank, invalid_argument)
+      << '[' << op << "] input must broadcast to the product of x " << x << " and y " << y
+      << ", got shape " << s << '.';
+  if (kRank == 3) check_sizes(op, x, 0, y, 0, "the numbers of matrices");
+}
+
+template <int kRank>
+void add_product_infer(InferContext& c, const AddProductAttrs&) {
+  check_add_product<kRank>(c.name(), c.in);
+  const Shape &x = c.in[1].shape(), &y = c.in[2].shape();
+  c.out[0].shape = x;
+  c.out[0].shape[kRank - 1] = y[kRank - 1];
+}
+
+template <int kRank>
+Tensors add_product(const Inputs& in, const AddProductAttrs& a) {
+  check_add_product<kRank>(kRank == 2 ? "addmm" : "baddbmm", in);
+  Tensor product = matmul(in[1], in[2]);
+  if (a.alpha != 1) product = scale(product, a.alpha);
+  return add(product, a.beta == 1 ? in[0] : scale(in[0], a.beta));
+}
+
+ARGOSY_OP(addmm, AddProductAttrs)
+    .python("addmm(input, x, y, beta=1.0, alpha=1.0, name=None)")
+    .method("addmm")
+    .inplace("addmm_")
+    .alias("mat1", "x")
+    .alias("mat2", "y")
+    .doc("beta * input + alpha * x @ y; x [m, k], y [k, n], input broadcasts to [m, n].")
+    .input("input", kProducts)
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(add_product_infer<2>)
+    .compose(add_product<2>)
+    .done();
+
+ARGOSY_OP(baddbmm, AddProductAttrs)
+    .python("baddbmm(input, x, y, beta=1.0, alpha=1.0, name=None)")
+    .method("baddbmm")
+    .inplace("baddbmm_")
+    .alias("batch1", "x")
+    .alias("batch2", "y")
+    .doc("beta * input + alpha * bmm(x, y); x [b, m, k], y [b, k, n], input as [b, m, n].")
+    .input("input", kProducts)
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(add_product_infer<3>)
+    .compose(add_product<3>)
+    .done();
+
+// --- kron, cross ---
+
+void kron_infer(InferContext& c, const NoAttrs&) {
+  Shape x = c.in[0].shape(), y = c.in[1].shape();
+  while (x.rank() < y.rank()) x.insert(0, 1);
+  while (y.rank() < x.rank()) y.insert(0, 1);
+  for (int i = 0; i < x.rank(); ++i) x[i] = x[i] < 0 || y[i] < 0 ? kUnknown : x[i] * y[i];
+  c.out[0].shape = x;
+}
+
+Tensors kron_parts(const Inputs& in, const NoAttrs&) {
+  const int rank = std::max(in[0].rank(), in[1].rank());
+  if (rank == 0) return multiply(in[0], in[1]);
+  // x [m, 1, n, 1, ..] times y [1, p, 1, q, ..], then each pair of dimensions becomes one.
+  auto spread = [&](const Tensor& t, int64_t first) {
+    op::IntArray axes;
+    const int missing = rank - t.rank();
+    for (int i = 0; i < rank; ++i) {
+      if (i < missing) {
+        axes.values.push_back(2 * i);
+        axes.values.push_back(2 * i + 1);
+      } else {
+        axes.values.push_back(2 * i + first);
+      }
+    }
+    return unsqueeze(t, axes);
+  };
+  Tensor all = multiply(spread(in[0], 1), spread(in[1], 0));
+  for (int i = 0; i < rank; ++i) all = flatten(all, i, i + 1);
+  return all;
+}
+
+ARGOSY_OP(kron, NoAttrs)
+    .python("kron(x, y, name=None)")
+    .method("kron")
+    .alias("input", "x")
+    .alias("other", "y")
+    .doc(
+        "The Kronecker product: every element of x times the whole of y, as blocks. Sizes multiply; "
+        "missing leading dimensions count as 1.")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(kron_infer)
+    .compose(kron_parts)
+    .done();
+
+struct CrossAttrs {
+  int64_t axis = 9;
+};
+ARGOSY_ATTRS(CrossAttrs, axis)
+
+int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
+  ARGOSY_CHECK(x.rank() == y.rank(), invalid_argument)
+      << "[cross] operands must have one shape, got " << x << " and " << y << '.';
+  for (int i = 0; i < x.rank(); ++i) check_sizes("cross", x, i, y, i, "sizes");
+  if (axis == 9) {
+    for (int i = 0; i < x.rank(); ++i)
+      if (x[i] == 3) return i;
+    ARGOSY_CHECK(false, invalid_argument)
+        << "[cross] no axis of size 3 in shape " << x << ". Do this: give vectors of 3 elements.";
+  }
+  ARGOSY_CHECK(axis >= -x.rank() && axis < x.rank(), index)
+      << "[cross] axis must be in [" << -x.rank() << ", " << x.rank() << "), got " << axis << '.';
+  if (axis < 0) axis += x.rank();
+  ARGOSY_CHECK(x[static_cast<int>(axis)] == 3 || x[static_cast<int>(axis)] < 0, invalid_argument)
+      << "[cross] vectors must have 3 elements along axis " << axis << ", got shape " << x << '.';
+  return axis;
+}
+
+void cross_infer(InferContext& c, const CrossAttrs& a) {
+  cross_axis(c.in[0].shape(), c.in[1].shape(), a.axis);
+}
+
+Tensors cross_parts(const Inputs& in, const CrossAttrs& a) {
+  const int64_t axis = cross_axis(in[0].shape(), in[1].shape(), a.axis);
+  // Components 1, 2, 0 of t and 2, 0, 1.
+  auto turned = [&](const Tensor& t, int64_t by) {
+    const Tensor parts[] = {slice(t, axis, by, 3), slice(t, axis, 0, by)};
+    return concat(parts, axis);
+  };
+  const Tensor &x = in[0], &y = in[1];
+  return subtract(multiply(turned(x, 1), turned(y, 2)), multiply(turned(x, 2), turned(y, 1)));
+}
+
+ARGOSY_OP(cross, CrossAttrs)
+    .python("cross(x, y, axis=9, name=None)")
+    .method("cross")
+    .alias("input", "x")
+    .alias("other", "y")
+    .alias("dim", "axis")
+    .doc("The vector product of 3-vectors along axis; axis 9 means the first axis of size 3.")
+    .input("x", kProducts)
+    .input("y", kProducts)
+    .output("out")
+    .promote()
+    .infer(cross_infer)
+    .compose(cross_parts)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,256 @@
+#include "argosy/ops/linalg/dense.h"
+
+// Orthogonal and spectral decompositions.
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::Inputs;
+using op::KernelFrame;
+using op::NoAttrs;
+using op::Save;
+
+Shape with(Shape batch, int64_t m, int64_t n) {
+  batch.push_back(m);
+  batch.push_back(n);
+  return batch;
+}
+
+int64_t smaller(int64_t m, int64_t n) { return m < 0 || n < 0 ? kUnknown : std::min(m, n); }
+
+Tensor zeros_if_missing(const Tensor& dy, const Tensor& like) {
+  return dy.defined() ? dy : zeros_like(like);
+}
+
+// --- qr ---
+
+struct QrAttrs {
+  bool complete = false;
+};
+ARGOSY_ATTRS(QrAttrs, complete)
+
+void qr_infer(InferContext& c, const QrAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  check_matrix("qr", "x", x);
+  const int64_t m = x[x.rank() - 2], n = x[x.rank() - 1];
+  const int64_t k = a.complete ? m : smaller(m, n);
+  c.out[0].shape = with(leading(x, 2), m, k);
+  c.out[1].shape = with(leading(x, 2), k, n);
+}
+
+void qr_run(KernelFrame& f, const QrAttrs& a) {
+  const Tensor& x = f.in[0];
+  cpu::qr(x.dtype(), matrix_count(x), x.dim(-2), x.dim(-1), a.complete, x.raw(), f.out[0].raw(),
+          f.out[1].raw());
+}
+
+// For m >= n: (dq + q h) r^-H, where h is Hermitian with the lower triangle of r dr^H - dq^H q.
+Tensor qr_tall_grad(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
+  Tensor m = subtract(matmul(r, adjoint(dr)), matmul(adjoint(dq), q));
+  Tensor h = add(tril(m), adjoint(tril(m, -1)));
+  Tensor left = add(dq, matmul(q, h));
+  return adjoint(triangular_solve(r, adjoint(left), true));
+}
+
+Tensors qr_grad(const GradCall& c, const QrAttrs& a) {
+  const Tensor &q = c.out(0), &r = c.out(1);
+  const int64_t m = q.dim(-2), n = r.dim(-1);
+  ARGOSY_CHECK(!a.complete || m <= n, not_implemented)
+      << "[qr] mode 'complete' has no gradient for matrices of more rows than columns, got [" << m
+      << ", " << n << "]. Do this: use mode 'reduced'.";
+  Tensor dq = zeros_if_missing(c.dy(0), q), dr = zeros_if_missing(c.dy(1), r);
+  if (m >= n) return qr_tall_grad(q, r, dq, dr);
+  // x = [left | right], r = [u | v]: left = q u, right = q v.
+  Tensor u = slice(r, -1, 0, m), du = slice(dr, -1, 0, m), dv = slice(dr, -1, m, n);
+  Tensor right = matmul(q, slice(r, -1, m, n));
+  const Tensor parts[] = {qr_tall_grad(q, u, add(dq, matmul(right, adjoint(dv))), du),
+                          matmul(q, dv)};
+  return concat(parts, -1);
+}
+
+ARGOSY_OP(qr_factors, QrAttrs)
+    .doc("x [.., m, n] = q r: q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular.")
+    .input("x", kDense)
+    .output("q", Save::value)
+    .output("r", Save::value)
+    .infer(qr_infer)
+    .kernel("lapack", qr_run)
+    .gradient(qr_grad)
+    .done();
+
+// --- svd ---
+
+struct SvdAttrs {
+  bool full_matrices = false;
+};
+ARGOSY_ATTRS(SvdAttrs, full_matrices)
+
+void svd_infer(InferContext& c, const SvdAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  check_matrix("svd", "x", x);
+  const int64_t m = x[x.rank() - 2], n = x[x.rank() - 1], k = smaller(m, n);
+  Shape batch = leading(x, 2), s = batch;
+  s.push_back(k);
+  c.out[0].shape = with(batch, m, a.full_matrices ? m : k);
+  c.out[1] = {s, real_of(c.in[0].dtype())};
+  c.out[2].shape = with(batch, a.full_matrices ? n : k, n);
+}
+
+void svd_run(KernelFrame& f, const SvdAttrs& a) {
+  const Tensor& x = f.in[0];
+  std::vector<int32_t> info(static_cast<size_t>(matrix_count(x)));
+  cpu::svd(x.dtype(), matrix_count(x), x.dim(-2), x.dim(-1), a.full_matrices, x.raw(),
+           f.out[0].raw(), f.out[1].raw(), f.out[2].raw(), info.data());
+  check_info("svd", info, "did not converge; does it hold nan or inf?");
+}
+
+Tensor skew(const Tensor& x) { return subtract(x, adjoint(x)); }
+
+Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
+  const Tensor &u = c.out(0), &s = c.out(1), &vh = c.out(2);
+  const int64_t m = u.dim(-2), n = vh.dim(-1);
+  ARGOSY_CHECK(!is_complex(u.dtype()), not_implemented)
+      << "[svd] gradients are known for real matrices only, got " << u.dtype() << '.';
+  ARGOSY_CHECK(!a.full_matrices || m == n, not_implemented)
+      << "[svd] full_matrices=True has no gradient for matrices that are not square. Do this: use "
+         "full_matrices=False.";
+  Tensor squares = square(s), inner;
+  auto accumulate = [](Tensor& sum, const Tensor& t) { sum = sum.defined() ? add(sum, t) : t; };
+  Tensor outside;
+  if (c.dy(1).defined()) inner = diag_embed(c.dy(1));
+  if (c.dy(0).defined()) {
+    Tensor own = matmul(adjoint(u), c.dy(0));
+    accumulate(inner, times_columns(divide(skew(own), gaps(squares)), s));
+    if (m > n) {
+      Tensor rest = subtract(c.dy(0), matmul(u, own));
+      accumulate(outside, matmul(divide(rest, unsqueeze(s, {-2})), vh));
+    }
+  }
+  if (c.dy(2).defined()) {
+    Tensor own = matmul(c.dy(2), adjoint(vh));  // (v^H dv)^H
+    accumulate(inner, times_rows(divide(skew(adjoint(own)), gaps(squares)), s));
+    if (n > m) {
+      Tensor rest = subtract(c.dy(2), matmul(own, vh));
+      accumulate(outside, matmul(u, divide(rest, unsqueeze(s, {-1}))));
+    }
+  }
+  Tensor dx = matmul(matmul(u, inner), vh);
+  return outside.defined() ? add(dx, outside) : dx;
+}
+
+ARGOSY_OP(svd, SvdAttrs)
+    .python("svd(x, full_matrices=False, name=None, *, out=None)")
+    .method("svd")
+    .alias("input", "x")
+    .doc(
+        "x [.., m, n] = u diag(s) vh, s descending; returns u [.., m, k], s [.., k] and vh "
+        "[.., k, n], k = min(m, n); with full_matrices u and vh are square. Gradients (of real "
+        "matrices) need distinct singular values.")
+    .input("x", kDense)
+    .output("u", Save::value)
+    .output("s", Save::value)
+    .output("vh", Save::value)
+    .infer(svd_infer)
+    .kernel("lapack", svd_run)
+    .gradient(svd_grad)
+    .done();
+
+// --- eigh, eig ---
+
+struct EighAttrs {
+  std::string UPLO = "L";
+};
+ARGOSY_ATTRS(EighAttrs, UPLO)
+
+void eigh_infer(InferContext& c, const EighAttrs& a) {
+  check_square("eigh", "x", c.in[0].shape());
+  ARGOSY_CHECK(a.UPLO == "L" || a.UPLO == "U", invalid_argument)
+      << "[eigh] UPLO must be 'L' or 'U', got '" << a.UPLO << "'.";
+  c.out[0] = {leading(c.in[0].shape(), 1), real_of(c.in[0].dtype())};
+}
+
+void eigh_run(KernelFrame& f, const EighAttrs& a) {
+  const Tensor& x = f.in[0];
+  std::vector<int32_t> info(static_cast<size_t>(matrix_count(x)));
+  cpu::eigh(x.dtype(), matrix_count(x), x.dim(-1), a.UPLO == "U", x.raw(), f.out[0].raw(),
+            f.out[1].raw(), info.data());
+  check_info("eigh", info, "did not converge; does it hold nan or inf?");
+}
+
+Tensors eigh_grad(const GradCall& c, const EighAttrs&) {
+  const Tensor &w = c.out(0), &v = c.out(1);
+  Tensor inner;
+  if (c.dy(0).defined()) inner = of_dtype(diag_embed(c.dy(0)), v.dtype());
+  if (c.dy(1).defined()) {
+    Tensor turned = divide(matmul(adjoint(v), c.dy(1)), of_dtype(gaps(w), v.dtype()));
+    // Turning along an eigenvector itself changes nothing: the diagonal does not count.
+    turned = add(tril(turned, -1), triu(turned, 1));
+    inner = inner.defined() ? add(inner, turned) : turned;
+  }
+  Tensor dx = matmul(matmul(v, inner), adjoint(v));
+  return scale(add(dx, adjoint(dx)), 0.5);
+}
+
+ARGOSY_OP(eigh, EighAttrs)
+    .python("eigh(x, UPLO='L', name=None)")
+    .method("eigh")
+    .doc(
+        "Eigenvalues [.., n], ascending, and eigenvectors (columns of [.., n, n]) of Hermitian "
+        "matrices, of which the triangle UPLO is read. Gradients of eigenvectors need distinct "
+        "eigenvalues.")
+    .input("x", kDense)
+    .output("values", Save::value)
+    .output("vectors", Save::value)
+    .infer(eigh_infer)
+    .kernel("lapack", eigh_run)
+    .gradient(eigh_grad)
+    .done();
+
+void eig_infer(InferContext& c, const NoAttrs&) {
+  check_square("eig", "x", c.in[0].shape());
+  DType dtype = complex_of(c.in[0].dtype());
+  c.out[0] = {leading(c.in[0].shape(), 1), dtype};
+  c.out[1] = {c.in[0].shape(), dtype};
+}
+
+void eig_run(KernelFrame& f, const NoAttrs&) {
+  const Tensor& x = f.in[0];
+  std::vector<int32_t> info(static_cast<size_t>(matrix_count(x)));
+  cpu::eig(x.dtype(), matrix_count(x), x.dim(-1), x.raw(), f.out[0].raw(), f.out[1].raw(),
+           info.data());
+  check_info("eig", info, "did not converge; does it hold nan or inf?");
+}
+
+Tensors eig_grad(const GradCall& c, const NoAttrs&) {
+  const Tensor &w = c.out(0), &v = c.out(1);
+  Tensor vh = adjoint(v), inner;
+  if (c.dy(0).defined()) inner = diag_embed(c.dy(0));
+  if (c.dy(1).defined()) {
+    Tensor own = matmul(vh, c.dy(1));
+    Tensor along = of_dtype(real(diagonal(own)), v.dtype());  // unit length stays
+    Tensor turned = divide(subtract(own, times_columns(matmul(vh, v), along)),
+                           conj_if_complex(gaps(w)));
+    turned = add(tril(turned, -1), triu(turned, 1));
+    inner = inner.defined() ? add(inner, turned) : turned;
+  }
+  Tensor dx = solve(vh, matmul(inner, vh));
+  return is_complex(c.in[0].dtype()) ? dx : real(dx);
+}
+
+ARGOSY_OP(eig, NoAttrs)
+    .python("eig(x, name=None)")
+    .method("eig")
+    .doc(
+        "Eigenvalues [.., n] and eigenvectors (columns of [.., n, n], of unit length) of square "
+        "matrices, complex, in no order. Gradients need distinct eigenvalues.")
+    .input("x", kDense, Save::shape)
+    .output("values", Save::value)
+    .output("vectors", Save::value)
+    .infer(eig_infer)
+    .kernel("lapack", eig_run)
+    .gradient(eig_grad)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

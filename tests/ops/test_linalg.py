@@ -1,0 +1,370 @@
+"""Products, norms and decompositions, against NumPy."""
+
+import numpy as np
+import pytest
+from tests.ops.harness import COMPLEX, FLOAT, INT, A, Case, table_tests
+
+import argosy
+
+PRODUCT = (*INT, *FLOAT, *COMPLEX)
+DENSE = ("float32", "float64")
+L = argosy.linalg
+
+
+def product(x, y):
+    return (x @ y).astype(x.dtype)
+
+
+def matmul_ref(x, y, transpose_x=False, transpose_y=False):
+    x = np.swapaxes(x, -1, -2) if transpose_x else x
+    y = np.swapaxes(y, -1, -2) if transpose_y else y
+    return product(x, y)
+
+
+# --- functions of one matrix, made symmetric or regular so that every element may move ---
+
+
+def spd(x):
+    """A positive definite function of x."""
+    eye = argosy.eye(x.shape[-1], dtype=x.dtype)
+    return argosy.matmul(x, x, transpose_y=True) + eye
+
+
+def spd_np(x):
+    return x @ np.swapaxes(x, -1, -2) + np.eye(x.shape[-1])
+
+
+def cholesky(x):
+    return L.cholesky(spd(x))
+
+
+def cholesky_upper(x):
+    return L.cholesky(spd(x), upper=True)
+
+
+def cholesky_solve(b, x):
+    return L.cholesky_solve(b, L.cholesky(spd(x)))
+
+
+def eigh_values(x):
+    return L.eigh(x + L.matrix_transpose(x))[0]
+
+
+def eigh_projector(x):
+    """x's spectral function w^3, which no choice of signs changes."""
+    w, v = L.eigh(x + L.matrix_transpose(x))
+    return argosy.matmul(v * (w**3).unsqueeze(-2), v, transpose_y=True)
+
+
+def eigh_projector_np(x):
+    s = x + np.swapaxes(x, -1, -2)
+    return s @ s @ s
+
+
+def eig_sum(x):
+    """sum of w^2 = trace of x^2, and x itself from its eigenvectors."""
+    w, v = L.eig(x)
+    return argosy.real(argosy.matmul(v * w.unsqueeze(-2), L.inv(v)))
+
+
+def eigvals_square(x):
+    return argosy.real((L.eigvals(x) * L.eigvals(x)).sum(-1))
+
+
+def svd_cube(x):
+    """u s^3 vh = x x^T x."""
+    u, s, vh = L.svd(x)
+    return argosy.matmul(u * (s**3).unsqueeze(-2), vh)
+
+
+def qr_parts(x):
+    q, r = L.qr(x)
+    return q.abs(), r.abs()
+
+
+def qr_np(x):
+    q, r = np.linalg.qr(x)
+    return np.abs(q), np.abs(r)
+
+
+def lu_packed(x):
+    return L.lu(x)[0]
+
+
+def lu_product(x):
+    p, lower, upper = L.lu_unpack(*L.lu(x))
+    return argosy.matmul(argosy.matmul(p, lower), upper)
+
+
+def slogdet_np(x):
+    return np.stack(np.linalg.slogdet(x))
+
+
+def lstsq_np(x, y):
+    return np.linalg.lstsq(x, y, rcond=None)[0]
+
+
+SQUARE = A(3, 3, low=0.5, high=3)
+
+
+def regular(n=3, seed=0):
+    """Well-conditioned matrices with distinct eigenvalues."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-0.3, 0.3, (2, n, n)) + np.diag(np.arange(1.0, n + 1))
+
+
+def triangle(x, y, upper=True, transpose=False, unitriangular=False):
+    x = np.triu(x) if upper else np.tril(x)
+    if unitriangular:
+        x = x - np.eye(len(x)) * np.diag(x) + np.eye(len(x))
+    return np.linalg.solve(x.T if transpose else x, y)
+
+
+def p_norm_ref(x, p, axis=None, keepdim=False):
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    x = np.abs(x)
+    if np.isinf(p):
+        return (x.max if p > 0 else x.min)(axis, keepdims=keepdim)
+    if p == 0:
+        return (x != 0).sum(axis, keepdims=keepdim).astype(float)
+    return (x**p).sum(axis, keepdims=keepdim) ** (1 / p)
+
+
+def einsum(equation):
+    def call(*operands):
+        return argosy.einsum(equation, *operands)
+
+    call.__name__ = "einsum_" + equation
+    return call
+
+
+def einsum_case(equation, *shapes, second=None):
+    return Case(einsum(equation), [A(*s) for s in shapes], grad=True, second=second, tol=8,
+                dtypes=("float32", "float64"), ref=lambda *x: np.einsum(equation, *x))  # fmt: skip
+
+
+# fmt: off
+CASES = [
+    Case("matmul", [A(2, 3), A(3, 4)], ref=matmul_ref, dtypes=PRODUCT, tol=8, out="same",
+         shapes=[[(3,), (3,)], [(2, 3), (3,)], [(3,), (3, 2)], [(5, 2, 3), (3, 4)],
+                 [(2, 1, 2, 3), (4, 3, 2)], [(0, 3), (3, 2)], [(2, 0), (0, 3)]],
+         errors=[([A(2, 3), A(4, 5)], {}, ValueError, "inner sizes must be equal")]),
+    Case("matmul", [A(3, 2), A(4, 3)], {"transpose_x": True, "transpose_y": True}, ref=matmul_ref,
+         dtypes=FLOAT, tol=8, shapes=[[(2, 3, 2), (2, 4, 3)]]),
+    Case("linear", [A(2, 3), A(3, 4), A(4)], ref=lambda x, w, b: x @ w + b, tol=8,
+         shapes=[[(5, 2, 3), (3, 4), (4,)], [(0, 3), (3, 2), (2,)]]),
+    Case("mm", [A(2, 3), A(3, 4)], ref=product, dtypes=FLOAT, tol=8),
+    Case("bmm", [A(2, 2, 3), A(2, 3, 4)], ref=product, dtypes=FLOAT, tol=8,
+         errors=[([A(2, 3), A(3, 4)], {}, ValueError, "[bmm] x must have 3 dimensions"),
+                 ([A(2, 2, 3), A(3, 3, 4)], {}, ValueError, "numbers of matrices")]),
+    Case("mv", [A(2, 3), A(3)], ref=product, dtypes=FLOAT, tol=8,
+         errors=[([A(2, 3), A(2, 3)], {}, ValueError, "[mv] vec must have 1 dimensions")]),
+    Case("dot", [A(4), A(4)], ref=lambda x, y: (x * y).sum(-1), dtypes=FLOAT, tol=8,
+         shapes=[[(3, 4), (3, 4)], [(0,), (0,)]],
+         errors=[([A(2, 3), A(4)], {}, RuntimeError, "[dot] expected two vectors")]),
+    Case("inner", [A(2, 3), A(4, 3)], ref=np.inner, dtypes=FLOAT, tol=8,
+         shapes=[[(3,), (3,)], [(), (2, 3)], [(2, 2, 3), (2, 4, 3)]],
+         errors=[([A(2, 3), A(4, 2)], {}, ValueError, "[inner] the last sizes must be equal")]),
+    Case("outer", [A(3), A(2)], ref=np.outer, dtypes=FLOAT, shapes=[[(2, 2), (3,)], [(0,), (2,)]]),
+    Case("addmm", [A(2, 4), A(2, 3), A(3, 4)], {"beta": 0.5, "alpha": 2.0}, dtypes=FLOAT, tol=8,
+         ref=lambda i, x, y, beta, alpha: beta * i + alpha * (x @ y),
+         errors=[([A(2, 4), A(2, 3), A(2, 4)], {}, ValueError, "columns of x and rows of y")]),
+    Case("baddbmm", [A(2, 2, 4), A(2, 2, 3), A(2, 3, 4)], {"beta": 0.5, "alpha": 2.0}, tol=8,
+         ref=lambda i, x, y, beta, alpha: beta * i + alpha * (x @ y), dtypes=FLOAT),
+    Case("kron", [A(2, 3), A(3, 2)], ref=np.kron, dtypes=FLOAT,
+         shapes=[[(2,), (3,)], [(2,), (3, 2)], [(), ()], [(2, 2, 2), (3, 1)]]),
+    Case("cross", [A(2, 3), A(2, 3)], ref=np.cross, dtypes=FLOAT, tol=4,
+         errors=[([A(2, 2), A(2, 2)], {}, ValueError, "no axis of size 3")]),
+    Case("cross", [A(3, 2), A(3, 2)], {"axis": 0}, dtypes=FLOAT, tol=4,
+         ref=lambda x, y, axis: np.cross(x, y, axis=axis)),
+
+    Case("p_norm", [A(2, 3, 4)], {"p": 2.0}, ref=p_norm_ref, tol=8, dtypes=(*DENSE, *COMPLEX)),
+    Case("p_norm", [A(2, 3, 4)], {"p": 3.0, "axis": [0, 2]}, ref=p_norm_ref, dtypes=DENSE, tol=16),
+    Case("p_norm", [A(2, 3)], {"p": 1.0, "axis": 1, "keepdim": True}, ref=p_norm_ref, dtypes=DENSE,
+         tol=8),
+    Case("p_norm", [A(2, 3)], {"p": float("inf"), "axis": -1}, ref=p_norm_ref, dtypes=DENSE),
+    Case("p_norm", [A(2, 3)], {"p": float("-inf"), "axis": 0}, ref=p_norm_ref, dtypes=DENSE),
+    Case("p_norm", [A(2, 3)], {"p": 0.0, "axis": 0}, ref=p_norm_ref, dtypes=DENSE),
+
+    Case("histogram", [A(20)], {"bins": 4, "min": -1.0, "max": 1.0}, dtypes=("float32", "int32"),
+         ref=lambda x, bins, min, max: np.histogram(x, bins, (min, max))[0]),
+    Case("histogram", [A(20)], {"bins": 5}, ref=lambda x, bins: np.histogram(x, bins)[0],
+         dtypes=("float32", "float64"), errors=[([A(2)], {"bins": 0}, ValueError, "bins must be")]),
+    Case("histogram_bin_edges", [A(20)], {"bins": 5}, dtypes=("float32", "float64"), out="float32",
+         ref=lambda x, bins: np.histogram(x, bins)[1].astype("float32"), tol=100),
+    Case("bincount", [A(20, low=0, high=6)], {"minlength": 9}, dtypes=("int32", "int64"),
+         ref=lambda x, minlength: np.bincount(x, minlength=minlength),
+         errors=[([np.array([-1])], {}, ValueError, "must not be negative")]),
+    Case("bincount", [A(9, low=0, high=6, dtype="int64"), A(9, dtype="float32")],
+         ref=lambda x, w: np.bincount(x, w), dtypes=["int64"], out="float32", tol=4),
+
+    einsum_case("ij,jk->ik", (2, 3), (3, 4)),
+    einsum_case("ij,jk", (2, 3), (3, 4)),
+    einsum_case("bij,bjk->bik", (2, 2, 3), (2, 3, 4)),
+    einsum_case("...ij,...jk->...ik", (2, 2, 3), (3, 4)),
+    einsum_case("ii->i", (3, 3)),
+    einsum_case("ii", (3, 3)),
+    einsum_case("iij->j", (3, 3, 2)),
+    einsum_case("ij->ji", (2, 3)),
+    einsum_case("ij->", (2, 3)),
+    einsum_case("i,j->ij", (2,), (3,)),
+    einsum_case("ij,ij->ij", (2, 3), (2, 3)),
+    einsum_case("ij,ij->j", (2, 3), (2, 3)),
+    einsum_case("ijk,ilm,njm,nlk,abc->", (2, 3, 2), (2, 2, 2), (2, 3, 2), (2, 2, 2), (2, 1, 2),
+                second=False),
+    einsum_case("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 2, 4)),
+    einsum_case("abc,cd,def->abef", (2, 2, 3), (3, 2), (2, 2, 3)),
+    einsum_case("...,...", (2, 3), (3,)),
+    einsum_case("a...b,b->...a", (2, 3, 4), (4,)),
+    einsum_case("ij,jk->ik", (2, 0), (0, 3)),
+
+    Case(cholesky, [A(2, 3, 3)], ref=lambda x: np.linalg.cholesky(spd_np(x)), dtypes=DENSE,
+         grad=True, tol=100, covers=["cholesky"]),
+    Case(cholesky_upper, [A(3, 3)], dtypes=DENSE, grad=True, tol=100,
+         ref=lambda x: np.linalg.cholesky(spd_np(x)).T),
+    Case(cholesky_solve, [A(3, 2), A(3, 3)], dtypes=DENSE, grad=True, tol=1000,
+         ref=lambda b, x: np.linalg.solve(spd_np(x), b)),
+    Case("triangular_solve", [SQUARE, A(3, 2)], ref=triangle, dtypes=DENSE, tol=1000),
+    Case("triangular_solve", [SQUARE, A(3, 2)], {"upper": False, "transpose": True}, ref=triangle,
+         dtypes=DENSE, tol=1000),
+    Case("triangular_solve", [SQUARE, A(3, 2)], {"unitriangular": True}, ref=triangle,
+         dtypes=DENSE, tol=1000),
+    Case("solve_matrix", [regular(), A(2, 3, 2)], ref=np.linalg.solve, dtypes=DENSE, tol=100,
+         errors=[([np.zeros((2, 2)), A(2, 1)], {}, ValueError, "is not invertible"),
+                 ([A(2, 3), A(2, 1)], {}, ValueError, "must be square")]),
+    Case("inverse", [regular()], ref=np.linalg.inv, dtypes=DENSE, tol=100, grad=True,
+         errors=[([np.zeros((2, 2))], {}, ValueError, "is not invertible")]),
+    Case("det", [regular()], ref=np.linalg.det, dtypes=DENSE, tol=100,
+         errors=[([A(2, 3)], {}, ValueError, "must be square")]),
+    Case("slogdet", [regular()], ref=slogdet_np, dtypes=DENSE, tol=100),
+    Case(lu_product, [regular()], ref=lambda x: x, dtypes=DENSE, grad=True, second=False, tol=100,
+         covers=["lu_factor", "lu_permutation"]),
+    Case(lu_packed, [regular()], dtypes=DENSE, grad=True, second=False),
+    Case("lstsq_solution", [A(5, 3), A(5, 2)], ref=lstsq_np, dtypes=["float64"], grad=False, tol=1e4,
+         errors=[([A(5, 3), A(4, 2)], {}, ValueError, "as many rows")]),
+
+    Case(qr_parts, [A(4, 3)], ref=qr_np, dtypes=DENSE, grad=True, tol=1000, second=False,
+         covers=["qr_factors"], shapes=[[(3, 3)], [(2, 4)], [(2, 4, 3)]]),
+    Case(svd_cube, [A(4, 3)], ref=lambda x: x @ np.swapaxes(x, -1, -2) @ x, dtypes=DENSE, grad=True,
+         tol=1000, second=False, covers=["svd"], shapes=[[(3, 3)], [(2, 4)], [(2, 3, 2)]]),
+    Case(eigh_values, [A(3, 3)], dtypes=DENSE, grad=True, tol=1000, second=False,
+         ref=lambda x: np.linalg.eigvalsh(x + np.swapaxes(x, -1, -2)), covers=["eigh"]),
+    Case(eigh_projector, [A(3, 3)], dtypes=DENSE, grad=True, tol=1000, second=False,
+         ref=eigh_projector_np, shapes=[[(2, 3, 3)]]),
+    Case(eig_sum, [regular()], dtypes=DENSE, grad=True, second=False, tol=1000, ref=lambda x: x,
+         covers=["eig"]),
+    Case(eigvals_square, [regular()], dtypes=DENSE, grad=True, second=False, tol=1000,
+         ref=lambda x: np.trace(x @ x, axis1=1, axis2=2)),
+
+    Case(L.pinv, [A(4, 3)], ref=np.linalg.pinv, dtypes=DENSE, grad=True, second=False, tol=1e4),
+    Case(L.cov, [A(3, 5)], ref=np.cov, dtypes=DENSE, grad=True, tol=100),
+    Case(L.corrcoef, [A(3, 5)], ref=np.corrcoef, dtypes=["float64"], tol=100),
+    Case(argosy.trace, [A(3, 4)], ref=np.trace, dtypes=DENSE, grad=True, tol=4),
+    Case(argosy.dist, [A(3, 4), A(4)], ref=lambda x, y: np.linalg.norm(x - y), dtypes=DENSE,
+         grad=True, tol=8),
+    Case(argosy.cdist, [A(2, 3), A(4, 3)], dtypes=DENSE, grad=True, tol=8,
+         ref=lambda x, y: np.linalg.norm(x[:, None] - y[None], axis=-1)),
+    Case(argosy.vander, [A(3)], ref=np.vander, dtypes=DENSE, grad=True, tol=8, second=False),
+]
+# fmt: on
+
+test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+def t(x, dtype="float64"):
+    return argosy.to_tensor(np.asarray(x, dtype))
+
+
+@pytest.mark.parametrize("p", ["fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_matrix_norm(p):
+    x = np.random.default_rng(0).normal(size=(3, 4, 5))
+    for keepdim in (False, True):
+        got = L.norm(t(x), p, axis=[0, 2], keepdim=keepdim).numpy()
+        np.testing.assert_allclose(got, np.linalg.norm(x, p, (0, 2), keepdim), rtol=1e-12)
+    np.testing.assert_allclose(L.cond(t(x[0, :, :4][:3, :3]), p).numpy(),
+                               np.linalg.cond(x[0, :, :4][:3, :3], p), rtol=1e-9)  # fmt: skip
+
+
+def test_norm_without_p_is_the_2_norm():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    np.testing.assert_allclose(argosy.norm(t(x)).numpy(), np.linalg.norm(x))
+    np.testing.assert_allclose(argosy.norm(t(x), axis=1).numpy(), np.linalg.norm(x, axis=1))
+    np.testing.assert_allclose(argosy.norm(t(x), axis=[0, 1]).numpy(), np.linalg.norm(x, 2))
+    with pytest.raises(ValueError, match="'fro', 'nuc'"):
+        argosy.norm(t(x), p="max")
+
+
+def test_norm_of_zero_has_gradient_zero():
+    x = argosy.zeros([3])
+    x.stop_gradient = False
+    for p in (1, 2, 3, np.inf):
+        (g,) = argosy.grad(argosy.norm(x, p), [x])
+        assert g.numpy().tolist() == [0, 0, 0]
+
+
+def test_einsum_errors():
+    a, b = t(np.ones((2, 3))), t(np.ones((4, 5)))
+    with pytest.raises(ValueError, match="sizes of a dimension must be equal"):
+        argosy.einsum("ij,jk", a, b)
+    with pytest.raises(AssertionError, match="has 2 operands, got 1"):
+        argosy.einsum("ij,k", a)
+    with pytest.raises(ValueError, match="comes in no operand"):
+        argosy.einsum("ij->ik", a)
+    with pytest.raises(AssertionError, match="has 3 labels"):
+        argosy.einsum("ijk->ij", a)
+
+
+def test_tensordot_and_chains():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 3, 5))
+    for axes in (1, [[1, 2], [1, 0]], [[2], [0]], 0):
+        got = argosy.tensordot(t(x), t(y), axes).numpy()
+        np.testing.assert_allclose(got, np.tensordot(x, y, axes), rtol=1e-12)
+    parts = [rng.normal(size=s) for s in [(4,), (4, 2), (2, 6), (6, 3)]]
+    want = np.linalg.multi_dot(parts)
+    np.testing.assert_allclose(L.multi_dot([t(p) for p in parts]).numpy(), want, rtol=1e-12)
+    a = regular()
+    for n in (-3, 0, 1, 5):
+        want = np.linalg.matrix_power(a, n)
+        np.testing.assert_allclose(L.matrix_power(t(a), n).numpy(), want, rtol=1e-9, atol=1e-12)
+
+
+def test_results_in_paddles_form():
+    x = t(np.random.default_rng(2).normal(size=(5, 3)))
+    z, residuals, rank, singular = L.lstsq(x, x[:, :2], driver="gelsd")
+    np.testing.assert_allclose(z.numpy(), np.eye(3)[:, :2], atol=1e-12)
+    assert (residuals.shape, rank.item(), singular.shape) == ([2], 3, [3])
+    assert L.lstsq(x, x)[1].shape == [0]
+    q, r = L.qr(x, mode="complete")
+    assert (q.shape, r.shape, L.qr(x, mode="r").shape) == ([5, 5], [5, 3], [3, 3])
+    assert [o.shape for o in L.svd(x, full_matrices=True)] == [[5, 5], [3], [3, 3]]
+    factors, pivots, infos = L.lu(x, get_infos=True)
+    assert str(pivots.dtype).endswith("int32") and infos.item() == 0
+    assert L.matrix_rank(x).item() == 3
+    assert L.matrix_rank(argosy.zeros([2, 3, 3])).numpy().tolist() == [0, 0]
+    assert x.T.shape == [3, 5] and x.mT.shape == [3, 5]
+    with pytest.raises(ValueError, match="at least 2"):
+        argosy.ones([2]).mT  # noqa: B018
+
+
+def test_solve_of_vectors_and_from_the_right():
+    a, b = regular()[0], np.arange(3.0)
+    np.testing.assert_allclose(L.solve(t(a), t(b)).numpy(), np.linalg.solve(a, b), rtol=1e-9)
+    got = L.solve(t(a), t(np.ones((2, 3))), left=False).numpy()
+    np.testing.assert_allclose(got @ a, np.ones((2, 3)), rtol=1e-9)
+
+
+def test_weighted_covariance():
+    x = np.random.default_rng(3).normal(size=(3, 4))
+    f, w = np.array([1, 2, 3, 1]), np.array([0.1, 0.2, 0.3, 0.4])
+    for ddof in (True, False):
+        got = L.cov(t(x), ddof=ddof, fweights=t(f, "int64"), aweights=t(w)).numpy()
+        want = np.cov(x, ddof=int(ddof), fweights=f, aweights=w)
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_joined_shapes():
+    a, b = t([[1.0, 2.0]]), t([3.0])
+    assert argosy.block_diag([a, b]).numpy().tolist() == [[1, 2, 0], [0, 0, 3]]
+    assert argosy.cartesian_prod([t([1.0, 2.0]), t([3.0])]).numpy().tolist() == [[1, 3], [2, 3]]
+    assert argosy.pdist(t([[0.0], [1.0], [3.0]])).numpy().tolist() == [1, 3, 2]
