@@ -46,8 +46,7 @@ def cross_entropy(x, label, weight=None, ignore_index=-100, reduction="mean", so
         w = np.ones_like(loss)
         if weight is not None:
             w = np.moveaxis(np.moveaxis(label, axis, -1) @ weight[:, None], -1, axis)
-        loss, keep, average = loss * w, label.ndim == x.ndim and soft_label, weight is not None
-        loss = loss if keep else loss.squeeze(axis)
+        loss, average = loss * w, weight is not None
     else:
         keep = label.ndim == x.ndim
         flat = label.squeeze(axis) if keep else label
@@ -243,6 +242,7 @@ CASES = [
          errors=[([A(1, 3), np.array([[3, -1, 0]])], {}, ValueError, "should be < 3")]),
     Case("nll_loss", [A(4, 5), LABELS, A(5, low=0.5, grad=False)], ref=nll_loss, dtypes=WIDE, tol=3.0,
          errors=[([A(4), LABELS], {}, ValueError, "Expected 2 or more dimensions")]),
+    Case("nll_loss", [A(4, 5), LABELS * 0 - 100, None], ref=lambda x, label, _: 0.0, dtypes=WIDE, note="all ignored"),
     Case("nll_loss", [A(2, 5, 2), LABELS.reshape(2, 2), None], {"ignore_index": 2, "reduction": "none"}, ref=nll_loss, dtypes=WIDE, tol=3.0),
     Case("cross_entropy", [A(4, 5), LABELS, None], ref=cross_entropy, tol=HALF, covers=["hard_cross_entropy", "hard_cross_entropy_grad"],
          errors=[([A(4, 5), np.array([0, 1, 5, 2]), None], {}, IndexError, "label 5 is out of range"),
@@ -255,6 +255,7 @@ CASES = [
     Case("cross_entropy", [A(4, 5, low=0.1, high=1), LABELS, A(5, low=0.5, grad=False)], {"use_softmax": False}, ref=cross_entropy, tol=HALF),
     Case("cross_entropy", [A(4, 3), PROBABILITY, A(3, low=0.5, grad=False)], {"soft_label": True}, ref=cross_entropy, tol=HALF),
     Case("cross_entropy", [A(4, 5), LABELS, None], {"label_smoothing": 0.2, "reduction": "sum"}, ref=cross_entropy, tol=HALF),
+    Case("cross_entropy", [A(4, 5), LABELS, A(5, low=0.5, grad=False)], {"label_smoothing": 0.2, "reduction": "none"}, ref=cross_entropy, tol=HALF),
     Case("softmax_with_cross_entropy", [A(4, 5), LABELS[:, None]], ref=lambda x, y: (hard_loss(x, y[:, 0])[0][:, None], soft(x)), tol=HALF),
     Case("softmax_with_cross_entropy", [A(4, 3), PROBABILITY], {"soft_label": True}, ref=lambda x, y, **_: (cross_entropy(x, y, soft_label=True, reduction="none"), soft(x)), tol=HALF),
     Case("margin_cross_entropy", [A(4, 5, low=-0.7, high=0.7), LABELS], {"scale": 8.0}, ref=margin_cross_entropy, dtypes=WIDE, tol=10.0),
@@ -293,7 +294,7 @@ def ctc_by_hand(x, label):
 
 def rnnt_by_hand(x, label):
     """-log of the sum over all orders of blanks (a step in time) and labels."""
-    p, total = soft(x), 0.0
+    p, total = np.exp(x), 0.0
     steps, labels = x.shape[0], len(label)
     for emits in itertools.combinations(range(steps - 1 + labels), labels):
         t = u = 0
@@ -361,6 +362,18 @@ def test_rnnt_loss():
         return _core.ops.rnnt_loss(t, tensor(labels), steps, lengths, 0, 0.0, "none")
 
     check_gradient(call, x, want)
+
+
+def test_fastemit_scales_the_emissions():
+    t = tensor(np.random.default_rng(1).normal(size=(1, 3, 3, 4)))
+    lengths = [tensor(np.array([n], "int32")) for n in (3, 2)]
+    grads = []
+    for part in (0.0, 0.5):
+        t.stop_gradient = False
+        loss = _core.ops.rnnt_loss(t, tensor(np.array([[1, 3]])), *lengths, 0, part, "sum")
+        grads.append(argosy.grad([loss], [t])[0].numpy())
+    np.testing.assert_allclose(grads[1][..., 1:], 1.5 * grads[0][..., 1:])
+    np.testing.assert_allclose(grads[1][..., 0], grads[0][..., 0])
 
 
 def test_labels_of_other_dtypes():

@@ -120,6 +120,7 @@ COVERS = {
     "class_center_sample": "test_class_center_sample",
     "orthogonalize": "test_orthogonalize",
     "bilinear_fill": "test_bilinear_fill",
+    "clip_grad_norm_": "test_clip_grad_norm",
 }
 
 test_values, test_gradients, test_errors = table_tests(CASES)
@@ -216,3 +217,23 @@ def test_bilinear_fill():
     # f = 1 and c = 0; x is 0, 1, 0, 1 and y 0, 0.5, 1, 1.5.
     want = [(1 - abs(x)) * (1 - abs(y)) for x, y in [(0, 0), (1, 0.5), (0, 1), (1, 1.5)]]
     np.testing.assert_allclose(weight.reshape(-1), want)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, np.inf])
+def test_clip_grad_norm(p):
+    arrays = [np.array([[3.0, -4.0], [0.0, 1.0]]), np.array([-12.0])]
+    grads = [tensor(x) for x in arrays]
+    norm = np.linalg.norm(np.concatenate([x.reshape(-1) for x in arrays]), p)
+    assert array(ops.clip_grad_norm_(grads, 2.0, p)) == pytest.approx(norm)
+    for x, g in zip(arrays, grads):
+        np.testing.assert_allclose(g.numpy(), x * 2 / (norm + 1e-6))
+        assert g.inplace_version == 1
+    ops.clip_grad_norm_(grads, 1e9, p)
+    assert grads[0].inplace_version == 1
+
+
+def test_clip_grad_norm_of_a_gradient_that_is_no_number():
+    grads = [tensor(np.array([np.nan, 1.0]))]
+    for p in (2.0, np.inf):
+        with pytest.raises(RuntimeError, match="non-finite"):
+            ops.clip_grad_norm_(grads, 1.0, p, True)

@@ -128,7 +128,7 @@ def rnnt_loss(
     Graves, arXiv:1211.3711; FastEmit regularization of Yu et al., arXiv:2010.11148.
 
     Args:
-        input: [batch, time, longest label + 1, classes] scores (log softmax is taken inside).
+        input: [batch, time, longest label + 1, classes] log probabilities.
         label: [batch, longest label] int32.
         input_lengths, label_lengths: [batch] int32.
     """

@@ -287,7 +287,6 @@ double rnnt_sequence(const double* p, double* gradient, const int64_t* label, in
   for (int64_t t = 0; t < times; ++t)
     for (int64_t u = 0; u < n; ++u) {
       double* row = gradient + (t * width + u) * classes;
-      const double* own = p + (t * width + u) * classes;
       const double here = cell(alpha, t, u) - total;
       double emitted = 0, passed = 0;
       if (u + 1 < n) emitted = std::exp(here + emit(t, u) + cell(beta, t, u + 1));
@@ -295,8 +294,6 @@ double rnnt_sequence(const double* p, double* gradient, const int64_t* label, in
         passed = std::exp(here + blank(t, u) + cell(beta, t + 1, u));
       else if (u == n - 1)
         passed = std::exp(here + blank(t, u));
-      const double all = std::exp(here + cell(beta, t, u)) + a.fastemit_lambda * emitted;
-      for (int64_t k = 0; k < classes; ++k) row[k] = all * std::exp(own[k]);
       row[a.blank] -= passed;
       if (u + 1 < n) row[label[u]] -= (1 + a.fastemit_lambda) * emitted;
     }
@@ -306,7 +303,7 @@ double rnnt_sequence(const double* p, double* gradient, const int64_t* label, in
 void rnnt_rows_run(KernelFrame& f, const RnntRowsAttrs& a) {
   const Tensor& x = f.in[0];
   const int64_t batch = x.dim(0), width = x.dim(2), classes = x.dim(3);
-  Tensor p = log_probabilities(x), labels = as_dtype(f.in[1], DType::int64);
+  Tensor p = as_dtype(x, DType::float64), labels = as_dtype(f.in[1], DType::int64);
   Tensor times = as_dtype(f.in[2], DType::int64), lengths = as_dtype(f.in[3], DType::int64);
   check_lengths("rnnt_loss", "input_lengths", times, batch, x.dim(1));
   check_lengths("rnnt_loss", "label_lengths", lengths, batch, width - 1);
@@ -365,8 +362,8 @@ Tensors rnnt_parts(const Inputs& in, const RnntAttrs& a) {
 ARGOSY_OP(rnnt_loss, RnntAttrs)
     .doc(
         "-log of the probability of the labels under an RNN transducer, summed over all "
-        "alignments; input [batch, time, longest label + 1, classes] are scores. fastemit_lambda "
-        "adds that part of the emissions to the gradient.")
+        "alignments; input [batch, time, longest label + 1, classes] are log probabilities. "
+        "fastemit_lambda adds that part of the emissions to the gradient.")
     .paper("1211.3711")
     .input("input", kFloating)
     .input("label", kIntegral)

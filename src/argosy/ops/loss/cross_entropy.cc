@@ -51,7 +51,7 @@ void cross_entropy_infer(InferContext& c, const CrossEntropyAttrs& a) {
   if (a.soft_label && label.rank() == x.rank())
     check_same_shape("cross_entropy", "input", x, "label", label);
   Shape shape = x.shape();
-  if (label.rank() < x.rank())
+  if (label.rank() < x.rank() && a.label_smoothing == 0)
     shape.erase(axis);
   else
     shape[axis] = 1;
@@ -108,7 +108,8 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
   }
   if (a.reduction == "mean" && weighted_average) return weighted_mean(loss, weights);
   if (a.reduction != "none") return reduced(loss, a.reduction);
-  return squeezed ? squeeze(loss, op::IntArray{axis}) : loss;
+  // Smoothed labels have the axis, and so has the loss.
+  return squeezed && a.label_smoothing == 0 ? squeeze(loss, op::IntArray{axis}) : loss;
 }
 
 ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
@@ -192,7 +193,7 @@ Tensors nll_parts(const Inputs& in, const NllAttrs& a) {
   Tensor label = unsqueeze(class_numbers("nll_loss", in[1]), op::IntArray{1});
   Tensor weights = class_weights(in[2], label, a.ignore_index, x.dim(1), x.dtype());
   Tensor loss = negative(multiply(select_class(x, label, 1, a.ignore_index, 0), weights));
-  if (a.reduction == "mean") return divide(sum(loss), sum(weights));
+  if (a.reduction == "mean") return weighted_mean(loss, weights);
   return a.reduction == "sum" ? sum(loss) : squeeze(loss, op::IntArray{1});
 }
 
