@@ -11,7 +11,8 @@ namespace argosy::cpu {
 namespace {
 
 // Copies a permutation of a dense array and compares item by item.
-void check_permuted(const std::vector<int64_t>& source_shape, const std::vector<int>& order, int size) {
+void check_permuted(const std::vector<int64_t>& source_shape, const std::vector<int>& order,
+                    int size) {
   const int rank = static_cast<int>(source_shape.size());
   std::vector<int64_t> source_dense(rank, 1), shape(rank), from(rank), to(rank, 1);
   for (int d = rank - 1; d-- > 0;) source_dense[d] = source_dense[d + 1] * source_shape[d + 1];
@@ -38,8 +39,16 @@ void check_permuted(const std::vector<int64_t>& source_shape, const std::vector<
 TEST(Copy, Permutations) {
   for_each_isa([] {
     for (int size : {1, 2, 4, 8, 16}) {
-      for (auto [rows, cols] : {std::pair{1, 1}, {1, 9}, {3, 5}, {8, 8}, {16, 16}, {17, 33}, {64, 70},
-                                {5, 300}, {257, 300}, {515, 19}}) {
+      for (auto [rows, cols] : {std::pair{1, 1},
+                                {1, 9},
+                                {3, 5},
+                                {8, 8},
+                                {16, 16},
+                                {17, 33},
+                                {64, 70},
+                                {5, 300},
+                                {257, 300},
+                                {515, 19}}) {
         check_permuted({rows, cols}, {1, 0}, size);
       }
       check_permuted({3, 17, 20}, {2, 0, 1}, size);
@@ -108,7 +117,8 @@ TEST(Copy, ScatterAddKeepsTheOrderForAnyThreadCount) {
   for (int threads : {1, 2}) {
     set_num_threads(threads);
     std::vector<float> got(rows * inner);
-    scatter_add(DType::float32, got.data(), updates.data(), 1, rows, inner, DType::int64, index.data(), n, 5);
+    scatter_add(DType::float32, got.data(), updates.data(), 1, rows, inner, DType::int64,
+                index.data(), n, 5);
     EXPECT_EQ(got, want);
   }
   set_num_threads(before);

@@ -22,7 +22,8 @@ std::vector<T> random_values(int64_t n, double low, double high) {
 struct Shape {
   int64_t outer, n, inner;
 };
-constexpr Shape kShapes[] = {{1, 1, 1}, {3, 7, 1}, {2, 50, 3}, {1, 2000, 1}, {2, 9, 130}, {4, 600, 5}, {2, 0, 3}};
+constexpr Shape kShapes[] = {{1, 1, 1},   {3, 7, 1},   {2, 50, 3}, {1, 2000, 1},
+                             {2, 9, 130}, {4, 600, 5}, {2, 0, 3}};
 
 TEST(Scan, SumsAndProducts) {
   for (auto [outer, n, inner] : kShapes) {
@@ -37,7 +38,9 @@ TEST(Scan, SumsAndProducts) {
               double sum = 0, product = 1, exps = 0;
               for (int64_t i = 0; i < n; ++i) {
                 const int64_t at = (o * n + (reverse ? n - 1 - i : i)) * inner + j;
-                auto now = [&] { return kind == Scan::sum ? sum : kind == Scan::prod ? product : std::log(exps); };
+                auto now = [&] {
+                  return kind == Scan::sum ? sum : kind == Scan::prod ? product : std::log(exps);
+                };
                 const double before = now();
                 sum += x[at];
                 product *= x[at];
@@ -46,7 +49,8 @@ TEST(Scan, SumsAndProducts) {
                 if (std::isinf(want)) {
                   ASSERT_EQ(y[at], want);
                 } else {
-                  ASSERT_NEAR(y[at], want, 2e-7 * std::fabs(want) + 1e-6 * (kind == Scan::logsumexp));
+                  ASSERT_NEAR(y[at], want,
+                              2e-7 * std::fabs(want) + 1e-6 * (kind == Scan::logsumexp));
                 }
               }
             }

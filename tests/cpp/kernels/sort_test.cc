@@ -24,7 +24,8 @@ std::vector<T> random_values(int64_t n, double low, double high) {
 struct Shape {
   int64_t outer, n, inner;
 };
-constexpr Shape kShapes[] = {{1, 1, 1}, {3, 7, 1}, {2, 50, 3}, {1, 2000, 1}, {2, 9, 130}, {4, 600, 5}, {2, 0, 3}};
+constexpr Shape kShapes[] = {{1, 1, 1},   {3, 7, 1},   {2, 50, 3}, {1, 2000, 1},
+                             {2, 9, 130}, {4, 600, 5}, {2, 0, 3}};
 
 template <class T>
 void check_sort(double low, double high, bool with_nan) {
@@ -78,13 +79,16 @@ TEST(Sort, StableForAllDtypes) {
 TEST(Searchsorted, BothSides) {
   const std::vector<float> sorted = {1, 2, 2, 5, NAN}, values = {0, 2, 3, NAN, 5, 9};
   std::vector<int64_t> index(6);
-  searchsorted(DType::float32, sorted.data(), values.data(), DType::int64, index.data(), 1, 1, 5, 6, false);
+  searchsorted(DType::float32, sorted.data(), values.data(), DType::int64, index.data(), 1, 1, 5, 6,
+               false);
   EXPECT_EQ(index, (std::vector<int64_t>{0, 1, 3, 4, 3, 4}));
-  searchsorted(DType::float32, sorted.data(), values.data(), DType::int64, index.data(), 1, 1, 5, 6, true);
+  searchsorted(DType::float32, sorted.data(), values.data(), DType::int64, index.data(), 1, 1, 5, 6,
+               true);
   EXPECT_EQ(index, (std::vector<int64_t>{0, 3, 3, 5, 4, 4}));
   const std::vector<int32_t> rows = {1, 3, 5, 2, 4, 6}, wanted = {3, 3};
   std::vector<int32_t> at(2);
-  searchsorted(DType::int32, rows.data(), wanted.data(), DType::int32, at.data(), 2, 2, 3, 1, false);
+  searchsorted(DType::int32, rows.data(), wanted.data(), DType::int32, at.data(), 2, 2, 3, 1,
+               false);
   EXPECT_EQ(at, (std::vector<int32_t>{1, 1}));
 }
 
