@@ -239,33 +239,97 @@ class Sampler {
 template <class T>
 using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
 
+// What a block of points is made of, so that all channels use it.
 template <class T>
-void load_point(const T* from, int dims, Wide<T>* to) {
-  for (int d = 0; d < dims; ++d) to[d] = static_cast<Wide<T>>(from[d]);
+class Block {
+ public:
+  static constexpr int64_t kPoints = 256;
+  struct Point {
+    int64_t index[Sampler<Wide<T>>::kMaxTaps];
+    Wide<T> weight[Sampler<Wide<T>>::kMaxTaps];
+    Wide<T> slope[Sampler<Wide<T>>::kMaxTaps][3];
+    int count;
+  };
+
+  Block(const Tensor& x, const SampleAttrs& a)
+      : sampler_(x, a), memory_(static_cast<size_t>(kPoints) * sizeof(Point)) {}
+
+  void find(const T* grid, int64_t count) {
+    const int dims = sampler_.dims();
+    for (int64_t k = 0; k < count; ++k, grid += dims) {
+      Wide<T> at[3];
+      for (int d = 0; d < dims; ++d) at[d] = static_cast<Wide<T>>(grid[d]);
+      sampler_.at(at);
+      Point& p = memory_.template as<Point>()[k];
+      p.count = sampler_.count();
+      for (int t = 0; t < p.count; ++t) {
+        p.index[t] = sampler_.index(t);
+        p.weight[t] = sampler_.weight(t);
+        for (int d = 0; d < dims; ++d) p.slope[t][d] = sampler_.slope(t, d);
+      }
+    }
+  }
+  const Point& operator[](int64_t k) const { return memory_.template as<Point>()[k]; }
+
+ private:
+  Sampler<Wide<T>> sampler_;
+  cpu::Scratch memory_;
+};
+
+struct Sizes {
+  Sizes(const Tensor& x, const Tensor& grid)
+      : dims(x.rank() - 2),
+        batch(x.dim(0)),
+        channels(x.dim(1)),
+        plane(x.numel() / (batch * channels)),
+        points(grid.numel() / (batch * dims)) {}
+  int dims;
+  int64_t batch, channels, plane, points;
+};
+
+// Calls part(first, count) for the points [first, last) of image n, block by block.
+template <class T, class Part>
+void for_blocks(const Sizes& s, const Tensor& grid, Block<T>& block, int64_t n, int64_t first,
+                int64_t last, Part&& part) {
+  for (; first < last; first += Block<T>::kPoints) {
+    const int64_t count = std::min(Block<T>::kPoints, last - first);
+    block.find(grid.data<T>() + (n * s.points + first) * s.dims, count);
+    part(first, count);
+  }
+}
+
+// Images cut into stretches of this many points, for one thread each.
+constexpr int64_t kStretch = 2048;
+
+template <class Body>
+void for_stretches(const Sizes& s, Body&& body) {
+  const int64_t stretches = (s.points + kStretch - 1) / kStretch;
+  parallel_for(s.batch * stretches, 1, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const int64_t first = i % stretches * kStretch;
+      body(i / stretches, first, std::min(s.points, first + kStretch));
+    }
+  });
 }
 
 template <class T>
 void sample(const Tensor& x, const Tensor& grid, const Tensor& y, const SampleAttrs& a) {
-  const int dims = x.rank() - 2;
-  const int64_t channels = x.dim(1), points = grid.numel() / x.dim(0) / dims;
-  int64_t plane = 1;
-  for (int d = 0; d < dims; ++d) plane *= x.dim(2 + d);
-  const int64_t grain = std::max<int64_t>(1, 8192 / channels);
-  parallel_for(x.dim(0) * points, grain, [&](int64_t i, int64_t end) {
-    Sampler<Wide<T>> sampler(x, a);
-    Wide<T> point[3];
-    for (; i < end; ++i) {
-      load_point(grid.data<T>() + i * dims, dims, point);
-      sampler.at(point);
-      const int64_t n = i / points, k = i % points;
-      for (int64_t c = 0; c < channels; ++c) {
-        const T* from = x.data<T>() + (n * channels + c) * plane;
-        Wide<T> sum = 0;
-        for (int t = 0; t < sampler.count(); ++t)
-          sum += sampler.weight(t) * static_cast<Wide<T>>(from[sampler.index(t)]);
-        y.data<T>()[(n * channels + c) * points + k] = static_cast<T>(sum);
+  const Sizes s(x, grid);
+  for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
+    Block<T> block(x, a);
+    for_blocks(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
+      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
+        const T* from = x.data<T>() + c * s.plane;
+        T* to = y.data<T>() + c * s.points + first;
+        for (int64_t k = 0; k < count; ++k) {
+          const auto& p = block[k];
+          Wide<T> sum = 0;
+          for (int t = 0; t < p.count; ++t)
+            sum += p.weight[t] * static_cast<Wide<T>>(from[p.index[t]]);
+          to[k] = static_cast<T>(sum);
+        }
       }
-    }
+    });
   });
 }
 
@@ -275,36 +339,60 @@ void sample_run(KernelFrame& f, const SampleAttrs& a) {
   dispatch_floating(y.dtype(), [&]<class T>(T) { sample<T>(f.in[0], f.in[1], y, a); });
 }
 
-// Images of a batch do not meet, so they are what runs in parallel.
+// Points do not meet in the gradient of the grid, planes not in that of x.
 template <class T>
-void sample_grad(const Tensor& x, const Tensor& grid, const Tensor& dy, const Tensor& dx,
-                 const Tensor& dgrid, const SampleAttrs& a) {
-  const int dims = x.rank() - 2;
-  const int64_t channels = x.dim(1), points = dy.numel() / x.dim(0) / channels;
-  const int64_t size = x.numel() / x.dim(0), plane = size / channels;
-  parallel_for(x.dim(0), 1, [&](int64_t n, int64_t end) {
-    Sampler<Wide<T>> sampler(x, a);
-    cpu::Scratch scratch(static_cast<size_t>(size) * sizeof(Wide<T>));
-    Wide<T>* sums = scratch.as<Wide<T>>();
-    for (; n < end; ++n) {
-      std::fill_n(sums, size, Wide<T>(0));
-      for (int64_t k = 0; k < points; ++k) {
-        Wide<T> point[3], change[3] = {0, 0, 0};
-        load_point(grid.data<T>() + (n * points + k) * dims, dims, point);
-        sampler.at(point);
-        for (int64_t c = 0; c < channels; ++c) {
-          const auto g = static_cast<Wide<T>>(dy.data<T>()[(n * channels + c) * points + k]);
-          const T* from = x.data<T>() + n * size + c * plane;
-          for (int t = 0; t < sampler.count(); ++t) {
-            sums[c * plane + sampler.index(t)] += g * sampler.weight(t);
-            const Wide<T> v = g * static_cast<Wide<T>>(from[sampler.index(t)]);
-            for (int d = 0; d < dims; ++d) change[d] += v * sampler.slope(t, d);
+void grid_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const Tensor& dgrid,
+                   const SampleAttrs& a) {
+  const Sizes s(x, grid);
+  for_stretches(s, [&](int64_t n, int64_t begin, int64_t end) {
+    Block<T> block(x, a);
+    for_blocks(s, grid, block, n, begin, end, [&](int64_t first, int64_t count) {
+      Wide<T> sums[Block<T>::kPoints][3] = {};
+      for (int64_t c = n * s.channels; c < (n + 1) * s.channels; ++c) {
+        const T* from = x.data<T>() + c * s.plane;
+        const T* g = dy.data<T>() + c * s.points + first;
+        for (int64_t k = 0; k < count; ++k) {
+          const auto& p = block[k];
+          for (int t = 0; t < p.count; ++t) {
+            const Wide<T> v = static_cast<Wide<T>>(g[k]) * static_cast<Wide<T>>(from[p.index[t]]);
+            for (int d = 0; d < s.dims; ++d) sums[k][d] += v * p.slope[t][d];
           }
         }
-        for (int d = 0; d < dims; ++d)
-          dgrid.data<T>()[(n * points + k) * dims + d] = static_cast<T>(change[d]);
       }
-      for (int64_t i = 0; i < size; ++i) dx.data<T>()[n * size + i] = static_cast<T>(sums[i]);
+      T* to = dgrid.data<T>() + (n * s.points + first) * s.dims;
+      for (int64_t k = 0; k < count; ++k)
+        for (int d = 0; d < s.dims; ++d) to[k * s.dims + d] = static_cast<T>(sums[k][d]);
+    });
+  });
+}
+
+template <class T>
+void input_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const Tensor& dx,
+                    const SampleAttrs& a) {
+  const Sizes s(x, grid);
+  constexpr int64_t kPlanes = 8;  // share the work of finding the points
+  const int64_t groups = (s.channels + kPlanes - 1) / kPlanes;
+  parallel_for(s.batch * groups, 1, [&](int64_t i, int64_t end) {
+    Block<T> block(x, a);
+    cpu::Scratch scratch(static_cast<size_t>(kPlanes * s.plane) * sizeof(Wide<T>));
+    Wide<T>* sums = scratch.as<Wide<T>>();
+    for (; i < end; ++i) {
+      const int64_t n = i / groups, first_plane = n * s.channels + i % groups * kPlanes;
+      const int64_t planes = std::min(kPlanes, (n + 1) * s.channels - first_plane);
+      std::fill_n(sums, planes * s.plane, Wide<T>(0));
+      for_blocks(s, grid, block, n, 0, s.points, [&](int64_t first, int64_t count) {
+        for (int64_t c = 0; c < planes; ++c) {
+          Wide<T>* to = sums + c * s.plane;
+          const T* g = dy.data<T>() + (first_plane + c) * s.points + first;
+          for (int64_t k = 0; k < count; ++k) {
+            const auto& p = block[k];
+            for (int t = 0; t < p.count; ++t)
+              to[p.index[t]] += static_cast<Wide<T>>(g[k]) * p.weight[t];
+          }
+        }
+      });
+      T* to = dx.data<T>() + first_plane * s.plane;
+      for (int64_t k = 0; k < planes * s.plane; ++k) to[k] = static_cast<T>(sums[k]);
     }
   });
 }
@@ -318,8 +406,10 @@ void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {
     for (const Tensor& t : f.out) std::fill_n(static_cast<char*>(t.raw()), t.nbytes(), char(0));
     return;
   }
-  dispatch_floating(dx.dtype(),
-                    [&]<class T>(T) { sample_grad<T>(f.in[0], f.in[1], f.in[2], dx, dgrid, a); });
+  dispatch_floating(dx.dtype(), [&]<class T>(T) {
+    input_gradient<T>(f.in[0], f.in[1], f.in[2], dx, a);
+    grid_gradient<T>(f.in[0], f.in[1], f.in[2], dgrid, a);
+  });
 }
 
 ARGOSY_OP(grid_sample_grad, SampleAttrs)
