@@ -79,7 +79,7 @@ def namespace(paddle):
         result = function(*inputs)
         weights = floats(*result.shape, dtype=str(result.dtype).rpartition(".")[2], seed=99)
         (result * weights).sum().backward()
-        return [result, *[tensor.grad for tensor in inputs]]
+        return [result.detach(), *[tensor.grad.detach() for tensor in inputs]]
 
     def constant(layer):
         """The layer with fixed weights."""
@@ -133,8 +133,10 @@ def describe(value, paddle):
         return {"kind": kind, "items": [describe(item, paddle) for item in value]}
     if isinstance(value, float):
         return {"kind": "float", "data": [value], "dtype": "float64"}
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, str)):
         return {"kind": type(value).__name__, "value": value}
+    if isinstance(value, int):
+        return {"kind": "int", "value": int(value)}
     if isinstance(value, paddle.dtype):
         return {"kind": "dtype", "value": str(value).rpartition(".")[2]}
     return {"kind": "object", "value": type(value).__name__}

@@ -60,10 +60,12 @@ from argosy.device import (
 )
 from argosy.tensor import *  # noqa: F403
 from argosy.tensor import methods as _methods
+from argosy.tensor import spellings as _spellings
 from argosy.tensor.methods import is_tensor
 from argosy.tensor.printing import set_printoptions
 
 _methods.install()
+_spellings.install()
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 
@@ -84,6 +86,11 @@ _LAZY = {
     "optimizer": "argosy.optimizer",
     "regularizer": "argosy.regularizer",
     "utils": "argosy.utils",
+    "double": ("argosy._core", "float64"),
+    "float": ("argosy._core", "float32"),
+    "half": ("argosy._core", "float16"),
+    "int": ("argosy._core", "int32"),
+    "long": ("argosy._core", "int64"),
     "version": "argosy.version",
     "vision": "argosy.vision",
     "Model": ("argosy.hapi", "Model"),

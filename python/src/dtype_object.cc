@@ -94,10 +94,10 @@ bool is_dtype(PyObject* o) {
 
 DType to_dtype(PyObject* o) {
   if (is_dtype(o)) return reinterpret_cast<DTypeObject*>(o)->value;
-  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float32;
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float64;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::bool_;
-  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::complex64;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::complex128;
   std::string text;
   if (PyUnicode_Check(o))
     text = PyUnicode_AsUTF8(o);

@@ -17,27 +17,67 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, sci_mode=No
 
 
 def _body(tensor, indent):
+    array = tensor.astype("float32").numpy() if _as_float(tensor) else tensor.numpy()
+    shown = _edges(array)
+    items = [_item(value) for value in shown.reshape(-1).tolist()]
+    width = max(map(len, items), default=0)
+    real = array.dtype.kind in "if"
+    signed = real and bool((shown < 0).any())
+    return _nested(array, width, signed, indent, array.size > _options["threshold"])
+
+
+def _edges(array):
+    """The part of the array that is shown: all of it, or the edges of each long dimension."""
     import numpy as np
 
-    array = tensor.astype("float32").numpy() if _as_float(tensor) else tensor.numpy()
-    formatter = {}
+    if array.size <= _options["threshold"]:
+        return array
+    edge = _options["edgeitems"]
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
+    return array
+
+
+def _item(value):
+    digits = _options["precision"]
+    if isinstance(value, complex):
+        return f"({value.real:.{digits}f}{value.imag:+.{digits}f}j)"
+    if not isinstance(value, float):
+        return str(value)
     if _options["sci_mode"]:
-        formatter["float_kind"] = lambda v: f"{v:.{_options['precision']}e}"
-    text = np.array2string(
-        array,
-        precision=_options["precision"],
-        threshold=_options["threshold"],
-        edgeitems=_options["edgeitems"],
-        max_line_width=_options["linewidth"],
-        separator=", ",
-        formatter=formatter or None,
-        floatmode="maxprec_equal" if array.dtype.kind == "f" else "maxprec",
-    )
+        return f"{value:.{digits}e}"
+    # Whole numbers, infinities among them, end with a point.
+    whole = value.is_integer() or value in (float("inf"), -float("inf"))
+    return f"{value:.0f}." if whole else f"{value:.{digits}f}"
+
+
+def _padded(value, width, signed):
+    text = _item(value)
+    if len(text) >= width:
+        return text
+    if signed and not value < 0:
+        text = " " + text
+    return text.ljust(width)
+
+
+def _nested(array, width, signed, indent, long):
     if array.ndim == 0:
-        text = str(array) if not formatter else text
-        if array.dtype.kind == "f":
-            text = np.array2string(array, precision=_options["precision"])
-    return text.replace("\n", "\n" + " " * indent)
+        return _item(array.item())
+    cut = long and array.shape[0] > 2 * _options["edgeitems"]
+    edge = _options["edgeitems"]
+    parts = [*array[:edge], ..., *array[-edge:]] if cut else list(array)
+    if array.ndim == 1:
+        texts = ["..." if p is ... else _padded(p.item(), width, signed) for p in parts]
+        return "[" + _wrapped(texts, width, indent) + "]"
+    texts = ["..." if p is ... else _nested(p, width, signed, indent + 1, long) for p in parts]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def _wrapped(texts, width, indent):
+    a_line = max(1, (_options["linewidth"] - indent) // max(1, width + 2))
+    lines = [", ".join(texts[i : i + a_line]) for i in range(0, len(texts), a_line)]
+    return (",\n" + " " * (indent + 1)).join(lines)
 
 
 def _as_float(tensor):

@@ -52,6 +52,14 @@ Tensors back_to_x(const GradCall& c) {
 
 // --- reshape ---
 
+// What -1 stands for beside a 0: the sizes other than 0 stay together.
+int64_t open_size(const Shape& x, const Shape& wanted) {
+  int64_t have = 1, named = 1;
+  for (int64_t size : x) have *= size ? size : 1;
+  for (int64_t size : wanted) named *= size > 0 ? size : 1;
+  return have % named ? 0 : have / named;
+}
+
 Shape reshaped(const Shape& x, const IntArray& wanted) {
   Shape out;
   int open = -1;
@@ -66,7 +74,10 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
       out.push_back(kUnknown);
       continue;
     }
-    if (size == 0 && static_cast<int>(i) < x.rank()) size = x[static_cast<int>(i)];
+    // 0 copies x's size, but without elements to keep it is what it says.
+    if (size == 0 && static_cast<int>(i) < x.rank() && x.numel() != 0) {
+      size = x[static_cast<int>(i)];
+    }
     if (size == -1 && wanted[i] == -1) {
       ARGOSY_CHECK(open < 0, invalid_argument)
           << "[reshape] only one size can be -1, got shape " << Shape(wanted.values) << '.';
@@ -85,7 +96,7 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
     ARGOSY_CHECK(rest ? numel % rest == 0 : numel == 0, invalid_argument)
         << "[reshape] cannot give a tensor of shape " << x << " the shape " << out << ": " << numel
         << " elements are no multiple of " << rest << '.';
-    out[open] = rest ? numel / rest : 0;
+    out[open] = rest ? numel / rest : open_size(x, out);
   } else {
     ARGOSY_CHECK(rest == numel, invalid_argument)
         << "[reshape] cannot give a tensor of shape " << x << " the shape " << out << ": it has "

@@ -1,0 +1,100 @@
+"""Other ways to write calls: sizes one by one, format, NumPy on the left, Python's types as dtypes."""
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+
+import argosy
+
+
+def tensor(*shape):
+    return argosy.arange(int(np.prod(shape)), dtype="float32").reshape(list(shape))
+
+
+@pytest.mark.parametrize(
+    "call, shape",
+    [
+        (lambda x: x.reshape(3, 2), [3, 2]),
+        (lambda x: x.reshape(-1, 2), [3, 2]),
+        (lambda x: x.reshape(-1), [6]),
+        (lambda x: x.reshape([6]), [6]),
+        (lambda x: x.reshape(shape=[3, 2]), [3, 2]),
+        (lambda x: x.view(3, 2), [3, 2]),
+        (lambda x: x.unsqueeze(0).expand(4, 2, 3), [4, 2, 3]),
+        (lambda x: x.tile(2, 1), [4, 3]),
+        (lambda x: x.transpose(0, 1), [3, 2]),
+        (lambda x: x.transpose([1, 0]), [3, 2]),
+        (lambda x: x.transpose(perm=[1, 0]), [3, 2]),
+    ],
+)
+def test_sizes_one_by_one(call, shape):
+    assert call(tensor(2, 3)).shape == shape
+
+
+def test_transpose_swaps_two_dimensions():
+    x = tensor(2, 3, 4)
+    np.testing.assert_array_equal(x.transpose(0, -1).numpy(), x.numpy().swapaxes(0, -1))
+    assert list(inspect.signature(argosy.Tensor.transpose).parameters)[:2] == ["x", "perm"]
+
+
+def test_reshape_of_nothing():
+    nothing = argosy.zeros([2, 0])
+    assert nothing.reshape([0, 5]).shape == [0, 5]
+    assert argosy.zeros([0, 3]).reshape([0, -1]).shape == [0, 3]
+    assert argosy.zeros([0, 3]).reshape([-1]).shape == [0]
+    assert tensor(2, 3).reshape([0, -1]).shape == [2, 3]
+
+
+def test_format():
+    loss = argosy.to_tensor(2.5)
+    assert f"{loss:.2f}" == "2.50" and f"{loss}" == "2.5" and f"{argosy.to_tensor(3):d}" == "3"
+    assert f"{argosy.ones([2])}" == str(argosy.ones([2]))
+    with pytest.raises(TypeError):
+        f"{argosy.ones([2]):.2f}"
+
+
+@pytest.mark.parametrize("left", [np.ones(3, "float32"), np.float32(1), np.float64(1)])
+def test_numpy_on_the_left(left):
+    x = argosy.ones([3])
+    for result in (left + x, left * x, left - x, left / x):
+        assert isinstance(result, argosy.Tensor) and result.shape == [3]
+    assert (left * x).numpy().tolist() == [1, 1, 1]
+    assert isinstance(left < x + 1, argosy.Tensor)
+
+
+def test_python_types_and_short_names_are_dtypes():
+    x = argosy.ones([1])
+    assert x.astype(float).dtype == argosy.float64 == argosy.double
+    assert x.astype(int).dtype == argosy.int64 == argosy.long
+    assert x.astype(bool).dtype == argosy.bool
+    assert (argosy.float, argosy.half, argosy.int) == (
+        argosy.float32,
+        argosy.float16,
+        argosy.int32,
+    )
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ([[1.5, 2.0], [3.25, -4.0]], "[[1.50000000,  2.       ],"),
+        ([0.1, 0.25], "[0.10000000, 0.25000000])"),
+        ([1.0, 2.0], "[1., 2.])"),
+        ([True, False], "[True , False])"),
+        ([1, 20, -3], "[ 1, 20, -3])"),
+        ([float("inf"), float("nan"), 1.5], "[inf.      , nan       , 1.50000000])"),
+        (2.5, "2.50000000)"),
+        ([1 + 2j], "[(1.00000000+2.00000000j)])"),
+    ],
+)
+def test_printing(value, text):
+    assert text in str(argosy.to_tensor(value))
+
+
+def test_printing_of_much():
+    text = str(argosy.arange(2000))
+    assert text.endswith("[0   , 1   , 2   , ..., 1997, 1998, 1999])")
+    assert str(argosy.zeros([2, 0])).endswith("[[],\n        []])")
+    assert copy.deepcopy(argosy.ones([2])).tolist() == [1, 1]
