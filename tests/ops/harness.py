@@ -114,7 +114,12 @@ class Case:
         if not isinstance(self.fn, str):
             return self.fn
         if self.fn not in REGISTRY or self.fn in PUBLIC:
-            return functools.reduce(getattr, self.fn.split("."), argosy)
+            public = functools.reduce(getattr, self.fn.split("."), argosy)
+            names = [i["name"] for i in self.op["inputs"]] if self.op else []
+            if not names or len(self.inputs) > len(names):
+                return public
+            # By name: parameters of the function may stand between its tensors.
+            return lambda *inputs, **attrs: public(**dict(zip(names, inputs)), **attrs)
         return positional(self.fn)
 
     def rng(self):
@@ -192,12 +197,13 @@ def dtype_of(t):
 
 
 def transposed(x):
-    return np.ascontiguousarray(x.T).T
+    return x.T.copy().T
 
 
 def stepped(x):
     big = np.zeros([2 * n + 1 for n in x.shape], x.dtype)
     view = big[tuple(slice(1, 2 * n + 1, 2) for n in x.shape)]
+    view = np.asarray(view)
     view[...] = x
     return view
 

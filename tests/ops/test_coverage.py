@@ -41,7 +41,7 @@ def covered():
 
 
 # Families (folders under src/argosy/ops) whose tables are complete; the others join when they are.
-FINISHED = set()
+FINISHED = {"math", "reduce", "cumulative"}
 
 
 def test_every_op_is_tested():

@@ -2,7 +2,7 @@
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
-from argosy.tensor import creation, linalg, manipulation, random, registry, search
+from argosy.tensor import creation, linalg, manipulation, math, random, registry, search
 
 
 def _public(module):
@@ -25,6 +25,7 @@ __all__ = (
     + _public(search)
     + _public(linalg)
     + _public(random)
+    + _public(math)
     + ["to_tensor"]
 )
 to_tensor = creation.to_tensor

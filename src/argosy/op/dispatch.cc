@@ -344,7 +344,8 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   uint32_t old_version = x.version();
   Tensor old = x.detach();
   // The gradient reads what is about to be overwritten: keep a copy.
-  if (grad && op.gradient && op.inputs[0].save == Save::value && x.has_data()) {
+  bool reads_x = op.gradient ? op.inputs[0].save == Save::value : static_cast<bool>(op.compose);
+  if (grad && reads_x && x.has_data()) {
     old = Tensor::empty(x.shape(), x.dtype(), x.place());
     copy_into(old, x);
   }

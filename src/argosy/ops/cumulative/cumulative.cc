@@ -210,7 +210,7 @@ void logcumsumexp_run(op::KernelFrame& f, const ScanAttrs& a) {
 // does not fall, so that nothing overflows.
 Tensors logcumsumexp_grad_parts(const op::Inputs& in, const ScanAttrs& a) {
   const Tensor &x = in[0], &y = in[1], &dy = in[2];
-  Tensor top = y.rank() ? max(y, op::IntArray::one(*a.axis), true) : y;
+  Tensor top = y.rank() ? slice(y, *a.axis, -1, INT64_MAX) : y;
   Tensor sums = cumsum_of(multiply(dy, exp(subtract(top, y))), ScanAttrs{a.axis, {}, true});
   return multiply(exp(subtract(x, top)), sums);
 }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -13,14 +15,46 @@ using op::Save;
 
 // The gradient of a broadcast operand is summed over what was repeated. In a function of two
 // operands only shapes are read, so they are saved as shapes.
-Tensors add_grad(const GradCall& c, const NoAttrs&) {
-  return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
-          c.needs(1) ? sum_like(c.dy(), c.in[1]) : Tensor()};
+struct AddAttrs {
+  double alpha = 1;  // factor of y
+};
+ARGOSY_ATTRS(AddAttrs, alpha)
+
+// x + factor * y
+void run_axpy(op::KernelFrame& f, double factor) {
+  ARGOSY_CHECK(is_differentiable(f.in[0].dtype()) || factor == std::floor(factor), type)
+      << '[' << f.name() << "] alpha of integer tensors must be a whole number, got " << factor
+      << '.';
+  cpu::LoopParams p{1, factor};
+  run_elementwise(f, cpu::axpy_loops(), &p);
 }
 
-Tensors subtract_grad(const GradCall& c, const NoAttrs&) {
+void add_run(op::KernelFrame& f, const AddAttrs& a) {
+  if (a.alpha == 1)
+    run_elementwise(f, cpu::add_loops());
+  else
+    run_axpy(f, a.alpha);
+}
+
+void subtract_run(op::KernelFrame& f, const AddAttrs& a) {
+  if (a.alpha == 1)
+    run_elementwise(f, cpu::subtract_loops());
+  else
+    run_axpy(f, -a.alpha);
+}
+
+Tensor scaled(const Tensor& x, double factor) {
+  return factor == 1 ? x : factor == -1 ? negative(x) : scale(x, factor);
+}
+
+Tensors add_grad(const GradCall& c, const AddAttrs& a) {
   return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
-          c.needs(1) ? sum_like(negative(c.dy()), c.in[1]) : Tensor()};
+          c.needs(1) ? scaled(sum_like(c.dy(), c.in[1]), a.alpha) : Tensor()};
+}
+
+Tensors subtract_grad(const GradCall& c, const AddAttrs& a) {
+  return {c.needs(0) ? sum_like(c.dy(), c.in[0]) : Tensor(),
+          c.needs(1) ? scaled(sum_like(c.dy(), c.in[1]), -a.alpha) : Tensor()};
 }
 
 Tensors multiply_grad(const GradCall& c, const NoAttrs&) {
@@ -32,50 +66,56 @@ Tensors negative_grad(const GradCall& c, const NoAttrs&) {
   return negative(c.dy());
 }
 
-ARGOSY_OP(add, NoAttrs)
-    .python("add(x, y, name=None)")
+ARGOSY_OP(add, AddAttrs)
+    .python("add(x, y, name=None, *, alpha=1, out=None)")
     .method("add")
     .inplace("add_")
     .alias("input", "x")
     .alias("other", "y")
-    .doc("x + y, elementwise with broadcasting; dtypes promote.")
+    .doc("x + alpha * y, elementwise with broadcasting; dtypes promote.")
     .example(">>> argosy.add(argosy.to_tensor([1., 2.]), argosy.to_tensor([3., 4.]))")
-    .input("x", kAny, Save::shape)
-    .input("y", kAny, Save::shape)
+    .input("x", kAny - kFloat8, Save::shape)
+    .input("y", kAny - kFloat8, Save::shape)
     .output("out")
     .promote()
     .elementwise()
-    .kernel("loops", run_loops<cpu::add_loops>)
+    .kernel("loops", add_run)
     .strided()
     .gradient(add_grad)
     .done();
 
-ARGOSY_OP(subtract, NoAttrs)
-    .python("subtract(x, y, name=None)")
+ARGOSY_OP(subtract, AddAttrs)
+    .python("subtract(x, y, name=None, *, alpha=1, out=None)")
+    .python("sub(x, y, name=None, *, alpha=1, out=None)")
     .method("subtract")
+    .method("sub(x, y, name=None, *, alpha=1, out=None)")
     .inplace("subtract_")
+    .inplace("sub_")
     .alias("input", "x")
     .alias("other", "y")
-    .doc("x - y, elementwise with broadcasting; dtypes promote.")
+    .doc("x - alpha * y, elementwise with broadcasting; dtypes promote.")
     .input("x", kNumeric, Save::shape)
     .input("y", kNumeric, Save::shape)
     .output("out")
     .promote()
     .elementwise()
-    .kernel("loops", run_loops<cpu::subtract_loops>)
+    .kernel("loops", subtract_run)
     .strided()
     .gradient(subtract_grad)
     .done();
 
 ARGOSY_OP(multiply, NoAttrs)
-    .python("multiply(x, y, name=None)")
+    .python("multiply(x, y, name=None, *, out=None)")
+    .python("mul(x, y, name=None, *, out=None)")
     .method("multiply")
+    .method("mul(x, y, name=None, *, out=None)")
     .inplace("multiply_")
+    .inplace("mul_")
     .alias("input", "x")
     .alias("other", "y")
     .doc("x * y, elementwise with broadcasting; dtypes promote.")
-    .input("x", kAny, Save::value)
-    .input("y", kAny, Save::value)
+    .input("x", kAny - kFloat8, Save::value)
+    .input("y", kAny - kFloat8, Save::value)
     .output("out")
     .promote()
     .elementwise()
@@ -130,8 +170,8 @@ ARGOSY_OP(divide, DivideAttrs)
     .doc(
         "x / y, elementwise with broadcasting. Integers give float32. rounding_mode 'floor' and "
         "'trunc' round the quotient down or towards zero and keep the dtype.")
-    .input("x", kAny, Save::shape)
-    .input("y", kAny, Save::value)
+    .input("x", kAny - kFloat8, Save::shape)
+    .input("y", kAny - kFloat8, Save::value)
     .output("out", Save::value)
     .promote()
     .elementwise()
@@ -261,7 +301,7 @@ Tensor add(const Tensor& x, const Tensor& y) {
 }
 Tensor add_(const Tensor& x, const Tensor& y) {
   const Tensor in[] = {x, y};
-  NoAttrs attrs;
+  AddAttrs attrs;
   return op::dispatch_inplace(add_op.def(), op::Inputs(in), &attrs);
 }
 Tensor subtract(const Tensor& x, const Tensor& y) {

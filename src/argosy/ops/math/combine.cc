@@ -53,6 +53,7 @@ Tensors add_n_grad(const GradCall& c, const NoAttrs&) {
 
 ARGOSY_OP(add_n, NoAttrs)
     .python("add_n(inputs, name=None)")
+    .method("add_n")
     .doc("The sum of tensors of one shape and dtype.")
     .list_input("inputs", kNumeric)
     .output("out")
@@ -124,6 +125,7 @@ Tensors multiplex_grad(const GradCall& c, const NoAttrs&) {
 
 ARGOSY_OP(multiplex, NoAttrs)
     .python("multiplex(inputs, index, name=None)")
+    .method("multiplex")
     .doc("Row i of the result is row i of inputs[index[i]].")
     .list_input("inputs", kNumeric, Save::shape)
     .input("index", kIndex, Save::value)
@@ -228,6 +230,7 @@ void trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
 
 ARGOSY_OP(trapezoid, TrapezoidAttrs)
     .python("trapezoid(y, x=None, dx=None, axis=-1, name=None)")
+    .method("trapezoid")
     .doc(
         "The integral of y along axis by the trapezoidal rule, at positions x (1-d along axis, or "
         "of y's shape) or at the distance dx (default 1).")
@@ -252,6 +255,7 @@ void cumulative_trapezoid_infer(op::InferContext& c, const TrapezoidAttrs& a) {
 
 ARGOSY_OP(cumulative_trapezoid, TrapezoidAttrs)
     .python("cumulative_trapezoid(y, x=None, dx=None, axis=-1, name=None)")
+    .method("cumulative_trapezoid")
     .doc("The integrals of y along axis up to each position but the first, as trapezoid.")
     .input("y", kFloating)
     .optional_input("x", kFloating)
@@ -317,17 +321,22 @@ struct RenormAttrs {
 };
 ARGOSY_ATTRS(RenormAttrs, p, axis, max_norm)
 
-void renorm_infer(op::InferContext& c, const RenormAttrs& a) {
-  const int rank = c.in[0].rank();
+void check_renorm(const Tensor& x, const RenormAttrs& a) {
+  const int rank = x.rank();
   ARGOSY_CHECK(a.axis >= -rank && a.axis < rank, invalid_argument)
-      << "[renorm] axis " << a.axis << " is out of range for " << c.in[0] << '.';
+      << "[renorm] axis " << a.axis << " is out of range for " << x << '.';
   ARGOSY_CHECK(a.p > 0 && a.max_norm >= 0, invalid_argument)
       << "[renorm] expected p > 0 and max_norm >= 0, got p " << a.p << " and max_norm "
       << a.max_norm << '.';
 }
 
+void renorm_infer(op::InferContext& c, const RenormAttrs& a) {
+  check_renorm(c.in[0], a);
+}
+
 Tensors renorm_parts(const op::Inputs& in, const RenormAttrs& a) {
   const Tensor& x = in[0];
+  check_renorm(x, a);
   int kept = normalize_axis("renorm", a.axis, x.rank());
   IntArray others;
   for (int d = 0; d < x.rank(); ++d)

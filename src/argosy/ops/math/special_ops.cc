@@ -116,8 +116,13 @@ struct MultigammalnAttrs {
 };
 ARGOSY_ATTRS(MultigammalnAttrs, p)
 
-// Not .compose alone: the terms differ in a constant only.
+void check_dimension(const MultigammalnAttrs& a) {
+  ARGOSY_CHECK(a.p >= 1, invalid_argument)
+      << "[multigammaln] the dimension p must be at least 1, got " << a.p << '.';
+}
+
 Tensors multigammaln_parts(const op::Inputs& in, const MultigammalnAttrs& a) {
+  check_dimension(a);
   double p = static_cast<double>(a.p);
   Tensor sum;
   for (int64_t j = 0; j < a.p; ++j) {
@@ -128,8 +133,7 @@ Tensors multigammaln_parts(const op::Inputs& in, const MultigammalnAttrs& a) {
 }
 
 void multigammaln_infer(op::InferContext&, const MultigammalnAttrs& a) {
-  ARGOSY_CHECK(a.p >= 1, invalid_argument)
-      << "[multigammaln] the dimension p must be at least 1, got " << a.p << '.';
+  check_dimension(a);
 }
 
 ARGOSY_OP(multigammaln, MultigammalnAttrs)
