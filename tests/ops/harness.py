@@ -201,6 +201,8 @@ def transposed(x):
 
 
 def stepped(x):
+    if x.ndim == 0:
+        return x
     big = np.zeros([2 * n + 1 for n in x.shape], x.dtype)
     view = big[tuple(slice(1, 2 * n + 1, 2) for n in x.shape)]
     view = np.asarray(view)

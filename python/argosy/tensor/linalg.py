@@ -168,21 +168,6 @@ def vecdot(x, y, axis=-1, name=None):
     return _ops.sum(_ops.multiply(x, y), axis)
 
 
-@method
-def vander(x, n=None, increasing=False, name=None):
-    """The powers of the elements of a vector as rows, [len(x), n]: descending down to 0, or
-    ascending from 0. n: how many, len(x) by default."""
-    if x.ndim != 1:
-        raise ValueError(f"[vander] x must have 1 dimension, got shape {list(x.shape)}.")
-    n = x.shape[0] if n is None else n
-    if n < 0:
-        raise ValueError(f"[vander] n must not be negative, got {n}.")
-    powers = _ops.cast(_core.to_tensor(list(range(n)), "int64", True), x.dtype)
-    if not increasing:
-        powers = _ops.flip(powers, [0])
-    return _ops.pow(_ops.unsqueeze(x, 1), powers)
-
-
 # --- norms ---
 
 

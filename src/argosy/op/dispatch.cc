@@ -408,7 +408,15 @@ Tensor contiguous(const Tensor& t) {
 }
 
 void copy_into(const Tensor& dst, const Tensor& src) {
-  if (dst.place().kind == DeviceKind::null || dst.numel() == 0) return;
+  if (dst.place().kind == DeviceKind::null) return;
+  bool fits = true;
+  const int skip = dst.rank() - src.rank();  // below 0: src's first sizes must be 1
+  for (int i = 0; i < src.rank(); ++i)
+    fits &= src.dim(i) == 1 || (i + skip >= 0 && src.dim(i) == dst.dim(i + skip));
+  ARGOSY_CHECK(fits, invalid_argument)
+      << "[assign] a value of shape " << src.shape() << " does not broadcast to shape "
+      << dst.shape() << ". Do this: give a value of that shape.";
+  if (dst.numel() == 0) return;
   Shape from = broadcast_strides(src, dst.shape());
   const cpu::Operand operands[] = {{src.raw(), from.data(), item_size(src.dtype())},
                                    {dst.raw(), dst.strides().data(), item_size(dst.dtype())}};

@@ -1,5 +1,6 @@
 #include "argosy/tensor/tensor.h"
 
+#include <algorithm>
 #include <new>
 
 #include "argosy/base/memory.h"
@@ -191,7 +192,7 @@ bool reshape_strides(const Tensor& t, const Shape& shape, Shape* strides) {
 Shape broadcast_strides(const Tensor& t, const Shape& shape) {
   Shape out = Shape::filled(shape.rank(), 0);
   int skip = shape.rank() - t.rank();
-  for (int i = skip; i < shape.rank(); ++i)
+  for (int i = std::max(skip, 0); i < shape.rank(); ++i)
     out[i] = t.dim(i - skip) == 1 && shape[i] != 1 ? 0 : t.strides()[i - skip];
   return out;
 }

@@ -1,0 +1,212 @@
+"""Order, picking and placing, against NumPy."""
+
+import numpy as np
+import pytest
+from tests.ops.harness import COMPLEX, FLOAT, INT, A, Case, table_tests
+
+import argosy
+
+REAL = (*INT, *FLOAT)
+FEW = ("bool", "int8", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
+SOME = ("int32", "int64", "float32", "float64")
+I64 = "int64"
+
+
+def index(*values):
+    return np.array(values, I64)
+
+
+def put_ref(x, value, indices, axes, accumulate=False):
+    x = x.copy()
+    where = tuple(indices[axes.index(d)] if d in axes else slice(None) for d in range(x.ndim))
+    if accumulate:
+        np.add.at(x, where, value)
+    else:
+        x[where] = value
+    return x
+
+
+def scatter_ref(x, i, updates, overwrite=True):
+    x = x.copy()
+    if overwrite:
+        x[i] = updates
+    else:
+        x[i] = 0
+        np.add.at(x, i, updates)
+    return x
+
+
+def nd_add_ref(x, i, updates):
+    x = x.copy()
+    np.add.at(x, tuple(np.moveaxis(i, -1, 0)), updates)
+    return x
+
+
+def put_along_ref(x, i, values, axis, reduce="assign", include_self=True):
+    x, values = x.copy(), np.broadcast_to(values, i.shape)
+    seen = {}
+    for at in np.ndindex(*i.shape):
+        to = list(at)
+        to[axis] = i[at]
+        to = tuple(to)
+        seen.setdefault(to, [x[to]] if include_self else []).append(values[at])
+    for to, found in seen.items():
+        x[to] = {"assign": lambda v: v[-1], "add": sum, "mul": np.prod, "amax": max, "amin": min,
+                 "mean": lambda v: np.mean(v)}[reduce](found)  # fmt: skip
+    return x
+
+
+def sort_ref(x, axis=-1, descending=False):
+    order = np.argsort(-x if descending else x, axis, kind="stable")
+    return np.take_along_axis(x, order, axis), order
+
+
+def top_ref(x, k, axis, largest):
+    order = np.argsort(-x if largest else x, axis, kind="stable")
+    order = np.take(order, np.arange(k), axis)
+    return np.take_along_axis(x, order, axis), order
+
+
+def kth_ref(x, k, axis=-1, keepdim=False):
+    order = np.take(np.argsort(x, axis, kind="stable"), [k - 1], axis)
+    value = np.take_along_axis(x, order, axis)
+    return (value, order) if keepdim else (value.squeeze(axis), order.squeeze(axis))
+
+
+def mode_ref(x, axis=-1):
+    def one(v):
+        values, counts = np.unique(v, return_counts=True)
+        return values[np.argmax(counts)]
+
+    return np.apply_along_axis(one, axis, x)
+
+
+def distinct(*shape):
+    """Numbers without equal ones, so that orders are unique and differences small against gaps."""
+    rng = np.random.default_rng(0)
+    return rng.permutation(np.arange(float(np.prod(shape)))).reshape(shape) / 4
+
+
+def unique_ref(x):
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True
+    )
+    return values, first, inverse.reshape(-1), counts
+
+
+MASK = A(2, 3, dtype="bool")
+ROWS = [A(4, 3), index(2, 0, 2)]
+
+# fmt: off
+CASES = [
+    Case("gather", ROWS, {"axis": 0}, ref=lambda x, i, axis: x[i], dtypes=FEW, strided=False,
+         errors=[([A(2, 3), index(5)], {"axis": 0}, IndexError, "out of range"),
+                 ([A(2, 3), index(0)], {"axis": 5}, IndexError, "axis is out of range")]),
+    Case("gather", [A(2, 3), index(2, 0)], {"axis": 1}, ref=lambda x, i, axis: x[:, i], dtypes=FEW),
+    Case("index_select", [A(2, 4), index(3, 3, -1)], {"axis": 1}, dtypes=FEW,
+         ref=lambda x, i, axis: x[:, i],
+         errors=[([A(2, 3), np.zeros((2, 2), I64)], {}, ValueError, "index must have 1 dimension")]),
+    Case("gather_nd", [A(3, 4, 2), np.array([[0, 1], [2, 3]])], dtypes=FEW,
+         ref=lambda x, i: x[tuple(i.T)],
+         errors=[([A(2), np.zeros((1, 2), I64)], {}, ValueError, "at most 1")]),
+    Case("gather_nd", [A(3, 4), np.array([[[0], [2]]])], dtypes=FLOAT, ref=lambda x, i: x[i[..., 0]]),
+    Case("index_get", [A(3, 4, 2), [index(0, 2), np.array([[1], [3]])]], {"axes": [0, 1]},
+         dtypes=FEW, ref=lambda x, i, axes: x[i[0], i[1]]),
+    Case("index_get", [A(3, 4, 2), [index(-1, 0, 0)]], {"axes": [1]}, dtypes=FEW,
+         ref=lambda x, i, axes: np.moveaxis(x[:, i[0]], 1, 0)),
+    Case("index_put", [A(3, 4), A(4), [index(0, 2)]], {"axes": [0]}, ref=put_ref, dtypes=FEW,
+         errors=[([A(3, 4), A(3), [index(0, 2)]], {"axes": [0]}, ValueError, ""),
+                 ([A(3, 4), A(4), [index(3)]], {"axes": [0]}, IndexError, "out of range")]),
+    Case("index_put", [A(3, 4), A(3, 4), [index(0, 2, 0)]], {"axes": [0], "accumulate": True},
+         ref=put_ref, dtypes=SOME, inplace=False),
+    Case("index_sample", [A(2, 4), np.array([[0, 3], [1, 1]])], dtypes=FEW,
+         ref=lambda x, i: np.take_along_axis(x, i, 1)),
+    Case("scatter_nd_add", [A(3, 4), np.array([[0, 1], [2, 3], [0, 1]]), A(3)], ref=nd_add_ref,
+         dtypes=SOME),
+    Case("scatter", [A(4, 3), index(2, 0), A(2, 3)], ref=scatter_ref, dtypes=SOME,
+         errors=[([A(4, 3), np.zeros((2, 2), I64), A(2, 3)], {}, ValueError, "1 dimension")]),
+    Case("scatter", [A(4, 3), index(2, 0, 2), A(3, 3)], {"overwrite": False}, ref=scatter_ref,
+         dtypes=SOME, inplace=False),
+    Case("take_along", [A(3, 4), np.array([[0, 2], [3, 3], [1, 0]])], {"axis": 1}, dtypes=FEW,
+         ref=np.take_along_axis,
+         errors=[([A(3, 4), np.full((3, 1), 4)], {"axis": 1}, IndexError, "out of range"),
+                 ([A(3, 4), index(0)], {"axis": 1}, ValueError, "number of dimensions")]),
+    *[Case("put_along", [A(3, 4), np.array([[0, 2, 0], [3, 3, 3], [1, 0, 1]]), A(3, 3)],
+           {"axis": 1, "reduce": reduce, "include_self": include}, ref=put_along_ref, tol=8,
+           dtypes=("float32", "float64"), grad=reduce == "add")
+      for reduce in ("add", "mul", "amax", "amin", "mean") for include in (True, False)],
+    Case("put_along", [A(3, 4), np.array([[0, 2], [3, 1], [1, 0]]), A(3, 2)], {"axis": 1},
+         ref=put_along_ref, dtypes=SOME,
+         errors=[([A(2, 2), np.zeros((2, 1), I64), A(2, 1)], {"axis": 0, "reduce": "max"},
+                  ValueError, "reduce must be one of")]),
+    Case("where_select", [MASK, A(2, 3), A(2, 3)], ref=np.where, dtypes=["bool"], grad=False,
+         shapes=[[(), (3,), (2, 1)], [(2, 1), (), (3,)]]),
+    *[Case("where_select", [MASK, A(2, 3, dtype=d), A(3, dtype=d)], ref=np.where, dtypes=["bool"],
+           out=d, note=d, grad=False) for d in (*INT, *FLOAT[:2], *COMPLEX)],
+    Case(lambda x, y: argosy.where(argosy.to_tensor([True, False, True]), x, y), [A(2, 3), A(3)],
+         ref=lambda x, y: np.where([True, False, True], x, y), dtypes=("float32", "float64"),
+         grad=True, covers=["where_select"]),
+    Case("masked_fill", [A(2, 3), A(3, dtype="bool"), A()], dtypes=FEW,
+         ref=lambda x, m, v: np.where(m, v, x)),
+    Case("masked_select", [A(2, 3), MASK], ref=lambda x, m: x[m], dtypes=FEW),
+    Case("masked_select", [A(2, 3), A(3, dtype="bool")], dtypes=FLOAT,
+         ref=lambda x, m: x[np.broadcast_to(m, x.shape)]),
+    Case("mask_indices", [A(2, 3, 4)], ref=lambda m: list(np.nonzero(m)), dtypes=["bool"],
+         shapes=[[(0, 2)]]),
+
+    Case("sort_with_index", [distinct(3, 5)], ref=sort_ref, dtypes=FLOAT),
+    Case("sort_with_index", [distinct(3, 5)], {"axis": 0, "descending": True}, ref=sort_ref,
+         dtypes=FLOAT),
+    Case("sort_with_index", [A(40, low=0, high=9)], ref=sort_ref, dtypes=INT, grad=False),
+    Case("topk", [distinct(3, 5)], {"k": 2, "axis": -1, "largest": True}, ref=top_ref, dtypes=FLOAT,
+         errors=[([A(3)], {"k": 4}, ValueError, "k must be from 1 to the size")]),
+    Case("topk", [distinct(5, 3)], {"k": 3, "axis": 0, "largest": False}, ref=top_ref, dtypes=FLOAT),
+    Case("kthvalue", [distinct(3, 5)], {"k": 2}, ref=kth_ref, dtypes=FLOAT,
+         errors=[([A(3)], {"k": 0}, ValueError, "k must be from 1 to the size")]),
+    Case("kthvalue", [distinct(5, 3)], {"k": 4, "axis": 0, "keepdim": True}, ref=kth_ref,
+         dtypes=FLOAT),
+    Case("mode", [A(3, 9, low=0, high=3)], ref=mode_ref, dtypes=("int32", "int64"), grad=False),
+    Case("mode", [distinct(5, 2)], {"axis": 0}, ref=mode_ref, dtypes=("float32", "float64")),
+    Case("searchsorted", [np.array([1.0, 3.0, 3.0, 5.0]), A(2, 3, low=0, high=6)],
+         ref=np.searchsorted, dtypes=("float32", "float64")),
+    Case("searchsorted", [np.array([1, 3, 3, 5]), np.array([3, 0, 9])], {"right": True},
+         ref=lambda s, v, right: np.searchsorted(s, v, "right"), dtypes=["int64"],
+         errors=[([A(2, 3), A(3, 3)], {}, ValueError, "leading sizes of values")]),
+    Case("bucketize", [A(2, 3, low=0, high=6), np.array([1.0, 3.0, 5.0])], {"out_int32": True},
+         ref=lambda x, s, out_int32: np.searchsorted(s, x).astype("int32"), grad=False,
+         dtypes=("float32", "float64")),
+    Case("unique_all", [A(20, low=-3, high=4)], ref=unique_ref, dtypes=("int32", "int64")),
+]
+# fmt: on
+
+test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+def test_equal_elements_keep_their_order():
+    x = argosy.to_tensor(np.tile([2.0, 1.0], 50).astype("float32"))
+    want = [*range(0, 100, 2), *range(1, 100, 2)]
+    assert argosy.argsort(x, descending=True).numpy().tolist() == want
+
+
+def test_nan_sorts_last():
+    x = argosy.to_tensor([np.nan, 1.0, -1.0])
+    np.testing.assert_array_equal(argosy.sort(x).numpy(), [-1, 1, np.nan])
+
+
+def test_unique_along_axis_and_neighbours():
+    x = np.array([[1, 2], [0, 1], [1, 2]])
+    out, index_, inverse, counts = argosy.unique(argosy.to_tensor(x), True, True, True, axis=0)
+    assert out.numpy().tolist() == [[0, 1], [1, 2]]
+    assert (index_.tolist(), inverse.tolist(), counts.tolist()) == ([1, 0], [1, 0, 1], [1, 2])
+    got = argosy.unique_consecutive(argosy.to_tensor([1, 1, 2, 1]), return_counts=True)
+    assert [g.tolist() for g in got] == [[1, 2, 1], [2, 1, 1]]
+
+
+def test_nonzero():
+    x = np.array([[1.0, 0.0], [0.0, 2.0]])
+    np.testing.assert_array_equal(argosy.nonzero(argosy.to_tensor(x)).numpy(), np.argwhere(x))
+
+
+def test_index_out_of_range_names_the_dimension():
+    with pytest.raises(IndexError, match="out of range for dimension 0 of size 3"):
+        argosy.zeros([3])[argosy.to_tensor([4])]
