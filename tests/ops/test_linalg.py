@@ -368,3 +368,61 @@ def test_joined_shapes():
     assert argosy.block_diag([a, b]).numpy().tolist() == [[1, 2, 0], [0, 0, 3]]
     assert argosy.cartesian_prod([t([1.0, 2.0]), t([3.0])]).numpy().tolist() == [[1, 3], [2, 3]]
     assert argosy.pdist(t([[0.0], [1.0], [3.0]])).numpy().tolist() == [1, 3, 2]
+
+
+def test_reflectors():
+    rng = np.random.default_rng(4)
+    x, tau = t(rng.normal(size=(5, 3))), t([0.5, 0.6, 0.7])
+    q = L.ormqr(x, tau, argosy.eye(5, dtype="float64"))
+    want = np.eye(5)
+    for i in range(3):
+        v = np.tril(x.numpy(), -1)[:, i] + np.eye(5)[i]
+        want = want @ (np.eye(5) - tau.numpy()[i] * np.outer(v, v))
+    np.testing.assert_allclose(q.numpy(), want, atol=1e-12)
+    got = L.householder_product(x, tau).numpy()
+    np.testing.assert_allclose(got, want[:, :3], atol=1e-12)
+    y = rng.normal(size=(5, 2))
+    np.testing.assert_allclose(L.ormqr(x, tau, t(y), transpose=True).numpy(), want.T @ y)
+    np.testing.assert_allclose(L.ormqr(x, tau, t(y.T), left=False).numpy(), y.T @ want)
+    got = L.ormqr(x, tau, t(y.T), left=False, transpose=True).numpy()
+    np.testing.assert_allclose(got, y.T @ want.T)
+    with pytest.raises(ValueError, match="m >= n"):
+        L.householder_product(x.T, tau)
+
+
+def test_low_rank():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(20, 3)) @ rng.normal(size=(3, 8))
+    argosy.seed(0)
+    for a in (x, x.T):
+        u, s, v = L.svd_lowrank(t(a), q=4)
+        assert (u.shape, s.shape, v.shape) == ([a.shape[0], 4], [4], [a.shape[1], 4])
+        np.testing.assert_allclose((u * s @ v.T).numpy(), a, atol=1e-9)
+    u, s, v = L.pca_lowrank(t(x), q=3)
+    np.testing.assert_allclose((u * s @ v.T).numpy(), x - x.mean(0), atol=1e-9)
+    with pytest.raises(ValueError, match="q must be from 0 to 8"):
+        L.svd_lowrank(t(x), q=9)
+
+
+@pytest.mark.parametrize("scale, dtype", [(0.1, "float64"), (4.0, "float64"), (1.0, "float32")])
+def test_matrix_exp(scale, dtype):
+    x = np.random.default_rng(6).normal(size=(2, 4, 4)) * scale
+    x = x + x.swapaxes(1, 2)
+    w, v = np.linalg.eigh(x)
+    want = v * np.exp(w)[:, None] @ v.swapaxes(1, 2)
+    limit = {"float64": 1e-10, "float32": 1e-4}[dtype]
+    got = L.matrix_exp(t(x, dtype)).numpy()
+    np.testing.assert_allclose(got, want, rtol=limit, atol=limit * np.abs(want).max())
+
+
+@pytest.mark.parametrize("given", [{"bins": 3}, {"bins": [2, 4]}, {"bins": 3, "density": True}])
+def test_histogramdd(given):
+    x = np.random.default_rng(7).normal(size=(50, 2))
+    counts, edges = argosy.histogramdd(t(x), ranges=[-1.0, 1.0, -2.0, 0.5], **given)
+    want, want_edges = np.histogramdd(x, range=[(-1, 1), (-2, 0.5)], **given)
+    np.testing.assert_allclose(counts.numpy(), want, rtol=1e-12)
+    for a, b in zip(edges, want_edges):
+        np.testing.assert_allclose(a.numpy(), b, rtol=1e-12)
+    w = np.arange(50.0)
+    counts, _ = argosy.histogramdd(t(x), bins=3, weights=t(w))
+    np.testing.assert_allclose(counts.numpy(), np.histogramdd(x, 3, weights=w)[0], rtol=1e-12)

@@ -210,3 +210,13 @@ def test_nonzero():
 def test_index_out_of_range_names_the_dimension():
     with pytest.raises(IndexError, match="out of range for dimension 0 of size 3"):
         argosy.zeros([3])[argosy.to_tensor([4])]
+
+
+def test_scatter_add_of_a_larger_source():
+    src = argosy.ones([3, 4])
+    src.stop_gradient = False
+    index_ = argosy.to_tensor([[0, 1], [1, 0]])
+    got = argosy.scatter_add(argosy.zeros([2, 4]), 0, index_, src)
+    assert got.numpy().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
+    got.sum().backward()
+    assert src.grad.numpy().sum() == 4 and src.grad.numpy()[:2, :2].all()

@@ -528,6 +528,130 @@ def corrcoef(x, rowvar=True, name=None):
     return _ops.divide(c, _ops.unsqueeze(deviation, 0)).clip(-1.0, 1.0)
 
 
+# --- reflectors, low rank, matrix functions ---
+
+
+def _reflected(vectors, tau, y, last_first):
+    """The product of the reflectors 1 - tau v v^H (columns of vectors, diagonal 1) times y."""
+    ones = _ops.eye(vectors.shape[-2], vectors.shape[-1], vectors.dtype)
+    v = _ops.add(_ops.tril(vectors, -1), ones)
+    k = tau.shape[-1]
+    for i in reversed(range(k)) if last_first else range(k):
+        column = _ops.slice(v, [-1], [i], [i + 1])
+        share = _ops.matmul(_adjoint(column), y)
+        factor = _ops.unsqueeze(_ops.slice(tau, [-1], [i], [i + 1]), -1)
+        if not last_first:
+            factor = _ops.conj(factor) if "complex" in str(tau.dtype) else factor
+        y = _ops.subtract(y, _ops.multiply(factor, _ops.matmul(column, share)))
+    return y
+
+
+@method
+def householder_product(x, tau, name=None):
+    """The first n columns of the product of the reflectors that LAPACK's geqrf leaves below the
+    diagonal of x [.., m, n], with factors tau [.., k]."""
+    m, n = x.shape[-2], x.shape[-1]
+    if m < n or tau.shape[-1] > n:
+        raise ValueError(
+            "[householder_product] expected x [.., m, n], m >= n, and tau [.., k], k <= n, got"
+            f" shapes {list(x.shape)} and {list(tau.shape)}."
+        )
+    return _reflected(x, tau, _ops.eye(m, n, x.dtype), True)
+
+
+@method
+def ormqr(x, tau, y, left=True, transpose=False, name=None):
+    """Q y (or y Q unless left; Q^H for Q with transpose), where Q [m, m] is the product of the
+    reflectors that x and tau hold, see householder_product."""
+    if left:
+        return _reflected(x, tau, y, not transpose)
+    return _adjoint(_reflected(x, tau, _adjoint(y), transpose))
+
+
+@method
+def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
+    """The q largest singular values of x - M and their vectors, approximately: u [.., m, q], s [.., q]
+    and v [.., n, q].
+
+    q: 6, or the smaller size of x. niter: subspace iterations. Random: Halko, Martinsson and Tropp,
+    "Finding structure with randomness" (2009), algorithm 5.1.
+    """
+    m, n = x.shape[-2], x.shape[-1]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"[svd_lowrank] q must be from 0 to {min(m, n)}, got {q}.")
+    a = x if M is None else _ops.subtract(x, M)
+    wide = m < n
+    a = _adjoint(a) if wide else a
+    start = _ops.gaussian([a.shape[-1], q], 0.0, 1.0, 0, x.dtype)
+    basis = _ops.qr_factors(_ops.matmul(a, start), False)[0]
+    for _ in range(niter):
+        other = _ops.qr_factors(_ops.matmul(_adjoint(a), basis), False)[0]
+        basis = _ops.qr_factors(_ops.matmul(a, other), False)[0]
+    u, s, vh = _ops.svd(_ops.matmul(_adjoint(basis), a), False)
+    u, v = _ops.matmul(basis, u), _adjoint(vh)
+    return (v, s, u) if wide else (u, s, v)
+
+
+@method
+def pca_lowrank(x, q=None, center=True, niter=2, name=None):
+    """svd_lowrank of x [.., m, n], with the mean of each column taken off if center."""
+    mean = None
+    if center:
+        total = _ops.sum(x, -2, None, True)
+        mean = _ops.expand_as(_ops.scale(total, 1.0 / x.shape[-2]), x)
+    return svd_lowrank(x, q, niter, mean)
+
+
+# Coefficients of the Pade approximant of order 13 of exp.
+_PADE = (
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+)
+
+
+def matrix_exp(x, name=None):
+    """The exponential of square matrices, by scaling and squaring: Higham, "The scaling and squaring
+    method for the matrix exponential revisited" (2005)."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"[matrix_exp] x must be square, got shape {list(x.shape)}.")
+    if x.size == 0:
+        return _ops.scale(x, 1.0)
+    largest = float(_ops.max(matrix_norm(x.detach(), 1)))
+    halvings = 0
+    while largest > 5.37 and largest < _INF:
+        largest, halvings = largest / 2, halvings + 1
+    x = _ops.scale(x, 0.5**halvings)
+    eye = _ops.eye(x.shape[-1], None, x.dtype)
+    square = _ops.matmul(x, x)
+    # Scaled to 1 in the first term, which keeps float32 in range.
+    terms = [c / _PADE[0] for c in _PADE]
+    power, even, odd = eye, None, None
+    for k in range(0, 14, 2):
+        part = _ops.scale(power, terms[k])
+        even = part if even is None else _ops.add(even, part)
+        part = _ops.scale(power, terms[k + 1])
+        odd = part if odd is None else _ops.add(odd, part)
+        power = _ops.matmul(power, square)
+    odd = _ops.matmul(x, odd)
+    result = _ops.solve_matrix(_ops.subtract(even, odd), _ops.add(even, odd))
+    for _ in range(halvings):
+        result = _ops.matmul(result, result)
+    return result
+
+
 # --- joined shapes ---
 
 
@@ -563,3 +687,55 @@ def block_diag(inputs, name=None):
         rows.append(_ops.concat([left, t, right], 1))
         before += n
     return _ops.concat(rows, 0)
+
+
+@method
+def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None):
+    """How many rows of x [n, d] lie in each cell of a grid of d dimensions; returns the counts, of
+    x's dtype, and the list of d vectors of edges.
+
+    bins: a number for each dimension, one for all, or the edges themselves. ranges: the first and
+    last edge of each dimension in turn; those of x by default. density: scaled to an integral of 1.
+    weights: of the rows.
+    """
+    rows, dims = _ops.flatten(x, 0, -2), x.shape[-1]
+    bins = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(bins) != dims:
+        raise ValueError(f"[histogramdd] expected bins for {dims} dimensions, got {len(bins)}.")
+    edges, place, inside, total = [], None, None, 1
+    for d, own in enumerate(bins):
+        column = _ops.slice(rows, [1], [d], [d + 1], [1], [1])
+        if not isinstance(own, Tensor):
+            if ranges is not None:
+                low, high = float(ranges[2 * d]), float(ranges[2 * d + 1])
+            else:
+                low, high = float(_ops.min(column)), float(_ops.max(column))
+            if low == high:
+                low, high = low - 0.5, high + 0.5
+            own = _ops.linspace(low, high, own + 1, x.dtype)
+        n = own.shape[0] - 1
+        first, last = _ops.slice(own, [0], [0], [1]), _ops.slice(own, [0], [n], [n + 1])
+        fits = _ops.logical_and(_ops.greater_equal(column, first), _ops.less_equal(column, last))
+        at = _ops.searchsorted(own, column, False, True).clip(1, n)
+        at = _ops.subtract(at, _ops.ones_like(at))
+        place = at if place is None else _ops.add(_ops.scale(place, float(n)), at)
+        inside = fits if inside is None else _ops.logical_and(inside, fits)
+        edges.append(own)
+        total *= n
+    place = _ops.where_select(inside, place, _ops.full([], total, place.dtype))
+    if weights is not None:
+        weights = _ops.flatten(weights)
+    counts = _ops.cast(_ops.bincount(place, weights, total + 1), x.dtype)
+    counts = _ops.slice(counts, [0], [0], [total])
+    counts = counts.reshape([e.shape[0] - 1 for e in edges])
+    if density:
+        volume = None
+        for d, own in enumerate(edges):
+            n = own.shape[0] - 1
+            width = _ops.subtract(
+                _ops.slice(own, [0], [1], [n + 1]), _ops.slice(own, [0], [0], [n])
+            )
+            width = width.reshape([n if e == d else 1 for e in range(dims)])
+            volume = width if volume is None else _ops.multiply(volume, width)
+        counts = _ops.divide(_ops.divide(counts, _ops.sum(counts)), volume)
+    return counts, edges

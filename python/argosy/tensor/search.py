@@ -143,6 +143,16 @@ def _aligned(arr, indices, axis, broadcast):
     return arr, indices
 
 
+def _fitting(values, indices):
+    """values cut to the shape of indices where they are larger."""
+    if not isinstance(values, Tensor) or values.ndim != indices.ndim:
+        return values
+    axes = [d for d, (n, m) in enumerate(zip(values.shape, indices.shape)) if n > m]
+    if not axes:
+        return values
+    return _ops.slice(values, axes, [0] * len(axes), [indices.shape[d] for d in axes])
+
+
 @method
 def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
     """A copy of arr with values put, or combined by reduce (add, mul, mean, amin, amax), at
@@ -153,7 +163,7 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
         if list(indices.shape) != shape:
             indices = _ops.expand(indices, shape)
     if isinstance(values, Tensor):
-        values = values.astype(arr.dtype)
+        values = _fitting(values.astype(arr.dtype), indices)
     return _ops.put_along(arr, indices, values, axis, reduce, include_self)
 
 
@@ -166,13 +176,13 @@ def put_along_axis_(arr, indices, values, axis, reduce="assign", include_self=Tr
 
 def scatter_add(input, dim, index, src):
     """A copy of input with src added at input[.., index[..], ..] along dim."""
-    return _ops.put_along(input, index, src, dim, "add", True)
+    return _ops.put_along(input, index, _fitting(src, index), dim, "add", True)
 
 
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
     reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
-    return _ops.put_along(input, index, src, dim, reduce, include_self)
+    return _ops.put_along(input, index, _fitting(src, index), dim, reduce, include_self)
 
 
 def scatter_nd(index, updates, shape, name=None):
