@@ -147,7 +147,7 @@ CASES = [
          ref=lambda x, r, axis: np.repeat(x, r, axis)),
     Case("repeat_interleave_grad", [A(3, 2), np.array([1, 0, 2]), A(3, 2, grad=False)], {"axis": 0},
          ref=repeats_folded, dtypes=("float32", "float64")),
-    Case("shape", X, ref=lambda x: np.array(x.shape, "int32"), dtypes=FEW, out="int32",
+    Case("shape", X, ref=lambda x: np.array(x.shape, "int64"), dtypes=FEW, out="int64",
          shapes=[[()], [(0, 2)]]),
     Case("numel", X, ref=lambda x: np.array(x.size, "int64"), dtypes=FEW, out="int64",
          shapes=[[()], [(0, 2)]]),
