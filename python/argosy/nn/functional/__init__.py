@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy._generated import nn_functional as _generated
 from argosy._generated.nn_functional import *  # noqa: F403
+from argosy._generated.tensor import tanh_
 
 from . import flash_attention
 from .activation import (
@@ -166,6 +167,7 @@ _WRITTEN = [
     "sequence_mask",
     "silu",
     "softmax_with_cross_entropy",
+    "tanh_",
     "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",

@@ -138,7 +138,7 @@ void prelu_infer(InferContext& c, const PreluAttrs& a) {
   const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
   for (const char* known : {"NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC"})
     if (a.data_format == known) {
-      if (w.numel() == 1) return;
+      if (w.numel() == 1 || w.numel() < 0) return;
       ARGOSY_CHECK(w.rank() == 1 && x.rank() > 1, invalid_argument)
           << "[prelu] weight must have one element, or one for each channel of an x with at least "
              "2 dimensions: weight is "

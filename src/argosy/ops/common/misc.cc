@@ -37,7 +37,8 @@ void cosine_infer(InferContext& c, const CosineAttrs& a) {
 Tensors cosine_parts(const Inputs& in, const CosineAttrs& a) {
   // One vector against many: its squares are summed over the axis of the result.
   Tensor x = in[0], y = in[1];
-  if (x.dim(static_cast<int>(a.axis)) != y.dim(static_cast<int>(a.axis))) {
+  const int64_t n = x.dim(static_cast<int>(a.axis));
+  if (n < 0 || n != y.dim(static_cast<int>(a.axis))) {
     Tensor both = add(scale(x, 0), scale(y, 0));
     x = add(x, both);
     y = add(y, both);

@@ -141,8 +141,9 @@ ARGOSY_ATTRS(WeightAttrs, ignore_index, classes, dtype)
 
 void weights_infer(InferContext& c, const WeightAttrs& a) {
   c.out[0] = {c.in[1].shape(), a.dtype};
-  ARGOSY_CHECK(!c.in[0].defined() || a.classes < 0 || c.in[0].numel() == a.classes,
-               invalid_argument)
+  ARGOSY_CHECK(
+      !c.in[0].defined() || a.classes < 0 || c.in[0].numel() < 0 || c.in[0].numel() == a.classes,
+      invalid_argument)
       << "[cross_entropy] weight must have one element for each of the " << a.classes
       << " classes, got " << c.in[0] << '.';
 }

@@ -108,7 +108,11 @@ void layer_norm_grad_run(KernelFrame& f, const LayerNormGradAttrs& a) {
 // weight in the shape of the normalized axes.
 Tensor shaped(const Tensor& weight, const Tensor& x, int64_t begin) {
   if (!weight.defined() || weight.rank() == x.rank() - begin) return weight;
-  return reshape(weight, op::IntArray(split_shape(x.shape(), begin).inner));
+  Shape inner = split_shape(x.shape(), begin).inner;
+  if (inner.known()) return reshape(weight, op::IntArray(inner));
+  op::IntArray leading;
+  for (int64_t i = 0; i < begin; ++i) leading.values.push_back(i);
+  return reshape_like(weight, leading.size() ? sum(x, leading, false) : x);
 }
 
 Tensors layer_norm_grad_parts(const Inputs& in, const LayerNormGradAttrs& a) {
