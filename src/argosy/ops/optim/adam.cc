@@ -238,10 +238,14 @@ void radam(op::KernelFrame& f, const RadamAttrs& a) {
   Update update(f, 5, a.common());
   std::vector<MixCoefficients> c(update.size());
   for (size_t i = 0; i < c.size(); ++i) {
+    // NOTE: limit - 2 rho is a small difference of large numbers, so a saved rho fits only the
+    // beta2 that made it: rounded to float32 with float32 states, as in Paddle's files.
+    const bool wide = update.state(2, i).dtype() == DType::float64;
+    const double beta2 = wide ? a.beta2 : static_cast<float>(a.beta2);
     const double beta1_pow = update.scalar(0, i) * a.beta1;
-    const double beta2_pow = update.scalar(1, i) * a.beta2;
-    const double rho = (update.scalar(2, i) * (a.beta2 - beta2_pow) + beta2_pow) / (1 - beta2_pow);
-    const double limit = 2 / (1 - a.beta2) - 1, length = limit - 2 * rho;
+    const double beta2_pow = update.scalar(1, i) * beta2;
+    const double rho = (update.scalar(2, i) * (beta2 - beta2_pow) + beta2_pow) / (1 - beta2_pow);
+    const double limit = 2 / (1 - beta2) - 1, length = limit - 2 * rho;
     double rate = update.lr(i) / (1 - beta1_pow);
     const bool flat = length <= 5;  // the variance of the denominator is not bounded yet
     if (!flat)
