@@ -263,7 +263,9 @@ class Model:
                     f"[Model.load] {problem}. Do this: load a file of the same network, or pass "
                     "skip_mismatch=True."
                 )
-        self.network.set_state_dict(chosen)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of parameters left out: said above
+            self.network.set_state_dict(chosen)
         if reset_optimizer or self._optimizer is None:
             return
         if os.path.exists(base + ".pdopt"):
