@@ -261,8 +261,9 @@ def rotate(img, angle, interpolation="nearest", expand=False, center=None, fill=
     new_width, new_height = width, height
     if expand:
         corners = [(sx * width * 0.5, sy * height * 0.5) for sx in (-1, 1) for sy in (-1, 1)]
-        xs = [matrix[0] * cx + matrix[1] * cy + matrix[2] for cx, cy in corners]
-        ys = [matrix[3] * cx + matrix[4] * cy + matrix[5] for cx, cy in corners]
+        # Rounded, so that quarter turns give whole sizes.
+        xs = [round(matrix[0] * cx + matrix[1] * cy + matrix[2], 5) for cx, cy in corners]
+        ys = [round(matrix[3] * cx + matrix[4] * cy + matrix[5], 5) for cx, cy in corners]
         new_width = math.ceil(max(xs)) - math.floor(min(xs))
         new_height = math.ceil(max(ys)) - math.floor(min(ys))
     return _affine_sample(img, matrix, new_width, new_height, interpolation, fill)
