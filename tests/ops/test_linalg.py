@@ -5,6 +5,7 @@ import pytest
 from tests.ops.harness import COMPLEX, FLOAT, INT, A, Case, table_tests
 
 import argosy
+from argosy._recorder import Recorder
 
 PRODUCT = (*INT, *FLOAT, *COMPLEX)
 DENSE = ("float32", "float64")
@@ -215,6 +216,8 @@ CASES = [
     einsum_case("bhqd,bhkd->bhqk", (2, 2, 3, 4), (2, 2, 2, 4)),
     einsum_case("abc,cd,def->abef", (2, 2, 3), (3, 2), (2, 2, 3)),
     einsum_case("...,...", (2, 3), (3,)),
+    einsum_case("btd,dhk->bthk", (2, 3, 4), (4, 2, 3)),
+    einsum_case("abcd,cd->ab", (2, 3, 2, 2), (2, 2)),
     einsum_case("a...b,b->...a", (2, 3, 4), (4,)),
     einsum_case("ij,jk->ik", (2, 0), (0, 3)),
 
@@ -426,3 +429,15 @@ def test_histogramdd(given):
     w = np.arange(50.0)
     counts, _ = argosy.histogramdd(t(x), bins=3, weights=t(w))
     np.testing.assert_allclose(counts.numpy(), np.histogramdd(x, 3, weights=w)[0], rtol=1e-12)
+
+
+def test_programs_of_unknown_sizes():
+    rng = np.random.default_rng(8)
+    x, w, v = rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 2, 2)), rng.normal(size=(3, 5))
+    with Recorder() as r:
+        a, b, c = (r.input(s, "float64") for s in ([-1, -1, 4], [4, 2, 2], [3, -1]))
+        outs = [argosy.einsum("btd,dhk->bthk", a, b), argosy.norm(a, axis=-1), L.cov(c)]
+    got = r.run([t(x), t(w), t(v)], outs)
+    wants = [np.einsum("btd,dhk->bthk", x, w), np.linalg.norm(x, axis=-1), np.cov(v)]
+    for g, want in zip(got, wants):
+        np.testing.assert_allclose(g.numpy(), want, rtol=1e-12)

@@ -140,18 +140,26 @@ def _pair(x, x_labels, y, y_labels, rest, sizes):
         elif left:
             y = _ops.unsqueeze(y, list(range(b, n))) if len(y_labels) < n else y
         return _ops.multiply(x, y), order
-    product = _ops.matmul(
-        _grouped(x, x_labels, batch, left, inner), _grouped(y, y_labels, batch, inner, right)
-    )
-    b = len(batch)
-    if not left or not right:
-        gone = [b] if not left else []
-        gone += [b + 1] if not right else []
+    kept = batch
+    if not batch and len(left) > 1:
+        # A stack of rows times one matrix: the rows' dimensions stay apart.
+        kept, left = left, []
+        x = _ordered(x, x_labels, kept + inner)
+        x = _ops.flatten(x, len(kept), -1) if len(inner) > 1 else x
+        product = _ops.matmul(x, _grouped(y, y_labels, [], inner, right))
+        gone = [] if right else [len(kept)]
+    else:
+        product = _ops.matmul(
+            _grouped(x, x_labels, batch, left, inner), _grouped(y, y_labels, batch, inner, right)
+        )
+        gone = [] if left else [len(kept)]
+        gone += [] if right else [len(kept) + 1]
+    if gone:
         product = _ops.squeeze(product, gone)
     if len(left) > 1 or len(right) > 1:
         parts = [sizes[v] for v in left + right]
         if 0 in parts:
-            product = _ops.zeros([sizes[v] for v in batch] + parts, product.dtype)
+            product = _ops.zeros([sizes[v] for v in kept] + parts, product.dtype)
         else:  # a 0 keeps the size in its place
-            product = _ops.reshape(product, [0] * b + parts)
-    return product, batch + left + right
+            product = _ops.reshape(product, [0] * len(kept) + parts)
+    return product, kept + left + right

@@ -498,8 +498,9 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
         w = _ops.cast(w, x.dtype)
         weights = w if weights is None else _ops.multiply(weights, w)
     if weights is None:
-        mean = _ops.scale(_ops.sum(x, -1, None, True), 1.0 / x.shape[-1])
-        divisor = _ops.full([], float(x.shape[-1] - bool(ddof)), x.dtype)
+        mean = _ops.mean(x, -1, None, True)
+        count = _ops.sum(_ops.ones_like(_ops.slice(x, [0], [0], [1])))
+        divisor = _ops.subtract(count, _ops.full([], float(bool(ddof)), x.dtype))
     else:
         total = _ops.sum(weights)
         mean = _ops.divide(_ops.sum(_ops.multiply(x, weights), -1, None, True), total)
@@ -598,8 +599,7 @@ def pca_lowrank(x, q=None, center=True, niter=2, name=None):
     """svd_lowrank of x [.., m, n], with the mean of each column taken off if center."""
     mean = None
     if center:
-        total = _ops.sum(x, -2, None, True)
-        mean = _ops.expand_as(_ops.scale(total, 1.0 / x.shape[-2]), x)
+        mean = _ops.expand_as(_ops.mean(x, -2, None, True), x)
     return svd_lowrank(x, q, niter, mean)
 
 
