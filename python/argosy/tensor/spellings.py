@@ -40,12 +40,48 @@ def _format(self, spec):
     return object.__format__(self, spec)
 
 
+def rank(self):
+    """Number of dimensions, as a 0-d int32 tensor."""
+    from .manipulation import rank as of
+
+    return of(self)
+
+
+def copy_(self, other, blocking=True):
+    """Copies the values of `other`, a tensor of the same shape, into this one."""
+    self.set_value(other)
+    return self
+
+
+def _refuse_history(self, name):
+    if not self.stop_gradient:
+        raise RuntimeError(
+            f"[{name}] cannot apply a Python function to a tensor that records gradients: "
+            "expected stop_gradient=True. Do this: apply it to x.detach(), or use PyLayer."
+        )
+
+
+def apply(self, function):
+    """function(self), a tensor; only where no gradient is recorded (stop_gradient=True)."""
+    _refuse_history(self, "apply")
+    return function(self)
+
+
+def apply_(self, function):
+    """Puts the values of function(self) into this tensor and returns it."""
+    _refuse_history(self, "apply_")
+    self.set_value(function(self.clone()))
+    return self
+
+
 def install():
     """Run once by `import argosy`, after the methods are in place."""
     for name in ("reshape", "reshape_", "view", "expand", "tile", "permute"):
         if hasattr(Tensor, name):
             setattr(Tensor, name, _sizes_one_by_one(getattr(Tensor, name)))
     Tensor.transpose = _transpose(Tensor.transpose)
+    for function in (rank, copy_, apply, apply_):
+        setattr(Tensor, function.__name__, function)
     Tensor.__format__ = _format
     # NumPy's operators leave the work to the tensor's, so array + tensor is a tensor.
     Tensor.__array_ufunc__ = None

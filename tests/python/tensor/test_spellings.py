@@ -98,3 +98,14 @@ def test_printing_of_much():
     assert text.endswith("[0   , 1   , 2   , ..., 1997, 1998, 1999])")
     assert str(argosy.zeros([2, 0])).endswith("[[],\n        []])")
     assert copy.deepcopy(argosy.ones([2])).tolist() == [1, 1]
+
+
+def test_functions_applied_to_tensors():
+    x = argosy.ones([3])
+    assert x.apply(lambda v: v * 2).tolist() == [2, 2, 2] and x.tolist() == [1, 1, 1]
+    assert x.apply_(lambda v: v * 3) is x and x.tolist() == [3, 3, 3]
+    assert x.copy_(argosy.zeros([3])) is x and x.tolist() == [0, 0, 0]
+    assert x.rank().item() == 1
+    x.stop_gradient = False
+    with pytest.raises(RuntimeError, match=r"\[apply_\] .*stop_gradient=True"):
+        x.apply_(lambda v: v)
