@@ -441,3 +441,10 @@ def test_programs_of_unknown_sizes():
     wants = [np.einsum("btd,dhk->bthk", x, w), np.linalg.norm(x, axis=-1), np.cov(v)]
     for g, want in zip(got, wants):
         np.testing.assert_allclose(g.numpy(), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+def test_lu_solve(trans):
+    a, b = regular(), np.arange(12.0).reshape(2, 3, 2)
+    x = L.lu_solve(t(b), *L.lu(t(a)), trans).numpy()
+    np.testing.assert_allclose((a if trans == "N" else a.swapaxes(1, 2)) @ x, b, atol=1e-10)

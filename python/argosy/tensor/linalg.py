@@ -379,6 +379,20 @@ def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
 
 
 @method
+def lu_solve(b, lu, pivots, trans="N", name=None):
+    """z with a z = b (trans "T": a^T z = b; "C": a^H z = b), given a's factors from lu."""
+    if trans not in ("N", "T", "C"):
+        raise ValueError(f"[lu_solve] trans must be 'N', 'T' or 'C', got {trans!r}.")
+    p = _ops.cast(_ops.lu_permutation(pivots, lu.shape[-1]), lu.dtype)
+    if trans == "N":
+        half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
+        return _ops.triangular_solve(lu, half, True, False, False)
+    factor = _ops.conj(lu) if trans == "C" and "complex" in str(lu.dtype) else lu
+    half = _ops.triangular_solve(factor, b, True, True, False)
+    return _ops.matmul(p, _ops.triangular_solve(factor, half, False, True, True))
+
+
+@method
 def lstsq(x, y, rcond=None, driver=None, name=None):
     """The z of least norm that minimizes |x z - y|, x [.., m, n], y [.., m, k].
 
