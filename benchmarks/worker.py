@@ -47,7 +47,8 @@ def main():
     os.dup2(2, 1)
     module = start(framework)
     work = None
-    print(json.dumps({"version": module.__version__}), file=answers, flush=True)
+    version = getattr(module.version, "argosy_version", module.__version__)
+    print(json.dumps({"version": version}), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
         try:
