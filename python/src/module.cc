@@ -1,3 +1,4 @@
+#include "argosy/base/cpu.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -23,6 +24,7 @@ PyMODINIT_FUNC PyInit__core() {
   return guarded_object([]() -> PyObject* {
     Py module(check(PyModule_Create(&definition)));
     add_errors(module.get());
+    argosy::cpu::require_baseline();
     add_dtype_type(module.get());
     add_tensor_type(module.get());
     add_array_functions(module.get());

@@ -25,8 +25,8 @@ struct InterpShape {
   bool align_corners = false;
   bool half_pixel = true;
   double scale[3] = {0, 0, 0};
-  // linear and cubic: where a dim shrinks, its filter is stretched by r, so that every input counts;
-  // centres are at r (k + 1/2), weights sum to 1, cubic with a = -1/2 (Pillow's resize).
+  // linear and cubic: where a dim shrinks, its filter is stretched by r, so that every input
+  // counts; centres are at r (k + 1/2), weights sum to 1, cubic with a = -1/2 (Pillow's resize).
   bool antialias = false;
 };
 

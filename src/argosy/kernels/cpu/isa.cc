@@ -8,7 +8,9 @@
 namespace argosy::cpu {
 namespace {
 
-std::atomic<Isa> current{features().avx512 ? Isa::avx512 : Isa::avx2};
+// -1 until the first use: features() throws for a wrong ARGOSY_ISA, which must not happen while the
+// library loads.
+std::atomic<int> current{-1};
 
 }  // namespace
 
@@ -17,12 +19,17 @@ bool has_isa(Isa isa) {
 }
 
 Isa isa() {
-  return current.load(std::memory_order_relaxed);
+  int value = current.load(std::memory_order_relaxed);
+  if (value < 0) [[unlikely]] {
+    value = static_cast<int>(features().avx512 ? Isa::avx512 : Isa::avx2);
+    current.store(value, std::memory_order_relaxed);
+  }
+  return static_cast<Isa>(value);
 }
 
 void set_isa(Isa isa) {
   ARGOSY_INVARIANT(has_isa(isa));
-  current.store(isa, std::memory_order_relaxed);
+  current.store(static_cast<int>(isa), std::memory_order_relaxed);
 }
 
 }  // namespace argosy::cpu

@@ -252,7 +252,11 @@ Tensors triu_grad(const op::GradCall& c, const TriangleAttrs& a) {
 
 }  // namespace
 
-Tensor tril(const Tensor& x, int64_t diagonal) { return tril_op(x, TriangleAttrs{diagonal}); }
-Tensor triu(const Tensor& x, int64_t diagonal) { return triu_op(x, TriangleAttrs{diagonal}); }
+Tensor tril(const Tensor& x, int64_t diagonal) {
+  return tril_op(x, TriangleAttrs{diagonal});
+}
+Tensor triu(const Tensor& x, int64_t diagonal) {
+  return triu_op(x, TriangleAttrs{diagonal});
+}
 
 }  // namespace argosy::ops

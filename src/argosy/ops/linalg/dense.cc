@@ -22,7 +22,9 @@ Shape leading(const Shape& x, int count) {
   return Shape(std::span<const int64_t>(x.data(), static_cast<size_t>(x.rank() - count)));
 }
 
-int64_t matrix_count(const Tensor& x) { return leading(x.shape(), 2).numel(); }
+int64_t matrix_count(const Tensor& x) {
+  return leading(x.shape(), 2).numel();
+}
 
 void check_info(const char* op, const std::vector<int32_t>& info, const char* what) {
   for (size_t i = 0; i < info.size(); ++i)
@@ -37,12 +39,20 @@ Tensor transposed(const Tensor& x) {
   return transpose(x, perm);
 }
 
-Tensor adjoint(const Tensor& x) { return conj_if_complex(transposed(x)); }
+Tensor adjoint(const Tensor& x) {
+  return conj_if_complex(transposed(x));
+}
 
-Tensor times_rows(const Tensor& x, const Tensor& d) { return multiply(x, unsqueeze(d, {-1})); }
-Tensor times_columns(const Tensor& x, const Tensor& d) { return multiply(x, unsqueeze(d, {-2})); }
+Tensor times_rows(const Tensor& x, const Tensor& d) {
+  return multiply(x, unsqueeze(d, {-1}));
+}
+Tensor times_columns(const Tensor& x, const Tensor& d) {
+  return multiply(x, unsqueeze(d, {-2}));
+}
 
-Tensor of_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
+Tensor of_dtype(const Tensor& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
 
 Tensor gaps(const Tensor& d) {
   return add(subtract(unsqueeze(d, {-2}), unsqueeze(d, {-1})), diag_embed(ones_like(d)));

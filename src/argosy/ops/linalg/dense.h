@@ -26,8 +26,8 @@ int64_t matrix_count(const Tensor& x);
 // Raises for the first matrix whose info is not 0.
 void check_info(const char* op, const std::vector<int32_t>& info, const char* what);
 
-Tensor transposed(const Tensor& x);  // the last two dimensions swapped
-Tensor adjoint(const Tensor& x);     // and conjugated
+Tensor transposed(const Tensor& x);                      // the last two dimensions swapped
+Tensor adjoint(const Tensor& x);                         // and conjugated
 Tensor times_rows(const Tensor& x, const Tensor& d);     // diag(d) x
 Tensor times_columns(const Tensor& x, const Tensor& d);  // x diag(d)
 Tensor of_dtype(const Tensor& x, DType dtype);           // cast if it must be

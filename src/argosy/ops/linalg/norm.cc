@@ -35,8 +35,7 @@ Tensors norm_parts(const Inputs& in, const NormAttrs& a) {
   }
   if (a.p == 2 && !is_complex(x.dtype())) return sqrt(total(square(x)));
   Tensor size = abs(x);
-  if (std::isinf(a.p))
-    return a.p > 0 ? max(size, a.axis, a.keepdim) : min(size, a.axis, a.keepdim);
+  if (std::isinf(a.p)) return a.p > 0 ? max(size, a.axis, a.keepdim) : min(size, a.axis, a.keepdim);
   if (a.p == 1) return total(size);
   if (a.p == 2) return sqrt(total(square(size)));
   return pow(total(pow(size, a.p)), 1 / a.p);
@@ -79,7 +78,8 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
 ARGOSY_OP(p_norm, NormAttrs)
     .doc(
         "The p-norm over axis (None: all): (sum of |x|^p)^(1/p); the largest and smallest |x| for "
-        "p = inf and -inf, the number of elements that are not 0 for p = 0. The gradient is 0 where "
+        "p = inf and -inf, the number of elements that are not 0 for p = 0. The gradient is 0 "
+        "where "
         "the norm is 0.")
     .input("x", kFloating | kComplex, Save::value)
     .output("out", Save::value)

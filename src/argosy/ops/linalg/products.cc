@@ -26,9 +26,13 @@ void check_sizes(const char* op, const Shape& x, int i, const Shape& y, int j, c
       << " of shapes " << x << " and " << y << '.';
 }
 
-void drop_last(Shape& s) { s.erase(s.rank() - 1); }
+void drop_last(Shape& s) {
+  s.erase(s.rank() - 1);
+}
 
-Tensors plain_product(const Inputs& in, const NoAttrs&) { return matmul(in[0], in[1]); }
+Tensors plain_product(const Inputs& in, const NoAttrs&) {
+  return matmul(in[0], in[1]);
+}
 
 // --- mm, bmm, mv ---
 
@@ -320,7 +324,8 @@ ARGOSY_OP(kron, NoAttrs)
     .alias("input", "x")
     .alias("other", "y")
     .doc(
-        "The Kronecker product: every element of x times the whole of y, as blocks. Sizes multiply; "
+        "The Kronecker product: every element of x times the whole of y, as blocks. Sizes "
+        "multiply; "
         "missing leading dimensions count as 1.")
     .input("x", kProducts)
     .input("y", kProducts)

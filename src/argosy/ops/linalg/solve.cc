@@ -99,7 +99,9 @@ struct TriangularAttrs {
 };
 ARGOSY_ATTRS(TriangularAttrs, upper, transpose, unitriangular)
 
-void triangular_infer(InferContext& c, const TriangularAttrs&) { system_shape(c); }
+void triangular_infer(InferContext& c, const TriangularAttrs&) {
+  system_shape(c);
+}
 
 void triangular_run(KernelFrame& f, const TriangularAttrs& t) {
   Shape batch = leading(f.out[0].shape(), 2);
@@ -123,8 +125,7 @@ Tensors triangular_grad(const GradCall& c, const TriangularAttrs& t) {
 }
 
 ARGOSY_OP(triangular_solve, TriangularAttrs)
-    .python(
-        "triangular_solve(x, y, upper=True, transpose=False, unitriangular=False, name=None)")
+    .python("triangular_solve(x, y, upper=True, transpose=False, unitriangular=False, name=None)")
     .method("triangular_solve")
     .doc(
         "z with x z = y (transpose: x^T z = y) for triangular x [.., n, n] and y [.., n, k], whose "
@@ -138,7 +139,9 @@ ARGOSY_OP(triangular_solve, TriangularAttrs)
     .gradient(triangular_grad)
     .done();
 
-void solve_infer(InferContext& c, const NoAttrs&) { system_shape(c); }
+void solve_infer(InferContext& c, const NoAttrs&) {
+  system_shape(c);
+}
 
 void solve_run(KernelFrame& f, const NoAttrs&) {
   Shape batch = leading(f.out[0].shape(), 2);
@@ -374,9 +377,9 @@ void lstsq_infer(InferContext& c, const LstsqAttrs& t) {
   check_matrix("lstsq", "y", b);
   ARGOSY_CHECK(a[a.rank() - 2] == b[b.rank() - 2], invalid_argument)
       << "[lstsq] y must have as many rows as x: x is " << a << ", y is " << b << '.';
-  ARGOSY_CHECK(t.driver == "gels" || t.driver == "gelsy" || t.driver == "gelsd" ||
-                   t.driver == "gelss",
-               invalid_argument)
+  ARGOSY_CHECK(
+      t.driver == "gels" || t.driver == "gelsy" || t.driver == "gelsd" || t.driver == "gelss",
+      invalid_argument)
       << "[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '" << t.driver << "'.";
   Shape batch = batch_shape("lstsq", c.in[0], c.in[1]), out = batch, singular = batch;
   out.push_back(a[a.rank() - 1]);
@@ -397,8 +400,8 @@ void lstsq_run(KernelFrame& f, const LstsqAttrs& t) {
   const bool singular = t.driver == "gelsd" || t.driver == "gelss";
   std::vector<int32_t> info(static_cast<size_t>(batch.numel()));
   cpu::lstsq(a.dtype(), batch.numel(), a.dim(-2), a.dim(-1), b.dim(-1), driver, t.rcond, a.raw(),
-             b.raw(), f.out[0].raw(), f.out[1].data<int32_t>(),
-             singular ? f.out[2].raw() : nullptr, info.data());
+             b.raw(), f.out[0].raw(), f.out[1].data<int32_t>(), singular ? f.out[2].raw() : nullptr,
+             info.data());
   if (!singular && f.out[2].numel())
     std::memset(f.out[2].raw(), 0, static_cast<size_t>(f.out[2].nbytes()));
   check_info("lstsq", info, "is not of full rank or did not converge");
@@ -423,6 +426,8 @@ ARGOSY_OP(lstsq_solution, LstsqAttrs)
 Tensor triangular_solve(const Tensor& x, const Tensor& y, bool upper, bool transpose, bool unit) {
   return triangular_solve_op(x, y, TriangularAttrs{upper, transpose, unit});
 }
-Tensor solve(const Tensor& x, const Tensor& y) { return solve_matrix_op(x, y); }
+Tensor solve(const Tensor& x, const Tensor& y) {
+  return solve_matrix_op(x, y);
+}
 
 }  // namespace argosy::ops

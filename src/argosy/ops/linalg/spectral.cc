@@ -17,7 +17,9 @@ Shape with(Shape batch, int64_t m, int64_t n) {
   return batch;
 }
 
-int64_t smaller(int64_t m, int64_t n) { return m < 0 || n < 0 ? kUnknown : std::min(m, n); }
+int64_t smaller(int64_t m, int64_t n) {
+  return m < 0 || n < 0 ? kUnknown : std::min(m, n);
+}
 
 Tensor zeros_if_missing(const Tensor& dy, const Tensor& like) {
   return dy.defined() ? dy : zeros_like(like);
@@ -70,7 +72,8 @@ Tensors qr_grad(const GradCall& c, const QrAttrs& a) {
 }
 
 ARGOSY_OP(qr_factors, QrAttrs)
-    .doc("x [.., m, n] = q r: q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular.")
+    .doc(
+        "x [.., m, n] = q r: q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular.")
     .input("x", kDense)
     .output("q", Save::value)
     .output("r", Save::value)
@@ -105,7 +108,9 @@ void svd_run(KernelFrame& f, const SvdAttrs& a) {
   check_info("svd", info, "did not converge; does it hold nan or inf?");
 }
 
-Tensor skew(const Tensor& x) { return subtract(x, adjoint(x)); }
+Tensor skew(const Tensor& x) {
+  return subtract(x, adjoint(x));
+}
 
 Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
   const Tensor &u = c.out(0), &s = c.out(1), &vh = c.out(2);
@@ -229,8 +234,8 @@ Tensors eig_grad(const GradCall& c, const NoAttrs&) {
   if (c.dy(1).defined()) {
     Tensor own = matmul(vh, c.dy(1));
     Tensor along = of_dtype(real(diagonal(own)), v.dtype());  // unit length stays
-    Tensor turned = divide(subtract(own, times_columns(matmul(vh, v), along)),
-                           conj_if_complex(gaps(w)));
+    Tensor turned =
+        divide(subtract(own, times_columns(matmul(vh, v), along)), conj_if_complex(gaps(w)));
     turned = add(tril(turned, -1), triu(turned, 1));
     inner = inner.defined() ? add(inner, turned) : turned;
   }

@@ -562,7 +562,11 @@ Tensors repeat_grad_grad(const GradCall& c, const RepeatAttrs& a) {
 
 }  // namespace
 
-Tensor diagonal(const Tensor& x) { return diagonal_op(x, DiagonalAttrs{0, -2, -1}); }
-Tensor diag_embed(const Tensor& x) { return diag_embed_op(x); }
+Tensor diagonal(const Tensor& x) {
+  return diagonal_op(x, DiagonalAttrs{0, -2, -1});
+}
+Tensor diag_embed(const Tensor& x) {
+  return diag_embed_op(x);
+}
 
 }  // namespace argosy::ops
