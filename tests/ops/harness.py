@@ -19,9 +19,11 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import pytest
+from tests.ops.eager_only import EAGER_ONLY
 
 import argosy
 from argosy import _core
+from argosy._recorder import Recorder
 
 HALF = ("float16", "bfloat16")
 FLOAT = ("float32", "float64", *HALF)
@@ -95,7 +97,8 @@ class Case:
     errors: Sequence = ()  # (inputs, attrs, exception, part of its text)
     covers: Sequence[str] = ()  # ops that run inside and have no row of their own
     inplace: bool = True  # test the in-place forms if the op has them
-    modes: bool = True  # False: cannot be recorded (reads values on the host)
+    # False: cannot be recorded (reads values on the host); "sizes known": needs its sizes for that
+    modes: Any = True
     note: str = ""  # tells rows of one op apart
 
     def __str__(self):
@@ -121,6 +124,13 @@ class Case:
             # By name: parameters of the function may stand between its tensors.
             return lambda *inputs, **attrs: public(**dict(zip(names, inputs)), **attrs)
         return positional(self.fn)
+
+    def mode_names(self):
+        names = list(MODES)
+        modes = EAGER_ONLY.get(str(self), self.modes)
+        if modes == "sizes known":
+            return names[:2]
+        return names if modes is True else names[:1]
 
     def rng(self):
         return np.random.default_rng(zlib.crc32(str(self).encode()))
@@ -228,8 +238,39 @@ def eager(call, tensors):
     return flat(call(*tensors))
 
 
+def recorded(call, tensors, sizes_known=True):
+    """Records call as a Program, then runs that."""
+    with Recorder() as r:
+        inputs = [symbol(r, t, sizes_known) for t in tensors]
+        outputs = flat(call(*inputs))
+    return replayed(r, tensors, outputs)
+
+
+def symbol(recorder, t, sizes_known, stop_gradient=True):
+    shape = t.shape if sizes_known else [-1] * t.ndim
+    return recorder.input(shape, dtype_of(t), stop_gradient)
+
+
+def replayed(recorder, tensors, outputs):
+    """The values of outputs; they must be what was inferred while recording."""
+    recorder.verify()
+    results = recorder.run(tensors, outputs)
+    for i, (said, got) in enumerate(zip(outputs, results)):
+        fits = len(said.shape) == len(got.shape) and said.dtype == got.dtype
+        fits = fits and all(a in (-1, b) for a, b in zip(said.shape, got.shape))
+        assert fits, (
+            f"recorded output {i} is {dtype_of(said)}{list(said.shape)}, running it gives"
+            f" {dtype_of(got)}{list(got.shape)}"
+        )
+    return results
+
+
 # How a function of tensors may be run; all must agree: name -> run(call, tensors) -> tensors.
-MODES = {"eager": eager}
+MODES = {
+    "eager": eager,
+    "recorded": recorded,
+    "recorded, sizes unknown": functools.partial(recorded, sizes_known=False),
+}
 
 
 # --- one call of a case ---
@@ -388,7 +429,7 @@ def check_values(case):
         for label, shapes in shape_sets(case):
             operands = Operands(case, dtype, rng, shapes)
             for mode, run in MODES.items():
-                if mode != "eager" and not case.modes:
+                if mode not in case.mode_names():
                     continue
                 outputs = run(
                     lambda *t: case.call(*operands.fill(t), **case.attrs), operands.tensors
@@ -567,8 +608,37 @@ def check_gradient(case, dtype, shapes, what):
 
         found = differences(value, operands.arrays, i, rng)
         check_against_differences(g_array, found, f"{what}, input {i}")
+    if len(case.mode_names()) > 1:
+        check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what)
     if case.second is not False and dtype == "float64":
         check_second(call, fresh, operands.arrays, wanted, weights, what, rng)
+
+
+def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what):
+    """The gradient rules appended to a Program give what they give eagerly."""
+    tensors = fresh(operands.arrays)
+    for known in (True, False)[: len(case.mode_names()) - 1]:
+        with Recorder() as r:
+            inputs = [symbol(r, t, known, i not in wanted) for i, t in enumerate(tensors)]
+            outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
+            targets = [
+                _core.ops.multiply(outputs[p], tensor(np.conj(w), dtype_of(outputs[p])))
+                for p, w in zip(places, weights)
+            ]
+            found = r.gradients(targets, [inputs[i] for i in wanted])
+        live = [k for k, (g, want) in enumerate(zip(found, grads)) if g is not None]
+        got = replayed(r, tensors, [found[k] for k in live])
+        label = f"{what}, recorded gradient" + ("" if known else ", sizes unknown")
+        for k, g in zip(live, got):
+            want = grads[k]
+            want = np.zeros_like(operands.arrays[wanted[k]]) if want is None else array(want)
+            compare(array(g), want, 1e-9, 1e-10, f"{label}, input {wanted[k]}")
+        lost = [
+            wanted[k]
+            for k, want in enumerate(grads)
+            if k not in live and want is not None and array(want).any()
+        ]
+        assert not lost, f"{label}: none for inputs {lost}"
 
 
 def check_second(call, fresh, arrays, wanted, weights, what, rng):

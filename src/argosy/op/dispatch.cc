@@ -400,7 +400,17 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   return x;
 }
 
+// Whoever reads elements comes through here or through copy_into, so a value that a Program does
+// not have yet is an error, not a read of no memory.
+static void need_elements(const Tensor& t) {
+  ARGOSY_CHECK(!t.symbolic() && (t.has_data() || t.numel() == 0), type)
+      << "The elements of " << t << " are asked for, but it is "
+      << (t.symbolic() ? "a value of a Program being built" : "a description without data")
+      << ". Do this: use ops that can be recorded, or compute it eagerly.";
+}
+
 Tensor contiguous(const Tensor& t) {
+  need_elements(t);
   if (t.is_contiguous() || !t.has_data()) return t;
   Tensor out = Tensor::empty(t.shape(), t.dtype(), t.place());
   copy_into(out, t);
@@ -409,6 +419,8 @@ Tensor contiguous(const Tensor& t) {
 
 void copy_into(const Tensor& dst, const Tensor& src) {
   if (dst.place().kind == DeviceKind::null) return;
+  need_elements(src);
+  need_elements(dst);
   bool fits = true;
   const int skip = dst.rank() - src.rank();  // below 0: src's first sizes must be 1
   for (int i = 0; i < src.rank(); ++i)
