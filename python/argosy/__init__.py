@@ -9,6 +9,7 @@ from argosy import _core
 from argosy._core import (
     DeviceError,
     InternalError,
+    OutOfRangeError,
     Size,
     Tensor,
     bfloat16,

@@ -8,6 +8,9 @@ namespace {
 
 PyObject* internal_error = nullptr;
 PyObject* device_error = nullptr;
+// Paddle raises ValueError for some axes out of range and IndexError for others; programs catch
+// both.
+PyObject* out_of_range_error = nullptr;
 
 PyObject* python_type(ErrorKind kind) {
   switch (kind) {
@@ -16,7 +19,7 @@ PyObject* python_type(ErrorKind kind) {
     case ErrorKind::type:
       return PyExc_TypeError;
     case ErrorKind::index:
-      return PyExc_IndexError;
+      return out_of_range_error;
     case ErrorKind::not_implemented:
       return PyExc_NotImplementedError;
     case ErrorKind::memory:
@@ -70,6 +73,11 @@ void add_errors(PyObject* module) {
                                              PyExc_RuntimeError, nullptr);
   device_error = PyErr_NewExceptionWithDoc("argosy.DeviceError", "A device is missing or failed.",
                                            PyExc_RuntimeError, nullptr);
+  Py bases(check(PyTuple_Pack(2, PyExc_IndexError, PyExc_ValueError)));
+  out_of_range_error = PyErr_NewExceptionWithDoc(
+      "argosy.OutOfRangeError", "An index or axis out of range: an IndexError and a ValueError.",
+      bases.get(), nullptr);
+  PyModule_AddObjectRef(module, "OutOfRangeError", out_of_range_error);
   PyModule_AddObjectRef(module, "InternalError", internal_error);
   PyModule_AddObjectRef(module, "DeviceError", device_error);
 }

@@ -102,3 +102,10 @@ def test_rows_of_four_and_eight_bytes_of_smaller_elements(dtype, width):
     values = np.arange(5 * width).reshape(5, width).astype(dtype)
     picked = argosy.to_tensor(values)[[3, 0, 4]]
     np.testing.assert_array_equal(picked.numpy(), values[[3, 0, 4]])
+
+
+def test_out_of_range_is_an_index_error_and_a_value_error():
+    for error in (IndexError, ValueError):
+        with pytest.raises(error, match="axis is out of range: expected -2 <= axis < 2"):
+            argosy.softmax(argosy.ones([2, 2]), 5)
+    assert [float(v) for v in argosy.ones([2])] == [1, 1]
