@@ -15,7 +15,7 @@ def convert_dtype(dtype):
     """
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
     if not isinstance(getattr(argosy, name, None), argosy.dtype):
-        raise TypeError(f"dtype must be a dtype of the package, but received {dtype}")
+        raise TypeError(f"dtype must be a dtype of the package, got {dtype}")
     return name
 
 
@@ -23,7 +23,7 @@ def check_type(input, input_name, expected_type, op_name, extra_message=""):
     """Raise TypeError unless ``input`` is an instance of ``expected_type``."""
     if not isinstance(input, expected_type):
         raise TypeError(
-            f"The type of '{input_name}' in {op_name} must be {expected_type}, but received "
+            f"The type of '{input_name}' in {op_name} must be {expected_type}, got "
             f"{type(input)}. {extra_message}"
         )
 
@@ -34,7 +34,7 @@ def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=
     expected = [expected_dtype] if isinstance(expected_dtype, str) else expected_dtype
     if name not in expected:
         raise TypeError(
-            f"The data type of '{input_name}' in {op_name} must be {expected}, but received "
+            f"The data type of '{input_name}' in {op_name} must be {expected}, got "
             f"{name}. {extra_message}"
         )
 

@@ -48,13 +48,13 @@ def require_version(min_version, max_version=None):
             continue
         if not isinstance(value, str):
             raise TypeError(
-                f"The type of '{name}' in require_version must be str, but received {type(value)}."
+                f"The type of '{name}' in require_version must be str, got {type(value)}."
             )
         parts = value.split(".")
         if not 1 <= len(parts) <= 4 or not all(part.isdigit() for part in parts):
             raise ValueError(
                 f"The value of '{name}' in require_version must be in format "
-                rf"'\d+(\.\d+){{0,3}}', like '1.5.2.0', but received {value}"
+                rf"'\d+(\.\d+){{0,3}}', like '1.5.2.0', got {value}"
             )
         wanted.append(_numbers(value))
     have = _numbers(version.full_version)

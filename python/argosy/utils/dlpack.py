@@ -15,7 +15,8 @@ def to_dlpack(x):
     """
     if not isinstance(x, argosy.Tensor):
         raise TypeError(
-            f"The type of 'x' in to_dlpack must be paddle.Tensor, but received {type(x)}."
+            f"[to_dlpack] x: expected a Tensor, got {type(x).__name__}. Do this: make it one with"
+            " argosy.to_tensor(..)."
         )
     return x.__dlpack__()
 

@@ -113,8 +113,7 @@ def spatial_padding(padding, count, channel_last):
         flat = int_list(padding, 2 * count, "padding")
     if min(flat) < 0:
         raise ValueError(
-            "Invalid padding, all value should be larger than or equal to 0, but received: "
-            f"{padding}"
+            f"Invalid padding, all value should be larger than or equal to 0, got: {padding}"
         )
     return flat, "EXPLICIT"
 
@@ -123,6 +122,6 @@ def check_reduction(reduction, where):
     """Raise ValueError unless ``reduction`` is 'sum', 'mean' or 'none'."""
     if reduction not in ("sum", "mean", "none"):
         raise ValueError(
-            f"The value of 'reduction' in {where} should be 'sum', 'mean' or 'none', but received "
+            f"The value of 'reduction' in {where} should be 'sum', 'mean' or 'none', got "
             f"{reduction}, which is not allowed."
         )

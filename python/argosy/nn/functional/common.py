@@ -69,7 +69,7 @@ def _channel_dropout(x, p, training, data_format, formats, rank):
             f"Received Attr(data_format): {data_format}."
         )
     if len(x.shape) != rank:
-        raise ValueError(f"dimensions of x should be {rank}, but received {len(x.shape)}")
+        raise ValueError(f"dimensions of x should be {rank}, got {len(x.shape)}")
     axis = [0, 1] if data_format == formats[0] else [0, rank - 1]
     return dropout(x, p=p, axis=axis, training=training, mode="upscale_in_train")
 
@@ -148,7 +148,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
         pads.append(0)
     if mode == "constant" and len(pads) == 2 * rank:
         if any(isinstance(item, int) and item < 0 for item in pads):
-            raise ValueError(f"[pad] The elements of pad should be >= 0, but received {pad}.")
+            raise ValueError(f"[pad] The elements of pad should be >= 0, got {pad}.")
         if not pad_from_left_axis:
             pads = _reverse_pairs(pads)
         return ops.pad(x, pads, mode, value)
@@ -227,7 +227,7 @@ def interpolate(
     if mode not in _RANKS and mode != "area":
         raise ValueError(
             "The 'resample' of image_resize can only be 'area', 'linear', 'bilinear', "
-            f"'trilinear', 'bicubic' or 'nearest' currently, but received {mode}."
+            f"'trilinear', 'bicubic' or 'nearest' currently, got {mode}."
         )
     rank = len(x.shape)
     if size is None and scale_factor is None:

@@ -47,7 +47,7 @@ def cross_entropy(
     if soft_label and ignore_index >= 0:
         raise ValueError(
             "When soft_label == True, the value of 'ignore_index' in softmax_cross_entropy should "
-            f"be '-100', but received {ignore_index}, which is not allowed."
+            f"be '-100', got {ignore_index}, which is not allowed."
         )
     return ops.cross_entropy(
         input, label, weight, ignore_index, reduction, bool(soft_label), axis, bool(use_softmax),

@@ -160,7 +160,7 @@ def avg_pool3d(
 def _lp_pool(n, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format):
     channel_last = is_channel_last(data_format, _FORMATS[n])
     if norm_type == 0:
-        raise ValueError("norm_type should be non-zero, but received 0.")
+        raise ValueError("norm_type should be non-zero, got 0.")
     window = _window(n, kernel_size, stride, padding, ceil_mode, channel_last)
     return getattr(ops, f"lp_pool{n}d")(x, float(norm_type), *window, channel_last)
 
@@ -269,9 +269,7 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
             f"{data_format}."
         )
     if len(x.shape) != n + 2:
-        raise ValueError(
-            f"The x should have {n + 2} dimensions, but received a tensor of shape {x.shape}."
-        )
+        raise ValueError(f"The x should have {n + 2} dimensions, got a tensor of shape {x.shape}.")
     kernel = int_list(kernel_size, n, "pool_size")
     stride = kernel if stride is None else int_list(stride, n, "pool_stride")
     padding = int_list(padding, n, "padding")
@@ -349,9 +347,7 @@ def max_unpool3d(
 
 def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
     if random_u is not None and not 0 < random_u < 1:
-        raise ValueError(
-            f"The param `random_u` should be a `float` in (0, 1), but received {random_u}."
-        )
+        raise ValueError(f"The param `random_u` should be a `float` in (0, 1), got {random_u}.")
     sizes = [
         length if size == -1 else size
         for size, length in zip(_adaptive_size(output_size, n), list(x.shape)[2:])

@@ -329,6 +329,6 @@ class ParameterDict(Layer):
 def _as_parameter(value):
     if value is not None and not isinstance(value, EagerParamBase):
         raise TypeError(
-            f"The parameter to be added should be a Parameter, but received {type(value).__name__}."
+            f"The parameter to be added should be a Parameter, got {type(value).__name__}."
         )
     return value

@@ -269,8 +269,7 @@ class Layer(LayerState):
             raise KeyError(f"The parameter '{name}' already exists.")
         if parameter is not None and not isinstance(parameter, EagerParamBase):
             raise TypeError(
-                "The parameter to be added should be a Parameter, but received "
-                f"{type(parameter).__name__}."
+                f"The parameter to be added should be a Parameter, got {type(parameter).__name__}."
             )
         self._parameters[name] = parameter
         return parameter
@@ -312,8 +311,7 @@ class Layer(LayerState):
             raise KeyError(f"attribute '{name}' already exists.")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                "The registered buffer should be a Paddle.Tensor, but received "
-                f"{type(tensor).__name__}."
+                f"The registered buffer should be a Paddle.Tensor, got {type(tensor).__name__}."
             )
         self._buffers[name] = tensor
         if persistable:
@@ -598,9 +596,7 @@ class Layer(LayerState):
 
 def _check_name(name, noun):
     if not isinstance(name, str):
-        raise TypeError(
-            f"The name of {noun} should be a string, but received {type(name).__name__}."
-        )
+        raise TypeError(f"The name of {noun} should be a string, got {type(name).__name__}.")
     if "." in name:
         raise KeyError(
             f"The name of {noun} can not contain `.`, because when you access the newly added "

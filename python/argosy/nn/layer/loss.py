@@ -181,7 +181,7 @@ class CosineEmbeddingLoss(Layer):
         check_reduction(reduction, "CosineEmbeddingLoss")
         if not -1 <= margin <= 1:
             raise ValueError(
-                "The value of 'margin' should be in the interval of [-1, 1], but received "
+                "The value of 'margin' should be in the interval of [-1, 1], got "
                 f"{margin:f}, which is not allowed."
             )
         super().__init__()
@@ -325,7 +325,7 @@ class PoissonNLLLoss(Layer):
         check_reduction(reduction, "PoissonNLLLoss")
         if epsilon <= 0:
             raise ValueError(
-                "The value of `epsilon` in PoissonNLLLoss should be positive, but received "
+                "The value of `epsilon` in PoissonNLLLoss should be positive, got "
                 f"{epsilon:f}, which is not allowed"
             )
         super().__init__()

@@ -80,10 +80,16 @@ class _BatchNormBase(Layer):
         self._name = name
 
     def _check_input_dim(self, input):
-        raise NotImplementedError("BatchNorm Base error")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] has no check of x's dimensions. Do this: use BatchNorm1D,"
+            " BatchNorm2D or BatchNorm3D, or define _check_input_dim(x)."
+        )
 
     def _check_data_format(self, input):
-        raise NotImplementedError("BatchNorm Base data format error")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] has no check of data_format. Do this: use BatchNorm1D,"
+            " BatchNorm2D or BatchNorm3D, or define _check_data_format(data_format)."
+        )
 
     def forward(self, input):
         self._check_data_format(self._data_format)
@@ -622,8 +628,7 @@ class SpectralNorm(Layer):
             )
         if not 0 <= dim < len(self._weight_shape):
             raise AssertionError(
-                "The input `dim` should be less than the length of `weight_shape`, but received "
-                f"dim={dim}."
+                f"The input `dim` should be less than the length of `weight_shape`, got dim={dim}."
             )
         rows = self._weight_shape[dim]
         columns = functools.reduce(operator.mul, self._weight_shape, 1) // rows

@@ -170,12 +170,18 @@ class RNNCellBase(Layer):
     @property
     def state_shape(self):
         """Shape, or nested shapes, of the states without the batch axis."""
-        raise NotImplementedError("Please add implementation for `state_shape` in the used cell.")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] does not say what its states are. Do this: define the property"
+            " state_shape in the cell."
+        )
 
     @property
     def state_dtype(self):
         """dtype, or nested dtypes, of the states."""
-        raise NotImplementedError("Please add implementation for `state_dtype` in the used cell.")
+        raise NotImplementedError(
+            f"[{type(self).__name__}] does not say what its states are. Do this: define the property"
+            " state_dtype in the cell."
+        )
 
     def _make_weights(self, gates, input_size, state_size, attrs):
         bound = 1.0 / math.sqrt(self.hidden_size)

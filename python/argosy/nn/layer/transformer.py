@@ -83,7 +83,7 @@ class MultiHeadAttention(Layer):
         super().__init__()
         for name, value in (("embed_dim", embed_dim), ("num_heads", num_heads)):
             if value <= 0:
-                raise AssertionError(f"Expected {name} to be greater than 0, but received {value}")
+                raise AssertionError(f"Expected {name} to be greater than 0, got {value}")
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
         self.vdim = vdim if vdim is not None else embed_dim
@@ -159,7 +159,7 @@ class MultiHeadAttention(Layer):
 def _check_sizes(**sizes):
     for name, value in sizes.items():
         if value <= 0:
-            raise AssertionError(f"Expected {name} to be greater than 0, but received {value}")
+            raise AssertionError(f"Expected {name} to be greater than 0, got {value}")
 
 
 class TransformerEncoderLayer(Layer):
