@@ -171,6 +171,20 @@ class Builder {
     return *this;
   }
 
+  // The kernel also updates these inputs in place, where `when` holds.
+  Builder& updates(std::initializer_list<uint32_t> inputs,
+                   bool (*when)(const Inputs&, const A&) = nullptr) {
+    def_.updates = inputs;
+    if (when) def_.updates_if = detail::erase<A>(when);
+    def_.effect = Effect::writes_input;
+    return *this;
+  }
+  // Owns blocks of a Program.
+  Builder& structural() {
+    def_.structural = true;
+    return *this;
+  }
+
   // --- public face ---
   Builder& python(const char* signature) {
     def_.python.emplace_back(signature);

@@ -327,8 +327,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     // Functional in a Program: x becomes a handle on the new value.
     Tensor value = std::move(dispatch(op, in, attrs)[0]);
     if (value.dtype() != x.dtype() && op.promotes) value = hooks.cast(value, x.dtype());
-    take_body(x, value);
-    x.impl()->symbol = value.impl()->symbol;
+    hooks.rebind(x, value);
     return x;
   }
   check_inplace(op, in);

@@ -9,7 +9,7 @@ namespace argosy::op {
 // State of one thread.
 struct ThreadState {
   bool grad_enabled = true;
-  void* recorder = nullptr;        // the Program builder that records this thread's ops
+  void* recorder = nullptr;        // the Program that records all ops of this thread
   Place place;                     // where ops without inputs put their results
   std::string* explain = nullptr;  // collects why which kernel ran
 };
@@ -62,6 +62,8 @@ struct Hooks {
                               uint32_t old_version, const Tensor& x) = nullptr;
   // Appends an Operation; returns symbolic outputs.
   Tensors (*record_program)(const OpDef& op, const Inputs& in, const void* attrs) = nullptr;
+  // x, a value of a Program or a tensor that one reads, stands for `value` from now on.
+  void (*rebind)(const Tensor& x, const Tensor& value) = nullptr;
   // Does an attribute hold a symbolic tensor?
   bool (*attrs_have_symbols)(const AttrType& type, const void* attrs) = nullptr;
   Tensor (*cast)(const Tensor& x, DType to) = nullptr;

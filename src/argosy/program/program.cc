@@ -85,8 +85,21 @@ Tensors record(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
   return owner->append(op, in, attrs);
 }
 
+// x becomes a handle on the new value.
+void rebind(const Tensor& x, const Tensor& value) {
+  TensorImpl* to = x.impl();
+  to->storage = nullptr;
+  to->data = nullptr;
+  to->shape = value.shape();
+  to->strides = value.strides();
+  to->numel = value.numel();
+  to->dtype = value.dtype();
+  to->symbol = value.impl()->symbol;
+}
+
 [[maybe_unused]] const bool installed = [] {
   op::hooks.record_program = record;
+  op::hooks.rebind = rebind;
   op::hooks.attrs_have_symbols = has_symbols;
   return true;
 }();
