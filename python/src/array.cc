@@ -2,6 +2,7 @@
 #include <string>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/watched.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "python.h"
@@ -315,6 +316,7 @@ void release_buffer(PyObject*, Py_buffer* view) {
 }
 
 Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
+  op::Unchecked incoming;
   Tensor t;
   bool fresh = true;
   if (is_tensor(data)) {

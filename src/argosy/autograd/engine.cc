@@ -1,9 +1,11 @@
 #include "argosy/autograd/engine.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/base/profile.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 
@@ -15,6 +17,10 @@ struct Capture {
   Edge at;
   Tensor result;
 };
+
+const char* profiled_name(const Node& node) {
+  return profile::enabled() ? profile::intern(std::string(node.name()) + "_grad") : "";
+}
 
 // One backward pass. Nodes are taken in falling order of creation, which is a topological order,
 // from a heap; so no count of dependencies is needed and a pass costs only what it reaches.
@@ -142,7 +148,11 @@ class Pass {
         << "[" << node.name()
         << "] backward was already run through this graph and its saved values were freed. Do "
            "this: pass retain_graph=True to the first backward.";
-    Tensors dxs = node.backward(p.dys, needs.data());
+    Tensors dxs;
+    {
+      profile::Scope scope(profiled_name(node), profile::Kind::gradient);
+      dxs = node.backward(p.dys, needs.data());
+    }
     if (!retain_graph_) node.release_saved();
     for (size_t i = 0; i < node.edges.size() && i < dxs.size(); ++i)
       if (needs[i] && dxs[i].defined()) send(node.edges[i], dxs[i]);
@@ -169,6 +179,7 @@ void seed_all(Pass& pass, std::span<const Tensor> roots, std::span<const Tensor>
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool retain_graph,
               bool create_graph) {
+  profile::Scope scope("backward", profile::Kind::backward);
   op::GradMode mode(create_graph);
   Pass pass(retain_graph, {}, {});
   seed_all(pass, roots, seeds);
@@ -178,6 +189,7 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool
 Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
              std::span<const Tensor> seeds, bool retain_graph, bool create_graph, bool allow_unused,
              std::span<const Tensor> no_grad_vars) {
+  profile::Scope scope("backward", profile::Kind::backward);
   op::GradMode mode(create_graph);
   std::vector<Capture> captures;
   for (const Tensor& t : inputs) captures.push_back({edge_to(t), {}});

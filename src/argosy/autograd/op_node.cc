@@ -1,5 +1,6 @@
 #include "argosy/autograd/node.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/watched.h"
 
 namespace argosy::autograd {
 namespace {
@@ -85,7 +86,10 @@ class OpNode final : public Node {
       outs.push_back(std::move(alias));
     }
     op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
-    return op_.gradient(op::GradCall(op_, in, outs, dys, needs), attrs_.get());
+    op::GradCall call(op_, in, outs, dys, needs);
+    if (watch::any()) [[unlikely]]
+      return op::watched_gradient(call, attrs_.get());
+    return op_.gradient(call, attrs_.get());
   }
 
  private:

@@ -27,9 +27,10 @@ std::string operator""_s(const char* text, size_t size) {
 // To add a flag, add a line, and regenerate docs/flags.md (its test says how).
 std::span<Flag> table() {
   static Flag flags[] = {
-      {"FLAGS_check_nan_inf", false, none, "Check each op's outputs for NaN and infinity."},
-      {"FLAGS_check_nan_inf_level", 0_i, none,
-       "What a NaN or infinity found does: 0 raises, 1 and above print."},
+      {"FLAGS_check_nan_inf", false, live, "Check each op's outputs for NaN and infinity."},
+      {"FLAGS_check_nan_inf_level", 0_i, live,
+       "What a NaN or infinity found does: 0 raises, 1 and above print. 2 also prints outputs that "
+       "float16 cannot hold, 3 all."},
       {"FLAGS_set_to_1d", false, none, "Whether 0-d tensors become 1-d NumPy arrays."},
       {"FLAGS_benchmark", false, none, "Wait for each op."},
       {"FLAGS_call_stack_level", 1_i, none, "How much of the stack an error shows."},
@@ -261,6 +262,12 @@ void Flag::set(const Value& value) {
                                 << type_name(type()) << ", got '" << print(value) << "' of type "
                                 << type_name(type_of(value)) << '.';
   store(*converted);
+  if (auto* changed = changed_.load()) changed();
+}
+
+void Flag::listen(void (*changed)()) {
+  changed_.store(changed);
+  changed();
 }
 
 Flag& find(std::string_view name) {

@@ -42,6 +42,8 @@ class ARGOSY_API Flag {
   // Converts among numbers where nothing is lost, and reads text as the environment is read. Throws
   // ErrorKind::type for what does not fit, invalid_argument for startup flags.
   void set(const Value& value);
+  // Calls back now and after each later set. One listener; for static initializers.
+  void listen(void (*changed)());
 
   bool boolean() const { return number_.load(std::memory_order_relaxed) != 0; }
   int64_t integer() const { return number_.load(std::memory_order_relaxed); }
@@ -55,6 +57,7 @@ class ARGOSY_API Flag {
   const char* doc_;
   Value initial_;
   Effect effect_;
+  std::atomic<void (*)()> changed_{nullptr};
   std::atomic<int64_t> number_{0};
   std::atomic<double> real_{0};
   mutable std::mutex mutex_;

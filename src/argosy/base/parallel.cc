@@ -19,6 +19,7 @@
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
+#include "argosy/base/profile.h"
 
 namespace argosy {
 namespace {
@@ -170,7 +171,10 @@ class Pool {
       uint32_t seen = signal_.load();
       bool surplus = false;
       if (Job* job = take(&surplus)) {
-        work_on(*job);
+        {
+          profile::Scope scope("parallel_for", profile::Kind::kernel);
+          work_on(*job);
+        }
         leave(*job);
         continue;
       }

@@ -1,5 +1,9 @@
 #include "argosy/base/profile.h"
 
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -7,7 +11,13 @@
 #include <set>
 #include <string>
 
-namespace argosy::profile {
+#include "argosy/base/watch.h"
+
+namespace argosy {
+
+constinit std::atomic<uint8_t> watch::bits{0};
+
+namespace profile {
 
 std::atomic<bool> detail::listening{false};
 
@@ -30,12 +40,13 @@ struct Sessions {
   std::mutex mutex;  // never taken while a ring's is held
   // Guarded by mutex:
   std::vector<std::shared_ptr<Ring>> rings;  // those of ended threads too, until the next start
-  uint32_t threads = 0;
+  std::vector<Thread> threads;
   int64_t lost = 0;
   std::set<std::string, std::less<>> names;
 
   std::atomic<uint64_t> session{0};
   std::atomic<int64_t> capacity{0};
+  std::atomic<bool> shapes{false}, memory{false}, cost{false};
 
   static Sessions& instance() {
     static Sessions* sessions = new Sessions;
@@ -43,32 +54,32 @@ struct Sessions {
   }
 };
 
+Thread this_thread() {
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  return {syscall(SYS_gettid), name};
+}
+
+int64_t now() {
+  return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
 Ring& my_ring() {
   static thread_local std::shared_ptr<Ring> ring;
   if (!ring) {
     auto fresh = std::make_shared<Ring>();
     Sessions& all = Sessions::instance();
     std::lock_guard lock(all.mutex);
-    fresh->thread = all.threads++;
+    fresh->thread = static_cast<uint32_t>(all.threads.size());
+    all.threads.push_back(this_thread());
     all.rings.push_back(fresh);
     ring = std::move(fresh);
   }
   return *ring;
 }
 
-}  // namespace
-
-int64_t detail::open() {
-  ++my_ring().depth;
-  return std::chrono::steady_clock::now().time_since_epoch().count();
-}
-
-void detail::close(const char* name, Kind kind, int64_t begin) {
-  int64_t end = std::chrono::steady_clock::now().time_since_epoch().count();
+void record(Ring& ring, Event event) {
   Sessions& all = Sessions::instance();
-  Ring& ring = my_ring();
-  --ring.depth;
-  if (!enabled()) return;
   std::lock_guard lock(ring.mutex);
   uint64_t session = all.session.load(std::memory_order_acquire);
   if (ring.session != session) {
@@ -77,7 +88,8 @@ void detail::close(const char* name, Kind kind, int64_t begin) {
     ring.events.clear();
   }
   int64_t capacity = all.capacity.load(std::memory_order_relaxed);
-  Event event{name, begin, end, ring.thread, ring.depth, kind};
+  event.thread = ring.thread;
+  event.depth = ring.depth;
   if (static_cast<int64_t>(ring.events.size()) < capacity) {
     ring.events.push_back(event);
   } else {
@@ -86,19 +98,48 @@ void detail::close(const char* name, Kind kind, int64_t begin) {
   ++ring.written;
 }
 
-void start(int64_t capacity) {
+}  // namespace
+
+int64_t detail::open() {
+  ++my_ring().depth;
+  return now();
+}
+
+void detail::close(const char* name, Kind kind, int64_t begin, const Note& note) {
+  int64_t end = now();
+  Ring& ring = my_ring();
+  if (ring.depth > 0) --ring.depth;  // 0: Python may end a range on another thread
+  if (enabled()) record(ring, {name, begin, end, 0, 0, kind, note});
+}
+
+void sample(const char* name, int64_t bytes) {
+  int64_t at = now();
+  record(my_ring(), {name, at, at, 0, 0, Kind::memory, {nullptr, bytes, 0}});
+}
+
+void start(const Options& options) {
+  // A forked child has nobody to report to.
+  [[maybe_unused]] static const int forks = pthread_atfork(nullptr, nullptr, [] {
+    detail::listening.store(false, std::memory_order_relaxed);
+    watch::set(watch::profile, false);
+  });
   Sessions& all = Sessions::instance();
   std::lock_guard lock(all.mutex);
   std::erase_if(all.rings, [](const auto& ring) { return ring.use_count() == 1; });
   all.lost = 0;
-  all.capacity.store(std::max<int64_t>(capacity, 1), std::memory_order_relaxed);
+  all.shapes.store(options.shapes, std::memory_order_relaxed);
+  all.memory.store(options.memory, std::memory_order_relaxed);
+  all.cost.store(options.cost, std::memory_order_relaxed);
+  all.capacity.store(std::max<int64_t>(options.capacity, 1), std::memory_order_relaxed);
   all.session.fetch_add(1, std::memory_order_release);
   detail::listening.store(true, std::memory_order_release);
+  watch::set(watch::profile, true);
 }
 
 std::vector<Event> stop() {
   Sessions& all = Sessions::instance();
   detail::listening.store(false, std::memory_order_relaxed);
+  watch::set(watch::profile, false);
   std::vector<Event> events;
   std::lock_guard lock(all.mutex);
   uint64_t session = all.session.load(std::memory_order_relaxed);
@@ -122,6 +163,22 @@ int64_t dropped() {
   return all.lost;
 }
 
+std::vector<Thread> threads() {
+  Sessions& all = Sessions::instance();
+  std::lock_guard lock(all.mutex);
+  return all.threads;
+}
+
+bool wants_shapes() {
+  return Sessions::instance().shapes.load(std::memory_order_relaxed);
+}
+bool wants_memory() {
+  return Sessions::instance().memory.load(std::memory_order_relaxed);
+}
+bool wants_cost() {
+  return Sessions::instance().cost.load(std::memory_order_relaxed);
+}
+
 const char* intern(std::string_view name) {
   Sessions& all = Sessions::instance();
   std::lock_guard lock(all.mutex);
@@ -130,4 +187,5 @@ const char* intern(std::string_view name) {
   return found->c_str();
 }
 
-}  // namespace argosy::profile
+}  // namespace profile
+}  // namespace argosy

@@ -4,6 +4,7 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/loops.h"
+#include "argosy/op/watched.h"
 
 namespace argosy::op {
 
@@ -118,12 +119,14 @@ DType common_dtype(const OpDef& op, const Inputs& in) {
   return common;
 }
 
+Tensors run_unseen(const OpDef& op, const Inputs& in, const void* attrs);
+
 Tensors dispatch_promoted(const OpDef& op, const Inputs& in, const void* attrs) {
   DType common = common_dtype(op, in);
   InlineVector<Tensor, 4> cast;
   for (const Tensor& t : in.flat())
     cast.push_back(t.defined() && t.dtype() != common ? hooks.cast(t, common) : t);
-  return dispatch(op, Inputs(cast, in.ends()), attrs);
+  return run_unseen(op, Inputs(cast, in.ends()), attrs);
 }
 
 void infer_elementwise(InferContext& c) {
@@ -273,7 +276,11 @@ void infer(InferContext& c, const void* attrs) {
   if (c.op.infer) c.op.infer(c, attrs);
 }
 
-Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
+namespace {
+
+// dispatch, when nobody watches. Part of dispatch, which is entered so often that a call more
+// shows.
+[[gnu::always_inline]] inline Tensors run(const OpDef& op, const Inputs& in, const void* attrs) {
   Scan s = scan(in);
   if (op.promotes && s.mixed_dtypes) return dispatch_promoted(op, in, attrs);
   // Nothing missing, all dense, on one device and of a dtype that every input takes: the usual
@@ -320,12 +327,16 @@ Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   return out;
 }
 
-Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
+Tensors run_unseen(const OpDef& op, const Inputs& in, const void* attrs) {
+  return run(op, in, attrs);
+}
+
+Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   const Tensor& x = in[0];
   Scan s = scan(in);
   if (s.symbolic || is_recorded(op, attrs)) [[unlikely]] {
     // Functional in a Program: x becomes a handle on the new value.
-    Tensor value = std::move(dispatch(op, in, attrs)[0]);
+    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
     if (value.dtype() != x.dtype() && op.promotes) value = hooks.cast(value, x.dtype());
     hooks.rebind(x, value);
     return x;
@@ -336,7 +347,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     InlineVector<Tensor, 4> cast;
     for (const Tensor& t : in.flat())
       cast.push_back(t.defined() && t.dtype() != x.dtype() ? hooks.cast(t, x.dtype()) : t);
-    return dispatch_inplace(op, Inputs(cast, in.ends()), attrs);
+    return run_inplace(op, Inputs(cast, in.ends()), attrs);
   }
   check_inputs(op, in, s.first);
   bool grad = s.grad && thread_state.grad_enabled;
@@ -382,7 +393,7 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     x.wrote(op.name.c_str());
   } else {
     GradMode off(false);
-    Tensor value = std::move(dispatch(op, in, attrs)[0]);
+    Tensor value = std::move(run_unseen(op, in, attrs)[0]);
     if (same_form && !op.view) {
       copy_into(x, value);
       x.wrote(op.name.c_str());
@@ -397,6 +408,34 @@ Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     hooks.record_tape_inplace(op, Inputs(args, in.ends()), attrs, old_version, x);
   }
   return x;
+}
+
+[[gnu::noinline]] Tensors run_watched(const OpDef& op, const Inputs& in, const void* attrs) {
+  if (scan(in).symbolic) return run_unseen(op, in, attrs);
+  WatchedCall call(op, in, attrs);
+  Tensors out = run_unseen(op, in, attrs);
+  call.done(out);
+  return out;
+}
+
+[[gnu::noinline]] Tensor run_inplace_watched(const OpDef& op, const Inputs& in, const void* attrs) {
+  if (scan(in).symbolic) return run_inplace(op, in, attrs);
+  WatchedCall call(op, in, attrs);
+  Tensor out = run_inplace(op, in, attrs);
+  call.done({&out, 1});
+  return out;
+}
+
+}  // namespace
+
+Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
+  if (watch::any()) [[unlikely]]
+    return run_watched(op, in, attrs);
+  return run(op, in, attrs);
+}
+
+Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
+  return watch::any() ? run_inplace_watched(op, in, attrs) : run_inplace(op, in, attrs);
 }
 
 // Whoever reads elements comes through here or through copy_into, so a value that a Program does

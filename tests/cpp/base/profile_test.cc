@@ -1,6 +1,7 @@
 #include "argosy/base/profile.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <map>
@@ -40,7 +41,7 @@ TEST(ProfileTest, ScopesNest) {
 }
 
 TEST(ProfileTest, TheNewestAreKept) {
-  start(10);
+  start({.capacity = 10});
   for (int i = 0; i < 25; ++i) Scope scope(intern("step " + std::to_string(i)));
   auto events = stop();
   ASSERT_EQ(events.size(), 10u);
@@ -64,7 +65,7 @@ TEST(ProfileTest, ScopesOpenAcrossASessionAreLeftOut) {
 }
 
 TEST(ProfileTest, ThreadsRecordForThemselves) {
-  start(1000);
+  start({.capacity = 1000});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([] {
@@ -87,12 +88,40 @@ TEST(ProfileTest, StartingAndStoppingWhileOthersRecord) {
     }
   });
   for (int i = 0; i < 50; ++i) {
-    start(64);
+    start({.capacity = 64});
     std::this_thread::yield();
     for (const Event& e : stop()) EXPECT_LE(e.begin, e.end);
   }
   quit = true;
   busy.join();
+}
+
+TEST(ProfileTest, SamplesAndNotes) {
+  start();
+  detail::close("costly", Kind::op, detail::open(), {"x: float32[2]", 64, 12.5});
+  sample("cpu", 4096);
+  auto events = stop();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_STREQ(events[0].note.detail, "x: float32[2]");
+  EXPECT_EQ(events[0].note.amount, 64);
+  EXPECT_EQ(events[0].note.cost, 12.5);
+  EXPECT_EQ(events[1].kind, Kind::memory);
+  EXPECT_EQ(events[1].note.amount, 4096);
+  EXPECT_EQ(events[1].begin, events[1].end);
+}
+
+TEST(ProfileTest, ThreadsHaveNames) {
+  start();
+  std::thread([] {
+    pthread_setname_np(pthread_self(), "worker-7");
+    { Scope scope("work"); }
+  }).join();
+  auto events = stop();
+  ASSERT_EQ(events.size(), 1u);
+  uint32_t number = events[0].thread;
+  ASSERT_LT(number, threads().size());
+  EXPECT_EQ(threads()[number].name, "worker-7");
+  EXPECT_GT(threads()[number].id, 0);
 }
 
 TEST(ProfileTest, InternedNamesStay) {
