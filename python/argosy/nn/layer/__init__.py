@@ -1,177 +1,44 @@
-"""The layers, by family."""
+"""The layers, by family; each module names its own in ``__all__``."""
 
 from __future__ import annotations
 
-from .activation import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Maxout,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
-    Sigmoid,
-    Silu,
-    Softmax,
-    Softmax2D,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Swish,
-    Tanh,
-    Tanhshrink,
-    ThresholdedReLU,
+from . import (
+    activation,
+    common,
+    container,
+    conv,
+    distance,
+    layers,
+    loss,
+    norm,
+    pooling,
+    rnn,
+    transformer,
+    vision,
 )
-from .common import (
-    AlphaDropout,
-    Bilinear,
-    CircularPad1D,
-    CircularPad2D,
-    CircularPad3D,
-    ConstantPad1D,
-    ConstantPad2D,
-    ConstantPad3D,
-    CosineSimilarity,
-    Dropout,
-    Dropout2D,
-    Dropout3D,
-    Embedding,
-    FeatureAlphaDropout,
-    Flatten,
-    Fold,
-    Identity,
-    Linear,
-    Pad1D,
-    Pad2D,
-    Pad3D,
-    ReflectionPad1D,
-    ReflectionPad2D,
-    ReflectionPad3D,
-    ReplicationPad1D,
-    ReplicationPad2D,
-    ReplicationPad3D,
-    Unflatten,
-    Unfold,
-    Upsample,
-    UpsamplingBilinear2D,
-    UpsamplingNearest2D,
-    ZeroPad1D,
-    ZeroPad2D,
-    ZeroPad3D,
-)
-from .container import (
-    LayerDict,
-    LayerList,
-    ParameterDict,
-    ParameterList,
-    Sequential,
-)
-from .conv import (
-    Conv1D,
-    Conv1DTranspose,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-)
-from .distance import (
-    PairwiseDistance,
-)
-from .layers import (
-    Layer,
-)
-from .loss import (
-    AdaptiveLogSoftmaxWithLoss,
-    BCELoss,
-    BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
-    CrossEntropyLoss,
-    CTCLoss,
-    GaussianNLLLoss,
-    HingeEmbeddingLoss,
-    HSigmoidLoss,
-    KLDivLoss,
-    L1Loss,
-    MarginRankingLoss,
-    MSELoss,
-    MultiLabelMarginLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    NLLLoss,
-    PoissonNLLLoss,
-    RNNTLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
-from .norm import (
-    BatchNorm,
-    BatchNorm1D,
-    BatchNorm2D,
-    BatchNorm3D,
-    GroupNorm,
-    InstanceNorm1D,
-    InstanceNorm2D,
-    InstanceNorm3D,
-    LayerNorm,
-    LocalResponseNorm,
-    SpectralNorm,
-    SyncBatchNorm,
-)
-from .pooling import (
-    AdaptiveAvgPool1D,
-    AdaptiveAvgPool2D,
-    AdaptiveAvgPool3D,
-    AdaptiveMaxPool1D,
-    AdaptiveMaxPool2D,
-    AdaptiveMaxPool3D,
-    AvgPool1D,
-    AvgPool2D,
-    AvgPool3D,
-    FractionalMaxPool2D,
-    FractionalMaxPool3D,
-    LPPool1D,
-    LPPool2D,
-    MaxPool1D,
-    MaxPool2D,
-    MaxPool3D,
-    MaxUnPool1D,
-    MaxUnPool2D,
-    MaxUnPool3D,
-)
-from .rnn import (
-    GRU,
-    LSTM,
-    RNN,
-    BiRNN,
-    GRUCell,
-    LSTMCell,
-    RNNCellBase,
-    SimpleRNN,
-    SimpleRNNCell,
-)
-from .transformer import (
-    MultiHeadAttention,
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from .vision import (
-    ChannelShuffle,
-    PixelShuffle,
-    PixelUnshuffle,
-)
+from .activation import *  # noqa: F403
+from .common import *  # noqa: F403
+from .container import *  # noqa: F403
+from .conv import *  # noqa: F403
+from .distance import *  # noqa: F403
+from .layers import *  # noqa: F403
+from .loss import *  # noqa: F403
+from .norm import *  # noqa: F403
+from .pooling import *  # noqa: F403
+from .rnn import *  # noqa: F403
+from .transformer import *  # noqa: F403
+from .vision import *  # noqa: F403
+
+__all__ = []
+__all__ += activation.__all__
+__all__ += common.__all__
+__all__ += container.__all__
+__all__ += conv.__all__
+__all__ += distance.__all__
+__all__ += layers.__all__
+__all__ += loss.__all__
+__all__ += norm.__all__
+__all__ += pooling.__all__
+__all__ += rnn.__all__
+__all__ += transformer.__all__
+__all__ += vision.__all__

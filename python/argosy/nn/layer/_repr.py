@@ -1,4 +1,4 @@
-"""Texts that layers print about themselves."""
+"""What layers say about themselves: printed texts, second names of attributes."""
 
 from __future__ import annotations
 
@@ -8,3 +8,15 @@ def join(text, name):
     if not name:
         return text
     return f"{text}, name={name}" if text else f"name={name}"
+
+
+def other_name(attribute):
+    """A property that reads and writes ``attribute`` of the layer under another name."""
+
+    def read(layer):
+        return getattr(layer, attribute)
+
+    def write(layer, value):
+        setattr(layer, attribute, value)
+
+    return property(read, write, doc=f"Other name of ``{attribute.lstrip('_')}``.")

@@ -7,7 +7,7 @@ from argosy.base.framework import EagerParamBase
 
 from .. import functional as F
 from ..functional._args import alias
-from ._repr import join
+from ._repr import join, other_name
 from .layers import Layer
 from .pad import (  # noqa: F401
     CircularPad1D,
@@ -29,6 +29,44 @@ from .pad import (  # noqa: F401
     ZeroPad2D,
     ZeroPad3D,
 )
+
+__all__ = [
+    "AlphaDropout",
+    "Bilinear",
+    "CircularPad1D",
+    "CircularPad2D",
+    "CircularPad3D",
+    "ConstantPad1D",
+    "ConstantPad2D",
+    "ConstantPad3D",
+    "CosineSimilarity",
+    "Dropout",
+    "Dropout2D",
+    "Dropout3D",
+    "Embedding",
+    "FeatureAlphaDropout",
+    "Flatten",
+    "Fold",
+    "Identity",
+    "Linear",
+    "Pad1D",
+    "Pad2D",
+    "Pad3D",
+    "ReflectionPad1D",
+    "ReflectionPad2D",
+    "ReflectionPad3D",
+    "ReplicationPad1D",
+    "ReplicationPad2D",
+    "ReplicationPad3D",
+    "Unflatten",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2D",
+    "UpsamplingNearest2D",
+    "ZeroPad1D",
+    "ZeroPad2D",
+    "ZeroPad3D",
+]
 
 
 class Identity(Layer):
@@ -245,19 +283,13 @@ class Unflatten(Layer):
 class CosineSimilarity(Layer):
     """Cosine of the angle between x1 and x2 along ``axis``; norms are at least ``eps``."""
 
+    dim = other_name("_axis")
+
     @alias(dim="axis")
     def __init__(self, axis=1, eps=1e-8):
         super().__init__()
         self._axis = axis
         self._eps = eps
-
-    @property
-    def dim(self):
-        return self._axis
-
-    @dim.setter
-    def dim(self, value):
-        self._axis = value
 
     def forward(self, x1, x2):
         return F.cosine_similarity(x1, x2, axis=self._axis, eps=self._eps)
@@ -479,6 +511,12 @@ class Unfold(Layer):
 class Fold(Layer):
     """Sums windows back into images; arguments as for ``F.fold``."""
 
+    output_size = other_name("output_sizes")
+    kernel_size = other_name("kernel_sizes")
+    dilation = other_name("dilations")
+    padding = other_name("paddings")
+    stride = other_name("strides")
+
     @alias(
         output_size="output_sizes",
         kernel_size="kernel_sizes",
@@ -511,43 +549,3 @@ class Fold(Layer):
             f"padding={self.paddings}, stride={self.strides}",
             self.name,
         )
-
-    @property
-    def output_size(self):
-        return self.output_sizes
-
-    @output_size.setter
-    def output_size(self, value):
-        self.output_sizes = value
-
-    @property
-    def kernel_size(self):
-        return self.kernel_sizes
-
-    @kernel_size.setter
-    def kernel_size(self, value):
-        self.kernel_sizes = value
-
-    @property
-    def dilation(self):
-        return self.dilations
-
-    @dilation.setter
-    def dilation(self, value):
-        self.dilations = value
-
-    @property
-    def padding(self):
-        return self.paddings
-
-    @padding.setter
-    def padding(self, value):
-        self.paddings = value
-
-    @property
-    def stride(self):
-        return self.strides
-
-    @stride.setter
-    def stride(self, value):
-        self.strides = value

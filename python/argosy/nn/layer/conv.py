@@ -12,6 +12,15 @@ from ..functional._args import CHANNEL_LAST, int_list, spatial_padding
 from ..initializer import Normal
 from .layers import Layer
 
+__all__ = [
+    "Conv1D",
+    "Conv1DTranspose",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+]
+
 _MODES = ("reflect", "replicate", "circular", "zeros")
 _FORMATS = ("NLC", "NHWC", "NCL", "NDHWC", "NCDHW", "NCHW")
 

@@ -7,7 +7,9 @@ from ..functional._args import alias
 from ._repr import join
 from .layers import Layer
 
-__all__ = []
+__all__ = [
+    "PairwiseDistance",
+]
 
 
 class PairwiseDistance(Layer):

@@ -15,6 +15,21 @@ from ..initializer import Constant, Normal
 from ._repr import join
 from .layers import Layer
 
+__all__ = [
+    "BatchNorm",
+    "BatchNorm1D",
+    "BatchNorm2D",
+    "BatchNorm3D",
+    "GroupNorm",
+    "InstanceNorm1D",
+    "InstanceNorm2D",
+    "InstanceNorm3D",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "SpectralNorm",
+    "SyncBatchNorm",
+]
+
 
 def _stats_dtype(dtype=None):
     """Weights and statistics are float32 where the default dtype has 16 bits."""
@@ -32,10 +47,26 @@ def _fixed(layer, name, size, value, dtype, average=True):
     return parameter
 
 
+def _affine(layer, size, weight_attr, bias_attr, dtype=None, device=None):
+    """``weight`` of ones and ``bias`` of zeros; None for each whose attribute is False."""
+    layer.weight = None
+    if weight_attr is not False:
+        layer.weight = layer.create_parameter(
+            attr=weight_attr,
+            shape=[size],
+            dtype=dtype,
+            default_initializer=Constant(1.0),
+            device=device,
+        )
+    layer.bias = None
+    if bias_attr is not False:
+        layer.bias = layer.create_parameter(
+            attr=bias_attr, shape=[size], dtype=dtype, is_bias=True, device=device
+        )
+
+
 class _BatchNormBase(Layer):
     """What BatchNorm1D to 3D and SyncBatchNorm share."""
-
-    _default_format = "NCHW"
 
     def __init__(
         self,
@@ -54,21 +85,7 @@ class _BatchNormBase(Layer):
         self._bias_attr = bias_attr
         self._use_global_stats = use_global_stats
         self._dtype = _stats_dtype()
-        if weight_attr is False:
-            self.weight = None
-        else:
-            self.weight = self.create_parameter(
-                attr=weight_attr,
-                shape=[num_features],
-                dtype=self._dtype,
-                default_initializer=Constant(1.0),
-            )
-        if bias_attr is False:
-            self.bias = None
-        else:
-            self.bias = self.create_parameter(
-                attr=bias_attr, shape=[num_features], dtype=self._dtype, is_bias=True
-            )
+        _affine(self, num_features, weight_attr, bias_attr, self._dtype)
         mean, variance = (f"{name}_mean", f"{name}_variance") if name is not None else (None, None)
         self._mean = _fixed(self, mean, num_features, 0.0, self._dtype)
         self._variance = _fixed(self, variance, num_features, 1.0, self._dtype)
@@ -377,22 +394,7 @@ class LayerNorm(Layer):
         self._bias_attr = bias_attr if elementwise_affine and bias else False
         self._dtype = argosy.get_default_dtype() if dtype is None else dtype
         size = functools.reduce(operator.mul, self._normalized_shape, 1)
-        if self._weight_attr is False:
-            self.weight = None
-        else:
-            self.weight = self.create_parameter(
-                attr=self._weight_attr,
-                shape=[size],
-                dtype=dtype,
-                default_initializer=Constant(1.0),
-                device=device,
-            )
-        if self._bias_attr is False:
-            self.bias = None
-        else:
-            self.bias = self.create_parameter(
-                attr=self._bias_attr, shape=[size], dtype=dtype, is_bias=True, device=device
-            )
+        _affine(self, size, self._weight_attr, self._bias_attr, dtype, device)
 
     def forward(self, input):
         return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
@@ -436,23 +438,7 @@ class GroupNorm(Layer):
         self._data_format = data_format
         self._weight_attr = weight_attr if affine else False
         self._bias_attr = bias_attr if affine else False
-        if self._weight_attr is False:
-            self.weight = None
-        else:
-            self.weight = self.create_parameter(
-                attr=self._weight_attr,
-                shape=[num_channels],
-                dtype=dtype,
-                default_initializer=Constant(1.0),
-                device=device,
-            )
-        if self._bias_attr is False:
-            self.bias = None
-        else:
-            self.bias = self.create_parameter(
-                attr=self._bias_attr, shape=[num_channels], dtype=dtype, is_bias=True,
-                device=device,
-            )  # fmt: skip
+        _affine(self, num_channels, self._weight_attr, self._bias_attr, dtype, device)
 
     def forward(self, input):
         return F.group_norm(

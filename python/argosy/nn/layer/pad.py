@@ -90,136 +90,118 @@ class Pad3D(_PadNd):
         self._setup(padding, mode, value, data_format, name)
 
 
-class ZeroPad1D(_PadNd):
+class _FixedPad1D(_PadNd):
+    _dims = 1
+    _fixed_mode = "constant"
+
+    def __init__(self, padding, data_format="NCL", name=None):
+        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
+
+
+class _FixedPad2D(_PadNd):
+    _dims = 2
+    _fixed_mode = "constant"
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
+
+
+class _FixedPad3D(_PadNd):
+    _dims = 3
+    _fixed_mode = "constant"
+
+    def __init__(self, padding, data_format="NCDHW", name=None):
+        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
+
+
+class ZeroPad1D(_FixedPad1D):
     """Pads the spatial axes of [N, C, L] with zeros;
     ``padding`` is an int or [left, right].
     """
 
-    _dims = 1
 
-    def __init__(self, padding, data_format="NCL", name=None):
-        self._setup(padding, "constant", 0.0, data_format, name)
-
-
-class ZeroPad2D(_PadNd):
+class ZeroPad2D(_FixedPad2D):
     """Pads the spatial axes of [N, C, H, W] with zeros;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _dims = 2
 
-    def __init__(self, padding, data_format="NCHW", name=None):
-        self._setup(padding, "constant", 0.0, data_format, name)
-
-
-class ZeroPad3D(_PadNd):
+class ZeroPad3D(_FixedPad3D):
     """Pads the spatial axes of [N, C, D, H, W] with zeros;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _dims = 3
 
-    def __init__(self, padding, data_format="NCDHW", name=None):
-        self._setup(padding, "constant", 0.0, data_format, name)
-
-
-class ReflectionPad1D(_PadNd):
+class ReflectionPad1D(_FixedPad1D):
     """Pads the spatial axes of [N, C, L] by mirroring at the border element;
     ``padding`` is an int or [left, right].
     """
 
-    _dims = 1
-
-    def __init__(self, padding, data_format="NCL", name=None):
-        self._setup(padding, "reflect", 0.0, data_format, name)
+    _fixed_mode = "reflect"
 
 
-class ReflectionPad2D(_PadNd):
+class ReflectionPad2D(_FixedPad2D):
     """Pads the spatial axes of [N, C, H, W] by mirroring at the border element;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _dims = 2
-
-    def __init__(self, padding, data_format="NCHW", name=None):
-        self._setup(padding, "reflect", 0.0, data_format, name)
+    _fixed_mode = "reflect"
 
 
-class ReflectionPad3D(_PadNd):
+class ReflectionPad3D(_FixedPad3D):
     """Pads the spatial axes of [N, C, D, H, W] by mirroring at the border element;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _dims = 3
-
-    def __init__(self, padding, data_format="NCDHW", name=None):
-        self._setup(padding, "reflect", 0.0, data_format, name)
+    _fixed_mode = "reflect"
 
 
-class ReplicationPad1D(_PadNd):
+class ReplicationPad1D(_FixedPad1D):
     """Pads the spatial axes of [N, C, L] by repeating the border element;
     ``padding`` is an int or [left, right].
     """
 
-    _dims = 1
-
-    def __init__(self, padding, data_format="NCL", name=None):
-        self._setup(padding, "replicate", 0.0, data_format, name)
+    _fixed_mode = "replicate"
 
 
-class ReplicationPad2D(_PadNd):
+class ReplicationPad2D(_FixedPad2D):
     """Pads the spatial axes of [N, C, H, W] by repeating the border element;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _dims = 2
-
-    def __init__(self, padding, data_format="NCHW", name=None):
-        self._setup(padding, "replicate", 0.0, data_format, name)
+    _fixed_mode = "replicate"
 
 
-class ReplicationPad3D(_PadNd):
+class ReplicationPad3D(_FixedPad3D):
     """Pads the spatial axes of [N, C, D, H, W] by repeating the border element;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _dims = 3
-
-    def __init__(self, padding, data_format="NCDHW", name=None):
-        self._setup(padding, "replicate", 0.0, data_format, name)
+    _fixed_mode = "replicate"
 
 
-class CircularPad1D(_PadNd):
+class CircularPad1D(_FixedPad1D):
     """Pads the spatial axes of [N, C, L] with what lies at the other end;
     ``padding`` is an int or [left, right].
     """
 
-    _dims = 1
-
-    def __init__(self, padding, data_format="NCL", name=None):
-        self._setup(padding, "circular", 0.0, data_format, name)
+    _fixed_mode = "circular"
 
 
-class CircularPad2D(_PadNd):
+class CircularPad2D(_FixedPad2D):
     """Pads the spatial axes of [N, C, H, W] with what lies at the other end;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _dims = 2
-
-    def __init__(self, padding, data_format="NCHW", name=None):
-        self._setup(padding, "circular", 0.0, data_format, name)
+    _fixed_mode = "circular"
 
 
-class CircularPad3D(_PadNd):
+class CircularPad3D(_FixedPad3D):
     """Pads the spatial axes of [N, C, D, H, W] with what lies at the other end;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _dims = 3
-
-    def __init__(self, padding, data_format="NCDHW", name=None):
-        self._setup(padding, "circular", 0.0, data_format, name)
+    _fixed_mode = "circular"
 
 
 class ConstantPad1D(_PadNd):

@@ -4,10 +4,63 @@ from __future__ import annotations
 
 from .. import functional as F
 from ..functional._args import alias
+from ._repr import other_name
 from .layers import Layer
 
+__all__ = [
+    "AdaptiveAvgPool1D",
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "FractionalMaxPool2D",
+    "FractionalMaxPool3D",
+    "LPPool1D",
+    "LPPool2D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "MaxUnPool1D",
+    "MaxUnPool2D",
+    "MaxUnPool3D",
+]
 
-class MaxPool1D(Layer):
+
+class _WindowPool(Layer):
+    """What pooling over windows keeps; ``kernel_size`` and ``ksize`` are one."""
+
+    kernel_size = other_name("ksize")
+
+    def __init__(self, kernel_size, stride, padding, ceil_mode, data_format, name):
+        super().__init__()
+        self.ksize = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.data_format = data_format
+        self.name = name
+
+    def extra_repr(self):
+        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"
+
+
+class _MaxPool(_WindowPool):
+    def __init__(self, kernel_size, stride, padding, return_mask, ceil_mode, data_format, name):
+        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name)
+        self.return_mask = return_mask
+
+    def _pool(self, function, x):
+        return function(
+            x, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode,
+            self.data_format,
+        )  # fmt: skip
+
+
+class MaxPool1D(_MaxPool):
     """Maximum over windows of [N, C, L]; arguments as for ``F.max_pool1d``."""
 
     def __init__(
@@ -19,24 +72,15 @@ class MaxPool1D(Layer):
         ceil_mode=False,
         name=None,
     ):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.return_mask = return_mask
-        self.ceil_mode = ceil_mode
-        self.name = name
+        super().__init__(kernel_size, stride, padding, return_mask, ceil_mode, "NCL", name)
 
     def forward(self, input):
         return F.max_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode
+            input, self.ksize, self.stride, self.padding, self.return_mask, self.ceil_mode
         )
 
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class MaxPool2D(Layer):
+class MaxPool2D(_MaxPool):
     """Maximum over windows of [N, C, H, W]; arguments as for ``F.max_pool2d``."""
 
     def __init__(
@@ -49,31 +93,13 @@ class MaxPool2D(Layer):
         data_format="NCHW",
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.return_mask = return_mask
-        self.ceil_mode = ceil_mode
-        self.data_format = data_format
-        self.name = name
+        super().__init__(kernel_size, stride, padding, return_mask, ceil_mode, data_format, name)
 
     def forward(self, x):
-        return F.max_pool2d(
-            x,
-            self.ksize,
-            self.stride,
-            self.padding,
-            self.return_mask,
-            self.ceil_mode,
-            self.data_format,
-        )
-
-    def extra_repr(self):
-        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"
+        return self._pool(F.max_pool2d, x)
 
 
-class MaxPool3D(Layer):
+class MaxPool3D(_MaxPool):
     """Maximum over windows of [N, C, D, H, W]; arguments as for ``F.max_pool3d``."""
 
     def __init__(
@@ -86,31 +112,28 @@ class MaxPool3D(Layer):
         data_format="NCDHW",
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.return_mask = return_mask
-        self.ceil_mode = ceil_mode
-        self.data_format = data_format
-        self.name = name
+        super().__init__(kernel_size, stride, padding, return_mask, ceil_mode, data_format, name)
 
     def forward(self, x):
-        return F.max_pool3d(
-            x,
-            self.ksize,
-            self.stride,
-            self.padding,
-            self.return_mask,
-            self.ceil_mode,
+        return self._pool(F.max_pool3d, x)
+
+
+class _AvgPool(_WindowPool):
+    def __init__(
+        self, kernel_size, stride, padding, ceil_mode, exclusive, divisor, data_format, name
+    ):
+        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name)
+        self.exclusive = exclusive
+        self.divisor = divisor
+
+    def _pool(self, function, x):
+        return function(
+            x, self.ksize, self.stride, self.padding, self.ceil_mode, self.exclusive, self.divisor,
             self.data_format,
-        )
-
-    def extra_repr(self):
-        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"
+        )  # fmt: skip
 
 
-class AvgPool1D(Layer):
+class AvgPool1D(_AvgPool):
     """Mean over windows of [N, C, L]; arguments as for ``F.avg_pool1d``."""
 
     def __init__(
@@ -122,24 +145,15 @@ class AvgPool1D(Layer):
         ceil_mode=False,
         name=None,
     ):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.exclusive = exclusive
-        self.name = name
+        super().__init__(kernel_size, stride, padding, ceil_mode, exclusive, None, "NCL", name)
 
     def forward(self, x):
         return F.avg_pool1d(
-            x, self.kernel_size, self.stride, self.padding, self.exclusive, self.ceil_mode
+            x, self.ksize, self.stride, self.padding, self.exclusive, self.ceil_mode
         )
 
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class AvgPool2D(Layer):
+class AvgPool2D(_AvgPool):
     """Mean over windows of [N, C, H, W]; arguments as for ``F.avg_pool2d``."""
 
     def __init__(
@@ -153,33 +167,15 @@ class AvgPool2D(Layer):
         data_format="NCHW",
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.exclusive = exclusive
-        self.divisor = divisor_override
-        self.data_format = data_format
-        self.name = name
-
-    def forward(self, x):
-        return F.avg_pool2d(
-            x,
-            self.ksize,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.exclusive,
-            self.divisor,
-            self.data_format,
+        super().__init__(
+            kernel_size, stride, padding, ceil_mode, exclusive, divisor_override, data_format, name
         )
 
-    def extra_repr(self):
-        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"
+    def forward(self, x):
+        return self._pool(F.avg_pool2d, x)
 
 
-class AvgPool3D(Layer):
+class AvgPool3D(_AvgPool):
     """Mean over windows of [N, C, D, H, W]; arguments as for ``F.avg_pool3d``."""
 
     def __init__(
@@ -193,33 +189,30 @@ class AvgPool3D(Layer):
         data_format="NCDHW",
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.exclusive = exclusive
-        self.divisor = divisor_override
-        self.data_format = data_format
-        self.name = name
-
-    def forward(self, x):
-        return F.avg_pool3d(
-            x,
-            self.ksize,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.exclusive,
-            self.divisor,
-            self.data_format,
+        super().__init__(
+            kernel_size, stride, padding, ceil_mode, exclusive, divisor_override, data_format, name
         )
 
+    def forward(self, x):
+        return self._pool(F.avg_pool3d, x)
+
+
+class _LPPool(_WindowPool):
+    def __init__(self, norm_type, kernel_size, stride, padding, ceil_mode, data_format, name):
+        super().__init__(kernel_size, stride, padding, ceil_mode, data_format, name)
+        self.norm_type = float(norm_type)
+
+    def _pool(self, function, x):
+        return function(
+            x, self.norm_type, self.ksize, self.stride, self.padding, self.ceil_mode,
+            self.data_format,
+        )  # fmt: skip
+
     def extra_repr(self):
-        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"
+        return f"norm_type={self.norm_type}, {super().extra_repr()}"
 
 
-class LPPool1D(Layer):
+class LPPool1D(_LPPool):
     """``(sum x^p)^(1/p)`` over windows of [N, C, L], p = ``norm_type``; see ``F.lp_pool1d``."""
 
     def __init__(
@@ -232,29 +225,13 @@ class LPPool1D(Layer):
         data_format="NCL",
         name=None,
     ):
-        super().__init__()
-        self.norm_type = float(norm_type)
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.data_format = data_format
-        self.name = name
+        super().__init__(norm_type, kernel_size, stride, padding, ceil_mode, data_format, name)
 
     def forward(self, x):
-        return F.lp_pool1d(
-            x, self.norm_type, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-            self.data_format,
-        )  # fmt: skip
-
-    def extra_repr(self):
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}"
-        )
+        return self._pool(F.lp_pool1d, x)
 
 
-class LPPool2D(Layer):
+class LPPool2D(_LPPool):
     """``(sum x^p)^(1/p)`` over windows of [N, C, H, W], p = ``norm_type``; see ``F.lp_pool2d``."""
 
     def __init__(
@@ -267,178 +244,120 @@ class LPPool2D(Layer):
         data_format="NCHW",
         name=None,
     ):
-        super().__init__()
-        self.norm_type = float(norm_type)
-        self.ksize = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.data_format = data_format
-        self.name = name
+        stride = kernel_size if stride is None else stride
+        super().__init__(norm_type, kernel_size, stride, padding, ceil_mode, data_format, name)
 
     def forward(self, x):
-        return F.lp_pool2d(
-            x, self.norm_type, self.ksize, self.stride, self.padding, self.ceil_mode,
-            self.data_format,
-        )  # fmt: skip
+        return self._pool(F.lp_pool2d, x)
+
+
+class _AdaptivePool(Layer):
+    output_size = other_name("_output_size")
+
+    def __init__(self, output_size, name):
+        super().__init__()
+        self._output_size = output_size
+        self._name = name
 
     def extra_repr(self):
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.ksize}, stride={self.stride}, "
-            f"padding={self.padding}"
-        )
+        return f"output_size={self._output_size}"
 
 
-class AdaptiveAvgPool1D(Layer):
+class AdaptiveAvgPool1D(_AdaptivePool):
     """Means over windows that divide [N, C, L] evenly into ``output_size`` parts."""
 
+    name = other_name("_name")
+
     def __init__(self, output_size, name=None):
-        super().__init__()
-        self.output_size = output_size
-        self.name = name
+        super().__init__(output_size, name)
 
     @alias(x="input")
     def forward(self, input):
-        return F.adaptive_avg_pool1d(input, self.output_size)
-
-    def extra_repr(self):
-        return f"output_size={self.output_size}"
+        return F.adaptive_avg_pool1d(input, self._output_size)
 
 
-class AdaptiveAvgPool2D(Layer):
+class AdaptiveAvgPool2D(_AdaptivePool):
     """Means over windows that divide [N, C, H, W] evenly into ``output_size`` parts."""
 
     def __init__(self, output_size, data_format="NCHW", name=None):
-        super().__init__()
-        self._output_size = output_size
+        super().__init__(output_size, name)
         self._data_format = data_format
-        self._name = name
 
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_avg_pool2d(x, self._output_size, self._data_format)
 
-    @property
-    def output_size(self):
-        """What the layer was made with."""
-        return self._output_size
 
-    @output_size.setter
-    def output_size(self, value):
-        self._output_size = value
-
-    def extra_repr(self):
-        return f"output_size={self._output_size}"
-
-
-class AdaptiveAvgPool3D(Layer):
+class AdaptiveAvgPool3D(_AdaptivePool):
     """Means over windows that divide [N, C, D, H, W] evenly into ``output_size`` parts."""
 
     def __init__(self, output_size, data_format="NCDHW", name=None):
-        super().__init__()
-        self._output_size = output_size
+        super().__init__(output_size, name)
         self._data_format = data_format
-        self._name = name
 
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_avg_pool3d(x, self._output_size, self._data_format)
 
-    @property
-    def output_size(self):
-        """What the layer was made with."""
-        return self._output_size
 
-    @output_size.setter
-    def output_size(self, value):
-        self._output_size = value
-
-    def extra_repr(self):
-        return f"output_size={self._output_size}"
-
-
-class AdaptiveMaxPool1D(Layer):
-    """Maxima over windows that divide [N, C, L] evenly into ``output_size`` parts."""
+class _AdaptiveMaxPool(_AdaptivePool):
+    return_indices = other_name("_return_mask")
 
     @alias(return_indices="return_mask")
     def __init__(self, output_size, return_mask=False, name=None):
-        super().__init__()
-        self.output_size = output_size
-        self.return_mask = return_mask
-        self.name = name
+        super().__init__(output_size, name)
+        self._return_mask = return_mask
+
+    def extra_repr(self):
+        return f"output_size={self._output_size}, return_mask={self._return_mask}"
+
+
+class AdaptiveMaxPool1D(_AdaptiveMaxPool):
+    """Maxima over windows that divide [N, C, L] evenly into ``output_size`` parts."""
+
+    name = other_name("_name")
+    return_mask = other_name("_return_mask")
 
     @alias(x="input")
     def forward(self, input):
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_mask)
-
-    @property
-    def return_indices(self):
-        """Other name of ``return_mask``."""
-        return self.return_mask
-
-    @return_indices.setter
-    def return_indices(self, value):
-        self.return_mask = value
-
-    def extra_repr(self):
-        return f"output_size={self.output_size}, return_mask={self.return_mask}"
+        return F.adaptive_max_pool1d(input, self._output_size, self._return_mask)
 
 
-class AdaptiveMaxPool2D(Layer):
+class AdaptiveMaxPool2D(_AdaptiveMaxPool):
     """Maxima over windows that divide [N, C, H, W] evenly into ``output_size`` parts."""
-
-    @alias(return_indices="return_mask")
-    def __init__(self, output_size, return_mask=False, name=None):
-        super().__init__()
-        self._output_size = output_size
-        self._return_mask = return_mask
-        self._name = name
 
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_max_pool2d(x, self._output_size, self._return_mask)
 
-    @property
-    def return_indices(self):
-        """Other name of ``return_mask``."""
-        return self._return_mask
 
-    @return_indices.setter
-    def return_indices(self, value):
-        self._return_mask = value
-
-    def extra_repr(self):
-        return f"output_size={self._output_size}, return_mask={self._return_mask}"
-
-
-class AdaptiveMaxPool3D(Layer):
+class AdaptiveMaxPool3D(_AdaptiveMaxPool):
     """Maxima over windows that divide [N, C, D, H, W] evenly into ``output_size`` parts."""
-
-    @alias(return_indices="return_mask")
-    def __init__(self, output_size, return_mask=False, name=None):
-        super().__init__()
-        self._output_size = output_size
-        self._return_mask = return_mask
-        self._name = name
 
     @alias(input="x")
     def forward(self, x):
         return F.adaptive_max_pool3d(x, self._output_size, self._return_mask)
 
-    @property
-    def return_indices(self):
-        """Other name of ``return_mask``."""
-        return self._return_mask
 
-    @return_indices.setter
-    def return_indices(self, value):
-        self._return_mask = value
+class _MaxUnPool(Layer):
+    def __init__(self, kernel_size, stride, padding, data_format, output_size, name):
+        super().__init__()
+        self.ksize = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.data_format = data_format
+        self.output_size = output_size
+        self.name = name
+
+    def _unpool(self, function, x, indices, output_size):
+        size = self.output_size if output_size is None else output_size
+        return function(x, indices, self.ksize, self.stride, self.padding, self.data_format, size)
 
     def extra_repr(self):
-        return f"output_size={self._output_size}, return_mask={self._return_mask}"
+        return f"output_size={self.output_size}"
 
 
-class MaxUnPool1D(Layer):
+class MaxUnPool1D(_MaxUnPool):
     """Puts values back where ``MaxPool1D(return_mask=True)`` took them; zero elsewhere."""
 
     def __init__(
@@ -450,25 +369,13 @@ class MaxUnPool1D(Layer):
         output_size=None,
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.data_format = data_format
-        self.output_size = output_size
-        self.name = name
+        super().__init__(kernel_size, stride, padding, data_format, output_size, name)
 
     def forward(self, x, indices, output_size=None):
-        size = self.output_size if output_size is None else output_size
-        return F.max_unpool1d(
-            x, indices, self.ksize, self.stride, self.padding, self.data_format, size
-        )
-
-    def extra_repr(self):
-        return f"output_size={self.output_size}"
+        return self._unpool(F.max_unpool1d, x, indices, output_size)
 
 
-class MaxUnPool2D(Layer):
+class MaxUnPool2D(_MaxUnPool):
     """Puts values back where ``MaxPool2D(return_mask=True)`` took them; zero elsewhere."""
 
     def __init__(
@@ -480,25 +387,13 @@ class MaxUnPool2D(Layer):
         output_size=None,
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.data_format = data_format
-        self.output_size = output_size
-        self.name = name
+        super().__init__(kernel_size, stride, padding, data_format, output_size, name)
 
     def forward(self, x, indices, output_size=None):
-        size = self.output_size if output_size is None else output_size
-        return F.max_unpool2d(
-            x, indices, self.ksize, self.stride, self.padding, self.data_format, size
-        )
-
-    def extra_repr(self):
-        return f"output_size={self.output_size}"
+        return self._unpool(F.max_unpool2d, x, indices, output_size)
 
 
-class MaxUnPool3D(Layer):
+class MaxUnPool3D(_MaxUnPool):
     """Puts values back where ``MaxPool3D(return_mask=True)`` took them; zero elsewhere."""
 
     def __init__(
@@ -510,59 +405,37 @@ class MaxUnPool3D(Layer):
         output_size=None,
         name=None,
     ):
-        super().__init__()
-        self.ksize = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.data_format = data_format
-        self.output_size = output_size
-        self.name = name
+        super().__init__(kernel_size, stride, padding, data_format, output_size, name)
 
     def forward(self, x, indices, output_size=None):
-        size = self.output_size if output_size is None else output_size
-        return F.max_unpool3d(
-            x, indices, self.ksize, self.stride, self.padding, self.data_format, size
-        )
+        return self._unpool(F.max_unpool3d, x, indices, output_size)
+
+
+class _FractionalMaxPool(Layer):
+    def __init__(self, output_size, kernel_size=None, random_u=None, return_mask=False, name=None):
+        super().__init__()
+        self._output_size = output_size
+        self._kernel_size = kernel_size
+        self._random_u = random_u
+        self._return_mask = return_mask
+        self._name = name
+
+    def _pool(self, function, x):
+        return function(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
 
     def extra_repr(self):
-        return f"output_size={self.output_size}"
+        return f"output_size={self._output_size}, return_mask={self._return_mask}"
 
 
-class FractionalMaxPool2D(Layer):
+class FractionalMaxPool2D(_FractionalMaxPool):
     """Maxima over pseudo-random windows of [N, C, H, W]; see ``F.fractional_max_pool2d``."""
 
-    def __init__(self, output_size, kernel_size=None, random_u=None, return_mask=False, name=None):
-        super().__init__()
-        self._output_size = output_size
-        self._kernel_size = kernel_size
-        self._random_u = random_u
-        self._return_mask = return_mask
-        self._name = name
-
     def forward(self, x):
-        return F.fractional_max_pool2d(
-            x, self._output_size, self._kernel_size, self._random_u, self._return_mask
-        )
-
-    def extra_repr(self):
-        return f"output_size={self._output_size}, return_mask={self._return_mask}"
+        return self._pool(F.fractional_max_pool2d, x)
 
 
-class FractionalMaxPool3D(Layer):
+class FractionalMaxPool3D(_FractionalMaxPool):
     """Maxima over pseudo-random windows of [N, C, D, H, W]; see ``F.fractional_max_pool3d``."""
 
-    def __init__(self, output_size, kernel_size=None, random_u=None, return_mask=False, name=None):
-        super().__init__()
-        self._output_size = output_size
-        self._kernel_size = kernel_size
-        self._random_u = random_u
-        self._return_mask = return_mask
-        self._name = name
-
     def forward(self, x):
-        return F.fractional_max_pool3d(
-            x, self._output_size, self._kernel_size, self._random_u, self._return_mask
-        )
-
-    def extra_repr(self):
-        return f"output_size={self._output_size}, return_mask={self._return_mask}"
+        return self._pool(F.fractional_max_pool3d, x)

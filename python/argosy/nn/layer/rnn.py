@@ -15,7 +15,17 @@ from .layers import Layer
 
 ops = _core.ops
 
-__all__ = []
+__all__ = [
+    "BiRNN",
+    "GRU",
+    "GRUCell",
+    "LSTM",
+    "LSTMCell",
+    "RNN",
+    "RNNCellBase",
+    "SimpleRNN",
+    "SimpleRNNCell",
+]
 
 
 def split_states(states, bidirectional=False, state_components=1):

@@ -15,7 +15,14 @@ from .container import LayerList
 from .layers import Layer
 from .norm import LayerNorm
 
-__all__ = []
+__all__ = [
+    "MultiHeadAttention",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 
 def _convert_param_attr_to_list(param_attr, n):

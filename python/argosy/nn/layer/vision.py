@@ -6,7 +6,11 @@ from .. import functional as F
 from ._repr import join
 from .layers import Layer
 
-__all__ = []
+__all__ = [
+    "ChannelShuffle",
+    "PixelShuffle",
+    "PixelUnshuffle",
+]
 
 
 def _check_format(data_format):
