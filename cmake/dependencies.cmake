@@ -11,11 +11,9 @@ execute_process(
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/locate.py
   OUTPUT_VARIABLE located OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 list(GET located 0 dnnl_DIR)
-list(GET located 1 nanobind_DIR)
-list(GET located 2 ARGOSY_OPENBLAS_DIR)
+list(GET located 1 ARGOSY_OPENBLAS_DIR)
 
 find_package(dnnl 3.2 REQUIRED CONFIG PATHS ${dnnl_DIR} NO_DEFAULT_PATH)
-find_package(nanobind REQUIRED CONFIG PATHS ${nanobind_DIR} NO_DEFAULT_PATH)
 
 add_library(argosy_openblas SHARED IMPORTED)
 set_target_properties(argosy_openblas PROPERTIES

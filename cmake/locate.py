@@ -1,4 +1,4 @@
-"""Print, for CMake, the folders of oneDNN's config, nanobind's config and OpenBLAS."""
+"""Print, for CMake, the folders of oneDNN's config and OpenBLAS."""
 
 import importlib.metadata
 import os
@@ -13,7 +13,6 @@ def folder_of(package, name):
 
 print(
     folder_of("onednn-devel-cpu-gomp", "dnnl-config.cmake"),
-    folder_of("nanobind", "nanobind-config.cmake"),
     os.path.dirname(folder_of("scipy-openblas32", "libscipy_openblas.so")),
     sep=";",
 )

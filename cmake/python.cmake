@@ -25,8 +25,9 @@ file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.c
 if(NOT binding_sources)
   return()
 endif()
-nanobind_add_module(_core NOMINSIZE NB_DOMAIN argosy NB_SUPPRESS_WARNINGS ${binding_sources})
+Python_add_library(_core MODULE WITH_SOABI ${binding_sources})
 target_link_libraries(_core PRIVATE argosy argosy_flags argosy_baseline)
+target_link_options(_core PRIVATE $<$<CONFIG:Release>:-Wl,-s,--gc-sections>)
 set_target_properties(_core PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${ARGOSY_PACKAGE_DIR}
   BUILD_RPATH "$ORIGIN/lib"
