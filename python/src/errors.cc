@@ -11,13 +11,18 @@ PyObject* device_error = nullptr;
 // Paddle raises ValueError for some axes out of range and IndexError for others; programs catch
 // both.
 PyObject* out_of_range_error = nullptr;
+// A wrong operand is a TypeError, a ValueError or a RuntimeError in Paddle, depending on which of
+// its checks finds it first.
+PyObject* operand_error = nullptr;
+// Paddle asserts where Python and NumPy raise ValueError or TypeError.
+PyObject* conversion_error = nullptr;
 
 PyObject* python_type(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::invalid_argument:
       return PyExc_ValueError;
     case ErrorKind::type:
-      return PyExc_TypeError;
+      return operand_error;
     case ErrorKind::index:
       return out_of_range_error;
     case ErrorKind::not_implemented:
@@ -51,6 +56,11 @@ void throw_python_error() {
   throw e;
 }
 
+void throw_conversion_error(const Message& text) {
+  PyErr_SetString(conversion_error, text.str().c_str());
+  throw PythonError();
+}
+
 void set_error() {
   try {
     throw;
@@ -77,7 +87,21 @@ void add_errors(PyObject* module) {
   out_of_range_error = PyErr_NewExceptionWithDoc(
       "argosy.OutOfRangeError", "An index or axis out of range: an IndexError and a ValueError.",
       bases.get(), nullptr);
+  Py operand_bases(check(PyTuple_Pack(3, PyExc_TypeError, PyExc_ValueError, PyExc_RuntimeError)));
+  operand_error = PyErr_NewExceptionWithDoc(
+      "argosy.OperandError",
+      "An operand of a wrong type or dtype: a TypeError, a ValueError and a RuntimeError.",
+      operand_bases.get(), nullptr);
+  Py conversion_bases(
+      check(PyTuple_Pack(3, PyExc_ValueError, PyExc_TypeError, PyExc_AssertionError)));
+  conversion_error = PyErr_NewExceptionWithDoc(
+      "argosy.ConversionError",
+      "A tensor whose shape does not fit what it is to become: a ValueError, a TypeError and an"
+      " AssertionError.",
+      conversion_bases.get(), nullptr);
   PyModule_AddObjectRef(module, "OutOfRangeError", out_of_range_error);
+  PyModule_AddObjectRef(module, "OperandError", operand_error);
+  PyModule_AddObjectRef(module, "ConversionError", conversion_error);
   PyModule_AddObjectRef(module, "InternalError", internal_error);
   PyModule_AddObjectRef(module, "DeviceError", device_error);
 }

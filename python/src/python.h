@@ -47,6 +47,8 @@ void set_error();
 // Moves a set Python error into a C++ Error (for callbacks called from C++), keeping it to be
 // raised again unchanged by set_error.
 [[noreturn]] void throw_python_error();
+// Throws argosy.ConversionError.
+[[noreturn]] void throw_conversion_error(const Message& text);
 
 // Runs f, turning C++ exceptions into Python ones: null for objects, -1 for ints.
 template <class F>

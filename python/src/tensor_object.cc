@@ -1,8 +1,11 @@
 #include "argosy/autograd/node.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/math/math.h"
 #include "python.h"
 
 #include <structmember.h>
+
+#include <cstring>
 
 // The Python face of Tensor. One body has at most one Python object at a time:
 // * Python first: the object counts its body, the body points back (not counted).
@@ -87,10 +90,38 @@ PyObject* construct(PyTypeObject* type, PyObject*, PyObject*) {
   return self;
 }
 
-int init(PyObject* self, PyObject* args, PyObject*) {
-  if (PyTuple_GET_SIZE(args) == 0) return 0;
+// Tensor(): no elements. Tensor(2, 3): zeros of this shape. Tensor(data): a copy; lists become the
+// default dtype.
+Tensor initial_value(PyObject* args, PyObject* data) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (!data && count > 0 && !PyLong_CheckExact(PyTuple_GET_ITEM(args, 0)))
+    data = PyTuple_GET_ITEM(args, 0);
+  if (data) {
+    Tensor value = from_data(data, Py_None, true);
+    return PyList_Check(data) || PyTuple_Check(data) ? ops::cast(value, op::default_dtype())
+                                                     : value;
+  }
+  Shape shape;
+  for (Py_ssize_t i = 0; i < count; ++i) shape.push_back(to_int(PyTuple_GET_ITEM(args, i)));
+  if (count == 0) shape.push_back(0);
+  Tensor zeros = Tensor::empty(shape, op::default_dtype(), {});
+  std::memset(zeros.raw(), 0, zeros.nbytes());
+  return zeros;
+}
+
+int init(PyObject* self, PyObject* args, PyObject* options) {
   return guarded_int([&] {
-    Tensor value = from_data(PyTuple_GET_ITEM(args, 0), Py_None, true);
+    PyObject *data = nullptr, *key, *option;
+    bool stop_gradient = true;
+    for (Py_ssize_t at = 0; options && PyDict_Next(options, &at, &key, &option);) {
+      if (PyUnicode_CompareWithASCIIString(key, "value") == 0 ||
+          PyUnicode_CompareWithASCIIString(key, "data") == 0)
+        data = option;
+      else if (PyUnicode_CompareWithASCIIString(key, "stop_gradient") == 0)
+        stop_gradient = PyObject_IsTrue(option) == 1;
+    }
+    Tensor value = initial_value(args, data);
+    value.set_stop_gradient(stop_gradient);
     TensorObject* t = cast(self);
     t->impl->python = nullptr;
     t->impl->release();
@@ -425,9 +456,10 @@ op::Scalar element(PyObject* self, const char* what) {
       << what << ": this tensor is a value of a Program being built (" << t
       << "), it has no number yet. Do this: use argosy ops (where, static.nn.cond, while_loop), or "
          "fetch it with Executor.run.";
-  ARGOSY_CHECK(t.numel() == 1, invalid_argument)
-      << what << ": only a tensor of one element can be converted, got " << t
-      << ". Do this: reduce it first, e.g. with .any(), .all() or .sum().";
+  if (t.numel() != 1)
+    throw_conversion_error(Message()
+                           << what << ": only a tensor of one element can be converted, got " << t
+                           << ". Do this: reduce it first, e.g. with .any(), .all() or .sum().");
   return to_scalar(self);
 }
 
@@ -454,11 +486,12 @@ PyObject* nb_index(PyObject* self) {
 }
 Py_ssize_t length(PyObject* self) {
   TensorImpl* impl = impl_of(self);
-  if (impl->shape.rank() == 0) {
-    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor. Do this: use .item() or reshape it.");
+  if (impl->shape.rank() > 0) return impl->shape[0];
+  return guarded_int([] {
+    throw_conversion_error(Message() << "len() of a 0-d tensor: it has no first dimension. Do "
+                                        "this: use .item() or reshape it.");
     return -1;
-  }
-  return impl->shape[0];
+  });
 }
 
 PyMemberDef members[] = {

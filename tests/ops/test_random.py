@@ -137,7 +137,7 @@ def test_own_seed_leaves_the_generator_alone():
     [
         (lambda: ops.randint(5, 5, [1]), "low must be less than high"),
         (lambda: ops.uniform([-1]), "must not be negative"),
-        (lambda: ops.randperm(0), "n must be 1 or more"),
+        (lambda: ops.randperm(-1), "n must be 0 or more"),
         (lambda: ops.multinomial(argosy.ones([2, 2, 2]), 1), "1 or 2 dimensions"),
     ],
 )

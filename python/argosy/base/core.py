@@ -41,6 +41,17 @@ class VarDesc:
         COMPLEX64 = argosy.complex64
         COMPLEX128 = argosy.complex128
 
+        class DENSE_TENSOR:
+            """What ``Tensor.type`` is for dense tensors."""
+
+        LOD_TENSOR = DENSE_TENSOR
+
+        class SPARSE_COO:
+            """What ``Tensor.type`` is for sparse tensors in COO form."""
+
+        class SELECTED_ROWS:
+            """What ``Tensor.type`` is for gradients that have some of the rows only."""
+
 
 eager = _Names()
 eager.Tensor = _core.Tensor

@@ -88,6 +88,14 @@ def get_tensor(self):
     return self
 
 
+def type(self):  # noqa: A001
+    """How the tensor is stored: DENSE_TENSOR, SPARSE_COO or SELECTED_ROWS of core.VarDesc.VarType."""
+    from argosy.base.core import VarDesc
+
+    names = {"coo": "SPARSE_COO", "row_sparse": "SELECTED_ROWS"}
+    return getattr(VarDesc.VarType, names.get(self._layout, "DENSE_TENSOR"))
+
+
 def is_sparse(self):
     """Whether this is a COO or CSR tensor."""
     return self._layout in ("coo", "csr")
@@ -111,6 +119,7 @@ METHODS = {
     "contiguous": contiguous,
     "value": value,
     "get_tensor": get_tensor,
+    "type": property(type),
     "is_sparse": is_sparse,
     "is_dense": is_dense,
     "is_selected_rows": is_selected_rows,

@@ -25,8 +25,18 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
     """Adds d(self)/d(leaf) into `.grad` of every leaf with stop_gradient=False.
 
     grad_tensor: seed of self's shape; ones without it. retain_graph: keep the values saved for the
-    gradient, so that backward can run again.
+    gradient, so that backward can run again. A tensor without history (stop_gradient=True) changes
+    nothing; that is legal, as some losses are constant, but it is warned of.
     """
+    if self.stop_gradient:
+        import warnings
+
+        warnings.warn(
+            f"[backward] changes no gradient: the {self.dtype} tensor of shape {list(self.shape)} has"
+            " no gradient history (stop_gradient=True). Do this: compute it from a tensor with"
+            " stop_gradient=False, outside no_grad().",
+            stacklevel=2,
+        )
     _core.backward(self, grad_tensor, retain_graph)
 
 
@@ -89,7 +99,7 @@ def set_value(self, value):
     """Copies value (Tensor, array or number of the same shape) into this tensor's memory."""
     value = _core.to_tensor(value, self.dtype, False)
     if list(value.shape) != list(self.shape):
-        raise ValueError(
+        raise _core.ConversionError(
             f"[set_value] the new value must have the tensor's shape: expected {list(self.shape)},"
             f" got {list(value.shape)}. Do this: reshape it first."
         )

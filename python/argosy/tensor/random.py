@@ -74,8 +74,14 @@ def randn_like(x, dtype=None, name=None):
 
 
 @method
-def uniform_(x, min=-1.0, max=1.0, seed=0, name=None):  # noqa: A002
-    """Fills x with numbers drawn evenly from [min, max)."""
+def uniform_(x, min=0, max=1.0, seed=0, name=None, **other_names):  # noqa: A002
+    """Fills x with numbers drawn evenly from [min, max), which are also called from and to."""
+    min, max = other_names.pop("from", min), other_names.pop("to", max)
+    if other_names:
+        raise TypeError(
+            f"[uniform_] takes min (from), max (to), seed and name, got {', '.join(other_names)}."
+            " Do this: check the spelling."
+        )
     return _ops.uniform_(x, min, max, seed)
 
 

@@ -67,7 +67,7 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   if (!dy.defined()) return {};
   bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
   if (grad.defined() && !cleared) {
-    grad = add_grads(grad, dy, !keeps_graph && !grad.requires_grad());
+    grad = add_grads(grad, dy, !keeps_graph && is_leaf(grad));
   } else if (keeps_graph) {
     grad = dy;
   } else {
@@ -82,6 +82,7 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
       grad = dy.detach();
     }
   }
+  if (is_leaf(grad)) grad.set_stop_gradient(false);  // what is computed from x.grad has a history
   cleared = false;
   for (auto& fn : after) fn();
   return {};
@@ -95,13 +96,14 @@ void Accumulate::clear(bool to_zero) {
 void Accumulate::write_zeros() {
   cleared = false;
   if (grad.place().kind == DeviceKind::cpu && grad.is_contiguous() && grad.has_data() &&
-      !grad.requires_grad()) {
+      is_leaf(grad)) {
     std::memset(grad.raw(), 0, grad.nbytes());
     grad.wrote("clear_gradient");
     return;
   }
   op::GradMode off(false);
   grad = ops::full_like(grad, 0);
+  grad.set_stop_gradient(false);
 }
 
 Accumulate& slot(const Tensor& t) {

@@ -194,7 +194,7 @@ struct RandpermAttrs {
 ARGOSY_ATTRS(RandpermAttrs, n, dtype)
 
 void randperm_infer(InferContext& c, const RandpermAttrs& a) {
-  ARGOSY_CHECK(a.n > 0, invalid_argument) << "[randperm] n must be 1 or more, got " << a.n << '.';
+  ARGOSY_CHECK(a.n >= 0, invalid_argument) << "[randperm] n must be 0 or more, got " << a.n << '.';
   c.out[0] = {{a.n}, a.dtype};
 }
 void randperm_run(KernelFrame& f, const RandpermAttrs& a) {
