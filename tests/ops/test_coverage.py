@@ -50,6 +50,16 @@ def test_every_covered_op_exists():
     assert not unknown, f"cases of ops that are not registered: {unknown}"
 
 
+def test_recording_keeps_every_op_that_has_a_kernel():
+    """An op with a composition and no gradient is recorded by its parts, without its kernel."""
+    opened = [
+        op["name"]
+        for op in _core.registry()
+        if op["kernels"] and op["composed"] and not op["has_gradient"]
+    ]
+    assert not opened, f"ops whose kernels a Program would not use: {opened}"
+
+
 def test_harness_sees_a_wrong_value():
     case = harness.Case("subtract", [harness.A(2, 3), harness.A(2, 3)], ref=lambda x, y: x + y)
     with pytest.raises(pytest.fail.Exception, match="worst at"):

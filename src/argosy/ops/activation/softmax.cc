@@ -87,14 +87,18 @@ Tensors log_softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
   return subtract(in[1], multiply(exp(in[0]), sum_along(in[1], a.axis)));
 }
 
+Tensors softmax_grad_second(const GradCall& c, const AxisAttrs& a);
+Tensors log_softmax_grad_second(const GradCall& c, const AxisAttrs& a);
+
 #define ARGOSY_SOFTMAX_GRAD(name)                                                      \
   ARGOSY_OP(name##_grad, AxisAttrs)                                                    \
       .doc("Gradient of " #name " from its output y and the gradient of that.")        \
-      .input("y", kFloating)                                                           \
-      .input("dy", kFloating)                                                          \
+      .input("y", kFloating, Save::value)                                              \
+      .input("dy", kFloating, Save::value)                                             \
       .output("dx")                                                                    \
       .kernel("rows", softmax_grad_run<cpu::name##_grad>)                              \
       .compose(name##_grad_parts)                                                      \
+      .gradient(name##_grad_second)                                                    \
       .done();                                                                         \
   Tensors name##_grad_rule(const GradCall& c, const SoftmaxAttrs& a) {                 \
     return cast(name##_grad_op(c.out(0), c.dy(), AxisAttrs{a.axis}), c.in[0].dtype()); \
@@ -102,6 +106,25 @@ Tensors log_softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
 
 ARGOSY_SOFTMAX_GRAD(softmax)
 ARGOSY_SOFTMAX_GRAD(log_softmax)
+
+// dx = y (dy - sum(y dy)); h is its gradient.
+Tensors softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
+  const Tensor &y = c.in[0], &dy = c.in[1], &h = c.dy();
+  Tensor to_y;
+  if (c.needs(0)) {
+    Tensor shifted = subtract(dy, sum_along(multiply(y, dy), a.axis));
+    to_y = subtract(multiply(h, shifted), multiply(dy, sum_along(multiply(h, y), a.axis)));
+  }
+  return {to_y, c.needs(1) ? softmax_grad_op(y, h, a) : Tensor()};
+}
+
+// dx = dy - e^y sum(dy)
+Tensors log_softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
+  const Tensor &y = c.in[0], &dy = c.in[1], &h = c.dy();
+  Tensor weighed = multiply(h, exp(y));
+  return {c.needs(0) ? negative(multiply(weighed, sum_along(dy, a.axis))) : Tensor(),
+          c.needs(1) ? subtract(h, sum_along(weighed, a.axis)) : Tensor()};
+}
 
 ARGOSY_OP(softmax, SoftmaxAttrs)
     .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")

@@ -161,14 +161,24 @@ void cumprod_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
                                         [&]<class T>(T) { cumprod_grad_rows<T, T>(f, r); });
 }
 
+// From cumprod_grad_parts, so only where x has no zeros; h is the gradient of dx.
+Tensors cumprod_grad_second(const GradCall& c, const ScanAttrs& a) {
+  const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
+  Tensor sums = cumsum_of(divide(h, x), ScanAttrs{a.axis, {}, false});
+  return {c.needs(0) ? negative(divide(multiply(conj_if_complex(h), c.out(0)), x)) : Tensor(),
+          c.needs(1) ? multiply(conj_if_complex(sums), dy) : Tensor(),
+          c.needs(2) ? multiply(sums, y) : Tensor()};
+}
+
 ARGOSY_OP(cumprod_grad, ScanAttrs)
     .doc("The gradient of y = cumprod(x) along axis, right where x has zeros too.")
-    .input("x", kFloating | kComplex)
-    .input("y", kFloating | kComplex)
-    .input("dy", kFloating | kComplex)
-    .output("dx")
+    .input("x", kFloating | kComplex, Save::value)
+    .input("y", kFloating | kComplex, Save::value)
+    .input("dy", kFloating | kComplex, Save::value)
+    .output("dx", Save::value)
     .compose(cumprod_grad_parts)
     .kernel("rows", cumprod_grad_run)
+    .gradient(cumprod_grad_second)
     .done();
 
 Tensors cumprod_gradient(const GradCall& c, const CumprodAttrs& a) {
@@ -206,13 +216,15 @@ void logcumsumexp_run(op::KernelFrame& f, const ScanAttrs& a) {
   run_scan(f, cpu::Scan::logsumexp, a);
 }
 
-// dx[k] = sum over i >= k of dy[i] exp(x[k] - y[i]), in plain terms; the kernel goes along y, which
+// dx[k] = sum over i >= k of dy[i] exp(x[k] - y[i]); the adjoint (a.reverse) gives, for h in dx's
+// place, sum over k <= i of h[k] exp(x[k] - y[i]). In plain terms; the kernel goes along y, which
 // does not fall, so that nothing overflows.
 Tensors logcumsumexp_grad_parts(const op::Inputs& in, const ScanAttrs& a) {
   const Tensor &x = in[0], &y = in[1], &dy = in[2];
   Tensor top = y.rank() ? slice(y, *a.axis, -1, INT64_MAX) : y;
-  Tensor sums = cumsum_of(multiply(dy, exp(subtract(top, y))), ScanAttrs{a.axis, {}, true});
-  return multiply(exp(subtract(x, top)), sums);
+  Tensor of_x = exp(subtract(x, top)), of_y = exp(subtract(top, y));
+  const ScanAttrs scan{a.axis, {}, !a.reverse};
+  return multiply(a.reverse ? of_y : of_x, cumsum_of(multiply(dy, a.reverse ? of_x : of_y), scan));
 }
 
 void logcumsumexp_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
@@ -225,7 +237,14 @@ void logcumsumexp_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t base = row / r.inner * r.n * r.inner + row % r.inner;
         double sum = 0, next = 0;
-        for (int64_t i = r.n - 1; i >= 0; --i) {
+        for (int64_t i = 0; a.reverse && i < r.n; ++i) {
+          const int64_t at = base + i * r.inner;
+          const double here = y[at];
+          sum = dy[at] * std::exp(x[at] - here) + (sum != 0 ? std::exp(next - here) * sum : 0);
+          dx[at] = static_cast<T>(sum);
+          next = here;
+        }
+        for (int64_t i = r.n - 1; !a.reverse && i >= 0; --i) {
           const int64_t at = base + i * r.inner;
           const double here = y[at];
           sum = dy[at] + (i < r.n - 1 && sum != 0 ? std::exp(here - next) * sum : 0);
@@ -237,15 +256,25 @@ void logcumsumexp_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
   });
 }
 
+Tensors logcumsumexp_grad_second(const GradCall& c, const ScanAttrs& a);
+
 ARGOSY_OP(logcumsumexp_grad, ScanAttrs)
-    .doc("The gradient of y = logcumsumexp(x) along axis.")
-    .input("x", kFloating)
-    .input("y", kFloating)
-    .input("dy", kFloating)
-    .output("dx")
+    .doc("The gradient of y = logcumsumexp(x) along axis; with reverse, the adjoint of that.")
+    .input("x", kFloating, Save::value)
+    .input("y", kFloating, Save::value)
+    .input("dy", kFloating, Save::value)
+    .output("dx", Save::value)
     .compose(logcumsumexp_grad_parts)
     .kernel("rows", logcumsumexp_grad_run)
+    .gradient(logcumsumexp_grad_second)
     .done();
+
+Tensors logcumsumexp_grad_second(const GradCall& c, const ScanAttrs& a) {
+  const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
+  Tensor adjoint = logcumsumexp_grad_op(x, y, h, ScanAttrs{a.axis, {}, !a.reverse});
+  Tensor of_dy = multiply(dy, adjoint), of_out = multiply(h, c.out(0));
+  return {a.reverse ? of_dy : of_out, negative(a.reverse ? of_out : of_dy), adjoint};
+}
 
 Tensors logcumsumexp_gradient(const GradCall& c, const ScanAttrs& a) {
   const Tensor& y = c.out(0);

@@ -6,6 +6,7 @@
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/reduce/reduce.h"
 
 // Ops that read class numbers. A label has the shape of x with size 1 on the axis of the classes.
 namespace argosy::ops {
@@ -228,16 +229,33 @@ Tensors hard_grad_parts(const Inputs& in, const HardAttrs& a) {
                   spread_class(x, label, factor, a.axis, a.ignore_index));
 }
 
+// h: the gradient of dx = (softmax(x) - 1 at the label) * weight[label] * dloss.
+Tensors hard_grad_second(const GradCall& c, const HardAttrs& a) {
+  const Tensor &x = c.in[0], &label = c.in[2], &dloss = c.in[4], &h = c.dy();
+  const int axis = normalize_axis("cross_entropy", a.axis, x.rank());
+  Tensor weights = class_weights(c.in[3], label, a.ignore_index, x.dim(axis), x.dtype());
+  Tensor p = softmax(x, axis);
+  Tensors out;
+  out.resize(5);
+  if (c.needs(0)) out[0] = softmax_grad(p, multiply(h, multiply(dloss, weights)), axis);
+  if (c.needs(4)) {
+    Tensor at_label = select_class(h, label, axis, a.ignore_index, 0);
+    out[4] = multiply(subtract(sum(multiply(h, p), {axis}, true), at_label), weights);
+  }
+  return out;
+}
+
 ARGOSY_OP(hard_cross_entropy_grad, HardAttrs)
     .doc("Gradient of hard_cross_entropy.")
-    .input("x", kFloating)
+    .input("x", kFloating, Save::value)
     .input("probability", kFloating)
-    .input("label", kIndex)
-    .optional_input("weight", kFloating)
-    .input("dloss", kFloating)
+    .input("label", kIndex, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .input("dloss", kFloating, Save::value)
     .output("dx")
     .kernel("rows", hard_grad_run)
     .compose(hard_grad_parts)
+    .gradient(hard_grad_second)
     .done();
 
 Tensors hard_grad(const GradCall& c, const HardAttrs& a) {

@@ -67,16 +67,23 @@ void clip_grad_run(op::KernelFrame& f, const ClipAttrs& a) {
   run_elementwise(f, cpu::clip_grad_loops(), &p);
 }
 
+Tensors clip_grad_second(const GradCall& c, const ClipAttrs& a);
+
 ARGOSY_OP(clip_grad, ClipAttrs)
     .doc("dy where min <= x <= max, else 0: the gradient of clip.")
-    .input("x", kFloating)
+    .input("x", kFloating, Save::value)
     .input("dy", kFloating)
     .output("dx")
     .elementwise()
     .compose(clip_grad_parts)
     .kernel("fused", clip_grad_run)
     .strided()
+    .gradient(clip_grad_second)
     .done();
+
+Tensors clip_grad_second(const GradCall& c, const ClipAttrs& a) {
+  return {Tensor(), clip_grad_op(c.in[0], c.dy(), a)};
+}
 
 Tensors clip_gradient(const GradCall& c, const ClipAttrs& a) {
   return clip_grad_op(c.in[0], c.dy(), a);

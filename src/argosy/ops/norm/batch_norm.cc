@@ -106,14 +106,21 @@ void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {
                        a.bias ? f.out[2].raw() : nullptr);
 }
 
+// The axes of the statistics, and the shape in which a number for each channel broadcasts over x.
+struct ChannelAxes {
+  ChannelAxes(const Tensor& x, bool channel_last) {
+    const int channel = channel_axis(x, channel_last);
+    for (int i = 0; i < x.rank(); ++i)
+      if (i != channel) axes.values.push_back(i);
+    for (int i = channel + 1; i < x.rank(); ++i) spread.values.push_back(1);
+  }
+  op::IntArray axes, spread{-1};
+};
+
 Tensors batch_norm_grad_parts(const Inputs& in, const BatchNormGradAttrs& a) {
   Tensor x = widened(in[0]), dy = widened(in[4]);
-  op::IntArray axes, spread{-1};
-  const int channel = channel_axis(x, a.channel_last);
-  for (int i = 0; i < x.rank(); ++i)
-    if (i != channel) axes.values.push_back(i);
-  for (int i = channel + 1; i < x.rank(); ++i) spread.values.push_back(1);
-  auto over_x = [&](const Tensor& t) { return reshape(t, spread); };
+  const auto [axes, spread] = ChannelAxes(x, a.channel_last);
+  auto over_x = [&spread = spread](const Tensor& t) { return reshape(t, spread); };
   Tensor g = dy;
   if (in[1].defined()) g = multiply(dy, over_x(cast(in[1], x.dtype())));
   Tensor y, dx;
@@ -133,19 +140,50 @@ Tensors batch_norm_grad_parts(const Inputs& in, const BatchNormGradAttrs& a) {
   return out;
 }
 
+// From the gradients of dx, dweight and dbias.
+Tensors batch_norm_grad_second(const GradCall& c, const BatchNormGradAttrs& a) {
+  Tensor x = widened(c.in[0]), dy = widened(c.in[4]), h = widened(c.dy(0));
+  const auto [axes, spread] = ChannelAxes(x, a.channel_last);
+  auto over_x = [&x, &spread = spread](const Tensor& t) {
+    return t.defined() ? reshape(cast(t, x.dtype()), spread) : t;
+  };
+  Tensor weight = over_x(c.in[1]), to_weight, to_bias;
+  if (weight.defined()) to_weight = over_x(c.dy(1));
+  if (a.bias) to_bias = over_x(c.dy(2));
+  auto weighted = [&](const Tensor& t) { return weight.defined() ? multiply(t, weight) : t; };
+  Tensor t = to_weight.defined() ? multiply(dy, to_weight) : Tensor();
+  NormalizedGrads n;
+  if (a.fixed) {
+    Tensor rstd = over_x(rsqrt(scale(c.in[3], 1, a.epsilon)));
+    n.y = multiply(subtract(x, over_x(c.in[2])), rstd);
+    if (h.defined()) n.dg = multiply(h, rstd);
+    if (t.defined()) n.dx = multiply(t, rstd);
+  } else {
+    n = normalize_parts_grad(x, weighted(dy), h, t, axes, a.epsilon, true);
+  }
+  Tensor dweight, ddy = to_bias;
+  if (to_weight.defined()) ddy = sum_of(ddy, multiply(n.y, to_weight));
+  if (h.defined()) ddy = sum_of(ddy, weighted(n.dg));
+  if (weight.defined() && h.defined()) dweight = sum(multiply(dy, n.dg), axes, false);
+  return {n.dx.defined() ? cast(n.dx, c.in[0].dtype()) : Tensor(),
+          dweight.defined() ? cast(dweight, c.in[1].dtype()) : Tensor(), Tensor(), Tensor(),
+          ddy.defined() ? cast(expand_like(ddy, c.in[4]), c.in[4].dtype()) : Tensor()};
+}
+
 ARGOSY_OP(batch_norm_grad, BatchNormGradAttrs)
     .doc("Gradients of batch_norm, from x, the weight, the statistics that were used, and dy.")
-    .input("x", kFloating)
-    .optional_input("weight", kFloating)
-    .input("mean", kFloating)
-    .input("variance", kFloating)
-    .input("dy", kFloating)
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .input("mean", kFloating, Save::value)
+    .input("variance", kFloating, Save::value)
+    .input("dy", kFloating, Save::value)
     .output("dx")
     .output("dweight")
     .output("dbias")
     .infer(batch_norm_grad_infer)
     .kernel("channels", batch_norm_grad_run)
     .compose(batch_norm_grad_parts)
+    .gradient(batch_norm_grad_second)
     .done();
 
 Tensors batch_norm_grad_rule(const GradCall& c, const BatchNormAttrs& a) {

@@ -24,7 +24,7 @@ struct GroupNormAttrs {
 ARGOSY_ATTRS(GroupNormAttrs, num_groups, epsilon, channel_last)
 
 struct GroupNormGradAttrs {
-  int64_t num_groups = 1;
+  int64_t num_groups = 1;  // 0: one for each channel
   double epsilon = 1e-5;
   bool channel_last = false;
   bool bias = false;  // is dbias wanted?
@@ -45,20 +45,24 @@ void group_norm_infer(InferContext& c, const GroupNormAttrs& a) {
   c.out[1] = c.out[2] = {{x.dim(0), a.num_groups}, statistics_dtype(x.dtype())};
 }
 
+// groups 0: one for each channel.
 cpu::GroupNorm layout_of(const Tensor& x, int64_t groups, double epsilon, bool channel_last) {
   const int64_t channels = x.dim(channel_axis(x, channel_last));
+  if (groups == 0) groups = channels;
   return {x.dtype(), x.dim(0), channels,    x.numel() / std::max<int64_t>(1, x.dim(0) * channels),
           groups,    epsilon,  channel_last};
 }
 
-void group_norm_run(KernelFrame& f, const GroupNormAttrs& a) {
+void run_groups(KernelFrame& f, int64_t groups, double epsilon, bool channel_last) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) return;
   DType wide = f.out[1].dtype();
   Tensor weight = as_dtype(f.in[1], wide), bias = as_dtype(f.in[2], wide);
-  cpu::group_norm(layout_of(x, a.num_groups, a.epsilon, a.channel_last), x.raw(),
-                  raw_or_null(weight), raw_or_null(bias), f.out[0].raw(), f.out[1].raw(),
-                  f.out[2].raw());
+  cpu::group_norm(layout_of(x, groups, epsilon, channel_last), x.raw(), raw_or_null(weight),
+                  raw_or_null(bias), f.out[0].raw(), f.out[1].raw(), f.out[2].raw());
+}
+void group_norm_run(KernelFrame& f, const GroupNormAttrs& a) {
+  run_groups(f, a.num_groups, a.epsilon, a.channel_last);
 }
 
 void group_norm_grad_infer(InferContext& c, const GroupNormGradAttrs& a) {
@@ -95,51 +99,96 @@ Tensor channels_last(const Tensor& x) {
   return transpose(x, perm);
 }
 
-Tensors group_norm_grad_parts(const Inputs& in, const GroupNormGradAttrs& a) {
-  Tensor x = widened(in[0]), dy = widened(in[4]);
-  if (a.channel_last) {
-    x = channels_first(x);
-    dy = channels_first(dy);
+// Compositions see wide tensors [N, C, ..], and as groups [N, groups, ..].
+struct Groups {
+  Groups(const Tensor& x, const GroupNormGradAttrs& a)
+      : like(a.channel_last ? channels_first(widened(x)) : widened(x)), attrs(a) {
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i != 1) axes.values.push_back(i);
+      if (i > 1) spread.values.push_back(1);
+    }
   }
+  // An operand or gradient of x's form; may be undefined.
+  Tensor taken(const Tensor& t) const {
+    if (!t.defined()) return t;
+    return attrs.channel_last ? channels_first(widened(t)) : widened(t);
+  }
+  Tensor given(const Tensor& t, DType dtype) const {
+    if (!t.defined()) return t;
+    return cast(attrs.channel_last ? channels_last(t) : t, dtype);
+  }
+  // One number for each channel; may be undefined.
+  Tensor spread_out(const Tensor& t) const {
+    return t.defined() ? reshape(cast(t, like.dtype()), spread) : t;
+  }
+  Tensor grouped(const Tensor& t) const {
+    return t.defined() ? reshape(t, {0, attrs.num_groups, -1}) : t;
+  }
+  Tensor ungrouped(const Tensor& t) const { return t.defined() ? reshape_like(t, like) : t; }
+  Tensor by_channel(const Tensor& t) const { return sum(t, axes, false); }
+
+  Tensor like;
+  const GroupNormGradAttrs& attrs;
   op::IntArray axes, spread{-1};
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != 1) axes.values.push_back(i);
-    if (i > 1) spread.values.push_back(1);
-  }
-  auto grouped = [&](const Tensor& t) { return reshape(t, {0, a.num_groups, -1}); };
-  Tensor g = dy;
-  if (in[1].defined()) g = multiply(dy, reshape(cast(in[1], x.dtype()), spread));
-  Normalized n = normalize_parts(grouped(x), grouped(g), {2}, a.epsilon, true);
-  Tensor dx = reshape_like(n.dx, x);
-  if (a.channel_last) dx = channels_last(dx);
+};
+
+Tensors group_norm_grad_parts(const Inputs& in, const GroupNormGradAttrs& a) {
+  const Groups s(in[0], a);
+  Tensor dy = s.taken(in[4]), weight = s.spread_out(in[1]);
+  Tensor g = weight.defined() ? multiply(dy, weight) : dy;
+  Normalized n = normalize_parts(s.grouped(s.like), s.grouped(g), {2}, a.epsilon, true);
   Tensors out;
-  out.push_back(cast(dx, in[0].dtype()));
-  out.push_back(in[1].defined() ? sum(multiply(dy, reshape_like(n.y, x)), axes, false) : Tensor());
-  out.push_back(a.bias ? sum(dy, axes, false) : Tensor());
+  out.push_back(s.given(s.ungrouped(n.dx), in[0].dtype()));
+  out.push_back(weight.defined() ? s.by_channel(multiply(dy, s.ungrouped(n.y))) : Tensor());
+  out.push_back(a.bias ? s.by_channel(dy) : Tensor());
   return out;
+}
+
+// From the gradients of dx, dweight and dbias.
+Tensors group_norm_grad_second(const GradCall& c, const GroupNormGradAttrs& a) {
+  const Groups s(c.in[0], a);
+  Tensor dy = s.taken(c.in[4]), h = s.taken(c.dy(0)), weight = s.spread_out(c.in[1]);
+  Tensor to_weight, to_bias;
+  if (weight.defined()) to_weight = s.spread_out(c.dy(1));
+  if (a.bias) to_bias = s.spread_out(c.dy(2));
+  auto weighted = [&](const Tensor& t) { return weight.defined() ? multiply(t, weight) : t; };
+  Tensor t = to_weight.defined() ? multiply(dy, to_weight) : Tensor();
+  NormalizedGrads n = normalize_parts_grad(s.grouped(s.like), s.grouped(weighted(dy)), s.grouped(h),
+                                           s.grouped(t), op::IntArray{2}, a.epsilon, true);
+  Tensor dg = s.ungrouped(n.dg), dweight, ddy = to_bias;
+  if (to_weight.defined()) ddy = sum_of(ddy, multiply(s.ungrouped(n.y), to_weight));
+  if (h.defined()) ddy = sum_of(ddy, weighted(dg));
+  if (weight.defined() && h.defined())
+    dweight = cast(s.by_channel(multiply(dy, dg)), c.in[1].dtype());
+  if (ddy.defined()) ddy = s.given(expand_like(ddy, s.like), c.in[4].dtype());
+  return {s.given(s.ungrouped(n.dx), c.in[0].dtype()), dweight, Tensor(), Tensor(), ddy};
 }
 
 ARGOSY_OP(group_norm_grad, GroupNormGradAttrs)
     .doc("Gradients of group_norm, from x, the weight, the statistics and dy.")
-    .input("x", kFloating)
-    .optional_input("weight", kFloating)
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
     .input("mean", kFloating)
     .input("variance", kFloating)
-    .input("dy", kFloating)
+    .input("dy", kFloating, Save::value)
     .output("dx")
     .output("dweight")
     .output("dbias")
     .infer(group_norm_grad_infer)
     .kernel("groups", group_norm_grad_run)
     .compose(group_norm_grad_parts)
+    .gradient(group_norm_grad_second)
     .done();
 
-Tensors group_norm_grad_rule(const GradCall& c, const GroupNormAttrs& a) {
+Tensors groups_grad(const GradCall& c, int64_t groups, double epsilon, bool channel_last) {
   const Tensor &weight = c.in[1], &bias = c.in[2];
   Tensors grads = group_norm_grad_op.all({c.in[0], weight, c.out(1), c.out(2), c.dy()},
-                                         {a.num_groups, a.epsilon, a.channel_last, bias.defined()});
+                                         {groups, epsilon, channel_last, bias.defined()});
   return {grads[0], weight.defined() ? cast(grads[1], weight.dtype()) : Tensor(),
           bias.defined() ? cast(grads[2], bias.dtype()) : Tensor()};
+}
+Tensors group_norm_grad_rule(const GradCall& c, const GroupNormAttrs& a) {
+  return groups_grad(c, a.num_groups, a.epsilon, a.channel_last);
 }
 
 ARGOSY_OP(group_norm, GroupNormAttrs)
@@ -173,14 +222,15 @@ void instance_norm_infer(InferContext& c, const InstanceNormAttrs& a) {
   const int64_t channels = x.dim(channel_axis(x, a.channel_last));
   check_parameter("instance_norm", "weight", c.in[1], channels, x.shape());
   check_parameter("instance_norm", "bias", c.in[2], channels, x.shape());
+  c.out[1] = c.out[2] = {{x.dim(0), channels}, statistics_dtype(x.dtype())};
 }
 
 // Group norm with one channel in each group.
-Tensors instance_norm_parts(const Inputs& in, const InstanceNormAttrs& a) {
-  const int64_t channels = in[0].dim(channel_axis(in[0], a.channel_last));
-  ARGOSY_CHECK(channels >= 0, invalid_argument)
-      << "[instance_norm] the number of channels must be known, x is " << in[0] << '.';
-  return group_norm(in[0], in[1], in[2], channels, a.epsilon, a.channel_last);
+void instance_norm_run(KernelFrame& f, const InstanceNormAttrs& a) {
+  run_groups(f, 0, a.epsilon, a.channel_last);
+}
+Tensors instance_norm_grad(const GradCall& c, const InstanceNormAttrs& a) {
+  return groups_grad(c, 0, a.epsilon, a.channel_last);
 }
 
 ARGOSY_OP(instance_norm, InstanceNormAttrs)
@@ -188,12 +238,15 @@ ARGOSY_OP(instance_norm, InstanceNormAttrs)
         "x [N, C, ..] normalized to mean 0 and variance 1 over each channel of each sample, times "
         "weight [C] plus bias [C].")
     .paper("1607.08022")
-    .input("x", kFloating)
-    .optional_input("weight", kFloating)
-    .optional_input("bias", kFloating)
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
+    .optional_input("bias", kFloating, Save::shape)
     .output("out")
+    .hidden_output("mean")
+    .hidden_output("variance")
     .infer(instance_norm_infer)
-    .compose(instance_norm_parts)
+    .kernel("channels", instance_norm_run)
+    .gradient(instance_norm_grad)
     .done();
 
 }  // namespace

@@ -137,19 +137,46 @@ Tensors layer_norm_grad_parts(const Inputs& in, const LayerNormGradAttrs& a) {
   return out;
 }
 
+// From the gradients of dx, dweight and dbias.
+Tensors layer_norm_grad_second(const GradCall& c, const LayerNormGradAttrs& a) {
+  Tensor x = widened(c.in[0]), dy = widened(c.in[4]), h = widened(c.dy(0));
+  auto of_inner = [&](const Tensor& t) { return shaped(widened(t), x, a.begin_norm_axis); };
+  Tensor weight = of_inner(c.in[1]), to_weight, to_bias;
+  if (weight.defined()) to_weight = of_inner(c.dy(1));
+  if (a.bias) to_bias = of_inner(c.dy(2));
+  op::IntArray axes, leading;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    (i < a.begin_norm_axis ? leading : axes).values.push_back(i);
+  auto weighted = [&](const Tensor& t) { return weight.defined() ? multiply(t, weight) : t; };
+  NormalizedGrads n = normalize_parts_grad(x, weighted(dy), h,
+                                           to_weight.defined() ? multiply(dy, to_weight) : Tensor(),
+                                           axes, a.epsilon, !a.rms);
+  Tensor dweight, ddy = to_bias;
+  if (to_weight.defined()) ddy = sum_of(ddy, multiply(n.y, to_weight));
+  if (h.defined()) ddy = sum_of(ddy, weighted(n.dg));
+  if (weight.defined() && h.defined()) {
+    Tensor rows = multiply(dy, n.dg);
+    dweight = reshape_like(leading.size() ? sum(rows, leading, false) : rows, c.in[1]);
+  }
+  return {n.dx.defined() ? cast(n.dx, c.in[0].dtype()) : Tensor(),
+          dweight.defined() ? cast(dweight, c.in[1].dtype()) : Tensor(), Tensor(), Tensor(),
+          ddy.defined() ? cast(expand_like(ddy, c.in[4]), c.in[4].dtype()) : Tensor()};
+}
+
 ARGOSY_OP(layer_norm_grad, LayerNormGradAttrs)
     .doc("Gradients of layer_norm and rms_norm, from x, the weight, the statistics and dy.")
-    .input("x", kFloating)
-    .optional_input("weight", kFloating)
+    .input("x", kFloating, Save::value)
+    .optional_input("weight", kFloating, Save::value)
     .input("mean", kFloating)
     .input("rstd", kFloating)
-    .input("dy", kFloating)
+    .input("dy", kFloating, Save::value)
     .output("dx")
     .output("dweight")
     .output("dbias")
     .infer(layer_norm_grad_infer)
     .kernel("rows", layer_norm_grad_run)
     .compose(layer_norm_grad_parts)
+    .gradient(layer_norm_grad_second)
     .done();
 
 template <bool kRms>

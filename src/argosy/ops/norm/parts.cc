@@ -25,14 +25,58 @@ Tensor widened(const Tensor& t) {
   return t.defined() && kHalf.has(t.dtype()) ? cast(t, DType::float32) : t;
 }
 
+namespace {
+
+struct Standard {
+  Standard(const Tensor& x, const op::IntArray& along, double epsilon, bool center)
+      : axes(along), centered(center) {
+    Tensor shifted = centered ? subtract(x, mean(x, axes, true)) : x;
+    rstd = rsqrt(scale(mean(square(shifted), axes, true), 1, epsilon));
+    y = multiply(shifted, rstd);
+  }
+  // The gradient of x from v, that of y; with_y is the mean of v y.
+  Tensor back(const Tensor& v, const Tensor& with_y) const {
+    Tensor rest = multiply(y, with_y);
+    if (centered) rest = add(rest, mean(v, axes, true));
+    return multiply(rstd, subtract(v, rest));
+  }
+  Tensor mean_product(const Tensor& a, const Tensor& b) const {
+    return mean(multiply(a, b), axes, true);
+  }
+  const op::IntArray& axes;
+  bool centered;
+  Tensor rstd, y;
+};
+
+}  // namespace
+
 Normalized normalize_parts(const Tensor& x, const Tensor& g, const op::IntArray& axes,
                            double epsilon, bool centered) {
-  Tensor shifted = centered ? subtract(x, mean(x, axes, true)) : x;
-  Tensor rstd = rsqrt(scale(mean(square(shifted), axes, true), 1, epsilon));
-  Tensor y = multiply(shifted, rstd);
-  Tensor rest = multiply(y, mean(multiply(g, y), axes, true));
-  if (centered) rest = add(rest, mean(g, axes, true));
-  return {y, multiply(rstd, subtract(g, rest))};
+  Standard s(x, axes, epsilon, centered);
+  return {s.y, s.back(g, s.mean_product(g, s.y))};
+}
+
+NormalizedGrads normalize_parts_grad(const Tensor& x, const Tensor& g, const Tensor& h,
+                                     const Tensor& t, const op::IntArray& axes, double epsilon,
+                                     bool centered) {
+  Standard s(x, axes, epsilon, centered);
+  Tensor dx, dg;
+  if (h.defined()) {
+    // sum(h dx) = n rstd (mean(h g) - mean(h) mean(g) - mean(g y) mean(h y)), n the numbers of a
+    // mean; the gradient of rstd is -rstd^2 y / n.
+    Tensor gy = s.mean_product(g, s.y), hy = s.mean_product(h, s.y), hg = s.mean_product(h, g);
+    if (centered) hg = subtract(hg, multiply(mean(h, axes, true), mean(g, axes, true)));
+    dg = s.back(h, hy);
+    Tensor by_y = add(multiply(gy, dg), multiply(hy, s.back(g, gy)));
+    Tensor by_rstd = multiply(multiply(s.rstd, subtract(hg, multiply(gy, hy))), s.y);
+    dx = negative(multiply(s.rstd, add(by_rstd, by_y)));
+  }
+  if (t.defined()) dx = sum_of(dx, s.back(t, s.mean_product(t, s.y)));
+  return {s.y, dx, dg};
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  return !a.defined() ? b : b.defined() ? add(a, b) : a;
 }
 
 }  // namespace argosy::ops

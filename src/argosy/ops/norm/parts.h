@@ -33,6 +33,17 @@ struct Normalized {
 ARGOSY_API Normalized normalize_parts(const Tensor& x, const Tensor& g, const op::IntArray& axes,
                                       double epsilon, bool centered);
 
+// The gradients of that dx, which is linear in g, and of y: from h, the gradient of dx, and t, the
+// gradient of y (either may be undefined), those of x and g.
+struct NormalizedGrads {
+  Tensor y, dx, dg;
+};
+ARGOSY_API NormalizedGrads normalize_parts_grad(const Tensor& x, const Tensor& g, const Tensor& h,
+                                                const Tensor& t, const op::IntArray& axes,
+                                                double epsilon, bool centered);
+// The sum of two gradients, either of which may be undefined.
+ARGOSY_API Tensor sum_of(const Tensor& a, const Tensor& b);
+
 // Compositions compute 16-bit floats in float32.
 ARGOSY_API Tensor widened(const Tensor& t);
 

@@ -54,12 +54,19 @@ void others_run(op::KernelFrame& f, const NoAttrs&) {
                                         [&]<class T>(T) { others_rows<T, T>(x, f.out[0], n); });
 }
 
+// From others_parts, so only where x has no zeros.
+Tensors others_grad(const GradCall& c, const NoAttrs&) {
+  Tensor terms = multiply(c.dy(), conj_if_complex(c.out(0)));
+  return divide(subtract(sum(terms, {-1}, true), terms), conj_if_complex(c.in[0]));
+}
+
 ARGOSY_OP(product_of_others, NoAttrs)
     .doc("For each element the product of the other elements of its last dimension.")
-    .input("x", kFloating | kComplex)
-    .output("out")
+    .input("x", kFloating | kComplex, Save::value)
+    .output("out", Save::value)
     .compose(others_parts)
     .kernel("two passes", others_run)
+    .gradient(others_grad)
     .done();
 
 // Axes that are reduced go last, the gradient is taken there, and they go back.
