@@ -19,7 +19,6 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import pytest
-from tests.ops.eager_only import EAGER_ONLY
 
 import argosy
 from argosy import _core
@@ -97,8 +96,10 @@ class Case:
     errors: Sequence = ()  # (inputs, attrs, exception, part of its text)
     covers: Sequence[str] = ()  # ops that run inside and have no row of their own
     inplace: bool = True  # test the in-place forms if the op has them
-    # False: cannot be recorded (reads values on the host); "sizes known": needs its sizes for that
-    modes: Any = True
+    modes: bool = True  # False: cannot be recorded (reads values on the host)
+    # {operand: axes} whose sizes a Program must know, as the rank or number of results depends on
+    # them; all others are recorded as unknown too.
+    known: dict = dataclasses.field(default_factory=dict)
     note: str = ""  # tells rows of one op apart
 
     def __str__(self):
@@ -126,11 +127,7 @@ class Case:
         return positional(self.fn)
 
     def mode_names(self):
-        names = list(MODES)
-        modes = EAGER_ONLY.get(str(self), self.modes)
-        if modes == "sizes known":
-            return names[:2]
-        return names if modes is True else names[:1]
+        return list(MODES) if self.modes else ["eager"]
 
     def rng(self):
         return np.random.default_rng(zlib.crc32(str(self).encode()))
@@ -233,21 +230,28 @@ def flat(outputs):
 # --- modes ---
 
 
-def eager(call, tensors):
+def eager(call, tensors, known=()):
     """Runs call(*tensors) at once."""
     return flat(call(*tensors))
 
 
-def recorded(call, tensors, sizes_known=True):
-    """Records call as a Program, then runs that."""
+def recorded(call, tensors, known=None):
+    """Records call as a Program, then runs that. known: {operand: axes} of known size; None: all"""
     with Recorder() as r:
-        inputs = [symbol(r, t, sizes_known) for t in tensors]
+        inputs = [
+            symbol(r, t, known if known is None else known.get(i, ()))
+            for i, t in enumerate(tensors)
+        ]
         outputs = flat(call(*inputs))
     return replayed(r, tensors, outputs)
 
 
-def symbol(recorder, t, sizes_known, stop_gradient=True):
-    shape = t.shape if sizes_known else [-1] * t.ndim
+def symbol(recorder, t, known, stop_gradient=True):
+    """An input like t; known: the axes whose sizes are, None: all."""
+    shape = t.shape
+    if known is not None:
+        known = [d % t.ndim for d in known]
+        shape = [n if d in known else -1 for d, n in enumerate(shape)]
     return recorder.input(shape, dtype_of(t), stop_gradient)
 
 
@@ -265,11 +269,11 @@ def replayed(recorder, tensors, outputs):
     return results
 
 
-# How a function of tensors may be run; all must agree: name -> run(call, tensors) -> tensors.
+# How a function of tensors may be run; all must agree: run(call, tensors, case.known) -> tensors.
 MODES = {
     "eager": eager,
-    "recorded": recorded,
-    "recorded, sizes unknown": functools.partial(recorded, sizes_known=False),
+    "recorded": lambda call, tensors, known: recorded(call, tensors),
+    "recorded, sizes unknown": recorded,
 }
 
 
@@ -431,14 +435,17 @@ def check_values(case):
             for mode, run in MODES.items():
                 if mode not in case.mode_names():
                     continue
-                outputs = run(
-                    lambda *t: case.call(*operands.fill(t), **case.attrs), operands.tensors
-                )
+                call = functools.partial(call_case, case, operands)
+                outputs = run(call, operands.tensors, case.known)
                 check_outputs(case, operands, outputs, f"{case} {dtype}{label} {mode}")
         if case.strided and dtype != "bfloat16":
             check_layouts(case, dtype, rng)
     if case.elementwise:
         check_expanded(case, rng)
+
+
+def call_case(case, operands, *tensors):
+    return case.call(*operands.fill(tensors), **case.attrs)
 
 
 def check_layouts(case, dtype, rng):
@@ -617,9 +624,12 @@ def check_gradient(case, dtype, shapes, what):
 def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what):
     """The gradient rules appended to a Program give what they give eagerly."""
     tensors = fresh(operands.arrays)
-    for known in (True, False)[: len(case.mode_names()) - 1]:
+    for known in (True, False):
         with Recorder() as r:
-            inputs = [symbol(r, t, known, i not in wanted) for i, t in enumerate(tensors)]
+            inputs = [
+                symbol(r, t, None if known else case.known.get(i, ()), i not in wanted)
+                for i, t in enumerate(tensors)
+            ]
             outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
             targets = [
                 _core.ops.multiply(outputs[p], tensor(np.conj(w), dtype_of(outputs[p])))

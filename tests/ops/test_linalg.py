@@ -27,7 +27,7 @@ def matmul_ref(x, y, transpose_x=False, transpose_y=False):
 
 def spd(x):
     """A positive definite function of x."""
-    eye = argosy.eye(x.shape[-1], dtype=x.dtype)
+    eye = argosy.diag_embed(argosy.ones_like(argosy.diagonal(x, 0, -2, -1)))
     return argosy.matmul(x, x, transpose_y=True) + eye
 
 
@@ -176,6 +176,8 @@ CASES = [
          shapes=[[(2,), (3,)], [(2,), (3, 2)], [(), ()], [(2, 2, 2), (3, 1)]]),
     Case("cross", [A(2, 3), A(2, 3)], ref=np.cross, dtypes=FLOAT, tol=4,
          errors=[([A(2, 2), A(2, 2)], {}, ValueError, "no axis of size 3")]),
+    Case("cross", [A(2, 3, 4), A(2, 3, 4)], dtypes=("complex64", "complex128", "int32"), tol=4,
+         ref=lambda x, y: np.cross(x, y, axis=1)),
     Case("cross", [A(3, 2), A(3, 2)], {"axis": 0}, dtypes=FLOAT, tol=4,
          ref=lambda x, y, axis: np.cross(x, y, axis=axis)),
 
@@ -241,7 +243,9 @@ CASES = [
          errors=[([A(2, 3)], {}, ValueError, "must be square")]),
     Case("slogdet", [regular()], ref=slogdet_np, dtypes=DENSE, tol=100),
     Case(lu_product, [regular()], ref=lambda x: x, dtypes=DENSE, grad=True, second=False, tol=100,
-         covers=["lu_factor", "lu_permutation"]),
+         covers=["lu_factor", "lu_permutation", "lu_triangles"]),
+    Case(lu_product, [A(4, 3)], ref=lambda x: x, dtypes=DENSE, grad=False, tol=100,
+         shapes=[[(2, 5)], [(2, 3, 2)]], note="not square"),
     Case(lu_packed, [regular()], dtypes=DENSE, grad=True, second=False),
     Case("lstsq_solution", [A(5, 3), A(5, 2)], ref=lstsq_np, dtypes=["float64"], grad=False, tol=1e4,
          errors=[([A(5, 3), A(4, 2)], {}, ValueError, "as many rows")]),

@@ -117,6 +117,11 @@ def _grouped(x, labels, batch, first, second):
     return _ops.unsqueeze(x, missing) if missing else x
 
 
+def _size(x, labels, label, sizes):
+    """The size of a label: a number, or a tensor where a Program does not know it."""
+    return sizes[label] if sizes[label] >= 0 else _ops.shape(x)[labels.index(label)]
+
+
 def _pair(x, x_labels, y, y_labels, rest, sizes):
     """The product of two operands, summed over what neither the others nor the result have."""
     x, x_labels = _summed(x, x_labels, rest | set(y_labels))
@@ -157,8 +162,9 @@ def _pair(x, x_labels, y, y_labels, rest, sizes):
     if gone:
         product = _ops.squeeze(product, gone)
     if len(left) > 1 or len(right) > 1:
-        parts = [sizes[v] for v in left + right]
-        if 0 in parts:
+        parts = [_size(x, x_labels, v, sizes) for v in left]
+        parts += [_size(y, y_labels, v, sizes) for v in right]
+        if any(isinstance(n, int) and n == 0 for n in parts):
             product = _ops.zeros([sizes[v] for v in kept] + parts, product.dtype)
         else:  # a 0 keeps the size in its place
             product = _ops.reshape(product, [0] * len(kept) + parts)

@@ -362,19 +362,12 @@ def lu(x, pivot=True, get_infos=False, name=None):
 @method
 def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
     """P, L and U of what lu returned as x and y; empty tensors for what is not asked."""
-    m, n = x.shape[-2], x.shape[-1]
-    k = min(m, n)
     empty = _ops.zeros([0], x.dtype)
     p = lower = upper = empty
     if unpack_pivots:
-        p = _ops.cast(_ops.lu_permutation(y, m), x.dtype)
+        p = _ops.cast(_ops.lu_permutation(y, x), x.dtype)
     if unpack_ludata:
-        left = _ops.slice(x, [-1], [0], [k])
-        top = _ops.slice(x, [-2], [0], [k])
-        ones = _ops.diag_embed(_ops.ones_like(_ops.diagonal(x, 0, -2, -1)))
-        if m > k:
-            ones = _ops.concat([ones, _ops.zeros([*x.shape[:-2], m - k, k], x.dtype)], -2)
-        lower, upper = _ops.add(_ops.tril(left, -1), ones), _ops.triu(top, 0)
+        lower, upper = _ops.lu_triangles(x)
     return p, lower, upper
 
 
@@ -383,7 +376,7 @@ def lu_solve(b, lu, pivots, trans="N", name=None):
     """z with a z = b (trans "T": a^T z = b; "C": a^H z = b), given a's factors from lu."""
     if trans not in ("N", "T", "C"):
         raise ValueError(f"[lu_solve] trans must be 'N', 'T' or 'C', got {trans!r}.")
-    p = _ops.cast(_ops.lu_permutation(pivots, lu.shape[-1]), lu.dtype)
+    p = _ops.cast(_ops.lu_permutation(pivots, lu), lu.dtype)
     if trans == "N":
         half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
         return _ops.triangular_solve(lu, half, True, False, False)

@@ -36,12 +36,9 @@ Shape half_shape(const char* op, const Shape& x, int64_t axis) {
 struct Halves {
   Tensor first, second;
 };
-Halves halves_of(const char* op, const Tensor& x, int64_t axis) {
-  int d = normalize_axis(op, axis, x.rank());
-  const int64_t n = x.dim(d);
-  ARGOSY_CHECK(n >= 0, invalid_argument)
-      << '[' << op << "] the size of the axis that is halved must be known, x is " << x << '.';
-  return {slice(x, d, 0, n / 2), slice(x, d, n / 2, n)};
+Halves halves_of(const char* name, const Tensor& x, int64_t axis) {
+  Tensors parts = split(x, op::IntArray::one(2), normalize_axis(name, axis, x.rank()));
+  return {parts[0], parts[1]};
 }
 
 void glu_infer(InferContext& c, const GluAttrs& a) {
@@ -103,11 +100,9 @@ void maxout_infer(InferContext& c, const MaxoutAttrs& a) {
 }
 Tensors maxout_parts(const Inputs& in, const MaxoutAttrs& a) {
   int d = normalize_axis("maxout", a.axis, in[0].rank());
-  const int64_t n = in[0].dim(d);
-  ARGOSY_CHECK(n >= 0, invalid_argument)
-      << "[maxout] the number of channels must be known, x is " << in[0] << '.';
-  Tensor out = slice(in[0], d, 0, n, a.groups);
-  for (int64_t i = 1; i < a.groups; ++i) out = maximum(out, slice(in[0], d, i, n, a.groups));
+  auto member = [&](int64_t i) { return slice(in[0], d, i, INT64_MAX, a.groups); };
+  Tensor out = member(0);
+  for (int64_t i = 1; i < a.groups; ++i) out = maximum(out, member(i));
   return out;
 }
 

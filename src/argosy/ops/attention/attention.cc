@@ -105,24 +105,46 @@ Tensor add_mask(const Tensor& scores, const Tensor& mask) {
   return where(mask, scores, constant(kMinusInfinity, scores.dtype(), scores.place()));
 }
 
+// Query times scale, heads first.
+Tensor scaled_query(const Tensor& q, double factor) {
+  const int64_t n = q.dim(3);
+  if (factor == 0 && n < 0) {
+    const DType wide = q.dtype() == DType::float64 ? DType::float64 : DType::float32;
+    return multiply(heads_first(q), cast(rsqrt(size_of(q, 3, wide)), q.dtype()));
+  }
+  return scale(heads_first(q), factor == 0 ? 1 / std::sqrt(static_cast<double>(n)) : factor);
+}
+
+// x [batch, heads, length, dim] as [batch, key heads, heads for each, length, dim].
+Tensor grouped(const Tensor& x, const Tensor& key) {
+  op::IntArray shape{0};
+  push_size(shape, key, 2);
+  shape.values.push_back(-1);
+  push_size(shape, x, 2);
+  push_size(shape, x, 3);
+  return reshape(x, shape);
+}
+
 Tensors attention(const Inputs& in, const AttentionAttrs& a) {
   const Tensor &q = in[0], &k = in[1], &v = in[2], &mask = in[3];
   check_operands(q, k, v);
-  const int64_t times = q.dim(2) < 0 || k.dim(2) < 0 ? 1 : q.dim(2) / k.dim(2);
-  double factor = a.scale;
-  if (factor == 0) {
-    ARGOSY_CHECK(q.dim(3) >= 0, invalid_argument)
-        << "[scaled_dot_product_attention] head_dim must be known, got query " << q
-        << ". Do this: pass scale.";
-    factor = 1 / std::sqrt(static_cast<double>(q.dim(3)));
+  const bool known = q.dim(2) >= 0 && k.dim(2) >= 0;
+  const int64_t times = known ? q.dim(2) / k.dim(2) : 1;
+  Tensor query = scaled_query(q, a.scale);
+  Tensor keys = heads_first(repeat_heads(k, times)), values = heads_first(repeat_heads(v, times));
+  Tensor by_group;  // where it is not known how many heads share a key
+  if (!known) {
+    by_group = matmul(grouped(query, k), unsqueeze(keys, {2}), false, true);
+    values = unsqueeze(values, {2});
   }
-  Tensor scores =
-      matmul(scale(heads_first(q), factor), heads_first(repeat_heads(k, times)), false, true);
+  Tensor scores = known ? matmul(query, keys, false, true) : flatten(by_group, 1, 2);
   if (mask.defined()) scores = add_mask(scores, mask);
   if (a.is_causal) scores = fill_future_op(scores);
   Tensor weights = softmax(scores, -1);
   if (a.dropout_p > 0) weights = dropout(weights, a.dropout_p, true);
-  Tensors out{heads_first(matmul(weights, heads_first(repeat_heads(v, times))))};
+  Tensor mixed = known ? matmul(weights, values)
+                       : flatten(matmul(reshape_like(weights, by_group), values), 1, 2);
+  Tensors out{heads_first(mixed)};
   if (a.return_weights) out.push_back(weights);
   return out;
 }

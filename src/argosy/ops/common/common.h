@@ -13,6 +13,8 @@ ARGOSY_API Tensor embedding(const Tensor& x, const Tensor& weight, int64_t paddi
 ARGOSY_API Tensor one_hot(const Tensor& x, int64_t num_classes);
 // In training each element is 0 with probability p, the others are divided by 1 - p.
 ARGOSY_API Tensor dropout(const Tensor& x, double p, bool training);
+// (1 - epsilon) * label + epsilon / the size of axis.
+ARGOSY_API Tensor smooth_evenly(const Tensor& label, int axis, double epsilon);
 ARGOSY_API Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t axis, double eps);
 
 }  // namespace argosy::ops

@@ -79,11 +79,9 @@ Tensors smooth_parts(const Inputs& in, const SmoothAttrs& a) {
   const Tensor& label = in[0];
   if (in[1].defined())
     return add(scale(label, 1 - a.epsilon), scale(reshape(in[1], {-1}), a.epsilon));
-  const int64_t classes = label.shape().back();
-  ARGOSY_CHECK(classes > 0, invalid_argument)
-      << "[label_smooth] the number of classes (last size) must be known, label is " << label
-      << '.';
-  return scale(label, 1 - a.epsilon, a.epsilon / static_cast<double>(classes));
+  ARGOSY_CHECK(label.dim(-1) != 0, invalid_argument)
+      << "[label_smooth] there must be at least one class (last size), label is " << label << '.';
+  return smooth_evenly(label, label.rank() - 1, a.epsilon);
 }
 
 ARGOSY_OP(label_smooth, SmoothAttrs)
@@ -282,6 +280,12 @@ ARGOSY_OP(class_center_sample, SampleAttrs)
 
 }  // namespace
 
+Tensor smooth_evenly(const Tensor& label, int axis, double epsilon) {
+  const int64_t classes = label.dim(axis);
+  if (classes >= 0) return scale(label, 1 - epsilon, epsilon / static_cast<double>(classes));
+  Tensor share = scale(reciprocal(size_of(label, axis, label.dtype())), epsilon);
+  return add(scale(label, 1 - epsilon), share);
+}
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t axis, double eps) {
   return cosine_similarity_op(x1, x2, CosineAttrs{axis, eps});
 }

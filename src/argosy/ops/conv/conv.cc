@@ -317,8 +317,12 @@ void transpose_run(KernelFrame& f, const TransposeAttrs& t) {
   cpu::run_loop(cpu::add_loops()[y.dtype()], y.shape(), operands);
 }
 Tensors transpose_grad(const GradCall& c, const TransposeAttrs& t) {
-  ARGOSY_CHECK(t.pad_alg != "SAME" || c.in[0].shape().known(), not_implemented)
-      << "[conv_transpose] padding='SAME' needs known sizes for its gradient. Do this: give the "
+  bool known = true;
+  for (int d = 0; d < c.in[0].rank() - 2; ++d)
+    known = known && c.in[0].dim((t.cl ? 1 : 2) + d) >= 0 && c.in[1].dim(2 + d) >= 0;
+  ARGOSY_CHECK(t.pad_alg != "SAME" || known, not_implemented)
+      << "[conv_transpose] padding='SAME' needs known spatial sizes for its gradient. Do this: "
+         "give the "
          "padding as numbers.";
   ConvAttrs a = explicit_attrs(c.in[0].shape(), c.in[1].shape(), t);
   // Sizes that output_padding adds do not change what conv gives back: it has x's form.

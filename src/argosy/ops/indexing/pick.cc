@@ -114,8 +114,7 @@ InlineVector<Tensor, 4> columns(const char* op, const Tensor& index, const Shape
       << '[' << op << "] the last size of index is the number of dimensions it names: expected at "
       << "most " << x.rank() << ", got index " << index << " for a tensor of shape " << x << '.';
   InlineVector<Tensor, 4> out;
-  for (int64_t k = 0; k < index.shape().back(); ++k)
-    out.push_back(squeeze(slice(index, -1, k, k + 1), op::IntArray::one(-1)));
+  for (int64_t k = 0; k < index.shape().back(); ++k) out.push_back(pick(index, -1, k));
   return out;
 }
 std::vector<int64_t> first_axes(size_t n) {
@@ -139,8 +138,8 @@ Tensors gather_nd_compose(const op::Inputs& in, const NoAttrs&) {
   auto index = columns("gather_nd", in[1], in[0].shape());
   if (index.empty()) {
     op::IntArray shape;
-    for (int i = 0; i + 1 < in[1].rank(); ++i) shape.values.push_back(in[1].dim(i));
-    for (int i = 0; i < in[0].rank(); ++i) shape.values.push_back(in[0].dim(i));
+    for (int i = 0; i + 1 < in[1].rank(); ++i) push_size(shape, in[1], i);
+    for (int i = 0; i < in[0].rank(); ++i) push_size(shape, in[0], i);
     return expand(in[0], shape);
   }
   return index_get(in[0], index, first_axes(index.size()));
@@ -190,7 +189,8 @@ ARGOSY_ATTRS(ScatterAttrs, overwrite)
 
 Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
   Tensor index = in[1];
-  ARGOSY_CHECK(index.rank() <= 1 || (index.rank() == 2 && index.dim(1) == 1), invalid_argument)
+  ARGOSY_CHECK(index.rank() <= 1 || (index.rank() == 2 && (index.dim(1) == 1 || index.dim(1) < 0)),
+               invalid_argument)
       << "[scatter] index must have 1 dimension, got " << index << '.';
   if (index.rank() == 2) index = squeeze(index, op::IntArray::one(1));
   const Tensor list[] = {index};
@@ -447,7 +447,7 @@ void masked_select_infer(InferContext& c, const NoAttrs&) {
 }
 Tensors masked_select_compose(const op::Inputs& in, const NoAttrs&) {
   Tensor x = in[0], mask = in[1];
-  if (!(x.shape() == mask.shape())) {
+  if (!(x.shape() == mask.shape() && x.shape().known())) {
     // Broadcast both; the gradient of the expansion sums.
     Tensor whole = where(mask, x, x);
     mask = expand_like(mask, whole);

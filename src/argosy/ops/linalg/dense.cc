@@ -1,5 +1,6 @@
 #include "argosy/ops/linalg/dense.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace argosy::ops {
@@ -20,6 +21,10 @@ void check_square(const char* op, const char* name, const Shape& x) {
 
 Shape leading(const Shape& x, int count) {
   return Shape(std::span<const int64_t>(x.data(), static_cast<size_t>(x.rank() - count)));
+}
+
+int64_t smaller(int64_t m, int64_t n) {
+  return m < 0 || n < 0 ? kUnknown : std::min(m, n);
 }
 
 int64_t matrix_count(const Tensor& x) {

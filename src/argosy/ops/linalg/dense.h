@@ -21,6 +21,7 @@ void check_matrix(const char* op, const char* name, const Shape& x);
 void check_square(const char* op, const char* name, const Shape& x);
 // x without its last `count` dimensions.
 Shape leading(const Shape& x, int count);
+int64_t smaller(int64_t m, int64_t n);  // kUnknown if either is
 // How many matrices x holds.
 int64_t matrix_count(const Tensor& x);
 // Raises for the first matrix whose info is not 0.

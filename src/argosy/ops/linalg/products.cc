@@ -1,3 +1,4 @@
+#include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
@@ -8,9 +9,12 @@
 namespace argosy::ops {
 namespace {
 
+using op::GradCall;
 using op::InferContext;
 using op::Inputs;
+using op::KernelFrame;
 using op::NoAttrs;
+using op::Save;
 
 constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
 
@@ -176,8 +180,8 @@ Tensors inner_parts(const Inputs& in, const NoAttrs&) {
   Tensor rows = flatten(y, 0, -2);
   Tensor flat = matmul(x, rows, false, true);
   op::IntArray shape;
-  for (int i = 0; i < x.rank() - 1; ++i) shape.values.push_back(x.dim(i));
-  for (int i = 0; i < y.rank() - 1; ++i) shape.values.push_back(y.dim(i));
+  for (int i = 0; i < x.rank() - 1; ++i) push_size(shape, x, i);
+  for (int i = 0; i < y.rank() - 1; ++i) push_size(shape, y, i);
   return reshape(flat, shape);
 }
 
@@ -359,19 +363,39 @@ int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
 }
 
 void cross_infer(InferContext& c, const CrossAttrs& a) {
-  cross_axis(c.in[0].shape(), c.in[1].shape(), a.axis);
+  const Shape &x = c.in[0].shape(), &y = c.in[1].shape();
+  // Which axis has size 3 may only be known when the Program runs.
+  if (a.axis != 9 || (x.known() && y.known())) cross_axis(x, y, a.axis);
 }
 
-Tensors cross_parts(const Inputs& in, const CrossAttrs& a) {
-  const int64_t axis = cross_axis(in[0].shape(), in[1].shape(), a.axis);
-  // Components 1, 2, 0 of t and 2, 0, 1.
-  auto turned = [&](const Tensor& t, int64_t by) {
-    const Tensor parts[] = {slice(t, axis, by, 3), slice(t, axis, 0, by)};
-    return concat(parts, axis);
+void cross_run(KernelFrame& f, const CrossAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.in[1], &z = f.out[0];
+  const auto axis = static_cast<int>(cross_axis(x.shape(), y.shape(), a.axis));
+  const int64_t step = z.strides()[axis], vectors = z.numel() / 3;
+  auto run = [&]<class T, class Acc>(T, Acc) {
+    parallel_for(vectors, 1 << 13, [&](int64_t i, int64_t end) {
+      for (; i < end; ++i) {
+        const int64_t at = i / step * 3 * step + i % step;
+        Acc u[3], v[3];
+        for (int k = 0; k < 3; ++k) {
+          u[k] = static_cast<Acc>(x.data<T>()[at + k * step]);
+          v[k] = static_cast<Acc>(y.data<T>()[at + k * step]);
+        }
+        for (int k = 0; k < 3; ++k) {
+          const int p = (k + 1) % 3, q = (k + 2) % 3;
+          z.data<T>()[at + k * step] = static_cast<T>(u[p] * v[q] - u[q] * v[p]);
+        }
+      }
+    });
   };
-  const Tensor &x = in[0], &y = in[1];
-  return subtract(multiply(turned(x, 1), turned(y, 2)), multiply(turned(x, 2), turned(y, 1)));
+  const DType dtype = z.dtype();
+  dispatch_types<float16, bfloat16>(dtype, [&]<class T>(T t) { run(t, float()); });
+  dispatch_types<float, double, complex64, complex128>(dtype, [&]<class T>(T t) { run(t, T()); });
+  dispatch_types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
+      dtype, [&]<class T>(T t) { run(t, T()); });
 }
+
+Tensors cross_grad(const GradCall& c, const CrossAttrs& a);
 
 ARGOSY_OP(cross, CrossAttrs)
     .python("cross(x, y, axis=9, name=None)")
@@ -380,13 +404,19 @@ ARGOSY_OP(cross, CrossAttrs)
     .alias("other", "y")
     .alias("dim", "axis")
     .doc("The vector product of 3-vectors along axis; axis 9 means the first axis of size 3.")
-    .input("x", kProducts)
-    .input("y", kProducts)
+    .input("x", kProducts, Save::value)
+    .input("y", kProducts, Save::value)
     .output("out")
     .promote()
     .infer(cross_infer)
-    .compose(cross_parts)
+    .kernel("vectors", cross_run)
+    .gradient(cross_grad)
     .done();
+
+Tensors cross_grad(const GradCall& c, const CrossAttrs& a) {
+  return {c.needs(0) ? cross_op(conj_if_complex(c.in[1]), c.dy(), a) : Tensor(),
+          c.needs(1) ? cross_op(c.dy(), conj_if_complex(c.in[0]), a) : Tensor()};
+}
 
 }  // namespace
 }  // namespace argosy::ops

@@ -256,8 +256,8 @@ void slogdet_run(KernelFrame& f, const NoAttrs&) {
 }
 
 Tensors slogdet_grad(const GradCall& c, const NoAttrs&) {
-  Tensor sign = squeeze(slice(c.out(0), 0, 0, 1), {0});
-  Tensor dlog = squeeze(slice(c.dy(), 0, 1, 2), {0});
+  Tensor sign = pick(c.out(0), 0, 0);
+  Tensor dlog = pick(c.dy(), 0, 1);
   return multiply(unsqueeze(dlog, {-1, -2}),
                   inverse_adjoint(c.in[0], not_equal(sign, zeros_like(sign))));
 }
@@ -281,7 +281,7 @@ void lu_infer(InferContext& c, const NoAttrs&) {
   const Shape& x = c.in[0].shape();
   check_matrix("lu", "x", x);
   Shape batch = leading(x, 2), pivots = batch;
-  pivots.push_back(std::min(x[x.rank() - 2], x[x.rank() - 1]));
+  pivots.push_back(smaller(x[x.rank() - 2], x[x.rank() - 1]));
   c.out[1] = {pivots, DType::int32};
   c.out[2] = {batch, DType::int32};
 }
@@ -308,21 +308,19 @@ ARGOSY_OP(lu_factor, NoAttrs)
     .gradient(lu_grad)
     .done();
 
-struct RowsAttrs {
-  int64_t rows = 0;
-};
-ARGOSY_ATTRS(RowsAttrs, rows)
-
-void permutation_infer(InferContext& c, const RowsAttrs& a) {
+void permutation_infer(InferContext& c, const NoAttrs&) {
+  check_matrix("lu_unpack", "x", c.in[1].shape());
+  const int64_t rows = c.in[1].dim(-2);
   Shape out = leading(c.in[0].shape(), 1);
-  out.push_back(a.rows);
-  out.push_back(a.rows);
+  out.push_back(rows);
+  out.push_back(rows);
   c.out[0] = {out, DType::float32};
 }
 
-void permutation_run(KernelFrame& f, const RowsAttrs& a) {
+void permutation_run(KernelFrame& f, const NoAttrs&) {
   const Tensor& out = f.out[0];
-  const auto n = static_cast<size_t>(a.rows);
+  const int64_t rows = out.dim(-1);
+  const auto n = static_cast<size_t>(rows);
   const int64_t steps = f.in[0].dim(-1), batch = leading(f.in[0].shape(), 1).numel();
   if (out.numel() == 0) return;
   std::memset(out.raw(), 0, static_cast<size_t>(out.nbytes()));
@@ -331,18 +329,19 @@ void permutation_run(KernelFrame& f, const RowsAttrs& a) {
     for (size_t i = 0; i < n; ++i) order[i] = i;
     const int32_t* pivots = f.in[0].data<int32_t>() + b * steps;
     for (int64_t i = 0; i < steps; ++i) {
-      ARGOSY_CHECK(pivots[i] >= 1 && pivots[i] <= a.rows, invalid_argument)
-          << "[lu_unpack] pivots must be in [1, " << a.rows << "], got " << pivots[i] << '.';
+      ARGOSY_CHECK(pivots[i] >= 1 && pivots[i] <= rows, invalid_argument)
+          << "[lu_unpack] pivots must be in [1, " << rows << "], got " << pivots[i] << '.';
       std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(pivots[i] - 1)]);
     }
-    float* p = out.data<float>() + b * a.rows * a.rows;
+    float* p = out.data<float>() + b * rows * rows;
     for (size_t i = 0; i < n; ++i) p[order[i] * n + i] = 1;
   }
 }
 
-ARGOSY_OP(lu_permutation, RowsAttrs)
-    .doc("The permutation matrices P [.., rows, rows] of lu_factor's pivots, float32.")
+ARGOSY_OP(lu_permutation, NoAttrs)
+    .doc("The permutation matrices P [.., m, m] of lu_factor's pivots, float32; lu is [.., m, n].")
     .input("pivots", only(DType::int32))
+    .input("lu", kDense)
     .index_output("out")
     .infer(permutation_infer)
     .kernel("swap", permutation_run)
@@ -351,10 +350,10 @@ ARGOSY_OP(lu_permutation, RowsAttrs)
 Tensors lu_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &lu = c.out(0), &d = c.dy();
   const int64_t m = lu.dim(-2), n = lu.dim(-1);
-  ARGOSY_CHECK(m == n, not_implemented)
+  ARGOSY_CHECK(m == n || m < 0 || n < 0, not_implemented)
       << "[lu] the gradient is known for square matrices only, got shape " << lu.shape() << '.';
-  Tensor p = of_dtype(lu_permutation_op(c.out(1), RowsAttrs{m}), lu.dtype());
-  Tensor ones = diag_embed(ones_like(squeeze(slice(lu, -1, 0, 1), {-1})));
+  Tensor p = of_dtype(lu_permutation_op(c.out(1), lu), lu.dtype());
+  Tensor ones = diag_embed(ones_like(pick(lu, -1, 0)));
   Tensor lh = adjoint(add(tril(lu, -1), ones)), uh = adjoint(triu(lu));
   Tensor inner = add(tril(matmul(lh, tril(d, -1)), -1), triu(matmul(triu(d), uh)));
   // p l^-H inner u^-H
@@ -362,6 +361,37 @@ Tensors lu_grad(const GradCall& c, const NoAttrs&) {
   Tensor right = adjoint(triangular_solve(triu(lu), adjoint(left), true));
   return matmul(p, right);
 }
+
+// The unit lower trapezoid [.., m, k] and the upper one [.., k, n], k = min(m, n).
+Tensors triangles(const Inputs& in, const NoAttrs&) {
+  const Tensor& lu = in[0];
+  const op::IntArray zero{0};
+  Tensor left = slice(lu, -1, zero, size_along(lu, -2)),
+         top = slice(lu, -2, zero, size_along(lu, -1));
+  Tensor ones = ones_like(left);
+  Tensor diagonal = subtract(tril(ones), tril(ones, -1));
+  return {add(tril(left, -1), diagonal), triu(top)};
+}
+
+void triangles_infer(InferContext& c, const NoAttrs&) {
+  const Shape& x = c.in[0].shape();
+  check_matrix("lu_unpack", "x", x);
+  const int last = x.rank() - 1;
+  const int64_t k = smaller(x[last - 1], x[last]);
+  c.out[0].shape[last] = k;
+  c.out[1].shape[last - 1] = k;
+}
+
+ARGOSY_OP(lu_triangles, NoAttrs)
+    .doc(
+        "L [.., m, k] with ones on its diagonal and U [.., k, n], k = min(m, n), of packed "
+        "factors.")
+    .input("lu", kDense)
+    .output("lower")
+    .output("upper")
+    .infer(triangles_infer)
+    .compose(triangles)
+    .done();
 
 // --- least squares ---
 
@@ -375,7 +405,8 @@ void lstsq_infer(InferContext& c, const LstsqAttrs& t) {
   const Shape &a = c.in[0].shape(), &b = c.in[1].shape();
   check_matrix("lstsq", "x", a);
   check_matrix("lstsq", "y", b);
-  ARGOSY_CHECK(a[a.rank() - 2] == b[b.rank() - 2], invalid_argument)
+  const int64_t rows = a[a.rank() - 2], of_b = b[b.rank() - 2];
+  ARGOSY_CHECK(rows == of_b || rows < 0 || of_b < 0, invalid_argument)
       << "[lstsq] y must have as many rows as x: x is " << a << ", y is " << b << '.';
   ARGOSY_CHECK(
       t.driver == "gels" || t.driver == "gelsy" || t.driver == "gelsd" || t.driver == "gelss",
@@ -384,7 +415,7 @@ void lstsq_infer(InferContext& c, const LstsqAttrs& t) {
   Shape batch = batch_shape("lstsq", c.in[0], c.in[1]), out = batch, singular = batch;
   out.push_back(a[a.rank() - 1]);
   out.push_back(b[b.rank() - 1]);
-  singular.push_back(std::min(a[a.rank() - 2], a[a.rank() - 1]));
+  singular.push_back(smaller(a[a.rank() - 2], a[a.rank() - 1]));
   c.out[0].shape = out;
   c.out[1] = {batch, DType::int32};
   c.out[2] = {singular, real_of(c.in[0].dtype())};

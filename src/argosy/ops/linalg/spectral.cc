@@ -17,10 +17,6 @@ Shape with(Shape batch, int64_t m, int64_t n) {
   return batch;
 }
 
-int64_t smaller(int64_t m, int64_t n) {
-  return m < 0 || n < 0 ? kUnknown : std::min(m, n);
-}
-
 Tensor zeros_if_missing(const Tensor& dy, const Tensor& like) {
   return dy.defined() ? dy : zeros_like(like);
 }
@@ -58,14 +54,15 @@ Tensor qr_tall_grad(const Tensor& q, const Tensor& r, const Tensor& dq, const Te
 Tensors qr_grad(const GradCall& c, const QrAttrs& a) {
   const Tensor &q = c.out(0), &r = c.out(1);
   const int64_t m = q.dim(-2), n = r.dim(-1);
-  ARGOSY_CHECK(!a.complete || m <= n, not_implemented)
+  ARGOSY_CHECK(!a.complete || m <= n || n < 0, not_implemented)
       << "[qr] mode 'complete' has no gradient for matrices of more rows than columns, got [" << m
       << ", " << n << "]. Do this: use mode 'reduced'.";
   Tensor dq = zeros_if_missing(c.dy(0), q), dr = zeros_if_missing(c.dy(1), r);
-  if (m >= n) return qr_tall_grad(q, r, dq, dr);
-  // x = [left | right], r = [u | v]: left = q u, right = q v.
-  Tensor u = slice(r, -1, 0, m), du = slice(dr, -1, 0, m), dv = slice(dr, -1, m, n);
-  Tensor right = matmul(q, slice(r, -1, m, n));
+  if (m >= n && n >= 0) return qr_tall_grad(q, r, dq, dr);
+  // x = [left | right], r = [u | v]: left = q u, right = q v. Of a tall x, right has no columns.
+  const op::IntArray k = size_along(q, -1), zero{0}, end{INT64_MAX};
+  Tensor u = slice(r, -1, zero, k), du = slice(dr, -1, zero, k), dv = slice(dr, -1, k, end);
+  Tensor right = matmul(q, slice(r, -1, k, end));
   const Tensor parts[] = {qr_tall_grad(q, u, add(dq, matmul(right, adjoint(dv))), du),
                           matmul(q, dv)};
   return concat(parts, -1);
@@ -117,9 +114,19 @@ Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
   const int64_t m = u.dim(-2), n = vh.dim(-1);
   ARGOSY_CHECK(!is_complex(u.dtype()), not_implemented)
       << "[svd] gradients are known for real matrices only, got " << u.dtype() << '.';
-  ARGOSY_CHECK(!a.full_matrices || m == n, not_implemented)
+  ARGOSY_CHECK(!a.full_matrices || m == n || m < 0 || n < 0, not_implemented)
       << "[svd] full_matrices=True has no gradient for matrices that are not square. Do this: use "
          "full_matrices=False.";
+  // A gradient outside the span of u (or v) counts where x has more rows (columns) than singular
+  // values. Whether it has may only be known when the Program runs.
+  const bool known = m >= 0 && n >= 0;
+  auto over_s = [&](const Tensor& rest, const Tensor& factor, int long_axis, int64_t axis) {
+    if (known) return divide(rest, unsqueeze(s, {axis}));
+    Tensor more =
+        greater_than(size_of(factor, long_axis, DType::int64), size_of(s, -1, DType::int64));
+    return divide(where(more, rest, zeros_like(rest)),
+                  unsqueeze(where(more, s, ones_like(s)), {axis}));
+  };
   Tensor squares = square(s), inner;
   auto accumulate = [](Tensor& sum, const Tensor& t) { sum = sum.defined() ? add(sum, t) : t; };
   Tensor outside;
@@ -127,17 +134,17 @@ Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
   if (c.dy(0).defined()) {
     Tensor own = matmul(adjoint(u), c.dy(0));
     accumulate(inner, times_columns(divide(skew(own), gaps(squares)), s));
-    if (m > n) {
+    if (m > n || !known) {
       Tensor rest = subtract(c.dy(0), matmul(u, own));
-      accumulate(outside, matmul(divide(rest, unsqueeze(s, {-2})), vh));
+      accumulate(outside, matmul(over_s(rest, u, -2, -2), vh));
     }
   }
   if (c.dy(2).defined()) {
     Tensor own = matmul(c.dy(2), adjoint(vh));  // (v^H dv)^H
     accumulate(inner, times_rows(divide(skew(adjoint(own)), gaps(squares)), s));
-    if (n > m) {
+    if (n > m || !known) {
       Tensor rest = subtract(c.dy(2), matmul(own, vh));
-      accumulate(outside, matmul(u, divide(rest, unsqueeze(s, {-1}))));
+      accumulate(outside, matmul(u, over_s(rest, vh, -1, -1)));
     }
   }
   Tensor dx = matmul(matmul(u, inner), vh);

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "argosy/ops/activation/activation.h"
+#include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/manip/manip.h"
@@ -59,10 +60,6 @@ void cross_entropy_infer(InferContext& c, const CrossEntropyAttrs& a) {
 }
 
 Tensor smoothed(const Tensor& x, const Tensor& label, int axis, bool hard, double epsilon) {
-  const int64_t classes = x.dim(axis);
-  ARGOSY_CHECK(classes >= 0, invalid_argument)
-      << "[cross_entropy] label smoothing needs to know the number of classes, input is " << x
-      << '.';
   Tensor probability = cast(label, x.dtype());
   if (hard) {
     Tensor numbers = class_numbers("cross_entropy", label);
@@ -70,7 +67,7 @@ Tensor smoothed(const Tensor& x, const Tensor& label, int axis, bool hard, doubl
     probability = spread_class(x, numbers, full_like(numbers, 1, x.dtype()), axis,
                                std::numeric_limits<int64_t>::min());
   }
-  return scale(probability, 1 - epsilon, epsilon / static_cast<double>(classes));
+  return smooth_evenly(probability, axis, epsilon);
 }
 
 Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
@@ -82,7 +79,8 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
   bool weighted_average = weight.defined();
   if (a.soft_label || a.label_smoothing > 0) {
     const bool hard =
-        !a.soft_label && (squeezed || is_integral(label.dtype())) && label.dim(axis) == 1;
+        !a.soft_label &&
+        (squeezed || (is_integral(label.dtype()) && (label.dim(axis) == 1 || label.dim(axis) < 0)));
     label = a.label_smoothing > 0 ? smoothed(x, label, axis, hard, a.label_smoothing)
                                   : cast(label, x.dtype());
     Tensor log_probability = a.use_softmax ? log_softmax(x, axis) : log(x);

@@ -211,7 +211,9 @@ void multi_margin_infer(InferContext& c, const MultiMarginAttrs& a) {
                invalid_argument)
       << "The label's shape[0] should be equal to input's shape[0] [multi_margin_loss]: input is "
       << x << ", label is " << label << '.';
-  ARGOSY_CHECK(!weight.defined() || x.dim(1) < 0 || weight.numel() == x.dim(1), invalid_argument)
+  ARGOSY_CHECK(
+      !weight.defined() || x.dim(1) < 0 || weight.numel() < 0 || weight.numel() == x.dim(1),
+      invalid_argument)
       << "The weight's shape[0] should be equal to input's shape[1] [multi_margin_loss]: input is "
       << x << ", weight is " << weight << '.';
   infer_reduced(c, {x.dim(0)}, a.reduction);
@@ -224,14 +226,13 @@ Tensors multi_margin_parts(const Inputs& in, const MultiMarginAttrs& a) {
   Tensor missing = relu(scale(subtract(x, select_class(x, label, 1, kNone, 0)), 1, a.margin));
   Tensor powered = a.p == 1 ? missing : pow(missing, static_cast<double>(a.p));
   // The label's own place gives margin^p, which does not count.
-  const int64_t classes = x.dim(1);
-  ARGOSY_CHECK(classes > 0, invalid_argument)
-      << "[multi_margin_loss] the number of classes must be known and positive, input is " << x
-      << '.';
+  ARGOSY_CHECK(x.dim(1) != 0, invalid_argument)
+      << "[multi_margin_loss] there must be at least one class, input is " << x << '.';
   const double own = std::pow(std::max(a.margin, 0.0), static_cast<double>(a.p));
-  Tensor loss = scale(mean(powered, {1}, true), 1, -own / static_cast<double>(classes));
+  Tensor share = scale(reciprocal(size_of(x, 1, x.dtype())), own);
+  Tensor loss = subtract(mean(powered, {1}, true), share);
   if (in[2].defined())
-    loss = multiply(loss, class_weights(in[2], label, kNone, classes, x.dtype()));
+    loss = multiply(loss, class_weights(in[2], label, kNone, x.dim(1), x.dtype()));
   return reduced(squeeze(loss, op::IntArray{1}), a.reduction);
 }
 

@@ -156,8 +156,7 @@ Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
   const int64_t n = static_cast<int64_t>(c.in.flat().size());
   int64_t axis = a.axis[0] < 0 ? a.axis[0] + c.dy().rank() : a.axis[0];
   Tensors out;
-  for (int64_t i = 0; i < n; ++i)
-    out.push_back(squeeze(slice(c.dy(), axis, i, i + 1), IntArray::one(axis)));
+  for (int64_t i = 0; i < n; ++i) out.push_back(pick(c.dy(), axis, i));
   return out;
 }
 

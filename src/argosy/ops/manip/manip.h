@@ -22,10 +22,21 @@ ARGOSY_API Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t en
                         int64_t step = 1);
 ARGOSY_API Tensor concat(std::span<const Tensor> parts, int64_t axis);
 ARGOSY_API Tensor stack(std::span<const Tensor> parts, int64_t axis);
+// The same with bounds that may be symbols.
+ARGOSY_API Tensor slice(const Tensor& x, int64_t axis, const op::IntArray& start,
+                        const op::IntArray& end);
+// x[.., index, ..]: one place of axis, which is gone.
+ARGOSY_API Tensor pick(const Tensor& x, int64_t axis, int64_t index);
 // The diagonals of the last two dimensions as the last one, and back.
 ARGOSY_API Tensor diagonal(const Tensor& x);
 ARGOSY_API Tensor diag_embed(const Tensor& x);
 // sizes: lengths of the parts along axis.
 ARGOSY_API Tensors split(const Tensor& x, const op::IntArray& sizes, int64_t axis);
+
+// Sizes that may be unknown while a Program is built: the size of an axis as one more number of a
+// shape (a symbol if it is unknown), and as a 0-d tensor.
+ARGOSY_API void push_size(op::IntArray& shape, const Tensor& x, int axis);
+ARGOSY_API op::IntArray size_along(const Tensor& x, int axis);
+ARGOSY_API Tensor size_of(const Tensor& x, int axis, DType dtype);
 
 }  // namespace argosy::ops

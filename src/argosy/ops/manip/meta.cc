@@ -1,5 +1,7 @@
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 
 // Sizes as tensors, and memory read as another dtype.
 namespace argosy::ops {
@@ -90,4 +92,22 @@ ARGOSY_OP(view_dtype, DTypeAttrs)
     .done();
 
 }  // namespace
+void push_size(op::IntArray& shape, const Tensor& x, int axis) {
+  if (axis < 0) axis += x.rank();
+  const int64_t size = x.dim(axis);
+  if (size < 0)
+    shape.symbols.push_back({static_cast<uint32_t>(shape.size()), pick(shape_op(x), 0, axis)});
+  shape.values.push_back(size);
+}
+op::IntArray size_along(const Tensor& x, int axis) {
+  op::IntArray size;
+  push_size(size, x, axis);
+  return size;
+}
+Tensor size_of(const Tensor& x, int axis, DType dtype) {
+  if (axis < 0) axis += x.rank();
+  if (x.dim(axis) >= 0) return constant(x.dim(axis), dtype, x.place());
+  return cast(pick(shape_op(x), 0, axis), dtype);
+}
+
 }  // namespace argosy::ops

@@ -186,5 +186,13 @@ Tensor set_slice_again(std::span<const Tensor> in, const SliceAttrs& a) {
 Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t end, int64_t step) {
   return slice_op(x, SliceAttrs{{axis}, {start}, {end}, {step}, {}});
 }
+Tensor slice(const Tensor& x, int64_t axis, const IntArray& start, const IntArray& end) {
+  return slice_op(x, SliceAttrs{{axis}, start, end, {}, {}});
+}
+Tensor pick(const Tensor& x, int64_t axis, int64_t index) {
+  if (axis < 0) axis += x.rank();
+  const int64_t end = index == -1 ? INT64_MAX : index + 1;
+  return slice_op(x, SliceAttrs{{axis}, {index}, {end}, {}, {axis}});
+}
 
 }  // namespace argosy::ops

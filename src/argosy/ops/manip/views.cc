@@ -138,15 +138,15 @@ ARGOSY_OP(reshape, ShapeAttrs)
 // --- squeeze, unsqueeze, flatten ---
 
 Shape squeezed(const Shape& x, const IntArray& axis) {
-  uint32_t mask = 0;
-  if (axis.none || axis.size() == 0) {
-    mask = ~0u;
-  } else {
-    for (int64_t a : axis.values) mask |= 1u << normalize_axis("squeeze", a, x.rank());
-  }
+  uint32_t named = 0;
+  const bool every = axis.none || axis.size() == 0;
+  for (int64_t a : axis.values) named |= 1u << normalize_axis("squeeze", a, x.rank());
+  // A named size that is not known yet counts as 1, an unnamed one as another.
   Shape out;
-  for (int i = 0; i < x.rank(); ++i)
-    if (!(mask >> i & 1) || x[i] != 1) out.push_back(x[i]);
+  for (int i = 0; i < x.rank(); ++i) {
+    const bool gone = every ? x[i] == 1 : (named >> i & 1) && (x[i] == 1 || x[i] < 0);
+    if (!gone) out.push_back(x[i]);
+  }
   return out;
 }
 void squeeze_infer(InferContext& c, const AxesAttrs& a) {

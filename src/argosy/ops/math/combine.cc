@@ -288,18 +288,15 @@ void vander_infer(op::InferContext& c, const VanderAttrs& a) {
 Tensors vander_parts(const op::Inputs& in, const VanderAttrs& a) {
   const Tensor& x = in[0];
   int64_t n = vander_columns(x, a);
-  ARGOSY_CHECK(n != kUnknown, not_implemented)
-      << "[vander] the number of columns is not known while a Program is built. Do this: give n.";
-  if (n == 0) return full({x.dim(0), 0}, 0, x.dtype());
-  InlineVector<Tensor, 8> columns;
-  columns.push_back(ones_like(x));
-  for (int64_t i = 1; i < n; ++i) columns.push_back(i == 1 ? x : multiply(columns[i - 1], x));
-  if (!a.increasing) {
-    InlineVector<Tensor, 8> turned;
-    for (int64_t i = n - 1; i >= 0; --i) turned.push_back(columns[i]);
-    return stack(turned, 1);
-  }
-  return stack(columns, 1);
+  const op::IntArray count = a.n ? op::IntArray{n} : size_along(x, 0);
+  op::IntArray shape = count;
+  shape.values.insert(0, -1);
+  for (auto& symbol : shape.symbols) ++symbol.position;
+  // The running products 1, x, x^2, .. x^n without the last.
+  Tensor column = unsqueeze(x, {1});
+  const Tensor parts[] = {ones_like(column), cumprod(expand(column, shape), 1)};
+  Tensor powers = slice(concat(parts, 1), 1, {0}, count);
+  return a.increasing ? powers : slice(powers, 1, -1, INT64_MIN, -1);
 }
 
 ARGOSY_OP(vander, VanderAttrs)

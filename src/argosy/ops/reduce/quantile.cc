@@ -12,6 +12,7 @@ namespace argosy::ops {
 namespace {
 
 using op::IntArray;
+using op::NoAttrs;
 
 struct PositionAttrs {
   std::vector<double> q;
@@ -100,14 +101,41 @@ ARGOSY_OP(quantile_positions, PositionAttrs)
     .kernel("sort", position_run)
     .done();
 
+// --- rows without elements ---
+
+Tensor or_nan_view(const Tensor& x, const NoAttrs&) {
+  return x.dim(-1) ? x.view(x.shape(), x.strides()) : Tensor();
+}
+void or_nan_infer(op::InferContext& c, const NoAttrs&) {
+  Shape& shape = c.out[0].shape;
+  if (shape.back() == 0) shape[shape.rank() - 1] = 1;
+}
+void or_nan_run(op::KernelFrame& f, const NoAttrs&) {
+  op::copy_into(f.out[0], constant(std::nan(""), f.out[0].dtype()));
+}
+Tensors or_nan_grad(const op::GradCall& c, const NoAttrs&) {
+  return slice(c.dy(), -1, {0}, size_along(c.in[0], -1));
+}
+
+ARGOSY_OP(rows_or_nan, NoAttrs)
+    .doc("x, or one nan in each row if its last dimension has no elements.")
+    .input("x", kFloating, op::Save::shape)
+    .output("out")
+    .infer(or_nan_infer)
+    .view(or_nan_view)
+    .kernel("nan", or_nan_run)
+    .gradient(or_nan_grad)
+    .done();
+
 struct Quantiles {
   Tensor values;  // [kept.., quantiles]
   Tensor low;
 };
 
-// REQUIRES: rows has at least one element in its last dimension.
-Quantiles quantiles_of(const Tensor& rows, const std::vector<double>& q,
+// Of rows without elements they are nan.
+Quantiles quantiles_of(const Tensor& x, const std::vector<double>& q,
                        const std::string& interpolation, bool ignore_nan) {
+  const Tensor rows = x.dim(-1) > 0 ? x : rows_or_nan_op(x);
   Tensors places = quantile_positions_op.all({rows}, PositionAttrs{q, interpolation, ignore_nan});
   Tensor low = take_along(rows, places[0], -1);
   if (interpolation != "linear" && interpolation != "midpoint") return {low, places[0]};
@@ -123,14 +151,6 @@ Tensor finish(const char* op, const Tensor& y, const Tensor& x, const IntArray& 
               bool keepdim) {
   Tensor flat = x.rank() == 0 ? squeeze(y, IntArray::one(0)) : squeeze(y, IntArray::one(-1));
   return keepdim && x.rank() ? with_axes(op, flat, x, axis, false) : flat;
-}
-
-bool is_empty(const Tensor& x) {
-  return x.shape().known() && x.numel() == 0;
-}
-
-Tensor nans(const Tensor& x, uint32_t mask, bool keepdim, DType dtype) {
-  return full(IntArray(reduced_shape(x.shape(), mask, keepdim)), std::nan(""), dtype);
 }
 
 // --- quantile ---
@@ -169,13 +189,6 @@ Tensors quantile_parts(const op::Inputs& in, const QuantileAttrs& a) {
   check_quantile(name, a);
   const Tensor& x = in[0];
   uint32_t mask = op::axes_mask(name, a.axis, x.rank());
-  if (is_empty(x)) {
-    Tensor y = nans(x, mask, a.keepdim, x.dtype());
-    if (a.single) return y;
-    InlineVector<Tensor, 8> copies;
-    for (size_t i = 0; i < a.q.size(); ++i) copies.push_back(y);
-    return stack(copies, 0);
-  }
   Tensor y = quantiles_of(as_rows(name, x, a.axis), a.q, a.interpolation, kIgnoreNan).values;
   if (a.single) return finish(name, y, x, a.axis, a.keepdim);
   // The quantiles' dimension goes first.
@@ -228,7 +241,6 @@ template <bool kIgnoreNan>
 Tensors median_parts(const op::Inputs& in, const MedianAttrs& a) {
   const char* name = kIgnoreNan ? "nanmedian" : "median";
   Tensor x = cast(in[0], median_dtype(in[0].dtype()));
-  if (is_empty(x)) return nans(x, op::axes_mask(name, a.axis, x.rank()), a.keepdim, x.dtype());
   Quantiles found = quantiles_of(as_rows(name, x, a.axis), {0.5}, "midpoint", kIgnoreNan);
   return finish(name, found.values, x, a.axis, a.keepdim);
 }

@@ -17,16 +17,13 @@ Tensor project(const Tensor& x, const Tensor& w, const Tensor& b) {
   return b.defined() ? add(y, b) : y;
 }
 
-// The `count` equal parts of gates [batch, count * hidden]; w_hh is [count * hidden, ..]. Sizes of
-// weights are known also where the batch is not.
-Tensors gates_of(const char* op, const Tensor& gates, const Tensor& w_hh, int64_t count) {
+// The `count` equal parts of gates [batch, count * hidden]; w_hh is [count * hidden, ..].
+Tensors gates_of(const char* name, const Tensor& gates, const Tensor& w_hh, int64_t count) {
   const int64_t rows = w_hh.dim(0);
-  ARGOSY_CHECK(w_hh.rank() == 2 && rows % count == 0, invalid_argument)
-      << '[' << op << "] weight_hh must be [" << count << " * hidden_size, hidden_size], got "
+  ARGOSY_CHECK(w_hh.rank() == 2 && (rows < 0 || rows % count == 0), invalid_argument)
+      << '[' << name << "] weight_hh must be [" << count << " * hidden_size, hidden_size], got "
       << w_hh << '.';
-  op::IntArray sizes;
-  for (int64_t i = 0; i < count; ++i) sizes.values.push_back(rows / count);
-  return split(gates, sizes, -1);
+  return split(gates, op::IntArray::one(count), -1);
 }
 
 struct SimpleCellAttrs {

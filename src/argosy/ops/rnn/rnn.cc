@@ -220,7 +220,7 @@ Tensor layer_state(const Tensor& state, int64_t k, int64_t count, DType dtype) {
   ARGOSY_CHECK(state.rank() == 3 && (state.dim(0) < 0 || state.dim(0) == count), invalid_argument)
       << "[rnn] an initial state must be [layers * directions = " << count
       << ", batch, hidden_size], got " << state << '.';
-  return cast(squeeze(slice(state, 0, k, k + 1), {0}), dtype);
+  return cast(pick(state, 0, k), dtype);
 }
 
 Tensors rnn_compose(const Inputs& in, const RnnAttrs& a) {

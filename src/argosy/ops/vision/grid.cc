@@ -79,8 +79,9 @@ ARGOSY_ATTRS(AffineAttrs, out_shape, align_corners)
 Tensors affine_grid(const Inputs& in, const AffineAttrs& a) {
   const Tensor& theta = in[0];
   const auto dims = static_cast<int64_t>(a.out_shape.size()) - 2;
-  ARGOSY_CHECK(theta.rank() == 3 && (dims == 2 || dims == 3) && theta.dim(1) == dims &&
-                   theta.dim(2) == dims + 1,
+  auto fits = [](int64_t have, int64_t want) { return have == want || have < 0; };
+  ARGOSY_CHECK(theta.rank() == 3 && (dims == 2 || dims == 3) && fits(theta.dim(1), dims) &&
+                   fits(theta.dim(2), dims + 1),
                invalid_argument)
       << "[affine_grid] theta must be [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with "
          "[N, C, D, H, W]: got "
