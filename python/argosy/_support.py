@@ -1,11 +1,54 @@
 """Small things that generated and hand-written front-end modules share."""
 
+import functools
+
+from argosy._core import Tensor
+
 
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it."""
     if isinstance(result, (list, tuple)):
         for target, value in zip(out, result):
-            target._set_data(value)
+            target._become(value)
         return out
-    out._set_data(result)
+    out._become(result)
     return out
+
+
+def place(result, out=None, device=None, requires_grad=False):
+    """A created tensor as its keywords want it: in `out`, on `device`, with a gradient."""
+    if device is not None:
+        result = result.to(device)
+    if out is not None:
+        if out.dtype != result.dtype:
+            raise TypeError(
+                f"[out] has another dtype than the result: expected {result.dtype}, got {out.dtype}."
+                " Do this: make out with that dtype, or pass dtype=out.dtype."
+            )
+        result = into(out, result)
+    if requires_grad:
+        result.stop_gradient = False
+    return result
+
+
+def sizes(function):
+    """`function(shape, ...)` that also takes the sizes one by one, and as `size=`."""
+
+    @functools.wraps(function)
+    def wrapper(*args, **options):
+        if len(args) > 1 and isinstance(args[0], (int, Tensor)):
+            count = 1
+            while count < len(args) and isinstance(args[count], (int, Tensor)):
+                count += 1
+            if count > 1:
+                args = (list(args[:count]), *args[count:])
+        elif "size" in options:
+            options["shape"] = options.pop("size")
+        if not args and "shape" not in options:
+            raise TypeError(
+                f"[{function.__name__}] needs a shape: expected a list of sizes, or the sizes one by"
+                " one, got none. Do this: pass [] for a 0-d tensor."
+            )
+        return function(*args, **options)
+
+    return wrapper

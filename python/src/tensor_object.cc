@@ -310,6 +310,18 @@ PyObject* set_data(PyObject* self, PyObject* other) {
     Py_RETURN_NONE;
   });
 }
+PyObject* become(PyObject* self, PyObject* other) {
+  Py done(set_data(self, other));
+  if (!done) return nullptr;
+  TensorImpl* to = impl_of(self);
+  const TensorImpl* from = impl_of(other);
+  if (from->grad_fn) {
+    to->grad_fn = from->grad_fn;
+    to->grad_index = from->grad_index;
+    to->stop_gradient = false;
+  }
+  Py_RETURN_NONE;
+}
 
 PyObject* detach(PyObject* self, PyObject*) {
   return guarded_object([&] { return wrap(tensor_of(self).detach()); });
@@ -351,6 +363,7 @@ PyObject* bump_version(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"_set_data", set_data, METH_O, "Becomes a handle on the other tensor's data."},
+    {"_become", become, METH_O, "_set_data that takes the other tensor's history over, too."},
     {"_copy_from", copy_from, METH_O, "Copies the other tensor's values into this memory."},
     {"detach", detach, METH_NOARGS, "The same data without history; writes are shared."},
     {"is_contiguous", is_contiguous, METH_NOARGS, "Whether elements lie in C order without gaps."},

@@ -1,5 +1,8 @@
 """Functions and methods of Tensor: those generated from op definitions, and those that need Python."""
 
+import sys as _sys
+import types as _types
+
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
 from argosy.tensor import creation, linalg, manipulation, math, random, registry, search
@@ -34,3 +37,13 @@ from argosy.tensor import aliases  # noqa: E402  (needs the functions above)
 globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})
 __all__ += aliases.EXPORTS
 METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}
+
+
+class _CallableModule(_types.ModuleType):
+    """`argosy.tensor` is a module and a function: tensor(data) makes a tensor of data."""
+
+    def __call__(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):
+        return creation.to_tensor(data, dtype, device, not requires_grad)
+
+
+_sys.modules[__name__].__class__ = _CallableModule

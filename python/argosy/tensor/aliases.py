@@ -3,8 +3,10 @@
 from builtins import range as _builtin_range
 
 from argosy import _core
+from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
+from argosy._support import place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
 
@@ -103,9 +105,28 @@ def positive(x):
     return x
 
 
-def range(start, end=None, step=1, dtype=None, name=None):  # noqa: A001
-    """arange."""
-    return _ops.arange(start, end, step, dtype)
+def range(  # noqa: A001
+    start=0,
+    end=None,
+    step=1,
+    dtype=None,
+    *,
+    out=None,
+    device=None,
+    requires_grad=False,
+    name=None,
+):
+    """start, start + step, .. up to and including end, in the default dtype; range(n): 0 to n.
+
+    arange, whose end is excluded and whose dtype follows its arguments, is what new programs use.
+    """
+    start, end = (0, start) if end is None else (start, end)
+    start, end, step = (_core.item(x) if isinstance(x, Tensor) else x for x in (start, end, step))
+    dtype = _core.dtype(_core.get_default_dtype() if dtype is None else dtype)
+    count = (end - start) // step + 1
+    whole = all(isinstance(x, int) for x in (start, end, step))
+    stop = start + (count if whole else count - 0.5) * step
+    return place(_ops.arange(start, stop, step, dtype), out, device, requires_grad)
 
 
 @method
@@ -140,12 +161,6 @@ def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
         view = _ops.diagonal(x, offset, 0, 1)
     view._copy_from(_ops.full_like(view, value))
     return x
-
-
-@method
-def softmax(x, axis=-1, dtype=None, name=None):
-    """exp(x) / sum(exp(x)) along axis."""
-    return _ops.softmax(x, axis, dtype)
 
 
 def isin(x, test_x, assume_unique=False, invert=False, name=None):
@@ -184,4 +199,4 @@ def mT(x):
 
 
 PROPERTIES = {"T": property(T), "mT": property(mT)}
-EXPORTS = _export() + ["isin", "view_as_complex", "view_as_real", "softmax"]
+EXPORTS = _export() + ["isin", "view_as_complex", "view_as_real"]

@@ -3,6 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._support import place, sizes
 from argosy.tensor.registry import method
 
 
@@ -10,19 +11,50 @@ def _shape(shape):
     return shape.tolist() if isinstance(shape, Tensor) else shape
 
 
-def uniform(shape, dtype=None, min=0, max=1.0, seed=0, name=None):  # noqa: A002
+def uniform(
+    shape,
+    dtype=None,
+    min=0,  # noqa: A002
+    max=1.0,  # noqa: A002
+    seed=0,
+    name=None,
+    *,
+    out=None,
+    device=None,
+    requires_grad=False,
+):
     """Numbers drawn evenly from [min, max). seed: 0 for the global generator."""
-    return _ops.uniform(shape, min, max, seed, dtype)
+    return place(_ops.uniform(shape, min, max, seed, dtype), out, device, requires_grad)
 
 
-def rand(shape, dtype=None, name=None):
+@sizes
+def rand(
+    shape,
+    dtype=None,
+    name=None,
+    *,
+    out=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """Numbers drawn evenly from [0, 1)."""
-    return _ops.uniform(shape, 0.0, 1.0, 0, dtype)
+    return place(_ops.uniform(shape, 0.0, 1.0, 0, dtype), out, device, requires_grad)
 
 
-def randn(shape, dtype=None, name=None):
+@sizes
+def randn(
+    shape,
+    dtype=None,
+    name=None,
+    *,
+    out=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """Numbers drawn from the standard normal distribution."""
-    return _ops.gaussian(shape, 0.0, 1.0, 0, dtype)
+    return place(_ops.gaussian(shape, 0.0, 1.0, 0, dtype), out, device, requires_grad)
 
 
 standard_normal = randn
@@ -33,9 +65,11 @@ def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
     return _ops.gaussian(shape, mean, std, seed, dtype)
 
 
-def normal(mean=0.0, std=1.0, shape=None, name=None):
+def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
     """Numbers drawn from normal distributions; mean and std may be tensors, whose form the result
     then has."""
+    if out is not None:
+        return place(normal(mean, std, shape), out)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         like = mean if isinstance(mean, Tensor) else std
         if isinstance(mean, Tensor) and isinstance(std, Tensor):
@@ -63,14 +97,16 @@ def randint_like(x, low=0, high=None, dtype=None, name=None):
     return drawn.astype(x.dtype if dtype is None else dtype)
 
 
-def rand_like(x, dtype=None, name=None):
-    """Numbers drawn evenly from [0, 1), in x's form."""
-    return _ops.uniform(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+def rand_like(input, name=None, *, dtype=None, device=None, requires_grad=False):  # noqa: A002
+    """Numbers drawn evenly from [0, 1), in input's form."""
+    drawn = _ops.uniform(list(input.shape), 0.0, 1.0, 0, dtype or input.dtype)
+    return place(drawn, None, device, requires_grad)
 
 
-def randn_like(x, dtype=None, name=None):
+def randn_like(x, dtype=None, name=None, *, device=None, requires_grad=False):
     """Numbers drawn from the standard normal distribution, in x's form."""
-    return _ops.gaussian(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+    drawn = _ops.gaussian(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+    return place(drawn, None, device, requires_grad)
 
 
 @method

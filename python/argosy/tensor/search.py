@@ -3,6 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._support import into
 from argosy.tensor.registry import method
 
 
@@ -267,6 +268,34 @@ def masked_scatter_(x, mask, value, name=None):
     """masked_scatter written into x."""
     x._set_data(masked_scatter(x, mask, value))
     return x
+
+
+@method
+def searchsorted(
+    sorted_sequence,
+    values,
+    out_int32=False,
+    right=False,
+    name=None,
+    *,
+    side=None,
+    out=None,
+    sorter=None,
+):
+    """For each of values, the place in the sorted last dimension where it would go.
+
+    right (or side='right'): behind equal elements, else before them. sorter: indices that sort
+    sorted_sequence, which then need not be sorted.
+    """
+    if side not in (None, "left", "right") or (side == "left" and right):
+        raise ValueError(
+            "[searchsorted] side must be 'left' or 'right' and not oppose right: got"
+            f" side={side!r}, right={right}. Do this: pass one of the two."
+        )
+    if sorter is not None:
+        sorted_sequence = take_along_axis(sorted_sequence, sorter, -1)
+    found = _ops.searchsorted(sorted_sequence, values, out_int32, right or side == "right")
+    return found if out is None else into(out, found)
 
 
 @method

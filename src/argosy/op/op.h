@@ -150,8 +150,8 @@ struct OpDef {
   // Writes outputs over inputs: output i is the same tensor as input writes[i]. For optimizer-like
   // ops with list inputs, input writes[i] is a list and so is output i.
   std::vector<uint32_t> writes;
-  // Inputs that the kernel also updates in place, beside making its outputs, if `updates_if` says so
-  // (null: always). In a Program the operation has one more result for each: the new value.
+  // Inputs that the kernel also updates in place, beside making its outputs, if `updates_if` says
+  // so (null: always). In a Program the operation has one more result for each: the new value.
   std::vector<uint32_t> updates;
   Erased<bool, const Inputs&> updates_if;
   // Owns blocks of a Program (if, while): has no kernel, executors run it.

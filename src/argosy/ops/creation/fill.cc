@@ -78,7 +78,9 @@ void constant_run(op::KernelFrame& f, const ShapeAttrs&) {
 void empty_run(op::KernelFrame&, const ShapeAttrs&) {}
 
 ARGOSY_OP(zeros, ShapeAttrs)
-    .python("zeros(shape, dtype=None, name=None)")
+    .python(
+        "zeros(shape, dtype=None, name=None, *, out=None, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("size", "shape")
     .doc("A tensor of zeros; dtype defaults to the default dtype.")
     .output("out")
@@ -87,7 +89,9 @@ ARGOSY_OP(zeros, ShapeAttrs)
     .done();
 
 ARGOSY_OP(ones, ShapeAttrs)
-    .python("ones(shape, dtype=None, name=None)")
+    .python(
+        "ones(shape, dtype=None, name=None, *, out=None, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("size", "shape")
     .doc("A tensor of ones; dtype defaults to the default dtype.")
     .output("out")
@@ -96,7 +100,9 @@ ARGOSY_OP(ones, ShapeAttrs)
     .done();
 
 ARGOSY_OP(empty, ShapeAttrs)
-    .python("empty(shape, dtype=None, name=None)")
+    .python(
+        "empty(shape, dtype=None, name=None, *, out=None, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("size", "shape")
     .doc("A tensor of uninitialized memory; dtype defaults to the default dtype.")
     .output("out")
@@ -105,7 +111,10 @@ ARGOSY_OP(empty, ShapeAttrs)
     .done();
 
 ARGOSY_OP(full, FullAttrs)
-    .python("full(shape, fill_value, dtype=None, name=None)")
+    .python(
+        "full(shape, fill_value, dtype=None, name=None, *, out=None, device=None, "
+        "requires_grad=False, pin_memory=False)")
+    .alias("size", "shape")
     .doc(
         "A tensor of `shape` with every element fill_value; without dtype, the default one for a "
         "number, bool for a bool.")
@@ -129,7 +138,9 @@ void full_like_run(op::KernelFrame& f, const FullLikeAttrs& a) {
 }
 
 ARGOSY_OP(full_like, FullLikeAttrs)
-    .python("full_like(x, fill_value, dtype=None, name=None)")
+    .python(
+        "full_like(x, fill_value, dtype=None, name=None, *, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("input", "x")
     .doc("A tensor of x's shape with every element fill_value; dtype defaults to x's.")
     .input("x")
@@ -154,7 +165,9 @@ void like_run(op::KernelFrame& f, const LikeAttrs&) {
 void empty_like_run(op::KernelFrame&, const LikeAttrs&) {}
 
 ARGOSY_OP(zeros_like, LikeAttrs)
-    .python("zeros_like(x, dtype=None, name=None)")
+    .python(
+        "zeros_like(x, dtype=None, name=None, *, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("input", "x")
     .doc("Zeros of x's shape; dtype defaults to x's.")
     .input("x")
@@ -165,7 +178,9 @@ ARGOSY_OP(zeros_like, LikeAttrs)
     .done();
 
 ARGOSY_OP(ones_like, LikeAttrs)
-    .python("ones_like(x, dtype=None, name=None)")
+    .python(
+        "ones_like(x, dtype=None, name=None, *, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("input", "x")
     .doc("Ones of x's shape; dtype defaults to x's.")
     .input("x")
@@ -176,7 +191,9 @@ ARGOSY_OP(ones_like, LikeAttrs)
     .done();
 
 ARGOSY_OP(empty_like, LikeAttrs)
-    .python("empty_like(x, dtype=None, name=None)")
+    .python(
+        "empty_like(x, dtype=None, name=None, *, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .alias("input", "x")
     .doc("Uninitialized memory of x's shape; dtype defaults to x's.")
     .input("x")

@@ -66,7 +66,9 @@ void arange_run(KernelFrame& f, const ArangeAttrs& a) {
 }
 
 ARGOSY_OP(arange, ArangeAttrs)
-    .python("arange(start=0, end=None, step=1, dtype=None, name=None)")
+    .python(
+        "arange(start=0, end=None, step=1, dtype=None, *, out=None, device=None, "
+        "requires_grad=False, pin_memory=False, name=None)")
     .doc(
         "start, start + step, .. below end; with one argument from 0 to it. dtype defaults to "
         "int64 "
@@ -119,7 +121,9 @@ void linspace_run(KernelFrame& f, const LinspaceAttrs& a) {
 }
 
 ARGOSY_OP(linspace, LinspaceAttrs)
-    .python("linspace(start, stop, num, dtype=None, name=None)")
+    .python(
+        "linspace(start, stop, num, dtype=None, name=None, *, out=None, device=None, "
+        "requires_grad=False)")
     .alias("end", "stop")
     .alias("steps", "num")
     .doc("num values evenly spaced from start to stop, both included.")
@@ -177,7 +181,9 @@ void eye_run(KernelFrame& f, const EyeAttrs&) {
 }
 
 ARGOSY_OP(eye, EyeAttrs)
-    .python("eye(num_rows, num_columns=None, dtype=None, name=None)")
+    .python(
+        "eye(num_rows, num_columns=None, dtype=None, name=None, *, out=None, device=None, "
+        "requires_grad=False, pin_memory=False)")
     .doc("A matrix with ones on its diagonal and zeros elsewhere.")
     .output("out")
     .infer(eye_infer)
@@ -220,7 +226,7 @@ Tensors tril_grad(const op::GradCall& c, const TriangleAttrs& a);
 Tensors triu_grad(const op::GradCall& c, const TriangleAttrs& a);
 
 ARGOSY_OP(tril, TriangleAttrs)
-    .python("tril(x, diagonal=0, name=None)")
+    .python("tril(x, diagonal=0, name=None, *, out=None)")
     .method("tril")
     .inplace("tril_")
     .alias("input", "x")
@@ -232,7 +238,7 @@ ARGOSY_OP(tril, TriangleAttrs)
     .done();
 
 ARGOSY_OP(triu, TriangleAttrs)
-    .python("triu(x, diagonal=0, name=None)")
+    .python("triu(x, diagonal=0, name=None, *, out=None)")
     .method("triu")
     .inplace("triu_")
     .alias("input", "x")

@@ -200,7 +200,7 @@ Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
 }
 
 ARGOSY_OP(scatter, ScatterAttrs)
-    .python("scatter(x, index, updates, overwrite=True, name=None)")
+    .python("scatter(x, index, updates, overwrite=True, name=None, out=None)")
     .method("scatter")
     .inplace("scatter_")
     .doc(

@@ -164,7 +164,7 @@ Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
 }
 
 ARGOSY_OP(matmul, MatmulAttrs)
-    .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None)")
+    .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None, *, out=None)")
     .method("matmul")
     .alias("input", "x")
     .alias("other", "y")

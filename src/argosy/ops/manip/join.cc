@@ -98,7 +98,7 @@ Tensors concat_grad(const GradCall& c, const AxisAttrs& a) {
 }
 
 ARGOSY_OP(concat, AxisAttrs)
-    .python("concat(x, axis=0, name=None)")
+    .python("concat(x, axis=0, name=None, *, out=None)")
     .alias("tensors", "x")
     .alias("dim", "axis")
     .doc("Tensors joined along an axis they have; their other sizes must be equal. Dtypes promote.")
@@ -161,7 +161,7 @@ Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
 }
 
 ARGOSY_OP(stack, AxisAttrs)
-    .python("stack(x, axis=0, name=None)")
+    .python("stack(x, axis=0, name=None, *, out=None)")
     .alias("tensors", "x")
     .alias("dim", "axis")
     .doc("Tensors of one shape joined along a new axis. Dtypes promote.")

@@ -206,7 +206,9 @@ void randperm_run(KernelFrame& f, const RandpermAttrs& a) {
 }
 
 ARGOSY_OP(randperm, RandpermAttrs)
-    .python("randperm(n, dtype=\"int64\", name=None)")
+    .python(
+        "randperm(n, dtype=\"int64\", name=None, *, out=None, device=None, requires_grad=False, "
+        "pin_memory=False)")
     .doc("The integers 0 to n - 1 in random order.")
     .output("out")
     .infer(randperm_infer)
@@ -348,7 +350,7 @@ void multinomial_run(KernelFrame& f, const MultinomialAttrs& a) {
 }
 
 ARGOSY_OP(multinomial, MultinomialAttrs)
-    .python("multinomial(x, num_samples=1, replacement=False, name=None)")
+    .python("multinomial(x, num_samples=1, replacement=False, name=None, *, out=None)")
     .method("multinomial")
     .alias("input", "x")
     .doc("num_samples indices of each row of x, drawn with probability proportional to its values.")
