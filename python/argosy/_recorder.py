@@ -6,11 +6,12 @@ from argosy import _core
 class Recorder:
     """with Recorder() as r: y = f(r.input([2, -1], "float32")); r.run([x], [y])
 
-    Inside the block, calls on symbolic tensors become operations of the Program. Sizes may be -1.
+    Inside the block, calls become operations of the Program. Sizes may be -1.
     """
 
     def __init__(self):
         self._program = _core.program_new()
+        self._inputs = 0
 
     def __enter__(self):
         _core.program_begin(self._program)
@@ -22,17 +23,18 @@ class Recorder:
 
     def input(self, shape, dtype, stop_gradient=True):
         """A symbolic tensor that run() feeds."""
-        t = _core.program_input(self._program, list(shape), dtype)
+        t = _core.program_input(self._program, f"x{self._inputs}", list(shape), dtype)
+        self._inputs += 1
         t.stop_gradient = stop_gradient
         return t
 
     def gradients(self, targets, inputs):
         """Appends d(sum of targets)/d(inputs); None where there is none."""
-        return _core.program_gradients(self._program, list(targets), list(inputs))
+        return _core.program_gradients(self._program, list(targets), [], list(inputs), [])
 
     def run(self, feeds, fetches):
         """Values of the symbolic tensors `fetches` for the tensors `feeds`."""
-        return _core.program_run(self._program, list(feeds), list(fetches))
+        return _core.program_run(self._program, list(feeds), list(fetches), None)
 
     def verify(self):
         """Raises if the Program is not well formed."""

@@ -1,6 +1,7 @@
 #include "argosy/autograd/node.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 #include <structmember.h>
@@ -194,7 +195,7 @@ PyObject* get_stop_gradient(PyObject* self) {
 void set_stop_gradient(PyObject* self, PyObject* value) {
   int stop = PyObject_IsTrue(value);
   if (stop < 0) throw PythonError{};
-  impl_of(self)->stop_gradient = stop;
+  program::set_stop_gradient(tensor_of(self), stop);
 }
 PyObject* get_persistable(PyObject* self) {
   return PyBool_FromLong(impl_of(self)->persistable);
@@ -225,6 +226,13 @@ void set_grad(PyObject* self, PyObject* value) {
 PyObject* get_name(PyObject* self) {
   static uint64_t next = 0;
   TensorImpl* impl = impl_of(self);
+  if (program::Value* v = program::value_of(tensor_of(self))) {
+    // Unique in its Program.
+    if (v->name.empty())
+      v->name = (v->producer ? v->producer->op->name : "value") + "_" + std::to_string(v->id) +
+                ".tmp_0";
+    return PyUnicode_FromStringAndSize(v->name.data(), static_cast<Py_ssize_t>(v->name.size()));
+  }
   if (!impl->name)
     impl->name = std::make_unique<std::string>("generated_tensor_" + std::to_string(next++));
   return PyUnicode_FromStringAndSize(impl->name->data(),
@@ -233,6 +241,8 @@ PyObject* get_name(PyObject* self) {
 void set_name(PyObject* self, PyObject* value) {
   const char* text = PyUnicode_AsUTF8(value);
   if (!text) throw PythonError{};
+  if (program::Value* v = program::value_of(tensor_of(self))) v->name = text;
+  if (program::State* s = program::state_of(tensor_of(self))) s->name = text;
   impl_of(self)->name = std::make_unique<std::string>(text);
 }
 PyObject* get_version(PyObject* self) {
@@ -296,6 +306,10 @@ PyObject* set_data(PyObject* self, PyObject* other) {
         << "_set_data: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     TensorImpl* to = impl_of(self);
     const TensorImpl* from = impl_of(other);
+    if ((to->storage || to->symbol) && (to->symbol || from->symbol)) {
+      op::hooks.rebind(tensor_of(self), tensor_of(other));
+      Py_RETURN_NONE;
+    }
     to->storage = from->storage;
     to->data = from->data;
     to->shape = from->shape;
@@ -324,7 +338,11 @@ PyObject* become(PyObject* self, PyObject* other) {
 }
 
 PyObject* detach(PyObject* self, PyObject*) {
-  return guarded_object([&] { return wrap(tensor_of(self).detach()); });
+  return guarded_object([&] {
+    Tensor t = tensor_of(self);
+    bool recorded = t.symbolic() || op::thread_state.recorder;
+    return wrap(recorded ? program::detached(t) : t.detach());
+  });
 }
 
 PyObject* copy_from(PyObject* self, PyObject* other) {
@@ -333,6 +351,10 @@ PyObject* copy_from(PyObject* self, PyObject* other) {
     ARGOSY_CHECK(is_tensor(other), type)
         << "_copy_from: expected a Tensor, got " << Py_TYPE(other)->tp_name << '.';
     Tensor src = tensor_of(other);
+    if (src.symbolic() || dst.symbolic()) {
+      op::hooks.rebind(dst, src.dtype() == dst.dtype() ? src : op::hooks.cast(src, dst.dtype()));
+      Py_RETURN_NONE;
+    }
     ARGOSY_CHECK(src.shape() == dst.shape(), invalid_argument)
         << "Cannot copy a value of shape " << src.shape() << " into a tensor of shape "
         << dst.shape() << ". Do this: give a value of the same shape.";

@@ -137,7 +137,7 @@ struct Printer {
   }
   void operator()(const Scalar& v) {
     if (v.tensor.defined())
-      out += "<value>";
+      out += '$';
     else if (v.kind == Scalar::Kind::boolean)
       (*this)(v.i != 0);
     else if (v.kind == Scalar::Kind::integer)
@@ -156,12 +156,20 @@ struct Printer {
     if (v.none) {
       out += "None";
     } else if (v.single) {
-      (*this)(v.values[0]);
+      if (v.symbols.empty())
+        (*this)(v.values[0]);
+      else
+        out += '$';
     } else {
       out += '[';
       for (size_t i = 0; i < v.size(); ++i) {
         if (i) out += ", ";
-        (*this)(v[i]);
+        bool symbol = false;
+        for (const IntArray::Symbol& s : v.symbols) symbol |= s.position == i;
+        if (symbol)
+          out += '$';
+        else
+          (*this)(v[i]);
       }
       out += ']';
     }

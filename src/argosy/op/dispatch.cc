@@ -221,8 +221,8 @@ void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Plac
 
 // Ops without symbolic operands that belong into a Program all the same.
 bool is_recorded(const OpDef& op, const void* attrs) {
-  if (op.attrs->may_hold_symbols && hooks.attrs_have_symbols(*op.attrs, attrs)) return true;
-  return thread_state.recorder && op.effect == Effect::random;
+  return thread_state.recorder ||
+         (op.attrs->may_hold_symbols && hooks.attrs_have_symbols(*op.attrs, attrs));
 }
 
 void check_inplace(const OpDef& op, const Inputs& in) {

@@ -1,0 +1,302 @@
+"""Control flow over tensors: recorded as `if` and `while` of the Program being built where the
+condition is symbolic, run at once where it is known."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy.utils.layers_utils import flatten, pack_sequence_as
+
+
+def _symbolic(x):
+    return isinstance(x, Tensor) and x._symbolic
+
+
+def _program(op):
+    program = _core.program_recording()
+    if program is None:
+        raise RuntimeError(
+            f"[{op}] the condition is symbolic, but no Program is being built. Do this: call it under "
+            "static.program_guard(..), or inside a function captured by jit.to_static."
+        )
+    return program
+
+
+def _block(program, fn):
+    """What fn returns, and the recorded block, not yet closed; closed by the caller."""
+    _core.program_block_begin(program)
+    try:
+        return fn()
+    except BaseException:
+        _core.program_block_abandon(program)
+        raise
+
+
+def _end(program, values):
+    try:
+        return _core.program_block_end(program, values)
+    except BaseException:
+        _core.program_block_abandon(program)
+        raise
+
+
+def _as_tensor(x):
+    return x if isinstance(x, Tensor) else _core.to_tensor(x, None, True)
+
+
+def _copy_element(source, target):
+    """Tensor arrays know the form of their elements."""
+    element = getattr(source, "_element", None)
+    if element is not None:
+        target._element = element
+
+
+def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
+    """true_fn() if pred holds, else false_fn(); only one of them runs.
+
+    Args:
+        pred (Tensor): bool, one element.
+        true_fn, false_fn (callable, optional): Take nothing; return None or the same nest of tensors.
+        name (str, optional): Has no effect on results.
+        return_names (list, optional): Names of what is returned, for errors.
+    """
+    for label, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if fn is not None and not callable(fn):
+            raise TypeError(
+                f"[cond] {label}: expected a callable, got {type(fn).__name__}. Do this: pass a"
+                " function without arguments."
+            )
+    if not _symbolic(pred):
+        chosen = true_fn if bool(pred) else false_fn
+        return chosen() if chosen is not None else None
+    program = _program("cond")
+    sides = []
+    for fn in (true_fn, false_fn):
+        result = _block(program, fn if fn is not None else (lambda: None))
+        if not sides:
+            first = result
+            leaves = [] if first is None else flatten(first)
+            sides.append((_Side(program, leaves), leaves))
+            continue
+        other = [] if result is None else flatten(result)
+        if len(other) != len(leaves):
+            _core.program_block_abandon(program)
+            raise ValueError(
+                "[cond] both branches must return the same number of values: true_fn returned"
+                f" {len(leaves)}, false_fn {len(other)}."
+            )
+        sides.append((_Side(program, other), other))
+    # Equal Python values stay what they are; others become tensors.
+    (a_side, a), (b_side, b) = sides
+    kept = [
+        not isinstance(x, Tensor) and not isinstance(y, Tensor) and (x is y or bool(x == y))
+        for x, y in zip(a, b)
+    ]
+    drafts = [side.close(kept, names=return_names) for side in (a_side, b_side)]
+    results = _core.program_if(program, pred, *drafts)
+    if first is None:
+        return None
+    place, out = iter(results), []
+    for x, y, keep in zip(a, b, kept):
+        if keep:
+            out.append(x)
+            continue
+        out.append(next(place))
+        _copy_element(x if hasattr(x, "_element") else y, out[-1])
+    return pack_sequence_as(first, out)
+
+
+class _Side:
+    """A branch whose block is closed once it is known which leaves become tensors. The block is
+    closed at once with all tensors; leaves that are Python values are added when both are known."""
+
+    def __init__(self, program, leaves):
+        self.leaves = leaves
+        tensors = []
+        self.places = []
+        for leaf in leaves:
+            convertible = isinstance(leaf, (Tensor, bool, int, float))
+            self.places.append(len(tensors) if convertible else None)
+            if convertible:
+                tensors.append(_as_tensor(leaf))
+        self.draft = _end(program, tensors)
+
+    def close(self, kept, names=None):
+        drop = []
+        for i, keep in enumerate(kept):
+            if keep:
+                if self.places[i] is not None:
+                    drop.append(self.places[i])
+            elif self.places[i] is None:
+                label = f"'{names[i]}'" if names and i < len(names) else f"value {i}"
+                raise TypeError(
+                    f"[cond] {label} cannot depend on a symbolic condition: expected tensors or"
+                    f" numbers from both branches, got {type(self.leaves[i]).__name__}. Do this:"
+                    " return the same Python value from both, or a tensor."
+                )
+        _core.program_draft_drop(self.draft, drop)
+        return self.draft
+
+
+def while_loop(cond, body, loop_vars, is_test=False, name=None):
+    """loop_vars = body(*loop_vars) as long as cond(*loop_vars) holds.
+
+    Args:
+        cond (callable): Takes the loop variables, returns a bool tensor of one element.
+        body (callable): Takes the loop variables, returns the next ones.
+        loop_vars (list | tuple): Nest of tensors; what comes back has the same dtypes and ranks.
+        is_test (bool): Has no effect on results.
+        name (str, optional): Has no effect on results.
+
+    Returns:
+        list: The loop variables after the last round.
+    """
+    if not callable(cond):
+        raise TypeError(f"[while_loop] cond: expected a callable, got {type(cond).__name__}.")
+    if not callable(body):
+        raise TypeError(f"[while_loop] body: expected a callable, got {type(body).__name__}.")
+    if not isinstance(loop_vars, (list, tuple)):
+        raise TypeError(
+            f"[while_loop] loop_vars: expected a list or tuple, got {type(loop_vars).__name__}."
+        )
+    if not loop_vars:
+        raise ValueError("[while_loop] loop_vars is empty. Do this: pass what the loop changes.")
+    recorder = _core.program_recording()
+    if recorder is None:
+        return _eager_while(cond, body, list(loop_vars))
+    first = cond(*loop_vars)
+    if not _symbolic(first) and not any(_symbolic(v) for v in flatten(list(loop_vars))):
+        return _eager_while(cond, body, list(loop_vars), first)
+    program = recorder
+    leaves = [_as_tensor(v) for v in flatten(list(loop_vars))]
+
+    def arguments():
+        made = [_core.program_block_argument(program, v) for v in leaves]
+        for v, argument in zip(leaves, made):
+            _copy_element(v, argument)
+        return pack_sequence_as(list(loop_vars), made)
+
+    test = _block(program, lambda: cond(*arguments()))
+    test_draft = _end(program, [_as_tensor(test)])
+
+    def run_body():
+        result = body(*arguments())
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        found = flatten(result)
+        if len(found) != len(leaves):
+            raise ValueError(
+                "[while_loop] body must return as many values as loop_vars: expected"
+                f" {len(leaves)}, got {len(found)}."
+            )
+        return [
+            v if isinstance(v, Tensor) else _core.to_tensor(v, like.dtype, True)
+            for v, like in zip(found, leaves)
+        ]
+
+    found = _block(program, run_body)
+    results = _core.program_while(program, leaves, test_draft, _end(program, found))
+    for v, result in zip(found, results):
+        _copy_element(v, result)
+    return list(pack_sequence_as(list(loop_vars), list(results)))
+
+
+def _eager_while(cond, body, loop_vars, test=None):
+    test = cond(*loop_vars) if test is None else test
+    while bool(test):
+        result = body(*loop_vars)
+        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        if len(result) != len(loop_vars):
+            raise ValueError(
+                "[while_loop] body must return as many values as loop_vars: expected"
+                f" {len(loop_vars)}, got {len(result)}."
+            )
+        loop_vars = result
+        test = cond(*loop_vars)
+    return loop_vars
+
+
+def case(pred_fn_pairs, default=None, name=None):
+    """The result of the first function whose condition holds; of default (or the last) if none."""
+    if not isinstance(pred_fn_pairs, (list, tuple)):
+        raise TypeError(
+            f"[case] pred_fn_pairs: expected a list or tuple, got {type(pred_fn_pairs).__name__}."
+        )
+    if not pred_fn_pairs:
+        raise ValueError("[case] pred_fn_pairs is empty. Do this: pass (pred, function) pairs.")
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple):
+            raise TypeError(
+                f"[case] expected tuples (pred, function), got {type(pair).__name__}."
+            )
+        if len(pair) != 2:
+            raise TypeError(f"[case] expected tuples of 2 elements, got {len(pair)}.")
+        pred, fn = pair
+        if not isinstance(pred, (Tensor, bool)):
+            raise TypeError(f"[case] pred: expected a Tensor, got {type(pred).__name__}.")
+        if not callable(fn):
+            raise TypeError(f"[case] fn: expected a callable, got {type(fn).__name__}.")
+    if default is not None and not callable(default):
+        raise TypeError(f"[case] default: expected a callable, got {type(default).__name__}.")
+    pairs = list(pred_fn_pairs)
+    if default is None:
+        default = pairs.pop()[1]
+
+    def choose(i):
+        if i == len(pairs):
+            return default()
+        return cond(pairs[i][0], pairs[i][1], lambda: choose(i + 1))
+
+    return choose(0)
+
+
+def switch_case(branch_index, branch_fns, default=None, name=None):
+    """The result of the function that belongs to branch_index; of default (or that of the greatest
+    index) if there is none.
+
+    Args:
+        branch_index (Tensor): int32, int64 or uint8, one element.
+        branch_fns (dict | list): {index: function}, [(index, function)] or [function].
+        default (callable, optional): Taken for any other index.
+    """
+    if not isinstance(branch_index, Tensor):
+        raise TypeError(
+            f"[switch_case] branch_index: expected a Tensor, got {type(branch_index).__name__}."
+        )
+    if str(branch_index.dtype).rpartition(".")[2] not in ("uint8", "int32", "int64"):
+        raise TypeError(
+            "[switch_case] branch_index: expected dtype uint8, int32 or int64, got"
+            f" {branch_index.dtype}."
+        )
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise TypeError(
+            "[switch_case] branch_fns: expected a list, tuple or dict, got"
+            f" {type(branch_fns).__name__}."
+        )
+    pairs = list(branch_fns.items()) if isinstance(branch_fns, dict) else list(branch_fns)
+    if pairs and all(callable(f) for f in pairs):
+        pairs = list(enumerate(pairs))
+    seen = set()
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(
+                f"[switch_case] expected tuples (index, function), got {type(pair).__name__}."
+            )
+        index, fn = pair
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise TypeError(f"[switch_case] index: expected an int, got {type(index).__name__}.")
+        if index in seen:
+            raise ValueError(f"[switch_case] index {index} is given twice.")
+        seen.add(index)
+        if not callable(fn):
+            raise TypeError(
+                f"[switch_case] the function of {index}: expected a callable, got"
+                f" {type(fn).__name__}."
+            )
+    if default is not None and not callable(default):
+        raise TypeError(
+            f"[switch_case] default: expected a callable, got {type(default).__name__}."
+        )
+    pairs.sort(key=lambda pair: pair[0])
+    if default is None:
+        default = pairs[-1][1]
+        pairs = pairs[:-1]
+    branch_index = branch_index.astype("int64")
+    return case([(branch_index == i, fn) for i, fn in pairs], default) if pairs else default()

@@ -1,0 +1,552 @@
+#include "argosy/program/builder.h"
+
+#include <algorithm>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/program/attributes.h"
+
+namespace argosy::program {
+
+namespace {
+
+// x becomes a handle on v, as far as it does not stand for state.
+void point_at(const Tensor& x, const Ref<Value>& v) {
+  TensorImpl* to = x.impl();
+  to->storage = nullptr;
+  to->data = nullptr;
+  to->shape = v->shape;
+  to->numel = v->shape.numel();
+  to->strides = to->numel >= 0 ? v->shape.contiguous_strides() : Shape();
+  to->dtype = v->dtype;
+  to->layout = v->layout;
+  to->contiguous = true;
+  to->symbol = Ref<RefCounted>::share(v.get());
+}
+
+[[noreturn]] void fail_gone(const Value& v) {
+  ARGOSY_THROW(invalid_argument)
+      << "A value " << v.dtype << v.shape << (v.name.empty() ? "" : " '") << v.name
+      << (v.name.empty() ? "" : "'")
+      << " made inside a branch or a loop body is used outside of it. Do this: return it from the "
+         "branch or body.";
+}
+
+}  // namespace
+
+// --- values ---
+
+Tensor Builder::input(const std::string& name, const Shape& shape, DType dtype) {
+  ARGOSY_CHECK(open_.empty(), invalid_argument)
+      << "[data] inputs of a Program cannot be made inside a branch or a loop body.";
+  Ref<Value> v = p_.make_value(shape, dtype);
+  v->name = name;
+  v->block = &p_.main;
+  p_.main.arguments.push_back(v);
+  p_.changed();
+  return handle(v);
+}
+
+StateUse& Builder::use_of(const Ref<State>& state) {
+  if (StateUse* use = p_.find_state(*state)) return *use;
+  Ref<Value> v = p_.make_value(state->shape, state->dtype);
+  v->name = state->name;
+  v->block = &p_.main;
+  v->requires_grad = state->trainable;
+  p_.states.push_back({state, v, {}});
+  p_.changed();
+  return p_.states.back();
+}
+
+StateUse& Builder::state_of(const Tensor& t) {
+  if (State* s = program::state_of(t)) return use_of(Ref<State>::share(s));
+  Ref<State>& state = bound_[t.impl()];
+  if (!state) {
+    state = make_ref<State>();
+    if (!t.impl()->name)
+      t.impl()->name = std::make_unique<std::string>(
+          "state_" + std::to_string(p_.states.size()) + (t.impl()->persistable ? "" : "_plain"));
+    state->name = *t.impl()->name;
+    state->shape = t.shape();
+    state->dtype = t.dtype();
+    state->trainable = t.requires_grad();
+    state->persistable = t.impl()->persistable || t.requires_grad();
+    state->tensor = t;
+  }
+  return use_of(state);
+}
+
+Ref<Value> Builder::constant_of(const Tensor& t) {
+  auto [it, fresh] = constants_.try_emplace(t.impl(), p_.constants.size());
+  if (fresh) {
+    Ref<Value> v = p_.make_value(t.shape(), t.dtype(), t.layout());
+    v->block = &p_.main;
+    p_.constants.push_back({v, t});
+  }
+  return p_.constants[it->second].value;
+}
+
+Ref<Value> Builder::current_state(const Ref<State>& state) {
+  for (size_t level = open_.size(); level-- > 0;) {
+    auto it = open_[level].states.find(state.get());
+    if (it != open_[level].states.end()) return localize(it->second.second);
+  }
+  StateUse& use = use_of(state);
+  return localize(use.last ? use.last : use.initial);
+}
+
+Ref<Value> Builder::current(const Tensor& t) {
+  if (!t.defined()) return {};
+  if (Value* v = value_of(t)) {
+    auto owner = v->program.lock();
+    if (owner.get() == &p_) return localize(Ref<Value>::share(v));
+    // A parameter or buffer of another Program is the same state here.
+    if (owner)
+      for (const StateUse& s : owner->states)
+        if (s.initial.get() == v || s.last.get() == v) return current_state(s.state);
+    ARGOSY_THROW(invalid_argument)
+        << "A value " << v->dtype << v->shape << " of one Program is used in another"
+        << (owner ? "" : ", which no longer exists")
+        << ". Do this: feed it as an input, or make it under the same program_guard.";
+  }
+  if (State* s = program::state_of(t)) return current_state(Ref<State>::share(s));
+  auto constant = constants_.find(t.impl());
+  if (constant != constants_.end()) return localize(p_.constants[constant->second].value);
+  // Tensors of eager mode: what may change between runs is state.
+  if (t.impl()->persistable || t.requires_grad() || bound_.count(t.impl())) {
+    state_of(t);
+    return current_state(bound_[t.impl()]);
+  }
+  return localize(constant_of(t));
+}
+
+Ref<Value> Builder::localize(const Ref<Value>& v) {
+  if (v->block == &top()) return v;
+  size_t level = open_.size() + 1;
+  for (size_t i = 0; i <= open_.size() && level > open_.size(); ++i)
+    if (v->block == &block_at(i)) level = i;
+  if (level > open_.size()) {
+    // The forward value that a gradient needs: a placeholder that will be read from what was saved.
+    for (size_t i = open_.size(); i-- > 0;) {
+      Open& o = open_[i];
+      if (!o.foreign || v->block != o.foreign) continue;
+      if (auto it = o.known.find(v.get()); it != o.known.end()) return localize(it->second);
+      for (auto& [from, here] : o.saved)
+        if (from == v) return localize(here);
+      Ref<Value> here = p_.make_value(v->shape, v->dtype, v->layout);
+      here->block = o.block.get();
+      o.saved.emplace_back(v, here);
+      return localize(here);
+    }
+    fail_gone(*v);
+  }
+  Ref<Value> inner = v;
+  for (size_t i = level; i < open_.size(); ++i) {
+    Open& o = open_[i];
+    Ref<Value>& argument = o.capture_of[inner.get()];
+    if (!argument) {
+      argument = p_.make_value(inner->shape, inner->dtype, inner->layout);
+      argument->block = o.block.get();
+      argument->stop = inner->stop;
+      argument->requires_grad = inner->requires_grad;
+      o.captures.emplace_back(inner, argument);
+    }
+    inner = argument;
+  }
+  return inner;
+}
+
+// --- operations ---
+
+Ref<Value> Builder::make_result(Operation& o, const Shape& shape, DType dtype, Layout layout) {
+  Ref<Value> v = p_.make_value(shape, dtype, layout);
+  v->block = &top();
+  v->producer = &o;
+  o.results.push_back(v);
+  return v;
+}
+
+Operation& Builder::add(std::unique_ptr<Operation> o) {
+  o->parent = &top();
+  o->role = role;
+  if (user_location) o->location = user_location();
+  for (const auto& b : o->blocks) b->owner = o.get();
+  p_.changed();
+  top().operations.push_back(std::move(o));
+  return *top().operations.back();
+}
+
+Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
+  auto o = std::make_unique<Operation>();
+  o->op = &op;
+  o->attrs = op::AttrBox(*op.attrs, attrs);
+  for (const Tensor& t : in.flat()) o->operands.push_back(current(t));
+  if (in.ends()) o->ends.assign(in.ends(), in.ends() + op.inputs.size());
+  if (op.attrs->may_hold_symbols)
+    each_element(*op.attrs, o->attrs.get(), [&](Tensor& t, int64_t*, op::Scalar*) {
+      o->operands.push_back(current(t));
+      ++o->attr_operands;
+      t = element_placeholder();
+    });
+  // Infer from the values rather than the handles, which may be older.
+  InlineVector<Tensor, 8> operands;
+  bool grad = false;
+  for (const Ref<Value>& v : o->inputs()) {
+    operands.push_back(handle(v));
+    grad |= v && v->requires_grad && !v->stop;
+  }
+  op::InferContext c{op, op::Inputs(operands, in.ends()), {}};
+  op::infer(c, attrs);
+  Tensors out;
+  const bool recording_grad = op::thread_state.grad_enabled;
+  // Which flat inputs get new values.
+  InlineVector<size_t, 4> written;
+  auto places = [&](const std::vector<uint32_t>& inputs) {
+    for (uint32_t i : inputs)
+      for (size_t k = 0; k < in.list(i).size(); ++k) written.push_back(in.place_of(i) + k);
+  };
+  places(op.writes);
+  if (!op.writes.empty()) c.out.resize(0);
+  if (!op.updates.empty() && (!op.updates_if || op.updates_if(in, attrs))) places(op.updates);
+  Operation& made = *o;
+  for (const op::Meta& m : c.out) {
+    Ref<Value> v = make_result(made, m.shape, m.dtype, m.layout);
+    v->requires_grad = grad && recording_grad && is_differentiable(m.dtype);
+    v->stop = !recording_grad;
+  }
+  const size_t outputs = made.results.size();
+  for (size_t k : written) {
+    const Ref<Value>& old = made.operands[k];
+    Ref<Value> v = make_result(made, old->shape, old->dtype, old->layout);
+    v->requires_grad = old->requires_grad;
+    v->stop = old->stop;
+  }
+  add(std::move(o));
+  for (size_t i = 0; i < outputs; ++i) out.push_back(handle(made.results[i]));
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Tensor& x = in.flat()[written[i]];
+    move_handle(x, made.results[outputs + i]);
+    if (!op.writes.empty()) out.push_back(x);
+  }
+  return out;
+}
+
+void Builder::rebind(const Tensor& x, const Tensor& value) {
+  move_handle(x, current(value));
+}
+
+void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
+  Ref<State> state;
+  if (State* s = program::state_of(x)) {
+    state = Ref<State>::share(s);
+  } else if (Value* v = value_of(x)) {
+    // A handle of the initial value of a state is a handle of the state.
+    for (const StateUse& s : p_.states)
+      if (s.initial.get() == v) state = s.state;
+    if (!state) {
+      Ref<Value> before = Ref<Value>::share(v);
+      if (to->name.empty()) to->name = before->name;
+      if (!open_.empty()) {
+        auto& moved = open_.back().moved;
+        auto known = std::find_if(moved.begin(), moved.end(),
+                                  [&](const Draft::Moved& m) { return m.handle.is(x); });
+        if (known != moved.end())
+          known->after = to;
+        else if (before->block != &top())
+          moved.push_back({x, before, to});
+      }
+      point_at(x, to);
+      return;
+    }
+  } else {
+    // An eager tensor: written, so it is state and not a constant.
+    auto it = constants_.find(x.impl());
+    if (it != constants_.end()) {
+      const size_t at = it->second;
+      Ref<Value> value = p_.constants[at].value;
+      p_.constants.erase(p_.constants.begin() + static_cast<ptrdiff_t>(at));
+      constants_.erase(it);
+      for (auto& entry : constants_)
+        if (entry.second > at) --entry.second;
+      state_of(x).initial = value;
+    }
+    state_of(x);
+    state = bound_[x.impl()];
+  }
+  ARGOSY_CHECK(to->shape.rank() == state->shape.rank() && to->dtype == state->dtype,
+               invalid_argument)
+      << "State '" << state->name << "' of a Program keeps its form: it is " << state->dtype
+      << state->shape << ", what is written is " << to->dtype << to->shape << '.';
+  if (open_.empty()) {
+    use_of(state).last = to;
+    if (to->name.empty()) to->name = state->name;
+  } else {
+    open_.back().states[state.get()] = {state, to};
+  }
+  p_.changed();
+}
+
+// --- blocks ---
+
+void Builder::begin_block() {
+  open_.emplace_back();
+  open_.back().block = std::make_unique<Block>();
+}
+
+Tensor Builder::argument(const Tensor& like) {
+  ARGOSY_INVARIANT(!open_.empty());
+  Ref<Value> v = p_.make_value(like.shape(), like.dtype(), like.layout());
+  v->block = open_.back().block.get();
+  v->requires_grad = is_differentiable(v->dtype);
+  v->block->arguments.push_back(v);
+  return handle(v);
+}
+
+void Builder::abandon_block() {
+  for (size_t i = open_.back().moved.size(); i-- > 0;)
+    point_at(open_.back().moved[i].handle, open_.back().moved[i].before);
+  open_.pop_back();
+}
+
+Draft Builder::end_block(std::span<const Tensor> yields) {
+  for (const Tensor& t : yields) {
+    Ref<Value> v = current(t);
+    open_.back().block->yields.push_back(v);
+  }
+  Open& o = open_.back();
+  Draft d;
+  d.moved = std::move(o.moved);
+  for (size_t i = d.moved.size(); i-- > 0;) point_at(d.moved[i].handle, d.moved[i].before);
+  for (auto& [key, entry] : o.states) d.states.push_back(entry);
+  d.captures = std::move(o.captures);
+  d.saved = std::move(o.saved);
+  d.block = std::move(o.block);
+  open_.pop_back();
+  return d;
+}
+
+Ref<Value> Builder::capture(Draft& d, const Ref<Value>& outer) {
+  for (auto& [from, argument] : d.captures)
+    if (from == outer) return argument;
+  Ref<Value> v = p_.make_value(outer->shape, outer->dtype, outer->layout);
+  v->block = d.block.get();
+  v->requires_grad = outer->requires_grad;
+  d.captures.emplace_back(outer, v);
+  return v;
+}
+
+Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_block) {
+  Draft* drafts[] = {&then_block, &else_block};
+  const size_t yields = then_block.block->yields.size();
+  ARGOSY_CHECK(yields == else_block.block->yields.size(), invalid_argument)
+      << "[cond] both branches must return the same number of values: true_fn returned " << yields
+      << ", false_fn " << else_block.block->yields.size() << '.';
+  Ref<Value> condition = current(pred);
+  ARGOSY_CHECK(condition->dtype == DType::bool_ &&
+                   (condition->shape.numel() == 1 || !condition->shape.known()),
+               type)
+      << "[cond] pred must be a bool tensor of one element, got " << pred
+      << ". Do this: compare first, as in x.sum() > 0.";
+  // What either branch wrote, both yield.
+  std::vector<Draft::Moved> moved;
+  std::vector<Ref<State>> states;
+  for (Draft* d : drafts) {
+    for (Draft::Moved& m : d->moved) {
+      bool known = false;
+      for (Draft::Moved& k : moved) known |= k.handle.is(m.handle);
+      if (!known) moved.push_back(m);
+    }
+    for (auto& [state, value] : d->states)
+      if (std::find(states.begin(), states.end(), state) == states.end()) states.push_back(state);
+  }
+  for (Draft* d : drafts) {
+    for (const Draft::Moved& m : moved) {
+      Ref<Value> v;
+      for (const Draft::Moved& own : d->moved)
+        if (own.handle.is(m.handle)) v = own.after;
+      d->block->yields.push_back(v ? v : capture(*d, localize(m.before)));
+    }
+    for (const Ref<State>& s : states) {
+      Ref<Value> v;
+      for (auto& [state, value] : d->states)
+        if (state == s) v = value;
+      d->block->yields.push_back(v ? v : capture(*d, current_state(s)));
+    }
+  }
+  auto o = std::make_unique<Operation>();
+  o->op = &op::get("if");
+  o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
+  o->operands.push_back(condition);
+  for (size_t i = 0; i < then_block.captures.size(); ++i)
+    capture(else_block, Ref<Value>(then_block.captures[i].first));
+  for (size_t i = 0; i < else_block.captures.size(); ++i)
+    capture(then_block, Ref<Value>(else_block.captures[i].first));
+  for (auto& [outer, argument] : then_block.captures) {
+    o->operands.push_back(outer);
+    then_block.block->arguments.push_back(argument);
+    else_block.block->arguments.push_back(capture(else_block, outer));
+  }
+  const auto& a = then_block.block->yields;
+  const auto& b = else_block.block->yields;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ARGOSY_CHECK(a[i] && b[i], invalid_argument)
+        << "[cond] both branches must return the same things: value " << i
+        << " is a tensor in one and None in the other.";
+    ARGOSY_CHECK(same_form(*a[i], *b[i]), type)
+        << "[cond] both branches must return tensors of the same dtype and number of dimensions: "
+           "value "
+        << i << " is " << a[i]->dtype << a[i]->shape << " in true_fn and " << b[i]->dtype
+        << b[i]->shape << " in false_fn. Do this: cast or reshape one of them.";
+    Ref<Value> v =
+        make_result(*o, join_shapes(a[i]->shape, b[i]->shape), a[i]->dtype, a[i]->layout);
+    v->requires_grad = a[i]->requires_grad || b[i]->requires_grad;
+    v->stop = a[i]->stop && b[i]->stop;
+  }
+  o->blocks.push_back(std::move(then_block.block));
+  o->blocks.push_back(std::move(else_block.block));
+  Operation& made = add(std::move(o));
+  Tensors out;
+  for (size_t i = 0; i < yields; ++i) out.push_back(handle(made.results[i]));
+  size_t next = yields;
+  for (const Draft::Moved& m : moved) move_handle(m.handle, made.results[next++]);
+  for (const Ref<State>& s : states) move_handle(handle(s), made.results[next++]);
+  return out;
+}
+
+Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft body) {
+  ARGOSY_CHECK(cond.moved.empty() && cond.states.empty(), invalid_argument)
+      << "[while_loop] cond must not write to tensors of outside, got a write of "
+      << (cond.moved.empty() ? cond.states[0].first->name : "a value")
+      << ". Do this: move it into body.";
+  ARGOSY_CHECK(cond.block->yields.size() == 1 && cond.block->yields[0]->dtype == DType::bool_,
+               type)
+      << "[while_loop] cond must return a bool tensor of one element.";
+  const size_t carried = init.size();
+  ARGOSY_CHECK(body.block->yields.size() == carried, invalid_argument)
+      << "[while_loop] body must return as many values as loop_vars: expected " << carried
+      << ", got " << body.block->yields.size() << '.';
+  auto o = std::make_unique<Operation>();
+  o->op = &op::get("while");
+  o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
+  for (const Tensor& t : init) o->operands.push_back(current(t));
+  // What the body wrote of outside is carried too.
+  auto carry = [&](const Ref<Value>& before, const Ref<Value>& after) {
+    o->operands.push_back(before);
+    for (Draft* d : {&cond, &body}) {
+      d->block->arguments.push_back(capture(*d, before));
+      std::erase_if(d->captures, [&](auto& c) { return c.first == before; });
+    }
+    body.block->yields.push_back(after);
+  };
+  for (const Draft::Moved& m : body.moved) carry(localize(m.before), m.after);
+  for (auto& [state, value] : body.states) carry(current_state(state), value);
+  const size_t all = o->operands.size();
+  for (size_t i = 0; i < body.captures.size(); ++i)
+    capture(cond, Ref<Value>(body.captures[i].first));
+  for (size_t i = 0; i < cond.captures.size(); ++i)
+    capture(body, Ref<Value>(cond.captures[i].first));
+  for (auto& [outer, argument] : body.captures) {
+    o->operands.push_back(outer);
+    body.block->arguments.push_back(argument);
+    cond.block->arguments.push_back(capture(cond, outer));
+  }
+  for (size_t i = 0; i < all; ++i) {
+    const Ref<Value>&from = o->operands[i], &to = body.block->yields[i];
+    ARGOSY_CHECK(to && same_form(*from, *to), type)
+        << "[while_loop] what body returns must have the dtype and number of dimensions of the "
+           "loop variable: variable "
+        << i << " starts as " << from->dtype << from->shape << ", body returns "
+        << (to ? name_of(to->dtype) : "None") << (to ? to->shape : Shape())
+        << ". Do this: cast or reshape it.";
+  }
+  for (size_t i = 0; i < all; ++i) {
+    const Ref<Value>& argument = body.block->arguments[i];
+    Ref<Value> v = make_result(*o, argument->shape, argument->dtype, argument->layout);
+    v->requires_grad = o->operands[i]->requires_grad || body.block->yields[i]->requires_grad;
+  }
+  o->blocks.push_back(std::move(cond.block));
+  o->blocks.push_back(std::move(body.block));
+  infer_operation(*o);
+  Operation& made = add(std::move(o));
+  Tensors out;
+  for (size_t i = 0; i < carried; ++i) out.push_back(handle(made.results[i]));
+  size_t next = carried;
+  for (const Draft::Moved& m : body.moved) move_handle(m.handle, made.results[next++]);
+  for (auto& [state, value] : body.states) move_handle(handle(state), made.results[next++]);
+  return out;
+}
+
+// --- doors for dispatch ---
+
+Recording::Recording(std::shared_ptr<Program> program)
+    : program_(std::move(program)), before_(op::thread_state.recorder) {
+  op::thread_state.recorder = program_.get();
+}
+
+Recording::~Recording() {
+  op::thread_state.recorder = before_;
+}
+
+namespace {
+
+bool has_symbols(const op::AttrType& type, const void* attrs) {
+  bool any = false;
+  each_element(type, const_cast<void*>(attrs), [&](Tensor&, int64_t*, op::Scalar*) { any = true; });
+  return any;
+}
+
+std::shared_ptr<Program> program_of(const Tensor& t) {
+  Value* v = value_of(t);
+  return v ? v->program.lock() : nullptr;
+}
+
+Tensors record(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  if (op.compose && !op.gradient) return op.compose(in, attrs);
+  if (recorder) return recorder->builder().append(op, in, attrs);
+  std::shared_ptr<Program> owner;
+  for (const Tensor& t : in.flat())
+    if (!owner) owner = program_of(t);
+  each_element(*op.attrs, const_cast<void*>(attrs), [&](Tensor& t, int64_t*, op::Scalar*) {
+    if (!owner) owner = program_of(t);
+  });
+  ARGOSY_CHECK(owner, runtime)
+      << '[' << op.name
+      << "] uses a symbolic tensor, but no Program is being built. Do this: call it under "
+         "program_guard(..) or inside the captured function.";
+  return owner->builder().append(op, in, attrs);
+}
+
+void rebind(const Tensor& x, const Tensor& value) {
+  auto* recorder = static_cast<Program*>(op::thread_state.recorder);
+  std::shared_ptr<Program> owner = recorder ? recorder->shared_from_this() : program_of(value);
+  if (!owner) owner = program_of(x);
+  ARGOSY_CHECK(owner, runtime) << "No Program is being built in which a tensor could be written.";
+  owner->builder().rebind(x, value);
+}
+
+[[maybe_unused]] const bool installed = [] {
+  op::hooks.record_program = record;
+  op::hooks.rebind = rebind;
+  op::hooks.attrs_have_symbols = has_symbols;
+  return true;
+}();
+
+}  // namespace
+
+Tensor detached(const Tensor& t) {
+  op::GradMode off(false);
+  static const op::OpDef& assign = op::get("assign");
+  return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
+}
+
+void set_stop_gradient(const Tensor& t, bool stop) {
+  t.set_stop_gradient(stop);
+  Value* v = value_of(t);
+  if (!v) return;
+  v->stop = stop && v->producer;  // an input: only what the user asks for counts
+  v->requires_grad = !stop;
+}
+
+}  // namespace argosy::program

@@ -1,0 +1,423 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/control/control.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/program/builder.h"
+
+// Reverse-mode differentiation of a Program: the gradient rules of the ops, called on symbolic
+// handles, append operations. An `if` becomes an `if` over the gradients of its blocks, a `while` a
+// `while` that walks back. What these need of the forward blocks, the forward operation yields in a
+// tensor array (for a loop: one such array for each round), so nothing is computed twice and random
+// ops are not drawn again.
+namespace argosy::program {
+
+class Differentiator {
+ public:
+  explicit Differentiator(Builder& b) : b_(b) {}
+
+  // What depends on wrt and may carry a gradient.
+  void activate(const Ref<Value>& wrt) { active_.insert(wrt.get()); }
+  void block(const Ref<Value>& v) { blocked_.insert(v.get()); }
+  bool active(const Ref<Value>& v) const { return v && active_.count(v.get()); }
+  bool mark(const Block& block, size_t count);
+
+  void add(const Ref<Value>& v, const Tensor& dy);
+  Tensor grad(const Ref<Value>& v) const {
+    auto it = grads_.find(v.get());
+    return it == grads_.end() ? Tensor() : it->second;
+  }
+  // Goes back over the first `count` operations of a block.
+  void backward(const Block& block, size_t count);
+
+ private:
+  using Grads = std::unordered_map<const Value*, Tensor>;
+
+  bool mark_value(const Ref<Value>& v);
+  bool mark_operation(const Operation& o);
+  void backward_if(Operation& o, const std::vector<Tensor>& dys);
+  void backward_while(Operation& o, const std::vector<Tensor>& dys);
+  void backward_rule(Operation& o, const std::vector<Tensor>& dys);
+  Tensor zeros(const Ref<Value>& like);
+  Ref<Value> save_in(Block& block, const std::vector<std::pair<Ref<Value>, Ref<Value>>>& saved);
+  void load_in(Draft& draft, const Ref<Value>& bundle, size_t at);
+
+  Builder& b_;
+  std::unordered_set<const Value*> active_, blocked_;
+  Grads grads_;
+};
+
+// --- which values matter ---
+
+bool Differentiator::mark_value(const Ref<Value>& v) {
+  if (v->stop || blocked_.count(v.get()) || !is_differentiable(v->dtype)) return false;
+  return active_.insert(v.get()).second;
+}
+
+bool Differentiator::mark_operation(const Operation& o) {
+  bool changed = false;
+  if (o.op->structural) {
+    const bool is_if = o.op->name == "if";
+    for (bool again = true; again;) {
+      again = false;
+      for (const auto& b : o.blocks) {
+        for (size_t i = 0; i < b->arguments.size(); ++i)
+          if (active(o.operands[is_if ? i + 1 : i])) again |= mark_value(b->arguments[i]);
+        again |= mark(*b, b->operations.size());
+      }
+      if (is_if) continue;
+      const auto& body = o.blocks[1];
+      for (size_t i = 0; i < body->yields.size(); ++i)
+        if (active(body->yields[i])) again |= mark_value(body->arguments[i]);
+    }
+    for (size_t i = 0; i < o.results.size(); ++i)
+      if ((is_if && active(o.blocks[0]->yields[i])) || active(o.blocks[1]->yields[i]) ||
+          (!is_if && active(o.blocks[1]->arguments[i])))
+        changed |= mark_value(o.results[i]);
+    return changed;
+  }
+  const bool any = std::any_of(o.operands.begin(), o.operands.end(),
+                               [&](const Ref<Value>& v) { return active(v); });
+  if (!any) return false;
+  const size_t outputs = o.outputs(), declared = o.op->outputs.size();
+  for (size_t i = 0; i < outputs; ++i)
+    if (declared == 0 || o.op->outputs[std::min(i, declared - 1)].differentiable)
+      changed |= mark_value(o.results[i]);
+  return changed;
+}
+
+bool Differentiator::mark(const Block& block, size_t count) {
+  bool changed = false;
+  for (size_t i = 0; i < count; ++i) changed |= mark_operation(*block.operations[i]);
+  return changed;
+}
+
+// --- going back ---
+
+void Differentiator::add(const Ref<Value>& v, const Tensor& dy) {
+  Tensor& sum = grads_[v.get()];
+  if (!sum.defined())
+    sum = dy;
+  else
+    sum = v->layout == Layout::tensor_array ? ops::array_add(sum, dy) : ops::add(sum, dy);
+}
+
+Tensor Differentiator::zeros(const Ref<Value>& like) {
+  return like->layout == Layout::tensor_array ? ops::array_new(like->dtype)
+                                              : ops::zeros_like(handle(like));
+}
+
+void Differentiator::backward(const Block& block, size_t count) {
+  std::vector<Operation*> operations;
+  for (size_t i = 0; i < count; ++i) operations.push_back(block.operations[i].get());
+  for (size_t i = count; i-- > 0;) {
+    Operation& o = *operations[i];
+    std::vector<Tensor> dys;
+    bool any = false;
+    for (const Ref<Value>& v : o.results) {
+      dys.push_back(active(v) ? grad(v) : Tensor());
+      any |= dys.back().defined();
+    }
+    if (!any) continue;
+    if (!o.op->structural)
+      backward_rule(o, dys);
+    else if (o.op->name == "if")
+      backward_if(o, dys);
+    else
+      backward_while(o, dys);
+  }
+}
+
+void Differentiator::backward_rule(Operation& o, const std::vector<Tensor>& dys) {
+  ARGOSY_CHECK(o.op->gradient, not_implemented)
+      << '[' << o.op->name << "] has no gradient" << (o.location.empty() ? "" : " (called at ")
+      << o.location << (o.location.empty() ? "" : ")")
+      << ". Do this: set stop_gradient=True on its inputs, or detach() its result.";
+  std::vector<Tensor> in, out, elements;
+  InlineVector<bool, 8> needs;
+  for (const Ref<Value>& v : o.inputs()) {
+    in.push_back(handle(v));
+    needs.push_back(active(v));
+  }
+  const size_t outputs = o.outputs();
+  for (size_t i = 0; i < outputs; ++i) out.push_back(handle(o.results[i]));
+  for (const Ref<Value>& v : o.attr_values()) elements.push_back(handle(v));
+  op::AttrBox attrs = attributes(o, elements);
+  op::GradCall call(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), out,
+                    std::span(dys).first(outputs), needs.data());
+  Tensors dxs = o.op->gradient(call, attrs.get());
+  for (size_t k = 0; k < dxs.size() && k < in.size(); ++k)
+    if (needs[k] && dxs[k].defined()) add(o.operands[k], dxs[k]);
+}
+
+// --- what gradients of blocks need ---
+
+namespace {
+
+// Appends (at < 0) or inserts an operation that makes `result`, without inference.
+void insert(Block& block, ptrdiff_t at, const char* op_name, std::vector<Ref<Value>> operands,
+            std::vector<uint32_t> ends, const void* attrs, const Ref<Value>& result, Role role) {
+  auto o = std::make_unique<Operation>();
+  o->op = &op::get(op_name);
+  o->attrs = op::AttrBox(*o->op->attrs, attrs ? attrs : o->op->attrs->defaults);
+  o->operands = std::move(operands);
+  o->ends = std::move(ends);
+  o->parent = &block;
+  o->role = role;
+  result->block = &block;
+  result->producer = o.get();
+  o->results.push_back(result);
+  auto place = at < 0 ? block.operations.end() : block.operations.begin() + at;
+  block.operations.insert(place, std::move(o));
+}
+
+// A value of the attribute struct of an op, with fields set by name.
+struct AttrValues {
+  op::AttrBox box;
+  explicit AttrValues(const char* op_name)
+      : box(*op::get(op_name).attrs, op::get(op_name).attrs->defaults) {}
+  template <class T>
+  T& at(std::string_view name) {
+    for (const op::Field& f : box.type()->fields)
+      if (f.name == name && f.kind == op::field_kind_of<T>)
+        return *reinterpret_cast<T*>(static_cast<char*>(box.get()) + f.offset);
+    ARGOSY_THROW(internal) << "no attribute " << std::string(name);
+  }
+};
+
+}  // namespace
+
+// Appends to a forward block an array of the saved values.
+Ref<Value> Differentiator::save_in(Block& block,
+                                   const std::vector<std::pair<Ref<Value>, Ref<Value>>>& saved) {
+  Program& p = b_.program();
+  Ref<Value> empty = p.make_value({kUnknown}, DType::float32, Layout::tensor_array);
+  insert(block, -1, "array_new", {}, {}, nullptr, empty, Role::forward);
+  std::vector<Ref<Value>> operands{empty};
+  for (const auto& [from, here] : saved) operands.push_back(from);
+  Ref<Value> bundle = p.make_value({kUnknown}, DType::float32, Layout::tensor_array);
+  const auto end = static_cast<uint32_t>(operands.size());
+  insert(block, -1, "array_extend", std::move(operands), {1, end}, nullptr, bundle, Role::forward);
+  return bundle;
+}
+
+// Makes, at `at` of a gradient's block, the values that stand for saved ones from the array of them.
+void Differentiator::load_in(Draft& draft, const Ref<Value>& bundle, size_t at) {
+  for (size_t k = 0; k < draft.saved.size(); ++k) {
+    const Ref<Value>& here = draft.saved[k].second;
+    AttrValues attrs("array_get");
+    attrs.at<int64_t>("index") = static_cast<int64_t>(k);
+    attrs.at<DType>("dtype") = here->dtype;
+    attrs.at<bool>("array") = here->layout == Layout::tensor_array;
+    auto& shape = attrs.at<std::vector<int64_t>>("shape");
+    shape.assign(here->shape.begin(), here->shape.end());
+    insert(*draft.block, static_cast<ptrdiff_t>(at + k), "array_get", {bundle}, {},
+           attrs.box.get(), here, Role::backward);
+  }
+}
+
+// --- if ---
+
+void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
+  std::vector<size_t> wanted;  // operands
+  for (size_t i = 1; i < o.operands.size(); ++i)
+    if (active(o.operands[i]) && is_differentiable(o.operands[i]->dtype)) wanted.push_back(i);
+  if (wanted.empty()) return;
+  Draft drafts[2];
+  for (size_t side = 0; side < 2; ++side) {
+    const Block& block = *o.blocks[side];
+    b_.begin_block();
+    Builder::Open& open = b_.open_.back();
+    open.foreign = &block;
+    for (size_t i = 0; i < block.arguments.size(); ++i)
+      open.known[block.arguments[i].get()] = o.operands[i + 1];
+    Grads outer = std::exchange(grads_, {});
+    for (size_t i = 0; i < dys.size(); ++i)
+      if (dys[i].defined() && active(block.yields[i])) add(block.yields[i], dys[i]);
+    backward(block, block.operations.size());
+    std::vector<Tensor> yields;
+    for (size_t i : wanted) {
+      Tensor d = grad(block.arguments[i - 1]);
+      yields.push_back(d.defined() ? d : zeros(o.operands[i]));
+    }
+    grads_ = std::move(outer);
+    drafts[side] = b_.end_block(yields);
+  }
+  if (!drafts[0].saved.empty() || !drafts[1].saved.empty()) {
+    Ref<Value> bundle =
+        b_.program().make_value({kUnknown}, DType::float32, Layout::tensor_array);
+    bundle->block = o.parent;
+    bundle->producer = &o;
+    o.results.push_back(bundle);
+    for (size_t side = 0; side < 2; ++side) {
+      o.blocks[side]->yields.push_back(save_in(*o.blocks[side], drafts[side].saved));
+      if (!drafts[side].saved.empty())
+        load_in(drafts[side], b_.capture(drafts[side], b_.localize(bundle)), 0);
+    }
+  }
+  Tensors dxs =
+      b_.append_if(handle(o.operands[0]), std::move(drafts[0]), std::move(drafts[1]));
+  for (size_t k = 0; k < wanted.size(); ++k) add(o.operands[wanted[k]], dxs[k]);
+}
+
+// --- while ---
+
+void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys) {
+  Program& p = b_.program();
+  Block &cond = *o.blocks[0], &body = *o.blocks[1];
+  const size_t carried = o.results.size();
+  std::vector<size_t> moving, fixed;  // arguments that carry a gradient
+  for (size_t i = 0; i < body.arguments.size(); ++i)
+    if (active(body.arguments[i])) (i < carried ? moving : fixed).push_back(i);
+
+  // The forward loop counts its rounds.
+  auto carry = [&](Ref<Value> init, Ref<Value> argument, Ref<Value> in_cond, Ref<Value> next,
+                   Ref<Value> result) {
+    const auto at = static_cast<ptrdiff_t>(o.results.size());
+    o.operands.insert(o.operands.begin() + at, init);
+    argument->block = &body;
+    in_cond->block = &cond;
+    body.arguments.insert(body.arguments.begin() + at, argument);
+    cond.arguments.insert(cond.arguments.begin() + at, in_cond);
+    body.yields.push_back(next);
+    result->block = o.parent;
+    result->producer = &o;
+    o.results.push_back(result);
+  };
+  auto before = [&](const char* op_name, std::vector<Ref<Value>> operands, const void* attrs,
+                    const Ref<Value>& result) {
+    auto& list = o.parent->operations;
+    auto at = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.get() == &o; });
+    insert(*o.parent, at - list.begin(), op_name, std::move(operands), {}, attrs, result,
+           Role::forward);
+  };
+  auto number = [&] { return p.make_value({}, DType::int64); };
+  auto full = [&](int64_t value) {
+    AttrValues attrs("full");
+    attrs.at<op::IntArray>("shape") = op::IntArray();
+    attrs.at<op::Scalar>("fill_value") = op::Scalar(value);
+    attrs.at<std::optional<DType>>("dtype") = DType::int64;
+    return attrs;
+  };
+  Ref<Value> start = number(), step = number(), counter = number(), next = number(),
+             rounds = number();
+  before("full", {}, full(0).box.get(), start);
+  insert(body, -1, "full", {}, {}, full(1).box.get(), step, Role::forward);
+  insert(body, -1, "add", {counter, step}, {}, nullptr, next, Role::forward);
+  carry(start, counter, number(), next, rounds);
+
+  std::vector<Tensor> init{handle(b_.localize(rounds))};
+  for (size_t i : moving) init.push_back(dys[i].defined() ? dys[i] : zeros(o.results[i]));
+  // carry() moved the operands behind the carried ones by one.
+  for (size_t& i : fixed) init.push_back(zeros(o.operands[++i]));
+
+  b_.begin_block();
+  std::vector<Tensor> in_cond;
+  for (const Tensor& t : init) in_cond.push_back(b_.argument(t));
+  const Tensor more[] = {
+      ops::greater_than(in_cond[0], ops::constant(op::Scalar(int64_t{0}), DType::int64))};
+  Draft condition = b_.end_block(more);
+
+  b_.begin_block();
+  Builder::Open& open = b_.open_.back();
+  open.foreign = &body;
+  for (size_t i = carried + 1; i < body.arguments.size(); ++i)
+    open.known[body.arguments[i].get()] = o.operands[i];
+  std::vector<Tensor> arguments;
+  for (const Tensor& t : init) arguments.push_back(b_.argument(t));
+  Tensor round =
+      ops::subtract(arguments[0], ops::constant(op::Scalar(int64_t{1}), DType::int64));
+  Ref<Value> round_value = b_.current(round);
+  Grads outer = std::exchange(grads_, {});
+  for (size_t k = 0; k < moving.size(); ++k)
+    if (active(body.yields[moving[k]])) add(body.yields[moving[k]], arguments[1 + k]);
+  backward(body, body.operations.size() - 2);  // not over the counter
+  std::vector<Tensor> yields{round};
+  for (size_t i : moving) {
+    Tensor d = grad(body.arguments[i]);
+    yields.push_back(d.defined() ? d : zeros(body.arguments[i]));
+  }
+  for (size_t k = 0; k < fixed.size(); ++k) {
+    Tensor d = grad(body.arguments[fixed[k]]);
+    const Tensor& sum = arguments[1 + moving.size() + k];
+    const bool array = sum.layout() == Layout::tensor_array;
+    yields.push_back(!d.defined() ? sum : array ? ops::array_add(sum, d) : ops::add(sum, d));
+  }
+  grads_ = std::move(outer);
+  Draft draft = b_.end_block(yields);
+
+  if (!draft.saved.empty()) {
+    auto array = [&] { return p.make_value({kUnknown}, DType::float32, Layout::tensor_array); };
+    Ref<Value> empty = array(), stack = array(), pushed = array(), all = array();
+    before("array_new", {}, nullptr, empty);
+    Ref<Value> bundle = save_in(body, draft.saved);
+    insert(body, -1, "array_extend", {stack, bundle}, {1, 2}, nullptr, pushed, Role::forward);
+    carry(empty, stack, array(), pushed, all);
+    // Right after the number of the round.
+    size_t at = 0;
+    while (draft.block->operations[at].get() != round_value->producer) ++at;
+    Ref<Value> here = array();
+    AttrValues attrs("array_read");
+    attrs.at<bool>("array") = true;
+    insert(*draft.block, static_cast<ptrdiff_t>(at + 1), "array_read",
+           {b_.capture(draft, b_.localize(all)), round_value}, {}, attrs.box.get(), here,
+           Role::backward);
+    load_in(draft, here, at + 2);
+  }
+  Tensors results = b_.append_while(init, std::move(condition), std::move(draft));
+  // With a stack, what stays the same moved by one more.
+  const size_t shift = o.results.size() - carried - 1;
+  for (size_t k = 0; k < moving.size(); ++k)
+    if (active(o.operands[moving[k]])) add(o.operands[moving[k]], results[1 + k]);
+  for (size_t k = 0; k < fixed.size(); ++k)
+    add(o.operands[fixed[k] + shift], results[1 + moving.size() + k]);
+}
+
+// --- the door ---
+
+Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tensor> target_grads,
+                           std::span<const Tensor> wrt, std::span<const Tensor> no_grad) {
+  ARGOSY_CHECK(target_grads.empty() || target_grads.size() == targets.size(), invalid_argument)
+      << "[gradients] target_gradients must be as many as targets: expected " << targets.size()
+      << ", got " << target_grads.size() << '.';
+  Differentiator d(*this);
+  for (const Tensor& t : no_grad) d.block(current(t));
+  // What a state was when the run began, and what it is now: whichever the targets depend on.
+  std::vector<std::pair<Ref<Value>, Ref<Value>>> places;
+  for (const Tensor& t : wrt) {
+    Ref<Value> now = current(t), first = now;
+    for (const StateUse& s : p_.states)
+      if (s.last == now || s.initial == now) first = s.initial;
+    if (now != first && open_.empty()) d.activate(first);
+    d.activate(now);
+    places.emplace_back(first, now);
+  }
+  const size_t count = top().operations.size();
+  d.mark(top(), count);
+  const Role before = std::exchange(role, Role::backward);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Ref<Value> v = current(targets[i]);
+    if (!d.active(v)) continue;
+    Tensor dy = i < target_grads.size() ? target_grads[i] : Tensor();
+    if (dy.defined())
+      ARGOSY_CHECK(dy.rank() == v->shape.rank() && dy.dtype() == v->dtype, invalid_argument)
+          << "[gradients] target_gradients[" << i << "] must have the form of its target: expected "
+          << v->dtype << v->shape << ", got " << dy << '.';
+    d.add(v, dy.defined() ? dy : ops::ones_like(handle(v)));
+  }
+  d.backward(top(), count);
+  role = before;
+  p_.changed();
+  Tensors result;
+  for (const auto& [first, now] : places) {
+    Tensor g = d.grad(first);
+    result.push_back(g.defined() ? g : d.grad(now));
+  }
+  return result;
+}
+
+}  // namespace argosy::program

@@ -1,0 +1,261 @@
+"""Ops that own blocks (if, while) and tensor arrays, with gradients of first and second order."""
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import _core
+from argosy._recorder import Recorder
+from argosy.static.nn.control_flow import case, cond, switch_case, while_loop
+from argosy.tensor.array import (
+    array_length,
+    array_read,
+    array_write,
+    create_array,
+    tensor_array_to_tensor,
+)
+
+COVERS = {
+    "if": "test_cond",
+    "while": "test_while_loop",
+    "array_new": "test_array_in_a_loop",
+    "array_write": "test_array_in_a_loop",
+    "array_read": "test_array_in_a_loop",
+    "array_length": "test_array_in_a_loop",
+    "array_join": "test_array_in_a_loop",
+    "array_part": "test_array_in_a_loop",
+    "array_of_one": "test_array_in_a_loop",
+    "array_add": "test_array_in_a_loop",
+    "array_without": "test_array_in_a_loop",
+    "array_element_or_zeros": "test_array_in_a_loop",
+    "array_extend": "test_while_loop",
+    "array_get": "test_while_loop",
+}
+
+X = np.array([0.3, -0.7, 1.1])
+W = np.array([0.5, 0.7, 1.1])
+
+
+def tensor(x):
+    return argosy.to_tensor(np.asarray(x))
+
+
+def count(value):
+    return argosy.full([], value, "int64")
+
+
+def evaluate(build, feeds, known=True):
+    """build(*symbols) -> (outputs, scalar or None, wrt): values, first and second derivatives."""
+    with Recorder() as r:
+        symbols = [
+            r.input(list(np.shape(f)) if known else [-1] * np.ndim(f), str(np.asarray(f).dtype))
+            for f in feeds
+        ]
+        for s in symbols:
+            s.stop_gradient = str(s.dtype) != "argosy.float64" and "float" not in str(s.dtype)
+        outputs = build(*symbols)
+        wrt = [s for s in symbols if not s.stop_gradient]
+        first = r.gradients([outputs[-1]], wrt)
+        live = [g for g in first if g is not None]
+        second = r.gradients(live, wrt)
+    r.verify()
+    run = [*outputs, *first, *second]
+    got = r.run([tensor(f) for f in feeds], [v for v in run if v is not None])
+    values = iter(got)
+    got = [None if v is None else next(values).numpy() for v in run]
+    n, k = len(outputs), len(wrt)
+    return got[:n], got[n : n + k], got[n + k :]
+
+
+def derivative(f, args, i, h=1e-6):
+    """Central differences of the sum of f over args[i]."""
+    out = np.zeros_like(args[i])
+    for at in np.ndindex(out.shape):
+        lo, hi = [np.array(a) for a in args], [np.array(a) for a in args]
+        lo[i][at] -= h
+        hi[i][at] += h
+        out[at] = (np.sum(f(*hi)) - np.sum(f(*lo))) / (2 * h)
+    return out
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("pred", [True, False])
+def test_cond(pred, known):
+    def build(x, p):
+        return [cond(p, lambda: (x * x).exp(), lambda: x.sin() * 2)]
+
+    (y,), (g,), (gg,) = evaluate(build, [X, np.array(pred)], known)
+    if pred:
+        e = np.exp(X * X)
+        want = e, 2 * X * e, (2 + 4 * X * X) * e
+    else:
+        want = 2 * np.sin(X), 2 * np.cos(X), -2 * np.sin(X)
+    for got, w in zip((y, g, gg), want):
+        np.testing.assert_allclose(got, w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_while_loop(rounds, known):
+    def build(x, w, n):
+        def body(i, s):
+            return i + 1, (s * w).sin()
+
+        return [while_loop(lambda i, s: i < n, body, [count(0), x])[1]]
+
+    def numpy(x, w):
+        for _ in range(rounds):
+            x = np.sin(x * w)
+        return x
+
+    (y,), (gx, gw), seconds = evaluate(build, [X, W, np.array(rounds)], known)
+    np.testing.assert_allclose(y, numpy(X, W), rtol=1e-12)
+    np.testing.assert_allclose(gx, derivative(numpy, [X, W], 0), rtol=1e-6)
+    gw = np.zeros_like(W) if gw is None else gw
+    np.testing.assert_allclose(gw, derivative(numpy, [X, W], 1), rtol=1e-6, atol=1e-9)
+    if rounds:
+        for i, got in enumerate(seconds):
+
+            def first(x, w):
+                return sum(derivative(numpy, [x, w], k, 1e-4) for k in (0, 1))
+
+            np.testing.assert_allclose(
+                got, derivative(first, [X, W], i, 1e-4), rtol=1e-4, atol=1e-6
+            )
+
+
+@pytest.mark.parametrize("stack", [True, False])
+def test_array_in_a_loop(stack):
+    rounds = 5
+
+    def build(x):
+        total = x * 1.0
+        i = count(0)
+        array = array_write(x, i, create_array("float64"))
+
+        def body(i):
+            t = array_read(array, i) * 1.5
+            total.add_(t)  # a write to an outer value
+            i = i + 1
+            array_write(t.tanh(), i, array)
+            return [i]
+
+        while_loop(lambda i: i < count(rounds), body, [i])
+        joined, sizes = tensor_array_to_tensor(array, 0, stack)
+        return [joined, total, sizes, array_length(array), joined.sum() + total.sum()]
+
+    def numpy(x):
+        parts, total = [x], x.copy()
+        for k in range(rounds):
+            t = parts[k] * 1.5
+            total = total + t
+            parts.append(np.tanh(t))
+        return (np.stack if stack else np.concatenate)(parts), total
+
+    def value(x):
+        return sum(np.sum(v) for v in numpy(x))
+
+    outputs, (g,), (gg,) = evaluate(build, [X])
+    want = numpy(X)
+    np.testing.assert_allclose(outputs[0], want[0], rtol=1e-12)
+    np.testing.assert_allclose(outputs[1], want[1], rtol=1e-12)
+    assert outputs[2].tolist() == [1 if stack else 3] * (rounds + 1)
+    assert outputs[3] == rounds + 1
+    np.testing.assert_allclose(g, derivative(value, [X], 0), rtol=1e-6)
+
+    def first(x):
+        return derivative(value, [x], 0, 1e-4)
+
+    np.testing.assert_allclose(gg, derivative(first, [X], 0, 1e-4), rtol=1e-4, atol=1e-6)
+
+
+def test_arrays_in_eager_mode_are_lists():
+    array = array_write(tensor(X), argosy.to_tensor(0), create_array("float64"))
+    array_write(tensor(W), argosy.to_tensor(1), array)
+    assert isinstance(array, list) and array_length(array) == 2
+    np.testing.assert_array_equal(array_read(array, argosy.to_tensor(1)).numpy(), W)
+    joined, sizes = tensor_array_to_tensor(array, 0)
+    assert joined.shape == [6] and sizes.tolist() == [3, 3]
+    with pytest.raises(AssertionError, match="at most the array's length 2, got 5"):
+        array_write(tensor(X), argosy.to_tensor(5), array)
+
+
+def test_a_write_in_one_branch_only():
+    def build(x, p):
+        y = x * 2
+
+        def write():
+            y.add_(x)
+
+        cond(p, write, lambda: None)
+        return [y * 1.0]
+
+    for pred, factor in ((True, 3), (False, 2)):
+        (y,), (g,), _ = evaluate(build, [X, np.array(pred)])
+        np.testing.assert_allclose(y, factor * X)
+        np.testing.assert_allclose(g, np.full(3, factor))
+
+
+def test_case_and_switch_case():
+    def build(x, i):
+        by_index = switch_case(i, {1: lambda: x + 1, 3: lambda: x * 3}, lambda: x * 0)
+        by_test = case([(i < 2, lambda: x - 5), (i < 4, lambda: x - 6)], lambda: x - 7)
+        return [by_index, by_test, by_index * 1.0]
+
+    for i, want in ((1, (X + 1, X - 5)), (3, (X * 3, X - 6)), (9, (X * 0, X - 7))):
+        got, _, _ = evaluate(build, [X, np.array(i)])
+        np.testing.assert_allclose(got[0], want[0])
+        np.testing.assert_allclose(got[1], want[1])
+
+
+def test_sizes_that_grow_are_unknown():
+    with Recorder() as r:
+        x = r.input([2], "float64")
+        y = while_loop(
+            lambda i, s: i < 3, lambda i, s: [i + 1, argosy.concat([s, x])], [count(0), x]
+        )[1]
+        assert y.shape == [-1]
+    r.verify()
+    assert r.run([tensor(X[:2])], [y])[0].numpy().tolist() == np.tile(X[:2], 4).tolist()
+
+
+def test_eager_conditions_run_python():
+    assert cond(argosy.to_tensor(True), lambda: 1, lambda: 2) == 1
+    assert while_loop(lambda i: i < 3, lambda i: [i + 1], [argosy.to_tensor(0)])[0] == 3
+
+
+def test_errors():
+    with Recorder() as r:
+        x, p = r.input([3], "float64"), r.input([], "bool")
+        with pytest.raises(TypeError, match=r"value 0 is float64\[3\] in true_fn and int64"):
+            cond(p, lambda: x, lambda: x.astype("int64"))
+        with pytest.raises(ValueError, match="true_fn returned 1, false_fn 2"):
+            cond(p, lambda: x, lambda: [x, x])
+        with pytest.raises(TypeError, match=r"pred must be a bool .* got float64\[3\]"):
+            cond(x, lambda: x, lambda: x)
+        with pytest.raises(TypeError, match="variable 1 starts as float64"):
+            while_loop(lambda i, s: i < 3, lambda i, s: [i + 1, i], [count(0), x])
+        with pytest.raises(ValueError, match="expected 1, got 2"):
+            while_loop(lambda i: i < 3, lambda i: [i, i], [count(0)])
+        kept = []
+        cond(p, lambda: kept.append(x * 2), lambda: None)
+        with pytest.raises(ValueError, match="made inside a branch or a loop body is used outside"):
+            kept[0] + 1
+        # What failed left nothing open.
+        assert (x + 1).shape == [3]
+    r.verify()
+    with pytest.raises(TypeError, match="pred_fn_pairs: expected a list"):
+        case(1)
+    with pytest.raises(ValueError, match="index 1 is given twice"):
+        switch_case(argosy.to_tensor(1), [(1, lambda: 1), (1, lambda: 2)])
+
+
+def test_other_values_stay_python():
+    with Recorder() as r:
+        p = r.input([], "bool")
+        value, text = cond(p, lambda: (1, "a"), lambda: (2, "a"))
+        assert text == "a" and value._symbolic
+        with pytest.raises(TypeError, match="cannot depend on a symbolic condition"):
+            cond(p, lambda: "a", lambda: "b")
+    assert _core.ops is not None
+    assert [int(r.run([tensor(np.array(v))], [value])[0]) for v in (True, False)] == [1, 2]
