@@ -112,8 +112,8 @@ PyObject* f_state(Args a) {
   return wrap(program::handle(s));
 }
 PyObject* f_begin(Args a) {
-  recordings.push_back(std::make_unique<program::Recording>(
-      a[0] == Py_None ? nullptr : program_of(a[0])));
+  recordings.push_back(
+      std::make_unique<program::Recording>(a[0] == Py_None ? nullptr : program_of(a[0])));
   Py_RETURN_NONE;
 }
 PyObject* f_end(Args) {
@@ -167,7 +167,8 @@ PyObject* f_if(Args a) {
 PyObject* f_while(Args a) {
   Builder& b = program_of(a[0])->builder();
   auto init = to_tensor_list("while_loop", a[1]);
-  return wrap_list(b.append_while(init, std::move(held<Draft>(a[2])), std::move(held<Draft>(a[3]))));
+  return wrap_list(
+      b.append_while(init, std::move(held<Draft>(a[2])), std::move(held<Draft>(a[3]))));
 }
 // (program, targets, target_gradients or [], wrt, no_grad)
 PyObject* f_gradients(Args a) {
@@ -285,8 +286,7 @@ PyObject* describe_operation(const Operation& o) {
       put(out.get(), o.op->outputs[i].name.c_str(), list_of(results.subspan(i, n)));
   }
   for (const op::Field& f : o.op->attrs->fields)
-    put(attrs.get(), f.name,
-        PyUnicode_FromString(op::print_field(f, o.attrs.get()).c_str()));
+    put(attrs.get(), f.name, PyUnicode_FromString(op::print_field(f, o.attrs.get()).c_str()));
   for (const auto& b : o.blocks) {
     Py block(check(describe_block(*b)));
     if (PyList_Append(blocks.get(), block.get())) throw PythonError{};
@@ -401,10 +401,10 @@ PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
   });
 }
 
-#define FUNCTION(name, f, n)                                                                     \
-  {                                                                                              \
+#define FUNCTION(name, f, n)                                                                       \
+  {                                                                                                \
     name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
-        nullptr                                                                                  \
+        nullptr                                                                                    \
   }
 PyMethodDef functions[] = {FUNCTION("program_new", f_new, 0),
                            FUNCTION("program_input", f_input, 4),

@@ -229,8 +229,8 @@ PyObject* get_name(PyObject* self) {
   if (program::Value* v = program::value_of(tensor_of(self))) {
     // Unique in its Program.
     if (v->name.empty())
-      v->name = (v->producer ? v->producer->op->name : "value") + "_" + std::to_string(v->id) +
-                ".tmp_0";
+      v->name =
+          (v->producer ? v->producer->op->name : "value") + "_" + std::to_string(v->id) + ".tmp_0";
     return PyUnicode_FromStringAndSize(v->name.data(), static_cast<Py_ssize_t>(v->name.size()));
   }
   if (!impl->name)

@@ -65,8 +65,8 @@ StateUse& Builder::state_of(const Tensor& t) {
   if (!state) {
     state = make_ref<State>();
     if (!t.impl()->name)
-      t.impl()->name = std::make_unique<std::string>(
-          "state_" + std::to_string(p_.states.size()) + (t.impl()->persistable ? "" : "_plain"));
+      t.impl()->name = std::make_unique<std::string>("state_" + std::to_string(p_.states.size()) +
+                                                     (t.impl()->persistable ? "" : "_plain"));
     state->name = *t.impl()->name;
     state->shape = t.shape();
     state->dtype = t.dtype();
@@ -419,8 +419,7 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
       << "[while_loop] cond must not write to tensors of outside, got a write of "
       << (cond.moved.empty() ? cond.states[0].first->name : "a value")
       << ". Do this: move it into body.";
-  ARGOSY_CHECK(cond.block->yields.size() == 1 && cond.block->yields[0]->dtype == DType::bool_,
-               type)
+  ARGOSY_CHECK(cond.block->yields.size() == 1 && cond.block->yields[0]->dtype == DType::bool_, type)
       << "[while_loop] cond must return a bool tensor of one element.";
   const size_t carried = init.size();
   ARGOSY_CHECK(body.block->yields.size() == carried, invalid_argument)

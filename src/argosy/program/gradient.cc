@@ -205,7 +205,8 @@ Ref<Value> Differentiator::save_in(Block& block,
   return bundle;
 }
 
-// Makes, at `at` of a gradient's block, the values that stand for saved ones from the array of them.
+// Makes, at `at` of a gradient's block, the values that stand for saved ones from the array of
+// them.
 void Differentiator::load_in(Draft& draft, const Ref<Value>& bundle, size_t at) {
   for (size_t k = 0; k < draft.saved.size(); ++k) {
     const Ref<Value>& here = draft.saved[k].second;
@@ -215,8 +216,8 @@ void Differentiator::load_in(Draft& draft, const Ref<Value>& bundle, size_t at) 
     attrs.at<bool>("array") = here->layout == Layout::tensor_array;
     auto& shape = attrs.at<std::vector<int64_t>>("shape");
     shape.assign(here->shape.begin(), here->shape.end());
-    insert(*draft.block, static_cast<ptrdiff_t>(at + k), "array_get", {bundle}, {},
-           attrs.box.get(), here, Role::backward);
+    insert(*draft.block, static_cast<ptrdiff_t>(at + k), "array_get", {bundle}, {}, attrs.box.get(),
+           here, Role::backward);
   }
 }
 
@@ -248,8 +249,7 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
     drafts[side] = b_.end_block(yields);
   }
   if (!drafts[0].saved.empty() || !drafts[1].saved.empty()) {
-    Ref<Value> bundle =
-        b_.program().make_value({kUnknown}, DType::float32, Layout::tensor_array);
+    Ref<Value> bundle = b_.program().make_value({kUnknown}, DType::float32, Layout::tensor_array);
     bundle->block = o.parent;
     bundle->producer = &o;
     o.results.push_back(bundle);
@@ -259,8 +259,7 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
         load_in(drafts[side], b_.capture(drafts[side], b_.localize(bundle)), 0);
     }
   }
-  Tensors dxs =
-      b_.append_if(handle(o.operands[0]), std::move(drafts[0]), std::move(drafts[1]));
+  Tensors dxs = b_.append_if(handle(o.operands[0]), std::move(drafts[0]), std::move(drafts[1]));
   for (size_t k = 0; k < wanted.size(); ++k) add(o.operands[wanted[k]], dxs[k]);
 }
 
@@ -329,8 +328,7 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
     open.known[body.arguments[i].get()] = o.operands[i];
   std::vector<Tensor> arguments;
   for (const Tensor& t : init) arguments.push_back(b_.argument(t));
-  Tensor round =
-      ops::subtract(arguments[0], ops::constant(op::Scalar(int64_t{1}), DType::int64));
+  Tensor round = ops::subtract(arguments[0], ops::constant(op::Scalar(int64_t{1}), DType::int64));
   Ref<Value> round_value = b_.current(round);
   Grads outer = std::exchange(grads_, {});
   for (size_t k = 0; k < moving.size(); ++k)

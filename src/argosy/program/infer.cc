@@ -19,8 +19,7 @@ void infer_if(Operation& o) {
     infer_types(*block);
   }
   for (size_t i = 0; i < o.results.size(); ++i)
-    o.results[i]->shape =
-        join_shapes(o.blocks[0]->yields[i]->shape, o.blocks[1]->yields[i]->shape);
+    o.results[i]->shape = join_shapes(o.blocks[0]->yields[i]->shape, o.blocks[1]->yields[i]->shape);
 }
 
 void infer_while(Operation& o) {

@@ -66,7 +66,8 @@ void run_operation(const Operation& o, Values& values) {
   Tensors out =
       op::dispatch(*o.op, op::Inputs(in, ends), o.attr_operands ? attrs.get() : o.attrs.get());
   for (size_t i = 0; i < out.size(); ++i) values[o.results[i]->id] = out[i];
-  for (size_t i = 0; i < updated.size(); ++i) values[o.results[out.size() + i]->id] = in[updated[i]];
+  for (size_t i = 0; i < updated.size(); ++i)
+    values[o.results[out.size() + i]->id] = in[updated[i]];
 }
 
 void run_block(const Block& block, Values& values) {
@@ -78,8 +79,7 @@ void run_block(const Block& block, Values& values) {
 Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> fetches,
                      Scope* scope) const {
   ARGOSY_CHECK(feeds.size() == main.arguments.size(), invalid_argument)
-      << "The Program has " << main.arguments.size() << " inputs, " << feeds.size()
-      << " were fed.";
+      << "The Program has " << main.arguments.size() << " inputs, " << feeds.size() << " were fed.";
   op::GradMode off(false);
   Values values(next_id_);
   for (size_t i = 0; i < feeds.size(); ++i) {

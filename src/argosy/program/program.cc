@@ -75,8 +75,8 @@ Ref<Value> Program::find(std::string_view name) const {
 
 StateUse* Program::find_state(const State& state) {
   for (StateUse& s : states)
-    if (s.state.get() == &state || (!state.tensor.defined() && !s.state->tensor.defined() &&
-                                    s.state->name == state.name))
+    if (s.state.get() == &state ||
+        (!state.tensor.defined() && !s.state->tensor.defined() && s.state->name == state.name))
       return &s;
   return nullptr;
 }
@@ -186,7 +186,8 @@ std::shared_ptr<Program> Program::clone(std::vector<Ref<Value>>* by_id) const {
   for (const Constant& c : constants) to->constants.push_back({place(c.value), c.tensor});
   for (const StateUse& s : states) to->states.push_back({s.state, place(s.initial), {}});
   copy_block(*to, main, to->main, copies);
-  for (size_t i = 0; i < states.size(); ++i) to->states[i].last = copied(*to, states[i].last, copies);
+  for (size_t i = 0; i < states.size(); ++i)
+    to->states[i].last = copied(*to, states[i].last, copies);
   for (const Output& o : outputs) to->outputs.push_back({o.name, copied(*to, o.value, copies)});
   if (by_id) *by_id = std::move(copies);
   return to;

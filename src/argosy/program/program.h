@@ -34,10 +34,10 @@ struct ARGOSY_API Value final : Symbol {
   Shape shape;      // kUnknown where a size is not known
   DType dtype = DType::float32;
   Layout layout = Layout::strided;
-  bool stop = false;           // no gradient flows through: detached, or made under no_grad
-  bool requires_grad = false;  // depends on something trainable
-  std::string name;            // may be empty
-  Block* block = nullptr;      // where it lives; null once that block is gone
+  bool stop = false;              // no gradient flows through: detached, or made under no_grad
+  bool requires_grad = false;     // depends on something trainable
+  std::string name;               // may be empty
+  Block* block = nullptr;         // where it lives; null once that block is gone
   Operation* producer = nullptr;  // null: an argument, state or constant
   std::weak_ptr<Program> program;
 };
@@ -62,9 +62,9 @@ struct ARGOSY_API Operation {
   // Flat by the schema (null where an optional input is missing); then one for each element of
   // attrs that is a value, in order.
   std::vector<Ref<Value>> operands;
-  uint32_t attr_operands = 0;   // how many of them are such elements
-  std::vector<uint32_t> ends;   // of list inputs, see op::Inputs; else empty
-  op::AttrBox attrs;            // elements that are values hold a placeholder
+  uint32_t attr_operands = 0;       // how many of them are such elements
+  std::vector<uint32_t> ends;       // of list inputs, see op::Inputs; else empty
+  op::AttrBox attrs;                // elements that are values hold a placeholder
   std::vector<Ref<Value>> results;  // outputs, then new values of updated inputs (OpDef::updates)
   std::vector<std::unique_ptr<Block>> blocks;
   Block* parent = nullptr;
@@ -171,8 +171,8 @@ ARGOSY_API void infer_operation(Operation& o);
 // The sizes that both have; unknown where they differ. REQUIRES: equal ranks.
 ARGOSY_API Shape join_shapes(const Shape& a, const Shape& b);
 
-// May values of one type take the place of the other's, up to sizes? (The dtype of an array says what
-// it mostly holds; arrays of saved values hold all sorts.)
+// May values of one type take the place of the other's, up to sizes? (The dtype of an array says
+// what it mostly holds; arrays of saved values hold all sorts.)
 inline bool same_form(const Value& a, const Value& b) {
   return a.layout == b.layout && a.shape.rank() == b.shape.rank() &&
          (a.dtype == b.dtype || a.layout == Layout::tensor_array);

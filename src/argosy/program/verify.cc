@@ -58,9 +58,8 @@ void verify_types(const Operation& o) {
              before[i].shape[d] == kUnknown;
     v.shape = before[i].shape;
     v.dtype = before[i].dtype;
-    ARGOSY_CHECK(same, internal) << '%' << v.id << " of " << o.op->name << " is "
-                                 << before[i].dtype << before[i].shape << ", inferred "
-                                 << now.dtype << now.shape;
+    ARGOSY_CHECK(same, internal) << '%' << v.id << " of " << o.op->name << " is " << before[i].dtype
+                                 << before[i].shape << ", inferred " << now.dtype << now.shape;
   }
 }
 

@@ -223,9 +223,7 @@ def case(pred_fn_pairs, default=None, name=None):
         raise ValueError("[case] pred_fn_pairs is empty. Do this: pass (pred, function) pairs.")
     for pair in pred_fn_pairs:
         if not isinstance(pair, tuple):
-            raise TypeError(
-                f"[case] expected tuples (pred, function), got {type(pair).__name__}."
-            )
+            raise TypeError(f"[case] expected tuples (pred, function), got {type(pair).__name__}.")
         if len(pair) != 2:
             raise TypeError(f"[case] expected tuples of 2 elements, got {len(pair)}.")
         pred, fn = pair

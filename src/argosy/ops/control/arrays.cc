@@ -301,14 +301,13 @@ void get_infer(InferContext& c, const GetAttrs& a) {
 
 void get_run(KernelFrame& f, const GetAttrs& a) {
   ARGOSY_CHECK(a.index < std::ssize(f.in[0].parts()), index)
-      << '[' << f.name() << "] index " << a.index << " of an array of "
-      << f.in[0].parts().size() << " elements.";
+      << '[' << f.name() << "] index " << a.index << " of an array of " << f.in[0].parts().size()
+      << " elements.";
   f.out[0] = element(f, a.index);
 }
 
 Tensors get_grad(const GradCall& c, const GetAttrs& a) {
-  return {array_of_one_op.one(
-      std::array{c.dy(), constant(op::Scalar(a.index), DType::int64)})};
+  return {array_of_one_op.one(std::array{c.dy(), constant(op::Scalar(a.index), DType::int64)})};
 }
 
 ARGOSY_OP(array_get, GetAttrs)
@@ -327,8 +326,7 @@ ARGOSY_OP(array_get, GetAttrs)
 void write_run(KernelFrame& f, const NoAttrs&) {
   check_array(f.name(), f.in[0]);
   auto& parts = f.out[0].impl()->parts;
-  const auto at =
-      static_cast<size_t>(place(f.name(), f.in[1], f.in[0], std::ssize(parts) + 1));
+  const auto at = static_cast<size_t>(place(f.name(), f.in[1], f.in[0], std::ssize(parts) + 1));
   if (at == parts.size()) parts.emplace_back();
   parts[at] = f.in[2];
   f.out[0].impl()->shape = {std::ssize(parts)};
@@ -424,7 +422,8 @@ void join_run(KernelFrame& f, const JoinAttrs& a) {
       << '[' << f.name() << "] the array is empty. Do this: write at least one element.";
   Tensor& sizes = f.allocate(1, {std::ssize(parts)});
   for (size_t i = 0; i < parts.size(); ++i)
-    sizes.data<int32_t>()[i] = a.stack ? 1 : static_cast<int32_t>(parts[i].dim(static_cast<int>(a.axis)));
+    sizes.data<int32_t>()[i] =
+        a.stack ? 1 : static_cast<int32_t>(parts[i].dim(static_cast<int>(a.axis)));
   f.out[0] = a.stack ? stack(parts, a.axis) : concat(parts, a.axis);
 }
 

@@ -2,8 +2,8 @@
 
 #include "argosy/op/attrs.h"
 
-// Tensor arrays: lists of tensors as values. Functional: each op returns a new array, whose memory a
-// plan shares with the old one where nobody reads that again.
+// Tensor arrays: lists of tensors as values. Functional: each op returns a new array, whose memory
+// a plan shares with the old one where nobody reads that again.
 namespace argosy::ops {
 
 // A concrete array of these elements.
