@@ -86,6 +86,7 @@ _LAZY = {
     "metric": "argosy.metric",
     "nn": "argosy.nn",
     "optimizer": "argosy.optimizer",
+    "profiler": "argosy.profiler",
     "regularizer": "argosy.regularizer",
     "utils": "argosy.utils",
     "double": ("argosy._core", "float64"),

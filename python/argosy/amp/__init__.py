@@ -6,6 +6,7 @@ On the CPU, as in Paddle, automatic casting and loss scaling have no effect: pro
 ``multi_precision=True``.
 """
 
+from . import debugging
 from .auto_cast import (
     amp_guard,
     auto_cast,

@@ -19,7 +19,7 @@ struct Capture {
 };
 
 const char* profiled_name(const Node& node) {
-  return profile::enabled() ? profile::intern(std::string(node.name()) + "_grad") : "";
+  return profile::enabled() ? profile::intern(std::string(node.name()) + " backward") : "";
 }
 
 // One backward pass. Nodes are taken in falling order of creation, which is a topological order,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 
 #include "argosy/base/watch.h"
@@ -31,8 +32,6 @@ struct Ring {
   int64_t written = 0;  // since the session began; the newest is at (written - 1) % capacity
   uint64_t session = 0;
   uint32_t thread = 0;
-  // Touched by its thread only:
-  uint16_t depth = 0;
 };
 
 // Leaked, since threads end after destructors ran.
@@ -78,6 +77,22 @@ Ring& my_ring() {
   return *ring;
 }
 
+// From what encloses what. Python may leave ranges open or end them on another thread, so scopes
+// cannot count while they run. The events are one thread's; they are put in order.
+void find_depths(std::span<Event> events) {
+  std::reverse(events.begin(), events.end());  // of equals the one that ended last is outside
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  std::vector<int64_t> ends;  // of the enclosing events
+  for (Event& e : events) {
+    if (e.kind == Kind::memory) continue;
+    while (!ends.empty() && (ends.back() < e.end || ends.back() <= e.begin)) ends.pop_back();
+    e.depth = static_cast<uint16_t>(ends.size());
+    ends.push_back(e.end);
+  }
+}
+
 void record(Ring& ring, Event event) {
   Sessions& all = Sessions::instance();
   std::lock_guard lock(ring.mutex);
@@ -89,7 +104,6 @@ void record(Ring& ring, Event event) {
   }
   int64_t capacity = all.capacity.load(std::memory_order_relaxed);
   event.thread = ring.thread;
-  event.depth = ring.depth;
   if (static_cast<int64_t>(ring.events.size()) < capacity) {
     ring.events.push_back(event);
   } else {
@@ -101,15 +115,13 @@ void record(Ring& ring, Event event) {
 }  // namespace
 
 int64_t detail::open() {
-  ++my_ring().depth;
+  my_ring();  // made now, it does not count as the scope's time
   return now();
 }
 
 void detail::close(const char* name, Kind kind, int64_t begin, const Note& note) {
   int64_t end = now();
-  Ring& ring = my_ring();
-  if (ring.depth > 0) --ring.depth;  // 0: Python may end a range on another thread
-  if (enabled()) record(ring, {name, begin, end, 0, 0, kind, note});
+  if (enabled()) record(my_ring(), {name, begin, end, 0, 0, kind, note});
 }
 
 void sample(const char* name, int64_t bytes) {
@@ -149,6 +161,7 @@ std::vector<Event> stop() {
     if (ring->session != session) continue;
     events.insert(events.end(), ring->events.begin(), ring->events.end());
     all.lost += ring->written - static_cast<int64_t>(ring->events.size());
+    find_depths(std::span(events).last(ring->events.size()));
     ring->events = {};
     ring->session = 0;
   }

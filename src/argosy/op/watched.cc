@@ -37,7 +37,7 @@ const char* describe(const OpDef& op, const Inputs& in) {
       m << (m.str().empty() ? "" : "; ") << op.inputs[i].name << ": " << t.dtype() << t.shape();
     }
   }
-  return profile::intern(m.str());
+  return m.str().empty() ? nullptr : profile::intern(m.str());
 }
 
 // After the op ran, so the inputs are good.

@@ -163,6 +163,12 @@ Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
   return {dx, dw};
 }
 
+double matmul_cost(const InferContext& c, const MatmulAttrs& a) {
+  const Shape& x = c.in[0].shape();
+  const int64_t k = x[x.rank() - (x.rank() > 1 && a.transpose_x ? 2 : 1)];
+  return 2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k);
+}
+
 ARGOSY_OP(matmul, MatmulAttrs)
     .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None, *, out=None)")
     .method("matmul")
@@ -180,6 +186,7 @@ ARGOSY_OP(matmul, MatmulAttrs)
     .kernel("gemm", matmul_run)
     .strided()
     .gradient(matmul_grad)
+    .cost(matmul_cost)
     .done();
 
 // --- linear ---
@@ -227,6 +234,11 @@ Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   return {dx, dw, db};
 }
 
+double linear_cost(const InferContext& c, const NoAttrs&) {
+  const double out = static_cast<double>(c.out[0].shape.numel());
+  return 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0);
+}
+
 ARGOSY_OP(linear, NoAttrs)
     .python("nn.functional.linear(x, weight, bias=None, name=None)")
     .alias("input", "x")
@@ -239,6 +251,7 @@ ARGOSY_OP(linear, NoAttrs)
     .infer(linear_infer)
     .kernel("gemm", linear_run)
     .gradient(linear_grad)
+    .cost(linear_cost)
     .done();
 
 }  // namespace
