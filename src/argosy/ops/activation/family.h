@@ -1,6 +1,7 @@
 #pragma once
 
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/math/math.h"
 
 // What elementwise activations share: one loop table for the function, one for its gradient.
 namespace argosy::ops {
@@ -25,13 +26,25 @@ Tensors linear_in_dy(const op::GradCall& c, const A& a) {
   return {Tensor(), std::move(op::dispatch(c.op, op::Inputs(in), &a)[0])};
 }
 
-// The gradient op name_grad(saved, dy), with name_grad_loops(); a chain that ends with .compose(..)
-// or .gradient(..) and .done().
-#define ARGOSY_ACTIVATION_GRAD(name, Attrs, saved)                                 \
+// The rule of a gradient op dy * f(saved): kCurve is f's derivative.
+template <class A, Tensor (*kCurve)(const Tensor&, const A&)>
+Tensors curved(const op::GradCall& c, const A& a) {
+  Tensor to_saved, to_dy;
+  if (c.needs(0)) to_saved = multiply(multiply(c.dy(), c.in[1]), kCurve(c.in[0], a));
+  if (c.needs(1)) {
+    const Tensor in[] = {c.in[0], c.dy()};
+    to_dy = std::move(op::dispatch(c.op, op::Inputs(in), &a)[0]);
+  }
+  return {to_saved, to_dy};
+}
+
+// The gradient op name_grad(saved, dy), with name_grad_loops(); a chain that ends with
+// .gradient(..) and .done().
+#define ARGOSY_ACTIVATION_GRAD(name, Attrs, saved, save_dy)                        \
   ARGOSY_OP(name##_grad, Attrs)                                                    \
       .doc("Gradient of " #name " from " saved " and the gradient of its output.") \
       .input(saved, kFloating, op::Save::value)                                    \
-      .input("dy", kFloating)                                                      \
+      .input("dy", kFloating, save_dy)                                             \
       .output("dx")                                                                \
       .elementwise()                                                               \
       .kernel("loops", run_activation<Attrs, cpu::name##_grad_loops, 2>)           \

@@ -36,16 +36,6 @@ Tensor second_derivative(const Tensor& x, const GeluAttrs& a) {
   return multiply(dt, add(du, curve));
 }
 
-Tensors gelu_grad_grad(const GradCall& c, const GeluAttrs& a) {
-  Tensor dx, ddy;
-  if (c.needs(0)) dx = multiply(multiply(c.dy(), c.in[1]), second_derivative(c.in[0], a));
-  if (c.needs(1)) {
-    const Tensor in[] = {c.in[0], c.dy()};
-    ddy = std::move(op::dispatch(c.op, op::Inputs(in), &a)[0]);
-  }
-  return {dx, ddy};
-}
-
 ARGOSY_OP(gelu_grad, GeluAttrs)
     .doc("Gradient of gelu from x and the gradient of its output.")
     .input("x", kFloating, op::Save::value)
@@ -54,7 +44,7 @@ ARGOSY_OP(gelu_grad, GeluAttrs)
     .elementwise()
     .kernel("loops", run_activation<GeluAttrs, cpu::gelu_grad_loops, 12>)
     .strided()
-    .gradient(gelu_grad_grad)
+    .gradient(curved<GeluAttrs, second_derivative>)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(gelu, GeluAttrs, 10)

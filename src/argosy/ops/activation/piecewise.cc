@@ -53,7 +53,7 @@ void softshrink_infer(op::InferContext&, const ShrinkAttrs& a) {
 }
 
 #define ARGOSY_PIECEWISE_GRAD(name, Attrs, saved) \
-  ARGOSY_ACTIVATION_GRAD(name, Attrs, saved).gradient(linear_in_dy<Attrs>).done()
+  ARGOSY_ACTIVATION_GRAD(name, Attrs, saved, op::Save::nothing).gradient(linear_in_dy<Attrs>).done()
 
 ARGOSY_PIECEWISE_GRAD(relu, NoAttrs, "y");
 ARGOSY_PIECEWISE_GRAD(relu6, NoAttrs, "y");

@@ -2,12 +2,10 @@
 #include "argosy/ops/activation/family.h"
 #include "argosy/ops/math/math.h"
 
-// Curved activations. Their gradient is one fused kernel; where a second derivative is wanted it
-// opens into the ops that its formula names.
+// Curved activations. Their gradient is one fused kernel, whose own gradient is made of other ops.
 namespace argosy::ops {
 namespace {
 
-using op::Inputs;
 using op::NoAttrs;
 
 struct AlphaAttrs {
@@ -40,51 +38,57 @@ Tensor one_minus(const Tensor& x) {
 Tensor negative_part(const Tensor& x) {
   return negative(relu(negative(x)));
 }
-// positive where x > 0, slope elsewhere.
-Tensor either(const Tensor& x, double positive, const Tensor& slope) {
-  Tensor mask = above(x, 0);
-  return add(scale(mask, positive), multiply(one_minus(mask), slope));
+// 1 where x <= 0, else 0.
+Tensor not_above_0(const Tensor& x) {
+  return one_minus(above(x, 0));
 }
 
-Tensors elu_grad_parts(const Inputs& in, const AlphaAttrs& a) {
-  return multiply(in[1], either(in[0], 1, scale(exp(negative_part(in[0])), a.alpha)));
+// --- how the slope of each changes with what its gradient saves ---
+
+Tensor elu_curve(const Tensor& x, const AlphaAttrs& a) {
+  return multiply(not_above_0(x), scale(exp(negative_part(x)), a.alpha));
 }
-Tensors celu_grad_parts(const Inputs& in, const AlphaAttrs& a) {
-  return multiply(in[1], either(in[0], 1, exp(scale(negative_part(in[0]), 1 / a.alpha))));
+Tensor celu_curve(const Tensor& x, const AlphaAttrs& a) {
+  const double rate = 1 / a.alpha;
+  return multiply(not_above_0(x), scale(exp(scale(negative_part(x), rate)), rate));
 }
-Tensors selu_grad_parts(const Inputs& in, const SeluAttrs& a) {
-  return multiply(in[1], either(in[0], a.scale, scale(in[0], 1, a.scale * a.alpha)));
+Tensor selu_curve(const Tensor& y, const SeluAttrs&) {
+  return not_above_0(y);
 }
-Tensors silu_grad_parts(const Inputs& in, const NoAttrs&) {
-  Tensor s = sigmoid(in[0]);
-  return multiply(in[1], multiply(s, scale(multiply(in[0], one_minus(s)), 1, 1)));
+Tensor silu_curve(const Tensor& x, const NoAttrs&) {
+  Tensor s = sigmoid(x);
+  Tensor inner = scale(multiply(x, scale(s, -2, 1)), 1, 2);
+  return multiply(multiply(s, one_minus(s)), inner);
 }
-Tensors mish_grad_parts(const Inputs& in, const NoAttrs&) {
-  Tensor t = tanh(softplus(in[0]));
-  Tensor slope = multiply(one_minus(square(t)), sigmoid(in[0]));
-  return multiply(in[1], add(t, multiply(in[0], slope)));
+Tensor mish_curve(const Tensor& x, const NoAttrs&) {
+  // The slope is t + x u with t = tanh(softplus(x)), whose slope is u.
+  Tensor t = tanh(softplus(x)), s = sigmoid(x);
+  Tensor u = multiply(one_minus(square(t)), s);
+  Tensor du = multiply(u, subtract(one_minus(s), scale(multiply(t, s), 2)));
+  return add(scale(u, 2), multiply(x, du));
 }
-Tensors softsign_grad_parts(const Inputs& in, const NoAttrs&) {
-  Tensor size = add(relu(in[0]), relu(negative(in[0])));
-  return multiply(in[1], reciprocal(square(scale(size, 1, 1))));
+Tensor softsign_curve(const Tensor& x, const NoAttrs&) {
+  return scale(multiply(sign(x), pow(scale(abs(x), 1, 1), -3.0)), -2);
 }
-Tensors tanhshrink_grad_parts(const Inputs& in, const NoAttrs&) {
-  return multiply(in[1], square(tanh(in[0])));
+Tensor tanhshrink_curve(const Tensor& x, const NoAttrs&) {
+  Tensor t = tanh(x);
+  return scale(multiply(t, one_minus(square(t))), 2);
 }
-Tensors log_sigmoid_grad_parts(const Inputs& in, const NoAttrs&) {
-  return multiply(in[1], sigmoid(negative(in[0])));
+Tensor log_sigmoid_curve(const Tensor& x, const NoAttrs&) {
+  return negative(multiply(sigmoid(x), sigmoid(negative(x))));
 }
-Tensors softplus_grad_parts(const Inputs& in, const SoftplusAttrs& a) {
-  Tensor scaled = scale(in[0], a.beta), linear = above(scaled, a.threshold);
-  return multiply(in[1], add(linear, multiply(one_minus(linear), sigmoid(scaled))));
+Tensor softplus_curve(const Tensor& x, const SoftplusAttrs& a) {
+  Tensor scaled = scale(x, a.beta), s = sigmoid(scaled);
+  return multiply(one_minus(above(scaled, a.threshold)), scale(multiply(s, one_minus(s)), a.beta));
 }
-Tensors hardswish_grad_parts(const Inputs& in, const NoAttrs&) {
-  Tensor inner = multiply(between(in[0], -3, 3), scale(in[0], 1.0 / 3, 0.5));
-  return multiply(in[1], add(inner, one_minus(above(scale(in[0], -1), -3))));
+Tensor hardswish_curve(const Tensor& x, const NoAttrs&) {
+  return scale(between(x, -3, 3), 1.0 / 3);
 }
 
-#define ARGOSY_SMOOTH_GRAD(name, Attrs, saved) \
-  ARGOSY_ACTIVATION_GRAD(name, Attrs, saved).compose(name##_grad_parts).done()
+#define ARGOSY_SMOOTH_GRAD(name, Attrs, saved)                \
+  ARGOSY_ACTIVATION_GRAD(name, Attrs, saved, op::Save::value) \
+      .gradient(curved<Attrs, name##_curve>)                  \
+      .done()
 
 ARGOSY_SMOOTH_GRAD(elu, AlphaAttrs, "x");
 ARGOSY_SMOOTH_GRAD(celu, AlphaAttrs, "x");

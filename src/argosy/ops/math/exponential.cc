@@ -29,6 +29,22 @@ Tensors log_grad_parts(const op::Inputs& in, const NoAttrs&) {
   return divide(in[1], conj_if_complex(in[0]));
 }
 
+Tensor sqrt_curve(const Tensor& y) {
+  return scale(reciprocal(square(y)), -0.5);
+}
+Tensor rsqrt_curve(const Tensor& y) {
+  return scale(square(y), -1.5);
+}
+Tensor square_curve(const Tensor& x) {
+  return full_like(x, 2);
+}
+Tensor reciprocal_curve(const Tensor& y) {
+  return scale(y, -2);
+}
+Tensor log_curve(const Tensor& x) {
+  return negative(reciprocal(square(x)));
+}
+
 ARGOSY_FUSED_GRADIENT(sqrt, "y", "dy / (2 y), the gradient of y = sqrt(x).");
 ARGOSY_FUSED_GRADIENT(rsqrt, "y", "-dy y^3 / 2, the gradient of y = 1 / sqrt(x).");
 ARGOSY_FUSED_GRADIENT(square, "x", "2 x dy, the gradient of x^2.");

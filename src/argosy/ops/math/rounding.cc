@@ -143,6 +143,10 @@ Tensors abs_grad_parts(const op::Inputs& in, const NoAttrs&) {
   return multiply(in[1], sign(in[0]));
 }
 
+Tensor abs_curve(const Tensor&) {
+  return {};
+}
+
 ARGOSY_FUSED_GRADIENT(abs, "x", "dy sign(x), the gradient of |x|.");
 
 Tensors abs_grad_rule(const GradCall& c, const NoAttrs&) {

@@ -28,6 +28,13 @@ Tensors sigmoid_grad_parts(const op::Inputs& in, const NoAttrs&) {
   return chain(in[1], multiply(in[0], scale(in[0], -1, 1)));
 }
 
+Tensor tanh_curve(const Tensor& y) {
+  return scale(y, -2);
+}
+Tensor sigmoid_curve(const Tensor& y) {
+  return scale(y, -2, 1);
+}
+
 ARGOSY_FUSED_GRADIENT(tanh, "y", "dy (1 - y^2), the gradient of y = tanh(x).");
 ARGOSY_FUSED_GRADIENT(sigmoid, "y", "dy y (1 - y), the gradient of y = sigmoid(x).");
 

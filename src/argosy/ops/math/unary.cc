@@ -17,4 +17,15 @@ Tensor chain(const Tensor& dy, const Tensor& derivative) {
   return multiply(dy, conj_if_complex(derivative));
 }
 
+Tensors curved_rule(const op::GradCall& c, const Tensor& curve) {
+  Tensor to_saved, to_dy;
+  if (curve.defined()) to_saved = chain(multiply(conj_if_complex(c.dy()), c.in[1]), curve);
+  if (c.needs(1)) {
+    const Tensor in[] = {c.in[0], conj_if_complex(c.dy())};
+    const op::NoAttrs none;
+    to_dy = conj_if_complex(op::dispatch(c.op, op::Inputs(in), &none)[0]);
+  }
+  return {to_saved, to_dy};
+}
+
 }  // namespace argosy::ops

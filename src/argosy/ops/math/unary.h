@@ -48,17 +48,25 @@ ARGOSY_API Tensor chain(const Tensor& dy, const Tensor& derivative);
       .gradient(name##_grad_rule)                                            \
       .done()
 
+// The rule of a gradient op dy * conj(f(saved)); curve is f's derivative, undefined if 0.
+ARGOSY_API Tensors curved_rule(const op::GradCall& c, const Tensor& curve);
+
 // Describes the gradient name_grad(saved, dy), fused, over its composition name_grad_parts.
+// name_curve(saved) is how the derivative changes with what is saved.
 #define ARGOSY_FUSED_GRADIENT(name, saved, text)                                     \
+  Tensors name##_grad_second(const op::GradCall& c, const op::NoAttrs&) {            \
+    return curved_rule(c, c.needs(0) ? name##_curve(c.in[0]) : Tensor());            \
+  }                                                                                  \
   ARGOSY_OP(name##_grad, op::NoAttrs)                                                \
       .doc(text)                                                                     \
-      .input(saved, kFloating | kComplex)                                            \
-      .input("dy", kFloating | kComplex)                                             \
+      .input(saved, kFloating | kComplex, op::Save::value)                           \
+      .input("dy", kFloating | kComplex, op::Save::value)                            \
       .output("dx")                                                                  \
       .elementwise()                                                                 \
       .compose(name##_grad_parts)                                                    \
       .kernel("fused", only_real<op::NoAttrs>, run_loops<cpu::name##_grad_loops, 2>) \
       .strided()                                                                     \
+      .gradient(name##_grad_second)                                                  \
       .done()
 
 }  // namespace argosy::ops
