@@ -79,6 +79,7 @@ _LAZY = {
     "base": "argosy.base",
     "callbacks": "argosy.callbacks",
     "distributed": "argosy.distributed",
+    "distribution": "argosy.distribution",
     "framework": "argosy.framework",
     "hapi": "argosy.hapi",
     "io": "argosy.io",

@@ -1,0 +1,58 @@
+"""The binomial distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .bernoulli import clipped
+from .distribution import Distribution, broadcast
+
+
+class Binomial(Distribution):
+    """How often an event of probability ``probs`` comes in ``total_count`` trials."""
+
+    def __init__(self, total_count, probs):
+        if isinstance(total_count, argosy.Tensor) and isinstance(probs, argosy.Tensor):
+            total_count = total_count.astype(probs.dtype)
+        self.total_count, self.probs = broadcast(total_count, probs)
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self):
+        """``total_count * probs``."""
+        return self.total_count * self.probs
+
+    @property
+    def variance(self):
+        """``total_count * probs * (1 - probs)``."""
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, shape=()):
+        """Draws counts, as floats."""
+        with argosy.no_grad():
+            shape = self._extend_shape(shape)
+            count = self.total_count.expand(shape).astype("int32")
+            return argosy.binomial(count, self.probs.expand(shape)).astype(self.probs.dtype)
+
+    def log_prob(self, value):
+        """Logarithm of the probability of the count value."""
+        value = self._value(value).astype(self.probs.dtype)
+        probability = clipped(self.probs)
+        return (
+            argosy.lgamma(self.total_count + 1)
+            - argosy.lgamma(self.total_count - value + 1)
+            - argosy.lgamma(value + 1)
+            + value * argosy.log(probability)
+            + (self.total_count - value) * argosy.log(1 - probability)
+        )
+
+    def _support(self):
+        counts = argosy.arange(0, int(self.total_count.max()) + 1, dtype=self.probs.dtype)
+        return counts.reshape([-1] + [1] * self.probs.ndim)
+
+    def entropy(self):
+        """Expected -log_prob, in nats: a sum over all counts."""
+        counts = self._support()
+        logs = self.log_prob(argosy.minimum(counts, self.total_count))
+        terms = -argosy.exp(logs) * logs
+        return argosy.where(counts <= self.total_count, terms, argosy.zeros_like(terms)).sum(0)

@@ -1,0 +1,67 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.nn import functional as F
+
+from .distribution import Distribution, as_parameter, check, sizes_of
+
+
+class Categorical(Distribution):
+    """Distribution over the indices 0 to K - 1.
+
+    Paddle reads ``logits`` [..., K] in two ways, which agree only where the exponentials of the
+    logits are proportional to them: sample, probs and log_prob take them as weights, which they
+    divide by their sum; entropy and kl_divergence take their softmax.
+    """
+
+    def __init__(self, logits, name=None):
+        self.name = name or "Categorical"
+        self.logits = as_parameter(logits)
+        check(
+            self.logits.ndim >= 1, ValueError, "Categorical",
+            "logits must have a dimension or more, got a 0-d tensor", "pass a vector",
+        )  # fmt: skip
+        self._prob = self.logits / self.logits.sum(-1, keepdim=True)
+        super().__init__(self.logits.shape[:-1])
+
+    def sample(self, shape=()):
+        """Draws int64 indices."""
+        shape = sizes_of(shape)
+        count = 1
+        for size in shape:
+            count *= size
+        with argosy.no_grad():
+            weights = self.logits.reshape([-1, self.logits.shape[-1]])
+            drawn = argosy.multinomial(weights, count, True)
+            return drawn.transpose([1, 0]).reshape([*shape, *self.batch_shape])
+
+    def entropy(self):
+        """Expected -log softmax(logits), in nats."""
+        return -(F.softmax(self.logits, -1) * F.log_softmax(self.logits, -1)).sum(-1)
+
+    def kl_divergence(self, other):
+        """KL of the softmaxes of the logits, with a last dimension of 1."""
+        difference = F.log_softmax(self.logits, -1) - F.log_softmax(other.logits, -1)
+        return (F.softmax(self.logits, -1) * difference).sum(-1, keepdim=True)
+
+    def probs(self, value):
+        """Probabilities of the indices value: [n] for a vector of logits, or for each row of them;
+        otherwise value has the batch's leading dimensions."""
+        value = (
+            value.astype("int64") if isinstance(value, argosy.Tensor) else argosy.to_tensor(value)
+        )
+        if self._prob.ndim == 1:
+            return argosy.gather(self._prob, value.reshape([-1])).reshape(value.shape)
+        if value.ndim == 1:
+            value = value.expand([*self.batch_shape, value.shape[0]])
+        return argosy.take_along_axis(self._prob, value, -1)
+
+    def prob(self, value):
+        """Another name of probs."""
+        return self.probs(value)
+
+    def log_prob(self, value):
+        """Logarithm of probs(value)."""
+        return argosy.log(self.probs(value))

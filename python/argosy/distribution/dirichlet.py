@@ -1,0 +1,61 @@
+"""The Dirichlet distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import as_parameter, check
+from .exponential_family import ExponentialFamily
+
+
+class Dirichlet(ExponentialFamily):
+    """Distribution over points of a simplex; ``concentration`` [..., K], K being the event."""
+
+    def __init__(self, concentration):
+        self.concentration = as_parameter(concentration)
+        check(
+            self.concentration.ndim >= 1, ValueError, "Dirichlet",
+            "concentration must have a dimension or more, got a 0-d tensor", "pass a vector",
+        )  # fmt: skip
+        super().__init__(self.concentration.shape[:-1], self.concentration.shape[-1:])
+
+    @property
+    def mean(self):
+        """``concentration`` over its sum."""
+        return self.concentration / self.concentration.sum(-1, keepdim=True)
+
+    @property
+    def variance(self):
+        """``mean (1 - mean) / (sum + 1)``."""
+        total = self.concentration.sum(-1, keepdim=True)
+        return self.mean * (1 - self.mean) / (total + 1)
+
+    def sample(self, shape=()):
+        """Draws points without gradient: gamma numbers over their sum."""
+        with argosy.no_grad():
+            shape = self._extend_shape(shape)
+            drawn = argosy.standard_gamma(self.concentration.expand(shape))
+            return drawn / drawn.sum(-1, keepdim=True)
+
+    def log_prob(self, value):
+        """Logarithm of the density at value [..., K]."""
+        powers = argosy.log(self._value(value)) * (self.concentration - 1)
+        return powers.sum(-1) - self._log_normalizer(self.concentration)
+
+    def entropy(self):
+        """Expected -log_prob, in nats."""
+        total = self.concentration.sum(-1)
+        count = self.concentration.shape[-1]
+        inner = (self.concentration - 1) * argosy.digamma(self.concentration)
+        return (
+            self._log_normalizer(self.concentration)
+            - (count - total) * argosy.digamma(total)
+            - inner.sum(-1)
+        )
+
+    @property
+    def _natural_parameters(self):
+        return (self.concentration,)
+
+    def _log_normalizer(self, x):
+        return argosy.lgamma(x).sum(-1) - argosy.lgamma(x.sum(-1))

@@ -1,0 +1,140 @@
+"""What all distributions share."""
+
+from __future__ import annotations
+
+import functools
+
+import argosy
+from argosy import Tensor
+
+_FLOATING = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+
+
+def sizes_of(shape):
+    """A sample shape (int, list, tuple or tensor) as a list of ints."""
+    if isinstance(shape, Tensor):
+        return [int(size) for size in shape.tolist()]
+    if isinstance(shape, int):
+        return [shape]
+    return [int(size) for size in shape]
+
+
+def as_parameter(value, dtype=None):
+    """A parameter of a distribution as a floating-point tensor; numbers take the default dtype."""
+    if isinstance(value, Tensor):
+        return value if _name(value) in _FLOATING else value.astype(argosy.get_default_dtype())
+    kind = str(getattr(value, "dtype", ""))
+    return argosy.to_tensor(
+        value, dtype or (kind if kind in _FLOATING else argosy.get_default_dtype())
+    )
+
+
+def _name(tensor):
+    return str(tensor.dtype).rsplit(".", 1)[-1]
+
+
+def broadcast(*values):
+    """The parameters as tensors of one shape and one dtype."""
+    given = [value for value in values if isinstance(value, Tensor)]
+    dtype = given[0].dtype if given and _name(given[0]) in _FLOATING else None
+    tensors = [as_parameter(value, dtype) for value in values]
+    if len(tensors) == 1:
+        return tensors
+    shape = functools.reduce(argosy.broadcast_shape, [list(t.shape) for t in tensors])
+    return [t if list(t.shape) == shape else t.expand(shape) for t in tensors]
+
+
+def check(condition, kind, name, wrong, remedy):
+    """Raises kind when condition, a bool or a tensor of bools, does not hold everywhere."""
+    holds = bool(condition.all()) if isinstance(condition, Tensor) else condition
+    if not holds:
+        raise kind(f"[{name}] {wrong}. Do this: {remedy}.")
+
+
+def sum_rightmost(value, count):
+    """value summed over its last `count` dimensions."""
+    return value.sum(list(range(-count, 0))) if count > 0 else value
+
+
+class Distribution:
+    """A probability distribution.
+
+    A sample has the shape ``sample shape + batch_shape + event_shape``: independent draws, one for
+    each of the distributions with parameters of their own, each a value of ``event_shape``.
+    """
+
+    def __init__(self, batch_shape=(), event_shape=()):
+        self._batch_shape = tuple(batch_shape)
+        self._event_shape = tuple(event_shape)
+
+    @property
+    def batch_shape(self):
+        """Shape of the set of distributions."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self):
+        """Shape of one value."""
+        return self._event_shape
+
+    def _missing(self, what):
+        raise NotImplementedError(
+            f"[{type(self).__name__}] {what} is not defined for this distribution. Do this: define"
+            f" {what} in the class, or use another distribution."
+        )
+
+    @property
+    def mean(self):
+        """Expected value."""
+        return self._missing("mean")
+
+    @property
+    def variance(self):
+        """Expected square of the distance from the mean."""
+        return self._missing("variance")
+
+    @property
+    def stddev(self):
+        """Square root of the variance."""
+        return argosy.sqrt(self.variance)
+
+    def sample(self, shape=()):
+        """Draws values; no gradient flows to the parameters."""
+        with argosy.no_grad():
+            return self.rsample(shape)
+
+    def rsample(self, shape=()):
+        """Draws values as functions of the parameters, so that gradients flow to these."""
+        return self._missing("rsample")
+
+    def entropy(self):
+        """Expected -log_prob, in nats."""
+        return self._missing("entropy")
+
+    def log_prob(self, value):
+        """Logarithm of the density (or of the probability) at value."""
+        return self._missing("log_prob")
+
+    def prob(self, value):
+        """The density (or the probability) at value."""
+        return argosy.exp(self.log_prob(value))
+
+    def probs(self, value):
+        """Another name of prob."""
+        return self.prob(value)
+
+    def kl_divergence(self, other):
+        """KL(self || other), in nats."""
+        from .kl import kl_divergence
+
+        return kl_divergence(self, other)
+
+    def _extend_shape(self, shape):
+        return [*sizes_of(shape), *self._batch_shape, *self._event_shape]
+
+    def _value(self, value):
+        return value if isinstance(value, Tensor) else as_parameter(value)
+
+    def __repr__(self):
+        batch, event = list(self._batch_shape), list(self._event_shape)
+        return f"{type(self).__name__}(batch_shape={batch}, event_shape={event})"

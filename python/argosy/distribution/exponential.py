@@ -1,0 +1,54 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import broadcast
+from .exponential_family import ExponentialFamily
+
+
+class Exponential(ExponentialFamily):
+    """Density ``rate * exp(-rate * x)`` of x >= 0."""
+
+    def __init__(self, rate):
+        (self.rate,) = broadcast(rate)
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self):
+        """``1 / rate``."""
+        return 1 / self.rate
+
+    @property
+    def variance(self):
+        """``1 / rate ** 2``."""
+        return 1 / self.rate**2
+
+    def rsample(self, shape=()):
+        """``-log(u) / rate``, u being uniform on (0, 1)."""
+        unit = argosy.rand(self._extend_shape(shape), self.rate.dtype)
+        return -argosy.log(unit.clip(argosy.finfo(unit.dtype).tiny)) / self.rate
+
+    def log_prob(self, value):
+        """Logarithm of the density at value."""
+        return argosy.log(self.rate) - self.rate * self._value(value)
+
+    def entropy(self):
+        """``1 - log(rate)``."""
+        return 1 - argosy.log(self.rate)
+
+    def cdf(self, value):
+        """Probability of values up to value."""
+        return -argosy.expm1(-self.rate * self._value(value))
+
+    def icdf(self, value):
+        """The value up to which values have this probability."""
+        return -argosy.log1p(-self._value(value)) / self.rate
+
+    @property
+    def _natural_parameters(self):
+        return (-self.rate,)
+
+    def _log_normalizer(self, x):
+        return -argosy.log(-x)

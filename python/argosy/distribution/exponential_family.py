@@ -1,0 +1,42 @@
+"""Distributions of the exponential family."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import Distribution, sum_rightmost
+
+
+class ExponentialFamily(Distribution):
+    """Densities ``exp(<t(x), theta> - F(theta) + k(x))``.
+
+    A subclass gives the natural parameters theta, the log normalizer F and the mean of k; the
+    entropy follows from the gradient of F (F. Nielsen and R. Nock, Entropies and cross-entropies of
+    exponential families, 2010).
+    """
+
+    @property
+    def _natural_parameters(self):
+        return self._missing("_natural_parameters")
+
+    def _log_normalizer(self, *parameters):
+        return self._missing("_log_normalizer")
+
+    @property
+    def _mean_carrier_measure(self):
+        return self._missing("_mean_carrier_measure")
+
+    def entropy(self):
+        """Expected -log_prob, in nats."""
+        given = self._natural_parameters
+        with argosy.enable_grad():
+            parameters = [p.detach() for p in given]
+            for parameter in parameters:
+                parameter.stop_gradient = False
+            normalizer = self._log_normalizer(*parameters)
+            slopes = argosy.grad(normalizer.sum(), parameters, create_graph=True)
+        rank = len(self.event_shape)
+        result = normalizer - self._mean_carrier_measure
+        for parameter, slope in zip(parameters, slopes):
+            result = result - sum_rightmost(parameter * slope, rank)
+        return result

@@ -1,0 +1,57 @@
+"""The gamma distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import broadcast
+from .exponential_family import ExponentialFamily
+
+
+class Gamma(ExponentialFamily):
+    """Density proportional to ``x^(concentration - 1) exp(-rate x)`` of x > 0."""
+
+    def __init__(self, concentration, rate):
+        self.concentration, self.rate = broadcast(concentration, rate)
+        super().__init__(self.concentration.shape)
+
+    @property
+    def mean(self):
+        """``concentration / rate``."""
+        return self.concentration / self.rate
+
+    @property
+    def variance(self):
+        """``concentration / rate ** 2``."""
+        return self.concentration / self.rate**2
+
+    def log_prob(self, value):
+        """Logarithm of the density at value."""
+        value = self._value(value)
+        return (
+            self.concentration * argosy.log(self.rate)
+            + (self.concentration - 1) * argosy.log(value)
+            - self.rate * value
+            - argosy.lgamma(self.concentration)
+        )
+
+    def entropy(self):
+        """Expected -log_prob, in nats."""
+        return (
+            self.concentration
+            - argosy.log(self.rate)
+            + argosy.lgamma(self.concentration)
+            + (1 - self.concentration) * argosy.digamma(self.concentration)
+        )
+
+    def rsample(self, shape=()):
+        """Draws of the standard gamma distribution over ``rate``; gradients flow to rate."""
+        shape = self._extend_shape(shape)
+        return argosy.standard_gamma(self.concentration.expand(shape)) / self.rate
+
+    @property
+    def _natural_parameters(self):
+        return (self.concentration - 1, -self.rate)
+
+    def _log_normalizer(self, x, y):
+        return argosy.lgamma(x + 1) + (x + 1) * argosy.log(-1 / y)

@@ -1,0 +1,57 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .bernoulli import clipped
+from .distribution import Distribution, broadcast
+
+
+class Geometric(Distribution):
+    """Number of failures before the first success, each trial succeeding with ``probs``."""
+
+    def __init__(self, probs):
+        (self.probs,) = broadcast(probs)
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self):
+        """``1 / probs - 1``."""
+        return 1 / self.probs - 1
+
+    @property
+    def variance(self):
+        """``(1 / probs - 1) / probs``."""
+        return (1 / self.probs - 1) / self.probs
+
+    def pmf(self, k):
+        """Probability of k failures."""
+        return argosy.pow(1 - self.probs, k) * self.probs
+
+    def log_pmf(self, k):
+        """Logarithm of pmf(k)."""
+        return argosy.log(self.pmf(k))
+
+    def prob(self, value):
+        """Another name of pmf."""
+        return self.pmf(value)
+
+    def log_prob(self, value):
+        """Another name of log_pmf."""
+        return self.log_pmf(value)
+
+    def rsample(self, shape=()):
+        """Draws counts, as floats, by icdf of a uniform number."""
+        unit = clipped(argosy.rand(self._extend_shape(shape), self.probs.dtype))
+        return argosy.floor(argosy.log(unit) / argosy.log1p(-self.probs))
+
+    def entropy(self):
+        """Expected -log_pmf, in nats."""
+        failure = 1 - self.probs
+        inner = failure * argosy.log(failure) + self.probs * argosy.log(self.probs)
+        return -inner / self.probs
+
+    def cdf(self, k):
+        """Probability of k failures or fewer."""
+        return 1 - argosy.pow(1 - self.probs, k + 1)

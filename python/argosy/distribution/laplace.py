@@ -1,0 +1,58 @@
+"""The Laplace distribution."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+
+from .distribution import Distribution, broadcast
+
+
+class Laplace(Distribution):
+    """Density ``exp(-|x - loc| / scale) / (2 scale)``."""
+
+    def __init__(self, loc, scale):
+        self.loc, self.scale = broadcast(loc, scale)
+        super().__init__(self.loc.shape)
+
+    @property
+    def mean(self):
+        """``loc``."""
+        return self.loc
+
+    @property
+    def stddev(self):
+        """``sqrt(2) * scale``."""
+        return self.scale * math.sqrt(2)
+
+    @property
+    def variance(self):
+        """``2 scale ** 2``."""
+        return self.stddev**2
+
+    def log_prob(self, value):
+        """Logarithm of the density at value."""
+        value = self._value(value)
+        return -argosy.log(2 * self.scale) - argosy.abs(value - self.loc) / self.scale
+
+    def entropy(self):
+        """``1 + log(2 scale)``."""
+        return 1 + argosy.log(2 * self.scale)
+
+    def cdf(self, value):
+        """Probability of values up to value."""
+        z = (self._value(value) - self.loc) / self.scale
+        return 0.5 - 0.5 * argosy.sign(z) * argosy.expm1(-argosy.abs(z))
+
+    def icdf(self, value):
+        """The value up to which values have this probability."""
+        centred = self._value(value) - 0.5
+        return self.loc - self.scale * argosy.sign(centred) * argosy.log1p(-2 * centred.abs())
+
+    def rsample(self, shape=()):
+        """Draws values by icdf of a uniform number."""
+        # Not -1 itself, where the logarithm is infinite.
+        least = argosy.finfo(self.loc.dtype).eps - 1
+        unit = argosy.uniform(self._extend_shape(shape), self.loc.dtype, least, 1.0)
+        return self.loc - self.scale * argosy.sign(unit) * argosy.log1p(-unit.abs())

@@ -1,0 +1,86 @@
+"""The LKJ distribution of correlation matrices."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+
+from .beta import Beta
+from .distribution import Distribution, as_parameter, check
+
+
+class LKJCholesky(Distribution):
+    """Lower Cholesky factors [dim, dim] of correlation matrices C with density proportional to
+    ``det(C) ** (concentration - 1)``.
+
+    D. Lewandowski, D. Kurowicka, H. Joe, Generating random correlation matrices based on vines and
+    extended onion method, 2009.
+    """
+
+    def __init__(self, dim=2, concentration=1.0, sample_method="onion"):
+        check(dim >= 2, ValueError, "LKJCholesky", f"dim must be 2 or more, got {dim}", "raise it")
+        check(
+            sample_method in ("onion", "cvine"), ValueError, "LKJCholesky",
+            f"sample_method must be 'onion' or 'cvine', got {sample_method!r}", "pass one of them",
+        )  # fmt: skip
+        self.dim, self.sample_method = dim, sample_method
+        self.concentration = as_parameter(concentration)
+        if self.concentration.ndim == 1 and self.concentration.shape[0] == 1:
+            self.concentration = self.concentration.reshape([])
+        check(
+            self.concentration > 0, ValueError, "LKJCholesky", "concentration must be positive",
+            "check concentration",
+        )  # fmt: skip
+        super().__init__(self.concentration.shape, (dim, dim))
+
+    def _steps(self):
+        return argosy.arange(0, self.dim - 1, dtype=self.concentration.dtype)
+
+    def sample(self, sample_shape=()):
+        """Draws factors without gradient."""
+        with argosy.no_grad():
+            rows = self._onion(sample_shape) if self.sample_method == "onion" else None
+            return self._cvine(sample_shape) if rows is None else rows
+
+    def _onion(self, shape):
+        """Row i is a point of the unit ball of i dimensions, lifted to the sphere."""
+        steps, more = self._steps(), self.concentration.unsqueeze(-1)
+        squared = Beta(steps / 2 + 0.5, more + 0.5 * (self.dim - 2 - steps)).sample(shape)
+        full = self._extend_shape(shape)
+        noise = argosy.tril(argosy.randn(full, more.dtype), -1)[..., 1:, :]
+        direction = noise / noise.norm(p=2, axis=-1, keepdim=True)
+        rows = argosy.sqrt(squared).unsqueeze(-1) * direction
+        first = argosy.zeros([*full[:-2], 1, self.dim], dtype=more.dtype)
+        rows = argosy.concat([first, rows], -2)
+        return rows + argosy.diag_embed(argosy.sqrt(1 - (rows**2).sum(-1)))
+
+    def _cvine(self, shape):
+        """Partial correlations, drawn for each pair, are multiplied up along the rows."""
+        size, steps = self.dim, self._steps()
+        counts = [k for k in range(1, size) for _ in range(k)]
+        places = argosy.to_tensor([k for n in range(1, size) for k in range(n)])
+        half = self.concentration.unsqueeze(-1) + 0.5 * (size - 2 - steps[places])
+        partial = 2 * Beta(half, half).sample(shape) - 1
+        rest = argosy.sqrt(1 - partial**2)
+        one = argosy.ones([*partial.shape[:-1], 1], dtype=partial.dtype)
+        rows, at = [argosy.concat([one] + [0 * one] * (size - 1), -1)], 0
+        for count in dict.fromkeys(counts):
+            own, left = partial[..., at : at + count], rest[..., at : at + count]
+            product = argosy.concat([one, argosy.cumprod(left, -1)], -1)
+            row = argosy.concat([own, one], -1) * product
+            rows.append(argosy.concat([row] + [0 * one] * (size - 1 - count), -1))
+            at += count
+        return argosy.stack(rows, -2)
+
+    def log_prob(self, value):
+        """Logarithm of the density of the factor value [..., dim, dim]."""
+        count = self.dim - 1
+        diagonal = argosy.diagonal(value, axis1=-1, axis2=-2)[..., 1:]
+        order = argosy.arange(2, self.dim + 1, dtype=self.concentration.dtype)
+        order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
+        unnormalized = (order * argosy.log(diagonal)).sum(-1)
+        alpha = self.concentration + 0.5 * count
+        above = argosy.multigammaln(alpha - 0.5, count)
+        constant = 0.5 * count * math.log(math.pi)
+        return unnormalized - (constant + above - argosy.lgamma(alpha) * count)

@@ -1,0 +1,32 @@
+"""The log-normal distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .normal import Normal
+from .transform import ExpTransform
+from .transformed_distribution import TransformedDistribution
+
+
+class LogNormal(TransformedDistribution):
+    """exp of a normal number of mean ``loc`` and standard deviation ``scale``."""
+
+    def __init__(self, loc, scale):
+        self._normal = Normal(loc, scale)
+        self.loc, self.scale = self._normal.loc, self._normal.scale
+        super().__init__(self._normal, [ExpTransform()])
+
+    @property
+    def mean(self):
+        """``exp(loc + scale^2 / 2)``."""
+        return argosy.exp(self.loc + self.scale**2 / 2)
+
+    @property
+    def variance(self):
+        """``(exp(scale^2) - 1) exp(2 loc + scale^2)``."""
+        return argosy.expm1(self.scale**2) * argosy.exp(2 * self.loc + self.scale**2)
+
+    def entropy(self):
+        """Entropy of the normal distribution plus ``loc``."""
+        return self._normal.entropy() + self.loc

@@ -1,0 +1,84 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+
+from .distribution import Distribution, as_parameter, check
+
+
+def _quadratic(scale_tril, difference):
+    """d' (L L')^-1 d for d [..., D]."""
+    solved = argosy.linalg.triangular_solve(scale_tril, difference.unsqueeze(-1), upper=False)
+    return (solved.squeeze(-1) ** 2).sum(-1)
+
+
+class MultivariateNormal(Distribution):
+    """Normal distribution of vectors [D] with mean ``loc`` [..., D] and one of: the covariance
+    matrix, its inverse, or its lower Cholesky factor, [..., D, D]."""
+
+    def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None):
+        given = {
+            "covariance_matrix": covariance_matrix,
+            "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }
+        named = [name for name, value in given.items() if value is not None]
+        check(
+            len(named) == 1, ValueError, "MultivariateNormal",
+            f"takes one of {', '.join(given)}, got {', '.join(named) or 'none'}", "pass one",
+        )  # fmt: skip
+        matrix = as_parameter(given[named[0]])
+        loc = as_parameter(loc, matrix.dtype)
+        if loc.ndim == 0:
+            loc = loc.reshape([1])
+        size = loc.shape[-1]
+        check(
+            matrix.ndim >= 2 and list(matrix.shape[-2:]) == [size, size], ValueError,
+            "MultivariateNormal",
+            f"{named[0]} must be [..., {size}, {size}], got {list(matrix.shape)}",
+            "match it to the last size of loc",
+        )  # fmt: skip
+        batch = argosy.broadcast_shape(list(loc.shape[:-1]), list(matrix.shape[:-2]))
+        self.loc = loc.expand([*batch, size])
+        matrix = matrix.expand([*batch, size, size])
+        setattr(self, named[0], matrix)
+        if named[0] == "scale_tril":
+            self._tril = matrix
+        elif named[0] == "covariance_matrix":
+            self._tril = argosy.linalg.cholesky(matrix)
+        else:
+            self._tril = argosy.linalg.cholesky(argosy.linalg.inv(matrix))
+        super().__init__(batch, [size])
+
+    @property
+    def mean(self):
+        """``loc``."""
+        return self.loc
+
+    @property
+    def variance(self):
+        """The diagonal of the covariance matrix, [..., D]."""
+        return (self._tril**2).sum(-1)
+
+    def rsample(self, shape=()):
+        """``loc + L z``, z being standard normal."""
+        noise = argosy.randn(self._extend_shape(shape), self.loc.dtype)
+        return self.loc + argosy.matmul(self._tril, noise.unsqueeze(-1)).squeeze(-1)
+
+    def _half_log_det(self):
+        return argosy.log(argosy.diagonal(self._tril, axis1=-2, axis2=-1)).sum(-1)
+
+    def log_prob(self, value):
+        """Logarithm of the density at value [..., D]."""
+        difference = self._value(value).astype(self.loc.dtype) - self.loc
+        shape = [*difference.shape[:-1], *self._tril.shape[-2:]]
+        distance = _quadratic(self._tril.expand(shape), difference)
+        size = self.event_shape[0]
+        return -0.5 * (size * math.log(2 * math.pi) + distance) - self._half_log_det()
+
+    def entropy(self):
+        """Expected -log_prob, in nats."""
+        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()

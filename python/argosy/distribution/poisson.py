@@ -1,0 +1,48 @@
+"""The Poisson distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import Distribution, broadcast
+
+
+class Poisson(Distribution):
+    """Number of events, where ``rate`` are expected."""
+
+    def __init__(self, rate):
+        (self.rate,) = broadcast(rate)
+        if self.rate.ndim == 0 and not isinstance(rate, argosy.Tensor):
+            self.rate = self.rate.reshape([1])
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self):
+        """``rate``."""
+        return self.rate
+
+    @property
+    def variance(self):
+        """``rate``."""
+        return self.rate
+
+    def sample(self, shape=()):
+        """Draws counts, as floats."""
+        with argosy.no_grad():
+            return argosy.poisson(self.rate.expand(self._extend_shape(shape)))
+
+    def log_prob(self, value):
+        """Logarithm of the probability of the count value."""
+        value = self._value(value).astype(self.rate.dtype)
+        rate = self.rate.clip(argosy.finfo(self.rate.dtype).eps)
+        return -self.rate + value * argosy.log(rate) - argosy.lgamma(value + 1)
+
+    def entropy(self):
+        """Expected -log_prob, in nats: a sum over the counts within 30 standard deviations."""
+        least = float(self.rate.min())
+        most = float(self.rate.max())
+        low = max(0, int(least - 30 * least**0.5))
+        high = int(most + 30 * max(most, 1.0) ** 0.5) + 1
+        counts = argosy.arange(low, high, dtype=self.rate.dtype)
+        logs = self.log_prob(counts.reshape([-1] + [1] * self.rate.ndim))
+        return -(argosy.exp(logs) * logs).sum(0)

@@ -1,0 +1,57 @@
+"""The uniform distribution."""
+
+from __future__ import annotations
+
+import argosy
+
+from .distribution import Distribution, broadcast
+
+
+class Uniform(Distribution):
+    """Uniform distribution on [low, high); both may be tensors (broadcast)."""
+
+    def __init__(self, low, high, name=None):
+        self.name = name or "Uniform"
+        self.low, self.high = broadcast(low, high)
+        super().__init__(self.low.shape)
+
+    @property
+    def mean(self):
+        """The middle of the interval."""
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self):
+        """Square of the interval's length over 12."""
+        return (self.high - self.low) ** 2 / 12
+
+    def sample(self, shape=(), seed=0):
+        """Draws values without gradient; seed 0 uses the global generator."""
+        with argosy.no_grad():
+            return self._draw(shape, seed)
+
+    def rsample(self, shape=()):
+        """``low + (high - low) * u``, u being uniform on [0, 1)."""
+        return self._draw(shape, 0)
+
+    def _draw(self, shape, seed):
+        unit = argosy.uniform(self._extend_shape(shape), self.low.dtype, 0.0, 1.0, seed)
+        return unit * (self.high - self.low) + self.low
+
+    def log_prob(self, value):
+        """``-log(high - low)`` inside the interval, -inf outside."""
+        return argosy.log(self.probs(value))
+
+    def prob(self, value):
+        """``1 / (high - low)`` inside the interval, 0 outside."""
+        value = self._value(value)
+        inside = (self.low < value).astype(value.dtype) * (value < self.high).astype(value.dtype)
+        return inside / (self.high - self.low)
+
+    def probs(self, value):
+        """Another name of prob."""
+        return self.prob(value)
+
+    def entropy(self):
+        """``log(high - low)``."""
+        return argosy.log(self.high - self.low)
