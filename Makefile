@@ -7,7 +7,7 @@ PY := .venv/bin/python
 unexport MAKEFLAGS
 export PYTHON
 
-.PHONY: help build demo test test-cpp test-python lint format bench docs wheel clean
+.PHONY: help build demo test test-cpp test-python sanitize soak lint format bench docs wheel clean
 .DEFAULT_GOAL := build
 
 build:  ## install what is missing, compile, generate the Python API
@@ -25,6 +25,13 @@ test-cpp: build
 
 test-python: build
 	@$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
+	@tools/setup.sh
+	@JOBS=$(JOBS) tools/sanitize.sh
+
+soak: build  ## 100,000 training steps among failing calls; memory must stay flat
+	@$(PY) tests/soak/failing_calls.py --steps 100000
 
 lint: build  ## format, style, layers, unrun tests, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh

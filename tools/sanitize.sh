@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds with the sanitizers and runs under them: every suite of tests/cpp with the address and
+# undefined behaviour sanitizers and with the thread sanitizer, then tests in Python with the former.
+#   tools/sanitize.sh [asan] [tsan]
+#   JOBS                as in the Makefile
+#   SANITIZE_PYTHON     the Python tests; empty: none
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs=${JOBS:-$(nproc)}
+python_tests=${SANITIZE_PYTHON-tests/ops tests/python/tensor tests/python/nn tests/python/io \
+  tests/python/amp tests/python/profiler tests/python/test_indexing.py}
+export ASAN_OPTIONS=detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1:suppressions=$PWD/cmake/tsan.supp
+failed=()
+
+check() {
+  local name=$1
+  shift
+  echo "== $name"
+  "$@" || failed+=("$name")
+}
+
+(($#)) || set -- asan tsan
+for preset; do
+  cmake --preset "$preset" --log-level=WARNING >/dev/null || exit 1
+  cmake --build --preset "$preset" -j "$jobs" || exit 1
+  # The thread sanitizer of this compiler cannot place its memory where addresses are random.
+  check "$preset: C++" setarch --addr-no-randomize ctest --preset "$preset" -j "$jobs"
+  if [[ $preset == asan && -n $python_tests ]]; then
+    # shellcheck disable=SC2086
+    check "asan: Python" tools/python_asan.sh -m pytest -n "$jobs" --timeout=1200 $python_tests
+  fi
+done
+
+if ((${#failed[@]})); then
+  printf 'sanitize: FAILED: %s\n' "${failed[@]}" >&2
+  exit 1
+fi
+echo "sanitize: passed"
