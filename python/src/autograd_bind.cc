@@ -18,12 +18,14 @@ std::shared_ptr<PyObject> hold(PyObject* o) {
           }};
 }
 
-std::function<Tensor(const Tensor&)> as_hook(PyObject* callable) {
-  return [held = hold(callable)](const Tensor& grad) -> Tensor {
+struct PyHook {
+  std::shared_ptr<PyObject> callable;
+
+  Tensor operator()(const Tensor& grad) const {
     WithGil gil;
     try {
       Py argument(check(wrap(grad)));
-      Py result(check(PyObject_CallOneArg(held.get(), argument.get())));
+      Py result(check(PyObject_CallOneArg(callable.get(), argument.get())));
       if (result.get() == Py_None) return {};
       ARGOSY_CHECK(is_tensor(result.get()), type)
           << "A gradient hook must return a Tensor or None, got " << Py_TYPE(result.get())->tp_name
@@ -32,8 +34,8 @@ std::function<Tensor(const Tensor&)> as_hook(PyObject* callable) {
     } catch (const PythonError&) {
       throw_python_error();
     }
-  };
-}
+  }
+};
 
 // The tape node of a PyLayer: calls its Python backward.
 class PyNode final : public autograd::Node {
@@ -42,6 +44,7 @@ class PyNode final : public autograd::Node {
   const char* name() const override { return name_.c_str(); }
   bool released() const override { return !call_; }
   void release_saved() override { call_.reset(); }
+  PyObject* call() const { return call_.get(); }
 
   // call_(dys: list of Tensor or None) -> list of Tensor or None, one for each edge.
   Tensors backward(std::span<const Tensor> dys, const bool*) override {
@@ -109,7 +112,9 @@ PyObject* f_set_grad_enabled(PyObject*, PyObject* on) {
 
 PyObject* f_register_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&] {
-    return PyLong_FromUnsignedLongLong(autograd::add_hook(tensor_of(args[0]), as_hook(args[1])));
+    track(args[0]);
+    return PyLong_FromUnsignedLongLong(
+        autograd::add_hook(tensor_of(args[0]), PyHook{hold(args[1])}));
   });
 }
 PyObject* f_remove_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
@@ -144,6 +149,8 @@ PyObject* f_tie(PyObject*, PyObject* const* args, Py_ssize_t) {
     auto node = make_ref<PyNode>(PyUnicode_AsUTF8(args[0]), args[1]);
     for (const Tensor& t : inputs) node->edges.push_back(autograd::edge_to(t));
     node->outputs = static_cast<uint32_t>(outputs.size());
+    for (const Tensor& t : outputs)
+      if (t.defined() && t.impl()->python) track(static_cast<PyObject*>(t.impl()->python));
     for (uint32_t i = 0; i < outputs.size(); ++i)
       if (outputs[i].defined() && is_differentiable(outputs[i].dtype()))
         autograd::tie(outputs[i], Ref<autograd::Node>::share(node.get()), i);
@@ -210,6 +217,17 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
                            {}};
 
 }  // namespace
+
+int visit_history(TensorImpl* impl, visitproc visit, void* arg) {
+  if (!impl || impl->ref_count() != 1) return 0;
+  auto* node = static_cast<autograd::Node*>(impl->grad_fn.get());
+  if (!node && impl->record) node = static_cast<autograd::Record*>(impl->record.get())->slot.get();
+  if (!node || node->ref_count() != 1) return 0;
+  for (const autograd::Hook& hook : node->hooks)
+    if (const auto* fn = hook.fn.target<PyHook>()) Py_VISIT(fn->callable.get());
+  if (auto* layer = dynamic_cast<PyNode*>(node)) Py_VISIT(layer->call());
+  return 0;
+}
 
 void add_autograd(PyObject* module) {
   add_functions(module, functions);

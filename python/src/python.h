@@ -110,6 +110,8 @@ inline Tensor tensor_of(PyObject* o) {
 }
 PyObject* wrap(Tensor t);  // None if undefined
 PyObject* wrap_list(std::span<const Tensor> list);
+// From now on the collector looks at this tensor: something of Python's hangs on it.
+void track(PyObject* tensor);
 void add_tensor_type(PyObject* module);
 
 // --- dtypes (dtype_object.cc) ---
@@ -145,6 +147,10 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 
 void add_ops(PyObject* module);       // op_entries.cc
 void add_autograd(PyObject* module);  // autograd_bind.cc
+// For the collector: Python objects that the body alone reaches through its history (hooks, a
+// PyLayer's context). What nodes of other tensors reach too is left out, so a cycle through several
+// nodes is found once their graph is gone.
+int visit_history(TensorImpl* impl, visitproc visit, void* arg);
 void add_registry(PyObject* module);  // registry_bind.cc
 void add_dlpack(PyObject* module);    // dlpack.cc
 void add_errors(PyObject* module);    // errors.cc

@@ -17,6 +17,11 @@ namespace argosy::python {
 
 PyTypeObject* tensor_type = nullptr;
 
+// Objects start untracked: only attributes and hooks can make cycles through them.
+void track(PyObject* tensor) {
+  if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+}
+
 namespace {
 
 PyTypeObject* size_type = nullptr;
@@ -24,11 +29,6 @@ PyObject* place_factory = nullptr;
 
 TensorObject* cast(PyObject* o) {
   return reinterpret_cast<TensorObject*>(o);
-}
-
-// Objects start untracked by the collector: only attributes can make cycles through them.
-void track(PyObject* self) {
-  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
 }
 
 bool worth_keeping(PyObject* self) {
@@ -74,7 +74,7 @@ void dealloc(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(cast(self)->dict);
   Py_VISIT(Py_TYPE(self));
-  return 0;
+  return visit_history(cast(self)->impl, visit, arg);
 }
 
 int clear(PyObject* self) {
