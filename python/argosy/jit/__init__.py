@@ -1,0 +1,1 @@
+"""Capture of Python functions as Programs."""

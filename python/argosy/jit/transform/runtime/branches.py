@@ -1,0 +1,225 @@
+"""if, conditional expressions, and what follows a statement that may jump."""
+
+from ..errors import CaptureError, UndefinedVar
+from . import builders
+from .join import CONFLICT, OUT, Retry, join
+from .signals import NEXT, RETURN, Return, Undecided, code_tensor, codes_of, has_value, made
+from .state import EMPTY, Snapshot, containers, flatten, unflatten
+
+_ATTEMPTS = 12
+
+
+def if_(pred, true, false, state, jumping):
+    """The statement `if`; returns the signal of the branch that ran."""
+    if builders.is_symbolic(pred):
+        return symbolic_if(pred, true, false, state, jumping)
+    if pred:
+        return true()
+    return None if false is None else false()
+
+
+def if_expression(pred, true, false):
+    """true() if pred else false()"""
+    if not builders.is_symbolic(pred):
+        return true() if pred else false()
+    return select(pred, true, false)
+
+
+def select(pred, true, false):
+    """The value of one of two functions, as a symbolic condition says."""
+    signal = symbolic_if(
+        pred, lambda: Return(true()), lambda: Return(false()), EMPTY, False, place=true
+    )
+    return signal.value
+
+
+def then(signal, rest, state):
+    """Runs the rest of a block after a statement that may have jumped; returns the signal of all."""
+    if signal is None:
+        return rest()
+    if not isinstance(signal, Undecided) or NEXT not in signal.codes:
+        return signal
+    stays = signal.code == builders.constant(NEXT, signal.code.dtype)
+    return symbolic_if(stays, rest, lambda: signal.without(NEXT), state, True)
+
+
+class _Side:
+    """What one branch left behind: its signal, and trees of (structure, leaves)."""
+
+    def __init__(self, signal, values):
+        self.signal = signal
+        self.trees = []
+        values = list(values) + ([signal.value] if has_value(signal) else [])
+        for v in values:
+            leaves = []
+            self.trees.append((flatten(v, leaves), leaves))
+
+
+def symbolic_if(pred, true, false, state, jumping, place=None):
+    """Builds an `if` of the Program from both branches, and sets the variables to its results.
+
+    The branches may be traced more than once: what one must return can depend on the other.
+    """
+    before = Snapshot(state)
+    place = place or true
+    wanted = {}
+    for _ in range(_ATTEMPTS):
+        trace = _Trace(before, state, (true, false), jumping, wanted, place)
+        try:
+            outs = builders.cond(pred, trace.run_true, trace.run_false)
+        except Retry:
+            continue
+        except BaseException:
+            before.restore()
+            raise
+        return trace.finish(outs)
+    raise CaptureError.at(place, "the types of the two branches could not be brought together")
+
+
+class _Trace:
+    """One attempt at both branches. `wanted`: dtypes learnt by earlier attempts, by place."""
+
+    def __init__(self, before, state, branches, jumping, wanted, place):
+        self.before, self.state = before, state
+        self.true, self.false = branches
+        self.jumping, self.wanted, self.place = jumping, wanted, place
+        self.places = []  # (tree, leaf) or "code", for each tensor that the branches return
+        self.dtypes = {}
+        self.shapes = {}
+        self.joined = {}  # (tree, leaf) -> what join() said
+
+    def _run(self, function):
+        self.before.restore()
+        signal = function() if function is not None else None
+        return _Side(signal, self.state.get())
+
+    def run_true(self):
+        """Traces the first branch; returns every leaf that may have to be a result."""
+        side = self.left = self._run(self.true)
+        outs = []
+        if self.jumping:
+            self.places.append("code")
+            outs.append(code_tensor(side.signal))
+        for t, (_, leaves) in enumerate(side.trees):
+            for i, leaf in enumerate(leaves):
+                value = self._tensor(leaf, self.wanted.get((t, i)))
+                if value is not None:
+                    self.places.append((t, i))
+                    self.dtypes[t, i], self.shapes[t, i] = value.dtype, value.shape
+                    outs.append(value)
+        if not has_value(side.signal) and "value" in self.wanted:
+            # The other branch returns a value: stand-ins of its types.
+            t = len(side.trees)
+            for i, spec in enumerate(self.wanted["value"]):
+                if spec is not None:
+                    self.places.append((t, i))
+                    self.dtypes[t, i], self.shapes[t, i] = spec
+                    outs.append(builders.constant(0, *spec))
+        return outs
+
+    @staticmethod
+    def _tensor(leaf, dtype):
+        if builders.is_tensor(leaf):
+            return leaf
+        if isinstance(leaf, (bool, int, float)):
+            return builders.constant(leaf, dtype or builders.number_dtype(leaf))
+        return None
+
+    def run_false(self):
+        """Traces the second branch and fits it to what the first returned."""
+        side = self.right = self._run(self.false)
+        left = self.left
+        if not self.jumping and (left.signal is None) != (side.signal is None):
+            raise CaptureError.at(self.place, "only one branch of the condition jumps")
+        values = {"code": code_tensor(side.signal)} if self.jumping else {}
+        retry = False
+        for t in range(len(self.state.names)):
+            retry |= self._join_tree(t, left.trees[t], side.trees[t], values)
+        t = len(self.state.names)
+        if has_value(left.signal) and has_value(side.signal):
+            retry |= self._join_tree(t, left.trees[t], side.trees[t], values)
+        elif has_value(side.signal):
+            leaves = side.trees[t][1]
+            if "value" not in self.wanted:
+                self.wanted["value"] = [
+                    (x.dtype, list(x.shape)) if builders.is_tensor(x) else None for x in leaves
+                ]
+                retry = True
+            values.update({(t, i): x for i, x in enumerate(leaves) if builders.is_tensor(x)})
+        if retry:
+            raise Retry
+        return [
+            values[p] if p in values else builders.constant(0, self.dtypes[p], self.shapes[p])
+            for p in self.places
+        ]
+
+    def _join_tree(self, t, left, right, values):
+        """Joins one variable's values; True if the first branch has to be traced again."""
+        if left[0] != right[0]:
+            reason = "the two branches leave values of different structure"
+            self.joined[t] = (CONFLICT, reason)
+            return False
+        retry = False
+        for i, (a, b) in enumerate(zip(left[1], right[1])):
+            verdict, what = self.joined[t, i] = join(a, b)
+            if verdict is OUT:
+                if self.dtypes.get((t, i)) != what:
+                    self.wanted[t, i] = what
+                    retry = True
+                else:
+                    values[t, i] = b if builders.is_tensor(b) else builders.constant(b, what)
+        return retry
+
+    def finish(self, outs):
+        """Sets the variables to what is known after the `if`; returns its signal."""
+        outs = dict(zip(self.places, outs))
+        self.before.restore()
+        values = []
+        for t, variable in enumerate(self.state.names):
+            values.append(self._value(t, variable, outs))
+        self.state.set(values)
+        left, right = self.left.signal, self.right.signal
+        value = None
+        t = len(self.state.names)
+        if has_value(left) and has_value(right):
+            value = self._value(t, None, outs)
+        elif has_value(left) or has_value(right):
+            structure, leaves = (self.left if has_value(left) else self.right).trees[t]
+            leaves = [outs.get((t, i), x) for i, x in enumerate(leaves)]
+            value = unflatten(structure, iter(leaves))
+        codes = codes_of(left) | codes_of(right)
+        if not self.jumping and codes == {RETURN}:
+            return Return(value)
+        return made(outs.get("code"), codes, value)
+
+    def _value(self, t, variable, outs):
+        left, right = self.left.trees[t], self.right.trees[t]
+        if t in self.joined:
+            return self._conflict(variable, self.joined[t][1], left, right)
+        leaves = []
+        for i in range(len(left[1])):
+            verdict, what = self.joined[t, i]
+            if verdict is OUT:
+                what = outs[t, i]
+            elif verdict is CONFLICT:
+                what = self._conflict(variable, what, left, right)
+            leaves.append(what)
+        mine, theirs = containers(left[0]), containers(right[0])
+        reuse = {i for i in mine if i in theirs and i in self.before.contents}
+        return unflatten(left[0], iter(leaves), reuse)
+
+    def _conflict(self, variable, reason, left, right):
+        """A value that cannot be one after the `if`: an error on use, or at once where a use would
+        not be noticed."""
+        if variable is None:
+            raise CaptureError.at(
+                self.place,
+                f"the two branches return values that cannot be one: {reason}. "
+                "Do this: return equal structures, dtypes and ranks on both paths.",
+            )
+        kept = set(containers(left[0])) | set(containers(right[0]))
+        if "." in variable or kept & set(self.before.contents):
+            raise CaptureError.at(
+                self.place, f"the condition is on tensors, and for '{variable}' {reason}"
+            )
+        return UndefinedVar(variable, reason, self.place)

@@ -1,0 +1,224 @@
+"""The operations of a Program that control flow needs; argosy is imported when first used."""
+
+import functools
+
+
+# Stands for the dtype of a tensor array.
+ARRAY = "tensor array"
+
+
+@functools.lru_cache(maxsize=None)
+def _argosy():
+    import argosy
+
+    return argosy
+
+
+def is_tensor(x):
+    """Is x a tensor, concrete or symbolic?"""
+    return isinstance(x, _argosy().Tensor)
+
+
+def is_symbolic(x):
+    """Is x a value of a Program that is being built?"""
+    return isinstance(x, _argosy().Tensor) and x._symbolic
+
+
+def cond(pred, true_fn, false_fn):
+    """Appends an `if`; both functions return equally long lists of tensors."""
+    outs = _argosy().static.nn.cond(_scalar(pred), true_fn, false_fn)
+    return _listed(outs)
+
+
+def while_loop(test, body, values):
+    """Appends a loop over a list of tensors; returns their last values."""
+    return _listed(_argosy().static.nn.while_loop(test, body, list(values)))
+
+
+def _listed(outs):
+    if outs is None:
+        return []
+    return list(outs) if isinstance(outs, (list, tuple)) else [outs]
+
+
+def _scalar(pred):
+    """A condition as a bool tensor."""
+    return as_bool(pred)
+
+
+def as_bool(x):
+    """A tensor or Python value as a bool tensor of no dimensions, where its size is known to be 1."""
+    argosy = _argosy()
+    if not is_tensor(x):
+        return argosy.full([], bool(x), "bool")
+    if x.dtype != argosy.bool:
+        x = argosy.cast(x, "bool")
+    return x if x.ndim == 0 else argosy.reshape(x, [])
+
+
+def number_dtype(x):
+    """The dtype that a Python number takes as a tensor."""
+    argosy = _argosy()
+    if isinstance(x, bool):
+        return argosy.bool
+    if isinstance(x, int):
+        return argosy.int64
+    if isinstance(x, complex):
+        return argosy.complex64
+    return getattr(argosy, argosy.get_default_dtype())
+
+
+def kind(dtype):
+    """'b', 'i', 'f' or 'c': what of Python's numbers a dtype can hold; 'a' for tensor arrays."""
+    if dtype is ARRAY:
+        return "a"
+    text = str(dtype).split(".")[-1]
+    if text == "bool":
+        return "b"
+    return "i" if "int" in text else "c" if "complex" in text else "f"
+
+
+def constant(number, dtype, shape=()):
+    """A tensor filled with a number; sizes that are unknown become 1."""
+    return _argosy().full([1 if d < 0 else d for d in shape], number, dtype)
+
+
+def cast(x, dtype):
+    """x in another dtype."""
+    return _argosy().cast(x, dtype)
+
+
+def select(condition, x, y):
+    """x where condition holds, else y."""
+    return _argosy().where(condition, x, y)
+
+
+def both(x, y):
+    """x and y, as bool tensors."""
+    return _argosy().logical_and(as_bool(x), as_bool(y))
+
+
+def either(x, y):
+    """x or y, as bool tensors."""
+    return _argosy().logical_or(as_bool(x), as_bool(y))
+
+
+def negation(x):
+    """not x, as a bool tensor."""
+    return _argosy().logical_not(as_bool(x))
+
+
+def size(x, axis):
+    """A size of a tensor that is known only when the Program runs."""
+    return _argosy().shape(x)[axis]
+
+
+def any_equal(x, y):
+    """Does any element of x equal y?"""
+    return (x == y).any()
+
+
+def item(x, index):
+    """x[index] for a symbolic index."""
+    return x[index]
+
+
+def type_of(x):
+    """(dtype, shape) of a tensor."""
+    if is_array(x):
+        return ARRAY, []
+    return x.dtype, list(x.shape)
+
+
+def is_array(x):
+    """Is x a tensor array of the Program?"""
+    return is_symbolic(x) and x._layout == "tensor_array"
+
+
+def create_array(values, like):
+    """A tensor array that holds `values`, for elements of the type of `like`."""
+    array = _argosy().tensor.array.create_array(like.dtype, values)
+    if not values:
+        array._element = (list(like.shape), like.dtype)
+    return array
+
+
+def array_write(array, index, value):
+    """The array with one element set."""
+    return _argosy().tensor.array.array_write(value, index, array)
+
+
+def array_read(array, index):
+    """One element of the array."""
+    return _argosy().tensor.array.array_read(array, index)
+
+
+def array_length(array):
+    """The number of elements as an int64 tensor of no dimensions."""
+    return _argosy().tensor.array.array_length(array)
+
+
+def array_pop(array):
+    """(last element, array without it)"""
+    return _argosy().tensor.array.array_pop(array)
+
+
+def array_stack(array, axis, stack):
+    """The elements stacked, or joined along an axis."""
+    return _argosy().tensor.array.tensor_array_to_tensor(array, axis, stack)[0]
+
+
+def as_tensor(x):
+    """A tensor or number as a tensor."""
+    return x if is_tensor(x) else constant(x, number_dtype(x))
+
+
+def index(x):
+    """An int64 tensor of no dimensions."""
+    argosy = _argosy()
+    if x.dtype != argosy.int64:
+        x = argosy.cast(x, "int64")
+    return x if x.ndim == 0 else argosy.reshape(x, [])
+
+
+def minimum(x, y):
+    """The smaller of two int64 tensors."""
+    return _argosy().minimum(x, y)
+
+
+def ceil_division(distance, step):
+    """Steps that cover a distance, for a step of either sign that a Program decides."""
+    return -(-distance // step)
+
+
+def check(condition, message):
+    """Appends an assertion."""
+    _argosy().static.nn.control_flow.Assert(as_bool(condition), [as_tensor(condition)])
+
+
+def print_(values):
+    """Appends operations that print tensors; other values go along as text."""
+    argosy = _argosy()
+    text = ""
+    for v in values:
+        if is_symbolic(v):
+            argosy.static.Print(v, message=text or None)
+            text = ""
+        else:
+            text += f"{v} "
+    if text:
+        print(text)
+
+
+def extreme(name, x, y):
+    """maximum or minimum of tensors and numbers."""
+    if not is_tensor(x):
+        x = constant(x, y.dtype)
+    if not is_tensor(y):
+        y = constant(y, x.dtype)
+    return getattr(_argosy(), name)(x, y)
+
+
+def is_layer(x):
+    """Is x an argosy.nn.Layer?"""
+    return isinstance(x, _argosy().nn.Layer)

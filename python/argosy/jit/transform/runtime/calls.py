@@ -1,0 +1,231 @@
+"""Calls: user functions are rewritten when called, some builtins learn about Programs."""
+
+import builtins
+import functools
+import sys
+import types
+
+from . import builders, iterables
+from .arrays import TensorList
+
+_LIBRARIES = {"argosy", "numpy", "scipy", "torch", "paddle", "pytest", "_pytest"}
+_STANDARD = getattr(sys, "stdlib_module_names", frozenset(sys.builtin_module_names))
+_ignored = set()
+
+
+def ignore_module(modules):
+    """Functions of these modules (or packages) are called as they are."""
+    modules = modules if isinstance(modules, (list, tuple, set)) else [modules]
+    _ignored.update(m if isinstance(m, str) else m.__name__ for m in modules)
+
+
+def is_library(function):
+    """Is the function argosy's, NumPy's, the standard library's, or of an ignored module?"""
+    module = getattr(function, "__module__", None) or ""
+    root = module.partition(".")[0]
+    if root in _LIBRARIES or (root in _STANDARD and root != "__main__"):
+        return True
+    while module:
+        if module in _ignored:
+            return True
+        module = module.rpartition(".")[0]
+    return False
+
+
+def call(function):
+    """What to call instead of `function` inside rewritten code."""
+    kind = type(function)
+    if kind is types.FunctionType:
+        return _function(function)
+    if kind is types.MethodType:
+        if type(function.__func__) is not types.FunctionType:
+            return function
+        made = _function(function.__func__)
+        return function if made is function.__func__ else types.MethodType(made, function.__self__)
+    if kind is types.BuiltinFunctionType or kind is type:
+        try:
+            return _BUILTINS.get(function, function)
+        except TypeError:  # a builtin method of an object that cannot be hashed
+            return function
+    if isinstance(function, type):
+        return function
+    if kind is functools.partial:
+        made = call(function.func)
+        if made is function.func:
+            return function
+        return functools.partial(made, *function.args, **function.keywords)
+    return _instance(function)
+
+
+def _function(function):
+    from .. import transform
+
+    if getattr(function, "_argosy_not_to_static", False):
+        return function
+    if is_library(function):
+        return _taking_lists(function)
+    return transform(function)
+
+
+def _instance(x):
+    """A callable object: a Layer, a wrapper made by to_static, or any with a __call__ of its own."""
+    if getattr(x, "_argosy_not_to_static", False):
+        return x
+    original = getattr(x, "_argosy_original", None)
+    if original is not None:
+        return call(original)
+    if builders.is_layer(x):
+        return functools.partial(_call_layer, x)
+    method = getattr(type(x), "__call__", None)
+    if type(method) is not types.FunctionType or is_library(method):
+        return x
+    made = _function(method)
+    return x if made is method else types.MethodType(made, x)
+
+
+# --- layers ---
+
+
+class converted_forwards:
+    """While it is open, the user's forward methods of a layer and its sublayers are rewritten ones.
+
+    A layer calls self.forward between its hooks, and containers call layers; so the rewritten
+    method has to be found on the layer itself.
+    """
+
+    def __init__(self, layer):
+        self._layer = layer
+        self._changed = []
+
+    def __enter__(self):
+        for x in self._layer.sublayers(include_self=True):
+            forward = x.forward
+            original = getattr(forward, "_argosy_original", None)
+            if original is not None:
+                forward = original
+            made = call(forward)
+            if made is not x.forward:
+                self._changed.append((x, x.__dict__.get("forward")))
+                x.__dict__["forward"] = made
+        return self
+
+    def __exit__(self, *exc):
+        for x, old in reversed(self._changed):
+            if old is None:
+                del x.__dict__["forward"]
+            else:
+                x.__dict__["forward"] = old
+        self._changed.clear()
+        return False
+
+
+def _call_layer(layer, *args, **kwargs):
+    with converted_forwards(layer):
+        return call(type(layer).__call__)(layer, *args, **kwargs)
+
+
+# --- lists that a Program fills, as arguments of library functions ---
+
+_LIST_FUNCTIONS = {"stack": True, "concat": False}
+
+
+def _taking_lists(function):
+    stack = _LIST_FUNCTIONS.get(function.__name__)
+    if stack is None or (function.__module__ or "").partition(".")[0] != "argosy":
+        return function
+
+    @functools.wraps(function)
+    def on_list(x, axis=0, name=None):
+        if isinstance(x, TensorList):
+            return builders.array_stack(x.array, axis, stack)
+        return function(x, axis, name)
+
+    return on_list
+
+
+# --- builtins ---
+
+
+def _len(x):
+    if isinstance(x, TensorList):
+        return x.length()
+    if isinstance(x, iterables.SymbolicIterable):
+        return x.length
+    if builders.is_symbolic(x) and len(x.shape) and x.shape[0] < 0:
+        return builders.size(x, 0)
+    return builtins.len(x)
+
+
+def _casting(python, dtype):
+    def convert(*args, **kwargs):
+        if len(args) == 1 and not kwargs and builders.is_symbolic(args[0]):
+            return builders.cast(args[0], dtype)
+        return python(*args, **kwargs)
+
+    return convert
+
+
+def _print(*values, **options):
+    if any(map(builders.is_symbolic, values)):
+        builders.print_(values)
+    else:
+        builtins.print(*values, **options)
+
+
+def _extreme(python, name):
+    def choose(*args, **kwargs):
+        values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        if not kwargs and len(values) > 1 and any(map(builders.is_symbolic, values)):
+            result = values[0]
+            for v in values[1:]:
+                result = builders.extreme(name, result, v)
+            return result
+        return python(*args, **kwargs)
+
+    return choose
+
+
+def _quantified(python, combine):
+    def holds(values):
+        if isinstance(values, (list, tuple)) and any(map(builders.is_symbolic, values)):
+            result = values[0]
+            for v in values[1:]:
+                result = combine(result, v)
+            return result
+        return python(values)
+
+    return holds
+
+
+def _applied(python):
+    def apply(function, *iterables):
+        return python(call(function) if callable(function) else function, *iterables)
+
+    return apply
+
+
+_BUILTINS = {
+    len: _len,
+    range: iterables.range_,
+    enumerate: iterables.enumerate_,
+    zip: iterables.zip_,
+    reversed: iterables.reversed_,
+    print: _print,
+    int: _casting(int, "int32"),
+    float: _casting(float, "float32"),
+    bool: _casting(bool, "bool"),
+    max: _extreme(max, "maximum"),
+    min: _extreme(min, "minimum"),
+    all: _quantified(all, lambda a, b: builders.both(a, b)),
+    any: _quantified(any, lambda a, b: builders.either(a, b)),
+    map: _applied(map),
+    filter: _applied(filter),
+}
+
+
+def shape(x):
+    """x.shape; sizes that a Program decides are values of it."""
+    sizes = x.shape
+    if builders.is_symbolic(x) and any(d < 0 for d in sizes):
+        return [builders.size(x, i) if d < 0 else d for i, d in enumerate(sizes)]
+    return sizes

@@ -1,0 +1,135 @@
+"""The variables that a lifted statement may change, and values with tensors somewhere inside."""
+
+import collections
+
+from ..errors import UndefinedVar
+from .arrays import TensorList
+
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+LEAF = "leaf"
+
+
+def read(name, thunk):
+    """A variable's value, or UndefinedVar if it has none."""
+    try:
+        return thunk()
+    except (NameError, AttributeError):
+        return UndefinedVar(name)
+
+
+def defined(value):
+    """Is it a value?"""
+    return type(value) is not UndefinedVar
+
+
+class State:
+    """get() and set(values) for the variables `names` of the rewritten function."""
+
+    __slots__ = ("names", "get", "set")
+
+    def __init__(self, names, get, set_):
+        self.names, self.get, self.set = names, get, set_
+
+
+EMPTY = State((), lambda: (), lambda values: None)
+
+
+class Node:
+    """A list, tuple, dict or TensorList on the way to leaves; equal if type, length and keys are equal."""
+
+    __slots__ = ("value", "kind", "keys", "children")
+
+    def __init__(self, value, kind, keys, children):
+        self.value, self.kind, self.keys, self.children = value, kind, keys, children
+
+    def __eq__(self, other):
+        return (
+            isinstance(other, Node)
+            and self.kind is other.kind
+            and self.keys == other.keys
+            and self.children == other.children
+        )
+
+    __hash__ = None
+
+
+def flatten(value, leaves, path=()):
+    """Appends the leaves of nested lists, tuples and dicts to `leaves`; returns the structure."""
+    kind = type(value)
+    if id(value) in path:
+        leaves.append(value)
+        return LEAF
+    path = path + (id(value),)
+    if kind in _DICTS:
+        children = [flatten(v, leaves, path) for v in value.values()]
+        return Node(value, kind, list(value), children)
+    if kind is list or (isinstance(value, tuple) and (kind is tuple or hasattr(kind, "_fields"))):
+        return Node(value, kind, len(value), [flatten(v, leaves, path) for v in value])
+    if kind is TensorList:
+        leaves.append(value.array)
+        return Node(value, kind, 1, [LEAF])
+    leaves.append(value)
+    return LEAF
+
+
+def unflatten(structure, leaves, reuse=()):
+    """A value of that structure from an iterator of leaves; containers whose id is in `reuse` are
+    filled anew instead of made."""
+    if structure is LEAF or structure == LEAF:
+        return next(leaves)
+    children = [unflatten(c, leaves, reuse) for c in structure.children]
+    old, kind = structure.value, structure.kind
+    if kind in _DICTS:
+        made = old if id(old) in reuse else old.copy()
+        made.clear()
+        made.update(zip(structure.keys, children))
+        return made
+    if kind is list:
+        if id(old) not in reuse:
+            return children
+        old[:] = children
+        return old
+    if kind is TensorList:
+        if id(old) not in reuse:
+            return TensorList(children[0])
+        old.array = children[0]
+        return old
+    return tuple(children) if kind is tuple else kind(*children)
+
+
+def containers(structure):
+    """The mutable containers of a structure by id."""
+    if not isinstance(structure, Node):
+        return {}
+    found = {} if issubclass(structure.kind, tuple) else {id(structure.value): structure.value}
+    for c in structure.children:
+        found.update(containers(c))
+    return found
+
+
+class Snapshot:
+    """The variables of a state, and the contents of their containers, as they were."""
+
+    def __init__(self, state):
+        self.state = state
+        self.values = list(state.get())
+        self.trees = []
+        self.contents = {}
+        for v in self.values:
+            leaves = []
+            structure = flatten(v, leaves)
+            self.trees.append((structure, leaves))
+            for i, c in containers(structure).items():
+                self.contents[i] = (c, c.copy())
+
+    def restore(self):
+        """Puts all of it back, in place."""
+        for c, copy in self.contents.values():
+            if isinstance(c, list):
+                c[:] = copy
+            elif isinstance(c, TensorList):
+                c.array = copy.array
+            else:
+                c.clear()
+                c.update(copy)
+        self.state.set(self.values)

@@ -1,0 +1,307 @@
+"""A loop whose test, or whose end, a value of the Program decides."""
+
+from ..errors import CaptureError, UndefinedVar
+from . import builders
+from .arrays import TensorList
+from .join import Retry, fits, is_number
+from .signals import (
+    CONTINUE_CODE,
+    NEXT,
+    RETURN,
+    Undecided,
+    code_tensor,
+    codes_of,
+    has_value,
+    made,
+)
+from .state import Node, Snapshot, containers, flatten, unflatten
+
+_ATTEMPTS = 16
+
+
+def symbolic_loop(test, advance, state, place, jumping, safe, signal=None):
+    """Builds a loop of the Program; returns the signal with which its iterations end.
+
+    test(i) and advance(i) get the number of finished iterations. `signal`: undecided already
+    before the first test. What the loop has to carry is found by tracing the body: values that
+    it leaves unchanged stay Python, numbers that it changes become tensors, and a trace that finds
+    a new one starts over.
+    """
+    plan = _Plan(Snapshot(state), state, place, signal)
+    plan.jumping = jumping
+    for _ in range(_ATTEMPTS):
+        trace = _Trace(plan, test, advance, safe)
+        try:
+            outs = builders.while_loop(trace.run_test, trace.run_body, trace.initial())
+        except Retry:
+            continue
+        except BaseException:
+            plan.before.restore()
+            raise
+        return trace.finish(outs)
+    raise CaptureError.at(place, "the types of the loop's variables do not settle")
+
+
+class _Leaf:
+    """What the loop does with one leaf: carries it (dtype is set), or leaves it as it is."""
+
+    __slots__ = ("value", "dtype", "shape", "weak")
+
+    def __init__(self, value):
+        self.value, self.dtype, self.shape, self.weak = value, None, None, False
+        if builders.is_tensor(value):
+            self.dtype, self.shape = builders.type_of(value)
+
+    def carry(self, dtype, shape):
+        """From now on carried, starting from a number."""
+        self.dtype, self.shape, self.weak = dtype, list(shape), True
+
+    def initial(self):
+        """The tensor that the first iteration gets."""
+        if not self.weak:
+            return self.value
+        start = self.value if is_number(self.value) else 0
+        return builders.constant(start, self.dtype, self.shape)
+
+
+class _Plan:
+    """What is carried, refined from one attempt to the next."""
+
+    def __init__(self, before, state, place, signal):
+        self.before, self.state, self.place = before, state, place
+        self.trees = [[s, [_Leaf(x) for x in leaves]] for s, leaves in before.trees]
+        self.signal = signal
+        self.jumping = False
+        self.value = None  # the tree of a value returned inside the loop
+        if has_value(signal):
+            leaves = []
+            structure = flatten(signal.value, leaves)
+            self.value = [structure, [_Leaf(x) for x in leaves]]
+
+    def all_trees(self):
+        """Trees of the variables and, last, of the returned value."""
+        return self.trees + ([self.value] if self.value else [])
+
+    def fail(self, variable, reason):
+        """The error for a variable that cannot be carried."""
+        what = f"'{variable}'" if variable else "the value that the loop returns"
+        return CaptureError.at(self.place, f"the loop is decided by tensors, and {what} {reason}")
+
+    def new_tree(self, value):
+        """Plans a value that is not there before the loop: stand-ins of its types."""
+        leaves = []
+        structure = flatten(value, leaves)
+        planned = [_Leaf(x) for x in leaves]
+        for p in planned:
+            if p.dtype is not None:
+                p.value = None
+                p.carry(p.dtype, p.shape)
+        return [structure, planned]
+
+    def match(self, variable, tree, value):
+        """The tensors to carry on for a variable's new value; raises Retry if the plan changes."""
+        leaves = []
+        structure = flatten(value, leaves)
+        if structure != tree[0]:
+            self._restructure(variable, tree, value)
+        outs, changed = [], False
+        for p, new in zip(tree[1], leaves):
+            if p.dtype is None:
+                changed |= self._promote(variable, p, new)
+            else:
+                changed |= self._agree(variable, p, new)
+                outs.append(new if builders.is_tensor(new) else builders.constant(new, p.dtype))
+        if changed:
+            raise Retry
+        return outs
+
+    def _restructure(self, variable, tree, value):
+        old = tree[0].value if isinstance(tree[0], Node) else tree[1][0].value
+        if type(old) is UndefinedVar:
+            tree[:] = self.new_tree(value)
+            raise Retry
+        if type(old) is list and type(value) is list:
+            every = old + value
+            if all(map(builders.is_tensor, every)) and len({x.dtype for x in every}) == 1:
+                leaves = []
+                structure = flatten(TensorList.of(old, every[-1]), leaves)
+                tree[:] = [structure, [_Leaf(x) for x in leaves]]
+                raise Retry
+        raise self.fail(variable, "changes its structure from one iteration to the next")
+
+    def _promote(self, variable, p, new):
+        """A leaf that was left alone so far: is it still?"""
+        old = p.value
+        if old is new:
+            return False
+        if type(old) is UndefinedVar:
+            if type(new) is UndefinedVar:
+                return False
+            fresh = _Leaf(new)
+            p.value = new
+            if fresh.dtype is not None:
+                p.value = None
+                p.carry(fresh.dtype, fresh.shape)
+            return True
+        if is_number(old):
+            if builders.is_tensor(new):
+                if not fits(old, new.dtype):
+                    raise self.fail(variable, f"changes from {old!r} to {new.dtype}")
+                p.carry(new.dtype, new.shape)
+                return True
+            if is_number(new):
+                if type(old) is type(new) and (old == new or old != old and new != new):
+                    return False
+                if isinstance(old, bool) != isinstance(new, bool):
+                    raise self.fail(variable, f"changes from {old!r} to {new!r}")
+                wide = new if isinstance(new, float) else old
+                p.carry(builders.number_dtype(wide), ())
+                return True
+        try:
+            same = type(old) is type(new) and bool(old == new)
+        except Exception:  # a user's __eq__
+            same = False
+        if not same:
+            raise self.fail(variable, f"changes from {_shown(old)} to {_shown(new)}")
+        return False
+
+    def _agree(self, variable, p, new):
+        """A carried leaf: has the new value its type? True if the plan was widened."""
+        if is_number(new):
+            if fits(new, p.dtype):
+                return False
+            if not p.weak:
+                raise self.fail(variable, f"is {p.dtype} before the loop and {new!r} after its body")
+            p.carry(builders.number_dtype(new), p.shape)
+            return True
+        if not builders.is_tensor(new):
+            raise self.fail(variable, f"is {p.dtype} in one iteration and {_shown(new)} in another")
+        dtype, shape = builders.type_of(new)
+        if dtype != p.dtype:
+            if not p.weak or builders.kind(dtype) == "b" or builders.kind(p.dtype) == "b":
+                raise self.fail(variable, f"changes its dtype from {p.dtype} to {dtype}")
+            p.carry(dtype, shape)
+            return True
+        if len(shape) != len(p.shape):
+            if not p.weak or len(shape) < len(p.shape):
+                raise self.fail(variable, f"changes its shape from {p.shape} to {shape}")
+            p.carry(p.dtype, shape)
+            return True
+        if p.weak and shape != p.shape:
+            # A size that varies is unknown; a known one is the size of the stand-in.
+            wider = [b if a in (b, 1, -1) else -1 for a, b in zip(p.shape, shape)]
+            if wider != p.shape:
+                p.carry(p.dtype, wider)
+                return True
+        return False
+
+
+def _shown(x):
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+class _Trace:
+    """One attempt at building the loop. Loop variables: index, code if it may jump, then leaves."""
+
+    def __init__(self, plan, test, advance, safe):
+        self.plan, self.test, self.advance, self.safe = plan, test, advance, safe
+        self.codes = {NEXT} | codes_of(plan.signal)
+
+    def initial(self):
+        """The values that the loop starts from."""
+        values = [builders.constant(0, builders.number_dtype(0))]
+        if self.plan.jumping:
+            values.append(code_tensor(self.plan.signal))
+        for _, leaves in self.plan.all_trees():
+            values += [p.initial() for p in leaves if p.dtype is not None]
+        return values
+
+    def _enter(self, variables):
+        """Sets the variables to the loop's values; returns index and code."""
+        plan = self.plan
+        plan.before.restore()
+        variables = list(variables)
+        index = variables.pop(0)
+        code = variables.pop(0) if plan.jumping else None
+        variables = iter(variables)
+        values = [self._value(tree, variables, plan.before.contents) for tree in plan.trees]
+        plan.state.set(values)
+        return index, code
+
+    @staticmethod
+    def _value(tree, variables, reuse):
+        leaves = []
+        for p in tree[1]:
+            value = p.value
+            if p.dtype is not None:
+                value = next(variables)
+            leaves.append(value)
+        return unflatten(tree[0], iter(leaves), reuse)
+
+    def run_test(self, *variables):
+        """Is there another iteration?"""
+        index, code = self._enter(variables)
+        if code is None:
+            return builders.as_bool(self.test(index))
+        goes_on = code == builders.constant(NEXT, code.dtype)
+        if self.safe:
+            return builders.both(goes_on, self.test(index))
+        return builders.cond(
+            goes_on,
+            lambda: [builders.as_bool(self.test(index))],
+            lambda: [builders.as_bool(False)],
+        )[0]
+
+    def run_body(self, *variables):
+        """One iteration; the variables after it."""
+        plan = self.plan
+        index, code = self._enter(variables)
+        signal = self.advance(index)
+        if isinstance(signal, Undecided):
+            signal = signal.mapped(CONTINUE_CODE)
+        elif signal is not None and signal.code == CONTINUE_CODE:
+            signal = None
+        if signal is not None and not plan.jumping:
+            plan.jumping = True
+            raise Retry
+        after = list(plan.state.get())
+        outs = [index + builders.constant(1, builders.number_dtype(0))]
+        if plan.jumping:
+            self.codes |= codes_of(signal)
+            outs.append(code_tensor(signal))
+        self.after = []
+        for name, tree, value in zip(plan.state.names, plan.trees, after):
+            outs += plan.match(name, tree, value)
+            leaves = []
+            self.after.append(flatten(value, leaves))
+        if has_value(signal):
+            if plan.value is None:
+                plan.value = plan.new_tree(signal.value)
+                raise Retry
+            outs += plan.match(None, plan.value, signal.value)
+        elif plan.value is not None:
+            values = variables[len(variables) - self._value_count() :]
+            outs += list(values)
+        return outs
+
+    def _value_count(self):
+        return sum(p.dtype is not None for p in self.plan.value[1])
+
+    def finish(self, outs):
+        """Sets the variables to their values after the loop; returns its signal."""
+        plan = self.plan
+        plan.before.restore()
+        outs = list(outs)[1:]
+        code = outs.pop(0) if plan.jumping else None
+        outs = iter(outs)
+        values = []
+        for tree, structure in zip(plan.trees, self.after):
+            # A container that the body replaced by another is not filled in place.
+            kept = set(containers(structure)) & set(plan.before.contents)
+            values.append(self._value(tree, outs, kept))
+        plan.state.set(values)
+        value = self._value(plan.value, outs, ()) if plan.value else None
+        if code is None:
+            return None
+        return made(code, self.codes, value if RETURN in self.codes else None)
