@@ -149,7 +149,9 @@ class _Writer:
         self.fresh += 1
         name = f"f{self.fresh}"
         self.line(indent, f"def {name}(a, b=2):")
-        self.line(indent + 1, self.rng.choice(["nonlocal c, d", "d = c = a", "global g; c = d = g"]))
+        self.line(
+            indent + 1, self.rng.choice(["nonlocal c, d", "d = c = a", "global g; c = d = g"])
+        )
         self.block(indent + 1, depth - 1, False)
         self.line(indent, f"b = {name}({self.expression(0)})")
 
@@ -182,3 +184,48 @@ def generate(rng):
         writer.statement(1, 3, False)
     writer.line(1, "return a, b, c, d, trace")
     return _HEAD + "\n".join(writer.lines) + "\n"
+
+
+class _PureWriter(_Writer):
+    """Only what a Program can express: integers, no side effects, one structure of results."""
+
+    def expression(self, depth=2):
+        r = self.rng
+        if depth == 0 or r.random() < 0.3:
+            return r.choice(["a", "b", "c", "d", str(r.randint(-3, 5))])
+        left, right = self.expression(depth - 1), self.expression(depth - 1)
+        kind = r.randrange(6)
+        if kind < 4:
+            return f"(({left} {r.choice('+-*')} {right}) % 101)"
+        if kind == 4:
+            return f"({left} if {self.condition(depth - 1)} else {right})"
+        return f"({left} {r.choice(['and', 'or'])} {right})"
+
+    def statement(self, indent, depth, in_loop):
+        r = self.rng
+        kinds = ["assign"] * 4 + ["augment", "result"]
+        if in_loop:
+            kinds += ["break", "continue"]
+        if depth:
+            kinds += ["if"] * 4 + ["for", "while"]
+        getattr(self, "write_" + r.choice(kinds))(indent, depth, in_loop)
+
+    def write_augment(self, indent, depth, in_loop):
+        self.line(indent, f"{self.rng.choice('abcd')} += {self.rng.randint(-3, 3)}")
+
+    def write_result(self, indent, depth, in_loop):
+        if self.rng.random() < 0.3:
+            self.line(indent, f"if {self.condition()}: return {self.expression(1)}, d")
+
+    def block(self, indent, depth, in_loop):
+        super().block(indent, depth, in_loop)
+        self.line(indent, "pass")
+
+
+def generate_pure(rng):
+    """The text of a module with a function program(a, b) that can be captured."""
+    writer = _PureWriter(rng)
+    for _ in range(4):
+        writer.statement(1, 2, False)
+    writer.line(1, "return a * 10 + b, c * 10 + d")
+    return "def program(a, b):\n    c, d = a + b, 1\n" + "\n".join(writer.lines) + "\n"

@@ -8,12 +8,12 @@ import sys
 import traceback
 
 import pytest
+from tests.python.jit import transform_functions
+from tests.python.jit.program_generator import generate
 
 from argosy.jit.transform import CaptureError, UndefinedVar, ignore_module, transform, why_not
 from argosy.jit.transform.runtime import calls
 from argosy.jit.transform.source import is_made
-from tests.python.jit import transform_functions
-from tests.python.jit.program_generator import generate
 
 
 def outcome(function, arguments):

@@ -100,6 +100,18 @@ def mutated(tree):
     return list(found)
 
 
+def grown(tree):
+    """Variables that `tree` calls a list's append or extend on."""
+    found = [
+        dotted(n.func.value)
+        for n in scope_walk(tree)
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in ("append", "extend")
+    ]
+    return [n for n in dict.fromkeys(found) if n]
+
+
 class Scope:
     """Names of one function: parameters, locals, and those it declares global or nonlocal."""
 
@@ -115,6 +127,14 @@ class Scope:
         outer = self.globals | self.nonlocals
         own = dict.fromkeys(self.parameters + bound(node.body))
         self.locals = [n for n in own if n not in outer]
+        # Inner functions may change these whenever one is called.
+        self.shared = {
+            name
+            for n in ast.walk(ast.Module(body=node.body, type_ignores=[]))
+            if isinstance(n, ast.Nonlocal)
+            for name in n.names
+            if name in self.locals
+        }
 
     def declares(self, name):
         """May statements of this function bind the name?"""

@@ -22,12 +22,14 @@ from .analysis import (
     blocks,
     bound,
     completes,
+    grown,
     harmless,
     jumps,
     mutated,
     obstacle,
     python_only,
     rebinds,
+    scope_walk,
 )
 from .expressions import RUNTIME, Expressions, call, name, runtime, thunk
 
@@ -233,7 +235,14 @@ class Lifter:
             body = [bind] + s.body
             made, state = self.state(body + s.orelse, live)
             made.append(self.function("body", body, item))
-            arguments = ["for_", jumping, self.expressions.visit(s.iter), name(made[-1].name), orelse, state]
+            arguments = [
+                "for_",
+                jumping,
+                self.expressions.visit(s.iter),
+                name(made[-1].name),
+                orelse,
+                state,
+            ]
         else:
             safe = ast.Constant(value=harmless(s.test))
             made, state = self.state([ast.Expr(value=s.test)] + s.body + s.orelse, live)
@@ -280,11 +289,17 @@ class Lifter:
     def state(self, stmts, live):
         """(statements, expression) for the runtime's handle on variables that `stmts` change.
 
-        rt.State(("x", "self.y"), lambda: (rt.read("x", lambda: x), ..), set)
+        The first `count` of them have a use later; the others only have to be put back.
+
+        rt.State(("x", "self.y"), lambda: (rt.read("x", lambda: x), ..), set, count, appended_to)
         def set(v): nonlocal x; x = v[0]; if rt.defined(v[1]): self.y = v[1]
         """
         inplace = mutated(stmts)
-        names = [n for n in bound(stmts) if n in live and n not in inplace] + inplace
+        names = [n for n in bound(stmts) if n not in inplace]
+        if any(isinstance(n, ast.Call) for n in scope_walk(stmts)):
+            names += [n for n in sorted(self.scope.shared) if n not in names + inplace]
+        used = inplace + [n for n in names if n in live]
+        names = used + [n for n in names if n not in live]
         if not names:
             return [], runtime("EMPTY")
         values = "_argosy_values"
@@ -305,7 +320,9 @@ class Lifter:
         setter.body = self._declared(plain) + assignments or [ast.Pass()]
         labels = ast.Tuple(elts=[ast.Constant(value=n) for n in names], ctx=ast.Load())
         getter = thunk(ast.Tuple(elts=reads, ctx=ast.Load()))
-        return [setter], call("State", labels, getter, name(setter.name))
+        count = ast.Constant(value=len(used))
+        lists = ast.Tuple(elts=[ast.Constant(value=n) for n in grown(stmts)], ctx=ast.Load())
+        return [setter], call("State", labels, getter, name(setter.name), count, lists)
 
     # --- statements that stay ---
 

@@ -12,11 +12,6 @@ class TensorList:
     def __init__(self, array):
         self.array = array
 
-    @classmethod
-    def of(cls, values, like):
-        """A list that holds `values`, for elements of the type of `like`."""
-        return cls(builders.create_array(values, like))
-
     def copy(self):
         """Another list of the same elements."""
         return TensorList(self.array)
@@ -40,12 +35,22 @@ class TensorList:
         """list.append"""
         self.array = builders.array_write(self.array, self.length(), builders.as_tensor(value))
 
+    def extend(self, values):
+        """list.extend, by values that Python can walk"""
+        for v in values:
+            self.append(v)
+
     def pop(self, i=-1):
-        """list.pop, of the last element"""
-        if i != -1:
-            raise CaptureError("a list filled in a loop on tensors gives up only its last element")
-        value, self.array = builders.array_pop(self.array)
-        return value
+        """list.pop"""
+        raise CaptureError(
+            "pop() of a list that a loop on tensors has filled. Do this: keep an index, and read "
+            "the elements by it."
+        )
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise CaptureError(f"{name}() of a list that a loop on tensors has filled")
 
     def __getitem__(self, i):
         return self.read(self._index(i))

@@ -2,7 +2,7 @@
 
 from ..errors import CaptureError, UndefinedVar
 from . import builders
-from .join import CONFLICT, OUT, Retry, join
+from .join import CONFLICT, OUT, SAME, Retry, Swap, join
 from .signals import NEXT, RETURN, Return, Undecided, code_tensor, codes_of, has_value, made
 from .state import EMPTY, Snapshot, containers, flatten, unflatten
 
@@ -48,6 +48,7 @@ class _Side:
 
     def __init__(self, signal, values):
         self.signal = signal
+        self.returns = codes_of(signal) == {RETURN}
         self.trees = []
         values = list(values) + ([signal.value] if has_value(signal) else [])
         for v in values:
@@ -63,10 +64,15 @@ def symbolic_if(pred, true, false, state, jumping, place=None):
     before = Snapshot(state)
     place = place or true
     wanted = {}
+    branches = true, false
     for _ in range(_ATTEMPTS):
-        trace = _Trace(before, state, (true, false), jumping, wanted, place)
+        trace = _Trace(before, state, branches, jumping, wanted, place)
         try:
             outs = builders.cond(pred, trace.run_true, trace.run_false)
+        except Swap:
+            pred, branches = builders.negation(pred), branches[::-1]
+            wanted["swapped"] = True
+            continue
         except Retry:
             continue
         except BaseException:
@@ -96,6 +102,9 @@ class _Trace:
     def run_true(self):
         """Traces the first branch; returns every leaf that may have to be a result."""
         side = self.left = self._run(self.true)
+        if side.returns and self.state.names and "swapped" not in self.wanted:
+            # Its variables have no use after the `if`: the other branch knows their types.
+            raise Swap
         outs = []
         if self.jumping:
             self.places.append("code")
@@ -133,7 +142,8 @@ class _Trace:
             raise CaptureError.at(self.place, "only one branch of the condition jumps")
         values = {"code": code_tensor(side.signal)} if self.jumping else {}
         retry = False
-        for t in range(len(self.state.names)):
+        self.dropped = left.returns or side.returns
+        for t in range(0 if self.dropped else len(self.state.names)):
             retry |= self._join_tree(t, left.trees[t], side.trees[t], values)
         t = len(self.state.names)
         if has_value(left.signal) and has_value(side.signal):
@@ -168,6 +178,8 @@ class _Trace:
                     retry = True
                 else:
                     values[t, i] = b if builders.is_tensor(b) else builders.constant(b, what)
+            elif verdict is SAME and builders.is_tensor(b):
+                values[t, i] = b
         return retry
 
     def finish(self, outs):
@@ -176,7 +188,10 @@ class _Trace:
         self.before.restore()
         values = []
         for t, variable in enumerate(self.state.names):
-            values.append(self._value(t, variable, outs))
+            if self.dropped:
+                values.append(self._kept(*self.left.trees[t], t, outs))
+            else:
+                values.append(self._value(t, variable, outs))
         self.state.set(values)
         left, right = self.left.signal, self.right.signal
         value = None
@@ -184,13 +199,16 @@ class _Trace:
         if has_value(left) and has_value(right):
             value = self._value(t, None, outs)
         elif has_value(left) or has_value(right):
-            structure, leaves = (self.left if has_value(left) else self.right).trees[t]
-            leaves = [outs.get((t, i), x) for i, x in enumerate(leaves)]
-            value = unflatten(structure, iter(leaves))
+            value = self._kept(*(self.left if has_value(left) else self.right).trees[t], t, outs)
         codes = codes_of(left) | codes_of(right)
         if not self.jumping and codes == {RETURN}:
             return Return(value)
         return made(outs.get("code"), codes, value)
+
+    def _kept(self, structure, leaves, t, outs):
+        """A value that matters only where one branch made it."""
+        leaves = [outs.get((t, i), x) if builders.is_tensor(x) else x for i, x in enumerate(leaves)]
+        return unflatten(structure, iter(leaves), self.before.contents)
 
     def _value(self, t, variable, outs):
         left, right = self.left.trees[t], self.right.trees[t]

@@ -2,6 +2,7 @@
 
 import functools
 
+from ..errors import CaptureError
 
 # Stands for the dtype of a tensor array.
 ARRAY = "tensor array"
@@ -12,6 +13,20 @@ def _argosy():
     import argosy
 
     return argosy
+
+
+@functools.lru_cache(maxsize=None)
+def _control_flow():
+    from argosy.static.nn import control_flow
+
+    return control_flow
+
+
+@functools.lru_cache(maxsize=None)
+def _arrays():
+    from argosy.tensor import array
+
+    return array
 
 
 def is_tensor(x):
@@ -26,13 +41,13 @@ def is_symbolic(x):
 
 def cond(pred, true_fn, false_fn):
     """Appends an `if`; both functions return equally long lists of tensors."""
-    outs = _argosy().static.nn.cond(_scalar(pred), true_fn, false_fn)
+    outs = _control_flow().cond(_scalar(pred), true_fn, false_fn)
     return _listed(outs)
 
 
 def while_loop(test, body, values):
     """Appends a loop over a list of tensors; returns their last values."""
-    return _listed(_argosy().static.nn.while_loop(test, body, list(values)))
+    return _listed(_control_flow().while_loop(test, body, list(values)))
 
 
 def _listed(outs):
@@ -80,6 +95,8 @@ def kind(dtype):
 
 def constant(number, dtype, shape=()):
     """A tensor filled with a number; sizes that are unknown become 1."""
+    if dtype is ARRAY:
+        raise CaptureError("a list is filled on only one path of a condition on tensors")
     return _argosy().full([1 if d < 0 else d for d in shape], number, dtype)
 
 
@@ -135,37 +152,31 @@ def is_array(x):
     return is_symbolic(x) and x._layout == "tensor_array"
 
 
-def create_array(values, like):
-    """A tensor array that holds `values`, for elements of the type of `like`."""
-    array = _argosy().tensor.array.create_array(like.dtype, values)
-    if not values:
-        array._element = (list(like.shape), like.dtype)
+def create_array(values, shape, dtype):
+    """A tensor array that holds `values`, for elements of a shape and dtype."""
+    array = _arrays().create_array(dtype, values)
+    array._element = (shape, dtype)
     return array
 
 
 def array_write(array, index, value):
     """The array with one element set."""
-    return _argosy().tensor.array.array_write(value, index, array)
+    return _arrays().array_write(value, index, array)
 
 
 def array_read(array, index):
     """One element of the array."""
-    return _argosy().tensor.array.array_read(array, index)
+    return _arrays().array_read(array, index)
 
 
 def array_length(array):
     """The number of elements as an int64 tensor of no dimensions."""
-    return _argosy().tensor.array.array_length(array)
-
-
-def array_pop(array):
-    """(last element, array without it)"""
-    return _argosy().tensor.array.array_pop(array)
+    return _arrays().array_length(array)
 
 
 def array_stack(array, axis, stack):
     """The elements stacked, or joined along an axis."""
-    return _argosy().tensor.array.tensor_array_to_tensor(array, axis, stack)[0]
+    return _arrays().tensor_array_to_tensor(array, axis, stack)[0]
 
 
 def as_tensor(x):
@@ -193,16 +204,22 @@ def ceil_division(distance, step):
 
 def check(condition, message):
     """Appends an assertion."""
-    _argosy().static.nn.control_flow.Assert(as_bool(condition), [as_tensor(condition)])
+    check_op = getattr(_control_flow(), "Assert", None)
+    if check_op is None:
+        raise CaptureError("an assertion on tensors cannot be captured")
+    check_op(as_bool(condition), [as_tensor(condition)])
 
 
 def print_(values):
     """Appends operations that print tensors; other values go along as text."""
-    argosy = _argosy()
+    from argosy import static
+
+    if not hasattr(static, "Print"):
+        raise CaptureError("print() of tensors cannot be captured")
     text = ""
     for v in values:
         if is_symbolic(v):
-            argosy.static.Print(v, message=text or None)
+            static.Print(v, message=text or None)
             text = ""
         else:
             text += f"{v} "

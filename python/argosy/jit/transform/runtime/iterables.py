@@ -120,7 +120,7 @@ def zip_(*iterables, **options):
 
 def reversed_(sequence):
     """reversed(..)"""
-    if not needs_loop(sequence):
+    if not isinstance(sequence, (SymbolicIterable, TensorList)):
         return builtins.reversed(sequence)
     inner = _indexable(sequence, "reversed")
     return SymbolicIterable(inner.length, lambda i: inner.item(inner.length - 1 - i))

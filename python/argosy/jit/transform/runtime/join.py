@@ -11,6 +11,10 @@ class Retry(BaseException):
     """Raised through a builder: trace again, with what has been learnt. Never seen outside."""
 
 
+class Swap(Retry):
+    """Trace again, the other branch first."""
+
+
 def is_number(x):
     """A Python number, NumPy's scalars included."""
     return isinstance(x, (bool, int, float))

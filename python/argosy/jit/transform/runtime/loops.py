@@ -26,7 +26,9 @@ def while_(jumping, test, body, orelse, state, safe):
     while True:
         held = test()
         if builders.is_symbolic(held):
-            signal = symbolic_loop(lambda i: test(), lambda i: body(), state, body, jumping, safe)
+            signal = symbolic_loop(
+                lambda i: test(), lambda i: body(), state, body, jumping, safe, held=held
+            )
             return _after(signal, orelse, state)
         if not held:
             return None if orelse is None else orelse()
@@ -71,9 +73,18 @@ def for_(jumping, iterable, body, orelse, state):
     return None if orelse is None else orelse()
 
 
+def _ends(iterator):
+    """Is it known that an iterator ends? enumerate and zip tell what they walk when pickled."""
+    if type(iterator) is enumerate:
+        return _ends(iterator.__reduce__()[1][0])
+    if type(iterator) is zip:
+        return any(map(_ends, iterator.__reduce__()[1]))
+    return hasattr(iterator, "__length_hint__")
+
+
 def _guarded(signal, iterable, items, body, state):
     """The other iterations of a Python loop that a Program may have left already."""
-    if not hasattr(iterable, "__len__") and not hasattr(items, "__length_hint__"):
+    if not hasattr(iterable, "__len__") and not _ends(items):
         raise CaptureError.at(
             body,
             "a condition on tensors decides about leaving a loop over "

@@ -23,15 +23,31 @@ def defined(value):
 
 
 class State:
-    """get() and set(values) for the variables `names` of the rewritten function."""
+    """read_all() and write_all(values) for variables of the rewritten function.
 
-    __slots__ = ("names", "get", "set")
+    `names` are those that have a use after the statement; get() and set() are about them. The
+    others matter only when one trace must not see what another left. `lists`: names that the
+    statement calls append on.
+    """
 
-    def __init__(self, names, get, set_):
-        self.names, self.get, self.set = names, get, set_
+    __slots__ = ("names", "others", "read_all", "write_all", "lists")
+
+    def __init__(self, names, read_all, write_all, count, lists=()):
+        self.names, self.others = names[:count], names[count:]
+        self.lists = lists
+        self.read_all, self.write_all = read_all, write_all
+
+    def get(self):
+        """Values of the variables with a use."""
+        return self.read_all()[: len(self.names)]
+
+    def set(self, values):
+        """Sets the variables with a use; nothing may read the others any more."""
+        dead = [UndefinedVar(n, "it was set inside of a captured statement") for n in self.others]
+        self.write_all(list(values) + dead)
 
 
-EMPTY = State((), lambda: (), lambda values: None)
+EMPTY = State((), lambda: (), lambda values: None, 0)
 
 
 class Node:
@@ -112,10 +128,10 @@ class Snapshot:
 
     def __init__(self, state):
         self.state = state
-        self.values = list(state.get())
-        self.trees = []
+        self.values = list(state.read_all())
+        self.trees = []  # of the variables with a use
         self.contents = {}
-        for v in self.values:
+        for v in self.values[: len(state.names)]:
             leaves = []
             structure = flatten(v, leaves)
             self.trees.append((structure, leaves))
@@ -132,4 +148,4 @@ class Snapshot:
             else:
                 c.clear()
                 c.update(copy)
-        self.state.set(self.values)
+        self.state.write_all(self.values)

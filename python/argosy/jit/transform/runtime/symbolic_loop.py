@@ -19,18 +19,19 @@ from .state import Node, Snapshot, containers, flatten, unflatten
 _ATTEMPTS = 16
 
 
-def symbolic_loop(test, advance, state, place, jumping, safe, signal=None):
+def symbolic_loop(test, advance, state, place, jumping, safe, signal=None, held=None):
     """Builds a loop of the Program; returns the signal with which its iterations end.
 
     test(i) and advance(i) get the number of finished iterations. `signal`: undecided already
-    before the first test. What the loop has to carry is found by tracing the body: values that
+    before the first test; `held`: what the test says before the first iteration, if it was asked
+    already. What the loop has to carry is found by tracing the body: values that
     it leaves unchanged stay Python, numbers that it changes become tensors, and a trace that finds
     a new one starts over.
     """
     plan = _Plan(Snapshot(state), state, place, signal)
     plan.jumping = jumping
     for _ in range(_ATTEMPTS):
-        trace = _Trace(plan, test, advance, safe)
+        trace = _Trace(plan, test, advance, safe, held)
         try:
             outs = builders.while_loop(trace.run_test, trace.run_body, trace.initial())
         except Retry:
@@ -45,10 +46,11 @@ def symbolic_loop(test, advance, state, place, jumping, safe, signal=None):
 class _Leaf:
     """What the loop does with one leaf: carries it (dtype is set), or leaves it as it is."""
 
-    __slots__ = ("value", "dtype", "shape", "weak")
+    __slots__ = ("value", "dtype", "shape", "weak", "array")
 
     def __init__(self, value):
         self.value, self.dtype, self.shape, self.weak = value, None, None, False
+        self.array = None  # arguments of create_array, for a list that becomes one
         if builders.is_tensor(value):
             self.dtype, self.shape = builders.type_of(value)
 
@@ -58,6 +60,8 @@ class _Leaf:
 
     def initial(self):
         """The tensor that the first iteration gets."""
+        if self.array is not None:
+            return builders.create_array(*self.array)
         if not self.weak:
             return self.value
         start = self.value if is_number(self.value) else 0
@@ -70,6 +74,9 @@ class _Plan:
     def __init__(self, before, state, place, signal):
         self.before, self.state, self.place = before, state, place
         self.trees = [[s, [_Leaf(x) for x in leaves]] for s, leaves in before.trees]
+        for name, tree in zip(state.names, self.trees):
+            if name in state.lists:
+                self._as_array(tree, [])
         self.signal = signal
         self.jumping = False
         self.value = None  # the tree of a value returned inside the loop
@@ -120,14 +127,30 @@ class _Plan:
         if type(old) is UndefinedVar:
             tree[:] = self.new_tree(value)
             raise Retry
-        if type(old) is list and type(value) is list:
-            every = old + value
-            if all(map(builders.is_tensor, every)) and len({x.dtype for x in every}) == 1:
-                leaves = []
-                structure = flatten(TensorList.of(old, every[-1]), leaves)
-                tree[:] = [structure, [_Leaf(x) for x in leaves]]
-                raise Retry
+        if type(value) is list and self._as_array(tree, value):
+            raise Retry
         raise self.fail(variable, "changes its structure from one iteration to the next")
+
+    def _as_array(self, tree, value):
+        """Plans a list of tensors of one type, `value` later, as a tensor array, if it is one."""
+        old = tree[0].value if isinstance(tree[0], Node) else None
+        if type(old) is not list:
+            return False
+        if id(old) in self.before.contents:
+            old = self.before.contents[id(old)][1]  # as it was before the body changed it
+        every = old + value
+        if not every or not all(map(builders.is_tensor, every)):
+            return False
+        if len({(str(x.dtype), len(x.shape)) for x in every}) > 1:
+            return False
+        shape = [
+            sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*(x.shape for x in every))
+        ]
+        leaf = _Leaf(None)
+        leaf.dtype, leaf.shape = builders.ARRAY, []
+        leaf.array = (list(old), shape, every[0].dtype)
+        tree[:] = [flatten(TensorList(None), []), [leaf]]
+        return True
 
     def _promote(self, variable, p, new):
         """A leaf that was left alone so far: is it still?"""
@@ -171,7 +194,9 @@ class _Plan:
             if fits(new, p.dtype):
                 return False
             if not p.weak:
-                raise self.fail(variable, f"is {p.dtype} before the loop and {new!r} after its body")
+                raise self.fail(
+                    variable, f"is {p.dtype} before the loop and {new!r} after its body"
+                )
             p.carry(builders.number_dtype(new), p.shape)
             return True
         if not builders.is_tensor(new):
@@ -204,8 +229,9 @@ def _shown(x):
 class _Trace:
     """One attempt at building the loop. Loop variables: index, code if it may jump, then leaves."""
 
-    def __init__(self, plan, test, advance, safe):
+    def __init__(self, plan, test, advance, safe, held):
         self.plan, self.test, self.advance, self.safe = plan, test, advance, safe
+        self.held = held
         self.codes = {NEXT} | codes_of(plan.signal)
 
     def initial(self):
@@ -215,6 +241,7 @@ class _Trace:
             values.append(code_tensor(self.plan.signal))
         for _, leaves in self.plan.all_trees():
             values += [p.initial() for p in leaves if p.dtype is not None]
+        self.first = values
         return values
 
     def _enter(self, variables):
@@ -241,6 +268,8 @@ class _Trace:
 
     def run_test(self, *variables):
         """Is there another iteration?"""
+        if self.held is not None and all(a is b for a, b in zip(variables, self.first)):
+            return builders.as_bool(self.held)
         index, code = self._enter(variables)
         if code is None:
             return builders.as_bool(self.test(index))
