@@ -24,6 +24,7 @@ COVERS = {
     "array_length": "test_array_in_a_loop",
     "array_join": "test_array_in_a_loop",
     "array_part": "test_array_in_a_loop",
+    "array_take": "test_array_take",
     "array_of_one": "test_array_in_a_loop",
     "array_add": "test_array_in_a_loop",
     "array_without": "test_array_in_a_loop",
@@ -259,3 +260,22 @@ def test_other_values_stay_python():
             cond(p, lambda: "a", lambda: "b")
     assert _core.ops is not None
     assert [int(r.run([tensor(np.array(v))], [value])[0]) for v in (True, False)] == [1, 2]
+
+
+def test_array_take():
+    def build(x):
+        array = create_array("float64", [x, x * x, x * x * x])
+        two = _core.ops.array_take(array, count(2))
+        two._element = ([3], x.dtype)
+        return (tensor_array_to_tensor(two, 0, True)[0] * 2).sum()
+
+    with Recorder() as r:
+        x = r.input([3], "float64", stop_gradient=False)
+        y = build(x)
+        got = r.run([tensor(X)], [y] + r.gradients([y], [x]))
+        array = create_array("float64", [x])
+        long = array_length(_core.ops.array_take(array, count(2)))
+    np.testing.assert_allclose(got[0].numpy(), (2 * (X + X * X)).sum())
+    np.testing.assert_allclose(got[1].numpy(), 2 + 4 * X)
+    with pytest.raises(IndexError, match="from 0 to 1, got 2"):
+        r.run([tensor(X)], [long])

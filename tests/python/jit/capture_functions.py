@@ -478,3 +478,107 @@ def dead_loop_variables_of_other_types(x):
         t = x
     t = 3
     return x * t
+
+
+@case(([3], X), ([1], X))
+def list_pop(n, x):
+    a = [x]
+    for i in range(n[0]):
+        a.append(x * i)
+        a.append(x + i)
+        b = a.pop()
+    c = a.pop()
+    return paddle.stack(a), b, c, len(a)
+
+
+@case(([2], X), ([0], X))
+def sizes_that_grow(n, x):
+    y = x
+    for _ in range(n[0]):
+        y = paddle.concat([y, x])
+    while paddle.shape(y)[0] < 20:
+        y = paddle.concat([y, y])
+    return y
+
+
+@case(([2], X), ([0], X))
+def rows_written_in_place(n, x):
+    out = paddle.zeros([4, 3])
+    for i in range(n[0]):
+        out[i] = x * i
+    return out
+
+
+@case([[[1.0, 0.0, 2.0], [0.5, 1.0, 0.0], [1.0, 0.0, 0.0]]])
+def recurrent(x):
+    w = paddle.ones([3, 3]) * 0.1
+    h = paddle.zeros([1, 3])
+    outs = []
+    for t in range(x.shape[1]):
+        h = paddle.tanh(x[:, t] + h @ w)
+        outs.append(h)
+    return paddle.stack(outs, axis=1), h
+
+
+@case(
+    ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [5]),
+    ([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], [4]),
+)
+def greedy_decoder(table, limit):
+    done = paddle.zeros([2], "bool")
+    token = paddle.zeros([2], "int64")
+    step = 0
+    found = []
+    while not done.all() and step < limit[0]:
+        token = paddle.matmul(paddle.nn.functional.one_hot(token, 3), table).argmax(-1)
+        done = paddle.logical_or(done, token == 2)
+        found.append(token)
+        step += 1
+    return paddle.stack(found, axis=1), step
+
+
+@case(X, [-1.0, 0.0, 1.0])
+def loop_over_python_objects(x):
+    d = {"n": 1}
+    for key in ["p", "q"]:
+        if x.sum() > 1:
+            d[key] = x * d["n"]
+        else:
+            d[key] = -x
+    return d
+
+
+@case(X, [-1.0, 0.0, 1.0])
+def list_becomes_tensor(x):
+    a = [x, x]
+    if x.sum() > 1:
+        a[0] = a[0] + 1
+        a, b = a[1], a[0]
+    else:
+        b = a[0]
+        a = b * 2
+    return a, b
+
+
+@case(X, [5.0, 0.0, 0.0])
+def casts(x):
+    n = int(x.sum())
+    k = 0
+    for j in range(n):
+        k = k + j
+    return k, 1.0 * n
+
+
+@case(([5], X), ([1], X))
+def one_loop_inside_an_if(n, x):
+    if n[0] > 2:
+        for i in range(n[0]):
+            if i == 3:
+                break
+            x = x + i
+    else:
+        while x.sum() < 50:
+            x = x * 2
+            if x[0] > 16:
+                return -x
+    return x

@@ -96,6 +96,52 @@ def test_random_programs(start):
     assert refused <= 3
 
 
+def smooth_if(x, n):
+    if x.sum() > 1:
+        x = x * x
+    for i in range(n):
+        if i > 1:
+            break
+        x = x * 2 + i
+    while (x * x).sum() < 100:
+        x = x * x + 1
+    return x.sum() if x.sum() > 0 else (x * x).sum()
+
+
+def smooth_return(x, n):
+    for i in range(n):
+        x = x * 1.5
+        if x.sum() > 3:
+            return (x * x).sum()
+    return (x * x * x).sum()
+
+
+def smooth_list(x, n):
+    parts = [x]
+    for i in range(n):
+        parts.append(parts[i] * x)
+    last = parts.pop()
+    return (paddle.stack(parts) * 2).sum() + last.sum()
+
+
+@pytest.mark.parametrize("function", [smooth_if, smooth_return, smooth_list])
+def test_gradients(function):
+    with Recorder() as r:
+        x = r.input([3], "float64", stop_gradient=False)
+        n = r.input([], "int64")
+        y = transform(function)(x, n)
+        outs = [y] + r.gradients([y], [x])
+    for start in ([1.0, 2.0, 0.5], [0.1, 0.2, -0.3], [-1.0, 0.3, 0.5]):
+        for count in (1, 3):
+            a = paddle.to_tensor(np.array(start), stop_gradient=False)
+            b = paddle.to_tensor(count)
+            expected = function(a, b)
+            expected.backward()
+            got = r.run([a.detach(), b], outs)
+            np.testing.assert_allclose(got[0].numpy(), expected.numpy())
+            np.testing.assert_allclose(got[1].numpy(), a.grad.numpy())
+
+
 # --- what cannot be captured ---
 
 

@@ -235,6 +235,30 @@ Tensors without_grad(const GradCall& c, const NoAttrs&) {
   return {without(c.dy(), c.in[1], c.in[2])};
 }
 
+// --- the first elements ---
+
+void take_run(KernelFrame& f, const NoAttrs&) {
+  const std::vector<Tensor>& parts = f.in[0].parts();
+  const int64_t count = place(f.name(), f.in[1], f.in[0], std::ssize(parts) + 1);
+  f.out[0] = make_array({parts.begin(), parts.begin() + count}, f.in[0].dtype());
+}
+
+Tensors take_grad(const GradCall& c, const NoAttrs&) {
+  return {c.dy(), Tensor()};
+}
+
+ARGOSY_OP(array_take, NoAttrs)
+    .doc("The first i elements of an array, as an array.")
+    .input("array")
+    .sparse()
+    .input("i", kIndex)
+    .output("out")
+    .infer(without_infer)
+    .kernel("list", take_run)
+    .strided()
+    .gradient(take_grad)
+    .done();
+
 // --- read ---
 
 struct ReadAttrs {

@@ -41,11 +41,11 @@ class TensorList:
             self.append(v)
 
     def pop(self, i=-1):
-        """list.pop"""
-        raise CaptureError(
-            "pop() of a list that a loop on tensors has filled. Do this: keep an index, and read "
-            "the elements by it."
-        )
+        """list.pop, of the last element"""
+        if i != -1:
+            raise CaptureError("a list filled in a loop on tensors gives up only its last element")
+        value, self.array = builders.array_pop(self.array, self.length())
+        return value
 
     def __getattr__(self, name):
         if name.startswith("__"):

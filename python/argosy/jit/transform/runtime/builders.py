@@ -169,6 +169,13 @@ def array_read(array, index):
     return _arrays().array_read(array, index)
 
 
+def array_pop(array, length):
+    """(last element, the array without it)"""
+    rest = _argosy()._core.ops.array_take(array, length - 1)
+    rest._element = array._element
+    return array_read(array, length - 1), rest
+
+
 def array_length(array):
     """The number of elements as an int64 tensor of no dimensions."""
     return _arrays().array_length(array)

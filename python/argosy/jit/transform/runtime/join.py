@@ -49,7 +49,7 @@ def join(a, b):
     if any(tensors):
         tensor, other = (a, b) if tensors[0] else (b, a)
         if not is_number(other) or not fits(other, tensor.dtype):
-            return CONFLICT, f"one branch leaves {tensor.dtype}, the other {_shown(other)}"
+            return CONFLICT, f"one branch leaves {tensor.dtype}, the other {shown(other)}"
         if len(tensor.shape):
             return CONFLICT, f"one branch leaves a number, the other shape {list(tensor.shape)}"
         return OUT, tensor.dtype
@@ -58,7 +58,7 @@ def join(a, b):
     if is_number(a) and is_number(b):
         kinds = [builders.number_dtype(x) for x in (a, b)]
         return OUT, max(kinds, key=lambda d: _ORDER.index(builders.kind(d)))
-    return CONFLICT, f"one branch leaves {_shown(a)}, the other {_shown(b)}"
+    return CONFLICT, f"one branch leaves {shown(a)}, the other {shown(b)}"
 
 
 def _equal(a, b):
@@ -68,6 +68,9 @@ def _equal(a, b):
         return False
 
 
-def _shown(x):
+def shown(x):
+    """A value as error texts name it."""
+    if builders.is_tensor(x):
+        return f"{x.dtype}{list(x.shape)}"
     text = repr(x)
     return f"{type(x).__name__} {text if len(text) <= 40 else text[:37] + '...'}"

@@ -55,7 +55,13 @@ def for_(jumping, iterable, body, orelse, state):
     if symbolic is not None:
         length = symbolic.length
         signal = symbolic_loop(
-            lambda i: i < length, lambda i: body(symbolic.item(i)), state, body, jumping, True
+            lambda i: i < length,
+            lambda i: body(symbolic.item(i)),
+            state,
+            body,
+            jumping,
+            True,
+            counted=True,
         )
         return _after(signal, orelse, state)
     items = iter(iterable)

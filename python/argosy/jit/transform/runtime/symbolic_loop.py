@@ -3,7 +3,7 @@
 from ..errors import CaptureError, UndefinedVar
 from . import builders
 from .arrays import TensorList
-from .join import Retry, fits, is_number
+from .join import Retry, fits, is_number, shown
 from .signals import (
     CONTINUE_CODE,
     NEXT,
@@ -19,10 +19,12 @@ from .state import Node, Snapshot, containers, flatten, unflatten
 _ATTEMPTS = 16
 
 
-def symbolic_loop(test, advance, state, place, jumping, safe, signal=None, held=None):
+def symbolic_loop(
+    test, advance, state, place, jumping, safe, signal=None, held=None, counted=False
+):
     """Builds a loop of the Program; returns the signal with which its iterations end.
 
-    test(i) and advance(i) get the number of finished iterations. `signal`: undecided already
+    test(i) and advance(i) get the number of finished iterations, if it is `counted`. `signal`: undecided already
     before the first test; `held`: what the test says before the first iteration, if it was asked
     already. What the loop has to carry is found by tracing the body: values that
     it leaves unchanged stay Python, numbers that it changes become tensors, and a trace that finds
@@ -30,6 +32,7 @@ def symbolic_loop(test, advance, state, place, jumping, safe, signal=None, held=
     """
     plan = _Plan(Snapshot(state), state, place, signal)
     plan.jumping = jumping
+    plan.counted = counted
     for _ in range(_ATTEMPTS):
         trace = _Trace(plan, test, advance, safe, held)
         try:
@@ -78,7 +81,7 @@ class _Plan:
             if name in state.lists:
                 self._as_array(tree, [])
         self.signal = signal
-        self.jumping = False
+        self.jumping = self.counted = False
         self.value = None  # the tree of a value returned inside the loop
         if has_value(signal):
             leaves = []
@@ -185,7 +188,7 @@ class _Plan:
         except Exception:  # a user's __eq__
             same = False
         if not same:
-            raise self.fail(variable, f"changes from {_shown(old)} to {_shown(new)}")
+            raise self.fail(variable, f"changes from {shown(old)} to {shown(new)}")
         return False
 
     def _agree(self, variable, p, new):
@@ -200,7 +203,7 @@ class _Plan:
             p.carry(builders.number_dtype(new), p.shape)
             return True
         if not builders.is_tensor(new):
-            raise self.fail(variable, f"is {p.dtype} in one iteration and {_shown(new)} in another")
+            raise self.fail(variable, f"is {p.dtype} in one iteration and {shown(new)} in another")
         dtype, shape = builders.type_of(new)
         if dtype != p.dtype:
             if not p.weak or builders.kind(dtype) == "b" or builders.kind(p.dtype) == "b":
@@ -221,11 +224,6 @@ class _Plan:
         return False
 
 
-def _shown(x):
-    text = repr(x)
-    return f"{type(x).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
-
-
 class _Trace:
     """One attempt at building the loop. Loop variables: index, code if it may jump, then leaves."""
 
@@ -236,11 +234,14 @@ class _Trace:
 
     def initial(self):
         """The values that the loop starts from."""
-        values = [builders.constant(0, builders.number_dtype(0))]
-        if self.plan.jumping:
-            values.append(code_tensor(self.plan.signal))
-        for _, leaves in self.plan.all_trees():
+        plan, values = self.plan, []
+        for _, leaves in plan.all_trees():
             values += [p.initial() for p in leaves if p.dtype is not None]
+        if plan.jumping:
+            values.insert(0, code_tensor(plan.signal))
+        if plan.counted or not values:
+            plan.counted = True  # a loop that only writes in place carries something, too
+            values.insert(0, builders.constant(0, builders.number_dtype(0)))
         self.first = values
         return values
 
@@ -249,7 +250,7 @@ class _Trace:
         plan = self.plan
         plan.before.restore()
         variables = list(variables)
-        index = variables.pop(0)
+        index = variables.pop(0) if plan.counted else None
         code = variables.pop(0) if plan.jumping else None
         variables = iter(variables)
         values = [self._value(tree, variables, plan.before.contents) for tree in plan.trees]
@@ -295,7 +296,7 @@ class _Trace:
             plan.jumping = True
             raise Retry
         after = list(plan.state.get())
-        outs = [index + builders.constant(1, builders.number_dtype(0))]
+        outs = [index + builders.constant(1, builders.number_dtype(0))] if plan.counted else []
         if plan.jumping:
             self.codes |= codes_of(signal)
             outs.append(code_tensor(signal))
@@ -321,7 +322,7 @@ class _Trace:
         """Sets the variables to their values after the loop; returns its signal."""
         plan = self.plan
         plan.before.restore()
-        outs = list(outs)[1:]
+        outs = list(outs)[plan.counted :]
         code = outs.pop(0) if plan.jumping else None
         outs = iter(outs)
         values = []
