@@ -107,3 +107,7 @@ class finfo:
             f" resolution={self.resolution}, smallest_normal={self.smallest_normal},"
             f" tiny={self.tiny}, bits={self.bits}, dtype={self.dtype})"
         )
+
+
+def disable_signal_handler():
+    """Nothing: Argosy installs no handlers of signals."""

@@ -10,14 +10,27 @@ from argosy.autograd.modes import (
 from argosy.autograd.py_layer import PyLayer, PyLayerContext
 from argosy.autograd.run import backward, grad
 
+Function = PyLayer
+
 __all__ = [
+    "Function",
     "PyLayer",
     "PyLayerContext",
     "backward",
     "enable_grad",
     "grad",
+    "hessian",
     "inference_mode",
     "is_grad_enabled",
+    "jacobian",
     "no_grad",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name):
+    if name in ("hessian", "jacobian"):  # they need the tensor functions, which come later
+        from argosy.autograd import functional
+
+        return getattr(functional, name)
+    raise AttributeError(f"module 'argosy.autograd' has no attribute {name!r}")

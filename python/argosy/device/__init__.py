@@ -171,3 +171,18 @@ def memory_dump(device=None):
 def set_memory_limit(bytes, device=None):
     """Makes allocations beyond `bytes` on device raise MemoryError; 0 lifts the limit."""
     _core.set_memory_limit(to_place(device), bytes)
+
+
+def get_cudnn_version():
+    """Version of cuDNN; None without CUDA."""
+    return None
+
+
+def is_available():
+    """Whether a GPU can be used."""
+    return False
+
+
+def is_bf16_supported(including_emulation=True):
+    """Whether bfloat16 can be computed with: always (by conversion on the CPU)."""
+    return True

@@ -36,6 +36,11 @@ from argosy.tensor import aliases  # noqa: E402  (needs the functions above)
 
 globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})
 __all__ += aliases.EXPORTS
+from argosy.tensor import compat  # noqa: E402  (needs the functions above)
+
+globals().update({name: getattr(compat, name) for name in compat.EXPORTS})
+__all__ += compat.EXPORTS
+compat.add_methods(globals())
 METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}
 
 

@@ -1,0 +1,88 @@
+"""Values sent along the edges of a graph."""
+
+from __future__ import annotations
+
+import argosy
+
+_COMBINE = {
+    "add": argosy.add,
+    "sub": argosy.subtract,
+    "mul": argosy.multiply,
+    "div": argosy.divide,
+}
+_REDUCE = ("sum", "mean", "max", "min")
+
+
+def _one_of(function, name, value, allowed):
+    if value not in allowed:
+        raise ValueError(
+            f"[{function}] {name} must be one of {', '.join(allowed)}, got {value!r}. Do this: check"
+            " the spelling."
+        )
+
+
+def gather_rows(message, index, count, reduce_op):
+    """Rows of message [E, ...] reduced into `count` rows by index [E]; rows without any are 0."""
+    shape = [count, *message.shape[1:]]
+    zeros = argosy.zeros(shape, dtype=message.dtype)
+    if reduce_op in ("sum", "mean"):
+        total = argosy.index_add(zeros, index, 0, message)
+        if reduce_op == "sum":
+            return total
+        ones = argosy.ones([message.shape[0]], dtype=message.dtype)
+        counts = argosy.index_add(argosy.zeros([count], dtype=message.dtype), index, 0, ones)
+        return total / counts.clip(1).reshape([count] + [1] * (message.ndim - 1))
+    with argosy.no_grad():
+        places = index.astype("int64").reshape([-1] + [1] * (message.ndim - 1))
+        best = argosy.put_along_axis(
+            zeros, places.expand(message.shape), message, 0, f"a{reduce_op}", include_self=False
+        )
+    if message.stop_gradient:
+        return best
+    # The gradient goes to all that equal the best, as in Paddle; their sum stands for the best.
+    chosen = (message == argosy.gather(best, index)).astype(message.dtype)
+    total = argosy.index_add(zeros, index, 0, message * chosen)
+    return total - (total - best).detach()
+
+
+def _rows(out_size, x):
+    if isinstance(out_size, argosy.Tensor):
+        out_size = int(out_size)
+    return x.shape[0] if out_size is None or out_size <= 0 else out_size
+
+
+def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=None):
+    """Sends ``x[src]`` to ``dst`` along each edge and reduces what arrives at a node.
+
+    Args:
+        x: [N, ...] values of the nodes.
+        src_index, dst_index: [E] ends of the edges.
+        reduce_op: 'sum', 'mean', 'max' or 'min'.
+        out_size: number of nodes of the result; that of x by default. Nodes that nothing reaches
+            have 0.
+    """
+    _one_of("send_u_recv", "reduce_op", reduce_op, _REDUCE)
+    message = argosy.gather(x, src_index)
+    return gather_rows(message, dst_index, _rows(out_size, x), reduce_op)
+
+
+def send_ue_recv(
+    x, y, src_index, dst_index, message_op="add", reduce_op="sum", out_size=None, name=None
+):
+    """:func:`send_u_recv` of ``message_op(x[src], y)``, y [E, ...] being values of the edges.
+
+    message_op: 'add', 'sub', 'mul' or 'div'.
+    """
+    _one_of("send_ue_recv", "message_op", message_op, tuple(_COMBINE))
+    _one_of("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
+    sent = argosy.gather(x, src_index)
+    if y.ndim < sent.ndim:
+        y = y.reshape([*y.shape, *[1] * (sent.ndim - y.ndim)])
+    message = _COMBINE[message_op](sent, y)
+    return gather_rows(message, dst_index, _rows(out_size, x), reduce_op)
+
+
+def send_uv(x, y, src_index, dst_index, message_op="add", name=None):
+    """``message_op(x[src], y[dst])`` for each edge: [E, ...]."""
+    _one_of("send_uv", "message_op", message_op, tuple(_COMBINE))
+    return _COMBINE[message_op](argosy.gather(x, src_index), argosy.gather(y, dst_index))

@@ -1,0 +1,37 @@
+"""Numbers 0, 1, .. for the nodes of a sampled graph."""
+
+from __future__ import annotations
+
+import argosy
+
+
+def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
+    """:func:`reindex_graph` of several kinds of edges, with lists of neighbors and counts: the
+    sources and targets of the kinds one after the other, and the nodes of all."""
+    own = x.shape[0]
+    nodes = argosy.concat([x, *neighbors])
+    distinct, first, inverse = argosy.unique(nodes, return_index=True, return_inverse=True)
+    order = argosy.argsort(first)
+    number = argosy.argsort(order).astype(x.dtype)
+    targets = [
+        argosy.repeat_interleave(argosy.arange(own, dtype=x.dtype), part.astype("int32"))
+        for part in count
+    ]
+    sources = argosy.gather(number, inverse)[own:]
+    return sources, argosy.concat(targets), argosy.gather(distinct, order)
+
+
+def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
+    """Edges from sampled neighbors to the nodes x, with nodes numbered from 0.
+
+    Args:
+        x: [N] distinct nodes.
+        neighbors: [E] neighbors of x[0], then of x[1], ..
+        count: [N] int32, how many each has.
+        value_buffer, index_buffer: accepted and not used.
+
+    Returns:
+        sources [E], targets [E] (numbers), and the nodes that the numbers stand for: x, then the
+        others in the order in which they come.
+    """
+    return reindex_heter_graph(x, [neighbors], [count])

@@ -1,0 +1,28 @@
+"""Functions whose interface may still change in Paddle: fused layers, graphs, derivatives."""
+
+from __future__ import annotations
+
+from argosy.geometric import segment_max, segment_mean, segment_min, segment_sum
+
+from . import autograd, nn, optimizer
+from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
+from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
+from .optimizer import LookAhead, ModelAverage
+
+__all__ = [
+    "LookAhead",
+    "ModelAverage",
+    "autograd",
+    "graph_reindex",
+    "graph_sample_neighbors",
+    "graph_send_recv",
+    "identity_loss",
+    "nn",
+    "optimizer",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_sum",
+    "softmax_mask_fuse",
+    "softmax_mask_fuse_upper_triangle",
+]

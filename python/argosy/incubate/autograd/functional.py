@@ -1,0 +1,176 @@
+"""Products with Jacobians, Jacobians and Hessians of functions of tensors."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import Tensor
+
+_prim = False
+
+
+def enable_prim():
+    """Kept for programs that switch Paddle's primitive operators on: Argosy's ops need no switch."""
+    global _prim
+    _prim = True
+
+
+def disable_prim():
+    """The opposite of enable_prim."""
+    global _prim
+    _prim = False
+
+
+def prim_enabled():
+    """Whether enable_prim was the last of the two that was called."""
+    return _prim
+
+
+def _sequence(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _leaves(xs):
+    """xs as inputs of a graph of their own: (given to the function, list)."""
+    leaves = []
+    for x in _sequence(xs):
+        leaf = x.detach() if x.stop_gradient else x
+        leaf.stop_gradient = False
+        leaves.append(leaf)
+    return (leaves if isinstance(xs, (list, tuple)) else leaves[0]), leaves
+
+
+def _like(values, template):
+    if isinstance(template, Tensor):
+        return values[0]
+    return tuple(values)
+
+
+def _derivatives(ys, xs, vs, create_graph=True):
+    return [
+        argosy.zeros_like(x) if found is None else found
+        for x, found in zip(
+            xs, argosy.grad(ys, xs, vs, create_graph=create_graph, allow_unused=True)
+        )
+    ]
+
+
+def _check_forms(name, values, templates):
+    for value, template in zip(values, templates):
+        if list(value.shape) != list(template.shape):
+            raise RuntimeError(
+                f"[{name}] v must have the shapes of what it is multiplied with: expected"
+                f" {list(template.shape)}, got {list(value.shape)}. Do this: reshape it."
+            )
+
+
+def vjp(func, xs, v=None):
+    """func(xs), and v (ones without it) times the Jacobian of func at xs: its form is that of xs.
+
+    func takes the tensor, or the tensors of the sequence one by one.
+    """
+    given, leaves = _leaves(xs)
+    with argosy.enable_grad():
+        ys = func(*given) if isinstance(given, list) else func(given)
+    vs = None if v is None else _sequence(v)
+    if vs is not None:
+        _check_forms("vjp", vs, _sequence(ys))
+    return ys, _like(_derivatives(_sequence(ys), leaves, vs), xs)
+
+
+def jvp(func, xs, v=None):
+    """func(xs), and the Jacobian of func at xs times v (ones without it): its form is that of ys.
+
+    By reverse differentiation twice: the product is linear in what vjp multiplies with.
+    """
+    given, leaves = _leaves(xs)
+    with argosy.enable_grad():
+        ys = func(*given) if isinstance(given, list) else func(given)
+        outs = _sequence(ys)
+        vs = [argosy.ones_like(x) for x in leaves] if v is None else _sequence(v)
+        _check_forms("jvp", vs, leaves)
+        dummies = [argosy.zeros_like(y) for y in outs]
+        for dummy in dummies:
+            dummy.stop_gradient = False
+        products = _derivatives(outs, leaves, dummies)
+        weighted = sum((p * w).sum() for p, w in zip(products, vs))
+    if weighted.stop_gradient:
+        return ys, _like([argosy.zeros_like(y) for y in outs], ys)
+    return ys, _like(_derivatives([weighted], dummies, None), ys)
+
+
+def grad(outputs, inputs, grad_outputs=None):
+    """Gradients of outputs with respect to inputs, in the form of inputs."""
+    seeds = None if grad_outputs is None else _sequence(grad_outputs)
+    return _like(_derivatives(_sequence(outputs), _sequence(inputs), seeds), inputs)
+
+
+def forward_grad(outputs, inputs, grad_inputs=None):
+    """The Jacobian of outputs, computed from inputs, times grad_inputs (ones without it)."""
+    outs, ins = _sequence(outputs), _sequence(inputs)
+    vs = [argosy.ones_like(x) for x in ins] if grad_inputs is None else _sequence(grad_inputs)
+    dummies = [argosy.zeros_like(y) for y in outs]
+    for dummy in dummies:
+        dummy.stop_gradient = False
+    products = _derivatives(outs, ins, dummies)
+    weighted = sum((p * w).sum() for p, w in zip(products, vs))
+    if weighted.stop_gradient:
+        return _like([argosy.zeros_like(y) for y in outs], outputs)
+    return _like(_derivatives([weighted], dummies, None), outputs)
+
+
+class Jacobian:
+    """Jacobian of func at xs, of all outputs and inputs flattened and put one after the other.
+
+    Not batched: [M, N]. Batched (the first dimension of all tensors is the batch): [B, M, N].
+    Index it; ``J[:]`` is all of it.
+    """
+
+    def __init__(self, func, xs, is_batched=False):
+        given, self._leaves = _leaves(xs)
+        self._batched = is_batched
+        with argosy.enable_grad():
+            ys = func(*given) if isinstance(given, list) else func(given)
+            self._flat = self._flatten(_sequence(ys))
+        self._value = None
+
+    def _flatten(self, tensors):
+        if self._batched:
+            return argosy.concat([t.reshape([t.shape[0], -1]) for t in tensors], -1)
+        return argosy.concat([t.reshape([-1]) for t in tensors])
+
+    def _row(self, y):
+        parts = _derivatives([y.sum()], self._leaves, None)
+        return self._flatten(parts)
+
+    def _all(self):
+        if self._value is None:
+            axis = int(self._batched)
+            rows = [self._row(y) for y in argosy.unstack(self._flat, axis)]
+            self._value = argosy.stack(rows, axis)
+        return self._value
+
+    @property
+    def shape(self):
+        """Shape of the Jacobian."""
+        return self._all().shape
+
+    def __getitem__(self, key):
+        return self._all()[key]
+
+
+class Hessian(Jacobian):
+    """Hessian of func, whose result is a scalar ([B, 1] or [B] when batched), at xs: [N, N], or
+    [B, N, N] when batched."""
+
+    def __init__(self, func, xs, is_batched=False):
+        def first(*inputs):
+            inner = Jacobian(func, inputs if len(inputs) > 1 else inputs[0], is_batched)
+            rows = inner[:]
+            if rows.shape[-2] != 1:
+                raise RuntimeError(
+                    f"[Hessian] func must return a scalar, got {rows.shape[-2]} numbers. Do this:"
+                    " take their sum or one of them."
+                )
+            return rows[..., 0, :]
+
+        super().__init__(first, xs, is_batched)

@@ -1,0 +1,19 @@
+"""Layers whose parts Paddle computes at once. Here they are compositions of the same ops."""
+
+from . import functional
+from .layer.fused_dropout import FusedBiasDropoutResidualLayerNorm, FusedDropoutAdd
+from .layer.fused_linear import FusedLinear
+from .layer.fused_transformer import (
+    FusedFeedForward,
+    FusedMultiHeadAttention,
+    FusedTransformerEncoderLayer,
+)
+
+__all__ = [
+    "FusedBiasDropoutResidualLayerNorm",
+    "FusedDropoutAdd",
+    "FusedFeedForward",
+    "FusedLinear",
+    "FusedMultiHeadAttention",
+    "FusedTransformerEncoderLayer",
+]

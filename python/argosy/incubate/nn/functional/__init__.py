@@ -1,0 +1,31 @@
+"""Functions whose parts Paddle computes at once."""
+
+from argosy.nn.functional import swiglu
+
+from .activation import fused_bias_act
+from .attention import fused_multi_head_attention, variable_length_memory_efficient_attention
+from .feedforward import fused_feedforward
+from .linear import fused_linear, fused_linear_activation, fused_matmul_bias
+from .norm import (
+    fused_bias_dropout_residual_layer_norm,
+    fused_dropout_add,
+    fused_layer_norm,
+    fused_rms_norm,
+)
+from .rotary import fused_rotary_position_embedding
+
+__all__ = [
+    "fused_bias_act",
+    "fused_bias_dropout_residual_layer_norm",
+    "fused_dropout_add",
+    "fused_feedforward",
+    "fused_layer_norm",
+    "fused_linear",
+    "fused_linear_activation",
+    "fused_matmul_bias",
+    "fused_multi_head_attention",
+    "fused_rms_norm",
+    "fused_rotary_position_embedding",
+    "swiglu",
+    "variable_length_memory_efficient_attention",
+]

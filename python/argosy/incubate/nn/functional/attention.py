@@ -1,0 +1,120 @@
+"""Attention with its projections."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.nn import functional as F
+
+
+def fused_multi_head_attention(
+    x,
+    qkv_weight,
+    linear_weight,
+    pre_layer_norm=False,
+    pre_ln_scale=None,
+    pre_ln_bias=None,
+    ln_scale=None,
+    ln_bias=None,
+    pre_ln_epsilon=1e-5,
+    qkv_bias=None,
+    linear_bias=None,
+    cache_kv=None,
+    attn_mask=None,
+    dropout_rate=0.5,
+    attn_dropout_rate=0.5,
+    ln_epsilon=1e-5,
+    training=True,
+    mode="upscale_in_train",
+    ring_id=-1,
+    add_residual=True,
+    num_heads=-1,
+    transpose_qkv_wb=False,
+    name=None,
+):
+    """Self-attention of x [B, S, D] with residual and layer normalization, arXiv:1706.03762.
+
+    Args:
+        qkv_weight: [3, heads, D / heads, D], or [D, 3 D] with transpose_qkv_wb (then num_heads is
+            needed).
+        linear_weight: [D, D] of the projection of the result.
+        pre_layer_norm: normalize x (pre_ln), otherwise the result (ln).
+        qkv_bias: [3, heads, D / heads], or [3 D] with transpose_qkv_wb.
+        cache_kv: [2, B, heads, past, D / heads]; the keys and values so far, to which those of x
+            are appended. The new cache is the second result then.
+        attn_mask: is added to the scores [B, heads, S, S].
+    """
+    batch, length, width = x.shape
+    if transpose_qkv_wb:
+        if num_heads <= 0:
+            raise AssertionError(
+                "[fused_multi_head_attention] transpose_qkv_wb=True needs num_heads, got"
+                f" {num_heads}. Do this: pass the number of heads."
+            )
+        heads, size = num_heads, width // num_heads
+    else:
+        heads, size = qkv_weight.shape[1], qkv_weight.shape[2]
+        qkv_weight = qkv_weight.reshape([3 * heads * size, width]).t()
+        qkv_bias = None if qkv_bias is None else qkv_bias.reshape([-1])
+    inner = x
+    if pre_layer_norm:
+        inner = F.layer_norm(x, width, pre_ln_scale, pre_ln_bias, pre_ln_epsilon)
+    qkv = F.linear(inner, qkv_weight, qkv_bias).reshape([batch, length, 3, heads, size])
+    query, key, value = argosy.unstack(qkv.transpose([2, 0, 3, 1, 4]), 0)
+    if cache_kv is not None:
+        key = argosy.concat([cache_kv[0], key], 2)
+        value = argosy.concat([cache_kv[1], value], 2)
+    scores = argosy.matmul(query * size**-0.5, key, transpose_y=True)
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    weights = F.dropout(F.softmax(scores, -1), attn_dropout_rate, training=training, mode=mode)
+    result = argosy.matmul(weights, value).transpose([0, 2, 1, 3]).reshape([batch, length, -1])
+    result = F.linear(result, linear_weight, linear_bias)
+    result = F.dropout(result, dropout_rate, training=training, mode=mode)
+    if add_residual:
+        result = x + result
+    if not pre_layer_norm:
+        result = F.layer_norm(result, width, ln_scale, ln_bias, ln_epsilon)
+    return result if cache_kv is None else (result, argosy.stack([key, value]))
+
+
+def variable_length_memory_efficient_attention(
+    query,
+    key,
+    value,
+    seq_lens,
+    kv_seq_lens,
+    mask=None,
+    scale=None,
+    causal=False,
+    pre_cache_length=0,
+):
+    """Attention of a batch of sequences of different lengths.
+
+    Args:
+        query: [B, heads, S, size]; key, value: [B, kv heads, T, size].
+        seq_lens, kv_seq_lens: [B, 1] lengths; positions behind them are not attended to, and their
+            results are 0.
+        mask: is added to the scores [B, heads, S, T].
+        scale: of the scores; ``size ** -0.5`` without it.
+        causal: position i sees positions 0 to i only.
+    """
+    heads, length, size = query.shape[1:]
+    total = key.shape[2]
+    if key.shape[1] != heads:
+        key = argosy.repeat_interleave(key, heads // key.shape[1], 1)
+        value = argosy.repeat_interleave(value, heads // value.shape[1], 1)
+    scale = size**-0.5 if scale is None else scale
+    scores = argosy.matmul(query * scale, key, transpose_y=True)
+    if mask is not None:
+        scores = scores + mask
+    seen = argosy.arange(total) < kv_seq_lens.reshape([-1, 1, 1, 1]).astype("int64")
+    if causal:
+        step = argosy.arange(length).reshape([-1, 1]) + pre_cache_length
+        seen = seen.logical_and(argosy.arange(total) <= step)
+    hidden = argosy.full([], float("-inf"), scores.dtype)
+    weights = F.softmax(argosy.where(seen, scores, hidden), -1)
+    result = argosy.matmul(weights, value)
+    inside = argosy.arange(length).reshape([-1, 1]) < seq_lens.reshape([-1, 1, 1, 1]).astype(
+        "int64"
+    )
+    return argosy.where(inside, result, argosy.zeros([], dtype=result.dtype))

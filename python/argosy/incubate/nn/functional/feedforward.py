@@ -1,0 +1,41 @@
+"""The feed-forward part of a transformer."""
+
+from __future__ import annotations
+
+from argosy.nn import functional as F
+
+
+def fused_feedforward(
+    x,
+    linear1_weight,
+    linear2_weight,
+    linear1_bias=None,
+    linear2_bias=None,
+    ln1_scale=None,
+    ln1_bias=None,
+    ln2_scale=None,
+    ln2_bias=None,
+    dropout1_rate=0.5,
+    dropout2_rate=0.5,
+    activation="relu",
+    ln1_epsilon=1e-5,
+    ln2_epsilon=1e-5,
+    pre_layer_norm=False,
+    training=True,
+    mode="upscale_in_train",
+    ring_id=-1,
+    add_residual=True,
+    name=None,
+):
+    """``x + dropout2(linear2(dropout1(activation(linear1(x)))))`` of x [B, S, D], normalized: with
+    pre_layer_norm the argument of linear1 (ln1), otherwise the result (ln2)."""
+    width = x.shape[-1]
+    inner = F.layer_norm(x, width, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x
+    inner = getattr(F, activation)(F.linear(inner, linear1_weight, linear1_bias))
+    inner = F.dropout(inner, dropout1_rate, training=training, mode=mode)
+    inner = F.linear(inner, linear2_weight, linear2_bias)
+    inner = F.dropout(inner, dropout2_rate, training=training, mode=mode)
+    result = x + inner if add_residual else inner
+    if pre_layer_norm:
+        return result
+    return F.layer_norm(result, width, ln2_scale, ln2_bias, ln2_epsilon)

@@ -1,0 +1,73 @@
+"""Rotary position embedding."""
+
+from __future__ import annotations
+
+import argosy
+
+
+def _angles(length, size, base, dtype):
+    """Sines and cosines [S, D], each angle for two neighbours."""
+    inverse = 1.0 / base ** (argosy.arange(0, size, 2, dtype="float32") / size)
+    angle = argosy.outer(argosy.arange(length, dtype="float32"), inverse)
+    angle = argosy.stack([angle, angle], -1).reshape([length, size])
+    return argosy.sin(angle).astype(dtype), argosy.cos(angle).astype(dtype)
+
+
+def _rotated(x, sine, cosine, neighbours):
+    if neighbours:
+        pairs = x.reshape([*x.shape[:-1], -1, 2])
+        turned = argosy.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
+    else:
+        half = x.shape[-1] // 2
+        turned = argosy.concat([-x[..., half:], x[..., :half]], -1)
+    return x * cosine + turned * sine
+
+
+def fused_rotary_position_embedding(
+    q,
+    k=None,
+    v=None,
+    sin=None,
+    cos=None,
+    position_ids=None,
+    use_neox_rotary_style=True,
+    time_major=False,
+    rotary_emb_base=10000.0,
+):
+    """Rotary position embedding (arXiv:2104.09864) of each of q, k and v that is given.
+
+    Args:
+        q, k, v: [B, S, heads, D], or [S, B, heads, D] with time_major.
+        sin, cos: [S, D] or [1, S, 1, D]; made from rotary_emb_base without them.
+        position_ids: [B, S] rows of sin and cos to take.
+        use_neox_rotary_style: True turns neighbouring entries of D as pairs, False the entries of
+            the first half with those of the second (needs sin and cos that repeat by halves).
+
+    Returns:
+        the three results, None for what was not given.
+    """
+    if (sin is None) != (cos is None):
+        raise ValueError(
+            "[fused_rotary_position_embedding] sin and cos go together, got one of them. Do this:"
+            " pass both or none."
+        )
+    if sin is None and not use_neox_rotary_style:
+        raise AssertionError(
+            "[fused_rotary_position_embedding] use_neox_rotary_style=False needs sin and cos. Do"
+            " this: pass them, repeated by halves."
+        )
+    length, size = q.shape[0 if time_major else 1], q.shape[-1]
+    if sin is None:
+        last = length if position_ids is None else int(position_ids.max()) + 1
+        sin, cos = _angles(last, size, rotary_emb_base, q.dtype)
+    sin, cos = sin.reshape([-1, size]), cos.reshape([-1, size])
+    if position_ids is not None:
+        sin, cos = sin[position_ids], cos[position_ids]  # [B, S, D]
+    else:
+        sin, cos = sin[:length].unsqueeze(0), cos[:length].unsqueeze(0)
+    sin, cos = sin.unsqueeze(2), cos.unsqueeze(2)
+    if time_major:
+        sin, cos = sin.transpose([1, 0, 2, 3]), cos.transpose([1, 0, 2, 3])
+    return tuple(
+        None if x is None else _rotated(x, sin, cos, use_neox_rotary_style) for x in (q, k, v)
+    )

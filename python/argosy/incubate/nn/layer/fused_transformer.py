@@ -1,0 +1,262 @@
+"""The parts of a transformer."""
+
+from __future__ import annotations
+
+from argosy.nn import Layer
+from argosy.nn.initializer import Constant
+
+from .. import functional as F
+
+
+def _positive(layer, **sizes):
+    for name, value in sizes.items():
+        if value <= 0:
+            raise AssertionError(
+                f"[{layer}] {name} must be 1 or more, got {value}. Do this: correct it."
+            )
+
+
+class FusedMultiHeadAttention(Layer):
+    """Self-attention with residual and layer normalization; see
+    :func:`argosy.incubate.nn.functional.fused_multi_head_attention` for what it computes."""
+
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout_rate=0.5,
+        attn_dropout_rate=0.5,
+        kdim=None,
+        vdim=None,
+        normalize_before=False,
+        need_weights=False,
+        qkv_weight_attr=None,
+        qkv_bias_attr=None,
+        linear_weight_attr=None,
+        linear_bias_attr=None,
+        pre_ln_scale_attr=None,
+        pre_ln_bias_attr=None,
+        ln_scale_attr=None,
+        ln_bias_attr=None,
+        epsilon=1e-5,
+        nranks=1,
+        ring_id=-1,
+        transpose_qkv_wb=False,
+        name=None,
+    ):
+        super().__init__()
+        _positive("FusedMultiHeadAttention", embed_dim=embed_dim, num_heads=num_heads)
+        if need_weights:
+            raise AssertionError(
+                "[FusedMultiHeadAttention] need_weights must be False. Do this: use"
+                " nn.MultiHeadAttention to get the weights."
+            )
+        head_dim = embed_dim // num_heads
+        if head_dim * num_heads != embed_dim:
+            raise AssertionError(
+                f"[FusedMultiHeadAttention] embed_dim {embed_dim} must be divisible by num_heads"
+                f" {num_heads}. Do this: correct one of them."
+            )
+        self.normalize_before, self.embed_dim, self.num_heads = (
+            normalize_before,
+            embed_dim,
+            num_heads,
+        )
+        self.head_dim, self.transpose_qkv_wb, self.name = head_dim, transpose_qkv_wb, name
+        self.dropout_rate, self.attn_dropout_rate, self._epsilon = (
+            dropout_rate,
+            attn_dropout_rate,
+            epsilon,
+        )
+        weight = [3, num_heads, head_dim, embed_dim]
+        bias = [3, num_heads, head_dim]
+        if transpose_qkv_wb:
+            weight, bias = [embed_dim, 3 * embed_dim], [3 * embed_dim]
+        width, one = [embed_dim], Constant(1.0)
+        self.qkv_weight = self.create_parameter(shape=weight, attr=qkv_weight_attr)
+        self.qkv_bias = self.create_parameter(shape=bias, attr=qkv_bias_attr, is_bias=True)
+        self.linear_weight = self.create_parameter(
+            shape=[embed_dim, embed_dim], attr=linear_weight_attr
+        )
+        self.linear_bias = self.create_parameter(shape=width, attr=linear_bias_attr, is_bias=True)
+        self.pre_ln_scale = self.pre_ln_bias = self.ln_scale = self.ln_bias = None
+        if normalize_before:
+            self.pre_ln_scale = self.create_parameter(
+                shape=width, attr=pre_ln_scale_attr, default_initializer=one
+            )
+            self.pre_ln_bias = self.create_parameter(
+                shape=width, attr=pre_ln_bias_attr, is_bias=True
+            )
+        else:
+            self.ln_scale = self.create_parameter(
+                shape=width, attr=ln_scale_attr, default_initializer=one
+            )
+            self.ln_bias = self.create_parameter(shape=width, attr=ln_bias_attr, is_bias=True)
+
+    def forward(self, query, key=None, value=None, attn_mask=None, cache=None):
+        """query [B, S, embed_dim]; key and value are the query. attn_mask is added to the scores."""
+        return F.fused_multi_head_attention(
+            query,
+            self.qkv_weight,
+            self.linear_weight,
+            pre_layer_norm=self.normalize_before,
+            pre_ln_scale=self.pre_ln_scale,
+            pre_ln_bias=self.pre_ln_bias,
+            ln_scale=self.ln_scale,
+            ln_bias=self.ln_bias,
+            pre_ln_epsilon=self._epsilon,
+            qkv_bias=self.qkv_bias,
+            linear_bias=self.linear_bias,
+            cache_kv=cache,
+            attn_mask=attn_mask,
+            dropout_rate=self.dropout_rate,
+            attn_dropout_rate=self.attn_dropout_rate,
+            ln_epsilon=self._epsilon,
+            training=self.training,
+            num_heads=self.num_heads,
+            transpose_qkv_wb=self.transpose_qkv_wb,
+        )
+
+    def extra_repr(self):
+        name = f", name={self.name}" if self.name else ""
+        return (
+            f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, "
+            f"dropout_rate={self.dropout_rate}, attn_dropout_rate={self.attn_dropout_rate}, "
+            f"epsilon={self._epsilon}, kdim=None, vdim=None, "
+            f"normalize_before={self.normalize_before}, need_weights=False, "
+            f"dtype={self._dtype}{name}"
+        )
+
+
+class FusedFeedForward(Layer):
+    """Two linear layers with residual and layer normalization; see
+    :func:`argosy.incubate.nn.functional.fused_feedforward` for what it computes."""
+
+    def __init__(
+        self,
+        d_model,
+        dim_feedforward,
+        dropout_rate=0.1,
+        epsilon=1e-05,
+        activation="relu",
+        act_dropout_rate=None,
+        normalize_before=False,
+        linear1_weight_attr=None,
+        linear1_bias_attr=None,
+        linear2_weight_attr=None,
+        linear2_bias_attr=None,
+        ln1_scale_attr=None,
+        ln1_bias_attr=None,
+        ln2_scale_attr=None,
+        ln2_bias_attr=None,
+        nranks=1,
+        ring_id=-1,
+        name=None,
+    ):
+        super().__init__()
+        _positive("FusedFeedForward", d_model=d_model, dim_feedforward=dim_feedforward)
+        self._d_model, self._dim_feedforward = d_model, dim_feedforward
+        self._dropout_rate = dropout_rate
+        self._act_dropout_rate = dropout_rate if act_dropout_rate is None else act_dropout_rate
+        self._act_method, self._normalize_before = activation, normalize_before
+        self._epsilon, self.name = epsilon, name
+        one = Constant(1.0)
+        self._linear1_weight = self.create_parameter(
+            shape=[d_model, dim_feedforward], attr=linear1_weight_attr
+        )
+        self._linear1_bias = self.create_parameter(
+            shape=[dim_feedforward], attr=linear1_bias_attr, is_bias=True
+        )
+        self._linear2_weight = self.create_parameter(
+            shape=[dim_feedforward, d_model], attr=linear2_weight_attr
+        )
+        self._linear2_bias = self.create_parameter(
+            shape=[d_model], attr=linear2_bias_attr, is_bias=True
+        )
+        self._ln1_scale = self._ln1_bias = self._ln2_scale = self._ln2_bias = None
+        if normalize_before:
+            self._ln1_scale = self.create_parameter(
+                shape=[d_model], attr=ln1_scale_attr, default_initializer=one
+            )
+            self._ln1_bias = self.create_parameter(
+                shape=[d_model], attr=ln1_bias_attr, is_bias=True
+            )
+        else:
+            self._ln2_scale = self.create_parameter(
+                shape=[d_model], attr=ln2_scale_attr, default_initializer=one
+            )
+            self._ln2_bias = self.create_parameter(
+                shape=[d_model], attr=ln2_bias_attr, is_bias=True
+            )
+
+    def forward(self, src, cache=None):
+        return F.fused_feedforward(
+            src,
+            self._linear1_weight,
+            self._linear2_weight,
+            self._linear1_bias,
+            self._linear2_bias,
+            self._ln1_scale,
+            self._ln1_bias,
+            self._ln2_scale,
+            self._ln2_bias,
+            dropout1_rate=self._act_dropout_rate,
+            dropout2_rate=self._dropout_rate,
+            activation=self._act_method,
+            ln1_epsilon=self._epsilon,
+            ln2_epsilon=self._epsilon,
+            pre_layer_norm=self._normalize_before,
+            training=self.training,
+        )
+
+    def extra_repr(self):
+        name = f", name={self.name}" if self.name else ""
+        return (
+            f"d_model={self._d_model}, dim_feedforward={self._dim_feedforward}, "
+            f"dropout_rate={self._dropout_rate}, epsilon={self._epsilon}, "
+            f"activation={self._act_method}, act_dropout_rate={self._act_dropout_rate}, "
+            f"normalize_before={self._normalize_before}, dtype={self._dtype}{name}"
+        )
+
+
+class FusedTransformerEncoderLayer(Layer):
+    """FusedMultiHeadAttention, then FusedFeedForward."""
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward,
+        dropout_rate=0.1,
+        activation="relu",
+        attn_dropout_rate=None,
+        act_dropout_rate=None,
+        normalize_before=False,
+        weight_attr=None,
+        bias_attr=None,
+    ):
+        super().__init__()
+        attention = dropout_rate if attn_dropout_rate is None else attn_dropout_rate
+        inner = dropout_rate if act_dropout_rate is None else act_dropout_rate
+        self.normalize_before = normalize_before
+        weights = weight_attr if isinstance(weight_attr, (list, tuple)) else [weight_attr] * 2
+        biases = bias_attr if isinstance(bias_attr, (list, tuple)) else [bias_attr] * 2
+        self.fused_attn = FusedMultiHeadAttention(
+            d_model, nhead, dropout_rate=dropout_rate, attn_dropout_rate=attention,
+            normalize_before=normalize_before, qkv_weight_attr=weights[0], qkv_bias_attr=biases[0],
+            linear_weight_attr=weights[0], linear_bias_attr=biases[0],
+        )  # fmt: skip
+        self.ffn = FusedFeedForward(
+            d_model, dim_feedforward, dropout_rate=dropout_rate, activation=activation,
+            act_dropout_rate=inner, normalize_before=normalize_before,
+            linear1_weight_attr=weights[1], linear1_bias_attr=biases[1],
+            linear2_weight_attr=weights[1], linear2_bias_attr=biases[1],
+        )  # fmt: skip
+
+    def forward(self, src, src_mask=None, cache=None):
+        """src [B, S, d_model]; src_mask is added to the scores of the attention."""
+        out = self.fused_attn(src, attn_mask=src_mask, cache=cache)
+        if cache is None:
+            return self.ffn(out)
+        out, cache = out
+        return self.ffn(out), cache

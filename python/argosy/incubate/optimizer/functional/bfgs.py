@@ -1,0 +1,72 @@
+"""The method of Broyden, Fletcher, Goldfarb and Shanno."""
+
+from __future__ import annotations
+
+import argosy
+
+from ._search import check, result, strong_wolfe, value_and_gradient
+
+
+def minimize_bfgs(
+    objective_func,
+    initial_position,
+    max_iters=50,
+    tolerance_grad=1e-7,
+    tolerance_change=1e-9,
+    initial_inverse_hessian_estimate=None,
+    line_search_fn="strong_wolfe",
+    max_line_search_iters=50,
+    initial_step_length=1.0,
+    dtype="float32",
+    name=None,
+):
+    """Minimizes objective_func, a scalar function of a vector [N], from initial_position.
+
+    J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 6.1. Ends when the largest
+    entry of the gradient is below tolerance_grad, the step below tolerance_change, or after
+    max_iters steps.
+
+    Returns:
+        whether it converged [1], number of calls of the function [1], the position, the value
+        there, the gradient there, and the estimate of the inverse Hessian [N, N].
+    """
+    check("minimize_bfgs", initial_position, line_search_fn, dtype)
+    x = initial_position.detach()
+    identity = argosy.eye(x.shape[0], dtype=dtype)
+    inverse = identity
+    if initial_inverse_hessian_estimate is not None:
+        inverse = initial_inverse_hessian_estimate.detach()
+        symmetric = bool(argosy.allclose(inverse, inverse.t()))
+        if not symmetric or not bool((argosy.linalg.eigvalsh(inverse) > 0).all()):
+            raise ValueError(
+                "[minimize_bfgs] initial_inverse_hessian_estimate must be symmetric and positive"
+                " definite. Do this: leave it out, or correct it."
+            )
+    value, gradient = value_and_gradient(objective_func, x)
+    calls, converged = 1, False
+    with argosy.no_grad():
+        for _ in range(max_iters):
+            if float(gradient.abs().max()) < tolerance_grad:
+                converged = True
+                break
+            direction = -argosy.matmul(inverse, gradient)
+            slope = (gradient * direction).sum()
+            step, new_value, new_gradient, used = strong_wolfe(
+                objective_func, x, direction, value, slope, initial_step_length,
+                max_line_search_iters,
+            )  # fmt: skip
+            calls += used
+            moved, bent = step * direction, new_gradient - gradient
+            x, value, gradient = x + moved, new_value, new_gradient
+            curvature = float((moved * bent).sum())
+            if curvature > 0:
+                rho = 1.0 / curvature
+                left = identity - rho * argosy.outer(moved, bent)
+                inverse = argosy.matmul(argosy.matmul(left, inverse), left.t())
+                inverse = inverse + rho * argosy.outer(moved, moved)
+            if float(moved.abs().max()) < tolerance_change:
+                converged = True
+                break
+        else:
+            converged = float(gradient.abs().max()) < tolerance_grad
+    return result(converged, calls, x, value, gradient, inverse)

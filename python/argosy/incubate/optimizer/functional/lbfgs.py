@@ -1,0 +1,75 @@
+"""The method of Broyden, Fletcher, Goldfarb and Shanno with limited memory."""
+
+from __future__ import annotations
+
+import argosy
+
+from ._search import check, result, strong_wolfe, value_and_gradient
+
+
+def minimize_lbfgs(
+    objective_func,
+    initial_position,
+    history_size=100,
+    max_iters=50,
+    tolerance_grad=1e-8,
+    tolerance_change=1e-8,
+    initial_inverse_hessian_estimate=None,
+    line_search_fn="strong_wolfe",
+    max_line_search_iters=50,
+    initial_step_length=1.0,
+    dtype="float32",
+    name=None,
+):
+    """Minimizes objective_func, a scalar function of a vector [N], from initial_position.
+
+    J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 7.5, with history_size pairs.
+    Ends as :func:`minimize_bfgs` does.
+
+    Returns:
+        whether it converged [1], number of calls of the function [1], the position, the value
+        there, and the gradient there.
+    """
+    check("minimize_lbfgs", initial_position, line_search_fn, dtype)
+    x = initial_position.detach()
+    value, gradient = value_and_gradient(objective_func, x)
+    calls, converged, pairs = 1, False, []
+    with argosy.no_grad():
+        for _ in range(max_iters):
+            if float(gradient.abs().max()) < tolerance_grad:
+                converged = True
+                break
+            direction = -_product(pairs, gradient, initial_inverse_hessian_estimate)
+            slope = (gradient * direction).sum()
+            step, new_value, new_gradient, used = strong_wolfe(
+                objective_func, x, direction, value, slope, initial_step_length,
+                max_line_search_iters,
+            )  # fmt: skip
+            calls += used
+            moved, bent = step * direction, new_gradient - gradient
+            x, value, gradient = x + moved, new_value, new_gradient
+            if float((moved * bent).sum()) > 0:
+                pairs = [*pairs, (moved, bent)][-history_size:]
+            if float(moved.abs().max()) < tolerance_change:
+                converged = True
+                break
+        else:
+            converged = float(gradient.abs().max()) < tolerance_grad
+    return result(converged, calls, x, value, gradient)
+
+
+def _product(pairs, gradient, start):
+    """The estimate of the inverse Hessian times gradient."""
+    found, weights = gradient, []
+    for moved, bent in reversed(pairs):
+        weight = (moved * found).sum() / (moved * bent).sum()
+        weights.append(weight)
+        found = found - weight * bent
+    if start is not None:
+        found = argosy.matmul(start, found)
+    elif pairs:
+        moved, bent = pairs[-1]
+        found = found * ((moved * bent).sum() / (bent * bent).sum())
+    for (moved, bent), weight in zip(pairs, reversed(weights)):
+        found = found + moved * (weight - (bent * found).sum() / (moved * bent).sum())
+    return found

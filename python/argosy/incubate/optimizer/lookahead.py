@@ -1,0 +1,52 @@
+"""Lookahead."""
+
+from __future__ import annotations
+
+import argosy
+
+
+class LookAhead:
+    """Lookahead, arXiv:1907.08610: every ``k`` steps of the inner optimizer, slow weights go
+    ``alpha`` of the way to the fast ones, which then go on from there."""
+
+    def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
+        if inner_optimizer is None:
+            raise AssertionError("[LookAhead] inner_optimizer is None. Do this: pass an optimizer.")
+        if not 0.0 <= alpha <= 1.0:
+            raise AssertionError(
+                f"[LookAhead] alpha must be between 0 and 1, got {alpha}. Do this: correct it."
+            )
+        if not (isinstance(k, int) and k > 0):
+            raise AssertionError(
+                f"[LookAhead] k must be an int of 1 or more, got {k!r}. Do this: correct it."
+            )
+        self.inner_optimizer, self.alpha, self.k = inner_optimizer, alpha, k
+        self._slow, self._count = {}, 0
+
+    @property
+    def _parameter_list(self):
+        return self.inner_optimizer._parameter_list
+
+    def step(self):
+        """One step of the inner optimizer, and one of the slow weights when it is time."""
+        with argosy.no_grad():
+            for parameter in self._parameter_list:
+                if id(parameter) not in self._slow:
+                    self._slow[id(parameter)] = parameter.detach().clone()
+            self.inner_optimizer.step()
+            self._count += 1
+            if self._count % self.k:
+                return
+            for parameter in self._parameter_list:
+                slow = self._slow[id(parameter)]
+                slow.set_value(slow + self.alpha * (parameter - slow))
+                parameter.set_value(slow)
+
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
+        """backward of loss, then step."""
+        loss.backward()
+        self.step()
+        return None, None
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["inner_optimizer"], name)

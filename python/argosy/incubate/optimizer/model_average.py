@@ -1,0 +1,79 @@
+"""Averages of parameters over steps."""
+
+from __future__ import annotations
+
+import argosy
+
+
+class ModelAverage:
+    """Average of the parameters over the last steps, to evaluate with.
+
+    The window is ``average_window_rate`` times the number of steps, kept between
+    ``min_average_window`` and ``max_average_window``. Call :meth:`step` after the optimizer's step;
+    inside ``with average.apply():`` the parameters are their averages.
+    """
+
+    def __init__(
+        self,
+        average_window_rate,
+        parameters=None,
+        min_average_window=10000,
+        max_average_window=10000,
+        name=None,
+    ):
+        if parameters is None:
+            raise AttributeError(
+                "[ModelAverage] parameters is missing. Do this: pass model.parameters()."
+            )
+        self._parameters = list(parameters)
+        self._rate = average_window_rate
+        self._least, self._most = min_average_window, max_average_window
+        self._sums = [argosy.zeros_like(p) for p in self._parameters]
+        self._old_sums = [argosy.zeros_like(p) for p in self._parameters]
+        self._count = self._old_count = self._steps = 0
+        self._kept = None
+
+    def step(self):
+        """Adds the parameters to the sums; a full window becomes the old one."""
+        self._steps += 1
+        self._count += 1
+        with argosy.no_grad():
+            for total, parameter in zip(self._sums, self._parameters):
+                total.add_(parameter)
+            window = min(self._most, self._steps * self._rate)
+            if self._count >= self._least and self._count >= window:
+                self._old_sums, self._old_count = self._sums, self._count
+                self._sums = [argosy.zeros_like(p) for p in self._parameters]
+                self._count = 0
+
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
+        """step; the loss is not used."""
+        self.step()
+
+    def apply(self, executor=None, need_restore=True):
+        """Puts the averages into the parameters; as a context manager, until its end unless
+        need_restore is False."""
+        self._kept = [p.detach().clone() for p in self._parameters]
+        self._need_restore = need_restore
+        count = max(self._count + self._old_count, 1)
+        with argosy.no_grad():
+            for p, new, old in zip(self._parameters, self._sums, self._old_sums):
+                p.set_value((new + old) / count)
+        return self
+
+    def restore(self, executor=None):
+        """Puts the parameters back that apply replaced."""
+        if self._kept is None:
+            return
+        with argosy.no_grad():
+            for p, kept in zip(self._parameters, self._kept):
+                p.set_value(kept)
+        self._kept = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self._need_restore:
+            self.restore()
+        return False

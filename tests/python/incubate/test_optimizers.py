@@ -1,0 +1,66 @@
+"""LookAhead, ModelAverage and the quasi-Newton minimizers."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import argosy as paddle
+from argosy.incubate import LookAhead, ModelAverage
+from argosy.incubate.optimizer.functional import minimize_bfgs, minimize_lbfgs
+
+
+def test_lookahead():
+    w = paddle.create_parameter([2], "float32")
+    w.set_value(np.zeros(2, "float32"))
+    look = LookAhead(paddle.optimizer.SGD(1.0, parameters=[w]), alpha=0.5, k=2)
+    slow = fast = 0.0
+    for step in range(1, 5):
+        (w.sum() * -1).backward()  # the gradient is -1: a step of +1
+        look.step()
+        look.clear_grad()
+        fast += 1.0
+        if step % 2 == 0:
+            slow += 0.5 * (fast - slow)
+            fast = slow
+        np.testing.assert_allclose(w.numpy(), fast)
+    assert look.get_lr() == 1.0
+    with pytest.raises(AssertionError, match=r"\[LookAhead\] alpha"):
+        LookAhead(look, alpha=2.0)
+
+
+def test_model_average():
+    w = paddle.create_parameter([1], "float32")
+    average = ModelAverage(0.15, [w], min_average_window=2, max_average_window=4)
+    for value in (1.0, 2.0, 3.0):
+        w.set_value(np.array([value], "float32"))
+        average.step()
+    with average.apply():
+        np.testing.assert_allclose(w.numpy(), 2.0)  # 1 and 2 are the old window, 3 the new one
+    np.testing.assert_allclose(w.numpy(), 3.0)
+    average.apply(need_restore=False)
+    average.restore()
+    np.testing.assert_allclose(w.numpy(), 3.0)
+
+
+@pytest.mark.parametrize("minimize", [minimize_bfgs, minimize_lbfgs])
+def test_minimizers(minimize):
+    def rosen(x):
+        return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+    start = np.array([-1.2, 1.0, 0.5])
+    done, calls, x, value, gradient, *rest = minimize(
+        rosen, paddle.to_tensor(start), max_iters=200, dtype="float64"
+    )
+    assert done.tolist() == [True] and calls.shape == [1]
+    np.testing.assert_allclose(x.numpy(), 1.0, atol=1e-5)
+    assert float(value) < 1e-9 and float(gradient.abs().max()) < 1e-3
+    want = optimize.minimize(lambda v: optimize.rosen(v), start, method="BFGS")
+    np.testing.assert_allclose(x.numpy(), want.x, atol=1e-3)
+    if minimize is minimize_bfgs:
+        assert rest[0].shape == [3, 3]
+    stuck, *_ = minimize(rosen, paddle.to_tensor(start), max_iters=2, dtype="float64")
+    assert stuck.tolist() == [False]
+    with pytest.raises(NotImplementedError, match="line_search_fn"):
+        minimize(rosen, paddle.to_tensor(start), line_search_fn="armijo", dtype="float64")
+    with pytest.raises(ValueError, match="dtype"):
+        minimize(rosen, paddle.to_tensor(start))

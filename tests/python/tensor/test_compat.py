@@ -1,0 +1,82 @@
+"""Names that other frameworks have."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import argosy as paddle
+
+X = paddle.to_tensor([[3.0, 1.0], [2.0, 5.0]])
+
+
+def test_choices_and_order():
+    x = paddle.to_tensor([5, 6, 7, 8])
+    for r in (1, 2, 3, 5):
+        for again in (False, True):
+            choose = itertools.combinations_with_replacement if again else itertools.combinations
+            want = [list(c) for c in choose([5, 6, 7, 8], r)]
+            assert paddle.combinations(x, r, again).tolist() == want
+    assert paddle.combinations(x, 0).shape == [0]
+    with pytest.raises(TypeError, match=r"\[combinations\] needs a vector"):
+        paddle.combinations(X)
+    assert paddle.msort(X).tolist() == [[2, 1], [3, 5]]
+    assert paddle.argwhere(paddle.to_tensor([0, 1, 2])).tolist() == [[1], [2]]
+    assert paddle.ger(X[0], X[1]).tolist() == [[6, 15], [2, 5]]
+
+
+def test_making_tensors():
+    assert paddle.as_tensor(X) is X
+    assert paddle.asarray(X, copy=True) is not X
+    assert paddle.as_tensor([1], dtype="float32", requires_grad=True).stop_gradient is False
+    array = np.ones(2)
+    assert paddle.from_numpy(array).dtype == paddle.float64
+    assert paddle.FloatTensor(2, 3).shape == [2, 3]
+    assert paddle.LongTensor([1.5, 2]).tolist() == [1, 2]
+    assert paddle.BoolTensor().shape == [0]
+
+
+def test_new_tensors_like_this_one():
+    x = paddle.ones([2], dtype="float64")
+    assert x.new_zeros(2, 3).shape == [2, 3] and x.new_zeros([2]).dtype == paddle.float64
+    assert x.new_full([2], 7).tolist() == [7, 7]
+    assert x.new_ones([2], dtype="int32", requires_grad=False).dtype == paddle.int32
+    assert x.new_empty((3,), requires_grad=True).stop_gradient is False
+
+
+def test_attributes():
+    x = paddle.ones([2, 3])
+    x.requires_grad = True
+    assert not x.stop_gradient and x.requires_grad
+    assert x.data.stop_gradient and x.data.shape == x.shape
+    assert x.requires_grad_(False) is x and x.stop_gradient
+    assert x.stride() == [3, 1] and x.stride(0) == 3 and x.itemsize == 4
+    assert not x.is_cuda and x.get_device() == -1 and x.device == x.place
+    assert (
+        x.int64().dtype == paddle.int64 and x.type_as(paddle.to_tensor([1])).dtype == paddle.int64
+    )
+    assert [p.shape for p in x.split_with_sizes([1, 2], 1)] == [[2, 1], [2, 2]]
+    x.data = paddle.zeros([4])
+    assert x.shape == [4]
+
+
+def test_in_place():
+    x = paddle.to_tensor([0.0, 0, 0])
+    x.scatter_add_(0, paddle.to_tensor([0, 2, 0]), paddle.to_tensor([1.0, 2, 3]))
+    assert x.tolist() == [4, 0, 2]
+    y = paddle.ones([2, 3])
+    assert y.t_() is y and y.shape == [3, 2]
+    paddle.seed(4)
+    drawn = paddle.zeros([20000]).cauchy_(1.0, 2.0).numpy()
+    np.testing.assert_allclose(np.quantile(drawn, [0.25, 0.5, 0.75]), [-1, 1, 3], atol=0.15)
+    drawn = paddle.zeros([20000]).log_normal_(0.5, 0.25).numpy()
+    np.testing.assert_allclose([np.log(drawn).mean(), np.log(drawn).std()], [0.5, 0.25], atol=0.01)
+    drawn = paddle.zeros([20000]).geometric_(0.3).numpy()
+    np.testing.assert_allclose(np.ceil(drawn).mean(), 1 / 0.3, rtol=0.05)
+
+
+def test_readers():
+    assert list(paddle.batch(lambda: iter(range(5)), 2)()) == [[0, 1], [2, 3], [4]]
+    assert list(paddle.batch(lambda: iter(range(5)), 2, drop_last=True)()) == [[0, 1], [2, 3]]
+    with pytest.raises(ValueError, match=r"\[batch\] batch_size"):
+        paddle.batch(lambda: iter([]), 0)
