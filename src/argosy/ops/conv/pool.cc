@@ -3,7 +3,9 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
@@ -373,14 +375,38 @@ void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
   cpu::lp_pool_backward(x.dtype(), s, a.norm_type, x.raw(), y.raw(), dy.raw(), dx.raw());
 }
 
+// dx = x^(p-1) spread(dy y^(1-p)): spread gives each element the sum over its windows, and gathering
+// the sum over a window is the adjoint of that. h is the gradient of dx.
+Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
+  const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
+  const double p = a.norm_type;
+  ARGOSY_CHECK(p <= 1e30, not_implemented)
+      << "[lp_pool] has no second derivative with an infinite norm_type. Do this: use max_pool.";
+  AvgAttrs window{a.kernel, a.stride, a.padding, a.pad_alg, a.ceil_mode};
+  window.divisor_override = 1;
+  window.cl = a.cl;
+  auto power = [](const Tensor& t, double n) { return n == 0 ? ones_like(t) : pow(t, n); };
+  Tensor at_zero = equal(y, zeros_like(y));
+  auto power_of_y = [&](double n) { return where(at_zero, zeros_like(y), power(y, n)); };
+  Tensor gathered = avg_pool_like_op(multiply(h, power(x, p - 1)), y, window);
+  Tensor to_x, to_y;
+  if (p != 1) {
+    Tensor spread = avg_pool_grad_op(multiply(dy, power_of_y(1 - p)), x, window);
+    to_x = scale(multiply(multiply(h, power(x, p - 2)), spread), p - 1);
+    to_y = scale(multiply(multiply(gathered, dy), power_of_y(-p)), 1 - p);
+  }
+  return {to_x, to_y, multiply(gathered, power_of_y(1 - p))};
+}
+
 ARGOSY_OP(lp_pool_grad, LpAttrs)
     .doc("The gradient of power-average pooling.")
-    .input("x", kFloating)
-    .input("y", kFloating)
-    .input("dy", kFloating)
+    .input("x", kFloating, Save::value)
+    .input("y", kFloating, Save::value)
+    .input("dy", kFloating, Save::value)
     .output("out")
     .infer(lp_grad_infer)
     .kernel("direct", lp_grad_run)
+    .gradient(lp_grad_second)
     .done();
 
 Tensors lp_grad(const GradCall& c, const LpAttrs& a) {
