@@ -3,6 +3,7 @@
 import functools
 
 from argosy._core import Tensor
+from argosy._core import ops as _ops
 
 
 def into(out, result):
@@ -13,6 +14,15 @@ def into(out, result):
         return out
     out._become(result)
     return out
+
+
+def sizes_of(x):
+    """x's sizes: numbers, and 0-d tensors for those that a Program does not know yet."""
+    known = list(x.shape)
+    if -1 not in known:
+        return known
+    whole = _ops.shape(x)
+    return [n if n >= 0 else whole[d] for d, n in enumerate(known)]
 
 
 def place(result, out=None, device=None, requires_grad=False):

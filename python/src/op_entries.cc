@@ -3,6 +3,7 @@
 #include <string>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/manip/manip.h"
 #include "python.h"
 
 // argosy._core.ops.NAME: one C function per op (and one per in-place form), by position: inputs,
@@ -150,12 +151,14 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
   if (is_tensor(o)) {
     Tensor t = tensor_of(o);
     if (t.symbolic()) {
-      ARGOSY_CHECK(t.numel() == 1, not_implemented)
-          << '[' << op.name << "] " << f.name << ": a list of sizes given as one tensor " << t
-          << " is not known while a Program is built. Do this: pass a list of its elements.";
+      ARGOSY_CHECK(t.rank() <= 1 && t.numel() >= 0, not_implemented)
+          << '[' << op.name << "] " << f.name << ": how many sizes the tensor " << t
+          << " has is not known while a Program is built. Do this: pass a list of its elements.";
       out.single = t.rank() == 0;
-      out.values.push_back(kUnknown);
-      out.symbols.push_back({0, t});
+      for (int64_t i = 0; i < t.numel(); ++i) {
+        out.values.push_back(kUnknown);
+        out.symbols.push_back({static_cast<uint32_t>(i), t.rank() ? ops::pick(t, 0, i) : t});
+      }
       return;
     }
     if (t.rank() == 0) {

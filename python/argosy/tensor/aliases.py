@@ -85,6 +85,9 @@ def narrow(input, dim, start, length):
         raise ValueError(f"[narrow] length must be 0 or more, got {length}.")
     size = input.shape[dim]
     start = int(start)
+    if size < 0:
+        end = start + length
+        return _ops.slice(input, [dim], [start], [end if end or start >= 0 else 2**63 - 1])
     begin = start + size if start < 0 else start
     if begin < 0 or begin + length > size:
         raise ValueError(
@@ -159,6 +162,14 @@ def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
         view = _ops.as_strided(x, [(rows * columns + columns) // (columns + 1)], [columns + 1])
     else:
         view = _ops.diagonal(x, offset, 0, 1)
+    if x._symbolic:
+        if x.ndim != 2 or wrap:
+            raise NotImplementedError(
+                "[fill_diagonal_] a Program can fill the diagonal of a matrix, without wrap: got"
+                f" {x.ndim} dimensions, wrap={wrap}."
+            )
+        x._copy_from(_ops.diagonal_scatter(x, _ops.full_like(view, value), offset, 0, 1))
+        return x
     view._copy_from(_ops.full_like(view, value))
     return x
 

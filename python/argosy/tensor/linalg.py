@@ -4,7 +4,7 @@ decompositions."""
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into
+from argosy._support import into, sizes_of
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import METHODS, method
 
@@ -140,7 +140,7 @@ def matrix_power(x, n, name=None):
     """The n-th power of square matrices; the inverse's for negative n."""
     if not isinstance(n, int):
         raise TypeError(f"[matrix_power] n must be an int, got {type(n).__name__}.")
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+    if x.ndim < 2 or (x.shape[-1] != x.shape[-2] and -1 not in x.shape[-2:]):
         raise ValueError(f"[matrix_power] x must be square, got shape {list(x.shape)}.")
     if n < 0:
         x, n = _ops.inverse(x), -n
@@ -284,6 +284,10 @@ def pdist(x, p=2.0, name=None):
     if x.ndim != 2:
         raise ValueError(f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}.")
     n = x.shape[0]
+    if n < 0:  # a Program that does not know how many: all pairs, of which half are taken
+        norms = _p_norm(_ops.subtract(_ops.unsqueeze(x, 1), _ops.unsqueeze(x, 0)), p, -1, False)
+        above = _ops.triu(_ops.ones_like(norms), 1)
+        return _ops.masked_select(norms, _ops.cast(above, "bool"))
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     first = _core.to_tensor([i for i, _ in pairs], "int64", True)
     second = _core.to_tensor([j for _, j in pairs], "int64", True)
@@ -433,6 +437,9 @@ def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
     if tol is None:
         if atol is None and rtol is None:
             rtol = max(x.shape[-2], x.shape[-1]) * _epsilon(x.dtype)
+            if -1 in x.shape[-2:]:
+                longest = _ops.max(_ops.slice(_ops.shape(x), [0], [-2], [2**63 - 1]))
+                rtol = _ops.scale(_ops.cast(longest, s.dtype), _epsilon(x.dtype))
         relative = _ops.multiply(largest, _like(0.0 if rtol is None else rtol, s))
         tol = _ops.maximum(relative, _like(0.0 if atol is None else atol, s))
     else:
@@ -669,10 +676,10 @@ def cartesian_prod(x, name=None):
             raise ValueError(f"[cartesian_prod] expected vectors, got shape {list(t.shape)}.")
     if len(x) == 1:
         return x[0]
-    sizes = [t.shape[0] for t in x]
+    sizes = [sizes_of(t)[0] for t in x]
     columns = []
     for d, t in enumerate(x):
-        t = t.reshape([sizes[d] if e == d else 1 for e in range(len(x))])
+        t = t.reshape([-1 if e == d else 1 for e in range(len(x))])
         columns.append(_ops.flatten(_ops.expand(t, sizes)))
     return _ops.stack(columns, 1)
 
@@ -685,10 +692,10 @@ def block_diag(inputs, name=None):
             raise ValueError(
                 f"[block_diag] expected at most 2 dimensions, got shape {list(t.shape)}."
             )
-    width = sum(t.shape[1] for t in blocks)
+    width = sum(sizes_of(t)[1] for t in blocks)
     rows, before = [], 0
     for t in blocks:
-        m, n = t.shape
+        m, n = sizes_of(t)
         left = _ops.zeros([m, before], t.dtype)
         right = _ops.zeros([m, width - before - n], t.dtype)
         rows.append(_ops.concat([left, t, right], 1))

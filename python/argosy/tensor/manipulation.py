@@ -3,10 +3,11 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into
+from argosy._support import into, sizes_of
 from argosy.tensor.registry import method
 
 _DTYPES = (_core.dtype, str)
+_END = 2**63 - 1  # as the end of a slice: whatever the size
 
 
 def _ints(value):
@@ -34,14 +35,14 @@ def tensor_split(x, num_or_indices, axis=0, name=None):
     """x cut along axis into nearly equal parts (an int: the first parts are longer by one), or at
     the given indices. Returns a list of views."""
     axis = int(axis)
-    size = x.shape[axis]
     if isinstance(num_or_indices, int):
-        if num_or_indices <= 0:
-            raise ValueError(f"[tensor_split] expected 1 or more parts, got {num_or_indices}.")
-        base, extra = divmod(size, num_or_indices)
-        sizes = [base + (i < extra) for i in range(num_or_indices)]
-        return _ops.split(x, sizes, axis)
-    bounds = [0, *num_or_indices, size]
+        n = num_or_indices
+        if n <= 0:
+            raise ValueError(f"[tensor_split] expected 1 or more parts, got {n}.")
+        size = sizes_of(x)[axis]
+        # Part i has every element that is left after it, divided by the parts that are.
+        return _ops.split(x, [(size + n - 1 - i) // n for i in range(n)], axis)
+    bounds = [0, *num_or_indices, _END]
     return [_ops.slice(x, [axis], [a], [b]) for a, b in zip(bounds, bounds[1:])]
 
 
@@ -130,6 +131,8 @@ def column_stack(x, name=None):
 @method
 def unstack(x, axis=0, num=None):
     """x at each index of axis, as a list of views."""
+    if num is not None and x.shape[axis] < 0:
+        return [_ops.squeeze(part, axis) for part in _ops.split(x, num, axis)]
     if num is not None and num != x.shape[axis]:
         raise ValueError(
             f"[unstack] num must be the size of axis {axis}: expected {x.shape[axis]}, got {num}."
@@ -190,7 +193,7 @@ def unflatten(x, axis, shape, name=None):
     """x with dimension axis cut into `shape`, of which one size may be -1."""
     axis = axis + x.ndim if axis < 0 else axis
     shape = shape.tolist() if isinstance(shape, Tensor) else list(shape)
-    if -1 not in shape and not any(isinstance(s, Tensor) for s in shape):
+    if -1 not in (*shape, x.shape[axis]) and not any(isinstance(s, Tensor) for s in shape):
         total = 1
         for size in shape:
             total *= size
@@ -199,8 +202,7 @@ def unflatten(x, axis, shape, name=None):
                 f"[unflatten] sizes {shape} do not multiply to size {x.shape[axis]} of axis {axis}."
             )
     own = [0] * axis
-    rest = x.shape[axis + 1 :]
-    return _ops.reshape(x, own + shape + list(rest))
+    return _ops.reshape(x, own + shape + sizes_of(x)[axis + 1 :])
 
 
 @method
@@ -238,6 +240,11 @@ def broadcast_shapes(*shapes):
 
 def broadcast_tensors(input, name=None):
     """The tensors broadcast to their common shape, as a list."""
+    if any(-1 in t.shape for t in input):
+        whole = _ops.full_like(input[0], 0, "int32")
+        for t in input[1:]:
+            whole = _ops.add(whole, _ops.full_like(t, 0, "int32"))
+        return [_ops.expand_like(t, whole) for t in input]
     shape = broadcast_shapes(*[t.shape for t in input])
     return [_ops.expand(t, shape) for t in input]
 
@@ -246,11 +253,11 @@ def meshgrid(*args, **kwargs):
     """For vectors of sizes n0, n1, ..: tensors of shape [n0, n1, ..], the i-th of which varies along
     dimension i."""
     vectors = _each(args)
-    shape = [t.size for t in vectors]
+    shape = [t.size if t.size >= 0 else sizes_of(t)[0] for t in vectors]
     out = []
     for i, v in enumerate(vectors):
         own = [1] * len(shape)
-        own[i] = shape[i]
+        own[i] = -1
         out.append(_ops.expand(_ops.reshape(v, own), shape))
     return out
 
@@ -272,21 +279,30 @@ def slice_scatter(x, value, axes, starts, ends, strides, name=None):
     return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
 
 
+def _crop_numbers(value):
+    """The elements of a list or vector: numbers where they are known."""
+    if isinstance(value, Tensor):
+        if value._symbolic:
+            return [value[i] for i in range(value.shape[0])]
+        return value.tolist()
+    return [v if isinstance(v, Tensor) and v._symbolic else int(v) for v in value]
+
+
 @method
 def crop(x, shape=None, offsets=None, name=None):
     """The part of x of the given shape (-1: up to the end) that begins at offsets."""
-    shape = list(x.shape) if shape is None else shape
-    shape = shape.tolist() if isinstance(shape, Tensor) else [int(s) for s in shape]
-    offsets = [0] * x.ndim if offsets is None else offsets
-    offsets = offsets.tolist() if isinstance(offsets, Tensor) else [int(o) for o in offsets]
+    shape = [-1] * x.ndim if shape is None else _crop_numbers(shape)
+    offsets = [0] * x.ndim if offsets is None else _crop_numbers(offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
             f"[crop] shape and offsets need one entry for each of {x.ndim} dimensions, got {shape}"
             f" and {offsets}."
         )
-    ends = [x.shape[i] if n == -1 else offsets[i] + n for i, n in enumerate(shape)]
-    for i, end in enumerate(ends):
-        if offsets[i] < 0 or end > x.shape[i]:
+    ends = []
+    for size, start, n in zip(x.shape, offsets, shape):
+        known = isinstance(n, int) and isinstance(start, int)
+        ends.append((size if size >= 0 else _END) if known and n == -1 else start + n)
+        if known and (start < 0 or (0 <= size < ends[-1])):
             raise ValueError(
                 f"[crop] offsets {offsets} and shape {shape} reach outside x of shape"
                 f" {list(x.shape)}."
@@ -331,7 +347,7 @@ def diag(x, offset=0, padding_value=0, name=None):
         raise ValueError(f"[diag] x must have 1 or 2 dimensions, got {x.ndim}.")
     if not padding_value:
         return _ops.diag_embed(x, offset)
-    n = x.shape[0] + abs(offset)
+    n = sizes_of(x)[0] + abs(offset)
     return _ops.diagonal_scatter(_ops.full([n, n], padding_value, x.dtype), x, offset)
 
 
@@ -410,6 +426,13 @@ def as_complex(x, name=None):
 def unfold(x, axis, size, step, name=None):
     """Windows of `size` elements along axis, `step` apart, as a last dimension; a view."""
     axis = axis + x.ndim if axis < 0 else axis
+    if x.shape[axis] < 0:
+        sizes = sizes_of(x)
+        starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")
+        places = _ops.add(_ops.unsqueeze(starts, 1), _ops.arange(0, size, 1, "int64"))
+        picked = _ops.index_select(x, _ops.flatten(places), axis)
+        shape = [*sizes[:axis], -1, size, *sizes[axis + 1 :]]
+        return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)
     if not 0 <= size <= x.shape[axis] or step <= 0:
         raise ValueError(
             f"[unfold] expected 0 <= size <= {x.shape[axis]} and step > 0, got {size} and {step}."

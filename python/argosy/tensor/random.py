@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import place, sizes
+from argosy._support import place, sizes, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -74,7 +74,7 @@ def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
         like = mean if isinstance(mean, Tensor) else std
         if isinstance(mean, Tensor) and isinstance(std, Tensor):
             like = mean + std
-        drawn = _ops.gaussian(list(like.shape), 0.0, 1.0, 0, like.dtype)
+        drawn = _ops.gaussian(sizes_of(like), 0.0, 1.0, 0, like.dtype)
         return drawn * std + mean
     return _ops.gaussian([1] if shape is None else shape, mean, std, 0, None)
 
@@ -93,19 +93,19 @@ def randint(low=0, high=None, shape=(1,), dtype=None, name=None):
 def randint_like(x, low=0, high=None, dtype=None, name=None):
     """Integers drawn evenly from [low, high), in x's form."""
     low, high = (0, low) if high is None else (low, high)
-    drawn = _ops.randint(low, high, list(x.shape), "int64")
+    drawn = _ops.randint(low, high, sizes_of(x), "int64")
     return drawn.astype(x.dtype if dtype is None else dtype)
 
 
 def rand_like(input, name=None, *, dtype=None, device=None, requires_grad=False):  # noqa: A002
     """Numbers drawn evenly from [0, 1), in input's form."""
-    drawn = _ops.uniform(list(input.shape), 0.0, 1.0, 0, dtype or input.dtype)
+    drawn = _ops.uniform(sizes_of(input), 0.0, 1.0, 0, dtype or input.dtype)
     return place(drawn, None, device, requires_grad)
 
 
 def randn_like(x, dtype=None, name=None, *, device=None, requires_grad=False):
     """Numbers drawn from the standard normal distribution, in x's form."""
-    drawn = _ops.gaussian(list(x.shape), 0.0, 1.0, 0, dtype or x.dtype)
+    drawn = _ops.gaussian(sizes_of(x), 0.0, 1.0, 0, dtype or x.dtype)
     return place(drawn, None, device, requires_grad)
 
 

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into
+from argosy._support import into, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -132,6 +132,11 @@ take_along_dim = take_along_axis
 
 def _aligned(arr, indices, axis, broadcast):
     axis = axis + arr.ndim if axis < 0 else axis
+    if broadcast and arr.ndim == indices.ndim and -1 in (*arr.shape, *indices.shape):
+        # Zeros of the sizes beside axis, whatever these will be.
+        frame = _ops.add(_frame(arr, axis), _frame(indices, axis))
+        indices = _ops.expand_like(indices, _ops.add(frame, _frame(indices)))
+        return _ops.expand_like(arr, _ops.add(frame, _frame(arr))), indices
     if broadcast and arr.ndim == indices.ndim:
         shape = [
             max(a, b) if d != axis else b for d, (a, b) in enumerate(zip(arr.shape, indices.shape))
@@ -144,14 +149,24 @@ def _aligned(arr, indices, axis, broadcast):
     return arr, indices
 
 
+def _frame(x, axis=None):
+    """int32 zeros of x's shape, with size 1 on axis."""
+    zeros = _ops.full_like(x, 0, "int32")
+    return zeros if axis is None else _ops.cast(_ops.sum(zeros, [axis], None, True), "int32")
+
+
 def _fitting(values, indices):
     """values cut to the shape of indices where they are larger."""
     if not isinstance(values, Tensor) or values.ndim != indices.ndim:
         return values
-    axes = [d for d, (n, m) in enumerate(zip(values.shape, indices.shape)) if n > m]
+    both = enumerate(zip(values.shape, indices.shape))
+    axes = [d for d, (n, m) in both if n > m or (n < 0 and m != n)]
+    if -1 in values.shape and -1 in indices.shape:
+        axes = list(range(values.ndim))
     if not axes:
         return values
-    return _ops.slice(values, axes, [0] * len(axes), [indices.shape[d] for d in axes])
+    sizes = sizes_of(indices)
+    return _ops.slice(values, axes, [0] * len(axes), [sizes[d] for d in axes])
 
 
 @method
@@ -159,7 +174,10 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
     """A copy of arr with values put, or combined by reduce (add, mul, mean, amin, amax), at
     arr[.., indices[..], ..] along axis."""
     axis = axis + arr.ndim if axis < 0 else axis
-    if broadcast:
+    if broadcast and -1 in (*arr.shape, *indices.shape):
+        frame = _ops.add(_frame(arr, axis), _frame(indices))
+        indices = _ops.expand_like(indices, frame)
+    elif broadcast:
         shape = [s if d != axis else n for d, (s, n) in enumerate(zip(arr.shape, indices.shape))]
         if list(indices.shape) != shape:
             indices = _ops.expand(indices, shape)
@@ -252,10 +270,10 @@ def index_fill_(x, index, axis, value, name=None):
 @method
 def masked_scatter(x, mask, value, name=None):
     """A copy of x with the elements where mask holds replaced by those of value, in order."""
-    mask = _ops.expand(mask, list(x.shape))
+    mask = _ops.expand_like(mask, x)
     places = _ops.mask_indices(mask)
-    count = places[0].size if places else int(bool(mask))
-    if value.size < count:
+    count = sizes_of(places[0])[0] if places else int(bool(mask))
+    if isinstance(count, int) and 0 <= value.size < count:
         raise ValueError(
             f"[masked_scatter] value has {value.size} elements, the mask selects {count}."
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argosy
 from argosy import _core
+from argosy._support import sizes_of
 from argosy.base.framework import Tensor
 
 from ._args import alias, int_list
@@ -274,11 +276,18 @@ def interpolate(
         return pool(x, sizes, channel_last)
     if recompute_scale_factor and scales:
         axes = range(1, rank - 1) if channel_last else range(2, rank)
-        sizes = [int(x.shape[axis] * scale) for axis, scale in zip(axes, scales)]
+        known = sizes_of(x)
+        sizes = [_scaled(known[axis], scale) for axis, scale in zip(axes, scales)]
         scales = []
     return ops.interpolate(
         x, sizes, scales, mode, bool(align_corners), align_mode, channel_last, bool(antialias)
     )
+
+
+def _scaled(size, scale):
+    if isinstance(size, int):
+        return int(size * scale)
+    return argosy.cast(argosy.scale(argosy.cast(size, "float64"), scale), "int64")
 
 
 def _scales(scale_factor, rank):

@@ -96,8 +96,7 @@ def flash_attn_qkvpacked(
 
     The last two of axis 2 are key and value, those before them the query.
     """
-    shape = qkv.shape
-    query = argosy.reshape(qkv[:, :, :-2], [shape[0], shape[1], -1, shape[4]])
+    query = argosy.flatten(qkv[:, :, :-2], 2, 3)
     return flash_attention(
         query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training
     )
@@ -169,8 +168,7 @@ def flash_attn_varlen_qkvpacked(
     name=None,
 ):
     """:func:`flash_attn_unpadded` of ``qkv`` [sum, heads / key heads + 2, key heads, head_dim]."""
-    shape = qkv.shape
-    query = argosy.reshape(qkv[:, :-2], [shape[0], -1, shape[3]])
+    query = argosy.flatten(qkv[:, :-2], 1, 2)
     return _varlen(
         query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, scale,
         float(dropout) if training else 0.0, causal, return_softmax,

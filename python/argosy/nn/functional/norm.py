@@ -80,7 +80,8 @@ def _begin_axis(x, normalized_shape):
         raise ValueError("`normalized_shape` should be int, list of ints or tuple of ints.")
     shape = x.shape
     begin = len(shape) - len(normalized_shape)
-    if begin < 0 or list(shape)[begin:] != normalized_shape:
+    fits = all(n in (-1, want) for n, want in zip(shape[begin:], normalized_shape))
+    if begin < 0 or not fits:
         raise ValueError(
             f"Given normalized_shape is {normalized_shape}, expected input with shape "
             f"[*, {str(normalized_shape)[1:]}, but got input shape {list(shape)}"

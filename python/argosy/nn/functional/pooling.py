@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import sizes_of
 from argosy.base.framework import Tensor
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
@@ -275,7 +276,7 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
     padding = int_list(padding, n, "padding")
     default = [
         (size - 1) * s - 2 * p + k
-        for size, k, s, p in zip(list(x.shape)[2:], kernel, stride, padding)
+        for size, k, s, p in zip(sizes_of(x)[2:], kernel, stride, padding)
     ]
     if output_size is None:
         sizes = default
@@ -289,7 +290,7 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
                 f"a length of {len(sizes)}"
             )
         for axis, (size, wanted, s) in enumerate(zip(default, sizes, stride)):
-            if not size - s < wanted < size + s:
+            if isinstance(size, int) and not size - s < wanted < size + s:
                 raise ValueError(
                     f"invalid output_size {sizes} (dim {axis} must be between {size - s} and "
                     f"{size + s})"

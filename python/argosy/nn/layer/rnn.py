@@ -6,6 +6,7 @@ import math
 
 import argosy
 from argosy import _core
+from argosy._support import sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
 
 from .. import functional as F
@@ -158,7 +159,7 @@ class RNNCellBase(Layer):
             shape: (nested) shape of a state without the batch axis; None: ``self.state_shape``.
             dtype: (nested) dtype of a state; None: ``self.state_dtype`` or the default dtype.
         """
-        batch = flatten(batch_ref)[0].shape[batch_dim_idx]
+        batch = sizes_of(flatten(batch_ref)[0])[batch_dim_idx]
         shape = self.state_shape if shape is None else shape
         if dtype is None:
             try:
@@ -519,7 +520,7 @@ class RNNBase(LayerList):
     def forward(self, inputs, initial_states=None, sequence_length=None):
         batch_index = 1 if self.time_major else 0
         if initial_states is None:
-            batch = inputs.shape[batch_index]
+            batch = sizes_of(inputs)[batch_index]
             count = self.num_layers * self.num_directions
             sizes = [self.proj_size or self.hidden_size, self.hidden_size]
             initial_states = tuple(

@@ -7,6 +7,7 @@ from collections import namedtuple
 
 import argosy
 from argosy import _core
+from argosy._support import sizes_of
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -129,7 +130,7 @@ class MultiHeadAttention(Layer):
         if type is MultiHeadAttention.StaticCache:
             return self.StaticCache(*self.compute_kv(key, key if value is None else value))
         if value is None:
-            shape = [key.shape[0], self.num_heads, 0, self.head_dim]
+            shape = [sizes_of(key)[0], self.num_heads, 0, self.head_dim]
             return self.Cache(argosy.zeros(shape, key.dtype), argosy.zeros(shape, key.dtype))
         return self.Cache(key, value)
 

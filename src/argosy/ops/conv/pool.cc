@@ -375,8 +375,8 @@ void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
   cpu::lp_pool_backward(x.dtype(), s, a.norm_type, x.raw(), y.raw(), dy.raw(), dx.raw());
 }
 
-// dx = x^(p-1) spread(dy y^(1-p)): spread gives each element the sum over its windows, and gathering
-// the sum over a window is the adjoint of that. h is the gradient of dx.
+// dx = x^(p-1) spread(dy y^(1-p)): spread gives each element the sum over its windows, and
+// gathering the sum over a window is the adjoint of that. h is the gradient of dx.
 Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
   const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
   const double p = a.norm_type;
@@ -429,7 +429,7 @@ ARGOSY_LP_POOL(lp_pool2d)
 // --- unpool: values back to the places of their maxima ---
 
 struct UnpoolAttrs {
-  std::vector<int64_t> output_size;
+  IntArray output_size;
 };
 ARGOSY_ATTRS(UnpoolAttrs, output_size)
 
@@ -437,7 +437,7 @@ void unpool_infer(InferContext& c, const UnpoolAttrs& a) {
   const Shape& x = c.in[0].shape();
   spatial_of(c.name(), x, static_cast<int>(a.output_size.size()), false);
   Shape out{x[0], x[1]};
-  for (int64_t n : a.output_size) out.push_back(n);
+  for (int64_t n : a.output_size.values) out.push_back(n);
   c.out[0].shape = out;
 }
 void unpool_run(KernelFrame& f, const UnpoolAttrs&) {

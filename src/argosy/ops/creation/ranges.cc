@@ -30,11 +30,14 @@ bool symbolic(const Scalar& s) {
   return s.tensor.defined();
 }
 
+bool is_whole(const Scalar& s) {
+  return symbolic(s) ? !is_floating(s.tensor.dtype()) : s.kind != Scalar::Kind::real;
+}
+
 void arange_infer(InferContext& c, const ArangeAttrs& a) {
   Scalar start = a.end ? a.start : Scalar(int64_t{0});
   Scalar end = a.end.value_or(a.start);
-  bool whole = start.kind != Scalar::Kind::real && end.kind != Scalar::Kind::real &&
-               a.step.kind != Scalar::Kind::real;
+  bool whole = is_whole(start) && is_whole(end) && is_whole(a.step);
   DType dtype = a.dtype.value_or(whole ? DType::int64 : op::default_dtype());
   if (symbolic(start) || symbolic(end) || symbolic(a.step)) {
     c.out[0] = {{kUnknown}, dtype};

@@ -1,4 +1,4 @@
-#include <numeric>
+#include <algorithm>
 
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
@@ -187,6 +187,9 @@ InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axi
   int64_t total = x[axis];
   InlineVector<int64_t, 6> out;
   if (a.sizes.single) {
+    ARGOSY_CHECK(a.sizes.symbols.empty(), not_implemented)
+        << "[split] the number of parts must be known while a Program is built. Do this: give an "
+           "int.";
     int64_t n = a.sizes[0];
     ARGOSY_CHECK(n > 0 && (total < 0 || total % n == 0), invalid_argument)
         << "[split] cannot cut dimension " << axis << " of shape " << x << " into " << n
@@ -197,6 +200,12 @@ InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axi
   int64_t sum = 0, open = -1;
   for (size_t i = 0; i < a.sizes.size(); ++i) {
     int64_t size = a.sizes[i];
+    if (std::any_of(a.sizes.symbols.begin(), a.sizes.symbols.end(),
+                    [&](const IntArray::Symbol& s) { return s.position == i; })) {
+      total = kUnknown;
+      out.push_back(kUnknown);
+      continue;
+    }
     ARGOSY_CHECK(size >= 0 || (size == -1 && open < 0), invalid_argument)
         << "[split] sizes must be 0 or more with one -1 at most, got " << Shape(a.sizes.values);
     if (size < 0)
