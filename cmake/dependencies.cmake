@@ -24,5 +24,11 @@ set_target_properties(argosy_openblas PROPERTIES
 # dispatch (one -march per object, see library.cmake) does not call into them.
 find_path(ARGOSY_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
 
+# FlatBuffers for saved Programs and JSON for the header of safetensors files: headers only, in
+# sources only.
+find_program(ARGOSY_FLATC flatc REQUIRED)
+find_path(ARGOSY_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
+find_path(ARGOSY_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

@@ -12,10 +12,24 @@ else()
   list(FILTER sources EXCLUDE REGEX "/kernels/cuda/")
 endif()
 
+# Readers and writers of saved Programs, from their schema.
+set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)
+set(generated ${PROJECT_BINARY_DIR}/generated)
+set(schema_header ${generated}/argosy/program/program_generated.h)
+add_custom_command(OUTPUT ${schema_header}
+  COMMAND ${ARGOSY_FLATC} --cpp --scoped-enums -o ${generated}/argosy/program ${schema}
+  DEPENDS ${schema} COMMENT "Generating program_generated.h" VERBATIM)
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/argosy/program/serialize.cc
+  ${PROJECT_SOURCE_DIR}/src/argosy/program/deserialize.cc
+  PROPERTIES OBJECT_DEPENDS ${schema_header}
+  COMPILE_DEFINITIONS ARGOSY_VERSION="${PROJECT_VERSION}")
+
 function(argosy_objects target isa)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_include_directories(${target} SYSTEM PRIVATE ${ARGOSY_HIGHWAY_INCLUDE})
+  target_include_directories(${target} SYSTEM PRIVATE ${ARGOSY_HIGHWAY_INCLUDE}
+    ${ARGOSY_FLATBUFFERS_INCLUDE} ${ARGOSY_JSON_INCLUDE} ${generated})
   # gomp: oneDNN's threads are those of libgomp, and omp_set_num_threads(1) must reach the same copy.
   target_link_libraries(${target} PRIVATE argosy_flags ${isa}
     DNNL::dnnl argosy_openblas gomp Threads::Threads)

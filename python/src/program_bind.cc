@@ -2,7 +2,7 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
-#include "python.h"
+#include "program.h"
 
 #include <frameobject.h>
 
@@ -56,6 +56,9 @@ std::shared_ptr<Scope>& scope_of(PyObject* o) {
 
 PyObject* wrap_program(std::shared_ptr<Program> p) {
   return capsule(std::move(p));
+}
+PyObject* wrap_scope(std::shared_ptr<Scope> s) {
+  return capsule(std::move(s));
 }
 
 namespace {

@@ -176,6 +176,7 @@ void copy_block(Program& to, const Block& from, Block& block, Copies& copies) {
 std::shared_ptr<Program> Program::clone(std::vector<Ref<Value>>* by_id) const {
   auto to = make();
   to->name = name;
+  to->metadata = metadata;
   to->next_id_ = next_id_;
   Copies copies(next_id_);
   auto place = [&](const Ref<Value>& v) {

@@ -120,6 +120,8 @@ class ARGOSY_API Program : public std::enable_shared_from_this<Program> {
   std::vector<Constant> constants;
   std::vector<Output> outputs;  // of a saved or captured Program
   std::string name;
+  // Whatever the front end wants to keep with it; saved, otherwise not read here.
+  std::vector<std::pair<std::string, std::string>> metadata;
 
   // The recorder's view, made at first use.
   Builder& builder();
@@ -130,6 +132,8 @@ class ARGOSY_API Program : public std::enable_shared_from_this<Program> {
   uint32_t value_count() const { return next_id_; }  // all ids are below
 
   Ref<Value> make_value(const Shape& shape, DType dtype, Layout layout = Layout::strided);
+  // For who makes values with ids of their own: make_value() gives only ids from `end` on.
+  void reserve_ids(uint32_t end) { next_id_ = next_id_ < end ? end : next_id_; }
   // The newest value called so, or null.
   Ref<Value> find(std::string_view name) const;
   StateUse* find_state(const State& state);

@@ -1,0 +1,171 @@
+#include "argosy/program/model.h"
+#include "argosy/program/serialize.h"
+#include "argosy/program/weights.h"
+#include "program.h"
+
+// Functions of argosy._core that save and load Programs and weights.
+namespace argosy::python {
+namespace {
+
+using Args = PyObject* const*;
+
+std::string path_of(PyObject* o) {
+  PyObject* encoded = nullptr;
+  if (!PyUnicode_FSConverter(o, &encoded)) throw PythonError{};
+  Py owned(encoded);
+  return PyBytes_AsString(encoded);
+}
+
+std::string text_of(PyObject* o) {
+  Py_ssize_t size = 0;
+  const char* s = PyUnicode_AsUTF8AndSize(o, &size);
+  if (!s) throw PythonError{};
+  return {s, static_cast<size_t>(size)};
+}
+
+PyObject* text(const std::string& s) {
+  return check(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
+}
+
+template <class F>
+void each_item(PyObject* dict, F&& fn) {
+  ARGOSY_CHECK(PyDict_Check(dict), type)
+      << "expected a dict, got " << Py_TYPE(dict)->tp_name << '.';
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) fn(key, value);
+}
+
+PyObject* dict_of(const program::NamedTensors& list) {
+  Py dict(check(PyDict_New()));
+  for (const auto& [name, t] : list) {
+    Py key(text(name)), value(check(wrap(t)));
+    if (PyDict_SetItem(dict.get(), key.get(), value.get())) throw PythonError{};
+  }
+  return dict.release();
+}
+
+PyObject* dict_of(const program::Strings& list) {
+  Py dict(check(PyDict_New()));
+  for (const auto& [key, value] : list) {
+    Py k(text(key)), v(text(value));
+    if (PyDict_SetItem(dict.get(), k.get(), v.get())) throw PythonError{};
+  }
+  return dict.release();
+}
+
+PyObject* f_to_bytes(Args a) {
+  const std::string bytes = program::serialize(*program_of(a[0]));
+  return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+}
+
+PyObject* f_from_bytes(Args a) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(a[0], &view, PyBUF_SIMPLE)) throw PythonError{};
+  struct Release {
+    Py_buffer* view;
+    ~Release() { PyBuffer_Release(view); }
+  } release{&view};
+  return wrap_program(
+      program::deserialize({static_cast<const char*>(view.buf), static_cast<size_t>(view.len)}));
+}
+
+// (path, {name: tensor}, {key: text} or None)
+PyObject* f_weights_save(Args a) {
+  const std::string path = path_of(a[0]);
+  program::NamedTensors list;
+  each_item(a[1], [&](PyObject* key, PyObject* value) {
+    ARGOSY_CHECK(is_tensor(value), type)
+        << "[weights_save] '" << text_of(key) << "' is no Tensor but " << Py_TYPE(value)->tp_name;
+    list.emplace_back(text_of(key), tensor_of(value));
+  });
+  program::Strings metadata;
+  if (a[2] != Py_None)
+    each_item(a[2], [&](PyObject* key, PyObject* value) {
+      metadata.emplace_back(text_of(key), text_of(value));
+    });
+  {
+    WithoutGil no_gil;
+    program::save_weights(path, list, metadata);
+  }
+  Py_RETURN_NONE;
+}
+
+// path: ({name: tensor}, {key: text})
+PyObject* f_weights_load(Args a) {
+  const std::string path = path_of(a[0]);
+  program::NamedTensors list;
+  program::Strings metadata;
+  {
+    WithoutGil no_gil;
+    list = program::load_weights(path, &metadata);
+  }
+  Py tensors(dict_of(list)), texts(dict_of(metadata));
+  return PyTuple_Pack(2, tensors.get(), texts.get());
+}
+
+// (program, prefix, scope or None)
+PyObject* f_save(Args a) {
+  auto p = program_of(a[0]);
+  const std::string prefix = path_of(a[1]);
+  std::shared_ptr<program::Scope> scope = a[2] == Py_None ? nullptr : scope_of(a[2]);
+  program::save_model(*p, prefix, scope.get());
+  Py_RETURN_NONE;
+}
+
+// prefix: (program, scope)
+PyObject* f_load(Args a) {
+  const std::string prefix = path_of(a[0]);
+  program::Model m;
+  {
+    WithoutGil no_gil;
+    m = program::load_model(prefix);
+  }
+  Py p(wrap_program(m.program)), s(wrap_scope(m.scope));
+  return PyTuple_Pack(2, p.get(), s.get());
+}
+
+PyObject* f_metadata(Args a) {
+  return dict_of(program_of(a[0])->metadata);
+}
+
+// (program, {key: text}): replaces it.
+PyObject* f_set_metadata(Args a) {
+  program::Strings metadata;
+  each_item(a[1], [&](PyObject* key, PyObject* value) {
+    metadata.emplace_back(text_of(key), text_of(value));
+  });
+  program_of(a[0])->metadata = std::move(metadata);
+  Py_RETURN_NONE;
+}
+
+template <PyObject* (*F)(Args), Py_ssize_t N>
+PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
+  return guarded_object([&] {
+    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
+    return F(args);
+  });
+}
+
+#define FUNCTION(name, f, n)                                                                       \
+  {                                                                                                \
+    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
+        nullptr                                                                                    \
+  }
+PyMethodDef functions[] = {FUNCTION("program_to_bytes", f_to_bytes, 1),
+                           FUNCTION("program_from_bytes", f_from_bytes, 1),
+                           FUNCTION("program_save", f_save, 3),
+                           FUNCTION("program_load", f_load, 1),
+                           FUNCTION("program_metadata", f_metadata, 1),
+                           FUNCTION("program_set_metadata", f_set_metadata, 2),
+                           FUNCTION("weights_save", f_weights_save, 3),
+                           FUNCTION("weights_load", f_weights_load, 1),
+                           {}};
+
+}  // namespace
+
+void add_serialize(PyObject* module) {
+  add_functions(module, functions);
+}
+
+}  // namespace argosy::python

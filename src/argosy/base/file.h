@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "argosy/base/export.h"
+
+// Files, with errors of kind io that name them.
+namespace argosy {
+
+class ARGOSY_API InputFile {
+ public:
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+  // Throws if the file has fewer bytes.
+  void read(uint64_t offset, void* to, size_t bytes) const;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+ARGOSY_API std::string read_file(const std::string& path);
+
+// Written aside and put in place by commit(): others see the old file or the whole new one, also
+// after a crash. Without commit() nothing changes.
+class ARGOSY_API OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(const void* data, size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+ private:
+  std::string path_, aside_;
+  int fd_ = -1;
+};
+
+}  // namespace argosy
