@@ -502,7 +502,11 @@ std::shared_ptr<Program> program_of(const Tensor& t) {
 
 Tensors record(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
   auto* recorder = static_cast<Program*>(op::thread_state.recorder);
-  if (op.compose && !op.gradient) return op.compose(in, attrs);
+  if (op.compose && !op.gradient) {
+    op::InferContext checks{op, in, {}};
+    if (op.infer) op::infer(checks, attrs);
+    return op.compose(in, attrs);
+  }
   if (recorder) return recorder->builder().append(op, in, attrs);
   std::shared_ptr<Program> owner;
   for (const Tensor& t : in.flat())

@@ -300,7 +300,9 @@ def test_weights_of_all_dtypes(tmp_path):
     np.testing.assert_array_equal(
         np.frombuffer(raw[8 + size + begin : 8 + size + end]), [0, 3, 1, 4, 2, 5]
     )
-    assert max(e["data_offsets"][1] for n, e in header.items() if n[0] != "_") == len(raw) - 8 - size
+    assert (
+        max(e["data_offsets"][1] for n, e in header.items() if n[0] != "_") == len(raw) - 8 - size
+    )
 
 
 def test_weights_made_by_hand(tmp_path):
