@@ -1,0 +1,313 @@
+"""Discrete Fourier transforms.
+
+Names end in the kind of the transform: ``fft`` complex to complex, ``rfft`` of real numbers to the
+half of the spectrum that is not its mirror image, ``hfft`` of such a half to real numbers; a leading
+``i`` for the inverse; a trailing ``2`` or ``n`` for transforms over several axes. ``norm`` says which
+direction is divided by the number of points n: 'backward' the inverse, 'forward' the transform,
+'ortho' both by sqrt(n).
+"""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+from argosy import Tensor, _core
+from argosy._support import into, place
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+_NORMS = ("backward", "ortho", "forward")
+
+
+def _is_complex(x):
+    return argosy.is_complex(x)
+
+
+def _to_complex(x):
+    if _is_complex(x):
+        return x
+    if not argosy.is_floating_point(x):
+        x = x.astype(argosy.get_default_dtype())
+    return x.astype("complex128" if x.dtype == argosy.float64 else "complex64")
+
+
+def _real_input(name, x):
+    if _is_complex(x):
+        raise RuntimeError(
+            f"[{name}] x must be real, got {x.dtype}. Do this: use {name.replace('r', '', 1)}, or"
+            " pass x.real()."
+        )
+    return x
+
+
+def _scale(norm, forward, count):
+    """What a transform over `count` points is multiplied with."""
+    if norm == "ortho":
+        return 1 / math.sqrt(count)
+    return 1.0 if (norm == "backward") == forward else 1 / count
+
+
+def _check_norm(name, norm):
+    if norm not in _NORMS:
+        raise ValueError(
+            f"[{name}] norm must be one of {', '.join(_NORMS)}, got {norm!r}. Do this: check the"
+            " spelling."
+        )
+
+
+def _axes(name, x, s, axes):
+    """Sizes and axes of a transform over several of them."""
+    if s is not None:
+        s = [int(size) for size in s]
+    if axes is None:
+        axes = list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
+    else:
+        axes = [int(axis) for axis in axes]
+    if s is not None and len(s) != len(axes):
+        raise ValueError(
+            f"[{name}] s and axes must have as many entries, got {len(s)} and {len(axes)}. Do this:"
+            " give a size for each axis."
+        )
+    positive = []
+    for axis in axes:
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(
+                f"[{name}] axis {axis} is out of range for a tensor of {x.ndim} dimensions. Do this:"
+                f" use {-x.ndim} to {x.ndim - 1}."
+            )
+        positive.append(axis % x.ndim)
+    if len(set(positive)) != len(positive):
+        raise ValueError(f"[{name}] axes names one twice: {axes}. Do this: name each once.")
+    for size in s or ():
+        if size < 1:
+            raise ValueError(
+                f"[{name}] a size must be 1 or more, got {size}. Do this: pass a positive int."
+            )
+    return s, positive
+
+
+def _resized(x, sizes, axes):
+    """x cut or filled up with zeros at the end of axes."""
+    if sizes is None:
+        return x
+    for size, axis in zip(sizes, axes):
+        have = x.shape[axis]
+        if have > size:
+            x = argosy.slice(x, [axis], [0], [size])
+        elif have < size:
+            shape = list(x.shape)
+            shape[axis] = size - have
+            x = argosy.concat([x, argosy.zeros(shape, dtype=x.dtype)], axis)
+    return x
+
+
+def _c2c(x, axes, norm, forward):
+    count = 1
+    for axis in axes:
+        count *= x.shape[axis]
+    return _core.ops.fft_c2c(x, axes, forward, _scale(norm, forward, count))
+
+
+def _full(name, x, s, axes, norm, forward):
+    _check_norm(name, norm)
+    s, axes = _axes(name, x, s, axes)
+    return _c2c(_resized(_to_complex(x), s, axes), axes, norm, forward)
+
+
+def _half(name, x, s, axes, norm, forward):
+    """Real numbers to the first half of the spectrum along the last axis."""
+    _check_norm(name, norm)
+    x = _real_input(name, x)
+    s, axes = _axes(name, x, s, axes)
+    y = _resized(_to_complex(x), s, axes)
+    last, size = axes[-1], y.shape[axes[-1]]
+    y = _c2c(y, [last], norm, forward)
+    y = argosy.slice(y, [last], [0], [size // 2 + 1])
+    return _c2c(y, axes[:-1], norm, forward) if len(axes) > 1 else y
+
+
+def _whole(name, x, s, axes, norm, forward):
+    """The first half of a spectrum along the last axis to real numbers."""
+    _check_norm(name, norm)
+    x = _to_complex(x)
+    s, axes = _axes(name, x, s, axes)
+    last = axes[-1]
+    size = 2 * (x.shape[last] - 1) if s is None else s[-1]
+    if size < 1:
+        raise ValueError(
+            f"[{name}] the result would have {size} points along axis {last}. Do this: give its"
+            " size."
+        )
+    half = size // 2 + 1
+    x = _resized(x, None if s is None else [*s[:-1], half], axes)
+    if len(axes) > 1:
+        x = _c2c(x, axes[:-1], norm, forward)
+    mirrored = argosy.slice(x, [last], [1], [size - half + 1])
+    mirrored = argosy.conj(argosy.flip(mirrored, [last]))
+    return argosy.real(_c2c(argosy.concat([x, mirrored], last), [last], norm, forward))
+
+
+def _one(n):
+    return None if n is None else [n]
+
+
+def _done(result, out):
+    return result if out is None else into(out, result)
+
+
+def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Transform along axis, of n points (x is cut or filled up with zeros)."""
+    return _done(_full("fft", x, _one(n), [axis], norm, True), out)
+
+
+def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`fft`."""
+    return _done(_full("ifft", x, _one(n), [axis], norm, False), out)
+
+
+def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Transform of real x along axis: the first n // 2 + 1 entries of :func:`fft`."""
+    return _done(_half("rfft", x, _one(n), [axis], norm, True), out)
+
+
+def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`rfft`: n real numbers, 2 (size - 1) by default."""
+    return _done(_whole("irfft", x, _one(n), [axis], norm, False), out)
+
+
+def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Transform of a signal of which x is the first half, the rest being its conjugate mirror
+    image: n real numbers, 2 (size - 1) by default."""
+    return _done(_whole("hfft", x, _one(n), [axis], norm, True), out)
+
+
+def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`hfft`."""
+    return _done(_half("ihfft", x, _one(n), [axis], norm, False), out)
+
+
+def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """Transform along axes (all by default), of s points."""
+    return _done(_full("fftn", x, s, axes, norm, True), out)
+
+
+def ifftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`fftn`."""
+    return _done(_full("ifftn", x, s, axes, norm, False), out)
+
+
+def rfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """Transform of real x along axes; of the last one the first half."""
+    return _done(_half("rfftn", x, s, axes, norm, True), out)
+
+
+def irfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`rfftn`; s are the sizes of the result."""
+    return _done(_whole("irfftn", x, s, axes, norm, False), out)
+
+
+def hfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """:func:`hfft` over several axes; x is a half along the last one."""
+    return _done(_whole("hfftn", x, s, axes, norm, True), out)
+
+
+def ihfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
+    """Inverse of :func:`hfftn`."""
+    return _done(_half("ihfftn", x, s, axes, norm, False), out)
+
+
+def _two(name, x, s, axes):
+    axes = (-2, -1) if axes is None else axes
+    if x.ndim < 2 or len(axes) != 2:
+        raise ValueError(
+            f"[{name}] transforms two axes: got a tensor of {x.ndim} dimensions and axes {axes}. Do"
+            " this: use the form that ends in n."
+        )
+    return s, axes
+
+
+def fft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`fftn` over two axes."""
+    return fftn(x, *_two("fft2", x, s, axes), norm, out=out)
+
+
+def ifft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`ifftn` over two axes."""
+    return ifftn(x, *_two("ifft2", x, s, axes), norm, out=out)
+
+
+def rfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`rfftn` over two axes."""
+    return rfftn(x, *_two("rfft2", x, s, axes), norm, out=out)
+
+
+def irfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`irfftn` over two axes."""
+    return irfftn(x, *_two("irfft2", x, s, axes), norm, out=out)
+
+
+def hfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`hfftn` over two axes."""
+    return hfftn(x, *_two("hfft2", x, s, axes), norm, out=out)
+
+
+def ihfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
+    """:func:`ihfftn` over two axes."""
+    return ihfftn(x, *_two("ihfft2", x, s, axes), norm, out=out)
+
+
+def fftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
+    """Frequencies of the n entries of :func:`fft` for samples d apart: 0, 1, .., -2, -1 over n d."""
+    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    places = argosy.concat(
+        [argosy.arange(0, (n + 1) // 2, dtype=dtype), argosy.arange(-(n // 2), 0, dtype=dtype)]
+    )
+    return place(places / (n * d), out, device, requires_grad)
+
+
+def rfftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
+    """Frequencies of the entries of :func:`rfft` for n samples d apart."""
+    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    return place(argosy.arange(0, n // 2 + 1, dtype=dtype) / (n * d), out, device, requires_grad)
+
+
+def _rolled(x, axes, inverse):
+    if isinstance(axes, Tensor):
+        axes = axes.tolist()
+    axes = range(x.ndim) if axes is None else [axes] if isinstance(axes, int) else axes
+    axes = list(axes)
+    steps = [-(x.shape[a] // 2) if inverse else x.shape[a] // 2 for a in axes]
+    return argosy.roll(x, steps, axes)
+
+
+def fftshift(x, axes=None, name=None):
+    """Moves frequency 0 to the middle of axes (all by default)."""
+    return _rolled(x, axes, False)
+
+
+def ifftshift(x, axes=None, name=None):
+    """Inverse of :func:`fftshift`."""
+    return _rolled(x, axes, True)

@@ -1,0 +1,201 @@
+"""Short-time Fourier transforms."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import fft as _fft
+from argosy.nn import functional as F
+
+__all__ = ["istft", "stft"]
+
+
+def frame(x, frame_length, hop_length, axis=-1):
+    """Overlapping windows of x along its last axis [.., N] -> [.., frame_length, frames], or, with
+    axis=0, of its first one [N, ..] -> [frames, frame_length, ..]."""
+    if axis not in (0, -1):
+        raise ValueError(f"[frame] axis must be 0 or -1, got {axis}. Do this: move the axis there.")
+    size = x.shape[axis]
+    if not 0 < frame_length <= size or hop_length <= 0:
+        raise ValueError(
+            f"[frame] frame_length must be in 1 .. {size}, the size of the axis, and hop_length"
+            f" positive, got {frame_length} and {hop_length}. Do this: correct them."
+        )
+    count = 1 + (size - frame_length) // hop_length
+    start = argosy.arange(count) * hop_length
+    step = argosy.arange(frame_length)
+    if axis == 0:
+        return x[start.unsqueeze(1) + step]
+    return x[..., step.unsqueeze(1) + start]
+
+
+def overlap_add(x, hop_length, axis=-1):
+    """Sum of windows hop_length apart, the opposite of :func:`frame`."""
+    if axis not in (0, -1):
+        raise ValueError(
+            f"[overlap_add] axis must be 0 or -1, got {axis}. Do this: move the axis there."
+        )
+    if axis == 0:
+        x = x.transpose([*range(2, x.ndim), 1, 0])
+    length, count = x.shape[-2:]
+    total = (count - 1) * hop_length + length
+    start = argosy.arange(count) * hop_length
+    places = (argosy.arange(length).unsqueeze(1) + start).reshape([-1])
+    flat = x.reshape([-1, length * count])
+    result = argosy.index_add(
+        argosy.zeros([flat.shape[0], total], dtype=x.dtype), places, 1, flat
+    ).reshape([*x.shape[:-2], total])
+    return result.transpose([result.ndim - 1, *range(result.ndim - 1)]) if axis == 0 else result
+
+
+def _window(name, window, win_length, n_fft, dtype):
+    """The window, centred in n_fft points."""
+    if not 0 < win_length <= n_fft:
+        raise ValueError(
+            f"[{name}] win_length must be in 1 .. n_fft = {n_fft}, got {win_length}. Do this:"
+            " correct it."
+        )
+    if window is None:
+        window = argosy.ones([win_length], dtype=dtype)
+    elif list(window.shape) != [win_length]:
+        raise ValueError(
+            f"[{name}] window must have win_length = {win_length} entries, got a tensor of shape"
+            f" {list(window.shape)}. Do this: correct one of them."
+        )
+    if win_length < n_fft:
+        left = (n_fft - win_length) // 2
+        window = F.pad(
+            window.unsqueeze([0, 1]), [left, n_fft - win_length - left], data_format="NCL"
+        )
+        window = window.reshape([n_fft])
+    return window
+
+
+def stft(
+    x,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    name=None,
+):
+    """Transforms of overlapping windows of a signal: [.., bins, frames].
+
+    Args:
+        x: [N] or [B, N], real or complex.
+        n_fft: points of a transform.
+        hop_length: distance of the windows; n_fft // 4 by default.
+        win_length: size of the window, n_fft by default; it is centred in n_fft points.
+        window: [win_length] weights; ones by default.
+        center: fill up the signal on both sides by n_fft // 2, by pad_mode 'reflect' or
+            'constant', so that window t is centred at sample t * hop_length.
+        normalized: divide by sqrt(n_fft).
+        onesided: only the first n_fft // 2 + 1 bins (real x only, and the default there).
+    """
+    if x.ndim not in (1, 2):
+        raise AssertionError(
+            f"[stft] x must have 1 or 2 dimensions, got {x.ndim}. Do this: reshape it."
+        )
+    is_complex = argosy.is_complex(x)
+    onesided = not is_complex if onesided is None else onesided
+    if is_complex and onesided:
+        raise AssertionError(
+            "[stft] onesided must be False for a complex signal. Do this: leave it out."
+        )
+    if pad_mode not in ("reflect", "constant"):
+        raise AssertionError(
+            f"[stft] pad_mode must be 'reflect' or 'constant', got {pad_mode!r}. Do this: use one"
+            " of them."
+        )
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    real = "float64" if x.dtype in (argosy.float64, argosy.complex128) else "float32"
+    window = _window("stft", window, win_length, n_fft, real)
+    signal = x if x.ndim == 2 else x.unsqueeze(0)
+    if center:
+        signal = _padded(signal, n_fft // 2, pad_mode)
+    frames = frame(signal, n_fft, hop_length) * window.unsqueeze(1)
+    norm = "ortho" if normalized else "backward"
+    result = (_fft.rfft if onesided else _fft.fft)(frames, axis=-2, norm=norm)
+    return result if x.ndim == 2 else result.squeeze(0)
+
+
+def _padded(x, count, mode):
+    if mode == "constant" or count == 0:
+        zeros = argosy.zeros([x.shape[0], count], dtype=x.dtype)
+        return argosy.concat([zeros, x, zeros], 1)
+    if count >= x.shape[1]:
+        raise ValueError(
+            f"[stft] a signal of {x.shape[1]} samples cannot be reflected by n_fft // 2 = {count}."
+            " Do this: use a smaller n_fft, center=False or pad_mode='constant'."
+        )
+    left = argosy.flip(x[:, 1 : count + 1], [1])
+    right = argosy.flip(x[:, -count - 1 : -1], [1])
+    return argosy.concat([left, x, right], 1)
+
+
+def istft(
+    x,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    normalized=False,
+    onesided=True,
+    length=None,
+    return_complex=False,
+    name=None,
+):
+    """The signal of transforms x [.., bins, frames]: inverse of :func:`stft` with the same
+    arguments, by least squares (D. Griffin and J. Lim, 1984).
+
+    length: samples of the result; by default those that the windows cover. return_complex: the
+    signal is complex (needs onesided=False).
+    """
+    if x.ndim not in (2, 3):
+        raise AssertionError(
+            f"[istft] x must have 2 or 3 dimensions, got {x.ndim}. Do this: reshape it."
+        )
+    bins = n_fft // 2 + 1 if onesided else n_fft
+    if x.shape[-2] != bins:
+        raise AssertionError(
+            f"[istft] x must have {bins} bins for n_fft={n_fft} and onesided={onesided}, got"
+            f" {x.shape[-2]}. Do this: use the arguments of stft."
+        )
+    if return_complex and onesided:
+        raise AssertionError(
+            "[istft] a complex signal needs onesided=False. Do this: pass it to stft, too."
+        )
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    real = "float64" if x.dtype == argosy.complex128 else "float32"
+    window = _window("istft", window, win_length, n_fft, real)
+    spectra = x if x.ndim == 3 else x.unsqueeze(0)
+    norm = "ortho" if normalized else "backward"
+    if onesided:
+        frames = _fft.irfft(spectra, n_fft, -2, norm)
+    else:
+        frames = _fft.ifft(spectra, None, -2, norm)
+        frames = frames if return_complex else argosy.real(frames)
+    weights = window.unsqueeze(1)
+    result = overlap_add(frames * weights, hop_length)
+    count = frames.shape[-1]
+    envelope = overlap_add((weights * weights).expand([n_fft, count]), hop_length)
+    start = n_fft // 2 if center else 0
+    total = result.shape[-1]
+    end = (total - start if center else total) if length is None else start + length
+    result, envelope = result[:, start:end], envelope[start:end]
+    if float(envelope.abs().min()) < 1e-11:
+        raise ValueError(
+            "[istft] the windows leave samples without weight (the sum of their squares is 0). Do"
+            " this: use a smaller hop_length or another window."
+        )
+    result = result / envelope
+    if length is not None and result.shape[-1] < length:
+        zeros = argosy.zeros([result.shape[0], length - result.shape[-1]], dtype=result.dtype)
+        result = argosy.concat([result, zeros], 1)
+    return result if x.ndim == 3 else result.squeeze(0)
