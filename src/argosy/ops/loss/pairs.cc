@@ -162,7 +162,8 @@ ARGOSY_ATTRS(DiceAttrs, epsilon)
 
 void dice_infer(InferContext& c, const DiceAttrs&) {
   const Tensor &x = c.in[0], &label = c.in[1];
-  bool fits = x.rank() >= 2 && x.rank() == label.rank() && label.dim(-1) == 1;
+  bool fits = x.rank() >= 2 && x.rank() == label.rank() &&
+              (label.dim(-1) == 1 || label.dim(-1) == kUnknown);
   for (int i = 0; fits && i < x.rank() - 1; ++i)
     fits = x.dim(i) == label.dim(i) || x.dim(i) < 0 || label.dim(i) < 0;
   ARGOSY_CHECK(fits, invalid_argument)
