@@ -9,12 +9,14 @@ import types
 
 from .errors import CaptureError, UndefinedVar, UndefinedVariableError
 from .runtime.calls import converted_forwards, ignore_module
+from .runtime.state import checked_outputs
 from .source import Untransformable, new_code, with_code
 
 __all__ = [
     "CaptureError",
     "UndefinedVar",
     "UndefinedVariableError",
+    "checked_outputs",
     "converted_forwards",
     "ignore_module",
     "transform",

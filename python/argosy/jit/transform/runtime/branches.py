@@ -11,7 +11,7 @@ _ATTEMPTS = 12
 
 def if_(pred, true, false, state, jumping):
     """The statement `if`; returns the signal of the branch that ran."""
-    if builders.is_symbolic(pred):
+    if builders.decides(pred):
         return symbolic_if(pred, true, false, state, jumping)
     if pred:
         return true()
@@ -20,7 +20,7 @@ def if_(pred, true, false, state, jumping):
 
 def if_expression(pred, true, false):
     """true() if pred else false()"""
-    if not builders.is_symbolic(pred):
+    if not builders.decides(pred):
         return true() if pred else false()
     return select(pred, true, false)
 

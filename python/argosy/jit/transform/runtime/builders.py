@@ -39,6 +39,15 @@ def is_symbolic(x):
     return isinstance(x, _argosy().Tensor) and x._symbolic
 
 
+def decides(x):
+    """Is the number in x known only when a Program runs? While one is recorded that is so for all
+    tensors: those that have a number now are state, which may have another one then."""
+    argosy = _argosy()
+    if not isinstance(x, argosy.Tensor):
+        return False
+    return x._symbolic or argosy._core.program_recording() is not None
+
+
 def cond(pred, true_fn, false_fn):
     """Appends an `if`; both functions return equally long lists of tensors."""
     outs = _control_flow().cond(_scalar(pred), true_fn, false_fn)
@@ -68,6 +77,8 @@ def as_bool(x):
         return argosy.full([], bool(x), "bool")
     if x.dtype != argosy.bool:
         x = argosy.cast(x, "bool")
+    elif not x._symbolic:
+        x = argosy.assign(x)
     return x if x.ndim == 0 else argosy.reshape(x, [])
 
 

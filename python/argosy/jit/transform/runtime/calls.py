@@ -2,14 +2,14 @@
 
 import builtins
 import functools
-import sys
+import os
 import types
 
 from . import builders, iterables
 from .arrays import TensorList
 
 _LIBRARIES = {"argosy", "numpy", "scipy", "torch", "paddle", "pytest", "_pytest"}
-_STANDARD = getattr(sys, "stdlib_module_names", frozenset(sys.builtin_module_names))
+_STANDARD = os.path.dirname(os.__file__) + os.sep
 _ignored = set()
 
 
@@ -22,10 +22,15 @@ def ignore_module(modules):
 def is_library(function):
     """Is the function argosy's, NumPy's, the standard library's, or of an ignored module?"""
     module = getattr(function, "__module__", None) or ""
-    root = module.partition(".")[0]
-    if root in _LIBRARIES or (root in _STANDARD and root != "__main__"):
+    if module.partition(".")[0] in _LIBRARIES:
         return True
-    while module:
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_filename.startswith(_STANDARD):
+        # What a decorator of the standard library makes leads to the user's function.
+        inside = code.co_filename[len(_STANDARD) :]
+        if not inside.startswith(("site-packages", "dist-packages")):
+            return not hasattr(function, "__wrapped__")
+    while module and _ignored:
         if module in _ignored:
             return True
         module = module.rpartition(".")[0]
@@ -158,7 +163,7 @@ def _len(x):
 
 def _casting(python, dtype):
     def convert(*args, **kwargs):
-        if len(args) == 1 and not kwargs and builders.is_symbolic(args[0]):
+        if len(args) == 1 and not kwargs and builders.decides(args[0]):
             return builders.cast(args[0], dtype)
         return python(*args, **kwargs)
 
@@ -175,7 +180,7 @@ def _print(*values, **options):
 def _extreme(python, name):
     def choose(*args, **kwargs):
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-        if not kwargs and len(values) > 1 and any(map(builders.is_symbolic, values)):
+        if not kwargs and len(values) > 1 and any(map(builders.decides, values)):
             result = values[0]
             for v in values[1:]:
                 result = builders.extreme(name, result, v)
@@ -187,7 +192,7 @@ def _extreme(python, name):
 
 def _quantified(python, combine):
     def holds(values):
-        if isinstance(values, (list, tuple)) and any(map(builders.is_symbolic, values)):
+        if isinstance(values, (list, tuple)) and any(map(builders.decides, values)):
             result = values[0]
             for v in values[1:]:
                 result = combine(result, v)

@@ -77,7 +77,7 @@ def _integer(x):
 
 def range_(*arguments):
     """range(..)"""
-    if not any(map(builders.is_symbolic, arguments)):
+    if not any(map(builders.decides, arguments)):
         return builtins.range(*arguments)
     arguments = [_integer(x) for x in arguments]
     start, stop, step = 0, arguments[0], 1

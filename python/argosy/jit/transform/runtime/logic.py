@@ -26,21 +26,21 @@ def _truth(x):
 
 def and_(a, thunk):
     """a and thunk(): the right side belongs to the branch in which a holds."""
-    if not builders.is_symbolic(a):
+    if not builders.decides(a):
         return a and thunk()
     return select(a, thunk, lambda: a)
 
 
 def or_(a, thunk):
     """a or thunk(): the right side belongs to the branch in which a does not hold."""
-    if not builders.is_symbolic(a):
+    if not builders.decides(a):
         return a or thunk()
     return select(a, lambda: a, thunk)
 
 
 def and_now(a, thunk):
     """and_ for a right side that may as well be computed always."""
-    if not builders.is_symbolic(a):
+    if not builders.decides(a):
         return a and thunk()
     b = thunk()
     return builders.both(a, b) if _truth(a) and _truth(b) else select(a, lambda: b, lambda: a)
@@ -48,7 +48,7 @@ def and_now(a, thunk):
 
 def or_now(a, thunk):
     """or_ for a right side that may as well be computed always."""
-    if not builders.is_symbolic(a):
+    if not builders.decides(a):
         return a or thunk()
     b = thunk()
     return builders.either(a, b) if _truth(a) and _truth(b) else select(a, lambda: a, lambda: b)
@@ -56,7 +56,7 @@ def or_now(a, thunk):
 
 def not_(a):
     """not a"""
-    return builders.negation(a) if builders.is_symbolic(a) else not a
+    return builders.negation(a) if builders.decides(a) else not a
 
 
 def chain(left, kinds, *thunks):
@@ -71,24 +71,24 @@ def chain(left, kinds, *thunks):
         held = _OPERATORS[kinds[0]](left, right)
     if not rest:
         return held
-    if not builders.is_symbolic(held):
+    if not builders.decides(held):
         return held and chain(right, kinds[1:], *rest)
     return and_now(held, lambda: chain(right, kinds[1:], *rest))
 
 
 def in_(item, collection):
     """item in collection"""
-    if builders.is_symbolic(collection):
+    if builders.decides(collection):
         return builders.any_equal(collection, item)
     if isinstance(collection, (list, tuple)) and (
-        builders.is_symbolic(item) or any(map(builders.is_symbolic, collection))
+        builders.decides(item) or any(map(builders.decides, collection))
     ):
         found = False
         for x in collection:
             if x is item:
                 return True
             equal = x == item
-            if not builders.is_symbolic(equal):
+            if not builders.decides(equal):
                 if equal:
                     return True
             else:
@@ -104,7 +104,7 @@ def not_in(item, collection):
 
 def assert_(condition, message=None):
     """assert condition, message()"""
-    if builders.is_symbolic(condition):
+    if builders.decides(condition):
         builders.check(condition, None if message is None else message())
     elif not condition:
         if message is None:

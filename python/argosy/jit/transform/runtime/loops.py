@@ -25,7 +25,7 @@ def while_(jumping, test, body, orelse, state, safe):
     """
     while True:
         held = test()
-        if builders.is_symbolic(held):
+        if builders.decides(held):
             signal = symbolic_loop(
                 lambda i: test(), lambda i: body(), state, body, jumping, safe, held=held
             )

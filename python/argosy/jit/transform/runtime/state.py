@@ -2,7 +2,7 @@
 
 import collections
 
-from ..errors import UndefinedVar
+from ..errors import CaptureError, UndefinedVar
 from .arrays import TensorList
 
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -149,3 +149,22 @@ class Snapshot:
                 c.clear()
                 c.update(copy)
         self.state.write_all(self.values)
+
+
+def checked_outputs(value):
+    """The result of a captured function, if it is made of values that can leave a Program."""
+    leaves = []
+    todo = [flatten(value, leaves)]
+    while todo:
+        structure = todo.pop()
+        if isinstance(structure, Node):
+            if structure.kind is TensorList:
+                raise CaptureError(
+                    "a list that a loop on tensors has filled is returned. Do this: return it "
+                    "stacked or concatenated."
+                )
+            todo += structure.children
+    for leaf in leaves:
+        if type(leaf) is UndefinedVar:
+            raise leaf.fail()
+    return value
