@@ -6,7 +6,14 @@ import pytest
 import argosy
 from argosy import _core
 from argosy._recorder import Recorder
-from argosy.static.nn.control_flow import case, cond, switch_case, while_loop
+from argosy.static.nn.control_flow import (
+    Assert,
+    Print,
+    case,
+    cond,
+    switch_case,
+    while_loop,
+)
 from argosy.tensor.array import (
     array_length,
     array_read,
@@ -25,6 +32,8 @@ COVERS = {
     "array_join": "test_array_in_a_loop",
     "array_part": "test_array_in_a_loop",
     "array_take": "test_array_take",
+    "assert_true": "test_assert",
+    "print_tensor": "test_print",
     "array_of_one": "test_array_in_a_loop",
     "array_add": "test_array_in_a_loop",
     "array_without": "test_array_in_a_loop",
@@ -279,3 +288,44 @@ def test_array_take():
     np.testing.assert_allclose(got[1].numpy(), 2 + 4 * X)
     with pytest.raises(IndexError, match="from 0 to 1, got 2"):
         r.run([tensor(X)], [long])
+
+
+def test_assert():
+    x = tensor(X)
+    assert Assert(x.sum() > 0) is None
+    with pytest.raises(
+        ValueError, match=r"condition is False: sign. float64\[3\] = \[0.3, -0.7, .*1 more"
+    ):
+        Assert(x.sum() < 0, [x], 2, "sign")
+    with pytest.raises(TypeError, match="expected a bool Tensor, got a Tensor of .*float64"):
+        Assert(x)
+    with pytest.raises(ValueError, match="expected one element"):
+        Assert(x > 0)
+    with Recorder() as r:
+        s = r.input([3], "float64")
+        Assert((s > 0).all(), [s > 0])
+        y = s * 2
+    np.testing.assert_allclose(r.run([tensor(np.abs(X))], [y])[0].numpy(), 2 * np.abs(X))
+    with pytest.raises(ValueError, match=r"bool\[3\] = \[True, False, True\]"):
+        r.run([x], [y])
+
+
+def test_print(capfd):
+    with Recorder() as r:
+        x = r.input([3], "float64", stop_gradient=False)
+        y = Print(x, first_n=1, message="hello", summarize=2) * 3
+        z = Print(x.astype("int32"), print_tensor_shape=False)
+        b = Print(x > 0, print_phase="backward")
+        grad = r.gradients([y], [x])[0]
+    for _ in range(2):
+        got = r.run([tensor(X)], [y, z, b, grad])
+        np.testing.assert_allclose(got[0].numpy(), X * 3)
+        np.testing.assert_allclose(got[3].numpy(), [3.0, 3.0, 3.0])
+    lines = capfd.readouterr().out.splitlines()
+    assert lines.count("hello") == 2  # the value and its gradient, the first time
+    assert lines.count("  - data: [0.3, -0.7, ... (1 more)]") == 1
+    assert lines.count("  - data: [3, 3, ... (1 more)]") == 1
+    assert lines.count("  - data: [0, 0, 1]") == 2
+    assert not any("True" in line for line in lines)
+    with pytest.raises(ValueError, match="print_phase: expected 'forward'"):
+        Print(tensor(X), print_phase="always")

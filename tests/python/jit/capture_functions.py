@@ -501,6 +501,18 @@ def sizes_that_grow(n, x):
     return y
 
 
+@case(([2], [[1, 0]]), ([3], [[0, 0]]))
+def sizes_seen_by_shape_rules(n, index):
+    x = paddle.zeros([2, 2, 1], "int64")
+    parts = []
+    for t in range(n[0]):
+        x = paddle.take_along_axis(x, index.unsqueeze(-1), 1)
+        x = paddle.concat([x, x[:, :, :1] + t], -1)
+        parts.append(x)
+        last = x * 2
+    return x, parts[-1], last
+
+
 @case(([2], X), ([0], X))
 def rows_written_in_place(n, x):
     out = paddle.zeros([4, 3])

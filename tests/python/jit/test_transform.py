@@ -47,12 +47,7 @@ def test_enough_cases():
 def test_random_programs(start):
     for seed in range(start, start + 50):
         text = generate(random.Random(seed))
-        filename = f"<random program {seed}>"
-        lines = text.splitlines(True)
-        linecache.cache[filename] = (len(text), None, lines, filename)
-        namespace = {}
-        exec(compile(text, filename, "exec"), namespace)
-        original = namespace["program"]
+        original = defined_in(text, f"<random program {seed}>")
         made = transform(original)
         assert why_not(original) is None, (seed, text)
         for a in range(-2, 4):
@@ -147,8 +142,44 @@ def test_left_alone_with_a_reason():
         assert reason in why_not(f)
 
 
-def helper(x):
-    return sys._getframe(1) and x
+MATCH = """
+def program(a, b):
+    trace = []
+    for item in ((a, b), [a], {"k": b}, b):
+        match item:
+            case (x, y) if x > y and x:
+                trace.append(x)
+            case [z]:
+                if z > 1:
+                    break
+                trace.append("one")
+            case {"k": k, **rest}:
+                if k == 3:
+                    return k, rest, trace
+                continue
+            case _:
+                trace.append("other")
+        trace.append("end")
+    return trace
+"""
+
+
+def defined_in(text, filename):
+    """program() of a text that has no file."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    namespace = {}
+    exec(compile(text, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="match came with Python 3.10")
+def test_match():
+    original = defined_in(MATCH, "<match>")
+    made = transform(original)
+    assert why_not(original) is None
+    for a in range(-1, 4):
+        for b in (0, 3):
+            assert outcome(made, (a, b)) == outcome(original, (a, b))
 
 
 def test_what_calls_convert(monkeypatch):

@@ -10,7 +10,12 @@ from tests.python.jit.program_generator import generate_pure
 
 import argosy as paddle
 from argosy._recorder import Recorder
-from argosy.jit.transform import CaptureError, UndefinedVariableError, transform
+from argosy.jit.transform import (
+    CaptureError,
+    UndefinedVariableError,
+    checked_outputs,
+    transform,
+)
 from argosy.jit.transform.runtime.state import flatten, unflatten
 
 
@@ -140,6 +145,52 @@ def test_gradients(function):
             got = r.run([a.detach(), b], outs)
             np.testing.assert_allclose(got[0].numpy(), expected.numpy())
             np.testing.assert_allclose(got[1].numpy(), a.grad.numpy())
+
+
+def asserted(x):
+    assert x.sum() > 0, "sign"
+    print("x is", x)
+    return x
+
+
+def test_assert_and_print(capfd):
+    captured = Captured(asserted, [[1.0, 2.0]], False)
+    assert capfd.readouterr().out == ""
+    captured([1.0, 2.0])
+    assert "x is\n" in (out := capfd.readouterr().out) and "- data: [1, 2]" in out
+    with pytest.raises(ValueError, match="condition is False: sign"):
+        captured([-1.0, 0.0])
+
+
+ready = paddle.to_tensor(False)
+
+
+def reads_state(x):
+    n = 0
+    for _ in range(3):
+        if ready:
+            n += 1
+    return x * 2 if not ready else x, n
+
+
+def test_tensors_outside_are_state():
+    captured = Captured(reads_state, [[1.0]], False)
+    for value in (False, True):
+        ready.set_value(np.array(value))
+        same(captured([1.0]), reads_state(_tensor([1.0])))
+
+
+def test_outputs_are_checked():
+    def unfinished(n):
+        out = []
+        for i in range(n):
+            out.append(i)
+        return {"a": (out,)}
+
+    checked = lambda n: checked_outputs(transform(unfinished)(n))  # noqa: E731
+    with pytest.raises(CaptureError, match="is returned. Do this: return it stacked"):
+        Captured(checked, [3], False)
+    assert checked(2) == {"a": ([0, 1],)}
 
 
 # --- what cannot be captured ---

@@ -1,6 +1,8 @@
 """Control flow over tensors: recorded as `if` and `while` of the Program being built where the
 condition is symbolic, run at once where it is known."""
 
+import itertools
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy.utils.layers_utils import flatten, pack_sequence_as
@@ -298,3 +300,68 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
         pairs = pairs[:-1]
     branch_index = branch_index.astype("int64")
     return case([(branch_index == i, fn) for i, fn in pairs], default) if pairs else default()
+
+
+def Assert(cond, data=None, summarize=20, name=None):
+    """Raises ValueError when the Program runs (now, in eager mode) unless cond holds.
+
+    Args:
+        cond (Tensor): bool, one element.
+        data (list | tuple, optional): Tensors that the error shows.
+        summarize (int): How many values of each it shows; all if negative.
+        name (str, optional): Stands in the error.
+    """
+    if not isinstance(cond, Tensor) or cond.dtype != _core.bool:
+        got = f"a Tensor of {cond.dtype}" if isinstance(cond, Tensor) else type(cond).__name__
+        raise TypeError(f"[Assert] cond: expected a bool Tensor, got {got}.")
+    if data is not None and not isinstance(data, (list, tuple)):
+        raise TypeError(
+            f"[Assert] data: expected a list or tuple of Tensors, got {type(data).__name__}."
+        )
+    _core.ops.assert_true(cond, list(data or ()), int(summarize), name or "")
+
+
+_prints = itertools.count()
+
+
+def Print(
+    input,
+    first_n=-1,
+    message=None,
+    summarize=20,
+    print_tensor_name=True,
+    print_tensor_type=True,
+    print_tensor_shape=True,
+    print_tensor_layout=True,
+    print_tensor_lod=True,
+    print_phase="both",
+):
+    """input; when the Program runs, its values go to the standard output.
+
+    Args:
+        input (Tensor): Any shape and dtype.
+        first_n (int): How many times it is printed; always if negative.
+        message (str, optional): Printed before it.
+        summarize (int): How many values are printed; all if negative.
+        print_tensor_type, print_tensor_shape, print_tensor_layout (bool): What is printed with it.
+        print_tensor_name, print_tensor_lod (bool): Accepted for compatibility.
+        print_phase (str): 'forward': its values, 'backward': those of its gradient, 'both'.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"[Print] input: expected a Tensor, got {type(input).__name__}.")
+    if print_phase not in ("forward", "backward", "both"):
+        raise ValueError(
+            f"[Print] print_phase: expected 'forward', 'backward' or 'both', got {print_phase!r}."
+        )
+    return _core.ops.print_tensor(
+        input,
+        message or "",
+        first_n,
+        summarize,
+        bool(print_tensor_type),
+        bool(print_tensor_shape),
+        bool(print_tensor_layout),
+        print_phase,
+        next(_prints),
+        False,
+    )

@@ -152,10 +152,24 @@ def item(x, index):
 
 
 def type_of(x):
-    """(dtype, shape) of a tensor."""
+    """(dtype, shape) of a tensor, (ARRAY, shape of its elements) of an array."""
     if is_array(x):
-        return ARRAY, []
+        element = getattr(x, "_element", None)
+        return ARRAY, list(element[0]) if element else []
     return x.dtype, list(x.shape)
+
+
+def of_unknown_size(x, shape):
+    """x, with the sizes forgotten that are -1 in `shape`."""
+    if is_array(x):
+        element = getattr(x, "_element", None)
+        if element:
+            x._element = (list(shape), element[1])
+        return x
+    if all(a == b for a, b in zip(shape, x.shape)):
+        return x
+    sizes = [size(x, i) if d < 0 else d for i, d in enumerate(shape)]
+    return _argosy().reshape(x if x._symbolic else _argosy().assign(x), sizes)
 
 
 def is_array(x):
@@ -222,27 +236,21 @@ def ceil_division(distance, step):
 
 def check(condition, message):
     """Appends an assertion."""
-    check_op = getattr(_control_flow(), "Assert", None)
-    if check_op is None:
-        raise CaptureError("an assertion on tensors cannot be captured")
-    check_op(as_bool(condition), [as_tensor(condition)])
+    text = "" if message is None else str(message)
+    _control_flow().Assert(as_bool(condition), name=text)
 
 
 def print_(values):
-    """Appends operations that print tensors; other values go along as text."""
-    from argosy import static
-
-    if not hasattr(static, "Print"):
-        raise CaptureError("print() of tensors cannot be captured")
-    text = ""
+    """Appends operations that print tensors; other values go before the next tensor as text."""
+    text = []
     for v in values:
         if is_symbolic(v):
-            static.Print(v, message=text or None)
-            text = ""
+            _control_flow().Print(v, message=" ".join(text))
+            text = []
         else:
-            text += f"{v} "
+            text.append(str(v))
     if text:
-        print(text)
+        print(*text)
 
 
 def extreme(name, x, y):

@@ -72,11 +72,19 @@ def _function(function):
     return transform(function)
 
 
+def _mark(x, name):
+    """An attribute of an object, whatever its class makes of unknown ones."""
+    try:
+        return getattr(x, name, None)
+    except Exception:
+        return None
+
+
 def _instance(x):
     """A callable object: a Layer, a wrapper made by to_static, or any with a __call__ of its own."""
-    if getattr(x, "_argosy_not_to_static", False):
+    if _mark(x, "_argosy_not_to_static"):
         return x
-    original = getattr(x, "_argosy_original", None)
+    original = _mark(x, "_argosy_original")
     if original is not None:
         return call(original)
     if builders.is_layer(x):

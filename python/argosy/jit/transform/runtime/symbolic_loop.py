@@ -64,11 +64,13 @@ class _Leaf:
     def initial(self):
         """The tensor that the first iteration gets."""
         if self.array is not None:
-            return builders.create_array(*self.array)
-        if not self.weak:
-            return self.value
-        start = self.value if is_number(self.value) else 0
-        return builders.constant(start, self.dtype, self.shape)
+            elements, _, dtype = self.array
+            return builders.create_array(elements, self.shape, dtype)
+        value = self.value
+        if self.weak:
+            start = value if is_number(value) else 0
+            value = builders.constant(start, self.dtype, self.shape)
+        return builders.of_unknown_size(value, self.shape)
 
 
 class _Plan:
@@ -150,7 +152,7 @@ class _Plan:
             sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*(x.shape for x in every))
         ]
         leaf = _Leaf(None)
-        leaf.dtype, leaf.shape = builders.ARRAY, []
+        leaf.dtype, leaf.shape = builders.ARRAY, shape
         leaf.array = (list(old), shape, every[0].dtype)
         tree[:] = [flatten(TensorList(None), []), [leaf]]
         return True
@@ -215,12 +217,13 @@ class _Plan:
                 raise self.fail(variable, f"changes its shape from {p.shape} to {shape}")
             p.carry(p.dtype, shape)
             return True
-        if p.weak and shape != p.shape:
-            # A size that varies is unknown; a known one is the size of the stand-in.
-            wider = [b if a in (b, 1, -1) else -1 for a, b in zip(p.shape, shape)]
-            if wider != p.shape:
-                p.carry(p.dtype, wider)
-                return True
+        # What is inferred inside must hold for all iterations: sizes that change are unknown. The
+        # size of a stand-in is whatever the loop makes of it.
+        stand_in = p.weak and not is_number(p.value)
+        wider = [b if a == b or (stand_in and a == 1) else -1 for a, b in zip(p.shape, shape)]
+        if wider != p.shape:
+            p.shape = wider
+            return True
         return False
 
 
