@@ -67,6 +67,15 @@ def test_attributes_are_those_of_the_original():
     assert transform(g) is g
 
 
+def test_many_guards():
+    lines = [f"    if a == {i} and b: return {i}\n" for i in range(60)]
+    original = defined_in("def program(a, b):\n" + "".join(lines), "<guards>")
+    made = transform(original)
+    assert why_not(original) is None and [made(i, 1) for i in (0, 59, 60)] == [0, 59, None]
+    original = defined_in("def program(a, b):\n" + "".join(lines * 40), "<more guards>")
+    assert transform(original) is original and "nest too deeply" in why_not(original)
+
+
 def test_closure_cells_are_shared():
     add, get = transform_functions.make_counter(0)
     add2 = transform(add)

@@ -131,15 +131,10 @@ def _build(code):
     for a in ast.walk(node.args):
         if isinstance(a, ast.arg):
             a.annotation = None
-    node = rewrite(node)
     try:
-        module = compile(
-            _wrapped(node, owner, code.co_freevars),
-            code.co_filename,
-            "exec",
-            flags=code.co_flags & _FUTURES,
-            dont_inherit=True,
-        )
+        tree = _wrapped(rewrite(node), owner, code.co_freevars)
+        flags = code.co_flags & _FUTURES
+        module = compile(tree, code.co_filename, "exec", flags=flags, dont_inherit=True)
     except RecursionError:
         raise Untransformable("its statements nest too deeply") from None
     new = module
