@@ -35,6 +35,7 @@ from argosy._core import (
 )
 from argosy._framework import (
     disable_static,
+    enable_static,
     explain,
     finfo,
     get_flags,
@@ -93,6 +94,7 @@ _LAZY = {
     "profiler": "argosy.profiler",
     "regularizer": "argosy.regularizer",
     "signal": "argosy.signal",
+    "static": "argosy.static",
     "utils": "argosy.utils",
     "batch": ("argosy.io.reader", "batch"),
     "cdouble": ("argosy._core", "complex128"),

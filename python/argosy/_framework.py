@@ -1,5 +1,7 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
+import sys
+
 from argosy import _core
 from argosy._core import Tensor
 
@@ -19,12 +21,33 @@ def get_flags(flags):
 
 
 def in_dynamic_mode():
-    """Whether ops run at once: they always do outside a Program recording."""
-    return True
+    """Whether ops run at once; False while a Program is being built."""
+    return _core.program_recording() is None
+
+
+def in_static_mode():
+    """Whether enable_static() is in force (capture by jit.to_static is not meant)."""
+    mode = sys.modules.get("argosy.static.mode")
+    return mode is not None and mode.static_mode()
+
+
+def enable_static():
+    """Makes calls add operations to static.default_main_program() instead of computing at once;
+    static.Executor runs them."""
+    from argosy.static import mode
+
+    mode.enable_static()
 
 
 def disable_static(place=None):
-    """Makes ops run at once, which they do anyway."""
+    """Makes ops run at once (the default).
+
+    Args:
+        place (str | Place, optional): Device to compute on from now on.
+    """
+    from argosy.static import mode
+
+    mode.disable_static(place)
 
 
 def explain(call, *args, **kwargs):

@@ -361,6 +361,8 @@ PyObject* f_scope_has(Args a) {
 }
 // (scope, name, tensor or None): makes the variable where there is none.
 PyObject* f_scope_set(Args a) {
+  ARGOSY_CHECK(a[2] == Py_None || !tensor_of(a[2]).symbolic(), type)
+      << "[Scope] '" << text_of(a[1]) << "' cannot hold a variable of a Program.";
   program::Variable& v = scope_of(a[0])->var(text_of(a[1]));
   v.tensor = a[2] == Py_None ? Tensor() : tensor_of(a[2]);
   Py_RETURN_NONE;

@@ -159,6 +159,7 @@ void add_program(PyObject* module);    // program_bind.cc
 void add_serialize(PyObject* module);  // serialize_bind.cc
 void add_profile(PyObject* module);    // profile_bind.cc
 void add_debug(PyObject* module);      // debug_bind.cc
+void add_static(PyObject* module);     // static_bind.cc
 
 // Adds C functions to a module.
 void add_functions(PyObject* module, PyMethodDef* methods);

@@ -9,7 +9,25 @@ from argosy import _core
 from . import unique_name
 
 Tensor = _core.Tensor
-Variable = Tensor
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance._symbolic
+
+
+class Variable(metaclass=_VariableType):
+    """The type that values of a Program have in `isinstance`: they are Tensors without data.
+
+    They are made by calls in static mode and by ``static.data``, not by this class.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise TypeError(
+            "[Variable] values of a Program are not made by their type. Do this: call static.data "
+            "for an input, or Block.create_var."
+        )
+
 
 __all__ = ["EagerParamBase", "Parameter", "Variable", "in_dygraph_mode", "set_data"]
 
@@ -46,9 +64,12 @@ class EagerParamBase(Tensor):
             data = argosy.to_tensor(data)
         self._setup(data, bool(requires_grad), **kwargs)
 
-    def _setup(
+    def _setup(self, data, trainable=True, **attributes):
+        set_data(self, data)
+        self._describe(trainable, **attributes)
+
+    def _describe(
         self,
-        data,
         trainable=True,
         name=None,
         optimize_attr=None,
@@ -57,7 +78,6 @@ class EagerParamBase(Tensor):
         need_clip=True,
         **kwargs,
     ):
-        set_data(self, data)
         self.name = unique_name.generate("_eager_param_base") if name is None else name
         self.persistable = True
         self.stop_gradient = not trainable
@@ -113,6 +133,11 @@ class EagerParamBase(Tensor):
     def __deepcopy__(self, memo):
         import argosy
 
+        if self._symbolic:
+            from argosy.static.state import copy_parameter
+
+            memo[id(self)] = result = copy_parameter(self, self._attributes())
+            return result
         with argosy.no_grad():
             data = self.detach().clone()
         kwargs = copy.deepcopy(self._attributes(), memo)
@@ -185,6 +210,7 @@ in_dynamic_or_pir_mode = in_dygraph_mode
 
 
 def in_pir_mode():
+    """Whether a static Program is being built."""
     return not in_dygraph_mode()
 
 
@@ -202,7 +228,9 @@ def __getattr__(name):
     """Names that live elsewhere in the package, found when somebody asks for them."""
     import argosy
 
-    if name in ("default_main_program", "default_startup_program", "program_guard", "Program"):
+    if name in ("default_main_program", "default_startup_program", "program_guard", "Program",
+                "Block", "Operator", "device_guard", "name_scope", "cpu_places", "cuda_places",
+                "switch_main_program", "switch_startup_program"):  # fmt: skip
         return getattr(argosy.static, name)
     if name in ("get_flags", "set_flags", "get_default_dtype", "set_default_dtype", "no_grad",
                 "CPUPlace", "CUDAPlace", "CUDAPinnedPlace", "is_compiled_with_cuda",

@@ -14,6 +14,7 @@ from collections import defaultdict
 from operator import is_
 
 from argosy import _core
+from argosy._framework import in_static_mode
 
 from .lr import LambdaDecay, LRScheduler
 
@@ -28,6 +29,13 @@ def _dtype_name(tensor):
 
 def _is_tensor(value):
     return hasattr(value, "stop_gradient") and hasattr(value, "shape")
+
+
+def _static():
+    """State of static Programs."""
+    from argosy.static import state
+
+    return state
 
 
 def _no_grad():
@@ -97,6 +105,8 @@ class Optimizer:
         self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
     ):
         label = type(self).__name__
+        if parameters is None and in_static_mode():
+            parameters = []  # all that the loss depends on
         if parameters is None:
             raise AttributeError(
                 f"[{label}] parameters is missing: expected a list of tensors, got None. "
@@ -130,6 +140,7 @@ class Optimizer:
         self._state_names = defaultdict(dict)
         self._master_weights = {}
         self._opti_name_list = []
+        self._rates = {}  # of static Programs
         self._created = set()
         if not hasattr(self, "_default_dict"):
             self._default_dict = {}
@@ -282,10 +293,16 @@ class Optimizer:
         if master is None:
             from argosy.utils import unique_name
 
-            with _no_grad():
-                master = param.detach().astype(_FLOAT32)
+            name = unique_name.generate(param.name + "_fp32_master")
+            if param._symbolic:
+                master = _static().make_variable(
+                    name, param.shape, _FLOAT32, lambda: _core.ops.cast(param, _FLOAT32)
+                )
+            else:
+                with _no_grad():
+                    master = param.detach().astype(_FLOAT32)
             master.stop_gradient = True
-            master.name = unique_name.generate(param.name + "_fp32_master")
+            master.name = name
             self._master_weights[param.name] = master
         return master
 
@@ -310,12 +327,16 @@ class Optimizer:
         shape = list(param.shape) if shape is None else list(shape)
         dtype = self._state_dtype(param) if dtype is None else dtype
         held = self._take_from_holder(full_name, base)
-        with _no_grad():
-            tensor = argosy.full(shape, fill_value, dtype)
-            if held is not None:
-                self._assign(tensor, held, full_name, name)
-        tensor.stop_gradient = True
-        tensor.name = full_name
+        if param._symbolic:
+            first = fill_value if held is None else lambda: argosy.to_tensor(held)
+            tensor = _static().make_variable(full_name, shape, dtype, first)
+        else:
+            with _no_grad():
+                tensor = argosy.full(shape, fill_value, dtype)
+                if held is not None:
+                    self._assign(tensor, held, full_name, name)
+            tensor.stop_gradient = True
+            tensor.name = full_name
         self._accumulators[name][param.name] = tensor
         self._state_names[name][param.name] = full_name
         self._opti_name_list.append(full_name)
@@ -434,6 +455,39 @@ class Optimizer:
                 "optimizer with a float."
             )
         self._learning_rate = float(value)
+        for variable in self._rates.values():
+            from argosy.static.program import set_state
+            from argosy.static.scope import global_scope
+
+            if global_scope()._value(variable.name) is not None:
+                set_state(variable, [self._learning_rate], global_scope())
+
+    def _static_rate(self, program):
+        """The learning rate as state of a static Program. Each run starts by taking over what the
+        scheduler says; a plain number stays what the scope has."""
+        from argosy.base import unique_name
+        from argosy.static.program import set_state
+
+        rate = self._rates.get(program)
+        if rate is None:
+            name = unique_name.generate("learning_rate")
+            rate = _static().make_variable(name, [], _FLOAT32, self.get_lr(), program=program)
+            self._rates[program] = rate
+
+            def take_over(scope):
+                if isinstance(self._learning_rate, LRScheduler):
+                    set_state(rate, float(self.get_lr()), scope)
+
+            program._before_run.append(take_over)
+        return rate
+
+    def _global_learning_rate(self, program=None):
+        """The variable of the learning rate in a static Program; in eager mode the number."""
+        if not in_static_mode():
+            return self.get_lr()
+        from argosy.static import default_main_program
+
+        return self._static_rate(default_main_program() if program is None else program)
 
     def set_lr_scheduler(self, scheduler):
         """Lets `scheduler` give the learning rate from now on."""
@@ -454,7 +508,13 @@ class Optimizer:
         shapes = {p.name: p.shape for p in self._all_params()} if spread else {}
         for name, by_param in self._accumulators.items():
             for param_name, tensor in by_param.items():
-                if name in spread:
+                if tensor._symbolic:
+                    from argosy.static.scope import global_scope
+
+                    tensor = global_scope()._value(tensor.name)
+                    if tensor is None:
+                        continue
+                elif name in spread:
                     with _no_grad():
                         tensor = tensor.reshape([]).expand(shapes[param_name])
                 state[self._state_names[name][param_name]] = tensor
@@ -534,7 +594,13 @@ class Optimizer:
     def backward(
         self, loss, startup_program=None, parameters=None, no_grad_set=None, callbacks=None
     ):
-        """Returns the pairs (parameter, gradient) that there are; ``loss.backward()`` made them."""
+        """Returns the pairs (parameter, gradient) that there are; ``loss.backward()`` made them, in
+        static mode this adds the operations that do."""
+        if loss is not None and loss._symbolic:
+            from argosy.static import append_backward
+
+            chosen = self._all_params() if parameters is None else parameters
+            return append_backward(loss, list(chosen) or None, no_grad_set, callbacks)
         skip = {getattr(p, "name", p) for p in no_grad_set or ()}
         pairs = []
         for p in self._all_params() if parameters is None else parameters:
@@ -559,6 +625,11 @@ class Optimizer:
 
     def step(self):
         """Updates all parameters that have a gradient."""
+        if in_static_mode():
+            raise RuntimeError(
+                f"[{type(self).__name__}.step] updates at once, but a static Program is being built. "
+                "Do this: call minimize(loss) once, and run the Program with static.Executor."
+            )
         rate = self.get_lr()
         for group in self._current_groups():
             params, grads = _core.gradients_of(group.params)
@@ -577,8 +648,25 @@ class Optimizer:
         return self.apply_gradients(pairs), pairs
 
     def apply_gradients(self, params_grads):
-        """One update with the given pairs (parameter, gradient). Returns an empty list."""
-        rate = self.get_lr()
+        """One update with the given pairs (parameter, gradient). Returns an empty list; in static
+        mode adds the operations of the update and returns them."""
+        if any(g is not None and g._symbolic for _, g in params_grads):
+            return self._add_update(params_grads)
+        self._update_all(params_grads, self.get_lr())
+        return []
+
+    def _add_update(self, params_grads):
+        from argosy.static import mode
+        from argosy.static.program import program_of
+
+        program = program_of(next(g for _, g in params_grads if g is not None))
+        count = len(program.global_block().ops)
+        with mode.recording(program), mode.role(program, 2), _no_grad():
+            self._program = program
+            self._update_all(params_grads, self._static_rate(program))
+        return program.global_block().ops[count:]
+
+    def _update_all(self, params_grads, rate):
         grad_of = {id(p): g for p, g in params_grads if g is not None}
         for group in self._current_groups():
             params = [p for p in group.params if id(p) in grad_of]
@@ -588,10 +676,11 @@ class Optimizer:
         if rest:
             group = _Group([p for p, _ in rest], self._default_dict)
             self._update(group, group.params, [g for _, g in rest], rate)
-        return []
 
     def _apply_optimize(self, loss, startup_program, params_grads):
         return self.apply_gradients(params_grads)
+
+    apply_optimize = _apply_optimize
 
     def _update(self, group, params, grads, rate):
         clip = group.options["grad_clip"]
@@ -687,15 +776,17 @@ class Optimizer:
         )
 
     def _create_param_lr(self, param_and_grad):
-        """The learning rate of one parameter, its factor included; a float."""
-        return self.get_lr() * _lr_scale(param_and_grad[0])
+        """The learning rate of one parameter, its factor included; a float, in static mode a
+        variable."""
+        return self._global_learning_rate() * _lr_scale(param_and_grad[0])
 
     def _update_one_by_one(self, params, grads):
         pairs = self.append_regularization_ops(list(zip(params, grads)), self.regularization)
+        block = self._program.global_block() if pairs[0][0]._symbolic else None
         with _no_grad():
-            self._create_accumulators(None, params)
+            self._create_accumulators(block, params)
             for pair in pairs:
-                self._append_optimize_op(None, pair)
+                self._append_optimize_op(block, pair)
 
 
 def _lr_scale(param):

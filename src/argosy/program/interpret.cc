@@ -93,7 +93,11 @@ Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> 
     values[v.id] = feeds[i];
   }
   for (const Constant& c : constants) values[c.value->id] = c.tensor;
-  for (const StateUse& s : states) values[s.initial->id] = read_state(*s.state, scope);
+  std::vector<uint32_t> uses = count_uses(*this);
+  for (const Ref<Value>& v : fetches) ++uses[v->id];
+  // A startup program only writes.
+  for (const StateUse& s : states)
+    if (uses[s.initial->id]) values[s.initial->id] = read_state(*s.state, scope);
   run_block(main, values);
   for (const StateUse& s : states)
     if (s.last) write_state(*s.state, scope, values[s.last->id]);

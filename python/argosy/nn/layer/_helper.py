@@ -42,15 +42,19 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
             )
         chosen = init.Constant(0.0) if is_bias else init.XavierUniform()
     name = attr.name or unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")
-    param = EagerParamBase.from_tensor(
-        argosy.empty(shape, dtype),
-        name=name,
-        trainable=attr.trainable,
-        optimize_attr={"learning_rate": attr.learning_rate},
-        regularizer=attr.regularizer,
-        do_model_average=attr.do_model_average,
-        need_clip=attr.need_clip,
-    )
+    attributes = {
+        "name": name,
+        "trainable": attr.trainable,
+        "optimize_attr": {"learning_rate": attr.learning_rate},
+        "regularizer": attr.regularizer,
+        "do_model_average": attr.do_model_average,
+        "need_clip": attr.need_clip,
+    }
+    if argosy._framework.in_static_mode():
+        from argosy.static import state
+
+        return state.make_parameter(shape=shape, dtype=dtype, initializer=chosen, **attributes)
+    param = EagerParamBase.from_tensor(argosy.empty(shape, dtype), **attributes)
     if init.lazy_init.lazy_init_helper().state:
         param.set_init_func(chosen)
     else:

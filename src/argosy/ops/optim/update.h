@@ -21,12 +21,12 @@ struct Common {
   const std::vector<double>& l2;         // grad += l2 * param
 };
 #define ARGOSY_OPTIM_FIELDS                     \
-  double lr = 0;                                \
+  ::argosy::op::Scalar lr = 0.0;                \
   std::vector<double> lr_scales;                \
   std::vector<double> l1;                       \
   std::vector<double> l2;                       \
   ::argosy::ops::optim::Common common() const { \
-    return {lr, lr_scales, l1, l2};             \
+    return {lr.real(), lr_scales, l1, l2};      \
   }
 
 inline constexpr int kMaxStates = 3;

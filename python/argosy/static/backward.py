@@ -1,0 +1,165 @@
+"""Gradients in static Programs."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy._core import Tensor
+
+from . import mode
+from .program import program_of
+
+_OPTIMIZE = 2
+
+
+def _names(values):
+    """Names in a set of names or variables."""
+    if values is None:
+        return set()
+    if not isinstance(values, (set, list, tuple)):
+        raise TypeError(
+            f"[gradients] no_grad_set: expected a set, list or tuple, got {type(values).__name__}."
+        )
+    return {v if isinstance(v, str) else v.name for v in values}
+
+
+def _wanted(program, v):
+    """What a gradient with respect to v is taken of. State: what it was before the run, unless an
+    optimizer wrote it since; an input that was assigned to: what was fed."""
+    kind, _, role, _ = _core.program_about(v)
+    if kind in ("state", "tensor"):
+        for name, _, _, handle, initial, last in _core.program_states(program._handle):
+            if name == v.name if v._symbolic else handle is v:
+                after = -1 if last is None else _core.program_about(last)[2]
+                return v if after == _OPTIMIZE else initial
+        return None
+    first = _core.program_first(program._handle, v.name)
+    if first is not None and _core.program_about(first)[0] == "input":
+        return first
+    return v
+
+
+def _name_gradient(gradient, name):
+    """The gradient as a variable called name@GRAD; a value that has another role is copied first."""
+    kind, _, role, _ = _core.program_about(gradient)
+    taken = kind != "result" or role != 1 or getattr(gradient, "name", "").endswith("@GRAD")
+    if taken:
+        gradient = _core.ops.assign(gradient)
+    gradient.name = name + "@GRAD"
+    return gradient
+
+
+def _append(program, targets, target_gradients, wrt, no_grad):
+    """Gradients for each of wrt, None where there is none."""
+
+    no_grad = [v for v in (program._find(n) for n in sorted(no_grad)) if v is not None]
+    sources = [_wanted(program, v) for v in wrt]
+    places = [i for i, s in enumerate(sources) if s is not None]
+    with mode.recording(program), mode.role(program, 1):
+        found = _core.program_gradients(
+            program._handle, targets, target_gradients, [sources[i] for i in places], no_grad
+        )
+        out = [None] * len(wrt)
+        for i, gradient in zip(places, found):
+            if gradient is not None:
+                out[i] = _name_gradient(gradient, wrt[i].name)
+    return out
+
+
+def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None, checkpoints=None,
+                    distop_context=None):  # fmt: skip
+    """Adds the operations that compute gradients of `loss` with respect to parameters.
+
+    Args:
+        loss (Variable): One element.
+        parameter_list (list, optional): Parameters or names; all that are trained if None.
+        no_grad_set (set, optional): Variables, or names, through which no gradient flows.
+        callbacks (list, optional): Functions; have no effect.
+        checkpoints (list, optional): Where recomputation would cut; has no effect on results.
+
+    Returns:
+        list: Pairs (parameter, gradient); a gradient is called like its parameter, then '@GRAD'.
+
+    Raises:
+        ValueError: loss has more than one element, or parameter_list a name that is not there.
+    """
+    if not isinstance(loss, Tensor) or not loss._symbolic:
+        raise TypeError(
+            f"[append_backward] loss: expected a Variable of a Program, got {type(loss).__name__}."
+            " Do this: build it in static mode."
+        )
+    if loss.size != 1 and -1 not in loss.shape:
+        raise ValueError(
+            f"[append_backward] loss must have one element: expected a shape such as [] or [1], got"
+            f" {list(loss.shape)}. Do this: take its mean()."
+        )
+    if parameter_list is not None and not isinstance(parameter_list, (list, tuple, set)):
+        raise TypeError(
+            "[append_backward] parameter_list: expected a list, tuple or set, got"
+            f" {type(parameter_list).__name__}."
+        )
+    program = program_of(loss)
+    no_grad = _names(no_grad_set)
+    if parameter_list is None:
+        parameters = [p for p in program.all_parameters() if not p.stop_gradient]
+    else:
+        parameters = []
+        for p in parameter_list:
+            if isinstance(p, str):
+                found = program._find(p)
+                if found is None:
+                    raise ValueError(f"[append_backward] the Program has no parameter '{p}'.")
+                p = found
+            if not isinstance(p, Tensor):
+                raise TypeError(
+                    "[append_backward] parameter_list: expected Parameters or names, got"
+                    f" {type(p).__name__}."
+                )
+            parameters.append(p)
+    parameters = [p for p in parameters if p.name not in no_grad]
+    gradients = _append(program, [loss], [], parameters, no_grad)
+    return [(p, g) for p, g in zip(parameters, gradients) if g is not None]
+
+
+def _list(values, name, none_is_empty=False):
+    if values is None and none_is_empty:
+        return []
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    for v in values:
+        if not (isinstance(v, Tensor) and (v._symbolic or name == "inputs")) and v is not None:
+            raise TypeError(f"[gradients] {name}: expected Variables, got {type(v).__name__}.")
+    return values
+
+
+def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
+    """Adds the operations that compute d(sum of targets * target_gradients)/d(inputs).
+
+    May be called again on what it returned, for derivatives of higher order.
+
+    Args:
+        targets (Variable | list): What is differentiated.
+        inputs (Variable | list): With respect to what.
+        target_gradients (Variable | list, optional): Weights in the shapes of targets; ones where
+            None.
+        no_grad_set (set, optional): Variables, or names, through which no gradient flows.
+
+    Returns:
+        list: A gradient for each input, None where targets do not depend on it.
+
+    Raises:
+        ValueError: numbers or shapes of target_gradients do not fit targets.
+    """
+    targets = _list(targets, "targets")
+    inputs = _list(inputs, "inputs")
+    seeds = _list(target_gradients, "target_gradients", True)
+    if seeds and len(seeds) != len(targets):
+        raise ValueError(
+            f"[gradients] should have the same number of target_gradients as targets: expected"
+            f" {len(targets)}, got {len(seeds)}."
+        )
+    for seed, target in zip(seeds, targets):
+        if seed is not None and len(seed.shape) != len(target.shape):
+            raise ValueError(
+                f"[gradients] the shapes of target and target_gradient differ: expected"
+                f" {list(target.shape)}, got {list(seed.shape)}."
+            )
+    return _append(program_of(targets[0]), targets, seeds, inputs, _names(no_grad_set))

@@ -1,0 +1,315 @@
+"""Executor: runs Programs."""
+
+from __future__ import annotations
+
+import warnings
+
+from argosy import _core
+from argosy._core import Tensor
+
+from . import mode
+from .program import Program
+from .scope import DenseTensor, Scope, global_scope
+
+_PLANS = 64  # ways of calling one Program that are remembered
+
+
+class MissingFeedError(KeyError, ValueError):
+    """An input that a run needs was not fed."""
+
+    def __str__(self):
+        return Exception.__str__(self) if len(self.args) != 1 else str(self.args[0])
+
+
+class _Plan:
+    """One way of calling a Program: what is fed and what is fetched."""
+
+    __slots__ = ("handle", "inputs", "fetches", "kept")
+
+    def __init__(self, handle, inputs, fetches, kept):
+        self.handle = handle
+        self.inputs = inputs  # (name, shape, dtype) in the order of the Program
+        self.fetches = fetches
+        self.kept = kept  # what the key names by id
+
+
+def _execute(plan, feeds, scope):
+    """The one place where a Program is run."""
+    return _core.program_run(plan.handle, feeds, plan.fetches, scope._handle)
+
+
+def _short(dtype):
+    return str(dtype).rpartition(".")[2]
+
+
+class Executor:
+    """Runs Programs on one device.
+
+    Args:
+        place (Place | str, optional): The device; the current one if None.
+    """
+
+    def __init__(self, place=None):
+        from argosy.device import to_place
+        from argosy.device.place import Place
+
+        if isinstance(place, str):
+            place = to_place(place)
+        if place is not None and not isinstance(place, Place):
+            raise ValueError(
+                f"[Executor] place: expected CPUPlace, CUDAPlace, a name such as 'cpu' or None, got"
+                f" {place!r}."
+            )
+        self.place = place
+        self._closed = False
+
+    def close(self):
+        """Ends the use of this Executor."""
+        self._closed = True
+
+    def flush(self):
+        """Waits for runs that are under way: there are none, runs end before they return."""
+
+    def run(self, program=None, feed=None, fetch_list=None, feed_var_name="feed",
+            fetch_var_name="fetch", scope=None, return_numpy=True, use_program_cache=False,
+            use_prune=False):  # fmt: skip
+        """Runs all operations of a Program once.
+
+        Args:
+            program (Program | CompiledProgram, optional): default_main_program() if None.
+            feed (dict, optional): Values of the inputs by name: NumPy arrays, lists, Tensors. Names
+                that the Program does not have are passed over.
+            fetch_list (list, optional): Variables, or their names, whose values are returned.
+            scope (Scope, optional): Where parameters and other state are; the global one if None.
+            return_numpy (bool): NumPy arrays, or DenseTensors.
+            feed_var_name, fetch_var_name, use_program_cache, use_prune: Have no effect on results.
+
+        Returns:
+            list: One value for each entry of fetch_list.
+
+        Raises:
+            ValueError: an input is missing, or has another shape or dtype than its variable.
+            TypeError: feed is no dict, or fetch_list holds something else.
+            RuntimeError: a name to fetch is unknown, or state has no value (startup did not run).
+        """
+        if self._closed:
+            raise RuntimeError("[Executor.run] this Executor is closed. Do this: make another.")
+        program = mode.default_main_program() if program is None else program
+        program = getattr(program, "_program", program)
+        if not isinstance(program, Program):
+            raise AttributeError(
+                f"[Executor.run] program: expected static.Program or CompiledProgram, got"
+                f" '{type(program).__name__}'."
+            )
+        scope = global_scope() if scope is None else scope
+        if not isinstance(scope, Scope):
+            raise TypeError(f"[Executor.run] scope: expected a Scope, got {type(scope).__name__}.")
+        feed = _one_dict(feed)
+        fetch_list = _flat(fetch_list)
+        plan = _plan(program, feed, fetch_list)
+        recording = mode._thread.recording
+        if recording:
+            _core.program_begin(None)
+        try:
+            feeds = [_fed(feed[name], name, shape, dtype) for name, shape, dtype in plan.inputs]
+            for update in program._before_run:
+                update(scope)
+            if program._seed:
+                values = _seeded(program._seed, plan, feeds, scope)
+            else:
+                values = _execute(plan, feeds, scope)
+        finally:
+            if recording:
+                _core.program_end()
+        if return_numpy:
+            return [_core.to_numpy(v, True) for v in values]
+        return [DenseTensor(v) for v in values]
+
+    def _unsupported(self, name):
+        raise NotImplementedError(
+            f"[Executor.{name}] there are no in-memory datasets of the parameter server yet. Do"
+            " this: read batches with io.DataLoader and call run for each."
+        )
+
+    def train_from_dataset(self, program=None, dataset=None, scope=None, thread=0, debug=False,
+                           fetch_list=None, fetch_info=None, print_period=100,
+                           fetch_handler=None):  # fmt: skip
+        """Runs the Program once for each batch of `dataset`, an iterable of feed dicts.
+
+        Args:
+            dataset: Iterable of dicts, as `feed` of run().
+            fetch_list, fetch_info, print_period: Values printed every so many batches, and labels.
+        """
+        if dataset is None:
+            raise RuntimeError("[train_from_dataset] dataset is needed and should be initialized")
+        if not hasattr(dataset, "__iter__"):
+            self._unsupported("train_from_dataset")
+        names = _flat(fetch_list)
+        for step, feed in enumerate(dataset):
+            values = self.run(program, feed, names, scope=scope)
+            if values and (step + 1) % print_period == 0:
+                labels = fetch_info or [getattr(v, "name", v) for v in names]
+                print(", ".join(f"{label}: {value}" for label, value in zip(labels, values)))
+
+    infer_from_dataset = train_from_dataset
+
+
+def _one_dict(feed):
+    if feed is None:
+        return {}
+    if isinstance(feed, (list, tuple)):
+        if len(feed) != 1:
+            raise ValueError(
+                f"[Executor.run] feed: expected one dict for the one device, got a list of"
+                f" {len(feed)}."
+            )
+        feed = feed[0]
+    if not isinstance(feed, dict):
+        raise TypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
+    return feed
+
+
+def _flat(fetch_list):
+    if fetch_list is None:
+        return []
+    if isinstance(fetch_list, (str, Tensor)):
+        return [fetch_list]
+    found = []
+    for item in fetch_list:
+        if isinstance(item, (list, tuple)):
+            found += _flat(item)
+        elif isinstance(item, (str, Tensor)):
+            found.append(item)
+        elif item is not None and type(item).__name__ != "Operator":
+            raise TypeError(
+                f"Require fetch_list[{len(found)}] 's type shall be one of (Variable, str), but"
+                f" received {type(item).__name__}."
+            )
+    return found
+
+
+def _plan(program, feed, fetch_list):
+    version = _core.program_version(program._handle)
+    key = (version, tuple(feed), tuple(v if isinstance(v, str) else id(v) for v in fetch_list))
+    plan = program._plans.get(key)
+    if plan is None:
+        if len(program._plans) >= _PLANS:
+            program._plans.clear()
+        plan = program._plans[key] = _make_plan(program, feed, fetch_list)
+    return plan
+
+
+def _make_plan(program, feed, fetch_list):
+    handle = program._handle
+    fetches = [resolve(program, v) for v in fetch_list]
+    inputs = _core.program_inputs(handle)
+    names = [v.name for v in inputs]
+    unknown = [name for name in feed if name not in names]
+    if unknown:
+        warnings.warn(
+            f"The variable {unknown[0]} is not found in program. It is not declared or is pruned.",
+            stacklevel=4,
+        )
+    if any(name not in feed for name in names):
+        fed = [v for v in inputs if v.name in feed]
+        handle, missing = _core.program_extract(handle, fed, fetches, True)
+        if missing:
+            raise _missing(program, missing[0], names, feed)
+        fetches = [_core.program_counterpart(handle, v) if v._symbolic else v for v in fetches]
+        inputs = fed
+    forms = [(v.name, [int(s) for s in v.shape], v.dtype) for v in inputs]
+    return _Plan(handle, forms, fetches, list(fetch_list))
+
+
+def _missing(program, name, names, feed):
+    v = _core.program_first(program._handle, name)
+    return MissingFeedError(
+        f"[Executor.run] input '{name}' is not fed: expected {_short(v.dtype)} of shape"
+        f" {list(v.shape)}, got nothing. The Program has the inputs {names}, fed are"
+        f" {[k for k in feed if isinstance(k, str)]}. Do this: add '{name}' to feed."
+    )
+
+
+def resolve(program, value):
+    """The handle in `program` of what a fetch list names: a variable of it or of a relative."""
+    if isinstance(value, str):
+        found = program._find(value)
+        if found is None or (not found._symbolic and value in program._variables):
+            raise RuntimeError(
+                f"[Executor.run] {value} is no variable of this Program. Do this: fetch one of its"
+                f" variables; str(program) lists them."
+            )
+        return found
+    owner = _core.program_id_of_value(value)
+    if owner is None or owner == _core.program_id(program._handle):
+        return value
+    from .program import _programs
+
+    kind, number, _, _ = _core.program_about(value)
+    relative = _programs.get(owner)
+    if kind != "state" and relative is not None and relative._family is program._family:
+        if number < program._common_ids:
+            found = _core.program_counterpart(program._handle, value)
+            if found is not None:
+                return found
+    found = program._find(value.name)
+    if found is None:
+        raise RuntimeError(
+            f"[Executor.run] {value.name} is a variable of another Program. Do this: fetch one of"
+            " this Program's variables, by name if it is a copy."
+        )
+    return found
+
+
+def _fed(value, name, shape, dtype):
+    """A tensor that input `name` can take."""
+    if isinstance(value, DenseTensor):
+        value = value._known()
+    if isinstance(value, Tensor):
+        if value._symbolic:
+            raise TypeError(
+                f"[Executor.run] '{name}' is fed a variable of a Program, which has no value. Do"
+                " this: feed an array."
+            )
+        tensor = value
+    elif hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        tensor = _core.to_tensor(value, None, False)
+    else:
+        tensor = _listed(value, name, shape, dtype)
+    if tensor.dtype != dtype:
+        if _short(dtype) == "bfloat16" and _short(tensor.dtype) == "uint16":
+            return _core.ops.view_dtype(tensor, dtype)
+        raise ValueError(
+            f"The data type of fed Variable '{name}' must be '{_short(dtype)}', but received"
+            f" '{_short(tensor.dtype)}'. Do this: feed array.astype('{_short(dtype)}')."
+        )
+    found = tensor.shape
+    if len(found) != len(shape) or any(w != -1 and w != g for w, g in zip(shape, found)):
+        raise ValueError(
+            f"The fed Variable '{name}' should have dimensions = {len(shape)}, shape ="
+            f" {tuple(shape)}, but received fed shape {list(found)} on each device. Do this: reshape"
+            " the array, or give static.data -1 where sizes vary."
+        )
+    return tensor
+
+
+def _listed(value, name, shape, dtype):
+    try:
+        return _core.to_tensor(value, dtype, True)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"[Executor.run] '{name}' cannot be fed {type(value).__name__}: expected an array of"
+            f" {_short(dtype)} {shape}; {error}"
+        ) from None
+
+
+def _seeded(seed, plan, feeds, scope):
+    """A run that draws the numbers of `seed` and leaves the generator as it was."""
+    from argosy.tensor import random
+
+    before = random.get_rng_state()
+    random.seed(seed)
+    try:
+        return _execute(plan, feeds, scope)
+    finally:
+        random.set_rng_state(before)

@@ -1,0 +1,134 @@
+"""Inputs of Programs."""
+
+from __future__ import annotations
+
+from argosy import _core
+
+from . import mode
+
+
+def data(name, shape, dtype=None, lod_level=0):
+    """An input of the main Program, which runs are fed by its name.
+
+    Args:
+        name (str): Unique among the inputs.
+        shape (list | tuple): Sizes; None or -1 where they may differ from run to run.
+        dtype (str | dtype, optional): The default dtype if None.
+        lod_level (int): Only 0: sequences of different lengths are padded.
+
+    Returns:
+        Variable: No gradient flows to it unless its stop_gradient is set to False.
+
+    Raises:
+        TypeError: name is no str, or shape no list or tuple.
+        ValueError: there is an input of this name and another form.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"The type of 'name' in data must be str, but received {type(name)}.")
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(
+            f"The type of 'shape' in data must be list or tuple, but received {type(shape)}."
+        )
+    if not mode.static_mode():
+        raise RuntimeError(
+            "[static.data] inputs are declared in static mode. Do this: call enable_static() first."
+        )
+    sizes = [-1 if s is None else int(s) for s in shape]
+    dtype = _core.dtype(_core.get_default_dtype() if dtype is None else dtype)
+    program = mode.default_main_program()
+    for v in _core.program_inputs(program._handle):
+        if v.name == name:
+            if list(v.shape) != sizes or v.dtype != dtype:
+                raise ValueError(
+                    f"[static.data] this Program has an input '{name}' of {v.dtype} {v.shape}; it"
+                    f" cannot have another of {dtype} {sizes}. Do this: choose another name, or"
+                    " build under program_guard(Program())."
+                )
+            return v
+    made = _core.program_input(program._handle, name, sizes, dtype)
+    made.stop_gradient = True
+    return made
+
+
+class InputSpec:
+    """Form of an input: shape, dtype and name.
+
+    Args:
+        shape (list | tuple): Sizes; None or -1 where they vary.
+        dtype (str | dtype): Of the elements.
+        name (str, optional): Of the input.
+        stop_gradient (bool): Whether no gradient flows to it.
+    """
+
+    def __init__(self, shape, dtype="float32", name=None, stop_gradient=False):
+        self.shape = self._verify(shape)
+        self.dtype = _core.dtype(dtype) if dtype is not None else None
+        self.name = name
+        self.stop_gradient = stop_gradient
+
+    @staticmethod
+    def _verify(shape):
+        if not isinstance(shape, (list, tuple)):
+            raise TypeError(
+                f"Type of `shape` in InputSpec should be one of (tuple, list), but received"
+                f" {type(shape).__name__}."
+            )
+        for i, s in enumerate(shape):
+            if s is not None and (isinstance(s, bool) or not isinstance(s, int)):
+                raise TypeError(
+                    f"shape[{i}] in InputSpec should be an int or None, but received"
+                    f" {type(s).__name__}."
+                )
+        return tuple(-1 if s is None else s for s in shape)
+
+    def _create_feed_layer(self):
+        return data(self.name, shape=self.shape, dtype=self.dtype)
+
+    @classmethod
+    def from_tensor(cls, tensor, name=None):
+        """The form of a Tensor, with its name unless another is given."""
+        return cls(list(tensor.shape), tensor.dtype, name or tensor.name)
+
+    @classmethod
+    def from_numpy(cls, ndarray, name=None):
+        """The form of a NumPy array."""
+        return cls(ndarray.shape, ndarray.dtype, name)
+
+    def batch(self, batch_size):
+        """This form with a dimension of `batch_size` (an int) in front; changes and returns self."""
+        size = batch_size
+        if isinstance(size, (list, tuple)):
+            if len(size) != 1:
+                raise ValueError(
+                    f"Length of batch_size: {batch_size} shall be 1, but received {len(size)}."
+                )
+            size = size[0]
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(f"type(batch_size) shall be `int`, but received {type(size).__name__}.")
+        self.shape = (size, *self.shape)
+        return self
+
+    def unbatch(self):
+        """This form without its first dimension; changes and returns self."""
+        if not self.shape:
+            raise ValueError("Not support to unbatch a InputSpec when len(shape) == 0.")
+        self.shape = self.shape[1:]
+        return self
+
+    def __repr__(self):
+        return (
+            f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, name={self.name},"
+            f" stop_gradient={self.stop_gradient})"
+        )
+
+    def __hash__(self):
+        return hash((self.shape, str(self.dtype), self.name, self.stop_gradient))
+
+    def __eq__(self, other):
+        same = ("shape", "dtype", "name", "stop_gradient")
+        return type(self) is type(other) and all(
+            getattr(self, k) == getattr(other, k) for k in same
+        )
+
+    def __ne__(self, other):
+        return not self == other

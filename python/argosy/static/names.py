@@ -1,0 +1,287 @@
+"""Names that Paddle gives operations and their operands, for people and programs that look at or
+append operations."""
+
+from __future__ import annotations
+
+import inspect
+
+from argosy import _core
+
+# Ours -> Paddle's, where they differ.
+_TYPES = {
+    "add": "elementwise_add",
+    "subtract": "elementwise_sub",
+    "multiply": "elementwise_mul",
+    "divide": "elementwise_div",
+    "pow": "pow",
+    "maximum": "elementwise_max",
+    "minimum": "elementwise_min",
+    "floor_divide": "elementwise_floordiv",
+    "remainder": "elementwise_mod",
+    "matmul": "matmul_v2",
+    "sum": "reduce_sum",
+    "max": "reduce_max",
+    "min": "reduce_min",
+    "prod": "reduce_prod",
+    "reshape": "reshape2",
+    "transpose": "transpose2",
+    "squeeze": "squeeze2",
+    "unsqueeze": "unsqueeze2",
+    "flatten": "flatten_contiguous_range",
+    "expand": "expand_v2",
+    "topk": "top_k_v2",
+    "argmax": "arg_max",
+    "argmin": "arg_min",
+    "embedding": "lookup_table_v2",
+    "full": "fill_constant",
+    "gaussian": "gaussian_random",
+    "uniform": "uniform_random",
+    "cross_entropy": "softmax_with_cross_entropy",
+    "dropout_apply": "dropout",
+    "if": "conditional_block",
+    "array_read": "read_from_array",
+    "array_write": "write_to_array",
+    "py_call": "py_func",
+}
+
+
+def type_of(described):
+    """Paddle's name of a described operation."""
+    name = described["type"]
+    if name.endswith("_") and not name.endswith("__"):
+        name = name[:-1]
+    if name == "mean" and described["attrs"].get("axis") not in (None, "None", "[]"):
+        return "reduce_mean"
+    if name == "py_call":
+        return ast_text(described["attrs"].get("what", "'py_func'"))
+    if name.endswith("_grad"):
+        return _TYPES.get(name[:-5], name[:-5]) + "_grad"
+    return _TYPES.get(name, name)
+
+
+def ast_text(text):
+    """A string without its quotes."""
+    return text.strip("'\"")
+
+
+_SPECIAL = {
+    "matmul": {"x": "X", "y": "Y"},
+    "embedding": {"x": "Ids", "weight": "W"},
+    "conv2d": {"x": "Input", "weight": "Filter", "out": "Output"},
+    "conv2d_transpose": {"x": "Input", "weight": "Filter", "out": "Output"},
+    "batch_norm": {"running_mean": "Mean", "running_var": "Variance", "weight": "Scale",
+                   "out": "Y"},
+    "layer_norm": {"weight": "Scale", "out": "Y"},
+    "fill_constant": {},
+}  # fmt: skip
+
+
+def _shown(op, name):
+    special = _SPECIAL.get(op, {}).get(name)
+    if special:
+        return special
+    if name == "attrs":
+        return "LearningRate" if op.endswith("_") else "ShapeTensor"
+    if op.endswith("_") and name.endswith("s"):
+        name = name[:-1]  # the lists of optimizers
+    return "".join(part.capitalize() if part else "" for part in name.split("_"))
+
+
+def operands(op, groups):
+    """Operands of an operation by the names Paddle gives them."""
+    return {_shown(op, name): values for name, values in groups.items() if values}
+
+
+def results(op, groups):
+    """Results of an operation by the names Paddle gives them."""
+    return {_shown(op, name): values for name, values in groups.items() if values}
+
+
+def _elementwise(function):
+    def run(ins, attrs):
+        x, y = ins["X"], ins["Y"]
+        axis = attrs.get("axis", -1)
+        if axis != -1 and len(y.shape) < len(x.shape):
+            tail = len(x.shape) - axis - len(y.shape)
+            y = y.reshape([*y.shape, *[1] * tail])
+        return function(x, y)
+
+    return run
+
+
+def _mul(ins, attrs):
+    """Matrices made of the first dimensions and the rest."""
+    import argosy
+
+    x, y = ins["X"], ins["Y"]
+    split = attrs.get("x_num_col_dims", 1)
+    if len(x.shape) > 2:
+        x = x.flatten(split) if split == 1 else x.flatten(0, split - 1).flatten(1)
+    return argosy.matmul(x, y)
+
+
+def _reduce(name):
+    def run(ins, attrs):
+        import argosy
+
+        axis = None if attrs.get("reduce_all") else attrs.get("dim")
+        return getattr(argosy, name)(ins["X"], axis=axis, keepdim=attrs.get("keep_dim", False))
+
+    return run
+
+
+def _call(home, name, operand_names=("X",), **renamed):
+    """The function of that name; renamed: our argument for each of Paddle's attributes."""
+
+    def run(ins, attrs):
+        import argosy
+
+        function = argosy
+        for part in [*home.split("."), name]:
+            function = getattr(function, part) if part else function
+        known = inspect.signature(function).parameters
+        given = {renamed.get(k, k): v for k, v in attrs.items()}
+        given = {k: v for k, v in given.items() if k in known}
+        return function(*[ins[n] for n in operand_names], **given)
+
+    return run
+
+
+def _constant(ins, attrs):
+    import argosy
+
+    return argosy.full(attrs["shape"], attrs.get("value", 0.0), attrs.get("dtype", "float32"))
+
+
+def _random(name):
+    def run(ins, attrs):
+        import argosy
+
+        shape, dtype = attrs["shape"], attrs.get("dtype", "float32")
+        if name == "uniform":
+            return argosy.uniform(shape, dtype, attrs.get("min", -1.0), attrs.get("max", 1.0))
+        return argosy.normal(attrs.get("mean", 0.0), attrs.get("std", 1.0), shape).astype(dtype)
+
+    return run
+
+
+def _many(name):
+    def run(ins, attrs):
+        import argosy
+
+        values = ins["X"] if isinstance(ins["X"], list) else [ins["X"]]
+        if name == "sum":
+            return argosy.add_n(values)
+        return getattr(argosy, name)(values, axis=attrs.get("axis", 0))
+
+    return run
+
+
+def _operator(name):
+    def run(x, y):
+        import argosy
+
+        return getattr(argosy, name)(x, y)
+
+    return _elementwise(run)
+
+
+_MAKERS = {
+    "elementwise_add": _operator("add"),
+    "elementwise_sub": _operator("subtract"),
+    "elementwise_mul": _operator("multiply"),
+    "elementwise_div": _operator("divide"),
+    "elementwise_max": _operator("maximum"),
+    "elementwise_min": _operator("minimum"),
+    "elementwise_pow": _operator("pow"),
+    "elementwise_mod": _operator("mod"),
+    "elementwise_floordiv": _operator("floor_divide"),
+    "mul": _mul,
+    "matmul": _call("", "matmul", ("X", "Y")),
+    "matmul_v2": _call("", "matmul", ("X", "Y"), trans_x="transpose_x", trans_y="transpose_y"),
+    "mean": _call("", "mean"),
+    "sum": _many("sum"),
+    "concat": _many("concat"),
+    "stack": _many("stack"),
+    "reshape": _call("", "reshape"),
+    "reshape2": _call("", "reshape"),
+    "transpose": _call("", "transpose", axis="perm"),
+    "transpose2": _call("", "transpose", axis="perm"),
+    "unsqueeze2": _call("", "unsqueeze", axes="axis"),
+    "squeeze2": _call("", "squeeze", axes="axis"),
+    "cast": _call("", "cast", out_dtype="dtype"),
+    "fill_constant": _constant,
+    "uniform_random": _random("uniform"),
+    "gaussian_random": _random("normal"),
+    "increment": lambda ins, attrs: ins["X"] + attrs.get("step", 1.0),
+    "softmax": _call("nn.functional", "softmax"),
+    "lookup_table_v2": _call("nn.functional", "embedding", ("Ids", "W")),
+    "dropout": lambda ins, attrs: _dropout(ins, attrs),
+    "cross_entropy": lambda ins, attrs: _cross_entropy(ins, attrs),
+}
+for _name in ("sum", "mean", "max", "min", "prod", "any", "all"):
+    _MAKERS[f"reduce_{_name}"] = _reduce(_name)
+
+
+def _dropout(ins, attrs):
+    import argosy
+
+    return argosy.nn.functional.dropout(
+        ins["X"], attrs.get("dropout_prob", 0.5), training=not attrs.get("is_test", False)
+    )
+
+
+def _cross_entropy(ins, attrs):
+    import argosy
+
+    return argosy.nn.functional.cross_entropy(
+        ins["X"], ins["Label"], soft_label=attrs.get("soft_label", False), use_softmax=False,
+        reduction="none",
+    )  # fmt: skip
+
+
+def append(block, kind, inputs, outputs, attrs):
+    """Records what Paddle calls `kind`; variables of `outputs` become its results."""
+    if not isinstance(kind, str):
+        raise ValueError(f"[append_op] type: expected a str, got {type(kind).__name__}.")
+    ins = {}
+    for key, value in inputs.items():
+        many = value if isinstance(value, (list, tuple)) else [value]
+        many = [block.var(v) if isinstance(v, str) else v for v in many]
+        ins[key] = many if len(many) != 1 else many[0]
+    maker = _MAKERS.get(kind)
+    try:
+        made = maker(ins, attrs) if maker else _by_name(kind, ins, attrs)
+    except KeyError as error:
+        raise ValueError(
+            f"[append_op] '{kind}' misses {error}: inputs are {list(inputs)}, attrs {list(attrs)}."
+        ) from None
+    made = list(made) if isinstance(made, (list, tuple)) else [made]
+    targets = []
+    for value in outputs.values():
+        targets += value if isinstance(value, (list, tuple)) else [value]
+    for target, value in zip(targets, made):
+        target = block.var(target) if isinstance(target, str) else target
+        label = target.name
+        target._set_data(value)
+        target.stop_gradient = value.stop_gradient and target.stop_gradient
+        if not target.persistable:
+            target.name = label
+
+
+def _by_name(kind, ins, attrs):
+    """A function of the package of this name, operands in the order given."""
+    import argosy
+
+    functional = argosy.nn.functional
+    function = getattr(argosy, kind, None) or getattr(functional, kind, None)
+    if function is None:
+        op = getattr(_core.ops, kind, None)
+        if op is None:
+            raise NotImplementedError(
+                f"[append_op] there is no operation of type '{kind}'. Do this: call the function "
+                "of the package that computes it; calls in static mode append operations."
+            )
+        return op(*ins.values(), *attrs.values())
+    known = inspect.signature(function).parameters
+    return function(*ins.values(), **{k: v for k, v in attrs.items() if k in known})

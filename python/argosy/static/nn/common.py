@@ -1,0 +1,92 @@
+"""Layers as functions: each call in static mode makes its parameters and applies the layer."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.base import unique_name
+from argosy.nn.layer._helper import make_parameter
+
+__all__ = ["embedding", "fc"]
+
+
+def _activated(x, act):
+    if act is None:
+        return x
+    function = getattr(argosy.nn.functional, act, None) or getattr(argosy, act, None)
+    if function is None:
+        raise ValueError(
+            f"[static.nn] there is no activation '{act}'. Do this: name a function of"
+            " nn.functional, such as 'relu' or 'softmax'."
+        )
+    return function(x)
+
+
+def _prefix(layer, name):
+    return unique_name.generate(layer) if name is None else name
+
+
+def _known_size(sizes, layer, x):
+    size = 1
+    for s in sizes:
+        if s < 0:
+            raise ValueError(
+                f"[{layer}] the sizes that make up the weight must be known: got {list(x.shape)}."
+                " Do this: give them in static.data."
+            )
+        size *= s
+    return size
+
+
+def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation=None, name=None):
+    """activation(x W + b), with new parameters W [n, size] and b [size].
+
+    Args:
+        x (Variable | list): Its dimensions from num_flatten_dims on are one of n elements; of a
+            list, each has a weight of its own and the products are added.
+        size (int): Number of outputs.
+        num_flatten_dims (int): How many dimensions stay; negative counts from the end.
+        weight_attr (ParamAttr, optional): Of W.
+        bias_attr (ParamAttr | bool, optional): Of b; False for none.
+        activation (str, optional): Such as 'relu'.
+        name (str, optional): Prefix of the parameters' names.
+
+    Returns:
+        Variable: The first num_flatten_dims sizes of x, then size.
+    """
+    xs = list(x) if isinstance(x, (list, tuple)) else [x]
+    prefix = _prefix("fc", name)
+    attrs = weight_attr if isinstance(weight_attr, (list, tuple)) else [weight_attr] * len(xs)
+    total = None
+    for value, attr in zip(xs, attrs):
+        kept = num_flatten_dims if num_flatten_dims >= 0 else len(value.shape) + num_flatten_dims
+        if not 0 < kept < len(value.shape):
+            raise ValueError(
+                f"[fc] num_flatten_dims: expected 1 to {len(value.shape) - 1}, got"
+                f" {num_flatten_dims}."
+            )
+        n = _known_size(value.shape[kept:], "fc", value)
+        weight = make_parameter(prefix, [n, size], attr, value.dtype, False, None)
+        if len(value.shape) - kept > 1:
+            value = argosy.flatten(value, kept)
+        product = argosy.matmul(value, weight)
+        total = product if total is None else total + product
+    bias = make_parameter(prefix, [size], bias_attr, total.dtype, True, None)
+    if bias is not None:
+        total = total + bias
+    return _activated(total, activation)
+
+
+def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=None,
+              param_attr=None, dtype="float32"):  # fmt: skip
+    """Rows of a new parameter [size[0], size[1]] that integers choose.
+
+    Args:
+        input (Variable): int32 or int64.
+        size (list): Number of rows and of columns.
+        is_sparse, is_distributed (bool): Have no effect on results.
+        padding_idx (int, optional): The row that stays zero; negative counts from the end.
+        param_attr (ParamAttr, optional): Of the parameter.
+        dtype (str): Of the parameter.
+    """
+    weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
+    return argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx)

@@ -1,0 +1,164 @@
+"""Scopes: where runs find and leave the values of state."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from argosy import _core
+
+
+class DenseTensor:
+    """The value of a variable of a scope, or a result that was fetched with return_numpy=False.
+
+    ``np.array(t)`` copies it; ``set`` gives it another value.
+    """
+
+    def __init__(self, tensor=None, owner=None):
+        self._own = tensor
+        self._owner = owner  # (Scope, name)
+
+    @property
+    def _tensor(self):
+        if self._owner is not None:
+            return self._owner[0]._value(self._owner[1])
+        return self._own
+
+    def _known(self):
+        tensor = self._tensor
+        if tensor is None:
+            name = f"'{self._owner[1]}'" if self._owner else "this tensor"
+            raise ValueError(
+                f"[DenseTensor] {name} has no value yet. Do this: run the startup program, or call"
+                " set(array, place)."
+            )
+        return tensor
+
+    def set(self, array, place=None):
+        """Takes the values, shape and dtype of a NumPy array."""
+        array = getattr(array, "_tensor", array)
+        value = _core.to_tensor(array, None, True)
+        value.persistable = True
+        if self._owner is not None:
+            _core.scope_set(self._owner[0]._handle, self._owner[1], value)
+        else:
+            self._own = value
+
+    def shape(self):
+        """Sizes of the dimensions."""
+        return list(self._known().shape)
+
+    def numpy(self):
+        """A copy as a NumPy array."""
+        return _core.to_numpy(self._known(), True)
+
+    def __array__(self, dtype=None, copy=None):
+        array = _core.to_numpy(self._known(), True)
+        return array if dtype is None else array.astype(dtype)
+
+    def __float__(self):
+        return float(self.numpy())
+
+    def __len__(self):
+        return self.shape()[0]
+
+    def __getitem__(self, key):
+        return self.numpy()[key]
+
+    def lod(self):
+        """Levels of ragged detail: none."""
+        return []
+
+    recursive_sequence_lengths = lod
+
+    def _is_initialized(self):
+        return self._tensor is not None
+
+    def _dtype(self):
+        return self._known().dtype
+
+    def _place(self):
+        return self._known().place
+
+    def _numel(self):
+        return self._known().size
+
+    def __repr__(self):
+        return f"DenseTensor({self._tensor!r})"
+
+
+class ScopeVariable:
+    """A name in a Scope."""
+
+    def __init__(self, scope, name):
+        self._scope = scope
+        self.name = name
+
+    def get_tensor(self):
+        """Its value, as a handle that follows later changes."""
+        return DenseTensor(owner=(self._scope, self.name))
+
+
+class Scope:
+    """Values by name. A name not found in it is looked for in its parent."""
+
+    def __init__(self, _parent=None):
+        self._parent = _parent
+        self._handle = _core.scope_new(None if _parent is None else _parent._handle)
+        self._kids = []
+
+    def _value(self, name):
+        return _core.scope_get(self._handle, name)
+
+    def var(self, name):
+        """The variable `name`, made here if it is not found."""
+        if not _core.scope_has(self._handle, name):
+            _core.scope_set(self._handle, name, None)
+        return ScopeVariable(self, name)
+
+    def find_var(self, name):
+        """The variable `name`, or None."""
+        return ScopeVariable(self, name) if _core.scope_has(self._handle, name) else None
+
+    def new_scope(self):
+        """A scope whose parent is this one."""
+        self._kids.append(Scope(self))
+        return self._kids[-1]
+
+    def drop_kids(self):
+        """Forgets the scopes that new_scope made."""
+        self._kids.clear()
+
+    def erase(self, names):
+        """Removes the variables of these names."""
+        for name in names:
+            _core.scope_erase(self._handle, name)
+
+    def local_var_names(self):
+        """Names of the variables made here."""
+        return _core.scope_names(self._handle)
+
+    def size(self):
+        """Number of the variables made here."""
+        return len(self.local_var_names())
+
+
+_global = Scope()
+_current = _global
+
+
+def global_scope():
+    """The scope that runs use unless they are given another."""
+    return _current
+
+
+@contextmanager
+def scope_guard(scope):
+    """Within the context `scope` is the global one."""
+    global _current
+    if not isinstance(scope, Scope):
+        raise TypeError(f"[scope_guard] scope: expected a Scope, got {type(scope).__name__}.")
+    before, _current = _current, scope
+    try:
+        yield
+    finally:
+        _current = before

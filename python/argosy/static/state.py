@@ -1,0 +1,89 @@
+"""Parameters and other state of static Programs."""
+
+from __future__ import annotations
+
+import weakref
+
+from argosy import _core
+from argosy._core import Tensor
+
+from . import mode
+
+# Every state variable that was made, by name; the newest of a name counts.
+_handles = weakref.WeakValueDictionary()
+
+
+def named(name):
+    """The state variable called so, or None."""
+    return _handles.get(name)
+
+
+def _adopt(cls, name, shape, dtype, trainable, persistable):
+    shape = [int(s) for s in shape]
+    state = _core.program_state(name, shape, dtype, bool(trainable), bool(persistable))
+    handle = Tensor.__new__(cls)
+    handle._set_data(state)
+    return handle
+
+
+def _initialize(handle, fill):
+    """Records fill() -> value into the startup Program, as the first value of `handle`."""
+    startup = mode.default_startup_program()
+    if handle.name in startup._states:  # of a parameter that two Programs share by name
+        _core.program_forget_state(startup._handle, handle.name)
+    startup._states[handle.name] = handle
+    with mode.recording(startup), _no_grad():
+        fill()
+
+
+def _no_grad():
+    import argosy
+
+    return argosy.no_grad()
+
+
+def make_parameter(name, shape, dtype, initializer, **attributes):
+    """A Parameter whose value is in the scope of a run; `initializer` runs with the startup Program.
+
+    attributes: trainable, optimize_attr, regularizer, do_model_average, need_clip.
+    """
+    from argosy.base.framework import Parameter
+
+    trainable = attributes.get("trainable", True)
+    parameter = _adopt(Parameter, name, shape, dtype, trainable, True)
+    parameter._describe(name=name, **attributes)
+    _handles[name] = parameter
+    mode.default_main_program()._states[name] = parameter
+    _initialize(parameter, lambda: initializer(parameter))
+    return parameter
+
+
+def make_variable(name, shape, dtype, value, persistable=True, program=None):
+    """A state variable that is not trained. value: a number, or a function that returns the first
+    value, recorded into the startup Program."""
+    handle = _adopt(Tensor, name, shape, dtype, False, persistable)
+    handle.name = name
+    handle.persistable = bool(persistable)
+    handle.stop_gradient = True
+    _handles[name] = handle
+    (program or mode.default_main_program())._states[name] = handle
+
+    def fill():
+        first = value() if callable(value) else _core.ops.full(list(shape), value, dtype)
+        _core.program_rebind(handle, first)
+
+    _initialize(handle, fill)
+    return handle
+
+
+def copy_parameter(source, attributes):
+    """A Parameter that starts with the first value of `source`."""
+    from argosy.base import unique_name
+
+    def fill(parameter):
+        _core.program_rebind(parameter, _core.ops.assign(source))
+
+    name = unique_name.generate(source.name + "_deepcopy")
+    known = ("trainable", "optimize_attr", "regularizer", "do_model_average", "need_clip")
+    kept = {k: attributes[k] for k in known}
+    return make_parameter(name, source.shape, source.dtype, fill, **kept)

@@ -1,0 +1,197 @@
+#include <unistd.h>
+
+#include <map>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/control/py_call.h"
+#include "argosy/program/builder.h"
+#include "argosy/program/subset.h"
+#include "python.h"
+
+// What the static API asks of Programs beyond building and running them, and Python functions that
+// Programs call.
+namespace argosy::python {
+
+using program::Operation;
+using program::Program;
+using program::Value;
+
+std::shared_ptr<Program>& program_of(PyObject* o);  // program_bind.cc
+PyObject* wrap_program(std::shared_ptr<Program> p);
+
+namespace {
+
+using Args = PyObject* const*;
+
+std::vector<Ref<Value>> values_of(Program& p, PyObject* o) {
+  std::vector<Ref<Value>> list;
+  for (const Tensor& t : to_tensor_list("program", o)) list.push_back(p.builder().current(t));
+  return list;
+}
+
+PyObject* f_for_test(Args a) {
+  return wrap_program(program::clone_for_test(*program_of(a[0])));
+}
+
+// (program, feeds, targets, writes) -> (program, names of inputs that are missing)
+PyObject* f_extract(Args a) {
+  Program& p = *program_of(a[0]);
+  const auto feeds = values_of(p, a[1]), targets = values_of(p, a[2]);
+  std::vector<std::string> missing;
+  Py made(check(
+      wrap_program(program::extract(p, feeds, targets, PyObject_IsTrue(a[3]) == 1, &missing))));
+  Py names(check(PyList_New(0)));
+  for (const std::string& name : missing) {
+    Py text(check(PyUnicode_FromString(name.c_str())));
+    if (PyList_Append(names.get(), text.get())) throw PythonError{};
+  }
+  return check(PyTuple_Pack(2, made.get(), names.get()));
+}
+
+// Of a handle: (kind, id, role, place), kind being "state", "input", "result", "argument" (of a
+// nested block), "constant" or "tensor"; place: of the operation in the main block, or -1. The
+// handle of what a state holds at the beginning of a run is of kind "state".
+PyObject* f_about(Args a) {
+  const Tensor t = tensor_of(a[0]);
+  if (program::state_of(t)) return check(Py_BuildValue("(siii)", "state", -1, -1, -1));
+  Value* v = program::value_of(t);
+  if (!v) return check(Py_BuildValue("(siii)", "tensor", -1, -1, -1));
+  auto p = v->program.lock();
+  const char* kind = "constant";
+  int role = -1, place = -1;
+  if (v->producer) {
+    kind = "result";
+    role = static_cast<int>(v->producer->role);
+    const auto& operations = v->producer->parent->operations;
+    if (p && v->producer->parent == &p->main)
+      for (size_t i = 0; i < operations.size(); ++i)
+        if (operations[i].get() == v->producer) place = static_cast<int>(i);
+  } else if (p && v->block != &p->main) {
+    kind = "argument";
+  } else if (p) {
+    for (const auto& input : p->main.arguments)
+      if (input.get() == v) kind = "input";
+    for (const auto& s : p->states)
+      if (s.initial.get() == v) kind = "state";
+  }
+  return check(Py_BuildValue("(siii)", kind, static_cast<int>(v->id), role, place));
+}
+
+// Names of the inputs of a run, in order.
+PyObject* f_inputs(Args a) {
+  Py list(check(PyList_New(0)));
+  for (const Ref<Value>& v : program_of(a[0])->main.arguments) {
+    Py item(check(wrap(program::handle(v))));
+    if (PyList_Append(list.get(), item.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
+// [(name, trainable, persistable, state, value before a run, value after it or None)]
+PyObject* f_states(Args a) {
+  Py list(check(PyList_New(0)));
+  for (const program::StateUse& s : program_of(a[0])->states) {
+    Py item(check(
+        Py_BuildValue("(sOONNN)", s.state->name.c_str(), s.state->trainable ? Py_True : Py_False,
+                      s.state->persistable ? Py_True : Py_False, wrap(program::handle(s.state)),
+                      wrap(program::handle(s.initial)), wrap(program::handle(s.last)))));
+    if (PyList_Append(list.get(), item.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
+// The oldest value of this name in the main block, or None.
+PyObject* f_first(Args a) {
+  const Program& p = *program_of(a[0]);
+  const char* name = PyUnicode_AsUTF8(a[1]);
+  if (!name) throw PythonError{};
+  for (const Ref<Value>& v : p.main.arguments)
+    if (v->name == name) return wrap(program::handle(v));
+  for (const program::StateUse& s : p.states)
+    if (s.state->name == name) return wrap(program::handle(s.initial));
+  for (const auto& o : p.main.operations)
+    for (const Ref<Value>& v : o->results)
+      if (v->name == name) return wrap(program::handle(v));
+  Py_RETURN_NONE;
+}
+
+PyObject* f_value_count(Args a) {
+  return PyLong_FromUnsignedLong(program_of(a[0])->value_count());
+}
+
+// Takes a state out of a Program that does not use it.
+PyObject* f_forget_state(Args a) {
+  Program& p = *program_of(a[0]);
+  const char* name = PyUnicode_AsUTF8(a[1]);
+  if (!name) throw PythonError{};
+  std::erase_if(p.states, [&](const program::StateUse& s) { return s.state->name == name; });
+  p.changed();
+  Py_RETURN_NONE;
+}
+
+// --- Python functions in Programs ---
+
+// Functions stay: a Program that calls one may live as long as the process.
+std::map<int64_t, PyObject*>& callables() {
+  static auto* map = new std::map<int64_t, PyObject*>();  // NOLINT: outlives static destructors
+  return *map;
+}
+
+// Numbers of one process mean nothing in another, where a saved Program may come.
+PyObject* f_register(Args a) {
+  static int64_t next = (static_cast<int64_t>(getpid()) << 24) + 1;
+  Py_INCREF(a[0]);
+  callables()[next] = a[0];
+  return PyLong_FromLongLong(next++);
+}
+
+Tensors call(int64_t number, std::span<const Tensor> in) {
+  WithGil gil;
+  try {
+    auto found = callables().find(number);
+    ARGOSY_CHECK(found != callables().end(), runtime)
+        << "[py_func] this Program calls a Python function of the process that built it. Do this: "
+           "build the Program again in this process; functions are not saved.";
+    program::Recording off(nullptr);
+    Py list(check(wrap_list(in)));
+    Py result(check(PyObject_CallOneArg(found->second, list.get())));
+    Tensors out;
+    for (Tensor& t : to_tensor_list("py_func", result.get())) out.push_back(std::move(t));
+    return out;
+  } catch (const PythonError&) {
+    throw_python_error();
+  }
+}
+
+template <PyObject* (*F)(Args), Py_ssize_t N>
+PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
+  return guarded_object([&] {
+    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
+    return F(args);
+  });
+}
+
+#define FUNCTION(name, f, n)                                                                       \
+  {                                                                                                \
+    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
+        nullptr                                                                                    \
+  }
+PyMethodDef functions[] = {FUNCTION("program_for_test", f_for_test, 1),
+                           FUNCTION("program_extract", f_extract, 4),
+                           FUNCTION("program_about", f_about, 1),
+                           FUNCTION("program_inputs", f_inputs, 1),
+                           FUNCTION("program_states", f_states, 1),
+                           FUNCTION("program_first", f_first, 2),
+                           FUNCTION("program_value_count", f_value_count, 1),
+                           FUNCTION("program_forget_state", f_forget_state, 2),
+                           FUNCTION("py_register", f_register, 1),
+                           {}};
+
+}  // namespace
+
+void add_static(PyObject* module) {
+  add_functions(module, functions);
+  ops::call_python = call;
+}
+
+}  // namespace argosy::python

@@ -1,0 +1,177 @@
+#include "argosy/program/subset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "argosy/program/attributes.h"
+
+namespace argosy::program {
+namespace {
+
+const op::Field* field_of(const Operation& o, const char* name) {
+  for (const op::Field& f : o.op->attrs->fields)
+    if (!std::strcmp(f.name, name)) return &f;
+  return nullptr;
+}
+
+template <class T>
+T* attr_of(Operation& o, const char* name, op::FieldKind kind) {
+  const op::Field* f = field_of(o, name);
+  if (!f || f->kind != kind) return nullptr;
+  return reinterpret_cast<T*>(static_cast<char*>(o.attrs.get()) + f->offset);
+}
+
+// Becomes `name` of its first operand, with default attributes.
+void become(Operation& o, const char* name) {
+  o.op = &op::get(name);
+  o.attrs = op::AttrBox(*o.op->attrs, o.op->attrs->defaults);
+  o.operands.resize(1);
+  o.attr_operands = 0;
+  o.ends.clear();
+}
+
+// dropout_apply(x, mask): what is expected of it, x * factor * (1 - p).
+void pass_on(Operation& o) {
+  Operation& mask = *o.operands[1]->producer;
+  const auto* p = attr_of<op::Scalar>(mask, "p", op::FieldKind::scalar);
+  const auto* factor = attr_of<double>(o, "factor", op::FieldKind::real);
+  const double kept = *factor * (1 - p->real());
+  if (p->real() == 1 || std::abs(kept - 1) < 1e-6) return become(o, "assign");
+  become(o, "scale");
+  *attr_of<op::Scalar>(o, "scale", op::FieldKind::scalar) = kept;
+}
+
+// A mask that only dropout uses (alpha_dropout also reads it).
+bool is_dropout(const Operation& o, const Block& block) {
+  if (o.op->name != "dropout_apply" || !o.operands[1] || !o.operands[1]->producer) return false;
+  const Operation& mask = *o.operands[1]->producer;
+  if (mask.op->name != "dropout_mask" || mask.attr_operands) return false;
+  for (const auto& user : block.operations)
+    for (const Ref<Value>& v : user->operands)
+      if (v == o.operands[1] && user->op->name != "dropout_apply") return false;
+  return true;
+}
+
+void evaluate(Block& block, Program& p) {
+  for (const auto& o : block.operations) {
+    if (is_dropout(*o, block)) pass_on(*o);
+    for (const char* name : {"training", "batch_stats"})
+      if (bool* on = attr_of<bool>(*o, name, op::FieldKind::boolean)) *on = false;
+    if (bool* test = attr_of<bool>(*o, "is_test", op::FieldKind::boolean)) *test = true;
+    // What an operation would have written now stays as it was.
+    const std::vector<size_t> updated = o->updated_inputs();
+    if (o->op->updates_if && !updated.empty()) {
+      const size_t outputs = o->outputs();
+      std::vector<Tensor> in;
+      for (const Ref<Value>& v : o->inputs()) in.push_back(handle(v));
+      const uint32_t* ends = o->ends.empty() ? nullptr : o->ends.data();
+      if (!o->op->updates_if(op::Inputs(in, ends), o->attrs.get())) {
+        for (size_t i = 0; i < updated.size(); ++i)
+          replace_uses(p, o->results[outputs + i], o->operands[updated[i]]);
+        o->results.resize(outputs);
+      }
+    }
+    for (const auto& b : o->blocks) evaluate(*b, p);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Program> clone_for_test(const Program& p) {
+  auto to = p.clone();
+  std::vector<bool> gone(to->value_count());
+  auto& operations = to->main.operations;
+  // Written state reads as before the write; whatever else came of backward is gone.
+  for (const auto& o : operations) {
+    bool drop = o->role != Role::forward;
+    for (const Ref<Value>& v : o->operands) drop |= v && gone[v->id];
+    if (!drop) continue;
+    if (!o->op->writes.empty() && o->role == Role::optimize) {
+      std::vector<Tensor> places(o->inputs().size());
+      const op::Inputs in(places, o->ends.empty() ? nullptr : o->ends.data());
+      size_t at = 0;
+      for (uint32_t i : o->op->writes)
+        for (size_t k = 0; k < in.list(i).size() && at < o->results.size(); ++k) {
+          const Ref<Value> before = o->operands[in.place_of(i) + k];
+          if (before && !gone[before->id]) replace_uses(*to, o->results[at], before);
+          ++at;
+        }
+    }
+    for (const Ref<Value>& v : o->results) gone[v->id] = true;
+  }
+  operations.erase(std::remove_if(operations.begin(), operations.end(),
+                                  [&](const auto& o) {
+                                    return o->results.empty() ? o->role != Role::forward
+                                                              : gone[o->results[0]->id];
+                                  }),
+                   operations.end());
+  evaluate(to->main, *to);
+  for (StateUse& s : to->states) s.last = nullptr;
+  std::erase_if(to->outputs, [&](const Output& o) { return gone[o.value->id]; });
+  infer_types(to->main);
+  // Masks that nobody reads draw no random numbers.
+  const std::vector<uint32_t> uses = count_uses(*to);
+  std::erase_if(operations, [&](const auto& o) {
+    return o->op->name == "dropout_mask" && !uses[o->results[0]->id];
+  });
+  const std::vector<uint32_t> left = count_uses(*to);
+  std::erase_if(to->states, [&](const StateUse& s) { return !left[s.initial->id]; });
+  to->changed();
+  return to;
+}
+
+std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> feeds,
+                                 std::span<const Ref<Value>> targets, bool writes,
+                                 std::vector<std::string>* missing) {
+  std::vector<Ref<Value>> by_id;
+  auto to = p.clone(&by_id);
+  if (!writes)
+    for (StateUse& s : to->states) s.last = nullptr;
+  // A fed value that operations made is cut off from them.
+  std::vector<Ref<Value>> arguments, wanted;
+  for (const Ref<Value>& t : targets) wanted.push_back(by_id[t->id]);
+  for (const Ref<Value>& f : feeds) {
+    Ref<Value> v = by_id[f->id];
+    ARGOSY_CHECK(v && v->block == &to->main, invalid_argument)
+        << "'" << f->name << "' is no value of this Program that can be fed.";
+    if (v->producer) {
+      Ref<Value> fed = to->make_value(v->shape, v->dtype, v->layout);
+      fed->block = &to->main;
+      fed->name = v->name;
+      v->name += ".unfed";
+      replace_uses(*to, v, fed);
+      for (Ref<Value>& w : wanted)
+        if (w == v) w = fed;
+      v = fed;
+    }
+    arguments.push_back(v);
+  }
+  std::vector<bool> needed(to->value_count());
+  for (const Ref<Value>& v : wanted) needed[v->id] = true;
+  for (const StateUse& s : to->states)
+    if (s.last) needed[s.last->id] = true;
+  auto& operations = to->main.operations;
+  std::vector<bool> keep(operations.size());
+  for (size_t i = operations.size(); i-- > 0;) {
+    for (const Ref<Value>& v : operations[i]->results) keep[i] = keep[i] || needed[v->id];
+    if (keep[i])
+      for (const Ref<Value>& v : operations[i]->operands)
+        if (v) needed[v->id] = true;
+  }
+  size_t at = 0;
+  std::erase_if(operations, [&](const auto&) { return !keep[at++]; });
+  for (const Ref<Value>& v : to->main.arguments)
+    if (missing && needed[v->id] &&
+        std::find(arguments.begin(), arguments.end(), v) == arguments.end())
+      missing->push_back(v->name);
+  to->main.arguments = std::move(arguments);
+  std::erase_if(to->states, [&](const StateUse& s) { return !needed[s.initial->id] && !s.last; });
+  std::erase_if(to->constants, [&](const Constant& c) { return !needed[c.value->id]; });
+  to->outputs.clear();
+  for (const Ref<Value>& v : wanted) to->outputs.push_back({v->name, v});
+  to->changed();
+  return to;
+}
+
+}  // namespace argosy::program
