@@ -7,7 +7,7 @@ PY := .venv/bin/python
 unexport MAKEFLAGS
 export PYTHON
 
-.PHONY: help build demo test test-cpp test-python sanitize soak lint format bench docs wheel clean
+.PHONY: help build demo test test-cpp test-python property sanitize soak lint format bench docs wheel clean
 .DEFAULT_GOAL := build
 
 build:  ## install what is missing, compile, generate the Python API
@@ -22,6 +22,9 @@ test: test-cpp test-python  ## all tests
 
 test-cpp: build
 	@ctest --preset $(PRESET) -j $(JOBS)
+
+property: build  ## 2,000 random programs
+	@ARGOSY_PROPERTY_PROGRAMS=2000 $(PY) -m pytest -n $(JOBS) --timeout 3600 tests/programs $(PYTEST_ARGS)
 
 test-python: build
 	@$(PY) -m pytest -n $(JOBS) $(PYTEST_ARGS)

@@ -34,6 +34,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_registry(module.get());
     add_system(module.get());
     add_program(module.get());
+    add_passes(module.get());
     add_serialize(module.get());
     add_profile(module.get());
     add_debug(module.get());

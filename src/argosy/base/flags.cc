@@ -85,6 +85,9 @@ std::span<Flag> table() {
        "Most memory to use on the CPU, in MiB; 0: no limit."},
       {"ARGOSY_ISA", ""_s, startup,
        "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, amx; empty: all."},
+      {"ARGOSY_PASSES", ""_s, startup,
+       "Passes to take out of or add to every pipeline: \"-cse,+remat\"."},
+      {"ARGOSY_VERIFY_PASSES", false, startup, "Check a Program after each pass."},
       {"ARGOSY_LOG_LEVEL", "warning"_s, startup, "error, warning, info or debug."},
   };
   return flags;

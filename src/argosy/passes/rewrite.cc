@@ -1,0 +1,373 @@
+#include "argosy/passes/rewrite.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "argosy/program/attributes.h"
+
+namespace argosy::passes {
+
+// Where the walk is in one block.
+struct Rewriter::Place {
+  Block* block;
+  std::deque<std::unique_ptr<Operation>> rest;  // not visited yet
+  std::unique_ptr<Operation> now;
+};
+
+bool reads_only_shape(const op::OpDef& op, size_t input) {
+  static const std::string_view first[] = {"shape",     "numel",      "size_of",   "full_like",
+                                           "zeros_like", "ones_like", "empty_like", "dropout_mask"};
+  static const std::string_view second[] = {"sum_like", "reduce_as", "expand_like", "reshape_like",
+                                            "slice_grad"};
+  if (input == 0) return std::find(std::begin(first), std::end(first), op.name) != std::end(first);
+  if (input == 1)
+    return std::find(std::begin(second), std::end(second), op.name) != std::end(second);
+  return false;
+}
+
+bool same_type(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.layout == b.layout && a.shape == b.shape && a.shape.known();
+}
+
+Rewriter::Rewriter(Program& p) : p_(p), uses_(program::count_uses(p)) {
+  const size_t n = p.value_count();
+  leaves_.resize(n);
+  constant_at_.resize(n, -1);
+  for (const auto& o : p.outputs) mark_leaving(o.value);
+  for (const auto& s : p.states)
+    if (s.last) mark_leaving(s.last);
+  mark_leaving(p.main);
+  for (size_t i = 0; i < p.constants.size(); ++i)
+    constant_at_[p.constants[i].value->id] = static_cast<int32_t>(i);
+}
+
+Rewriter::~Rewriter() {
+  // After an error inside a visit: nothing is lost.
+  while (!places_.empty()) leave();
+}
+
+namespace {
+
+bool is_view(const Operation& o) {
+  return o.op->view || o.op->views;
+}
+
+}  // namespace
+
+// v leaves, and what it is a view of.
+void Rewriter::mark_leaving(const Ref<Value>& v) {
+  for (const Value* now = v.get(); now;) {
+    if (leaves_.size() <= now->id) leaves_.resize(now->id + 1);
+    leaves_[now->id] = true;
+    const Operation* o = now->producer;
+    now = o && is_view(*o) ? resolve(o->operands[0]).get() : nullptr;
+  }
+}
+
+// Back through the blocks whose results leave.
+void Rewriter::mark_leaving(const Block& block) {
+  for (size_t i = block.operations.size(); i-- > 0;) {
+    const Operation& o = *block.operations[i];
+    if (!o.op->structural) continue;
+    const bool is_if = o.op->name == "if";
+    for (const auto& b : o.blocks) {
+      if (is_if || b == o.blocks[1])
+        for (size_t k = 0; k < o.results.size(); ++k)
+          if (leaves(o.results[k])) mark_leaving(b->yields[k]);
+      mark_leaving(*b);
+      for (size_t k = 0; k < b->arguments.size(); ++k)
+        if (leaves(b->arguments[k])) mark_leaving(o.operands[k + is_if]);
+    }
+    // A loop without a round gives what it got.
+    if (!is_if)
+      for (size_t k = 0; k < o.results.size(); ++k)
+        if (leaves(o.results[k])) mark_leaving(o.operands[k]);
+  }
+}
+
+// Is it, or is it a view of, what no operation of its block made: state, constants, feeds,
+// arguments?
+bool Rewriter::borrowed(const Ref<Value>& v) const {
+  Ref<Value> now = v;
+  while (now->producer && is_view(*now->producer)) now = resolve(now->producer->operands[0]);
+  return !now->producer;
+}
+
+// --- the walk ---
+
+void Rewriter::enter(Block& block) {
+  auto place = std::make_unique<Place>();
+  place->block = &block;
+  for (auto& o : block.operations) place->rest.push_back(std::move(o));
+  block.operations.clear();
+  places_.push_back(std::move(place));
+}
+
+Operation* Rewriter::next() {
+  Place& place = *places_.back();
+  if (place.now) place.block->operations.push_back(std::move(place.now));
+  if (place.rest.empty()) return nullptr;
+  place.now = std::move(place.rest.front());
+  place.rest.pop_front();
+  for (Ref<Value>& v : place.now->operands) v = resolve(v);
+  return place.now.get();
+}
+
+bool Rewriter::erased() const {
+  return !places_.back()->now;
+}
+
+void Rewriter::leave() {
+  Place& place = *places_.back();
+  if (place.now) place.block->operations.push_back(std::move(place.now));
+  for (auto& o : place.rest) place.block->operations.push_back(std::move(o));
+  for (Ref<Value>& v : place.block->yields) v = resolve(v);
+  places_.pop_back();
+}
+
+void Rewriter::finish() {
+  for (auto& s : p_.states) s.last = resolve(s.last);
+  for (auto& o : p_.outputs) o.value = resolve(o.value);
+  if (changed_) p_.changed();
+}
+
+Ref<Value> Rewriter::resolve(const Ref<Value>& v) const {
+  Ref<Value> now = v;
+  while (now && now->id < replaced_.size() && replaced_[now->id]) now = replaced_[now->id];
+  return now;
+}
+
+// --- values ---
+
+void Rewriter::use(const Ref<Value>& v, int count) {
+  if (!v) return;
+  if (v->id >= uses_.size()) uses_.resize(v->id + 1);
+  uses_[v->id] += static_cast<uint32_t>(count);
+}
+
+namespace {
+
+// What an argument of a block stands for, if that is the same whenever the block runs.
+Ref<Value> passed(const Value& v) {
+  if (v.producer || !v.block || !v.block->owner) return {};
+  const Operation& owner = *v.block->owner;
+  const auto& arguments = v.block->arguments;
+  auto at = std::find_if(arguments.begin(), arguments.end(),
+                         [&](const Ref<Value>& a) { return a.get() == &v; });
+  if (at == arguments.end()) return {};
+  const auto i = static_cast<size_t>(at - arguments.begin());
+  if (owner.op->name == "if") return owner.operands[i + 1];
+  return i < owner.results.size() ? Ref<Value>() : owner.operands[i];
+}
+
+}  // namespace
+
+Tensor Rewriter::constant_of(const Ref<Value>& v) const {
+  for (Ref<Value> now = v; now; now = resolve(passed(*now)))
+    if (now->id < constant_at_.size() && constant_at_[now->id] >= 0)
+      return p_.constants[static_cast<size_t>(constant_at_[now->id])].tensor;
+  return {};
+}
+
+namespace {
+
+std::optional<op::Scalar> filled_with(const Operation& o) {
+  const std::string& name = o.op->name;
+  if (name == "zeros" || name == "zeros_like") return op::Scalar(int64_t{0});
+  if (name == "ones" || name == "ones_like") return op::Scalar(int64_t{1});
+  if (name != "full" && name != "full_like") return {};
+  const auto& value = attr<op::Scalar>(o, "fill_value");
+  if (value.tensor.defined() || value.kind == op::Scalar::Kind::complex) return {};
+  return value;
+}
+
+// Is every element of a known tensor the same, bit for bit?
+bool is_uniform(const Tensor& t) {
+  if (!t.is_contiguous() || t.numel() == 0 || t.layout() != Layout::strided) return false;
+  const size_t size = item_size(t.dtype());
+  const char* data = static_cast<const char*>(t.raw());
+  return t.numel() == 1 || !std::memcmp(data, data + size, t.nbytes() - size);
+}
+
+}  // namespace
+
+std::optional<op::Scalar> Rewriter::uniform(const Ref<Value>& v) const {
+  for (Ref<Value> now = v; now; now = resolve(passed(*now))) {
+    if (now->producer) {
+      const Operation& o = *now->producer;
+      const std::string& name = o.op->name;
+      if (name == "expand" || name == "reshape" || name == "expand_like" || name == "reshape_like" ||
+          name == "assign" || name == "unsqueeze" || name == "squeeze")
+        return uniform(resolve(o.operands[0]));
+      return filled_with(o);
+    }
+    Tensor t = constant_of(now);
+    if (!t.defined()) continue;
+    if (is_complex(t.dtype()) || t.numel() > 4096 || !is_uniform(t)) return {};
+    return program::number_in(t.view({}, {}));
+  }
+  return {};
+}
+
+// --- rewriting ---
+
+bool Rewriter::replace(const Ref<Value>& from_value, Ref<Value> to) {
+  const Ref<Value> from = from_value;  // may be an element of what changes
+  to = resolve(to);
+  if (from == to || from->dtype != to->dtype || from->layout != to->layout ||
+      from->shape.rank() != to->shape.rank())
+    return false;
+  ARGOSY_INVARIANT(from->block == to->block);
+  // What is fetched or becomes state must not share memory with another of these, nor with a state,
+  // a constant or what was fed.
+  if (leaves(from) && (borrowed(to) || leaves(to))) return false;
+  // Sizes that either knows, both know now.
+  for (int d = 0; d < to->shape.rank(); ++d)
+    if (to->shape[d] == kUnknown) to->shape[d] = from->shape[d];
+  if (to->name.empty() && to->producer) to->name = from->name;
+  if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
+  replaced_[from->id] = to;
+  if (leaves(from)) mark_leaving(to);
+  use(to, static_cast<int>(uses(from)));
+  use(from, -static_cast<int>(uses(from)));
+  changed_ = true;
+  return true;
+}
+
+void Rewriter::set_operand(Operation& o, size_t i, const Ref<Value>& v) {
+  use(v, 1);
+  use(o.operands[i], -1);
+  o.operands[i] = v;
+  changed_ = true;
+}
+
+void Rewriter::set_operands(Operation& o, std::vector<Ref<Value>> operands,
+                            uint32_t attr_operands) {
+  for (const Ref<Value>& v : operands) use(v, 1);
+  for (const Ref<Value>& v : o.operands) use(v, -1);
+  o.operands = std::move(operands);
+  o.attr_operands = attr_operands;
+  changed_ = true;
+}
+
+void Rewriter::erase() {
+  Place& place = *places_.back();
+  for (const Ref<Value>& v : place.now->operands) use(v, -1);
+  for (const Ref<Value>& v : place.now->results) {
+    v->producer = nullptr;
+    v->block = nullptr;
+  }
+  place.now = nullptr;
+  changed_ = true;
+}
+
+Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> operands,
+                            op::AttrBox attrs, std::vector<uint32_t> ends) {
+  Place& place = *places_.back();
+  auto o = std::make_unique<Operation>();
+  o->op = &op::get(op_name);
+  o->attrs = std::move(attrs);
+  o->operands = std::move(operands);
+  o->ends = std::move(ends);
+  o->parent = place.block;
+  o->role = place.now->role;
+  o->location = place.now->location;
+  for (Ref<Value>& v : o->operands) {
+    v = resolve(v);
+    use(v, 1);
+  }
+  ARGOSY_INVARIANT(o->op->outputs.size() == 1 && !o->op->outputs[0].list && o->op->updates.empty());
+  Ref<Value> v = p_.make_value({}, DType::float32);
+  v->block = place.block;
+  v->producer = o.get();
+  o->results.push_back(v);
+  program::infer_operation(*o);
+  for (const Ref<Value>& x : o->operands) v->requires_grad |= x && x->requires_grad;
+  place.block->operations.push_back(std::move(o));
+  changed_ = true;
+  return *place.block->operations.back();
+}
+
+Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> operands) {
+  return insert(op_name, std::move(operands), default_attrs(op::get(op_name)));
+}
+
+bool Rewriter::replace_with(const Ref<Value>& from, std::string_view op_name,
+                            std::vector<Ref<Value>> operands, op::AttrBox attrs) {
+  return replace(from, insert(op_name, std::move(operands), std::move(attrs)).results[0]);
+}
+
+Ref<Value> Rewriter::constant(const Tensor& t) {
+  Ref<Value> v = p_.make_value(t.shape(), t.dtype(), t.layout());
+  v->block = &p_.main;
+  constant_at_.resize(v->id + 1, -1);
+  constant_at_[v->id] = static_cast<int32_t>(p_.constants.size());
+  p_.constants.push_back({v, t});
+  changed_ = true;
+  return import(*places_.back()->block, v);
+}
+
+// A constant of the main block as an argument of a block inside.
+Ref<Value> Rewriter::import(Block& block, const Ref<Value>& constant) {
+  if (!block.owner) return constant;
+  Operation& owner = *block.owner;
+  const Ref<Value> outer = import(*owner.parent, constant);
+  Ref<Value> mine;
+  owner.operands.push_back(outer);
+  use(outer, 1);
+  for (const auto& b : owner.blocks) {
+    Ref<Value> v = p_.make_value(constant->shape, constant->dtype, constant->layout);
+    v->block = b.get();
+    b->arguments.push_back(v);
+    if (b.get() == &block) mine = v;
+  }
+  return mine;
+}
+
+void Rewriter::inline_block(Block& inner, std::span<const Ref<Value>> arguments) {
+  Place& place = *places_.back();
+  Block& outer = *place.block;
+  Operation& now = *place.now;
+  auto stand_in = [&](const Ref<Value>& from, const Ref<Value>& to) {
+    if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
+    replaced_[from->id] = to;
+    use(to, static_cast<int>(uses(from)));
+    use(from, -static_cast<int>(uses(from)));
+  };
+  // A result that leaves and has no memory of its own gets some, after the block's operations.
+  std::vector<std::unique_ptr<Operation>> copies;
+  std::vector<Ref<Value>> given;
+  for (size_t i = 0; i < now.results.size(); ++i) {
+    const Ref<Value>& from = now.results[i];
+    Ref<Value> to = inner.yields[i];
+    const bool twice = std::find(given.begin(), given.end(), to) != given.end();
+    given.push_back(to);
+    use(to, -1);
+    if (leaves(from) && (twice || borrowed(to))) {
+      insert("assign", {to});
+      copies.push_back(std::move(outer.operations.back()));
+      outer.operations.pop_back();
+      to = copies.back()->results[0];
+    }
+    stand_in(from, to);
+    if (leaves(from)) mark_leaving(to);
+    if (to->name.empty()) to->name = from->name;
+  }
+  inner.yields.clear();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    stand_in(inner.arguments[i], resolve(arguments[i]));
+    inner.arguments[i]->block = nullptr;
+  }
+  inner.arguments.clear();
+  for (size_t i = copies.size(); i-- > 0;) place.rest.push_front(std::move(copies[i]));
+  for (size_t i = inner.operations.size(); i-- > 0;) {
+    std::unique_ptr<Operation>& o = inner.operations[i];
+    o->parent = &outer;
+    for (const Ref<Value>& v : o->results) v->block = &outer;
+    place.rest.push_front(std::move(o));
+  }
+  inner.operations.clear();
+  erase();
+}
+
+}  // namespace argosy::passes
