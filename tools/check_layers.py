@@ -34,7 +34,9 @@ STRANGERS = {
 }
 MAX_LINES = 800
 MAX_BYTES = 1_000_000
-THIRD_PARTY = re.compile(r"^(hwy/|flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/)")
+THIRD_PARTY = re.compile(
+    r"^(hwy/|flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/)"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -130,8 +130,8 @@ bool holds_all(DType from, DType to) {
     return digits(from) <= digits(to) && !(from == DType::bfloat16 && to == DType::float16);
   if (!is_integral(from)) return false;
   const int bits = 8 * item_size(from);
-  const bool sign = from == DType::int8 || from == DType::int16 || from == DType::int32 ||
-                    from == DType::int64;
+  const bool sign =
+      from == DType::int8 || from == DType::int16 || from == DType::int32 || from == DType::int64;
   if (digits(to)) return to != DType::float16 && bits - sign <= digits(to);
   if (!is_integral(to) || to == DType::bool_) return false;
   const bool to_sign =

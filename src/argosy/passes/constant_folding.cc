@@ -163,15 +163,15 @@ class Folder {
     return picked;
   }
 
-  // Result i of an operation on known values, contiguous; undefined if it fails: then it does so at
-  // the user's line when it runs.
+  // Result i of an operation on known values, with the strides that it has in a run; undefined if
+  // it fails: then it does so at the user's line when it runs.
   static Tensor compute(const Operation& o, const std::vector<Tensor>& in, size_t i) {
     op::GradMode off(false);
     program::Recording here(nullptr);
     try {
       Tensors out = op::dispatch(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
                                  o.attrs.get());
-      return op::contiguous(out[i]);
+      return out[i];
     } catch (const Error&) {
       return {};
     }
@@ -238,10 +238,10 @@ class Folder {
     Message m;
     m << t.dtype() << t.shape() << ' ' << reinterpret_cast<uintptr_t>(&block) << ' ';
     std::string key = m.str();
-    if (t.nbytes() <= 64)
+    if (t.nbytes() <= 64 && t.is_contiguous())
       key.append(static_cast<const char*>(t.raw()), t.nbytes());
     else
-      key += std::to_string(reinterpret_cast<uintptr_t>(t.raw()));
+      key += std::to_string(reinterpret_cast<uintptr_t>(t.impl()));
     Ref<Value>& v = constants_[key];
     if (!v) {
       v = r_.constant(t);
@@ -252,8 +252,8 @@ class Folder {
 
   Rewriter r_;
   const size_t created_limit_, folded_limit_;
-  std::vector<Tensor> known_;   // by id
-  std::vector<bool> refined_;   // by id: more sizes are known than when it was recorded
+  std::vector<Tensor> known_;  // by id
+  std::vector<bool> refined_;  // by id: more sizes are known than when it was recorded
   std::map<std::string, Ref<Value>> constants_;
 };
 

@@ -85,10 +85,10 @@ class Sweeper {
 
   void block(Block& b) {
     changed_ |= std::erase_if(b.operations, [&](const std::unique_ptr<Operation>& o) {
-      if (live_.needed(*o)) return false;
-      for (const Ref<Value>& v : o->results) forget(v);
-      return true;
-    }) != 0;
+                  if (live_.needed(*o)) return false;
+                  for (const Ref<Value>& v : o->results) forget(v);
+                  return true;
+                }) != 0;
     for (const auto& o : b.operations) {
       if (o->op->structural) is(*o, "if") ? sweep_if(*o) : sweep_while(*o);
       for (const auto& inner : o->blocks) block(*inner);

@@ -90,7 +90,8 @@ const Pass& get(std::string_view name) {
   auto it = registry().find(name);
   if (it != registry().end()) return it->second;
   Message known;
-  for (const auto& [other, pass] : registry()) known << (other == registry().begin()->first ? "" : ", ") << other;
+  for (const auto& [other, pass] : registry())
+    known << (other == registry().begin()->first ? "" : ", ") << other;
   ARGOSY_THROW(invalid_argument) << "[passes] there is no pass '" << name
                                  << "'. Do this: use one of " << known.str() << '.';
 }

@@ -15,7 +15,7 @@ struct Rewriter::Place {
 };
 
 bool reads_only_shape(const op::OpDef& op, size_t input) {
-  static const std::string_view first[] = {"shape",     "numel",      "size_of",   "full_like",
+  static const std::string_view first[] = {"shape",      "numel",     "size_of",    "full_like",
                                            "zeros_like", "ones_like", "empty_like", "dropout_mask"};
   static const std::string_view second[] = {"sum_like", "reduce_as", "expand_like", "reshape_like",
                                             "slice_grad"};
@@ -37,6 +37,8 @@ Rewriter::Rewriter(Program& p) : p_(p), uses_(program::count_uses(p)) {
   for (const auto& s : p.states)
     if (s.last) mark_leaving(s.last);
   mark_leaving(p.main);
+  ordered_.resize(n);
+  mark_ordered(p.main);
   for (size_t i = 0; i < p.constants.size(); ++i)
     constant_at_[p.constants[i].value->id] = static_cast<int32_t>(i);
 }
@@ -91,6 +93,61 @@ bool Rewriter::borrowed(const Ref<Value>& v) const {
   Ref<Value> now = v;
   while (now->producer && is_view(*now->producer)) now = resolve(now->producer->operands[0]);
   return !now->producer;
+}
+
+namespace {
+
+// Does an op give the same bits for any strides of its operands? Those that reduce work in the
+// order of memory.
+bool any_order(const op::OpDef& op) {
+  static const std::string_view moving[] = {
+      "assign", "expand_like", "concat",  "stack",        "set_slice",
+      "gather", "take_along",  "one_hot", "where_select", "masked_fill",
+  };
+  if (op.elementwise || reads_only_shape(op, 0) ||
+      std::find(std::begin(moving), std::end(moving), op.name) != std::end(moving))
+    return true;
+  if (op.structural) return false;
+  // Other kernels get contiguous operands.
+  for (const op::KernelDef& k : op.kernels[static_cast<int>(DeviceKind::cpu)])
+    if (k.strided) return false;
+  return true;
+}
+
+}  // namespace
+
+// Back through the views of a block.
+void Rewriter::mark_ordered(const Block& block) {
+  for (const Ref<Value>& v : block.yields) ordered_[v->id] = true;
+  for (size_t i = block.operations.size(); i-- > 0;) {
+    const Operation& o = *block.operations[i];
+    bool ordered = false;
+    if (is_view(o))
+      for (const Ref<Value>& v : o.results) ordered |= ordered_[v->id];
+    else
+      ordered = !any_order(*o.op);
+    if (ordered)
+      for (const Ref<Value>& v : o.operands)
+        if (v) ordered_[v->id] = true;
+    for (const auto& b : o.blocks) mark_ordered(*b);
+  }
+}
+
+// Is it a view that need not be contiguous, or what may be one: feeds and arguments?
+bool Rewriter::may_be_strided(const Ref<Value>& v) const {
+  static const std::string_view packed[] = {"reshape", "squeeze", "unsqueeze", "flatten",
+                                            "view_dtype"};
+  Ref<Value> now = v;
+  while (now->producer && is_view(*now->producer)) {
+    const std::string& name = now->producer->op->name;
+    if (std::find(std::begin(packed), std::end(packed), name) == std::end(packed)) return true;
+    now = resolve(now->producer->operands[0]);
+  }
+  if (now->producer)  // a yield or an element of an array may be a view
+    return now->producer->op->structural || now->producer->op->name.starts_with("array_");
+  if (!now->block) return false;
+  const auto& arguments = now->block->arguments;
+  return std::find(arguments.begin(), arguments.end(), now) != arguments.end();
 }
 
 // --- the walk ---
@@ -183,10 +240,14 @@ std::optional<op::Scalar> filled_with(const Operation& o) {
 
 // Is every element of a known tensor the same, bit for bit?
 bool is_uniform(const Tensor& t) {
-  if (!t.is_contiguous() || t.numel() == 0 || t.layout() != Layout::strided) return false;
+  if (t.numel() == 0 || t.layout() != Layout::strided) return false;
+  bool one = true;  // element, seen many times
+  for (int d = 0; d < t.rank(); ++d) one &= t.dim(d) == 1 || t.strides()[d] == 0;
+  if (one) return true;
+  if (!t.is_contiguous()) return false;
   const size_t size = item_size(t.dtype());
   const char* data = static_cast<const char*>(t.raw());
-  return t.numel() == 1 || !std::memcmp(data, data + size, t.nbytes() - size);
+  return !std::memcmp(data, data + size, t.nbytes() - size);
 }
 
 }  // namespace
@@ -196,8 +257,8 @@ std::optional<op::Scalar> Rewriter::uniform(const Ref<Value>& v) const {
     if (now->producer) {
       const Operation& o = *now->producer;
       const std::string& name = o.op->name;
-      if (name == "expand" || name == "reshape" || name == "expand_like" || name == "reshape_like" ||
-          name == "assign" || name == "unsqueeze" || name == "squeeze")
+      if (name == "expand" || name == "reshape" || name == "expand_like" ||
+          name == "reshape_like" || name == "assign" || name == "unsqueeze" || name == "squeeze")
         return uniform(resolve(o.operands[0]));
       return filled_with(o);
     }
@@ -221,6 +282,8 @@ bool Rewriter::replace(const Ref<Value>& from_value, Ref<Value> to) {
   // What is fetched or becomes state must not share memory with another of these, nor with a state,
   // a constant or what was fed.
   if (leaves(from) && (borrowed(to) || leaves(to))) return false;
+  const bool ordered = from->id < ordered_.size() && ordered_[from->id];
+  if (ordered && may_be_strided(to) && !may_be_strided(from)) return false;
   // Sizes that either knows, both know now.
   for (int d = 0; d < to->shape.rank(); ++d)
     if (to->shape[d] == kUnknown) to->shape[d] = from->shape[d];
@@ -228,6 +291,10 @@ bool Rewriter::replace(const Ref<Value>& from_value, Ref<Value> to) {
   if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
   replaced_[from->id] = to;
   if (leaves(from)) mark_leaving(to);
+  if (ordered) {
+    if (ordered_.size() <= to->id) ordered_.resize(to->id + 1);
+    ordered_[to->id] = true;
+  }
   use(to, static_cast<int>(uses(from)));
   use(from, -static_cast<int>(uses(from)));
   changed_ = true;

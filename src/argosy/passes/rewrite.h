@@ -105,8 +105,8 @@ class ARGOSY_API Rewriter {
 
   // --- rewriting at the current operation ---
   // What used `from`, a result of this operation, uses `to` instead. False, and nothing done, where
-  // `to` may not stand in: another type, or an output that would share memory with what is not made
-  // in the run.
+  // `to` may not stand in: another type; an output that would share memory with what is not made in
+  // the run; a view with strides where somebody adds up in the order of memory.
   bool replace(const Ref<Value>& from, Ref<Value> to);
   void set_operand(Operation& o, size_t i, const Ref<Value>& v);
   void set_operands(Operation& o, std::vector<Ref<Value>> operands, uint32_t attr_operands);
@@ -148,13 +148,16 @@ class ARGOSY_API Rewriter {
   void mark_leaving(const Ref<Value>& v);
   void mark_leaving(const Block& block);
   bool borrowed(const Ref<Value>& v) const;
+  void mark_ordered(const Block& block);
+  bool may_be_strided(const Ref<Value>& v) const;
   Ref<Value> import(Block& block, const Ref<Value>& constant);
 
   Program& p_;
   std::vector<uint32_t> uses_;
   std::vector<bool> leaves_;
-  std::vector<Ref<Value>> replaced_;   // by id: what stands in
-  std::vector<int32_t> constant_at_;   // by id: place in p_.constants, -1 for others
+  std::vector<bool> ordered_;         // by id: the strides of its memory may decide roundings
+  std::vector<Ref<Value>> replaced_;  // by id: what stands in
+  std::vector<int32_t> constant_at_;  // by id: place in p_.constants, -1 for others
   std::vector<std::unique_ptr<Place>> places_;
   bool changed_ = false;
 };

@@ -142,8 +142,7 @@ class Plan {
   void chirp(const C* in, C* out, C* scratch) const {
     const int64_t size = forward_->n_;
     C *a = scratch, *b = scratch + size;
-    for (int64_t k = 0; k < size; ++k)
-      a[k] = k < n_ ? in[k] * chirp_[static_cast<size_t>(k)] : C{};
+    for (int64_t k = 0; k < size; ++k) a[k] = k < n_ ? in[k] * chirp_[static_cast<size_t>(k)] : C{};
     forward_->run(a, b, nullptr);
     for (int64_t k = 0; k < size; ++k) b[k] = b[k] * kernel_[static_cast<size_t>(k)];
     backward_->run(b, a, nullptr);
