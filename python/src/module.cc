@@ -36,6 +36,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_program(module.get());
     add_passes(module.get());
     add_serialize(module.get());
+    add_runtime(module.get());
     add_profile(module.get());
     add_debug(module.get());
     add_static(module.get());

@@ -1,0 +1,155 @@
+#include "argosy/op/dispatch.h"
+#include "argosy/program/builder.h"
+#include "argosy/runtime/executor.h"
+#include "argosy/runtime/frame.h"
+#include "python.h"
+
+// Functions of argosy._core over executors, which Python holds as capsules.
+namespace argosy::python {
+
+// program_bind.cc
+std::shared_ptr<program::Program>& program_of(PyObject* capsule);
+std::shared_ptr<program::Scope>& scope_of(PyObject* capsule);
+
+using program::Program;
+using program::Value;
+using runtime::Executor;
+
+namespace {
+
+using Args = PyObject* const*;
+
+constexpr const char* kName = "argosy.executor";
+
+Executor& executor_of(PyObject* o) {
+  void* p = PyCapsule_GetPointer(o, kName);
+  if (!p) throw PythonError{};
+  return *static_cast<Executor*>(p);
+}
+
+std::vector<Tensor> tensors_or_none(PyObject* o) {
+  Py fast(check(PySequence_Fast(o, "expected a list of tensors")));
+  std::vector<Tensor> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+    list.push_back(item == Py_None ? Tensor() : to_tensor(item, nullptr));
+  }
+  return list;
+}
+
+// (capacity)
+PyObject* f_new(Args a) {
+  auto* executor = new Executor(static_cast<size_t>(to_int(a[0])));
+  return check(PyCapsule_New(executor, kName, [](PyObject* o) {
+    delete static_cast<Executor*>(PyCapsule_GetPointer(o, kName));
+  }));
+}
+
+struct Call {
+  explicit Call(Args a)
+      : executor(executor_of(a[0])),
+        program(program_of(a[1])),
+        feeds(tensors_or_none(a[2])),
+        scope(a[4] == Py_None ? nullptr : scope_of(a[4])) {
+    for (const Tensor& t : to_tensor_list("fetch", a[3]))
+      fetches.push_back(program->builder().current(t));
+  }
+  Executor& executor;
+  std::shared_ptr<Program> program;
+  std::vector<Tensor> feeds;
+  std::vector<Ref<Value>> fetches;
+  std::shared_ptr<program::Scope> scope;
+};
+
+// (executor, program, feeds in order of inputs, fetches, scope or None): as program_run. A feed may
+// be None where nothing that is fetched needs it.
+PyObject* f_run(Args a) {
+  Call call(a);
+  Tensors out;
+  {
+    WithoutGil no_gil;
+    out = call.executor.run(call.program, call.feeds, call.fetches, call.scope.get());
+  }
+  return wrap_list(out);
+}
+
+void put(PyObject* dict, const char* key, PyObject* value) {
+  Py owned(check(value));
+  if (PyDict_SetItemString(dict, key, value)) throw PythonError{};
+}
+
+PyObject* f_stats(Args a) {
+  const Executor::Stats s = executor_of(a[0]).stats();
+  Py d(check(PyDict_New()));
+  put(d.get(), "plans", PyLong_FromSize_t(s.plans));
+  put(d.get(), "hits", PyLong_FromUnsignedLongLong(s.hits));
+  put(d.get(), "misses", PyLong_FromUnsignedLongLong(s.misses));
+  return d.release();
+}
+
+// The arguments of executor_run: (report as a dict, steps as text) of the plan that it would use.
+PyObject* f_plan(Args a) {
+  Call call(a);
+  std::shared_ptr<const runtime::Plan> plan;
+  {
+    WithoutGil no_gil;
+    plan = call.executor.plan(call.program, call.feeds, call.fetches, call.scope.get());
+  }
+  const runtime::Report& r = plan->report();
+  Py d(check(PyDict_New()));
+  put(d.get(), "steps", PyLong_FromSize_t(r.steps));
+  put(d.get(), "kernels", PyLong_FromSize_t(r.kernels));
+  put(d.get(), "views", PyLong_FromSize_t(r.views));
+  put(d.get(), "dispatched", PyLong_FromSize_t(r.dispatched));
+  put(d.get(), "in_place", PyLong_FromSize_t(r.in_place));
+  put(d.get(), "copies", PyLong_FromSize_t(r.copies));
+  put(d.get(), "lower_bound", PyLong_FromSize_t(r.lower_bound));
+  put(d.get(), "arena", PyLong_FromSize_t(r.arena));
+  put(d.get(), "fresh", PyLong_FromSize_t(r.fresh));
+  put(d.get(), "unplanned", PyLong_FromSize_t(r.unplanned));
+  put(d.get(), "seconds", PyFloat_FromDouble(r.seconds));
+  Py text(check(PyUnicode_FromString(plan->print().c_str())));
+  return check(PyTuple_Pack(2, d.get(), text.get()));
+}
+
+PyObject* f_clear(Args a) {
+  executor_of(a[0]).clear();
+  Py_RETURN_NONE;
+}
+
+void raise_signals() {
+  // Only the main thread handles signals; asking takes the GIL, so not more than every 20 ms.
+  static thread_local uint64_t last = 0;
+  const uint64_t now = __builtin_ia32_rdtsc();
+  if (now - last < 50'000'000) return;
+  last = now;
+  WithGil gil;
+  if (PyErr_CheckSignals()) throw_python_error();
+}
+
+template <PyObject* (*F)(Args), Py_ssize_t N>
+PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
+  return guarded_object([&] {
+    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
+    return F(args);
+  });
+}
+
+#define FUNCTION(name, f, n)                                                                       \
+  {                                                                                                \
+    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
+        nullptr                                                                                    \
+  }
+PyMethodDef functions[] = {
+    FUNCTION("executor_new", f_new, 1),     FUNCTION("executor_run", f_run, 5),
+    FUNCTION("executor_stats", f_stats, 1), FUNCTION("executor_plan", f_plan, 5),
+    FUNCTION("executor_clear", f_clear, 1), {}};
+
+}  // namespace
+
+void add_runtime(PyObject* module) {
+  add_functions(module, functions);
+  runtime::look_for_interrupt = raise_signals;
+}
+
+}  // namespace argosy::python

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "argosy/runtime/plan.h"
+
+namespace argosy::runtime {
+
+// Runs Programs by plans, which it keeps: one for each version of a Program, forms of inputs,
+// fetches and place. Any number of threads may run at the same time.
+class ARGOSY_API Executor {
+ public:
+  explicit Executor(size_t capacity = 64);
+  ~Executor();
+
+  // Values of `fetches` for `feeds` (one for each input, in order; undefined where nothing that is
+  // needed reads it), in memory of their own. Reads and writes state as Program::run does. If a
+  // step fails, state has what was last written before it.
+  Tensors run(const std::shared_ptr<program::Program>& program, std::span<const Tensor> feeds,
+              std::span<const Ref<program::Value>> fetches, program::Scope* scope = nullptr);
+  // The plan that such a run would use.
+  std::shared_ptr<const Plan> plan(const std::shared_ptr<program::Program>& program,
+                                   std::span<const Tensor> feeds,
+                                   std::span<const Ref<program::Value>> fetches,
+                                   program::Scope* scope = nullptr);
+
+  struct Stats {
+    size_t plans = 0;  // kept now
+    uint64_t hits = 0, misses = 0;
+  };
+  Stats stats() const;
+  void clear();
+
+ private:
+  struct Entry;
+  void forget(const Plan& plan);
+
+  const size_t capacity_;
+  mutable std::mutex mutex_;
+  std::list<Entry> entries_;  // guarded by mutex_; newest first
+  uint64_t hits_ = 0, misses_ = 0;
+};
+
+}  // namespace argosy::runtime

@@ -1,0 +1,446 @@
+#include "argosy/runtime/frame.h"
+
+#include "argosy/op/dispatch.h"
+#include "argosy/op/watched.h"
+#include "argosy/program/attributes.h"
+#include "argosy/runtime/lower.h"
+
+namespace argosy::runtime {
+
+void (*look_for_interrupt)() = nullptr;
+
+namespace {
+
+// `to` becomes another body of the same tensor; its history and its Python object stay out of it.
+void take_body(TensorImpl& to, const TensorImpl& from) {
+  to.storage = from.storage;
+  to.data = from.data;
+  to.shape = from.shape;
+  to.strides = from.strides;
+  to.numel = from.numel;
+  to.dtype = from.dtype;
+  to.layout = from.layout;
+  to.place = from.place;
+  to.contiguous = from.contiguous;
+  to.parts = from.parts;
+}
+
+// Elements of arrays are shared: nobody writes them.
+Tensor clone(const Tensor& t) {
+  if (t.layout() != Layout::strided) return t.detach();
+  Tensor c = Tensor::empty(t.shape(), t.dtype(), t.place());
+  op::copy_into(c, t);
+  return c;
+}
+
+bool dense(const Tensor& t) {
+  return t.layout() == Layout::strided && t.has_data();
+}
+
+}  // namespace
+
+Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
+  if (p.arena_bytes) arena_ = Storage::allocate(p.place, p.arena_bytes);
+  slots.reserve(p.slots.size());
+  for (const Slot& s : p.slots) {
+    Tensor t = Tensor::describe(s.shape, s.dtype, p.place);
+    t.impl()->layout = s.layout;
+    if (s.known) {
+      t = t.view(s.shape, s.strides);
+      t.impl()->data = nullptr;
+    }
+    if (s.kind == Slot::Kind::arena) {
+      t.impl()->storage = arena_;
+      t.impl()->data = arena_->data() + s.offset;
+    }
+    slots.push_back(std::move(t));
+  }
+  for (const auto& [slot, tensor] : p.constants) take_body(*slots[slot].impl(), *tensor.impl());
+  // Views of what is always at the same place.
+  for (size_t i = 0; i < p.slots.size(); ++i) {
+    const Slot& s = p.slots[i];
+    if (s.kind != Slot::Kind::view) continue;
+    const TensorImpl* base = slots[s.base].impl();
+    if (!base->storage) continue;
+    slots[i].impl()->storage = base->storage;
+    slots[i].impl()->data = base->data + s.offset;
+  }
+  size_t count = 0;
+  for (const Step& s : p.steps) count += s.in.size();
+  operands_.reserve(count);
+  steps_.reserve(p.steps.size());
+  for (const Step& s : p.steps) {
+    const size_t begin = operands_.size();
+    for (uint32_t k : s.in) operands_.push_back(k == kNone ? Tensor() : slots[k]);
+    FrameStep f;
+    f.plan = &s;
+    if (s.kernel) f.run = s.kernel->run;
+    f.op = s.operation->op;
+    f.attrs = s.attrs;
+    f.in = op::Inputs(std::span(operands_).subspan(begin, s.in.size()),
+                      s.operation->ends.empty() ? nullptr : s.operation->ends.data());
+    for (uint32_t k : s.out) f.out.push_back(k == kNone ? Tensor() : slots[k]);
+    steps_.push_back(std::move(f));
+  }
+}
+
+// --- what comes from outside ---
+
+bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
+  scope_ = scope;
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (plan.feeds[i] == kNone) continue;
+    TensorImpl& to = *slots[plan.feeds[i]].impl();
+    const Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
+    take_body(to, *t.impl());
+  }
+  for (size_t i = 0; i < plan.states.size(); ++i) {
+    const StatePlan& s = plan.states[i];
+    if (s.initial == kNone) continue;
+    Tensor t = program::read_state(*s.state, scope);
+    const Slot& slot = plan.slots[s.initial];
+    TensorImpl& to = *slots[s.initial].impl();
+    if (t.dtype() != slot.dtype || t.layout() != slot.layout ||
+        (slot.known && t.shape() != slot.shape))
+      return false;
+    if (!states_[i].is(t)) states_[i] = t;
+    if (to.data == t.raw() && to.storage == t.impl()->storage && t.is_contiguous() && slot.known)
+      continue;
+    take_body(to, dense(t) ? *op::contiguous(t).impl() : *t.impl());
+  }
+  return true;
+}
+
+Tensors Frame::collect() {
+  Tensors result;
+  for (size_t i = 0; i < plan.fetches.size(); ++i) {
+    const uint32_t slot = plan.fetches[i];
+    TensorImpl& body = *slots[slot].impl();
+    if (!dense(slots[slot]) && body.layout == Layout::strided && body.numel) {
+      result.push_back(Tensor());
+      continue;
+    }
+    bool again = false;
+    for (size_t k = i + 1; k < plan.fetches.size(); ++k) again |= plan.fetches[k] == slot;
+    if (!again && plan.slots[slot].kind == Slot::Kind::fresh && dense(slots[slot]) &&
+        body.contiguous && body.storage->ref_count() == 1) {
+      result.push_back(slots[slot].detach());
+      body.storage = nullptr;
+    } else {
+      result.push_back(clone(slots[slot]));
+    }
+  }
+  return result;
+}
+
+void Frame::write_state() {
+  // A value that is another state's memory is read before that is written.
+  std::vector<std::pair<size_t, Tensor>> writes;
+  for (size_t i = 0; i < plan.states.size(); ++i) {
+    const StatePlan& s = plan.states[i];
+    if (s.last == kNone) continue;
+    const Tensor& value = slots[s.last];
+    bool foreign = false;
+    if (s.writes_back && dense(value))
+      for (const Tensor& t : states_) foreign |= t && t.impl()->storage == value.impl()->storage;
+    writes.emplace_back(i, foreign ? clone(value) : value);
+  }
+  for (auto& [i, value] : writes) {
+    const StatePlan& s = plan.states[i];
+    program::write_state(*s.state, scope_, value);
+  }
+}
+
+void Frame::mark_state() {
+  for (size_t i = 0; i < plan.states.size(); ++i)
+    if (plan.states[i].last != kNone && !plan.states[i].writes_back && states_[i].defined())
+      states_[i].wrote("a Program");
+}
+
+void Frame::release_block(const BlockPlan& block) {
+  for (uint32_t slot : block.transients) {
+    TensorImpl& body = *slots[slot].impl();
+    body.storage = nullptr;
+    if (!body.parts.empty()) body.parts.clear();
+  }
+}
+
+void Frame::release() {
+  release_block(plan.blocks[0]);
+  for (uint32_t slot : plan.feeds)
+    if (slot != kNone) slots[slot].impl()->storage = nullptr;
+}
+
+// --- steps ---
+
+void Frame::allocate(uint32_t slot) {
+  TensorImpl& body = *slots[slot].impl();
+  const size_t bytes = plan.slots[slot].nbytes;
+  if (!body.storage || body.storage == arena_ || body.storage->ref_count() != 1 ||
+      body.storage->bytes() != bytes)
+    body.storage = Storage::allocate(plan.place, bytes);
+  body.data = body.storage->data();
+}
+
+void Frame::copy(const Copy& c) {
+  const Tensor &from = slots[c.from], &to = slots[c.to];
+  if (plan.slots[c.to].known) {
+    op::copy_into(to, from);
+  } else {
+    take_body(*to.impl(), *clone(from).impl());
+  }
+}
+
+// The slot's body becomes that of a value that nobody else writes.
+void Frame::publish(uint32_t slot, const Tensor& value) {
+  TensorImpl& to = *slots[slot].impl();
+  if (&to == value.impl()) return;
+  if (!value.defined()) {
+    to.storage = nullptr;
+    return;
+  }
+  const Slot& s = plan.slots[slot];
+  if (s.known) {
+    ARGOSY_CHECK(value.shape() == s.shape && value.dtype() == s.dtype, runtime)
+        << "A result has another form than was inferred: expected " << s.dtype << s.shape
+        << ", got " << value << '.';
+    if (s.kind == Slot::Kind::arena || s.kind == Slot::Kind::bound) {
+      if (to.data != value.raw()) op::copy_into(slots[slot], value);
+      return;
+    }
+    take_body(to, *op::contiguous(value).impl());
+    return;
+  }
+  take_body(to, *value.impl());
+}
+
+void Frame::run_view(const Step& s) {
+  for (uint32_t k : s.out) {
+    const Slot& slot = plan.slots[k];
+    const TensorImpl& base = *slots[slot.base].impl();
+    TensorImpl& to = *slots[k].impl();
+    to.storage = base.storage;
+    to.data = base.data + slot.offset;
+  }
+}
+
+void Frame::run_dispatch(FrameStep& s) {
+  const Step& p = *s.plan;
+  const program::Operation& o = *p.operation;
+  const auto operands = s.in.flat().first(o.operands.size() - o.attr_operands);
+  const auto elements = s.in.flat().subspan(operands.size());
+  op::AttrBox attrs;
+  if (o.attr_operands) attrs = program::attributes(o, elements);
+  Tensors out;
+  if (p.keeps_inputs) {
+    // What the results keep must stay as it is: neither slots, nor memory that is used again.
+    InlineVector<Tensor, 8> own;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Tensor& t = operands[i];
+      bool written = false;
+      for (uint32_t k : p.out) written |= k == p.in[i];
+      if (!t.defined() || written) {
+        own.push_back(t);
+        continue;
+      }
+      const bool borrowed =
+          dense(t) && (in_arena(t) || plan.slots[p.in[i]].kind == Slot::Kind::bound);
+      own.push_back(borrowed ? clone(t) : t.detach());
+    }
+    out =
+        op::dispatch(*s.op, op::Inputs(own, s.in.ends()), o.attr_operands ? attrs.get() : s.attrs);
+  } else {
+    out = op::dispatch(*s.op, op::Inputs(operands, s.in.ends()),
+                       o.attr_operands ? attrs.get() : s.attrs);
+  }
+  for (size_t i = 0; i < out.size() && i < p.out.size(); ++i) {
+    const Tensor& v = out[i];
+    if (p.out[i] == kNone || !v.defined()) continue;
+    bool shared = false;
+    if (dense(v) && !p.may_view && v.impl() != slots[p.out[i]].impl()) {
+      shared = in_arena(v);
+      for (const Tensor& t : operands)
+        shared |= t.defined() && t.impl()->storage == v.impl()->storage;
+    }
+    publish(p.out[i], shared ? clone(v) : v);
+  }
+}
+
+void Frame::run_special(FrameStep& s) {
+  const Step& p = *s.plan;
+  for (uint32_t slot : p.allocates) allocate(slot);
+  for (const Copy& c : p.copies) copy(c);
+  switch (p.kind) {
+    case Step::Kind::kernel: {
+      if (!s.run) break;
+      op::KernelFrame frame{*s.op, s.in, s.out};
+      if (watch::any()) [[unlikely]] {
+        op::WatchedCall call(*s.op, s.in, s.attrs);
+        s.run(frame, s.attrs);
+        call.done(s.out);
+      } else {
+        s.run(frame, s.attrs);
+      }
+      break;
+    }
+    case Step::Kind::view:
+      run_view(p);
+      break;
+    case Step::Kind::dispatch:
+      run_dispatch(s);
+      break;
+    case Step::Kind::branch:
+      run_branch(s);
+      break;
+    case Step::Kind::loop:
+      run_loop(s);
+      break;
+  }
+}
+
+// Some kernels give another tensor for an output than that they were asked to fill.
+void Frame::settle_outputs(FrameStep& s) {
+  for (size_t i = 0; i < s.out.size(); ++i) {
+    const uint32_t slot = s.plan->out[i];
+    if (slot == kNone || s.out[i].is(slots[slot])) continue;
+    Tensor value = std::move(s.out[i]);
+    s.out[i] = slots[slot];
+    if (!value.defined()) continue;
+    op::copy_into(slots[slot], value);
+  }
+}
+
+void Frame::fail_at(const FrameStep& s) {
+  rethrow_at(*s.plan->operation, s.in.flat());
+}
+
+// --- blocks ---
+
+void Frame::run_block(const BlockPlan& block) {
+  FrameStep* s = steps_.data() + block.begin;
+  FrameStep* const end = steps_.data() + block.end;
+  try {
+    for (; s != end; ++s) {
+      if (s->plan->plain && !watch::any()) [[likely]] {
+        op::KernelFrame frame{*s->op, s->in, s->out};
+        s->run(frame, s->attrs);
+      } else {
+        run_special(*s);
+      }
+      if (s->plan->kind == Step::Kind::kernel) settle_outputs(*s);
+      if (!s->plan->frees.empty()) [[unlikely]]
+        for (uint32_t k : s->plan->frees) {
+          TensorImpl& body = *slots[k].impl();
+          body.storage = nullptr;
+          if (!body.parts.empty()) body.parts.clear();
+        }
+      if (s->plan->heavy || ++until_look_ >= 256) [[unlikely]] {
+        until_look_ = 0;
+        if (look_for_interrupt) look_for_interrupt();
+      }
+    }
+  } catch (const Error&) {
+    fail_at(*s);
+  }
+}
+
+// An argument becomes what a slot of outside holds, dense.
+void Frame::set_argument(uint32_t slot, uint32_t from, bool own) {
+  const Tensor& value = slots[from];
+  TensorImpl& to = *slots[slot].impl();
+  if (!dense(value)) {
+    take_body(to, *value.impl());
+  } else if (own) {
+    take_body(to, *clone(value).impl());
+  } else {
+    take_body(to, *op::contiguous(value).impl());
+  }
+}
+
+void Frame::run_branch(FrameStep& s) {
+  const Step& p = *s.plan;
+  const Tensor& pred = slots[p.in[0]];
+  const BlockPlan& block = plan.blocks[p.blocks[*pred.data<bool>() ? 0 : 1]];
+  for (size_t i = 0; i < block.arguments.size(); ++i)
+    set_argument(block.arguments[i], p.in[i + 1], false);
+  run_block(block);
+  publish_yields(p, block.yields);
+  release_block(block);
+}
+
+// Results become what was yielded; none shares memory with an operand or another result.
+void Frame::publish_yields(const Step& p, std::span<const uint32_t> yields) {
+  for (size_t i = 0; i < p.out.size(); ++i) {
+    const Tensor& v = slots[yields[i]];
+    bool shared = false;
+    if (dense(v)) {
+      shared = in_arena(v);
+      for (uint32_t k : p.in) shared = shared || slots[k].impl()->storage == v.impl()->storage;
+      for (size_t k = 0; k < i; ++k)
+        shared = shared || slots[p.out[k]].impl()->storage == v.impl()->storage;
+    }
+    publish(p.out[i], shared ? clone(v) : v);
+  }
+}
+
+// What a round yielded becomes its arguments. Memory of the arguments goes to the slots that yield,
+// which fill it in the round after: a loop of known sizes takes no memory from anybody.
+void Frame::advance(const BlockPlan& body) {
+  struct Next {
+    Ref<Storage> storage;
+    char* data = nullptr;
+    Tensor whole;  // of unknown size, or an array
+  };
+  InlineVector<Next, 8> next;
+  next.resize(body.yields.size());
+  for (size_t i = 0; i < body.yields.size(); ++i) {
+    const uint32_t from = body.yields[i];
+    if (from == body.arguments[i]) continue;
+    Tensor value = slots[from];
+    if (dense(value) && (body.copies_yield[i] || in_arena(value)))
+      value = clone(value);
+    else if (dense(value) && !value.is_contiguous())
+      value = op::contiguous(value);
+    if (plan.slots[body.arguments[i]].known) {
+      next[i].storage = value.impl()->storage;
+      next[i].data = value.impl()->data;
+    } else {
+      next[i].whole = value.detach();
+    }
+  }
+  for (size_t i = 0; i < body.yields.size(); ++i) {
+    const uint32_t from = body.yields[i];
+    if (from == body.arguments[i]) continue;
+    TensorImpl& to = *slots[body.arguments[i]].impl();
+    if (next[i].whole.defined()) {
+      take_body(to, *next[i].whole.impl());
+      continue;
+    }
+    std::swap(to.storage, next[i].storage);
+    to.data = next[i].data;
+    if (plan.slots[from].kind == Slot::Kind::fresh) {
+      slots[from].impl()->storage = std::move(next[i].storage);
+      slots[from].impl()->data = nullptr;
+    }
+  }
+}
+
+void Frame::run_loop(FrameStep& s) {
+  const Step& p = *s.plan;
+  const BlockPlan &cond = plan.blocks[p.blocks[0]], &body = plan.blocks[p.blocks[1]];
+  const size_t carried = body.yields.size();
+  for (size_t i = 0; i < body.arguments.size(); ++i)
+    set_argument(body.arguments[i], p.in[i], i < carried && body.owns_argument[i]);
+  const Tensor& more = slots[cond.yields[0]];
+  for (;;) {
+    run_block(cond);
+    if (!*more.data<bool>()) break;
+    run_block(body);
+    advance(body);
+  }
+  publish_yields(p, std::span(body.arguments).first(carried));
+  release_block(cond);
+  release_block(body);
+}
+
+}  // namespace argosy::runtime

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "argosy/runtime/plan.h"
+
+// What one run of a Plan changes: tensor bodies of the slots, operand arrays, the arena. A frame is
+// used by one run at a time (by several threads of it, if the executor is parallel).
+namespace argosy::runtime {
+
+struct FrameStep {
+  const Step* plan = nullptr;
+  op::Erased<void, op::KernelFrame&> run;
+  const op::OpDef* op = nullptr;
+  const void* attrs = nullptr;
+  op::Inputs in;
+  Tensors out;  // handles of the slots' bodies
+};
+
+class Frame {
+ public:
+  explicit Frame(const Plan& plan);
+  Frame(const Frame&) = delete;
+
+  // False if a state's form is not that which the plan was made for.
+  bool bind(std::span<const Tensor> feeds, program::Scope* scope);
+  void run_step(FrameStep& s);
+  void run_block(const BlockPlan& block);
+  // Fetched values, in memory that nobody else has.
+  Tensors collect();
+  // Writes what is not in the state's memory there, and tells all state that it was written.
+  void write_state();
+  // After an error: state that may have been written in place has a new version.
+  void mark_state();
+  // Lets go of all memory but the arena and state.
+  void release();
+
+  const Plan& plan;
+  std::vector<Tensor> slots;
+
+ private:
+  void run_special(FrameStep& s);
+  void run_dispatch(FrameStep& s);
+  void run_branch(FrameStep& s);
+  void run_loop(FrameStep& s);
+  void advance(const BlockPlan& body);
+  void publish_yields(const Step& s, std::span<const uint32_t> yields);
+  void settle_outputs(FrameStep& s);
+  void run_view(const Step& s);
+  void copy(const Copy& c);
+  void allocate(uint32_t slot);
+  void publish(uint32_t slot, const Tensor& value);
+  void set_argument(uint32_t slot, uint32_t from, bool own);
+  bool in_arena(const Tensor& t) const { return arena_ && t.impl()->storage == arena_; }
+  void release_block(const BlockPlan& block);
+  [[noreturn]] void fail_at(const FrameStep& s);
+
+  std::vector<FrameStep> steps_;
+  std::vector<Tensor> operands_;
+  std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
+  Ref<Storage> arena_;
+  program::Scope* scope_ = nullptr;
+  uint32_t until_look_ = 0;
+};
+
+// Called from time to time while a Program runs; throws to end the run (Ctrl-C). Set by the
+// bindings, may be null.
+extern ARGOSY_API void (*look_for_interrupt)();
+
+}  // namespace argosy::runtime

@@ -1,0 +1,310 @@
+#include "argosy/runtime/lower.h"
+
+#include <algorithm>
+#include <map>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/program/attributes.h"
+#include "argosy/program/builder.h"
+
+namespace argosy::runtime {
+
+using program::Block;
+using program::Operation;
+using program::Program;
+using program::Value;
+
+Tensor prototype(const Value& v, Place place) {
+  Tensor t = Tensor::describe(v.shape, v.dtype, place);
+  t.impl()->layout = v.layout;
+  // Never read.
+  t.impl()->data = reinterpret_cast<char*>(uintptr_t{1} << 40);
+  return t;
+}
+
+const op::KernelDef* find_kernel(const op::OpDef& op, const op::Inputs& in, const void* attrs,
+                                 Place place) {
+  const DeviceKind device = place.kind == DeviceKind::null ? DeviceKind::cpu : place.kind;
+  for (const op::KernelDef& k : op.kernels[static_cast<int>(device)])
+    if (!k.match || !k.match(in, attrs)) return &k;
+  return nullptr;
+}
+
+bool is_opened(const op::OpDef& op, const op::Inputs& in, const void* attrs, Place place) {
+  return op.compose && !find_kernel(op, in, attrs, place);
+}
+
+void rethrow_at(const Operation& o, std::span<const Tensor> operands) {
+  try {
+    throw;
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    constexpr std::string_view mark = "\n  In the Program: ";
+    if (text.find(mark) != std::string::npos) throw;  // of an inner block
+    Message m;
+    m << text << mark << o.op->name << '(';
+    bool first = true;
+    for (const Tensor& t : operands) {
+      if (!first) m << ", ";
+      first = false;
+      m << t;
+    }
+    m << ')';
+    if (!o.location.empty()) m << " at " << o.location;
+    throw Error(e.kind(), m.str());
+  }
+}
+
+// --- dead operations ---
+
+namespace {
+
+bool has_effect(const Operation& o) {
+  bool effect = o.op->effect == op::Effect::random || o.op->effect == op::Effect::io ||
+                o.op->effect == op::Effect::communicates;
+  for (const auto& b : o.blocks)
+    for (const auto& inner : b->operations) effect = effect || has_effect(*inner);
+  return effect;
+}
+
+void prune_block(Block& block, std::vector<bool>& live) {
+  for (const Ref<Value>& v : block.yields)
+    if (v) live[v->id] = true;
+  for (size_t i = block.operations.size(); i-- > 0;) {
+    Operation& o = *block.operations[i];
+    bool needed = has_effect(o);
+    for (const Ref<Value>& v : o.results) needed = needed || live[v->id];
+    if (!needed) {
+      block.operations.erase(block.operations.begin() + static_cast<ptrdiff_t>(i));
+      continue;
+    }
+    for (const Ref<Value>& v : o.operands)
+      if (v) live[v->id] = true;
+    for (const auto& b : o.blocks) prune_block(*b, live);
+  }
+}
+
+}  // namespace
+
+void prune(Program& p, std::span<const Ref<Value>> keep) {
+  std::vector<bool> live(p.value_count());
+  for (const Ref<Value>& v : keep) live[v->id] = true;
+  for (const program::StateUse& s : p.states)
+    if (s.last) live[s.last->id] = true;
+  prune_block(p.main, live);
+}
+
+// --- sizes ---
+
+namespace {
+
+constexpr int64_t kSmall = 64;
+
+class Specializer {
+ public:
+  Specializer(Program& p, Place place) : p_(p), place_(place), known_(p.value_count()) {}
+
+  void run() {
+    for (const program::Constant& c : p_.constants)
+      if (is_small(c.tensor.shape(), c.tensor.dtype(), c.tensor.layout()))
+        known_[c.value->id] = c.tensor;
+    block(p_.main);
+  }
+
+ private:
+  static bool is_small(const Shape& shape, DType dtype, Layout layout) {
+    return layout == Layout::strided && shape.known() && shape.numel() <= kSmall &&
+           (is_integral(dtype) || dtype == DType::bool_ || shape.numel() == 1);
+  }
+
+  Tensor known(const Ref<Value>& v) const {
+    return v && v->id < known_.size() ? known_[v->id] : Tensor();
+  }
+
+  void block(Block& b) {
+    auto operations = std::move(b.operations);
+    b.operations.clear();
+    for (auto& o : operations) {
+      try {
+        operation(b, std::move(o));
+      } catch (const Error&) {
+        std::vector<Tensor> operands;
+        if (!o) throw;
+        for (const Ref<Value>& v : o->operands) operands.push_back(program::handle(v));
+        rethrow_at(*o, operands);
+      }
+    }
+  }
+
+  void operation(Block& b, std::unique_ptr<Operation>&& o) {
+    settle_attributes(*o);
+    program::infer_operation(*o);
+    if (o->op->structural) {
+      const bool loop = o->op->name == "while";
+      for (const auto& inner : o->blocks)
+        for (size_t i = 0; i < inner->arguments.size(); ++i) {
+          const size_t operand = loop ? i : i + 1;
+          if (!loop || i >= o->results.size())
+            known_[inner->arguments[i]->id] = known(o->operands[operand]);
+        }
+      for (const auto& inner : o->blocks) block(*inner);
+      program::infer_operation(*o);
+    } else if (open(b, *o)) {
+      return;
+    } else {
+      evaluate(*o);
+    }
+    b.operations.push_back(std::move(o));
+  }
+
+  void settle_attributes(Operation& o) {
+    if (!o.attr_operands) return;
+    std::vector<Tensor> elements;
+    for (const Ref<Value>& v : o.attr_values()) {
+      elements.push_back(known(v));
+      if (!elements.back().defined()) return;
+    }
+    o.attrs = program::attributes(o, elements);
+    o.operands.resize(o.operands.size() - o.attr_operands);
+    o.attr_operands = 0;
+  }
+
+  // Small pure results of known operands: what sizes are computed from.
+  void evaluate(const Operation& o) {
+    if (o.op->effect != op::Effect::pure || o.attr_operands || place_.kind != DeviceKind::cpu)
+      return;
+    for (const Ref<Value>& v : o.results)
+      if (!is_small(v->shape, v->dtype, v->layout)) return;
+    std::vector<Tensor> in;
+    static const op::OpDef *shape = op::find("shape"), *numel = op::find("numel");
+    const bool of_sizes = o.op == shape || o.op == numel;
+    for (const Ref<Value>& v : o.inputs()) {
+      if (!v) {
+        in.emplace_back();
+        continue;
+      }
+      if (of_sizes && v->shape.known()) {
+        in.push_back(prototype(*v, place_));
+        continue;
+      }
+      in.push_back(known(v));
+      if (!in.back().defined()) return;
+    }
+    Tensors out;
+    try {
+      out = op::dispatch(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
+                         o.attrs.get());
+    } catch (const Error&) {
+      return;  // the run will say so
+    }
+    for (size_t i = 0; i < out.size() && i < o.results.size(); ++i) {
+      if (o.results[i]->id >= known_.size()) known_.resize(o.results[i]->id + 1);
+      known_[o.results[i]->id] = out[i];
+    }
+  }
+
+  // Puts the parts of an operation without a kernel in its place.
+  bool open(Block& b, Operation& o) {
+    if (!o.op->compose || o.attr_operands || !o.op->writes.empty() || !o.updated_inputs().empty())
+      return false;
+    std::vector<Tensor> protos;
+    for (const Ref<Value>& v : o.inputs()) {
+      if (v && (!v->shape.known() || v->layout != Layout::strided)) return false;
+      protos.push_back(v ? prototype(*v, place_) : Tensor());
+    }
+    const uint32_t* ends = o.ends.empty() ? nullptr : o.ends.data();
+    if (!is_opened(*o.op, op::Inputs(protos, ends), o.attrs.get(), place_)) return false;
+
+    program::Draft draft = record_parts(o, ends);
+    // Arguments of the draft become the operands, what it yields the results.
+    std::map<const Value*, Ref<Value>> actual;
+    size_t next = 0;
+    for (const Ref<Value>& v : o.inputs())
+      if (v) actual[draft.block->arguments[next++].get()] = v;
+    for (auto& [outer, argument] : draft.captures) actual[argument.get()] = bring(b, outer);
+    for (size_t i = 0; i < o.results.size(); ++i)
+      if (draft.block->yields[i]) actual[draft.block->yields[i].get()] = o.results[i];
+    auto replace = [&](Ref<Value>& v) {
+      if (auto it = actual.find(v.get()); v && it != actual.end()) v = it->second;
+    };
+    if (known_.size() < p_.value_count()) known_.resize(p_.value_count());
+    auto parts = std::move(draft.block->operations);
+    draft.block->operations.clear();
+    for (auto& part : parts) {
+      for (Ref<Value>& v : part->operands) replace(v);
+      for (Ref<Value>& v : part->results) {
+        replace(v);
+        v->block = &b;
+        v->producer = part.get();
+      }
+      part->parent = &b;
+      part->location = o.location;
+      operation(b, std::move(part));
+    }
+    return true;
+  }
+
+  // The composition as a block: arguments are the operands that are there, yields the results (null
+  // where it makes none), each made by an operation of its own.
+  program::Draft record_parts(const Operation& o, const uint32_t* ends) {
+    program::Builder& builder = p_.builder();
+    builder.begin_block();
+    try {
+      std::vector<Tensor> in, yields;
+      for (const Ref<Value>& v : o.inputs())
+        in.push_back(v ? builder.argument(program::handle(v)) : Tensor());
+      builder.role = o.role;
+      program::Recording recording(p_.shared_from_this());
+      op::GradMode off(false);
+      Tensors out = o.op->compose(op::Inputs(in, ends), o.attrs.get());
+      std::vector<const Value*> seen;
+      for (const Tensor& t : in) seen.push_back(program::value_of(t));
+      for (Tensor& t : out) {
+        if (!t.defined()) continue;
+        const Value* v = builder.current(t).get();
+        if (!v->producer || std::find(seen.begin(), seen.end(), v) != seen.end())
+          t = program::detached(t);
+        seen.push_back(program::value_of(t));
+        yields.push_back(t);
+      }
+      program::Draft draft = builder.end_block(yields);
+      std::vector<Ref<Value>> places(o.results.size());
+      for (size_t i = 0, next = 0; i < out.size() && i < places.size(); ++i)
+        if (out[i].defined()) places[i] = draft.block->yields[next++];
+      draft.block->yields = std::move(places);
+      return draft;
+    } catch (...) {
+      builder.abandon_block();
+      throw;
+    }
+  }
+
+  // A value of the main block as block b sees it: one more operand of all operations around.
+  Ref<Value> bring(Block& b, const Ref<Value>& outer) {
+    if (outer->block == &b) return outer;
+    Operation& owner = *b.owner;
+    Ref<Value> here = bring(*owner.parent, outer), mine;
+    owner.operands.push_back(here);
+    for (const auto& inner : owner.blocks) {
+      Ref<Value> argument = p_.make_value(here->shape, here->dtype, here->layout);
+      argument->block = inner.get();
+      inner->arguments.push_back(argument);
+      if (inner.get() == &b) mine = argument;
+    }
+    return mine;
+  }
+
+  Program& p_;
+  Place place_;
+  std::vector<Tensor> known_;  // values, by id, that are known before a run
+};
+
+}  // namespace
+
+void specialize(Program& p, Place place) {
+  program::Recording none(nullptr);
+  op::GradMode off(false);
+  Specializer(p, place).run();
+}
+
+}  // namespace argosy::runtime

@@ -1,0 +1,678 @@
+#include "argosy/runtime/plan.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "argosy/base/memory.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/program/builder.h"
+#include "argosy/runtime/frame.h"
+#include "argosy/runtime/lower.h"
+#include "argosy/runtime/memory_plan.h"
+
+namespace argosy::runtime {
+
+using program::Block;
+using program::Operation;
+using program::Program;
+using program::StateUse;
+using program::Value;
+
+Plan::Plan() = default;
+Plan::~Plan() = default;
+
+namespace {
+
+constexpr uint32_t kEnd = UINT32_MAX - 1;  // used until the end of the block
+constexpr uint32_t kNever = UINT32_MAX;
+
+size_t aligned(size_t bytes) {
+  return std::max((bytes + memory::kAlignment - 1) / memory::kAlignment, size_t{1}) *
+         memory::kAlignment;
+}
+
+// The same form over memory that cannot be read.
+Tensor null_view(const Tensor& t) {
+  const Place null{DeviceKind::null, 0};
+  Tensor n = Tensor::wrap(t.raw(), t.shape(), t.strides(), t.dtype(), null, nullptr, [](void*) {});
+  return n;
+}
+
+}  // namespace
+
+// Values that share memory: a slot with all values written into it one after the other, and the
+// views of these.
+struct Group {
+  uint32_t slot = kNone;
+  std::vector<uint32_t> values;  // ids
+  bool writable = false;
+  bool escaped = false;             // some array keeps a handle of it
+  uint32_t first = 0, last = 0;     // steps; last may be kEnd
+  const StateUse* state = nullptr;  // whose memory it is
+  uint32_t carried = kNone;         // which carried argument of a loop body
+};
+
+class Planner {
+ public:
+  Planner(Plan& plan, Program& p, const Request& request)
+      : plan_(plan),
+        p_(p),
+        request_(request),
+        slot_(p.value_count(), kNone),
+        group_(p.value_count(), kNone),
+        last_use_(p.value_count(), kNever),
+        fresh_(p.value_count()),
+        chain_(p.value_count()) {}
+
+  void run(std::span<const Ref<Value>> fetches);
+
+ private:
+  struct BlockState {
+    std::vector<uint32_t> groups;
+    std::vector<std::pair<Buffer, uint32_t>> buffers;  // and the slot, or kNone
+    std::vector<std::pair<size_t, uint32_t>> nested;   // index of a buffer, block that lives in it
+    Placement placement;
+  };
+
+  bool loop_body(const Block& b) const {
+    return b.owner && b.owner->op->name == "while" && b.owner->blocks[1].get() == &b;
+  }
+  void find_uses(const Block& b);
+  void find_chains();
+  void block(const Block& b, uint32_t index);
+  void operation(const Operation& o, uint32_t at, BlockState& state);
+  void structural(const Operation& o, uint32_t at, Step& step, BlockState& state);
+  void finish_block(const Block& b, uint32_t index, BlockState& state);
+  void place_block(uint32_t index, size_t offset);
+
+  uint32_t make_slot(const Value& v, Slot::Kind kind);
+  uint32_t make_group(const Ref<Value>& v, Slot::Kind kind, uint32_t at, BlockState* state);
+  void join(const Ref<Value>& v, uint32_t group, uint32_t slot);
+  bool may_overwrite(const Operation& o, size_t k, const Value& result, uint32_t at,
+                     bool elementwise);
+  Group& group_of(const Value& v) { return groups_[group_[v.id]]; }
+  Tensor proto(const Ref<Value>& v) const;
+  bool dense(const Ref<Value>& v) const {
+    return !v || (v->layout == Layout::strided && v->shape.known());
+  }
+  static bool is_array(const Ref<Value>& v) { return v && v->layout != Layout::strided; }
+
+  Plan& plan_;
+  Program& p_;
+  const Request& request_;
+  // By id.
+  std::vector<uint32_t> slot_, group_, last_use_;
+  std::vector<bool> fresh_;             // must not live in the arena
+  std::vector<const StateUse*> chain_;  // may be written into this state's memory
+  std::vector<Group> groups_;
+  std::vector<BlockState> block_states_;
+  uint32_t block_begin_ = 0;  // first step of the block being planned
+};
+
+// --- slots and groups ---
+
+uint32_t Planner::make_slot(const Value& v, Slot::Kind kind) {
+  Slot s;
+  s.kind = kind;
+  s.known = v.layout == Layout::strided && v.shape.known();
+  s.dtype = v.dtype;
+  s.layout = v.layout;
+  s.shape = v.shape;
+  s.id = v.id;
+  if (s.known) {
+    s.strides = v.shape.contiguous_strides();
+    s.nbytes = static_cast<size_t>(v.shape.numel()) * item_size(v.dtype);
+  } else if (kind == Slot::Kind::arena) {
+    s.kind = Slot::Kind::fresh;
+  }
+  plan_.slots.push_back(s);
+  return static_cast<uint32_t>(plan_.slots.size() - 1);
+}
+
+uint32_t Planner::make_group(const Ref<Value>& v, Slot::Kind kind, uint32_t at, BlockState* state) {
+  const auto index = static_cast<uint32_t>(groups_.size());
+  groups_.emplace_back();
+  Group& g = groups_.back();
+  g.slot = make_slot(*v, kind);
+  g.first = g.last = at;
+  g.writable = kind != Slot::Kind::bound;
+  if (state) state->groups.push_back(index);
+  join(v, index, g.slot);
+  return index;
+}
+
+void Planner::join(const Ref<Value>& v, uint32_t group, uint32_t slot) {
+  Group& g = groups_[group];
+  g.values.push_back(v->id);
+  group_[v->id] = group;
+  slot_[v->id] = slot;
+  if (last_use_[v->id] != kNever) g.last = std::max(g.last, last_use_[v->id]);
+  if (fresh_[v->id] && slot == g.slot && plan_.slots[slot].kind == Slot::Kind::arena)
+    plan_.slots[slot].kind = Slot::Kind::fresh;
+}
+
+Tensor Planner::proto(const Ref<Value>& v) const {
+  if (!v) return {};
+  Tensor t = prototype(*v, plan_.place);
+  const Slot& s = plan_.slots[slot_[v->id]];
+  if (s.kind != Slot::Kind::view) return t;
+  return t.view(s.shape, s.strides, 0);
+}
+
+// --- uses ---
+
+void Planner::find_uses(const Block& b) {
+  for (uint32_t i = 0; i < b.operations.size(); ++i) {
+    const Operation& o = *b.operations[i];
+    bool keeps = false;  // results hold handles of operands
+    for (const Ref<Value>& v : o.results) keeps = keeps || is_array(v);
+    for (const auto& inner : o.blocks)
+      program::each_operation(*inner, [&](const Operation& n) {
+        for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
+      });
+    for (const Ref<Value>& v : o.operands) {
+      if (!v) continue;
+      last_use_[v->id] = i;
+      if (keeps && !is_array(v)) fresh_[v->id] = true;
+    }
+    for (const auto& inner : o.blocks) find_uses(*inner);
+  }
+  for (const Ref<Value>& v : b.yields) {
+    if (!v) continue;
+    last_use_[v->id] = kEnd;
+    fresh_[v->id] = true;
+  }
+}
+
+// Which results may be written into state's own memory: those on the way from `initial` to `last`
+// through operations that write their operand. If the run fails, state has the last of these
+// written, so nothing but them may ever be there; only `last` itself may come from another
+// operation.
+void Planner::find_chains() {
+  for (const StateUse& s : p_.states) {
+    if (!s.last || s.last == s.initial) continue;
+    std::vector<const Value*> chain;
+    const Value* v = s.last.get();
+    while (v && v != s.initial.get()) {
+      chain.push_back(v);
+      const Operation* o = v->producer;
+      const Value* from = nullptr;
+      if (!o || o->op->structural || v->block != &p_.main) break;
+      size_t result = 0;
+      while (o->results[result].get() != v) ++result;
+      const size_t outputs = o->outputs();
+      if (!o->op->writes.empty() && result < outputs) {
+        size_t next = 0;
+        const op::Inputs places({}, o->ends.empty() ? nullptr : o->ends.data());
+        for (uint32_t i : o->op->writes) {
+          const size_t begin = places.place_of(i), end = o->ends.empty() ? begin + 1 : o->ends[i];
+          for (size_t k = begin; k < end; ++k)
+            if (next++ == result) from = o->operands[k].get();
+        }
+      } else if (result >= outputs) {
+        from = o->operands[o->updated_inputs()[result - outputs]].get();
+      } else if (v == s.last.get() && (o->op->elementwise || o->op->overwrites)) {
+        for (const Ref<Value>& x : o->operands)
+          if (x == s.initial) from = x.get();
+        if (!from && !o->operands.empty()) from = o->operands[0].get();
+      }
+      v = from;
+    }
+    if (v == s.initial.get())
+      for (const Value* c : chain) chain_[c->id] = &s;
+  }
+}
+
+// May operation o, step `at`, put `result` where operand k is? Not if anybody reads the old value,
+// also through a view, later or in the same operation.
+bool Planner::may_overwrite(const Operation& o, size_t k, const Value& result, uint32_t at,
+                            bool elementwise) {
+  const Value& x = *o.operands[k];
+  Group& g = group_of(x);
+  if (slot_[x.id] != g.slot || g.escaped) return false;
+  if (!g.writable && !(g.state && chain_[result.id] == g.state)) return false;
+  if (x.layout != result.layout || x.dtype != result.dtype) return false;
+  if (x.layout == Layout::strided && x.shape != result.shape) return false;
+  if (x.layout == Layout::strided && !x.shape.known()) return false;
+  for (uint32_t v : g.values)
+    if (last_use_[v] != kNever && last_use_[v] > at) return false;
+  for (size_t j = 0; j < o.operands.size(); ++j) {
+    if (j == k || !o.operands[j] || group_[o.operands[j]->id] != group_[x.id]) continue;
+    if (!elementwise || o.operands[j].get() != &x) return false;
+  }
+  return true;
+}
+
+// --- operations ---
+
+void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
+  Step step;
+  step.operation = &o;
+  step.attrs = o.attrs.get();
+  bool all_dense = true, arrays_in = false, arrays_out = false;
+  for (const Ref<Value>& v : o.operands) {
+    step.in.push_back(v ? slot_[v->id] : kNone);
+    all_dense = all_dense && dense(v);
+    arrays_in = arrays_in || is_array(v);
+  }
+  for (const Ref<Value>& v : o.results) {
+    all_dense = all_dense && dense(v);
+    arrays_out = arrays_out || is_array(v);
+  }
+  if (o.op->structural) {
+    structural(o, at, step, state);
+    plan_.steps[block_begin_ + at] = std::move(step);
+    return;
+  }
+  const uint32_t* ends = o.ends.empty() ? nullptr : o.ends.data();
+  step.keeps_inputs = arrays_out;
+  step.may_view = static_cast<bool>(o.op->view) || o.op->views;
+  if (arrays_out)
+    for (const Ref<Value>& v : o.operands)
+      if (v && !is_array(v)) group_of(*v).escaped = true;
+
+  // How it runs.
+  std::vector<Tensor> protos;
+  Tensors views;
+  step.kind = Step::Kind::dispatch;
+  if (all_dense && !o.attr_operands) {
+    for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
+    const op::Inputs in(protos, ends);
+    const op::KernelDef* kernel = find_kernel(*o.op, in, step.attrs, plan_.place);
+    if (kernel || !o.op->compose) {
+      bool made_copy = false;
+      if (o.op->view || o.op->views) {
+        // On the null place, where a function that copies after all does no harm.
+        Tensor source = null_view(protos[0]);
+        if (o.op->views)
+          views = o.op->views(source, step.attrs);
+        else if (Tensor v = o.op->view(source, step.attrs); v.defined())
+          views.push_back(v);
+        for (const Tensor& v : views)
+          made_copy = made_copy || v.impl()->storage != source.impl()->storage;
+        protos[0] = source;
+      }
+      if (!views.empty() && !made_copy && views.size() == o.results.size()) {
+        step.kind = Step::Kind::view;
+      } else if (!made_copy && (kernel || plan_.place.kind == DeviceKind::null)) {
+        step.kind = Step::Kind::kernel;
+        step.kernel = plan_.place.kind == DeviceKind::null ? nullptr : kernel;
+      }
+    }
+  }
+
+  if (step.kind == Step::Kind::view) {
+    const uint32_t group = group_[o.operands[0]->id];
+    for (size_t i = 0; i < o.results.size(); ++i) {
+      const uint32_t from = slot_[o.operands[0]->id];
+      const uint32_t made = make_slot(*o.results[i], Slot::Kind::view);
+      Slot& s = plan_.slots[made];
+      const Slot& source = plan_.slots[from];
+      const bool chained = source.kind == Slot::Kind::view;
+      s.base = chained ? source.base : from;
+      s.offset = static_cast<char*>(views[i].raw()) - static_cast<char*>(protos[0].raw()) +
+                 (chained ? source.offset : 0);
+      s.strides = views[i].strides();
+      join(o.results[i], group, made);
+      step.out.push_back(made);
+    }
+    plan_.steps[block_begin_ + at] = std::move(step);
+    return;
+  }
+
+  // Operands that it writes.
+  std::vector<std::pair<size_t, size_t>> written;  // operand, result
+  const size_t outputs = o.outputs();
+  {
+    size_t result = 0;
+    const op::Inputs places({}, ends);
+    for (uint32_t i : o.op->writes) {
+      const size_t begin = places.place_of(i), end = ends ? ends[i] : begin + 1;
+      for (size_t k = begin; k < end; ++k) written.emplace_back(k, result++);
+    }
+    const std::vector<size_t> updated = o.updated_inputs();
+    for (size_t i = 0; i < updated.size(); ++i) written.emplace_back(updated[i], outputs + i);
+  }
+  for (auto [k, r] : written) {
+    if (!o.operands[k]) continue;
+    const Ref<Value>& result = o.results[r];
+    if (may_overwrite(o, k, *result, at, false)) {
+      join(result, group_[o.operands[k]->id], slot_[o.operands[k]->id]);
+      ++plan_.report_.in_place;
+      continue;
+    }
+    const uint32_t from = slot_[o.operands[k]->id];
+    make_group(result, Slot::Kind::arena, at, &state);
+    step.copies.push_back({from, slot_[result->id]});
+    step.in[k] = slot_[result->id];
+    ++plan_.report_.copies;
+  }
+  if (o.op->writes.empty()) {
+    const bool takes_over =
+        step.kind == Step::Kind::kernel && outputs == 1 && (o.op->elementwise || o.op->overwrites);
+    for (size_t i = 0; i < outputs; ++i) {
+      const Ref<Value>& result = o.results[i];
+      size_t from = SIZE_MAX;
+      for (size_t k = 0; takes_over && k < o.operands.size() && from == SIZE_MAX; ++k) {
+        if (k && !o.op->elementwise) break;
+        if (o.operands[k] && may_overwrite(o, k, *result, at, o.op->elementwise)) from = k;
+      }
+      if (from != SIZE_MAX) {
+        join(result, group_[o.operands[from]->id], slot_[o.operands[from]->id]);
+        ++plan_.report_.in_place;
+      } else if (step.kind == Step::Kind::dispatch && step.may_view && o.operands[0] &&
+                 !is_array(o.operands[0])) {
+        // It may turn out to be a view when it runs.
+        join(result, group_[o.operands[0]->id], make_slot(*result, Slot::Kind::fresh));
+      } else {
+        const uint32_t g = make_group(result, Slot::Kind::arena, at, &state);
+        // An element of an array is also in the array.
+        if (arrays_in && !is_array(result)) groups_[g].writable = false;
+        if (step.kind == Step::Kind::dispatch &&
+            plan_.slots[groups_[g].slot].kind == Slot::Kind::arena)
+          plan_.slots[groups_[g].slot].kind = Slot::Kind::fresh;
+      }
+      step.out.push_back(slot_[result->id]);
+    }
+  } else {
+    for (auto [k, r] : written) step.out.push_back(step.in[k]);
+  }
+
+  // Kernels that want dense operands get copies of views that are not.
+  if (step.kernel && !step.kernel->strided) {
+    for (size_t k = 0; k < step.in.size(); ++k) {
+      if (step.in[k] == kNone) continue;
+      const Slot& s = plan_.slots[step.in[k]];
+      if (s.kind != Slot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
+      Value dense_form;
+      dense_form.shape = s.shape;
+      dense_form.dtype = s.dtype;
+      dense_form.id = s.id;
+      const uint32_t from = step.in[k];
+      const uint32_t made = make_slot(dense_form, Slot::Kind::arena);
+      state.buffers.push_back({{aligned(plan_.slots[made].nbytes), at, at}, made});
+      step.copies.push_back({from, made});
+      step.in[k] = made;
+    }
+  }
+  plan_.steps[block_begin_ + at] = std::move(step);
+}
+
+void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState& state) {
+  const bool loop = o.op->name == "while";
+  step.kind = loop ? Step::Kind::loop : Step::Kind::branch;
+  bool keeps = false;
+  program::each_operation(*o.blocks[0], [&](const Operation& n) {
+    for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
+  });
+  program::each_operation(*o.blocks[1], [&](const Operation& n) {
+    for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
+  });
+  if (keeps)
+    for (const Ref<Value>& v : o.operands)
+      if (!is_array(v)) group_of(*v).escaped = true;
+  for (const Ref<Value>& v : o.results) {
+    make_group(v, Slot::Kind::fresh, at, &state);
+    step.out.push_back(slot_[v->id]);
+  }
+  const uint32_t begin = block_begin_;
+  // A body first: a condition reads its arguments.
+  for (int i : {1, 0}) {
+    const Block& inner = *o.blocks[static_cast<size_t>(i)];
+    const auto index = static_cast<uint32_t>(plan_.blocks.size());
+    plan_.blocks.emplace_back();
+    step.blocks[i] = index;
+    if (loop && i == 0)
+      for (size_t k = 0; k < inner.arguments.size(); ++k) {
+        const Ref<Value>& body = o.blocks[1]->arguments[k];
+        slot_[inner.arguments[k]->id] = slot_[body->id];
+        groups_.emplace_back();
+        groups_.back().slot = slot_[body->id];
+        groups_.back().values.push_back(inner.arguments[k]->id);
+        group_[inner.arguments[k]->id] = static_cast<uint32_t>(groups_.size() - 1);
+      }
+    block(inner, index);
+    const size_t bytes = block_states_[index].placement.bytes;
+    if (bytes) {
+      state.nested.emplace_back(state.buffers.size(), index);
+      state.buffers.push_back({{aligned(bytes), at, at}, kNone});
+    }
+  }
+  block_begin_ = begin;
+}
+
+// --- blocks ---
+
+void Planner::block(const Block& b, uint32_t index) {
+  const auto begin = static_cast<uint32_t>(plan_.steps.size());
+  const auto count = static_cast<uint32_t>(b.operations.size());
+  plan_.steps.resize(begin + count);
+  plan_.blocks[index].begin = begin;
+  plan_.blocks[index].end = begin + count;
+  BlockState state;
+  for (size_t i = 0; i < b.arguments.size(); ++i) {
+    const Ref<Value>& v = b.arguments[i];
+    if (slot_[v->id] == kNone) {
+      const uint32_t g = make_group(v, Slot::Kind::bound, 0, &state);
+      if (loop_body(b) && i < b.yields.size()) {
+        groups_[g].writable = true;
+        groups_[g].carried = static_cast<uint32_t>(i);
+      }
+    }
+    plan_.blocks[index].arguments.push_back(slot_[v->id]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    block_begin_ = begin;
+    operation(*b.operations[i], i, state);
+  }
+  finish_block(b, index, state);
+  if (block_states_.size() <= index) block_states_.resize(index + 1);
+  block_states_[index] = std::move(state);
+}
+
+void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
+  BlockPlan& plan = plan_.blocks[index];
+  const uint32_t count = plan.end - plan.begin;
+  for (const Ref<Value>& v : b.yields) plan.yields.push_back(v ? slot_[v->id] : kNone);
+
+  if (loop_body(b)) {
+    for (size_t i = 0; i < b.yields.size(); ++i) {
+      const Group& argument = group_of(*b.arguments[i]);
+      bool owns = argument.escaped;
+      for (uint32_t v : argument.values)
+        owns = owns || (v != b.arguments[i]->id && slot_[v] == argument.slot);
+      const uint32_t group = group_[b.yields[i]->id];
+      const Group& yielded = groups_[group];
+      bool exclusive = slot_[b.yields[i]->id] == yielded.slot && !yielded.escaped &&
+                       plan_.slots[yielded.slot].kind == Slot::Kind::fresh;
+      for (size_t k = 0; k < b.yields.size(); ++k)
+        exclusive = exclusive && (k == i || group_[b.yields[k]->id] != group);
+      plan.owns_argument.push_back(owns);
+      plan.copies_yield.push_back(owns && !exclusive && plan.yields[i] != plan.arguments[i]);
+    }
+  }
+
+  for (uint32_t i : state.groups) {
+    const Group& g = groups_[i];
+    const Slot& s = plan_.slots[g.slot];
+    std::vector<uint32_t> all;
+    for (uint32_t v : g.values) all.push_back(slot_[v]);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    if (s.kind == Slot::Kind::arena) {
+      state.buffers.push_back({{aligned(s.nbytes), g.first, std::min(g.last, count)}, g.slot});
+      continue;
+    }
+    for (uint32_t slot : all) plan.transients.push_back(slot);
+    if (s.kind != Slot::Kind::fresh) continue;
+    Step& maker = plan_.steps[plan.begin + g.first];
+    bool copied_to = false;
+    for (const Copy& c : maker.copies) copied_to = copied_to || c.to == g.slot;
+    if (s.known && (maker.kind == Step::Kind::kernel || copied_to)) {
+      maker.allocates.push_back(g.slot);
+      plan_.report_.fresh += s.nbytes;
+    } else if (!s.known) {
+      ++plan_.report_.unplanned;
+    }
+    if (g.last == kEnd) continue;
+    Step& reader = plan_.steps[plan.begin + g.last];
+    reader.frees.insert(reader.frees.end(), all.begin(), all.end());
+  }
+
+  std::vector<Buffer> buffers;
+  for (const auto& [buffer, slot] : state.buffers) buffers.push_back(buffer);
+  state.placement = place_buffers(buffers);
+  for (size_t i = 0; i < buffers.size(); ++i) state.buffers[i].first = buffers[i];
+
+  for (uint32_t i = plan.begin; i < plan.end; ++i) {
+    Step& s = plan_.steps[i];
+    s.plain = s.kind == Step::Kind::kernel && s.kernel && s.copies.empty() && s.allocates.empty() &&
+              s.frees.empty();
+    size_t bytes = 0;
+    for (uint32_t slot : s.out)
+      if (slot != kNone) bytes += plan_.slots[slot].nbytes;
+    s.heavy = bytes > (1 << 18) || s.kind == Step::Kind::dispatch;
+    plan_.report_.kernels += s.kind == Step::Kind::kernel;
+    plan_.report_.views += s.kind == Step::Kind::view;
+    plan_.report_.dispatched += s.kind == Step::Kind::dispatch;
+  }
+}
+
+void Planner::place_block(uint32_t index, size_t offset) {
+  const BlockState& state = block_states_[index];
+  for (const auto& [buffer, slot] : state.buffers)
+    if (slot != kNone) plan_.slots[slot].offset = static_cast<int64_t>(offset + buffer.offset);
+  for (const auto& [buffer, nested] : state.nested)
+    place_block(nested, offset + state.buffers[buffer].first.offset);
+}
+
+void Planner::run(std::span<const Ref<Value>> fetches) {
+  find_uses(p_.main);
+  for (const Ref<Value>& v : fetches) {
+    last_use_[v->id] = kEnd;
+    fresh_[v->id] = true;
+  }
+  for (const StateUse& s : p_.states)
+    if (s.last) last_use_[s.last->id] = kEnd;
+  find_chains();
+  plan_.blocks.emplace_back();
+  auto outside = [&](const Ref<Value>& v) {
+    if (last_use_[v->id] == kNever) return kNone;
+    const uint32_t g = make_group(v, Slot::Kind::bound, 0, nullptr);
+    return groups_[g].slot;
+  };
+  for (const Ref<Value>& v : p_.main.arguments) plan_.feeds.push_back(outside(v));
+  for (const program::Constant& c : p_.constants)
+    if (uint32_t slot = outside(c.value); slot != kNone)
+      plan_.constants.emplace_back(slot, op::contiguous(c.tensor));
+  for (const StateUse& s : p_.states) {
+    StatePlan state{s.state, outside(s.initial), kNone, false};
+    if (state.initial != kNone) group_of(*s.initial).state = &s;
+    plan_.states.push_back(state);
+  }
+  // Arguments have their slots.
+  auto arguments = std::move(p_.main.arguments);
+  p_.main.arguments.clear();
+  block(p_.main, 0);
+  p_.main.arguments = std::move(arguments);
+  for (size_t i = 0; i < p_.states.size(); ++i) {
+    const StateUse& s = p_.states[i];
+    if (!s.last || s.last == s.initial) continue;
+    plan_.states[i].last = slot_[s.last->id];
+    plan_.states[i].writes_back = plan_.states[i].last != plan_.states[i].initial;
+  }
+  for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
+  place_block(0, 0);
+  plan_.arena_bytes = plan_.report_.arena = block_states_[0].placement.bytes;
+  plan_.report_.lower_bound = block_states_[0].placement.lower_bound;
+  plan_.report_.steps = plan_.steps.size();
+}
+
+std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,
+                                          program::Scope* scope) {
+  const auto start = std::chrono::steady_clock::now();
+  program::Recording none(nullptr);
+  op::GradMode off(false);
+  auto plan = std::shared_ptr<Plan>(new Plan());
+  plan->place = request.place;
+  std::vector<Ref<Value>> copies;
+  plan->program_ = program.clone(&copies);
+  Program& p = *plan->program_;
+  std::vector<Ref<Value>> fetches;
+  for (const Ref<Value>& v : request.fetches) {
+    ARGOSY_CHECK(v && v->id < copies.size() && copies[v->id], invalid_argument)
+        << "A value that is fetched is not one of this Program.";
+    fetches.push_back(copies[v->id]);
+  }
+  for (size_t i = 0; i < p.main.arguments.size(); ++i)
+    if (request.fed[i]) p.main.arguments[i]->shape = request.feeds[i].shape;
+  for (const StateUse& s : p.states) {
+    Tensor t = s.state->tensor;
+    if (program::Variable* v = !t.defined() && scope ? scope->find(s.state->name) : nullptr)
+      t = v->tensor;
+    if (!t.defined()) continue;
+    s.initial->shape = t.shape();
+    s.initial->dtype = t.dtype();
+    s.initial->layout = t.layout();
+  }
+  prune(p, fetches);
+  specialize(p, plan->place);
+  prune(p, fetches);
+  Planner(*plan, p, request).run(fetches);
+  plan->report_.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return plan;
+}
+
+std::string Plan::print() const {
+  static const char* const kinds[] = {"kernel", "view", "dispatch", "if", "while"};
+  static const char* const places[] = {"arena", "fresh", "bound", "view"};
+  Message m;
+  auto slot = [&](uint32_t i) {
+    if (i == kNone) {
+      m << " -";
+      return;
+    }
+    const Slot& s = slots[i];
+    m << ' ' << places[static_cast<int>(s.kind)] << i << ':' << s.dtype << s.shape;
+    if (s.kind == Slot::Kind::arena) m << '@' << s.offset;
+  };
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    m << "block " << b << '\n';
+    for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
+      const Step& s = steps[i];
+      m << "  " << i << ' ' << kinds[static_cast<int>(s.kind)] << ' ' << s.operation->op->name
+        << ':';
+      for (uint32_t k : s.in) slot(k);
+      m << " ->";
+      for (uint32_t k : s.out) slot(k);
+      for (const Copy& c : s.copies) {
+        m << " copy";
+        slot(c.from);
+        slot(c.to);
+      }
+      for (uint32_t k : s.frees) m << " free " << k;
+      m << '\n';
+    }
+  }
+  return m.str();
+}
+
+std::unique_ptr<Frame> Plan::take_frame() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto frame = std::move(idle_.back());
+      idle_.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(*this);
+}
+
+void Plan::give_frame(std::unique_ptr<Frame> frame) const {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(frame));
+}
+
+}  // namespace argosy::runtime

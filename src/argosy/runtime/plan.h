@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/program/program.h"
+
+// A Plan says how one Program runs for one form of its inputs: a flat list of steps for each block,
+// kernels chosen, attributes settled, memory placed. It is immutable and shared by threads; what
+// changes in a run is in a Frame (runtime/frame.h).
+//
+// Why this form:
+// * A value lives in a slot. A frame has one tensor body for each slot, and the operand arrays of
+//   steps hold handles of these bodies, so that binding a feed, a state or a loop argument changes
+//   one body and no operand array. Kernels are chosen when the plan is made: strides are known
+//   then, because what is bound to a plan from outside is made contiguous first.
+// * Writing in place is two values sharing a slot. Optimizer updates, running statistics,
+//   element-wise ops over a value that dies, and state written in its own memory are one mechanism,
+//   and the memory planner need not know about any of them.
+// * Blocks of `if` and `while` are planned with the rest. Their memory is a part of the same arena
+//   that lives as long as the step that owns them; a round of a loop plans and allocates nothing.
+// * What has no known size (data-dependent shapes, arrays, row-sparse gradients) runs by dispatch.
+namespace argosy::runtime {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+struct Slot {
+  enum class Kind : uint8_t {
+    arena,  // at `offset` in the frame's arena
+    fresh,  // memory of its own, taken by the step that makes it: fetched, yielded, unknown sizes
+    bound,  // input, state, constant or block argument: the memory of someone else
+    view,   // of slot `base`, `offset` bytes from its start
+  };
+  Kind kind = Kind::arena;
+  bool known = false;  // dense and of known sizes: shape, strides and nbytes hold
+  DType dtype = DType::float32;
+  Layout layout = Layout::strided;
+  Shape shape, strides;
+  size_t nbytes = 0;
+  int64_t offset = 0;
+  uint32_t base = kNone;
+  uint32_t id = 0;  // of the first value in it
+};
+
+struct Copy {
+  uint32_t from, to;
+};
+
+struct Step {
+  enum class Kind : uint8_t { kernel, view, dispatch, branch, loop };
+  Kind kind = Kind::kernel;
+  // A kernel whose operands need no copies and whose results need no memory: nothing to do but to
+  // call it.
+  bool plain = false;
+  bool heavy = false;  // long enough to look for Ctrl-C after it
+  // Of Kind::dispatch: its results may share memory with input 0 (views); its results keep handles
+  // of its inputs (arrays).
+  bool may_view = false, keeps_inputs = false;
+  const program::Operation* operation = nullptr;
+  const op::KernelDef* kernel = nullptr;  // null on places that compute nothing
+  const void* attrs = nullptr;
+  std::vector<uint32_t> in, out;  // slots, kNone where an optional input is missing
+  std::vector<Copy> copies;       // before it runs
+  std::vector<uint32_t> allocates, frees;
+  uint32_t blocks[2] = {kNone, kNone};
+  double cost = 0;  // estimated nanoseconds
+};
+
+struct BlockPlan {
+  uint32_t begin = 0, end = 0;      // its steps
+  std::vector<uint32_t> arguments;  // slots
+  std::vector<uint32_t> yields;
+  // Of loop bodies, for each carried value: the body overwrites or keeps its argument, so it gets
+  // memory of its own before the first round; what is yielded must be copied for the same reason.
+  std::vector<bool> owns_argument, copies_yield;
+  std::vector<uint32_t> transients;  // slots that hold memory only while a run needs it
+};
+
+struct StatePlan {
+  Ref<program::State> state;
+  uint32_t initial = kNone;  // slots; kNone if the run does not read it
+  uint32_t last = kNone;     // kNone if the run does not write it
+  bool writes_back = false;  // last is not in the state's own memory
+};
+
+struct Report {
+  size_t steps = 0, kernels = 0, views = 0, dispatched = 0;
+  size_t in_place = 0;     // results that took the memory of an operand
+  size_t copies = 0;       // operands copied because someone still needs the old value
+  size_t lower_bound = 0;  // most bytes of planned values that live at once
+  size_t arena = 0;        // bytes of the arena
+  size_t fresh = 0;        // bytes of fetched and yielded values of known size
+  size_t unplanned = 0;    // values of unknown size
+  double seconds = 0;      // that compiling took
+};
+
+// What a plan is made for.
+struct Request {
+  struct Feed {
+    Shape shape;
+    DType dtype;
+  };
+  std::vector<Feed> feeds;                   // for each input
+  std::vector<bool> fed;                     // false: the Program says what is known of it
+  std::vector<Ref<program::Value>> fetches;  // of the Program, or of one it was cloned from
+  Place place;
+};
+
+class Frame;
+
+class ARGOSY_API Plan {
+ public:
+  // The Program is copied: it may change afterwards. State is looked at for its sizes only.
+  static std::shared_ptr<const Plan> compile(const program::Program& program,
+                                             const Request& request, program::Scope* scope);
+  ~Plan();
+
+  const Report& report() const { return report_; }
+  std::string print() const;  // a line for each step
+
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<BlockPlan> blocks;  // the first is the main one
+  std::vector<uint32_t> fetches;
+  std::vector<uint32_t> feeds;  // kNone where nothing reads it
+  std::vector<StatePlan> states;
+  std::vector<std::pair<uint32_t, Tensor>> constants;
+  size_t arena_bytes = 0;
+  Place place;
+
+  // Idle frames are kept for the next run.
+  std::unique_ptr<Frame> take_frame() const;
+  void give_frame(std::unique_ptr<Frame> frame) const;
+
+ private:
+  friend class Planner;
+  Plan();
+  std::shared_ptr<program::Program> program_;
+  Report report_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> idle_;  // guarded by mutex_
+};
+
+}  // namespace argosy::runtime
