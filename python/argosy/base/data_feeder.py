@@ -15,7 +15,10 @@ def convert_dtype(dtype):
     """
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
     if not isinstance(getattr(argosy, name, None), argosy.dtype):
-        raise TypeError(f"dtype must be a dtype of the package, got {dtype}")
+        raise TypeError(
+            f"[convert_dtype] expected a dtype of the package or its name, got {dtype!r}. "
+            "Do this: use e.g. 'float32'."
+        )
     return name
 
 
@@ -23,8 +26,8 @@ def check_type(input, input_name, expected_type, op_name, extra_message=""):
     """Raise TypeError unless ``input`` is an instance of ``expected_type``."""
     if not isinstance(input, expected_type):
         raise TypeError(
-            f"The type of '{input_name}' in {op_name} must be {expected_type}, got "
-            f"{type(input)}. {extra_message}"
+            f"[{op_name}] {input_name}: expected {expected_type}, got {type(input)}. Do "
+            f"this: convert it. {extra_message}"
         )
 
 
@@ -34,8 +37,8 @@ def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=
     expected = [expected_dtype] if isinstance(expected_dtype, str) else expected_dtype
     if name not in expected:
         raise TypeError(
-            f"The data type of '{input_name}' in {op_name} must be {expected}, got "
-            f"{name}. {extra_message}"
+            f"[{op_name}] {input_name}: expected one of the dtypes {expected}, got {name}. "
+            f"Do this: cast it with .astype(..). {extra_message}"
         )
 
 

@@ -103,7 +103,10 @@ class EagerParamBase(Tensor):
     @trainable.setter
     def trainable(self, value):
         if not isinstance(value, bool):
-            raise ValueError(f"The type of trainable MUST be bool, but the type is {type(value)}")
+            raise ValueError(
+                f"[Parameter.trainable] expected a bool, got {type(value).__name__}. Do this: "
+                "set True or False."
+            )
         self.stop_gradient = not value
 
     def set_init_func(self, obj):

@@ -47,7 +47,10 @@ class ParamAttr:
     def _set_default_initializer(self, initializer):
         if self.initializer is None:
             if initializer is None:
-                raise ValueError("ParamAttr.initializer is not set")
+                raise ValueError(
+                    "[ParamAttr] initializer: expected an initializer, got None. Do this: pass one "
+                    "of nn.initializer."
+                )
             self.initializer = initializer
 
     @staticmethod
@@ -70,7 +73,10 @@ class ParamAttr:
             return ParamAttr(initializer=arg)
         if isinstance(arg, WeightDecayRegularizer):
             return ParamAttr(regularizer=arg)
-        raise TypeError(f"{type(arg)} cast to ParamAttr")
+        raise TypeError(
+            "[ParamAttr] expected a ParamAttr, a name, an initializer, a regularizer or a "
+            f"bool, got {type(arg).__name__}. Do this: pass one of them."
+        )
 
     def _to_kwargs(self, with_initializer=False):
         kwargs = {

@@ -93,7 +93,8 @@ def eye_(tensor):
     """
     if len(tensor.shape) != 2:
         raise AssertionError(
-            f"Only tensor with 2 dimensions can be initialized by eye_, got {tensor.shape}"
+            f"[eye_] needs a matrix: expected 2 dimensions, got shape {list(tensor.shape)}. "
+            "Do this: reshape it."
         )
     with argosy.no_grad():
         rows, cols = tensor.shape

@@ -1,8 +1,34 @@
 """Building blocks and detection operators of vision models."""
 
 from .. import nn
+from ._detection.boxes import box_coder, prior_box
+from ._detection.deform import DeformConv2D, deform_conv2d
+from ._detection.files import decode_jpeg, read_file
+from ._detection.proposals import distribute_fpn_proposals, generate_proposals
+from ._detection.regions import PSRoIPool, RoIAlign, RoIPool, psroi_pool, roi_align, roi_pool
+from ._detection.suppression import matrix_nms, nms
+from ._detection.yolo import yolo_box
 
-__all__ = ["ConvNormActivation"]
+__all__ = [
+    "ConvNormActivation",
+    "DeformConv2D",
+    "PSRoIPool",
+    "RoIAlign",
+    "RoIPool",
+    "box_coder",
+    "decode_jpeg",
+    "deform_conv2d",
+    "distribute_fpn_proposals",
+    "generate_proposals",
+    "matrix_nms",
+    "nms",
+    "prior_box",
+    "psroi_pool",
+    "read_file",
+    "roi_align",
+    "roi_pool",
+    "yolo_box",
+]
 
 
 class ConvNormActivation(nn.Sequential):

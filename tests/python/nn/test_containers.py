@@ -52,9 +52,9 @@ def test_layer_list():
     layers += [nn.Mish()]
     assert isinstance(layers.pop(0), nn.Silu) and isinstance(layers[-1], nn.Mish)
     assert isinstance(layers[0:2], nn.LayerList) and kinds(layers[0:2]) == ["Tanh", "ReLU"]
-    with pytest.raises(IndexError, match=r"should be an integer in range \[-4, 4\)"):
+    with pytest.raises(IndexError, match="-4 <= index < 4"):
         layers[5]
-    with pytest.raises(AssertionError, match="should be an integer in range"):
+    with pytest.raises(AssertionError, match="expected an int in"):
         layers.insert(7, nn.ReLU())
     with pytest.raises(AssertionError):
         layers.append(3)
@@ -69,9 +69,9 @@ def test_layer_dict():
     assert isinstance(layers.pop("b"), nn.Tanh) and len(layers) == 2
     with pytest.raises(KeyError):
         layers["zz"]
-    with pytest.raises(ValueError, match="must be 2"):
+    with pytest.raises(ValueError, match="expected a name and a layer"):
         layers.update([("a",)])
-    with pytest.raises(AssertionError, match="not iterable"):
+    with pytest.raises(AssertionError, match="expected a dict"):
         layers.update(3)
     layers.clear()
     assert len(layers) == 0
@@ -85,7 +85,7 @@ def test_parameter_containers():
     params[0] = second
     assert list(params.state_dict()) == ["0", "1"] and len(params) == 2
     assert params[0] is second and list(params) == [second, second]
-    with pytest.raises(TypeError, match="should be a Parameter"):
+    with pytest.raises(TypeError, match="expected a Parameter"):
         params.append(3)
     table = nn.ParameterDict({"a": first})
     table.update([("b", second)])

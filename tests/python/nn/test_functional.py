@@ -80,9 +80,9 @@ def test_conv2d_transpose_sizes(rng):
     for size in (10, [10, 10]):
         out = F.conv2d_transpose(t(x), t(w), stride=2, output_size=size)
         close(out, ref.conv_transpose(x, w, 2, 0, 1), 1e-4)
-    with pytest.raises(ValueError, match="mutually exclusive"):
+    with pytest.raises(ValueError, match="excludes output_padding"):
         F.conv2d_transpose(t(x), t(w), stride=2, output_size=10, output_padding=1)
-    with pytest.raises(ValueError, match="int or Tensor"):
+    with pytest.raises(ValueError, match="expected an int"):
         F.conv2d_transpose(t(x), t(w), output_size="10")
 
 
@@ -132,7 +132,7 @@ def test_masks_lead_back(rng):
     assert back.shape == x.shape and np.count_nonzero(back) == top.numpy().size
     np.testing.assert_array_equal(back[back != 0], x[back != 0])
     assert list(F.max_unpool2d(top, index, 2, output_size=[5, 7]).shape) == [2, 3, 5, 7]
-    with pytest.raises(ValueError, match="invalid output_size"):
+    with pytest.raises(ValueError, match="does not fit"):
         F.max_unpool2d(top, index, 2, output_size=[9, 7])
 
 
@@ -208,17 +208,17 @@ def test_other_pad_modes(rng, mode, name):
     close(F.pad(t(x), [1, 2, 3, 1], mode=mode), expected)
     last = F.pad(t(x.transpose(0, 2, 3, 1)), [1, 2, 3, 1], mode=mode, data_format="NHWC")
     close(last, expected.transpose(0, 2, 3, 1))
-    with pytest.raises(ValueError, match="length of pad"):
+    with pytest.raises(ValueError, match="expected 4 numbers"):
         F.pad(t(x), [1, 2], mode=mode)
-    with pytest.raises(AssertionError, match="must be in"):
+    with pytest.raises(AssertionError, match="expected 3, 4 or 5 dimensions"):
         F.pad(t(x[0, 0]), [1, 2], mode=mode)
 
 
 def test_pad_refuses(rng):
     x = t(normal(rng, 1, 2, 4, 5))
-    with pytest.raises(AssertionError, match="mode should be"):
+    with pytest.raises(AssertionError, match="mode: expected"):
         F.pad(x, [1, 2], mode="nonsense")
-    with pytest.raises(AssertionError, match="data_format should be"):
+    with pytest.raises(AssertionError, match="data_format: expected"):
         F.pad(x, [1, 2, 3, 4], data_format="nonsense")
     with pytest.raises(ValueError):
         F.pad(x, [9, 9, 0, 0], mode="reflect")
@@ -277,7 +277,7 @@ def test_unfold_and_fold(rng):
     close(columns, expected[None])
     ones = F.fold(F.unfold(t(np.ones((1, 1, 3, 3), "float32")), 2), output_size=3, kernel_size=2)
     close(ones, [[[[1, 2, 1], [2, 4, 2], [1, 2, 1]]]])
-    with pytest.raises(AssertionError, match=r"\[N, C, H, W\]"):
+    with pytest.raises(AssertionError, match="N, C, H, W"):
         F.unfold(t(x[0]), 2)
     with pytest.raises(ValueError, match="2 or 4"):
         F.unfold(t(x), 2, 1, [1, 2, 3])
@@ -292,7 +292,7 @@ def test_sampling_grid(rng):
     flipped = t(np.array([[[-1, 0, 0], [0, 1, 0]]], "float32"))
     grid = F.affine_grid(flipped, t([1, 2, 3, 4]))
     close(F.grid_sample(t(x), grid, mode="nearest"), x[..., ::-1])
-    with pytest.raises(ValueError, match="mode of grid sample"):
+    with pytest.raises(ValueError, match="mode: expected 'bilinear'"):
         F.grid_sample(t(x), grid, mode="nonsense")
     with pytest.raises(TypeError):
         F.affine_grid(3, [1, 2, 3, 4])
@@ -337,11 +337,11 @@ def test_layer_group_instance_norm(rng):
     close(F.group_norm(t(x), 2, weight=t(w), bias=t(b)), grouped * scale + shift, 1e-4)
     rms = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
     close(F.rms_norm(t(x), [6]), rms, 1e-4)
-    with pytest.raises(ValueError, match=r"expected input with shape \[\*, 5\]"):
+    with pytest.raises(ValueError, match="must end with normalized_shape"):
         F.layer_norm(t(x), [5])
     with pytest.raises(ValueError):
         F.layer_norm(t(x), "a")
-    with pytest.raises(ValueError, match="unsupported data layout"):
+    with pytest.raises(ValueError, match="data_format: expected one of"):
         F.group_norm(t(x), 2, data_format="nonsense")
 
 
@@ -359,7 +359,7 @@ def test_local_response_norm(rng):
     squares = np.pad(x**2, [(0, 0), (1, 1), (0, 0)])
     mean = sum(squares[:, i : i + 5] for i in range(3)) / 3
     close(F.local_response_norm(t(x), 3, data_format="NCL"), x / (1 + 1e-4 * mean) ** 0.75)
-    with pytest.raises(ValueError, match="3D or higher"):
+    with pytest.raises(ValueError, match="3 dimensions or more"):
         F.local_response_norm(t(x[0]), 3)
 
 

@@ -94,7 +94,7 @@ def test_orthogonal():
         matrix = create(shape, init.Orthogonal(gain=2.0)).numpy().reshape(shape[0], -1)
         small = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
         np.testing.assert_allclose(small, 4 * np.eye(len(small)), atol=1e-5)
-    with pytest.raises(AssertionError, match="2 or more dimensions"):
+    with pytest.raises(AssertionError, match="2 dimensions or more"):
         create([3], init.Orthogonal())
 
 
@@ -102,7 +102,7 @@ def test_dirac():
     weight = create([4, 2, 3, 3], init.Dirac(groups=2)).numpy()
     assert np.argwhere(weight).tolist() == [[0, 0, 1, 1], [1, 1, 1, 1], [2, 0, 1, 1], [3, 1, 1, 1]]
     assert weight.max() == 1
-    with pytest.raises(AssertionError, match="3/4/5 dimensions"):
+    with pytest.raises(AssertionError, match="3, 4 or 5 dimensions"):
         create([4, 2], init.Dirac())
     with pytest.raises(AssertionError, match="divisible by groups"):
         create([5, 2, 3], init.Dirac(groups=2))
@@ -112,9 +112,9 @@ def test_bilinear():
     weight = create([2, 2, 4, 4], init.Bilinear()).numpy()
     np.testing.assert_allclose(weight[0, 0, 0], [0.0625, 0.28125, 0.375, 0.15625])
     np.testing.assert_allclose(weight[1, 1, 3], [0.0625, 0.09375, 0.0, -0.03125])
-    with pytest.raises(ValueError, match="must be 4"):
+    with pytest.raises(ValueError, match="4 dimensions"):
         create([2, 2], init.Bilinear())
-    with pytest.raises(ValueError, match="must be equal"):
+    with pytest.raises(ValueError, match="must be square"):
         create([2, 2, 3, 4], init.Bilinear())
 
 
@@ -123,7 +123,7 @@ def test_calculate_gain():
     assert init.calculate_gain("leaky_relu", 1) == 1.0
     assert init.calculate_gain("relu") == math.sqrt(2)
     assert init.calculate_gain("conv2d") == init.calculate_gain("sigmoid") == 1
-    with pytest.raises(ValueError, match="not supported"):
+    with pytest.raises(ValueError, match="expected one of"):
         init.calculate_gain("nonsense")
 
 
@@ -150,9 +150,9 @@ def test_own_initializer():
 
 
 def test_errors():
-    with pytest.raises(AssertionError, match="high should"):
+    with pytest.raises(AssertionError, match="high must not be below"):
         init.Uniform(1, 0)
-    with pytest.raises(ValueError, match="not supported"):
+    with pytest.raises(ValueError, match="expected one of"):
         create([2, 2], init.KaimingNormal(nonlinearity="nonsense"))
     with pytest.raises(ValueError):
         init.Constant(None)

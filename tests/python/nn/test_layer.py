@@ -63,11 +63,13 @@ def test_attributes_are_registered():
 
 def test_assignments_of_a_wrong_kind_are_refused():
     layer = Small()
-    with pytest.raises(TypeError, match="parameter 'weight' should be of type Parameter or None"):
+    with pytest.raises(
+        TypeError, match="'weight' is one of the parameter.*expected a Parameter or None"
+    ):
         layer.fc.weight = paddle.ones([2, 3])
-    with pytest.raises(TypeError, match="sublayer 'fc' should be of type Layer or None"):
+    with pytest.raises(TypeError, match="'fc' is one of the sublayer.*expected a Layer or None"):
         layer.fc = 5
-    with pytest.raises(TypeError, match="buffers 'kept' should be"):
+    with pytest.raises(TypeError, match="'kept' is a buffer"):
         layer.kept = 5
     layer.fc.weight = None
     layer.kept = None
@@ -83,7 +85,7 @@ def test_members_need_init_first():
         def __init__(self):
             self.fc = nn.Linear(1, 1)
 
-    with pytest.raises(ValueError, match=r"super\(\).__init__\(\) should be called first"):
+    with pytest.raises(ValueError, match="Do this: call super"):
         Wrong()
 
 
@@ -100,9 +102,9 @@ def test_bad_names(name, error):
 
 def test_add_members_checks_kinds():
     layer = Small()
-    with pytest.raises(TypeError, match="should be a Parameter"):
+    with pytest.raises(TypeError, match="expected a Parameter or None"):
         layer.add_parameter("p", 3)
-    with pytest.raises(TypeError, match="should be a Paddle.Tensor"):
+    with pytest.raises(TypeError, match="expected a Tensor or None"):
         layer.register_buffer("b", 3)
     with pytest.raises(AssertionError):
         layer.add_sublayer("s", 3)
@@ -125,9 +127,9 @@ def test_create_parameter():
     assert layer.create_parameter([3], is_bias=True).numpy().tolist() == [0, 0, 0]
     assert layer.create_parameter([1], dtype="float64").dtype == paddle.float64
     assert layer.create_parameter([1], attr="named").name == "named"
-    with pytest.raises(TypeError, match="dtype is not"):
+    with pytest.raises(TypeError, match="no default initializer for this dtype"):
         layer.create_parameter([2], dtype="int32")
-    with pytest.raises(TypeError, match="cast to ParamAttr"):
+    with pytest.raises(TypeError, match="expected a ParamAttr"):
         layer.create_parameter([2], attr=5)
     with pytest.raises(ValueError):
         paddle.ParamAttr(name="")
@@ -139,7 +141,7 @@ def test_parameter_is_a_tensor_with_attributes():
     assert param.is_leaf and repr(param).startswith("Parameter containing:\n")
     param.trainable = False
     assert param.stop_gradient
-    with pytest.raises(ValueError, match="MUST be bool"):
+    with pytest.raises(ValueError, match="expected a bool"):
         param.trainable = 3
     assert nn.Parameter(paddle.ones([1]), False).stop_gradient
     again = copy.deepcopy(param)
@@ -178,7 +180,7 @@ def test_pre_and_post_hooks():
     layer(input=x)
     assert calls == ["first", "later", (0, ["input"])]
     layer.register_forward_pre_hook(lambda layer_, i, k: ((), {}, 1), with_kwargs=True)
-    with pytest.raises(RuntimeError, match="must return None or a tuple"):
+    with pytest.raises(RuntimeError, match="must return None or .args, kwargs."):
         layer(x)
 
 

@@ -93,7 +93,7 @@ def test_transformer_runs_and_learns(rng):
     assert list(out.shape) == [2, 4, 8]
     (out * out).sum().backward()
     assert all(p.grad is not None for p in model.parameters())
-    with pytest.raises(AssertionError, match="should be 1 or 2 or 3"):
+    with pytest.raises(AssertionError, match="list of 1, 2 or 3"):
         nn.Transformer(8, 2, 1, 1, 8, weight_attr=[None] * 4)
 
 

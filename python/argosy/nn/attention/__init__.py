@@ -25,5 +25,8 @@ def sdpa_kernel(backends, set_priority=False):
         AssertionError: ``backends`` is no SDPBackend and no list of them.
     """
     if not isinstance(backends, (list, SDPBackend)):
-        raise AssertionError("Backend must be an instance of SDPBackend or a list of them")
+        raise AssertionError(
+            "[sdpa_kernel] backends: expected an SDPBackend or a list of them, got "
+            f"{type(backends).__name__}. Do this: pass one of them."
+        )
     yield

@@ -21,7 +21,8 @@ def alias(**names):
                     if other in kwargs:
                         if name in kwargs:
                             raise ValueError(
-                                f"Cannot specify both '{name}' and its alias '{other}'"
+                                f"[{function.__name__}] '{name}' and its other name '{other}' are one argument, "
+                                "got both. Do this: pass one of them."
                             )
                         kwargs[name] = kwargs.pop(other)
             return function(*args, **kwargs)
@@ -44,16 +45,22 @@ def int_list(value, count, name):
     try:
         values = list(value)
     except TypeError:
-        raise ValueError(f"The {name}'s type must be list or tuple. Received: {value}") from None
+        raise ValueError(
+            f"[{name}] expected {count} ints or one int, got {value!r}. Do this: pass a "
+            f"list of {count} ints."
+        ) from None
     if len(values) != count:
-        raise ValueError(f"The {name}'s length must be {count}. Received: {value}")
+        raise ValueError(
+            f"[{name}] expected {count} ints or one int, got {len(values)}: {value}. Do "
+            f"this: pass a list of {count} ints."
+        )
     for number, item in enumerate(values):
         if type(item) is int:
             continue
         if not hasattr(item, "__index__"):
             raise ValueError(
-                f"The {name}'s type must be a list or tuple of {count} ints. Received: {value} "
-                f"including element {item} of type {type(item)}"
+                f"[{name}] expected {count} ints, got {value}, where {item!r} is a "
+                f"{type(item).__name__}. Do this: pass ints."
             )
         values[number] = item.__index__()
     return values
@@ -67,8 +74,8 @@ def is_channel_last(data_format, allowed):
     """
     if data_format not in allowed:
         raise ValueError(
-            f"Attr(data_format) should be {' or '.join(map(repr, allowed))}. "
-            f"Received Attr(data_format): {data_format}."
+            f"[data_format] expected {' or '.join(map(repr, allowed))}, got "
+            f"{data_format!r}. Do this: transpose the input, or name its format."
         )
     return CHANNEL_LAST[data_format]
 
@@ -87,7 +94,10 @@ def spatial_padding(padding, count, channel_last):
     if isinstance(padding, str):
         name = padding.upper()
         if name not in ("SAME", "VALID"):
-            raise ValueError(f"Unknown padding: '{name}'. It can only be 'SAME' or 'VALID'.")
+            raise ValueError(
+                f"[padding] expected ints, 'SAME' or 'VALID', got {name!r}. Do this: use one of "
+                "them."
+            )
         return [0] * (2 * count), name
     if isinstance(padding, (list, tuple)):
         if len(padding) == count + 2 and all(isinstance(p, (list, tuple)) for p in padding):
@@ -95,8 +105,8 @@ def spatial_padding(padding, count, channel_last):
             others = [padding[0], padding[-1] if channel_last else padding[1]]
             if any(any(pair) for pair in others):
                 raise ValueError(
-                    f"Non-zero padding({padding}) in the batch or channel dimensions is not "
-                    "supported."
+                    f"[padding] only spatial axes can be padded, got {padding} with numbers for the "
+                    "batch or the channels. Do this: make these zero."
                 )
             flat = [value for pair in spatial for value in pair]
         elif len(padding) == count:
@@ -105,15 +115,16 @@ def spatial_padding(padding, count, channel_last):
             flat = list(padding)
         if len(flat) != 2 * count:
             raise ValueError(
-                f"Invalid padding: {padding}. Expected {count} or {2 * count} ints, or a pair for "
-                "each axis of the input."
+                f"[padding] expected {count} or {2 * count} ints, or a pair for each axis of "
+                f"the input, got {padding}. Do this: use one of these forms."
             )
         flat = int_list(flat, 2 * count, "padding")
     else:
         flat = int_list(padding, 2 * count, "padding")
     if min(flat) < 0:
         raise ValueError(
-            f"Invalid padding, all value should be larger than or equal to 0, got: {padding}"
+            f"[padding] expected numbers >= 0, got {padding}. Do this: cut the input by "
+            "slicing instead."
         )
     return flat, "EXPLICIT"
 
@@ -122,6 +133,6 @@ def check_reduction(reduction, where):
     """Raise ValueError unless ``reduction`` is 'sum', 'mean' or 'none'."""
     if reduction not in ("sum", "mean", "none"):
         raise ValueError(
-            f"The value of 'reduction' in {where} should be 'sum', 'mean' or 'none', got "
-            f"{reduction}, which is not allowed."
+            f"[{where}] reduction: expected 'sum', 'mean' or 'none', got {reduction!r}. Do "
+            "this: use one of them."
         )

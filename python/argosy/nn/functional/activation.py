@@ -31,7 +31,8 @@ def gelu(x, approximate=False, name=None):
     if isinstance(approximate, str):
         if approximate not in ("tanh", "none"):
             raise ValueError(
-                f"[gelu] approximate should be a bool, 'tanh' or 'none', got {approximate!r}."
+                f"[gelu] approximate: expected a bool, 'tanh' or 'none', got {approximate!r}. "
+                "Do this: use one of them."
             )
         approximate = approximate == "tanh"
     return ops.gelu(x, bool(approximate))
@@ -51,19 +52,20 @@ def rrelu(x, lower=1.0 / 8.0, upper=1.0 / 3.0, training=True, name=None):
     """
     if not isinstance(lower, float) or not isinstance(upper, float):
         raise TypeError(
-            "The lower and upper values must be float type. Received: lower "
-            f"{lower}, upper {upper}."
+            f"[rrelu] lower and upper: expected floats, got {lower!r} and {upper!r}. Do "
+            "this: write them with a decimal point."
         )
     if not 0 <= lower <= 1:
-        raise ValueError(f"The lower value must be no less than zero or greater than one. "
-                         f"Received: {lower}.")  # fmt: skip
+        raise ValueError(f"[rrelu] lower: expected a number in [0, 1], got {lower}. Do this: correct it.")  # fmt: skip
     if upper < lower:
         raise ValueError(
-            "The upper value must be greater than lower value. Received: lower "
-            f"{lower}, upper {upper}."
+            f"[rrelu] upper must not be below lower: got lower={lower}, upper={upper}. Do "
+            "this: exchange them."
         )
     if upper > 1:
-        raise ValueError(f"The upper value must be no greater than one. Received: {upper}.")
+        raise ValueError(
+            f"[rrelu] upper: expected a number in [lower, 1], got {upper}. Do this: correct it."
+        )
     return ops.rrelu(x, lower, upper, bool(training))
 
 

@@ -43,22 +43,33 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
         if p == 0:
             return x
         if not 0 <= p <= 1:
-            raise ValueError("p argument should between 0 and 1")
+            raise ValueError(
+                f"[dropout] p: expected a probability in [0, 1], got {p}. Do this: correct it."
+            )
     elif not isinstance(p, Tensor):
-        raise TypeError("p argument should be a number or Variable")
+        raise TypeError(
+            f"[dropout] p: expected a number or a Tensor, got {type(p).__name__}. Do this: "
+            "pass a float."
+        )
     if mode not in ("downscale_in_infer", "upscale_in_train"):
-        raise ValueError("mode argument should be 'downscale_in_infer' or 'upscale_in_train'")
+        raise ValueError(
+            "[dropout] mode: expected 'upscale_in_train' or 'downscale_in_infer', got "
+            f"{mode!r}. Do this: use one of them."
+        )
     if axis is None:
         axes = []
     else:
         if not isinstance(axis, (int, list, tuple)):
-            raise TypeError("datatype of axis argument should be int or list")
+            raise TypeError(
+                f"[dropout] axis: expected an int or a list of ints, got {type(axis).__name__}. "
+                "Do this: pass one of them."
+            )
         axes = [axis] if isinstance(axis, int) else list(axis)
         rank = len(x.shape)
         if not axes or min(axes) < 0 or max(axes) >= rank or len(axes) > rank:
             raise ValueError(
-                "axis value should be greater than or equal to 0 and less than dimensions of "
-                f"x:{rank}, but get axis value:{axis}"
+                f"[dropout] axis: expected distinct axes in 0 .. {rank - 1} of x, got {axis}. "
+                "Do this: correct it."
             )
     op = ops.dropout_ if inplace else ops.dropout
     return op(x, p, axes, bool(training), mode)
@@ -67,11 +78,14 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
 def _channel_dropout(x, p, training, data_format, formats, rank):
     if data_format not in formats:
         raise ValueError(
-            f"Attr(data_format) should be {' or '.join(map(repr, formats))}. "
-            f"Received Attr(data_format): {data_format}."
+            f"[dropout] data_format: expected {' or '.join(map(repr, formats))}, got "
+            f"{data_format!r}. Do this: use one of them."
         )
     if len(x.shape) != rank:
-        raise ValueError(f"dimensions of x should be {rank}, got {len(x.shape)}")
+        raise ValueError(
+            f"[dropout] x: expected {rank} dimensions, got {len(x.shape)}. Do this: reshape "
+            "it, or use the form for its rank."
+        )
     axis = [0, 1] if data_format == formats[0] else [0, rank - 1]
     return dropout(x, p=p, axis=axis, training=training, mode="upscale_in_train")
 
@@ -80,7 +94,10 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     """Drop whole channels of ``input`` [N, C, L] or [C, L] with probability ``p``."""
     rank = len(input.shape)
     if rank not in (2, 3):
-        raise RuntimeError(f"dropout1d expects 2D or 3D input, got {rank}D")
+        raise RuntimeError(
+            f"[dropout1d] x: expected 2 or 3 dimensions, got {rank}. Do this: reshape it, "
+            "or use dropout2d or dropout3d."
+        )
     axis = [0, 1] if rank == 3 else [0]
     return dropout(input, p=p, axis=axis, training=training, inplace=inplace)
 
@@ -97,9 +114,13 @@ def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
 
 def _alpha_dropout(x, p, training, feature):
     if not isinstance(p, (float, int)):
-        raise TypeError("p argument should be a float or int")
+        raise TypeError(
+            f"[alpha_dropout] p: expected a number, got {type(p).__name__}. Do this: pass a float."
+        )
     if not 0 <= p <= 1:
-        raise ValueError("p argument should between 0 and 1")
+        raise ValueError(
+            f"[alpha_dropout] p: expected a probability in [0, 1], got {p}. Do this: correct it."
+        )
     if not training or p == 0:
         return x
     return ops.alpha_dropout(x, float(p), True, feature)
@@ -142,7 +163,8 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     """
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise AssertionError(
-            f"mode should be one of constant, reflect, replicate, circular, but got {mode}."
+            f"[pad] mode: expected constant, reflect, replicate or circular, got {mode!r}. "
+            "Do this: use one of them."
         )
     rank = len(x.shape)
     pads = _as_list(pad)
@@ -150,7 +172,10 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
         pads.append(0)
     if mode == "constant" and len(pads) == 2 * rank:
         if any(isinstance(item, int) and item < 0 for item in pads):
-            raise ValueError(f"[pad] The elements of pad should be >= 0, got {pad}.")
+            raise ValueError(
+                f"[pad] pad: expected numbers >= 0 with mode '{mode}', got {pad}. Do this: cut "
+                "x by slicing instead."
+            )
         if not pad_from_left_axis:
             pads = _reverse_pairs(pads)
         return ops.pad(x, pads, mode, value)
@@ -159,24 +184,28 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
         data_format = data_format.upper()
         if data_format not in _PAD_FORMATS:
             raise AssertionError(
-                f"data_format should be in one of [{', '.join(_PAD_FORMATS)}], but got "
-                f"{data_format}"
+                f"[pad] data_format: expected one of {', '.join(_PAD_FORMATS)}, got "
+                f"{data_format!r}. Do this: use one of them."
             )
         channel_last = data_format[-1] == "C"
     if mode != "constant":
         if rank not in (3, 4, 5):
-            raise AssertionError(f"input tensor dimension must be in [3, 4, 5] but got {rank}")
+            raise AssertionError(
+                f"[pad] x: expected 3, 4 or 5 dimensions, got {rank}. Do this: add dimensions "
+                "of size 1, or give a pair for each axis."
+            )
         if len(pads) != 2 * (rank - 2):
             raise ValueError(
-                f"[pad] The length of pad is wrong for mode '{mode}': expected {2 * (rank - 2)} "
-                f"(two per spatial axis of x {list(x.shape)}), got {len(pads)}."
+                f"[pad] pad: expected {2 * (rank - 2)} numbers with mode '{mode}' (two for each "
+                f"spatial axis of x {list(x.shape)}), got {len(pads)}. Do this: give a pair for "
+                "each spatial axis."
             )
     after = 2 if channel_last else 0
     before = 2 * rank - len(pads) - after
     if before < 0:
         raise ValueError(
-            f"[pad] pad is too long: expected at most {2 * rank - after} values for x with shape "
-            f"{list(x.shape)}, got {len(pads)}."
+            f"[pad] pad: expected at most {2 * rank - after} numbers for x with shape "
+            f"{list(x.shape)}, got {len(pads)}. Do this: give a pair for each axis."
         )
     return ops.pad(x, [0] * before + _reverse_pairs(pads) + [0] * after, mode, value)
 
@@ -228,48 +257,68 @@ def interpolate(
     mode = mode.lower()
     if mode not in _RANKS and mode != "area":
         raise ValueError(
-            "The 'resample' of image_resize can only be 'area', 'linear', 'bilinear', "
-            f"'trilinear', 'bicubic' or 'nearest' currently, got {mode}."
+            "[interpolate] mode: expected area, nearest, linear, bilinear, trilinear or "
+            f"bicubic, got {mode!r}. Do this: use one of them."
         )
     rank = len(x.shape)
     if size is None and scale_factor is None:
-        raise ValueError("One of size and scale_factor must not be None.")
+        raise ValueError(
+            "[interpolate] needs size or scale_factor, got neither. Do this: pass one of them."
+        )
     if mode in _RANKS and rank not in _RANKS[mode]:
         raise ValueError(
-            f"'{mode}' only support {' or '.join(f'{r}-D' for r in _RANKS[mode])} tensor, but "
-            f"received x with shape {list(x.shape)}."
+            f"[interpolate] mode '{mode}' needs x with "
+            f"{' or '.join(str(r) for r in _RANKS[mode])} dimensions, got shape "
+            f"{list(x.shape)}. Do this: reshape it, or use another mode."
         )
     if align_mode not in (0, 1):
-        raise ValueError("align_mode can only be 0 or 1")
+        raise ValueError(
+            f"[interpolate] align_mode: expected 0 or 1, got {align_mode!r}. Do this: use "
+            "one of them."
+        )
     if align_corners and mode in ("nearest", "area"):
         raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear "
-            "| bicubic | trilinear"
+            f"[interpolate] align_corners=True has no meaning for mode '{mode}'. Do this: "
+            "leave it out, or use linear, bilinear, trilinear or bicubic."
         )
     formats = _INTERPOLATE_FORMATS.get(rank)
     if formats is None:
-        raise ValueError(f"[interpolate] x should have 3 to 5 dimensions, got {list(x.shape)}.")
+        raise ValueError(
+            f"[interpolate] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do "
+            "this: reshape it."
+        )
     if data_format is not None and data_format not in formats:
         raise ValueError(
-            f"Got wrong value for param `data_format`: {data_format} received but only "
-            f"`{formats[0]}` or `{formats[1]}` supported for {rank}-D input."
+            f"[interpolate] data_format of x with {rank} dimensions: expected {formats[0]} "
+            f"or {formats[1]}, got {data_format!r}. Do this: use one of them."
         )
     if size is not None and scale_factor is not None:
-        raise ValueError("Only one of size or scale_factor should be defined.")
+        raise ValueError(
+            "[interpolate] size and scale_factor exclude one another, got both. Do this: "
+            "pass one of them."
+        )
     channel_last = data_format == formats[1]
     sizes, scales = [], []
     if size is not None:
         sizes = _as_list(size)
         if len(sizes) != rank - 2:
-            raise ValueError("The x and size should satisfy rank(x) - 2 == len(size).")
+            raise ValueError(
+                f"[interpolate] size: expected {rank - 2} numbers, one for each spatial axis of "
+                f"x {list(x.shape)}, got {len(sizes)}. Do this: correct it."
+            )
         sizes = [item if isinstance(item, Tensor) else int(item) for item in sizes]
         if any(not isinstance(item, Tensor) and item <= 0 for item in sizes):
-            raise AssertionError("Each dimension size given in out_shape must be greater than 0.")
+            raise AssertionError(
+                f"[interpolate] size: expected numbers > 0, got {sizes}. Do this: correct it."
+            )
     else:
         scales = _scales(scale_factor, rank)
     if mode == "area":
         if size is None:
-            raise ValueError("output size can not be None in AREA mode")
+            raise ValueError(
+                "[interpolate] mode 'area' needs size, got None. Do this: pass size instead of "
+                "scale_factor."
+            )
         from . import pooling
 
         pool = getattr(pooling.ops, f"adaptive_avg_pool{rank - 2}d")
@@ -300,11 +349,19 @@ def _scales(scale_factor, rank):
         if len(scales) == 1 and rank == 3:
             pass
         elif len(scales) != rank - 2:
-            raise ValueError(f"scale_shape length should be {rank - 2} for input {rank}-D tensor.")
+            raise ValueError(
+                f"[interpolate] scale_factor: expected {rank - 2} numbers for x with {rank} "
+                f"dimensions, got {len(scales)}. Do this: give one for each spatial axis."
+            )
     else:
-        raise TypeError("Attr(scale)'s type should be float, int, list, tuple, or Tensor.")
+        raise TypeError(
+            "[interpolate] scale_factor: expected a number, a list of them or a Tensor, "
+            f"got {type(scale_factor).__name__}. Do this: pass one of these."
+        )
     if min(scales) <= 0:
-        raise ValueError("Attr(scale) should be greater than zero.")
+        raise ValueError(
+            f"[interpolate] scale_factor: expected numbers > 0, got {scales}. Do this: correct it."
+        )
     return scales
 
 
@@ -328,7 +385,7 @@ def _two(value, name):
     if isinstance(value, (list, tuple)) and len(value) == 2:
         return int_list(value, 2, name)
     raise ValueError(
-        f"{name} should either be an integer or a list/tuple of two integers, got {value}"
+        f"[{name}] expected an int or two ints, got {value!r}. Do this: pass one of them."
     )
 
 
@@ -341,7 +398,7 @@ def _four_sides(paddings):
         if len(paddings) == 4:
             return int_list(paddings, 4, "paddings")
     raise ValueError(
-        f"paddings should either be an integer or a list/tuple of 2 or 4 integers, got {paddings}"
+        f"[paddings] expected an int, or 2 or 4 ints, got {paddings!r}. Do this: pass one of them."
     )
 
 
@@ -361,7 +418,9 @@ def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
         ValueError: the sizes do not fit.
     """
     if len(x.shape) != 4:
-        raise AssertionError("input should be the format of [N, C, H, W]")
+        raise AssertionError(
+            f"[unfold] x: expected [N, C, H, W], got shape {list(x.shape)}. Do this: reshape it."
+        )
     return ops.unfold(
         x,
         _two(kernel_sizes, "kernel_sizes"),
@@ -395,7 +454,9 @@ def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name
         ValueError: the sizes do not fit.
     """
     if len(x.shape) != 3:
-        raise AssertionError("input should be the format of [N, C, L]")
+        raise AssertionError(
+            f"[fold] x: expected [N, C, L], got shape {list(x.shape)}. Do this: reshape it."
+        )
     return ops.fold(
         x,
         _two(output_sizes, "output_sizes"),
@@ -422,9 +483,12 @@ def class_center_sample(label, num_classes, num_samples, group=None):
     """
     if num_samples > num_classes:
         raise ValueError(
-            f"Expected num_samples less than or equal to {num_classes}, got num_samples "
-            f"{num_samples}"
+            "[class_center_sample] num_samples: expected at most num_classes = "
+            f"{num_classes}, got {num_samples}. Do this: lower it."
         )
     if len(label.shape) != 1:
-        raise ValueError(f"Expected label_dims = 1 (got label_dims {len(label.shape)})")
+        raise ValueError(
+            "[class_center_sample] label: expected one dimension, got shape "
+            f"{list(label.shape)}. Do this: flatten it."
+        )
     return ops.class_center_sample(label, num_classes, num_samples)

@@ -116,14 +116,20 @@ def _output_size(output_size, output_padding, n):
     if output_size is None:
         return []
     if output_padding != 0:
-        raise ValueError("output_padding option is mutually exclusive with output_size")
+        raise ValueError(
+            f"[output_size] excludes output_padding: got output_padding={output_padding}. "
+            "Do this: leave one of them out."
+        )
     if isinstance(output_size, int):
         return [output_size] * n
     if isinstance(output_size, Tensor):
         return output_size
     if isinstance(output_size, (list, tuple)):
         return list(output_size)
-    raise ValueError("output_size should be int or Tensor or list, tuple of ints or Tensor")
+    raise ValueError(
+        "[output_size] expected an int, a list of ints or a Tensor, got "
+        f"{type(output_size).__name__}. Do this: pass one of them."
+    )
 
 
 def _conv_transpose(op, n, x, weight, bias, stride, padding, output_padding, dilation, groups,

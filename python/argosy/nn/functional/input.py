@@ -67,7 +67,10 @@ def embedding(
     if padding_idx is None:
         padding_idx = -1
     elif not -rows <= padding_idx < rows:
-        raise ValueError(f"padding_idx must be within [-{rows}, {rows})")
+        raise ValueError(
+            f"[embedding] padding_idx: expected a row in [-{rows}, {rows}), got "
+            f"{padding_idx}. Do this: correct it."
+        )
     elif padding_idx < 0:
         padding_idx += rows
     if max_norm is not None:

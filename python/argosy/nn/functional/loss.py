@@ -46,8 +46,8 @@ def cross_entropy(
     check_reduction(reduction, "softmax_cross_entropy")
     if soft_label and ignore_index >= 0:
         raise ValueError(
-            "When soft_label == True, the value of 'ignore_index' in softmax_cross_entropy should "
-            f"be '-100', got {ignore_index}, which is not allowed."
+            "[cross_entropy] soft labels have no ignored class: expected ignore_index=-100 "
+            f"with soft_label=True, got {ignore_index}. Do this: leave ignore_index out."
         )
     return ops.cross_entropy(
         input, label, weight, ignore_index, reduction, bool(soft_label), axis, bool(use_softmax),
@@ -105,7 +105,8 @@ def ctc_loss(
     """
     if reduction not in ("mean", "sum", "none"):
         raise AssertionError(
-            f"[ctc_loss] reduction should be 'mean', 'sum' or 'none', got {reduction}."
+            f"[ctc_loss] reduction: expected 'mean', 'sum' or 'none', got {reduction!r}. Do "
+            "this: use one of them."
         )
     return ops.ctc_loss(
         log_probs, labels, input_lengths, label_lengths, blank, reduction, bool(norm_by_times),
@@ -134,7 +135,8 @@ def rnnt_loss(
     """
     if reduction not in ("mean", "sum", "none"):
         raise AssertionError(
-            f"[rnnt_loss] reduction should be 'mean', 'sum' or 'none', got {reduction}."
+            f"[rnnt_loss] reduction: expected 'mean', 'sum' or 'none', got {reduction!r}. "
+            "Do this: use one of them."
         )
     return ops.rnnt_loss(
         input, label, input_lengths, label_lengths, blank, float(fastemit_lambda), reduction
@@ -168,7 +170,10 @@ def hsigmoid_loss(
         Tensor [N, 1].
     """
     if num_classes < 2:
-        raise ValueError(f"Expected num_classes >= 2 (got {num_classes})")
+        raise ValueError(
+            f"[hsigmoid_loss] num_classes: expected 2 or more, got {num_classes}. Do this: "
+            "correct it."
+        )
     return ops.hsigmoid_loss(
         input, label, weight, bias, path_table, path_code, num_classes, bool(is_sparse)
     )
@@ -200,7 +205,8 @@ def margin_cross_entropy(
     """
     if reduction not in ("mean", "sum", "none", None):
         raise AssertionError(
-            f"[margin_cross_entropy] reduction should be 'mean', 'sum' or None, got {reduction}."
+            "[margin_cross_entropy] reduction: expected 'mean', 'sum' or None, got "
+            f"{reduction!r}. Do this: use one of them."
         )
     loss, softmax = ops.margin_cross_entropy(
         logits, label, float(margin1), float(margin2), float(margin3), float(scale),
@@ -233,7 +239,8 @@ def triplet_margin_with_distance_loss(
     check_reduction(reduction, "triplet_margin_with_distance_loss")
     if margin < 0:
         raise ValueError(
-            "The margin between positive samples and negative samples should be greater than 0."
+            "[triplet_margin_with_distance_loss] margin: expected a number >= 0, got "
+            f"{margin}. Do this: correct it."
         )
     if distance_function is None:
         from .distance import pairwise_distance as distance_function
@@ -245,8 +252,8 @@ def triplet_margin_with_distance_loss(
     smallest = argosy.minimum(argosy.min(positive_distance), argosy.min(negative_distance))
     if argosy.in_dynamic_mode() and smallest.item() < 0:
         raise ValueError(
-            "The positive distance or negative distance should be greater than 0, The distance "
-            "functions should be checked."
+            "[triplet_margin_with_distance_loss] distance_function returned a negative "
+            f"distance: {smallest.item()}. Do this: correct the function."
         )
     return ops.margin_ranking_loss(
         negative_distance, positive_distance, argosy.ones_like(positive_distance),

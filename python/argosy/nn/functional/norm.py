@@ -58,9 +58,15 @@ def batch_norm(
         ValueError: channels do not fit, or data_format is unknown.
     """
     if len(x.shape) < 2:
-        raise AssertionError("input dim must be larger than 1")
+        raise AssertionError(
+            f"[batch_norm] x: expected 2 dimensions or more, got shape {list(x.shape)}. Do "
+            "this: reshape it."
+        )
     if data_format not in _BATCH_FORMATS:
-        raise ValueError(f"data_format must be one of {_BATCH_FORMATS} but receive {data_format}")
+        raise ValueError(
+            f"[batch_norm] data_format: expected one of {', '.join(_BATCH_FORMATS)}, got "
+            f"{data_format!r}. Do this: use one of them."
+        )
     if use_global_stats is None:
         use_global_stats = not training
     return ops.batch_norm(
@@ -77,14 +83,18 @@ def _begin_axis(x, normalized_shape):
     elif hasattr(normalized_shape, "__index__"):
         normalized_shape = [normalized_shape.__index__()]
     else:
-        raise ValueError("`normalized_shape` should be int, list of ints or tuple of ints.")
+        raise ValueError(
+            "[layer_norm] normalized_shape: expected an int or a list of ints, got "
+            f"{type(normalized_shape).__name__}. Do this: pass one of them."
+        )
     shape = x.shape
     begin = len(shape) - len(normalized_shape)
     fits = all(n in (-1, want) for n, want in zip(shape[begin:], normalized_shape))
     if begin < 0 or not fits:
         raise ValueError(
-            f"Given normalized_shape is {normalized_shape}, expected input with shape "
-            f"[*, {str(normalized_shape)[1:]}, but got input shape {list(shape)}"
+            "[layer_norm] x must end with normalized_shape: expected [.., "
+            f"{str(normalized_shape)[1:]}, got shape {list(shape)}. Do this: correct one of "
+            "them."
         )
     return begin
 
@@ -128,7 +138,10 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
         weight, bias: [C] or None.
     """
     if data_format not in CHANNEL_LAST:
-        raise ValueError(f"unsupported data layout:{data_format}")
+        raise ValueError(
+            f"[group_norm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
+            f"{data_format!r}. Do this: use one of them."
+        )
     return ops.group_norm(x, weight, bias, num_groups, epsilon, CHANNEL_LAST[data_format])
 
 
@@ -173,11 +186,12 @@ def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0, data_format="NCHW
     """
     if data_format not in ("NCL", "NLC", "NCHW", "NHWC", "NCDHW", "NDHWC"):
         raise ValueError(
-            "data_format should be in one of [NCL, NCHW, NCDHW, NLC, NHWC, NDHWC], but got "
-            f"{data_format}"
+            "[local_response_norm] data_format: expected NCL, NLC, NCHW, NHWC, NCDHW or "
+            f"NDHWC, got {data_format!r}. Do this: use one of them."
         )
     if len(x.shape) < 3:
         raise ValueError(
-            f"Expected 3D or higher dimensionality input, but got {len(x.shape)} dimensions"
+            f"[local_response_norm] x: expected 3 dimensions or more, got {len(x.shape)}. "
+            "Do this: reshape it."
         )
     return ops.local_response_norm(x, size, alpha, beta, k, CHANNEL_LAST[data_format])

@@ -18,8 +18,8 @@ def _window(n, kernel_size, stride, padding, ceil_mode, channel_last):
     padding, algorithm = spatial_padding(padding, n, channel_last)
     if ceil_mode and algorithm == "VALID":
         raise ValueError(
-            'When Attr(padding) is "VALID", Attr(ceil_mode) must be False. Received ceil_mode: '
-            "True."
+            "[pool] ceil_mode=True has no meaning for padding='VALID'. Do this: leave one "
+            "of them out."
         )
     return kernel, stride, padding, algorithm, bool(ceil_mode)
 
@@ -28,8 +28,8 @@ def _max_pool(n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_f
     channel_last = is_channel_last(data_format, _FORMATS[n])
     if return_mask and channel_last:
         raise ValueError(
-            f"When setting return_mask to true, data_format must be set to {_FORMATS[n][0]} in "
-            f"API:max_pool{n}d"
+            f"[max_pool{n}d] return_mask=True needs data_format={_FORMATS[n][0]!r}. Do "
+            "this: transpose x."
         )
     window = _window(n, kernel_size, stride, padding, ceil_mode, channel_last)
     op = getattr(ops, f"max_pool{n}d_with_index" if return_mask else f"max_pool{n}d")
@@ -161,7 +161,9 @@ def avg_pool3d(
 def _lp_pool(n, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format):
     channel_last = is_channel_last(data_format, _FORMATS[n])
     if norm_type == 0:
-        raise ValueError("norm_type should be non-zero, got 0.")
+        raise ValueError(
+            "[lp_pool] norm_type: expected a number other than 0, got 0. Do this: correct it."
+        )
     window = _window(n, kernel_size, stride, padding, ceil_mode, channel_last)
     return getattr(ops, f"lp_pool{n}d")(x, float(norm_type), *window, channel_last)
 
@@ -206,7 +208,10 @@ def _adaptive_size(output_size, n):
         return int_list(output_size, n, "pool_size")
     sizes = [-1 if size is None else size for size in output_size]
     if len(sizes) != n:
-        raise ValueError(f"The output_size's length must be {n}. Received: {output_size}")
+        raise ValueError(
+            f"[adaptive_pool] output_size: expected {n} ints or one int, got {output_size}. "
+            "Do this: correct it."
+        )
     return sizes
 
 
@@ -266,11 +271,14 @@ def adaptive_max_pool3d(x, output_size, return_mask=False, name=None):
 def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output_size):
     if data_format != _FORMATS[n][0]:
         raise ValueError(
-            f"Attr(data_format) should be '{_FORMATS[n][0]}'. Received Attr(data_format): "
-            f"{data_format}."
+            f"[max_unpool{n}d] data_format: expected {_FORMATS[n][0]!r}, got "
+            f"{data_format!r}. Do this: transpose x."
         )
     if len(x.shape) != n + 2:
-        raise ValueError(f"The x should have {n + 2} dimensions, got a tensor of shape {x.shape}.")
+        raise ValueError(
+            f"[max_unpool{n}d] x: expected {n + 2} dimensions, got shape {list(x.shape)}. "
+            "Do this: reshape it."
+        )
     kernel = int_list(kernel_size, n, "pool_size")
     stride = kernel if stride is None else int_list(stride, n, "pool_stride")
     padding = int_list(padding, n, "padding")
@@ -286,14 +294,14 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
             sizes = sizes[2:]
         if len(sizes) != n:
             raise ValueError(
-                f"output_size should be a sequence containing {n} or {n + 2} elements, but it has "
-                f"a length of {len(sizes)}"
+                f"[max_unpool{n}d] output_size: expected {n} or {n + 2} numbers, got "
+                f"{len(sizes)}. Do this: correct it."
             )
         for axis, (size, wanted, s) in enumerate(zip(default, sizes, stride)):
             if isinstance(size, int) and not size - s < wanted < size + s:
                 raise ValueError(
-                    f"invalid output_size {sizes} (dim {axis} must be between {size - s} and "
-                    f"{size + s})"
+                    f"[max_unpool{n}d] output_size {sizes} does not fit: expected axis {axis} "
+                    f"between {size - s} and {size + s}. Do this: give the size that was pooled."
                 )
     return getattr(ops, f"max_unpool{n}d")(x, indices, sizes)
 
@@ -348,7 +356,10 @@ def max_unpool3d(
 
 def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
     if random_u is not None and not 0 < random_u < 1:
-        raise ValueError(f"The param `random_u` should be a `float` in (0, 1), got {random_u}.")
+        raise ValueError(
+            f"[fractional_max_pool] random_u: expected a number in (0, 1), got {random_u}. "
+            "Do this: correct it."
+        )
     sizes = [
         length if size == -1 else size
         for size, length in zip(_adaptive_size(output_size, n), list(x.shape)[2:])

@@ -23,10 +23,14 @@ def affine_grid(theta, out_shape, align_corners=True, name=None):
         TypeError: ``theta`` is no tensor or ``out_shape`` no list or tensor.
     """
     if not isinstance(theta, Tensor):
-        raise TypeError("The theta should be a Tensor.")
+        raise TypeError(
+            f"[affine_grid] theta: expected a Tensor, got {type(theta).__name__}. Do this: "
+            "use argosy.to_tensor."
+        )
     if not isinstance(out_shape, (list, tuple, Tensor)):
         raise TypeError(
-            f"[affine_grid] out_shape should be a list, tuple or Tensor, got {type(out_shape)}."
+            "[affine_grid] out_shape: expected a list, a tuple or a Tensor, got "
+            f"{type(out_shape).__name__}. Do this: pass one of them."
         )
     if not isinstance(out_shape, Tensor):
         out_shape = list(out_shape)
@@ -51,16 +55,17 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
     """
     if mode not in ("bilinear", "nearest"):
         raise ValueError(
-            "The mode of grid sample function should be in ['bilinear', 'nearest'], but got: "
-            f"{mode}"
+            f"[grid_sample] mode: expected 'bilinear' or 'nearest', got {mode!r}. Do this: "
+            "use one of them."
         )
     if padding_mode not in ("zeros", "reflection", "border"):
         raise ValueError(
-            "The padding mode of grid sample function should be in ['zeros', 'reflection', "
-            f"'border'], but got: {padding_mode}"
+            "[grid_sample] padding_mode: expected 'zeros', 'reflection' or 'border', got "
+            f"{padding_mode!r}. Do this: use one of them."
         )
     if not isinstance(align_corners, bool):
         raise TypeError(
-            f"[grid_sample] align_corners should be a bool, got {type(align_corners).__name__}."
+            "[grid_sample] align_corners: expected a bool, got "
+            f"{type(align_corners).__name__}. Do this: pass True or False."
         )
     return ops.grid_sample(x, grid, mode, padding_mode, align_corners)

@@ -15,7 +15,10 @@ class NumpyArrayInitializer(Initializer):
         import numpy
 
         if not isinstance(value, numpy.ndarray):
-            raise AssertionError(f"value should be a numpy.ndarray, got {type(value).__name__}")
+            raise AssertionError(
+                f"[Assign] value: expected a numpy.ndarray, got {type(value).__name__}. Do "
+                "this: use numpy.asarray."
+            )
         self._value = value
 
     def _values(self, shape, dtype):
@@ -34,8 +37,8 @@ class Assign(NumpyArrayInitializer):
 
         if not isinstance(value, (numpy.ndarray, list, tuple, Tensor)):
             raise AssertionError(
-                "[Assign] value should be a numpy.ndarray, list, tuple or Tensor, got "
-                f"{type(value).__name__}"
+                "[Assign] value: expected a numpy.ndarray, list, tuple or Tensor, got "
+                f"{type(value).__name__}. Do this: pass one of them."
             )
         if isinstance(value, Tensor):
             value = value.numpy()

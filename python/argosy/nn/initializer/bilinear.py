@@ -19,7 +19,13 @@ class Bilinear(Initializer):
 
     def _values(self, shape, dtype):
         if len(shape) != 4:
-            raise ValueError("the length of shape must be 4.")
+            raise ValueError(
+                f"[Bilinear] the parameter must have 4 dimensions, got shape {list(shape)}. Do "
+                "this: use it for the weight of Conv2DTranspose."
+            )
         if shape[2] != shape[3]:
-            raise ValueError("shape[2] must be equal to shape[3].")
+            raise ValueError(
+                f"[Bilinear] the kernel must be square, got {shape[2]} by {shape[3]}. Do this: "
+                "correct the kernel size."
+            )
         return _core.ops.bilinear_fill(shape, dtype)

@@ -19,12 +19,21 @@ class Dirac(Initializer):
 
     def __init__(self, groups=1, name=None):
         if not (isinstance(groups, int) and groups > 0):
-            raise AssertionError(" 'groups' must be a positive integer. ")
+            raise AssertionError(
+                f"[Dirac] groups: expected an int of 1 or more, got {groups!r}. Do this: "
+                "correct it."
+            )
         self._groups = groups
 
     def _values(self, shape, dtype):
         if len(shape) not in (3, 4, 5):
-            raise AssertionError("Only Tensor with 3/4/5 dimensions can be initialized by Dirac")
+            raise AssertionError(
+                "[Dirac] the parameter must have 3, 4 or 5 dimensions, got shape "
+                f"{list(shape)}. Do this: use it for the weight of a convolution."
+            )
         if shape[0] % self._groups:
-            raise AssertionError("Tensor 0-dimension must be divisible by groups")
+            raise AssertionError(
+                f"[Dirac] the first size must be divisible by groups: got {shape[0]} and "
+                f"{self._groups}. Do this: change one of them."
+            )
         return _core.ops.dirac_fill(shape, self._groups, dtype)

@@ -85,8 +85,9 @@ def calculate_gain(nonlinearity, param=None):
         gains[f"conv{n}d"] = gains[f"conv{n}d_transpose"] = gains[f"conv_transpose{n}d"] = 1
     if nonlinearity not in gains:
         raise ValueError(
-            f"nonlinearity function {nonlinearity} is not supported now: expected one of "
-            f"{sorted([*gains, 'leaky_relu'])}."
+            "[calculate_gain] nonlinearity: expected one of "
+            f"{sorted([*gains, 'leaky_relu'])}, got {nonlinearity!r}. Do this: use one of "
+            "them."
         )
     return gains[nonlinearity]
 

@@ -26,13 +26,16 @@ class Orthogonal(Initializer):
 
     def __init__(self, gain=1.0, name=None):
         if gain is None:
-            raise AssertionError("gain should not be None")
+            raise AssertionError(
+                "[Orthogonal] gain: expected a number, got None. Do this: leave it out."
+            )
         self._gain = gain
 
     def _values(self, shape, dtype):
         if len(shape) < 2:
             raise AssertionError(
-                "Only Tensor with 2 or more dimensions can be initialized by Orthogonal"
+                "[Orthogonal] the parameter must have 2 dimensions or more, got shape "
+                f"{list(shape)}. Do this: use another initializer."
             )
         rows, cols = shape[0], functools.reduce(operator.mul, shape[1:], 1)
         kind = "float64" if str(dtype).endswith("float64") else "float32"

@@ -10,9 +10,15 @@ class UniformInitializer(Initializer):
 
     def __init__(self, low=-1.0, high=1.0, seed=0, diag_num=0, diag_step=0, diag_val=1.0):
         if low is None or high is None or seed is None:
-            raise ValueError("[Uniform] low, high and seed should be numbers, got None.")
+            raise ValueError(
+                f"[Uniform] low, high and seed: expected numbers, got {low!r}, {high!r} and "
+                f"{seed!r}. Do this: leave out what should have its default."
+            )
         if high < low:
-            raise AssertionError("high should greater or equal than low")
+            raise AssertionError(
+                f"[Uniform] high must not be below low: got low={low}, high={high}. Do this: "
+                "exchange them."
+            )
         self._low = low
         self._high = high
         self._seed = seed

@@ -36,9 +36,9 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
             dtype = "float32"
         if dtype_name(dtype) not in _FLOATING:
             raise TypeError(
-                "Can not create parameter with default initializer when dtype is not floating: "
-                f"expected one of {_FLOATING}, got {dtype_name(dtype)} for a parameter of "
-                f"shape {list(shape)}. Do this: set default_initializer to fit the dtype."
+                "[create_parameter] there is no default initializer for this dtype: expected "
+                f"one of {_FLOATING}, got {dtype_name(dtype)} for a parameter of shape "
+                f"{list(shape)}. Do this: set default_initializer to fit the dtype."
             )
         chosen = init.Constant(0.0) if is_bias else init.XavierUniform()
     name = attr.name or unique_name.generate(f"{prefix}.{'b' if is_bias else 'w'}")

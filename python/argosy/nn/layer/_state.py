@@ -108,7 +108,10 @@ class LayerState:
             "destination", "include_sublayers", "structured_name_prefix", "use_hook", "keep_vars",
         )  # fmt: skip
         if len(args) > len(names):
-            raise TypeError(f"state_dict() takes at most {len(names)} arguments, got {len(args)}")
+            raise TypeError(
+                f"[state_dict] takes at most {len(names)} arguments, got {len(args)}. Do this: "
+                "pass them by name."
+            )
         values = dict(zip(names, args))
         if "prefix" in kwargs:
             kwargs["structured_name_prefix"] = kwargs.pop("prefix")
@@ -234,7 +237,10 @@ class LayerState:
         if blocking is None:
             blocking = True
         elif not isinstance(blocking, bool):
-            raise AssertionError("blocking value error, must be the True, False or None")
+            raise AssertionError(
+                f"[Layer.to] blocking: expected True, False or None, got {blocking!r}. Do this: "
+                "use one of them."
+            )
 
         def convert(tensor, device, dtype, blocking):
             if floating_only and not dtype_name(tensor.dtype).startswith(("float", "bfloat")):

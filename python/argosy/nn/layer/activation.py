@@ -423,6 +423,7 @@ class Softmax2D(_Activation):
     def forward(self, x):
         if len(x.shape) not in (3, 4):
             raise AssertionError(
-                f"Softmax2D requires a 3D or 4D tensor as input. Received: {len(x.shape)}D."
+                f"[Softmax2D] x: expected 3 or 4 dimensions, got {len(x.shape)}. Do this: "
+                "reshape it, or use Softmax."
             )
         return F.softmax(x, axis=-3)

@@ -196,13 +196,19 @@ class Embedding(Layer):
         self._scale_grad_by_freq = scale_grad_by_freq
         self._device = device
         if num_embeddings <= 0:
-            raise ValueError("num_embeddings must be gather than 0")
+            raise ValueError(
+                f"[Embedding] num_embeddings: expected 1 or more, got {num_embeddings}. Do "
+                "this: correct it."
+            )
         if embedding_dim <= 0:
-            raise ValueError("embedding_dim must be gather than 0")
+            raise ValueError(
+                f"[Embedding] embedding_dim: expected 1 or more, got {embedding_dim}. Do this: "
+                "correct it."
+            )
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(
-                f"padding_idx must be within [-{num_embeddings}, {num_embeddings}), got "
-                f"{padding_idx}"
+                f"[Embedding] padding_idx: expected a row in [-{num_embeddings}, "
+                f"{num_embeddings}), got {padding_idx}. Do this: correct it."
             )
         self._padding_idx = padding_idx
         self._size = [num_embeddings, embedding_dim]
@@ -214,8 +220,8 @@ class Embedding(Layer):
         if _weight is not None:
             if list(_weight.shape) != self._size:
                 raise AssertionError(
-                    f"[Embedding] _weight should have shape {self._size}, got "
-                    f"{list(_weight.shape)}."
+                    f"[Embedding] _weight: expected shape {self._size}, got {list(_weight.shape)}. "
+                    "Do this: reshape it."
                 )
             self.weight = EagerParamBase.from_tensor(_weight, trainable=not _freeze)
         else:

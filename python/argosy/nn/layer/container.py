@@ -53,7 +53,10 @@ class Sequential(_IndexedLayers):
     def _key_at(self, index):
         keys = list(self._sub_layers)
         if not -len(keys) <= index < len(keys):
-            raise IndexError(f"index {index} is out of range")
+            raise IndexError(
+                f"[Sequential] index {index} is out of range: expected -{len(keys)} <= index < "
+                f"{len(keys)}. Do this: correct it."
+            )
         return keys[index]
 
     def __getitem__(self, key):
@@ -85,10 +88,16 @@ class Sequential(_IndexedLayers):
             IndexError: ``index`` lies outside of [-len, len].
         """
         if not isinstance(module, Layer):
-            raise AssertionError(f"module should be of type: {Layer}")
+            raise AssertionError(
+                f"[Sequential.insert] expected a Layer, got {type(module).__name__}. Do this: "
+                "wrap a function in a Layer."
+            )
         count = len(self)
         if not -count <= index <= count:
-            raise IndexError(f"Index out of range: {index}")
+            raise IndexError(
+                f"[Sequential.insert] index {index} is out of range: expected -{count} <= index "
+                f"<= {count}. Do this: correct it."
+            )
         values = list(self._sub_layers.values())
         values.insert(index, module)
         for name, layer in zip([*self._sub_layers, str(count)], values):
@@ -124,8 +133,8 @@ class LayerList(_IndexedLayers):
             count = len(self)
             if not -count <= index < count:
                 raise IndexError(
-                    f"index {index} is out of range, should be an integer in range "
-                    f"[{-count}, {count})"
+                    f"[LayerList] index {index} is out of range: expected -{count} <= index < "
+                    f"{count}. Do this: correct it."
                 )
             if index < 0:
                 index += count
@@ -162,7 +171,10 @@ class LayerList(_IndexedLayers):
         """Put ``sublayer`` before position ``index`` in [-len, len]."""
         count = len(self)
         if not (isinstance(index, int) and -count <= index <= count):
-            raise AssertionError(f"index should be an integer in range [{-count}, {count}]")
+            raise AssertionError(
+                f"[LayerList.insert] index: expected an int in [{-count}, {count}], got "
+                f"{index!r}. Do this: correct it."
+            )
         layers = list(self._sub_layers.values())
         layers.insert(index, sublayer)
         self._replace_all(layers)
@@ -234,8 +246,8 @@ class LayerDict(Layer):
         """Add or replace layers from a mapping, a LayerDict or (name, layer) pairs."""
         if not isinstance(sublayers, Iterable):
             raise AssertionError(
-                "The type of sublayers is not iterable of key/value pairs, the type of sublayers "
-                f"is {type(sublayers).__name__}"
+                "[LayerDict.update] expected a dict, or pairs of names and layers, got "
+                f"{type(sublayers).__name__}. Do this: pass one of them."
             )
         if isinstance(sublayers, (Mapping, LayerDict)):
             pairs = list(sublayers.items())
@@ -244,8 +256,8 @@ class LayerDict(Layer):
             for number, pair in enumerate(sublayers):
                 if len(pair) != 2:
                     raise ValueError(
-                        f"The length of the {number}'s element in sublayers is {len(pair)}, "
-                        "which must be 2."
+                        f"[LayerDict.update] entry {number}: expected a name and a layer, got "
+                        f"{len(pair)} values. Do this: pass pairs."
                     )
                 pairs.append(pair)
         for name, layer in pairs:
@@ -313,8 +325,8 @@ class ParameterDict(Layer):
         """Add or replace parameters from a mapping or (name, parameter) pairs."""
         if not isinstance(parameters, Iterable):
             raise AssertionError(
-                "The type of parameters is not iterable of key/value pairs, the type of "
-                f"parameters is {type(parameters).__name__}"
+                "[ParameterDict.update] expected a dict, or pairs of names and parameters, got "
+                f"{type(parameters).__name__}. Do this: pass one of them."
             )
         if isinstance(parameters, Mapping):
             pairs = list(parameters.items())
@@ -329,6 +341,7 @@ class ParameterDict(Layer):
 def _as_parameter(value):
     if value is not None and not isinstance(value, EagerParamBase):
         raise TypeError(
-            f"The parameter to be added should be a Parameter, got {type(value).__name__}."
+            f"[Parameter] expected a Parameter, got {type(value).__name__}. Do this: make "
+            "it with create_parameter."
         )
     return value

@@ -49,19 +49,24 @@ class _ConvNd(Layer):
     ):
         super().__init__()
         if weight_attr is False:
-            raise AssertionError("weight_attr should not be False in Conv.")
+            raise AssertionError(
+                f"[{type(self).__name__}] weight_attr: expected None, an initializer or a "
+                "ParamAttr, got False: a convolution needs its weight. Do this: leave it out."
+            )
         if padding_mode not in _MODES:
             raise ValueError(
-                f"padding_mode must be one of {set(_MODES)}, but got padding_mode={padding_mode!r}"
+                f"[{type(self).__name__}] padding_mode: expected one of {', '.join(_MODES)}, "
+                f"got {padding_mode!r}. Do this: use one of them."
             )
         if padding_mode in ("reflect", "replicate", "circular") and transposed:
             raise TypeError(
-                f"[{type(self).__name__}] padding_mode should be 'zeros' for a transposed "
-                f"convolution, got {padding_mode!r}."
+                f"[{type(self).__name__}] padding_mode: expected 'zeros' for a transposed "
+                f"convolution, got {padding_mode!r}. Do this: leave it out."
             )
         if data_format not in _FORMATS:
             raise ValueError(
-                f"data_format must be one of {set(_FORMATS)}, but got data_format={data_format!r}"
+                f"[{type(self).__name__}] data_format: expected one of {', '.join(_FORMATS)}, "
+                f"got {data_format!r}. Do this: use one of them."
             )
         self._param_attr = weight_attr
         self._bias_attr = bias_attr
@@ -91,7 +96,10 @@ class _ConvNd(Layer):
             self._reversed_padding_repeated_twice = [p for pair in pairs[::-1] for p in pair]
             self._updated_padding = [0] * dims
         if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups.")
+            raise ValueError(
+                f"[{type(self).__name__}] in_channels must be divisible by groups: got "
+                f"{in_channels} and {groups}. Do this: change one of them."
+            )
         if transposed:
             shape = [in_channels, out_channels // groups, *self._kernel_size]
         else:

@@ -125,8 +125,8 @@ class Layer(LayerState):
                     continue
                 if not isinstance(result, tuple) or len(result) != 2:
                     raise RuntimeError(
-                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                        f"but got {result}."
+                        f"[{type(self).__name__}] a forward pre-hook must return None or (args, "
+                        f"kwargs), got {type(result).__name__}. Do this: correct the hook."
                     )
                 inputs, kwargs = result
             else:
@@ -156,7 +156,10 @@ class Layer(LayerState):
         )
 
     def backward(self, *inputs):
-        raise ValueError("Layer shouldn't implement backward")
+        raise ValueError(
+            f"[{type(self).__name__}] a Layer has no backward: gradients are recorded. Do "
+            "this: call backward() of the loss, or use PyLayer."
+        )
 
     # -- hooks -----------------------------------------------------------------------------------
 
@@ -263,13 +266,19 @@ class Layer(LayerState):
         """
         own = self.__dict__
         if "_parameters" not in own:
-            raise RuntimeError("super().__init__() should be called firstly.")
+            raise RuntimeError(
+                f"[{type(self).__name__}] a Parameter was set before Layer.__init__ ran. Do "
+                "this: call super().__init__() first."
+            )
         _check_name(name, "parameter")
         if hasattr(self, name) and name not in self._parameters:
-            raise KeyError(f"The parameter '{name}' already exists.")
+            raise KeyError(
+                f"[add_parameter] the layer has '{name}' already. Do this: use another name."
+            )
         if parameter is not None and not isinstance(parameter, EagerParamBase):
             raise TypeError(
-                f"The parameter to be added should be a Parameter, got {type(parameter).__name__}."
+                f"[add_parameter] expected a Parameter or None, got {type(parameter).__name__}. "
+                "Do this: make it with create_parameter."
             )
         self._parameters[name] = parameter
         return parameter
@@ -305,13 +314,19 @@ class Layer(LayerState):
             persistable: whether ``state_dict()`` contains it.
         """
         if "_buffers" not in self.__dict__:
-            raise ValueError("super().__init__() should be called first")
+            raise ValueError(
+                f"[{type(self).__name__}] a buffer was set before Layer.__init__ ran. Do this: "
+                "call super().__init__() first."
+            )
         _check_name(name, "buffer")
         if hasattr(self, name) and name not in self._buffers:
-            raise KeyError(f"attribute '{name}' already exists.")
+            raise KeyError(
+                f"[register_buffer] the layer has '{name}' already. Do this: use another name."
+            )
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"The registered buffer should be a Paddle.Tensor, got {type(tensor).__name__}."
+                f"[register_buffer] expected a Tensor or None, got {type(tensor).__name__}. Do "
+                "this: use argosy.to_tensor."
             )
         self._buffers[name] = tensor
         if persistable:
@@ -342,7 +357,10 @@ class Layer(LayerState):
             members = own.get(group)
             if isinstance(value, kind):
                 if members is None:
-                    raise ValueError("super().__init__() should be called first")
+                    raise ValueError(
+                        f"[{type(self).__name__}] a parameter or layer was set "
+                        "before Layer.__init__ ran. Do this: call super().__init__() first."
+                    )
                 for other in ("_parameters", "_sub_layers", "_buffers"):
                     if other != group:
                         own[other].pop(name, None)
@@ -354,15 +372,18 @@ class Layer(LayerState):
                     noun = "parameter" if group == "_parameters" else "sublayer"
                     expected = "Parameter" if group == "_parameters" else "Layer"
                     raise TypeError(
-                        f"assignment to {noun} '{name}' should be of type {expected} or None, "
-                        f"but got '{type(value).__name__}'"
+                        f"[{type(self).__name__}] '{name}' is one of the {noun}s: expected a {expected} "
+                        f"or None, got {type(value).__name__}. Do this: use another name."
                     )
                 members[name] = None
                 return
         buffers = own.get("_buffers")
         if isinstance(value, Tensor):
             if buffers is None:
-                raise ValueError("super().__init__() should be called first")
+                raise ValueError(
+                    f"[{type(self).__name__}] a buffer was set before Layer.__init__ ran. Do this: "
+                    "call super().__init__() first."
+                )
             own.pop(name, None)
             if name not in buffers:
                 own["_non_persistable_buffer_names_set"].add(name)
@@ -370,8 +391,8 @@ class Layer(LayerState):
         elif buffers is not None and name in buffers:
             if value is not None:
                 raise TypeError(
-                    f"assignment to buffers '{name}' should be of type core.DenseTensor or None, "
-                    f"but got '{type(value).__name__}'"
+                    f"[{type(self).__name__}] '{name}' is a buffer: expected a Tensor or None, got "
+                    f"{type(value).__name__}. Do this: use another name."
                 )
             buffers[name] = None
         else:
@@ -509,7 +530,7 @@ class Layer(LayerState):
     def set_sublayer(self, target, layer, strict=False):
         """Replace the sublayer with the dotted name ``target`` (``strict``: it must exist)."""
         if target == "":
-            raise ValueError("Cannot set the sublayer without a target name!")
+            raise ValueError("[set_sublayer] target is empty. Do this: name the layer to replace.")
         parent_name, _, name = target.rpartition(".")
         parent = self.get_sublayer(parent_name)
         if strict and not hasattr(parent, name):
@@ -596,11 +617,13 @@ class Layer(LayerState):
 
 def _check_name(name, noun):
     if not isinstance(name, str):
-        raise TypeError(f"The name of {noun} should be a string, got {type(name).__name__}.")
+        raise TypeError(
+            f"[{noun}] a name must be a string, got {type(name).__name__}. Do this: pass a str."
+        )
     if "." in name:
         raise KeyError(
-            f"The name of {noun} can not contain `.`, because when you access the newly added "
-            f"{noun} in the form of `self.**.**`, it will cause AttributeError."
+            f"[{noun}] a name must not contain '.', which separates the names of nested "
+            f"layers: got {name!r}. Do this: use '_'."
         )
     if name == "":
-        raise KeyError(f"The name of {noun} can not be empty.")
+        raise KeyError(f"[{noun}] a name must not be empty. Do this: pass a name.")

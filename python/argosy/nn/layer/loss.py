@@ -207,8 +207,8 @@ class CosineEmbeddingLoss(Layer):
         check_reduction(reduction, "CosineEmbeddingLoss")
         if not -1 <= margin <= 1:
             raise ValueError(
-                "The value of 'margin' should be in the interval of [-1, 1], got "
-                f"{margin:f}, which is not allowed."
+                f"[CosineEmbeddingLoss] margin: expected a number in [-1, 1], got {margin}. Do "
+                "this: correct it."
             )
         super().__init__()
         self.margin = margin
@@ -351,8 +351,8 @@ class PoissonNLLLoss(Layer):
         check_reduction(reduction, "PoissonNLLLoss")
         if epsilon <= 0:
             raise ValueError(
-                "The value of `epsilon` in PoissonNLLLoss should be positive, got "
-                f"{epsilon:f}, which is not allowed"
+                f"[PoissonNLLLoss] epsilon: expected a number > 0, got {epsilon}. Do this: "
+                "correct it."
             )
         super().__init__()
         self._log_input = log_input
@@ -457,7 +457,10 @@ class HSigmoidLoss(Layer):
     ):
         super().__init__()
         if num_classes < 2 and not is_custom:
-            raise ValueError("num_classes must not be less than 2 with default tree")
+            raise ValueError(
+                f"[HSigmoidLoss] num_classes: expected 2 or more, got {num_classes}. Do this: "
+                "correct it, or pass is_custom=True and a tree."
+            )
         self._feature_size = feature_size
         self._num_classes = num_classes
         self._is_custom = is_custom
@@ -515,8 +518,8 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
             or any(int(cutoff) != cutoff for cutoff in cutoffs)
         ):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an "
-                "increasing order, where each value is between 1 and n_classes-1"
+                "[AdaptiveLogSoftmaxWithLoss] cutoffs: expected rising ints in 1 .. n_classes "
+                f"- 1 = {n_classes - 1}, each once, got {cutoffs}. Do this: correct them."
             )
         self.in_features = in_features
         self.n_classes = n_classes

@@ -170,11 +170,17 @@ class BatchNorm1D(_BatchNormBase):
 
     def _check_data_format(self, input):
         if input not in ("NCHW", "NC", "NCL", "NLC", "NHWC"):
-            raise ValueError(f"expected NC , NCL, NLC or None for data_format input, got {input}")
+            raise ValueError(
+                f"[BatchNorm1D] data_format: expected NC, NCL or NLC, got {input!r}. Do this: "
+                "use one of them."
+            )
 
     def _check_input_dim(self, input):
         if len(input.shape) not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"[BatchNorm1D] x: expected 2 or 3 dimensions, got {len(input.shape)}. Do this: "
+                "reshape it, or use BatchNorm2D or 3D."
+            )
 
 
 class BatchNorm2D(_BatchNormBase):
@@ -182,11 +188,17 @@ class BatchNorm2D(_BatchNormBase):
 
     def _check_data_format(self, input):
         if input not in ("NCHW", "NHWC"):
-            raise ValueError(f"expected NCHW or NHWC for data_format input, got {input}")
+            raise ValueError(
+                f"[BatchNorm2D] data_format: expected NCHW or NHWC, got {input!r}. Do this: use "
+                "one of them."
+            )
 
     def _check_input_dim(self, input):
         if len(input.shape) != 4:
-            raise ValueError(f"expected 4D input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"[BatchNorm2D] x: expected 4 dimensions, got {len(input.shape)}. Do this: "
+                "reshape it, or use BatchNorm1D or 3D."
+            )
 
 
 class BatchNorm3D(_BatchNormBase):
@@ -210,11 +222,17 @@ class BatchNorm3D(_BatchNormBase):
 
     def _check_data_format(self, input):
         if input not in ("NCHW", "NCDHW", "NDHWC", "NHWC"):
-            raise ValueError(f"expected NCDHW, NDHWC or None for data_format input, got {input}")
+            raise ValueError(
+                f"[BatchNorm3D] data_format: expected NCDHW or NDHWC, got {input!r}. Do this: "
+                "use one of them."
+            )
 
     def _check_input_dim(self, input):
         if len(input.shape) != 5:
-            raise ValueError(f"expected 5D input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"[BatchNorm3D] x: expected 5 dimensions, got {len(input.shape)}. Do this: "
+                "reshape it, or use BatchNorm1D or 2D."
+            )
 
 
 class SyncBatchNorm(_BatchNormBase):
@@ -241,13 +259,16 @@ class SyncBatchNorm(_BatchNormBase):
     def _check_data_format(self, input):
         if input not in CHANNEL_LAST:
             raise ValueError(
-                "expected 'NCDHW', 'NDHWC', 'NCL', 'NLC', 'NC', 'NCHW', 'NHWC' for data_format, "
-                f"got {input}"
+                f"[SyncBatchNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
+                f"{input!r}. Do this: use one of them."
             )
 
     def _check_input_dim(self, input):
         if len(input.shape) < 2:
-            raise ValueError(f"expected at least 2D input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"[SyncBatchNorm] x: expected 2 dimensions or more, got {len(input.shape)}. Do "
+                "this: reshape it."
+            )
 
     def forward(self, x):
         return super().forward(x)
@@ -434,7 +455,10 @@ class GroupNorm(Layer):
         self._num_groups = num_groups
         self._device = device
         if data_format not in CHANNEL_LAST:
-            raise ValueError(f"unsupported data layout:{data_format}")
+            raise ValueError(
+                f"[GroupNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
+                f"{data_format!r}. Do this: use one of them."
+            )
         self._data_format = data_format
         self._weight_attr = weight_attr if affine else False
         self._bias_attr = bias_attr if affine else False
@@ -471,7 +495,9 @@ class _InstanceNormBase(Layer):
         super().__init__()
         if (weight_attr is False) != (bias_attr is False):
             raise AssertionError(
-                "weight_attr and bias_attr must be set to False at the same time in InstanceNorm"
+                f"[{type(self).__name__}] weight_attr and bias_attr can be False only together, "
+                f"got {weight_attr!r} and {bias_attr!r}. Do this: pass False for both or for "
+                "none."
             )
         self._momentum = momentum
         self._epsilon = epsilon
@@ -493,7 +519,10 @@ class _InstanceNormBase(Layer):
 
     def _check_input_dim(self, input):
         if len(input.shape) not in self._ranks:
-            raise ValueError(f"expected {self._expected} input (got {len(input.shape)}D input)")
+            raise ValueError(
+                f"[{type(self).__name__}] x: expected {self._expected}, got {len(input.shape)} "
+                "dimensions. Do this: reshape it, or use the layer for its rank."
+            )
 
     def forward(self, input):
         self._check_input_dim(input)
@@ -610,11 +639,13 @@ class SpectralNorm(Layer):
         self._weight_shape = list(weight_shape)
         if min(self._weight_shape, default=0) <= 0:
             raise AssertionError(
-                f"Any dimension of `weight_shape` cannot be equal to 0, got {self._weight_shape}."
+                f"[SpectralNorm] weight_shape: expected sizes > 0, got {self._weight_shape}. Do "
+                "this: correct it."
             )
         if not 0 <= dim < len(self._weight_shape):
             raise AssertionError(
-                f"The input `dim` should be less than the length of `weight_shape`, got dim={dim}."
+                f"[SpectralNorm] dim: expected an axis in 0 .. {len(self._weight_shape) - 1}, "
+                f"got {dim}. Do this: correct it."
             )
         rows = self._weight_shape[dim]
         columns = functools.reduce(operator.mul, self._weight_shape, 1) // rows

@@ -219,8 +219,8 @@ class RNNCellBase(Layer):
 
 def _check_hidden(hidden_size, cell):
     if hidden_size <= 0:
-        raise ValueError(f"hidden_size of {cell} must be greater than 0, but now equals to "
-                         f"{hidden_size}")  # fmt: skip
+        raise ValueError(f"[{cell}] hidden_size: expected 1 or more, got {hidden_size}. Do this: correct "
+"it.")  # fmt: skip
 
 
 class SimpleRNNCell(RNNCellBase):
@@ -251,7 +251,8 @@ class SimpleRNNCell(RNNCellBase):
         _check_hidden(hidden_size, "SimpleRNNCell")
         if activation not in ("tanh", "relu"):
             raise ValueError(
-                f"activation for SimpleRNNCell should be tanh or relu, but get {activation}"
+                f"[SimpleRNNCell] activation: expected 'tanh' or 'relu', got {activation!r}. Do "
+                "this: use one of them."
             )
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -308,11 +309,13 @@ class LSTMCell(RNNCellBase):
         _check_hidden(hidden_size, "LSTMCell")
         if proj_size < 0:
             raise ValueError(
-                f"proj_size of LSTMCell must be greater than or equal to 0, but now equals to "
-                f"{proj_size}"
+                f"[LSTMCell] proj_size: expected 0 or more, got {proj_size}. Do this: correct it."
             )
         if proj_size >= hidden_size and proj_size:
-            raise ValueError("proj_size must be smaller than hidden_size")
+            raise ValueError(
+                f"[LSTMCell] proj_size must be below hidden_size: got {proj_size} and "
+                f"{hidden_size}. Do this: lower it."
+            )
         self.proj_size = proj_size
         self.hidden_size = hidden_size
         self.input_size = input_size
@@ -425,15 +428,17 @@ class BiRNN(Layer):
         self.cell_bw = cell_bw
         if cell_fw.input_size != cell_bw.input_size:
             raise ValueError(
-                "input size of forward cell({}) does not equals that of backward cell({})".format(
-                    cell_fw.input_size, cell_bw.input_size
-                )
+                f"[BiRNN] the two cells must have one input size, got {cell_fw.input_size} and "
+                f"{cell_bw.input_size}. Do this: make them with the same."
             )
         self.time_major = time_major
 
     def forward(self, inputs, initial_states=None, sequence_length=None, **kwargs):
         if isinstance(initial_states, (list, tuple)) and len(initial_states) != 2:
-            raise AssertionError("length of initial_states should be 2 when it is a list/tuple")
+            raise AssertionError(
+                f"[BiRNN] initial_states: expected a pair, got {len(initial_states)} values. Do "
+                "this: pass (forward, backward)."
+            )
         return birnn(
             self.cell_fw, self.cell_bw, inputs, initial_states, sequence_length, self.time_major,
             **kwargs,
@@ -462,8 +467,8 @@ class RNNBase(LayerList):
         bidirectional = direction in ("bidirectional", "bidirect")
         if not bidirectional and direction != "forward":
             raise ValueError(
-                "direction should be forward or bidirect (or bidirectional), received direction = "
-                f"{direction}"
+                f"[{type(self).__name__}] direction: expected 'forward' or 'bidirect', got "
+                f"{direction!r}. Do this: use one of them."
             )
         self.mode = mode
         self.input_size = input_size
@@ -593,7 +598,10 @@ class SimpleRNN(RNNBase):
         name=None,
     ):
         if activation not in ("tanh", "relu"):
-            raise ValueError(f"Unknown activation '{activation}'")
+            raise ValueError(
+                f"[SimpleRNN] activation: expected 'tanh' or 'relu', got {activation!r}. Do "
+                "this: use one of them."
+            )
         self.activation = activation
         super().__init__(
             f"RNN_{activation.upper()}", input_size, hidden_size, num_layers, direction,

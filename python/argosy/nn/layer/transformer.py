@@ -30,7 +30,10 @@ def _convert_param_attr_to_list(param_attr, n):
     """``param_attr`` as a list of ``n`` attributes, one for each of a layer's parts."""
     if isinstance(param_attr, (list, tuple)):
         if len(param_attr) != n:
-            raise AssertionError(f"length of param_attr should be {n} when it is a list/tuple")
+            raise AssertionError(
+                f"[Transformer] a list of attributes must have {n} entries, got "
+                f"{len(param_attr)}. Do this: correct it."
+            )
         return [
             attr if isinstance(attr, bool) and not attr else ParamAttr._to_attr(attr)
             for attr in param_attr
@@ -91,7 +94,10 @@ class MultiHeadAttention(Layer):
         super().__init__()
         for name, value in (("embed_dim", embed_dim), ("num_heads", num_heads)):
             if value <= 0:
-                raise AssertionError(f"Expected {name} to be greater than 0, got {value}")
+                raise AssertionError(
+                    f"[MultiHeadAttention] {name}: expected 1 or more, got {value}. Do this: "
+                    "correct it."
+                )
         self.embed_dim = embed_dim
         self.kdim = kdim if kdim is not None else embed_dim
         self.vdim = vdim if vdim is not None else embed_dim
@@ -100,7 +106,10 @@ class MultiHeadAttention(Layer):
         self.need_weights = need_weights
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(
+                "[MultiHeadAttention] embed_dim must be divisible by num_heads: got "
+                f"{embed_dim} and {num_heads}. Do this: change one of them."
+            )
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr=bias_attr)
         self.k_proj = Linear(self.kdim, embed_dim, weight_attr, bias_attr=bias_attr)
         self.v_proj = Linear(self.vdim, embed_dim, weight_attr, bias_attr=bias_attr)
@@ -167,7 +176,9 @@ class MultiHeadAttention(Layer):
 def _check_sizes(**sizes):
     for name, value in sizes.items():
         if value <= 0:
-            raise AssertionError(f"Expected {name} to be greater than 0, got {value}")
+            raise AssertionError(
+                f"[Transformer] {name}: expected 1 or more, got {value}. Do this: correct it."
+            )
 
 
 class TransformerEncoderLayer(Layer):
@@ -500,4 +511,7 @@ def _split_attrs(attr, name):
         return attr, [attr[0], attr[0], attr[-1]]
     if len(attr) == 3:
         return [attr[0], attr[-1]], attr
-    raise AssertionError(f"length of {name} should be 1 or 2 or 3 when it is a list/tuple")
+    raise AssertionError(
+        f"[Transformer] {name}: expected a list of 1, 2 or 3 attributes, got "
+        f"{len(attr)}. Do this: correct it."
+    )

@@ -16,7 +16,8 @@ __all__ = [
 def _check_format(data_format):
     if data_format not in ("NCHW", "NHWC"):
         raise ValueError(
-            f"Data format should be 'NCHW' or 'NHWC'.But receive data format: {data_format}"
+            f"[data_format] expected 'NCHW' or 'NHWC', got {data_format!r}. Do this: use "
+            "one of them."
         )
 
 
@@ -35,7 +36,10 @@ class PixelShuffle(_Rearrange):
     def __init__(self, upscale_factor, data_format="NCHW", name=None):
         super().__init__()
         if not isinstance(upscale_factor, int):
-            raise TypeError("upscale factor must be int type")
+            raise TypeError(
+                "[PixelShuffle] upscale_factor: expected an int, got "
+                f"{type(upscale_factor).__name__}. Do this: pass an int."
+            )
         _check_format(data_format)
         self._upscale_factor = upscale_factor
         self._data_format = data_format
@@ -54,9 +58,15 @@ class PixelUnshuffle(_Rearrange):
     def __init__(self, downscale_factor, data_format="NCHW", name=None):
         super().__init__()
         if not isinstance(downscale_factor, int):
-            raise TypeError("Downscale factor must be int type")
+            raise TypeError(
+                "[PixelUnshuffle] downscale_factor: expected an int, got "
+                f"{type(downscale_factor).__name__}. Do this: pass an int."
+            )
         if downscale_factor <= 0:
-            raise ValueError("Downscale factor must be positive")
+            raise ValueError(
+                "[PixelUnshuffle] downscale_factor: expected 1 or more, got "
+                f"{downscale_factor}. Do this: correct it."
+            )
         _check_format(data_format)
         self._downscale_factor = downscale_factor
         self._data_format = data_format
@@ -75,9 +85,14 @@ class ChannelShuffle(_Rearrange):
     def __init__(self, groups, data_format="NCHW", name=None):
         super().__init__()
         if not isinstance(groups, int):
-            raise TypeError("groups must be int type")
+            raise TypeError(
+                f"[ChannelShuffle] groups: expected an int, got {type(groups).__name__}. Do "
+                "this: pass an int."
+            )
         if groups <= 0:
-            raise ValueError("groups must be positive")
+            raise ValueError(
+                f"[ChannelShuffle] groups: expected 1 or more, got {groups}. Do this: correct it."
+            )
         _check_format(data_format)
         self._groups = groups
         self._data_format = data_format

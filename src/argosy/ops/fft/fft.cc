@@ -42,8 +42,7 @@ Tensors fft_grad(const GradCall& c, const FftAttrs& a);
 ARGOSY_OP(fft_c2c, FftAttrs)
     .doc(
         "Discrete Fourier transform along axes: scale times the sum of x[j] exp(-2 pi i j k / n), "
-        "or "
-        "of x[j] exp(2 pi i j k / n) when not forward.")
+        "or of x[j] exp(2 pi i j k / n) when not forward.")
     .input("x", kComplex)
     .output("out")
     .infer(fft_infer)

@@ -1,0 +1,1 @@
+"""Detection operators, by kind; argosy.vision.ops has their public names."""

@@ -1,0 +1,140 @@
+"""Codes of boxes, and the boxes of a grid."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+from argosy import Tensor
+
+
+def _centers(boxes, extra):
+    """Widths, heights, x and y of the centres of boxes [.., 4]."""
+    w = boxes[..., 2] - boxes[..., 0] + extra
+    h = boxes[..., 3] - boxes[..., 1] + extra
+    return w, h, boxes[..., 0] + w / 2, boxes[..., 1] + h / 2
+
+
+def box_coder(
+    prior_box,
+    prior_box_var,
+    target_box,
+    code_type="encode_center_size",
+    box_normalized=True,
+    axis=0,
+    name=None,
+):
+    """Boxes in terms of others, arXiv:1506.01497, and back.
+
+    Args:
+        prior_box: [M, 4] x1, y1, x2, y2 that the codes refer to.
+        prior_box_var: [M, 4], four numbers, or None: what the codes are divided by.
+        target_box: [N, 4] boxes to encode, or [N, M, 4] codes.
+        code_type: 'encode_center_size' or 'decode_center_size'.
+        box_normalized: False if coordinates are whole pixels: sizes are larger by 1 then.
+        axis: to decode, the axis of target_box along which the boxes of prior_box are *not* (0:
+            prior_box belongs to axis 1).
+
+    Returns:
+        [N, M, 4].
+    """
+    extra = 0.0 if box_normalized else 1.0
+    if code_type not in ("encode_center_size", "decode_center_size"):
+        raise ValueError(
+            "[box_coder] code_type must be 'encode_center_size' or 'decode_center_size', got"
+            f" {code_type!r}. Do this: check the spelling."
+        )
+    encodes = code_type == "encode_center_size"
+    side = 0 if encodes or axis == 0 else 1
+    w, h, x, y = (part.unsqueeze(side) for part in _centers(prior_box, extra))
+    if prior_box_var is None:
+        variance = [1.0] * 4
+    elif isinstance(prior_box_var, Tensor):
+        variance = [prior_box_var[..., i].unsqueeze(side) for i in range(4)]
+    else:
+        variance = list(prior_box_var)
+    if encodes:
+        target = target_box.unsqueeze(1)
+        tw, th, *_ = _centers(target, extra)
+        tx, ty = (target[..., 0] + target[..., 2]) / 2, (target[..., 1] + target[..., 3]) / 2
+        codes = [
+            (tx - x) / w,
+            (ty - y) / h,
+            argosy.log(argosy.abs(tw / w)),
+            argosy.log(argosy.abs(th / h)),
+        ]
+        return argosy.stack([code / v for code, v in zip(codes, variance)], -1)
+    codes = [target_box[..., i] * variance[i] for i in range(4)]
+    cx, cy = codes[0] * w + x, codes[1] * h + y
+    dw, dh = argosy.exp(codes[2]) * w / 2, argosy.exp(codes[3]) * h / 2
+    return argosy.stack([cx - dw, cy - dh, cx + dw - extra, cy + dh - extra], -1)
+
+
+def prior_box(
+    input,  # noqa: A002
+    image,
+    min_sizes,
+    max_sizes=None,
+    aspect_ratios=[1.0],
+    variance=[0.1, 0.1, 0.2, 0.2],
+    flip=False,
+    clip=False,
+    steps=[0.0, 0.0],
+    offset=0.5,
+    min_max_aspect_ratios_order=False,
+    name=None,
+):
+    """The default boxes of SSD, arXiv:1512.02325, at each place of a feature map.
+
+    Args:
+        input: [N, C, H, W] feature map; image: [N, C, IH, IW].
+        min_sizes, max_sizes: numbers or lists of as many sizes in pixels.
+        aspect_ratios: of boxes in addition to 1; with flip also their inverses.
+        clip: keep the coordinates in [0, 1].
+        steps: width and height of a cell in pixels; 0 for the image's size over the map's.
+        offset: of a centre in its cell.
+        min_max_aspect_ratios_order: boxes in the order min, max, others instead of min, others, max.
+
+    Returns:
+        [H, W, boxes, 4] coordinates in parts of the image, and their variances.
+    """
+    mins = list(min_sizes) if isinstance(min_sizes, (list, tuple)) else [min_sizes]
+    maxs = [] if max_sizes is None else max_sizes
+    maxs = list(maxs) if isinstance(maxs, (list, tuple)) else [maxs]
+    if maxs and len(maxs) != len(mins):
+        raise ValueError(
+            f"[prior_box] max_sizes must have as many entries as min_sizes: expected {len(mins)},"
+            f" got {len(maxs)}. Do this: correct them."
+        )
+    given = aspect_ratios if isinstance(aspect_ratios, (list, tuple)) else [aspect_ratios]
+    ratios = [1.0]
+    for ratio in given:
+        if any(abs(ratio - known) < 1e-6 for known in ratios):
+            continue
+        ratios += [float(ratio), 1.0 / ratio] if flip else [float(ratio)]
+    sizes = []
+    for i, least in enumerate(mins):
+        middle = [(math.sqrt(least * maxs[i]),) * 2] if maxs else []
+        others = [(least * math.sqrt(r), least / math.sqrt(r)) for r in ratios]
+        if min_max_aspect_ratios_order:
+            sizes += [(least, least), *middle, *others[1:]]
+        else:
+            sizes += [*others, *middle]
+    height, width = input.shape[2:]
+    image_height, image_width = image.shape[2:]
+    step_w = float(steps[0]) or image_width / width
+    step_h = float(steps[1]) or image_height / height
+    x = ((argosy.arange(width, dtype="float32") + offset) * step_w).reshape([1, width, 1])
+    y = ((argosy.arange(height, dtype="float32") + offset) * step_h).reshape([height, 1, 1])
+    half_w = argosy.to_tensor([w / 2 for w, _ in sizes], dtype="float32")
+    half_h = argosy.to_tensor([h / 2 for _, h in sizes], dtype="float32")
+    shape = [height, width, len(sizes)]
+    corners = [
+        (x - half_w) / image_width,
+        (y - half_h) / image_height,
+        (x + half_w) / image_width,
+        (y + half_h) / image_height,
+    ]
+    boxes = argosy.stack([corner.expand(shape) for corner in corners], -1).astype(input.dtype)
+    spread = argosy.to_tensor(list(variance), dtype=input.dtype).expand([*shape, 4])
+    return (boxes.clip(0.0, 1.0) if clip else boxes), spread

@@ -1,0 +1,104 @@
+"""Pooling of regions of interest."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core, nn
+
+
+def _pair(value):
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+def image_of(boxes_num):
+    """For each box, the number of its image."""
+    counts = boxes_num.astype("int32").reshape([-1])
+    return argosy.repeat_interleave(argosy.arange(counts.shape[0]), counts)
+
+
+def _no_gradient(boxes):
+    return boxes.detach() if not boxes.stop_gradient else boxes
+
+
+def roi_align(
+    x,
+    boxes,
+    boxes_num,
+    output_size,
+    spatial_scale=1.0,
+    sampling_ratio=-1,
+    aligned=True,
+    name=None,
+):
+    """Mean of bilinear samples in the cells of boxes, arXiv:1703.06870.
+
+    Args:
+        x: [N, C, H, W] images.
+        boxes: [R, 4] x1, y1, x2, y2: the boxes of the first image, then those of the second, ..
+        boxes_num: [N] int32, how many each image has.
+        output_size: cells along the height and the width, or one number for both.
+        spatial_scale: from the scale of the boxes to that of x.
+        sampling_ratio: samples of a cell along each axis; -1 for one for each pixel.
+        aligned: the centre of a pixel is at a half.
+
+    Returns:
+        [R, C, height, width]. No gradient flows to the boxes.
+    """
+    height, width = _pair(output_size)
+    return _core.ops.roi_align(
+        x, _no_gradient(boxes), image_of(boxes_num), height, width, float(spatial_scale),
+        sampling_ratio, aligned,
+    )  # fmt: skip
+
+
+def roi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0, name=None):
+    """Maximum of the cells of boxes, arXiv:1504.08083; arguments as for :func:`roi_align`."""
+    height, width = _pair(output_size)
+    return _core.ops.roi_pool(
+        x, _no_gradient(boxes), image_of(boxes_num), height, width, float(spatial_scale)
+    )
+
+
+def psroi_pool(x, boxes, boxes_num, output_size, spatial_scale=1.0, name=None):
+    """Mean of the cells of boxes, each in a channel of its own, arXiv:1605.06409.
+
+    x has ``C * height * width`` channels, the result [R, C, height, width]; arguments as for
+    :func:`roi_align`.
+    """
+    height, width = _pair(output_size)
+    return _core.ops.psroi_pool(
+        x, _no_gradient(boxes), image_of(boxes_num), height, width, float(spatial_scale)
+    )
+
+
+class _Pool(nn.Layer):
+    def __init__(self, output_size, spatial_scale=1.0):
+        super().__init__()
+        self._output_size = output_size
+        self._spatial_scale = spatial_scale
+
+    def extra_repr(self):
+        return f"output_size={self._output_size}, spatial_scale={self._spatial_scale}"
+
+
+class RoIAlign(_Pool):
+    """Layer of :func:`roi_align`."""
+
+    def forward(self, x, boxes, boxes_num, aligned=True):
+        return roi_align(
+            x, boxes, boxes_num, self._output_size, self._spatial_scale, aligned=aligned
+        )
+
+
+class RoIPool(_Pool):
+    """Layer of :func:`roi_pool`."""
+
+    def forward(self, x, boxes, boxes_num):
+        return roi_pool(x, boxes, boxes_num, self._output_size, self._spatial_scale)
+
+
+class PSRoIPool(_Pool):
+    """Layer of :func:`psroi_pool`."""
+
+    def forward(self, x, boxes, boxes_num):
+        return psroi_pool(x, boxes, boxes_num, self._output_size, self._spatial_scale)

@@ -1,0 +1,70 @@
+"""Boxes of YOLO."""
+
+from __future__ import annotations
+
+import argosy
+from argosy.nn import functional as F
+
+
+def yolo_box(
+    x,
+    img_size,
+    anchors,
+    class_num,
+    conf_thresh,
+    downsample_ratio,
+    clip_bbox=True,
+    name=None,
+    scale_x_y=1.0,
+    iou_aware=False,
+    iou_aware_factor=0.5,
+):
+    """Boxes and scores of the output of YOLOv3, arXiv:1804.02767.
+
+    Args:
+        x: [N, A * (5 + class_num), H, W] (with iou_aware, A maps more in front), A anchors.
+        img_size: [N, 2] int32 height and width of the images.
+        anchors: A widths and heights in turn, in pixels of the network's input.
+        conf_thresh: boxes with a lower confidence become 0.
+        downsample_ratio: pixels of the network's input for each cell.
+        clip_bbox: keep the boxes inside the image.
+        scale_x_y: stretches the centres in their cells around the middle (arXiv:2004.10934).
+        iou_aware_factor: confidence is conf^(1 - factor) * iou^factor with iou_aware.
+
+    Returns:
+        [N, A H W, 4] boxes x1, y1, x2, y2 and [N, A H W, class_num] scores.
+    """
+    batch, _, height, width = x.shape
+    count = len(anchors) // 2
+    overlap = None
+    if iou_aware:
+        overlap = F.sigmoid(x[:, :count])
+        x = x[:, count:]
+    if x.shape[1] != count * (5 + class_num):
+        raise ValueError(
+            f"[yolo_box] x must have {count} * (5 + {class_num}) channels, got {x.shape[1]}. Do"
+            " this: check anchors and class_num."
+        )
+    x = x.reshape([batch, count, 5 + class_num, height, width])
+    sizes = argosy.to_tensor(anchors, dtype=x.dtype).reshape([1, count, 2, 1, 1])
+    shift = -0.5 * (scale_x_y - 1.0)
+    across = argosy.arange(width, dtype=x.dtype)
+    down = argosy.arange(height, dtype=x.dtype).unsqueeze(1)
+    image = img_size.astype(x.dtype)
+    image_h, image_w = (image[:, i].reshape([batch, 1, 1, 1]) for i in (0, 1))
+    cx = (across + F.sigmoid(x[:, :, 0]) * scale_x_y + shift) * image_w / width
+    cy = (down + F.sigmoid(x[:, :, 1]) * scale_x_y + shift) * image_h / height
+    w = argosy.exp(x[:, :, 2]) * sizes[:, :, 0] * image_w / (downsample_ratio * width)
+    h = argosy.exp(x[:, :, 3]) * sizes[:, :, 1] * image_h / (downsample_ratio * height)
+    confidence = F.sigmoid(x[:, :, 4])
+    if overlap is not None:
+        confidence = confidence ** (1.0 - iou_aware_factor) * overlap**iou_aware_factor
+    x1, y1, x2, y2 = cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2
+    if clip_bbox:
+        zero = argosy.zeros([], dtype=x.dtype)
+        x1, y1 = argosy.maximum(x1, zero), argosy.maximum(y1, zero)
+        x2, y2 = argosy.minimum(x2, image_w - 1), argosy.minimum(y2, image_h - 1)
+    sure = (confidence >= conf_thresh).astype(x.dtype).unsqueeze(-1)
+    boxes = argosy.stack([x1, y1, x2, y2], -1) * sure
+    scores = F.sigmoid(x[:, :, 5:]).transpose([0, 1, 3, 4, 2]) * confidence.unsqueeze(-1) * sure
+    return boxes.reshape([batch, -1, 4]), scores.reshape([batch, -1, class_num])

@@ -1,0 +1,140 @@
+#include <cstring>
+
+#include "argosy/kernels/cpu/roi.h"
+#include "argosy/op/define.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::Save;
+
+constexpr DTypes kWide = only(DType::float32) | only(DType::float64);
+
+struct DeformAttrs {
+  std::vector<int64_t> kernel, stride, padding, dilation;
+  int64_t groups = 1;
+};
+ARGOSY_ATTRS(DeformAttrs, kernel, stride, padding, dilation, groups)
+
+int64_t out_size(const Tensor& x, const DeformAttrs& a, int d) {
+  const int64_t size = x.dim(2 + d);
+  if (size < 0) return kUnknown;
+  const size_t i = static_cast<size_t>(d);
+  return (size + 2 * a.padding[i] - a.dilation[i] * (a.kernel[i] - 1) - 1) / a.stride[i] + 1;
+}
+
+void columns_infer(InferContext& c, const DeformAttrs& a) {
+  const Tensor &x = c.in[0], &offset = c.in[1], &mask = c.in[2];
+  ARGOSY_CHECK(x.rank() == 4 && offset.rank() == 4 && (!mask.defined() || mask.rank() == 4),
+               invalid_argument)
+      << "[deform_conv2d] x, offset and mask must have 4 dimensions, got " << x << " and " << offset
+      << ". Do this: reshape them.";
+  ARGOSY_CHECK(a.kernel.size() == 2 && a.stride.size() == 2 && a.padding.size() == 2 &&
+                   a.dilation.size() == 2 && a.groups > 0,
+               invalid_argument)
+      << "[deform_conv2d] kernel, stride, padding and dilation must be two numbers each.";
+  const int64_t taps = a.kernel[0] * a.kernel[1], rows = out_size(x, a, 0),
+                columns = out_size(x, a, 1);
+  auto fits = [&](const Tensor& t, int64_t channels) {
+    auto same = [](int64_t p, int64_t q) { return p == q || p < 0 || q < 0; };
+    return same(t.dim(0), x.dim(0)) && same(t.dim(1), channels) && same(t.dim(2), rows) &&
+           same(t.dim(3), columns);
+  };
+  ARGOSY_CHECK(fits(offset, 2 * a.groups * taps), invalid_argument)
+      << "[deform_conv2d] offset must have two numbers for each of " << a.groups << " groups and "
+      << taps << " kernel elements at " << rows << " by " << columns << " places, got " << offset
+      << ". Do this: make it with a convolution of the same stride and padding.";
+  ARGOSY_CHECK(!mask.defined() || fits(mask, a.groups * taps), invalid_argument)
+      << "[deform_conv2d] mask must have a number for each of " << a.groups << " groups and "
+      << taps << " kernel elements at " << rows << " by " << columns << " places, got " << mask
+      << ". Do this: make it with a convolution of the same stride and padding.";
+  ARGOSY_CHECK(x.dim(1) % a.groups == 0 || x.dim(1) < 0, invalid_argument)
+      << "[deform_conv2d] the channels of x must be a multiple of deformable_groups " << a.groups
+      << ", got " << x << ". Do this: change one of them.";
+  const bool known = rows >= 0 && columns >= 0;
+  c.out[0].shape = {x.dim(0), x.dim(1) < 0 ? kUnknown : x.dim(1) * taps,
+                    known ? rows * columns : kUnknown};
+}
+
+cpu::DeformShape shape_of(const Tensor& x, const DeformAttrs& a) {
+  return {x.dim(0),
+          x.dim(1),
+          x.dim(2),
+          x.dim(3),
+          a.kernel[0],
+          a.kernel[1],
+          out_size(x, a, 0),
+          out_size(x, a, 1),
+          {a.stride[0], a.stride[1]},
+          {a.padding[0], a.padding[1]},
+          {a.dilation[0], a.dilation[1]},
+          a.groups};
+}
+
+template <class T>
+const T* optional_data(const Tensor& t) {
+  return t.defined() ? t.data<T>() : nullptr;
+}
+
+void columns_run(KernelFrame& f, const DeformAttrs& a) {
+  dispatch_types<float, double>(f.in[0].dtype(), [&]<class T>(T) {
+    cpu::deform_columns(f.in[0].data<T>(), f.in[1].data<T>(), optional_data<T>(f.in[2]),
+                        f.out[0].data<T>(), shape_of(f.in[0], a));
+  });
+}
+
+// Inputs: dy, x, offset, mask. Without a mask its gradient is empty.
+void grad_infer(InferContext& c, const DeformAttrs&) {
+  const DType t = c.in[0].dtype();
+  c.out[0] = {c.in[1].shape(), t};
+  c.out[1] = {c.in[2].shape(), t};
+  c.out[2] = {c.in[3].defined() ? c.in[3].shape() : Shape{0}, t};
+}
+void grad_run(KernelFrame& f, const DeformAttrs& a) {
+  dispatch_types<float, double>(f.in[0].dtype(), [&]<class T>(T) {
+    std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+    cpu::deform_columns_grad(f.in[0].data<T>(), f.in[1].data<T>(), f.in[2].data<T>(),
+                             optional_data<T>(f.in[3]), f.out[0].data<T>(), f.out[1].data<T>(),
+                             f.in[3].defined() ? f.out[2].data<T>() : nullptr,
+                             shape_of(f.in[1], a));
+  });
+}
+
+ARGOSY_OP(deform_columns_grad, DeformAttrs)
+    .doc("The gradients of deform_columns with respect to the images, the offsets and the mask.")
+    .input("dy", kWide)
+    .input("x", kWide)
+    .input("offset", kWide)
+    .optional_input("mask", kWide)
+    .output("dx")
+    .output("doffset")
+    .output("dmask")
+    .infer(grad_infer)
+    .kernel("groups", grad_run)
+    .done();
+
+Tensors columns_grad(const GradCall& c, const DeformAttrs& a) {
+  Tensors found = deform_columns_grad_op.all({c.dy(), c.in[0], c.in[1], c.in[2]}, a);
+  return {found[0], found[1], c.in[2].defined() ? found[2] : Tensor()};
+}
+
+ARGOSY_OP(deform_columns, DeformAttrs)
+    .doc(
+        "Columns [N, C kh kw, places] of images sampled at the elements of a kernel moved by "
+        "offset "
+        "[N, 2 groups kh kw, oh, ow], times mask (Dai et al., Deformable ConvNets).")
+    .input("x", kWide, Save::value)
+    .input("offset", kWide, Save::value)
+    .optional_input("mask", kWide, Save::value)
+    .output("out")
+    .promote()
+    .infer(columns_infer)
+    .kernel("planes", columns_run)
+    .gradient(columns_grad)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,230 @@
+#include "argosy/kernels/cpu/roi.h"
+
+#include <cstring>
+
+#include "argosy/op/define.h"
+
+namespace argosy::ops {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::Save;
+
+constexpr DTypes kWide = only(DType::float32) | only(DType::float64);
+
+struct RoiAttrs {
+  int64_t pooled_height = 1, pooled_width = 1;
+  double spatial_scale = 1;
+  int64_t sampling_ratio = -1;
+  bool aligned = true;
+};
+ARGOSY_ATTRS(RoiAttrs, pooled_height, pooled_width, spatial_scale, sampling_ratio, aligned)
+
+void check_operands(const char* name, const Tensor& x, const Tensor& boxes, const Tensor& image,
+                    const RoiAttrs& a) {
+  ARGOSY_CHECK(x.rank() == 4, invalid_argument)
+      << '[' << name << "] x must be images [N, C, H, W], got " << x << ". Do this: reshape it.";
+  ARGOSY_CHECK(boxes.rank() == 2 && (boxes.dim(1) == 4 || boxes.dim(1) < 0), invalid_argument)
+      << '[' << name << "] boxes must be [R, 4], got " << boxes
+      << ". Do this: put the boxes of all images one below the other.";
+  ARGOSY_CHECK(
+      image.rank() == 1 && (image.dim(0) == boxes.dim(0) || image.dim(0) < 0 || boxes.dim(0) < 0),
+      invalid_argument)
+      << '[' << name << "] boxes_num must add up to the number of boxes: expected " << boxes.dim(0)
+      << ", got " << image.dim(0) << ". Do this: count the boxes of each image.";
+  ARGOSY_CHECK(a.pooled_height > 0 && a.pooled_width > 0, invalid_argument)
+      << '[' << name << "] output_size must be positive, got " << a.pooled_height << " by "
+      << a.pooled_width << ". Do this: correct it.";
+}
+
+cpu::RoiShape shape_of(const Tensor& x, const Tensor& boxes, const RoiAttrs& a) {
+  return {boxes.dim(0),    x.dim(1),       x.dim(2),       x.dim(3),
+          a.pooled_height, a.pooled_width, a.spatial_scale};
+}
+
+template <class Run>
+void run_float(KernelFrame& f, Run run) {
+  dispatch_types<float, double>(f.in[0].dtype(), run);
+}
+// The boxes in the dtype of the images.
+Tensor boxes_like(const Tensor& boxes, const Tensor& x) {
+  if (boxes.dtype() == x.dtype()) return boxes;
+  Tensor same = Tensor::empty(boxes.shape(), x.dtype());
+  op::copy_into(same, boxes);
+  return same;
+}
+
+void infer_pool(InferContext& c, const RoiAttrs& a) {
+  check_operands(c.name(), c.in[0], c.in[1], c.in[2], a);
+  c.out[0].shape = {c.in[1].dim(0), c.in[0].dim(1), a.pooled_height, a.pooled_width};
+}
+// Gradients: dy, x, boxes, image.
+void infer_grad(InferContext& c, const RoiAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+template <class T>
+T* zeroed(const Tensor& t) {
+  std::memset(t.raw(), 0, t.nbytes());
+  return t.data<T>();
+}
+
+// --- roi_align ---
+
+void align_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::roi_align(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
+                   f.in[2].data<int64_t>(), f.out[0].data<T>(), shape_of(f.in[0], f.in[1], a),
+                   a.sampling_ratio, a.aligned);
+  });
+}
+void align_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::roi_align_grad(f.in[0].data<T>(), boxes_like(f.in[2], f.in[0]).data<T>(),
+                        f.in[3].data<int64_t>(), zeroed<T>(f.out[0]), shape_of(f.in[1], f.in[2], a),
+                        a.sampling_ratio, a.aligned);
+  });
+}
+Tensors align_grad_grad(const GradCall& c, const RoiAttrs& a);
+
+ARGOSY_OP(roi_align_grad, RoiAttrs)
+    .doc("The gradient of roi_align with respect to the images.")
+    .input("dy", kWide)
+    .input("x", kAny, Save::shape)
+    .input("boxes", kWide, Save::value)
+    .input("image", kIndex, Save::value)
+    .output("dx")
+    .infer(infer_grad)
+    .kernel("channels", align_grad_run)
+    .gradient(align_grad_grad)
+    .done();
+
+Tensors align_grad(const GradCall& c, const RoiAttrs& a) {
+  const Tensor in[] = {c.dy(), c.in[0], c.in[1], c.in[2]};
+  return {roi_align_grad_op.one(in, a), Tensor(), Tensor()};
+}
+
+ARGOSY_OP(roi_align, RoiAttrs)
+    .doc(
+        "Mean of bilinear samples in each of pooled_height x pooled_width cells of boxes [R, 4] in "
+        "images [N, C, H, W]; image [R] is each box's image (He et al., Mask R-CNN).")
+    .input("x", kWide, Save::shape)
+    .input("boxes", kWide, Save::value)
+    .input("image", only(DType::int64), Save::value)
+    .output("out")
+    .infer(infer_pool)
+    .kernel("regions", align_run)
+    .gradient(align_grad)
+    .done();
+
+Tensors align_grad_grad(const GradCall& c, const RoiAttrs& a) {
+  return {roi_align_op(c.dy(), c.in[2], c.in[3], a), Tensor(), Tensor(), Tensor()};
+}
+
+// --- roi_pool ---
+
+void infer_max(InferContext& c, const RoiAttrs& a) {
+  infer_pool(c, a);
+  c.out[1] = {c.out[0].shape, DType::int64};
+}
+void pool_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::roi_pool(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
+                  f.in[2].data<int64_t>(), f.out[0].data<T>(), f.out[1].data<int64_t>(),
+                  shape_of(f.in[0], f.in[1], a));
+  });
+}
+void pool_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::roi_pool_grad(f.in[0].data<T>(), f.in[2].data<int64_t>(), f.in[3].data<int64_t>(),
+                       zeroed<T>(f.out[0]), shape_of(f.in[1], f.in[3], a));
+  });
+}
+
+ARGOSY_OP(roi_pool_grad, RoiAttrs)
+    .doc("The gradient of roi_pool: dy at the places of the maxima.")
+    .input("dy", kWide)
+    .input("x")
+    .input("argmax", only(DType::int64))
+    .input("image", only(DType::int64))
+    .output("dx")
+    .infer(infer_grad)
+    .kernel("channels", pool_grad_run)
+    .done();
+
+Tensors pool_grad(const GradCall& c, const RoiAttrs& a) {
+  const Tensor in[] = {c.dy(), c.in[0], c.out(1), c.in[2]};
+  return {roi_pool_grad_op.one(in, a), Tensor(), Tensor()};
+}
+
+ARGOSY_OP(roi_pool, RoiAttrs)
+    .doc(
+        "Maximum of each of pooled_height x pooled_width cells of boxes [R, 4] in images [N, C, H, "
+        "W]; image [R] is each box's image (Girshick, Fast R-CNN).")
+    .input("x", kWide, Save::shape)
+    .input("boxes", kWide)
+    .input("image", only(DType::int64), Save::value)
+    .output("out")
+    .hidden_output("argmax")
+    .infer(infer_max)
+    .kernel("regions", pool_run)
+    .gradient(pool_grad)
+    .done();
+
+// --- psroi_pool ---
+
+void infer_psroi(InferContext& c, const RoiAttrs& a) {
+  check_operands(c.name(), c.in[0], c.in[1], c.in[2], a);
+  const int64_t cells = a.pooled_height * a.pooled_width, channels = c.in[0].dim(1);
+  ARGOSY_CHECK(channels % cells == 0 || channels < 0, invalid_argument)
+      << "[psroi_pool] x must have a multiple of " << cells << " channels, one for each cell, got "
+      << c.in[0] << ". Do this: change output_size or x.";
+  c.out[0].shape = {c.in[1].dim(0), channels < 0 ? kUnknown : channels / cells, a.pooled_height,
+                    a.pooled_width};
+}
+void psroi_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::psroi_pool(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
+                    f.in[2].data<int64_t>(), f.out[0].data<T>(), shape_of(f.in[0], f.in[1], a));
+  });
+}
+void psroi_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  run_float(f, [&]<class T>(T) {
+    cpu::psroi_pool_grad(f.in[0].data<T>(), boxes_like(f.in[2], f.in[0]).data<T>(),
+                         f.in[3].data<int64_t>(), zeroed<T>(f.out[0]),
+                         shape_of(f.in[1], f.in[2], a));
+  });
+}
+
+ARGOSY_OP(psroi_pool_grad, RoiAttrs)
+    .doc("The gradient of psroi_pool with respect to the images.")
+    .input("dy", kWide)
+    .input("x")
+    .input("boxes", kWide)
+    .input("image", only(DType::int64))
+    .output("dx")
+    .infer(infer_grad)
+    .kernel("channels", psroi_grad_run)
+    .done();
+
+Tensors psroi_grad(const GradCall& c, const RoiAttrs& a) {
+  const Tensor in[] = {c.dy(), c.in[0], c.in[1], c.in[2]};
+  return {psroi_pool_grad_op.one(in, a), Tensor(), Tensor()};
+}
+
+ARGOSY_OP(psroi_pool, RoiAttrs)
+    .doc(
+        "Mean of each cell of boxes [R, 4] in images [N, C, H, W], each cell in a channel of its "
+        "own; image [R] is each box's image (Dai et al., R-FCN).")
+    .input("x", kWide, Save::shape)
+    .input("boxes", kWide, Save::value)
+    .input("image", only(DType::int64), Save::value)
+    .output("out")
+    .infer(infer_psroi)
+    .kernel("regions", psroi_run)
+    .gradient(psroi_grad)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,42 @@
+#include <algorithm>
+
+#include "argosy/kernels/cpu/roi.h"
+#include "argosy/op/define.h"
+
+namespace argosy::ops {
+namespace {
+
+struct SuppressAttrs {
+  double threshold = 0.3;
+  double extra = 0;
+};
+ARGOSY_ATTRS(SuppressAttrs, threshold, extra)
+
+void suppress_infer(op::InferContext& c, const SuppressAttrs&) {
+  const Tensor& boxes = c.in[0];
+  ARGOSY_CHECK(boxes.rank() == 2 && (boxes.dim(1) == 4 || boxes.dim(1) < 0), invalid_argument)
+      << "[nms] boxes must be [R, 4], got " << boxes << ". Do this: reshape them.";
+  c.out[0] = {{kUnknown}, DType::int64};
+}
+void suppress_run(op::KernelFrame& f, const SuppressAttrs& a) {
+  const Tensor& boxes = f.in[0];
+  std::vector<int64_t> kept(static_cast<size_t>(boxes.dim(0)));
+  int64_t count = 0;
+  dispatch_types<float, double>(boxes.dtype(), [&]<class T>(T) {
+    count = cpu::suppress(boxes.data<T>(), boxes.dim(0), a.threshold, a.extra, kept.data());
+  });
+  std::copy_n(kept.data(), count, f.allocate(0, {count}).data<int64_t>());
+}
+
+ARGOSY_OP(suppress_boxes, SuppressAttrs)
+    .doc(
+        "Indices of the boxes [R, 4], best first, that overlap no better kept one by more than "
+        "threshold (intersection over union).")
+    .input("boxes", only(DType::float32) | only(DType::float64))
+    .index_output("out")
+    .infer(suppress_infer)
+    .kernel("greedy", suppress_run)
+    .done();
+
+}  // namespace
+}  // namespace argosy::ops

@@ -1,0 +1,162 @@
+"""Pooling of regions, deformable columns, suppression of boxes: against loops."""
+
+import numpy as np
+from tests.ops.harness import A, Case, table_tests
+
+WIDE = ("float32", "float64")
+# Not at integers or halves, where roi_pool rounds and samples meet.
+BOXES = np.array([[0.3, 0.2, 3.6, 4.3], [1.2, 1.3, 9.1, 2.7], [-1.4, -2.3, 2.2, 1.8]])
+IMAGE = np.array([0, 1, 1], "int64")
+
+
+class Fixed(A):
+    """BOXES in the dtype under test; they have no gradient."""
+
+    def __init__(self):
+        super().__init__(3, 4, grad=False)
+
+    def make(self, rng, dtype, shape=None):
+        return BOXES.astype(dtype)
+
+
+def bilinear(plane, y, x):
+    """Coordinates up to one pixel outside count as the border."""
+    h, w = plane.shape
+    if y < -1 or y > h or x < -1 or x > w:
+        return 0.0
+    y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
+    y0, x0 = int(y), int(x)
+    y1, x1 = min(y0 + 1, h - 1), min(x0 + 1, w - 1)
+    a, b = y - y0, x - x0
+    return (
+        (1 - a) * (1 - b) * plane[y0, x0] + (1 - a) * b * plane[y0, x1]
+        + a * (1 - b) * plane[y1, x0] + a * b * plane[y1, x1]
+    )  # fmt: skip
+
+
+def roi_align(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0, sampling_ratio=-1,
+              aligned=True):  # fmt: skip
+    out = np.zeros((len(boxes), x.shape[1], pooled_height, pooled_width))
+    for r, box in enumerate(boxes):
+        x1, y1, x2, y2 = box * spatial_scale - (0.5 if aligned else 0)
+        w, h = x2 - x1, y2 - y1
+        if not aligned:
+            w, h = max(w, 1), max(h, 1)
+        h, w = h / pooled_height, w / pooled_width
+        rows = sampling_ratio if sampling_ratio > 0 else int(np.ceil(h))
+        columns = sampling_ratio if sampling_ratio > 0 else int(np.ceil(w))
+        for c, i, j in np.ndindex(*out.shape[1:]):
+            samples = [
+                bilinear(x[image[r], c], y1 + i * h + (a + 0.5) * h / rows,
+                         x1 + j * w + (b + 0.5) * w / columns)
+                for a in range(rows) for b in range(columns)
+            ]  # fmt: skip
+            out[r, c, i, j] = np.mean(samples)
+    return out.astype(x.dtype)
+
+
+def roi_pool(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0):
+    out = np.zeros((len(boxes), x.shape[1], pooled_height, pooled_width), x.dtype)
+    half_up = lambda v: int(np.floor(abs(v) + 0.5) * np.sign(v))  # noqa: E731
+    for r, box in enumerate(boxes):
+        x1, y1, x2, y2 = (half_up(v) for v in box * spatial_scale)
+        h = max(y2 - y1 + 1, 1) / pooled_height
+        w = max(x2 - x1 + 1, 1) / pooled_width
+        for i, j in np.ndindex(pooled_height, pooled_width):
+            rows = slice(
+                *np.clip([int(np.floor(i * h)) + y1, int(np.ceil((i + 1) * h)) + y1], 0, x.shape[2])
+            )
+            cols = slice(
+                *np.clip([int(np.floor(j * w)) + x1, int(np.ceil((j + 1) * w)) + x1], 0, x.shape[3])
+            )
+            cell = x[image[r], :, rows, cols]
+            out[r, :, i, j] = cell.max((1, 2)) if cell.size else 0
+    return out
+
+
+def psroi_pool(x, boxes, image, pooled_height, pooled_width, spatial_scale=1.0):
+    cells = pooled_height * pooled_width
+    out = np.zeros((len(boxes), x.shape[1] // cells, pooled_height, pooled_width), x.dtype)
+    for r, box in enumerate(boxes):
+        x1, y1 = np.sign(box[:2]) * np.floor(abs(box[:2]) + 0.5) * spatial_scale
+        x2, y2 = (np.sign(box[2:]) * np.floor(abs(box[2:]) + 0.5) + 1) * spatial_scale
+        h, w = max(y2 - y1, 0.1) / pooled_height, max(x2 - x1, 0.1) / pooled_width
+        for c, i, j in np.ndindex(*out.shape[1:]):
+            rows = slice(
+                *np.clip([int(np.floor(i * h + y1)), int(np.ceil((i + 1) * h + y1))], 0, x.shape[2])
+            )
+            cols = slice(
+                *np.clip([int(np.floor(j * w + x1)), int(np.ceil((j + 1) * w + x1))], 0, x.shape[3])
+            )
+            cell = x[image[r], (c * pooled_height + i) * pooled_width + j, rows, cols]
+            out[r, c, i, j] = cell.mean() if cell.size else 0
+    return out
+
+
+def columns(x, offset, mask=None, kernel=(3, 3), stride=(1, 1), padding=(0, 0), dilation=(1, 1),
+            groups=1):  # fmt: skip
+    n, c, h, w = x.shape
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))  # a border of zeros to sample in
+    rows, cols = offset.shape[2:]
+    out = np.zeros((n, c, kernel[0], kernel[1], rows, cols))
+    shape = (groups, kernel[0], kernel[1])
+    offset = offset.reshape(n, *shape, 2, rows, cols)
+    for b, k, i, j, oh, ow in np.ndindex(n, c, kernel[0], kernel[1], rows, cols):
+        g = k // (c // groups)
+        y = oh * stride[0] - padding[0] + i * dilation[0] + offset[b, g, i, j, 0, oh, ow]
+        z = ow * stride[1] - padding[1] + j * dilation[1] + offset[b, g, i, j, 1, oh, ow]
+        if -1 < y < h and -1 < z < w:
+            out[b, k, i, j, oh, ow] = bilinear(padded[b, k], y + 1, z + 1)
+    if mask is not None:
+        each = mask.reshape(n, groups, 1, kernel[0], kernel[1], rows, cols)
+        out *= np.broadcast_to(each, (n, groups, c // groups, *out.shape[2:])).reshape(out.shape)
+    return out.reshape(n, -1, rows * cols).astype(x.dtype)
+
+
+def suppressed(boxes, threshold=0.3, extra=0.0):
+    kept = []
+    for i, a in enumerate(boxes):
+        for b in boxes[kept]:
+            low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
+            common = np.prod(np.clip(high - low + extra, 0, None))
+            union = np.prod(a[2:] - a[:2] + extra) + np.prod(b[2:] - b[:2] + extra) - common
+            if common / union > threshold:
+                break
+        else:
+            kept.append(i)
+    return np.array(kept, "int64")
+
+
+RANDOM = np.random.RandomState(3)
+CORNERS = RANDOM.rand(40, 2) * 20
+MANY = np.concatenate([CORNERS, CORNERS + 1 + RANDOM.rand(40, 2) * 10], 1)
+X = A(2, 3, 5, 6)
+TWO = {"pooled_height": 2, "pooled_width": 3}
+DEFORM = {"kernel": [2, 3], "stride": [1, 2], "padding": [1, 1], "dilation": [1, 1]}
+# fmt: off
+CASES = [
+    Case("roi_align", [X, Fixed(), IMAGE], TWO, ref=roi_align, tol=30, dtypes=WIDE,
+         covers=["roi_align_grad"],
+         errors=[([A(2, 3, 5), BOXES, IMAGE], TWO, ValueError, "x must be images"),
+                 ([X, A(3, 5), IMAGE], TWO, ValueError, "boxes must be [R, 4]"),
+                 ([X, BOXES, IMAGE[:2]], TWO, ValueError, "must add up to the number of boxes")]),
+    Case("roi_align", [X, Fixed(), IMAGE],
+         {**TWO, "spatial_scale": 0.5, "sampling_ratio": 2, "aligned": False}, ref=roi_align,
+         tol=30, dtypes=WIDE),
+    Case("roi_pool", [X, Fixed(), IMAGE], {**TWO, "spatial_scale": 0.7}, ref=roi_pool, dtypes=WIDE,
+         covers=["roi_pool_grad"], second=False),
+    Case("psroi_pool", [A(2, 12, 5, 6), Fixed(), IMAGE], {**TWO, "spatial_scale": 0.7}, tol=20,
+         ref=psroi_pool, dtypes=WIDE, covers=["psroi_pool_grad"], second=False,
+         errors=[([X, BOXES, IMAGE], TWO, ValueError, "multiple of 6")]),
+    Case("deform_columns", [A(2, 4, 5, 6), A(2, 24, 6, 3, low=0.1, high=0.9), A(2, 12, 6, 3)],
+         {**DEFORM, "groups": 2}, ref=columns, tol=30, dtypes=WIDE, second=False,
+         covers=["deform_columns_grad"],
+         errors=[([A(2, 4, 5, 6), A(2, 23, 6, 3), A(2, 12, 6, 3)], {**DEFORM, "groups": 2},
+                  ValueError, "offset must have two numbers")]),
+    Case("suppress_boxes", [MANY], {"threshold": 0.2}, ref=suppressed, dtypes=("float64",),
+         out="int64", errors=[([A(3, 5)], {}, ValueError, "boxes must be [R, 4]")]),
+    Case("suppress_boxes", [MANY], {"threshold": 0.5, "extra": 1.0}, ref=suppressed,
+         dtypes=("float64",), out="int64"),
+]
+# fmt: on
+test_values, test_gradients, test_errors = table_tests(CASES)
