@@ -35,8 +35,7 @@ def blocks(node):
 def scope_walk(node):
     """Nodes under `node` that belong to the same scope; of inner scopes what is evaluated here."""
     todo = list(node) if isinstance(node, list) else [node]
-    while todo:
-        n = todo.pop(0)
+    for n in todo:  # grows while it is walked
         yield n
         if isinstance(n, FUNCTIONS):
             todo += n.decorator_list + n.args.defaults + [d for d in n.args.kw_defaults if d]

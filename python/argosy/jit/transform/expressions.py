@@ -49,7 +49,7 @@ class Expressions(ast.NodeTransformer):
         self.first = first
 
     def _at(self, old, new):
-        ast.fix_missing_locations(ast.copy_location(new, old))
+        ast.copy_location(ast.copy_location(new, old).func, old)
         # A method call is reported at the line on which the name of the method ends.
         new.func.end_lineno, new.func.end_col_offset = new.func.lineno, new.func.col_offset
         return new
@@ -62,7 +62,6 @@ class Expressions(ast.NodeTransformer):
             # The short form reads the arguments of the frame that calls it.
             if not node.args and not node.keywords and self.first:
                 node.args = [name("__class__"), name(self.first)]
-                ast.fix_missing_locations(node)
             return node
         node.func = self._at(node.func, call("call", node.func))
         return node
