@@ -521,8 +521,11 @@ PyObject* nb_index(PyObject* self) {
 }
 Py_ssize_t length(PyObject* self) {
   TensorImpl* impl = impl_of(self);
-  if (impl->shape.rank() > 0) return impl->shape[0];
-  return guarded_int([] {
+  if (impl->shape.rank() > 0 && impl->shape[0] >= 0) return impl->shape[0];
+  return guarded_int([&] {
+    if (impl->shape.rank() > 0)
+      throw_conversion_error(Message() << "len(): the first size of this tensor is known only when "
+                                          "the Program runs. Do this: use argosy.shape(x)[0].");
     throw_conversion_error(Message() << "len() of a 0-d tensor: it has no first dimension. Do "
                                         "this: use .item() or reshape it.");
     return -1;

@@ -10,11 +10,25 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
     dtype defaults to the data's (Python floats: the default dtype, ints: int64). stop_gradient=False
     lets gradients flow to it.
     """
+    if isinstance(data, (list, tuple)) and _core.program_recording() is not None:
+        data = _recorded(data)
     t = _core.to_tensor(data, dtype, True)
     if place is not None:
         t = _on(t, place)
     t.stop_gradient = stop_gradient
     return t
+
+
+def _recorded(data):
+    """A nested list as one value of the Program being built, if it holds any."""
+    if not isinstance(data, (list, tuple)):
+        return data
+    parts = [_recorded(v) for v in data]
+    if not any(isinstance(v, Tensor) and v._symbolic for v in parts):
+        return data
+    from argosy.tensor import stack
+
+    return stack([v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in parts])
 
 
 def _on(tensor, place):

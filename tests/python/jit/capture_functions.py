@@ -513,6 +513,30 @@ def sizes_seen_by_shape_rules(n, index):
     return x, parts[-1], last
 
 
+@case(X, [-1.0, 0.0, 1.0])
+def list_grows_in_one_branch(x):
+    a = [x, x + 1]
+    if x.sum() > 1:
+        a.append(x)
+    b = []
+    if x.sum() > 1:
+        b.append(x)
+    else:
+        b.append(-x)
+    b.extend([x, x])
+    return paddle.stack(a), len(a), b
+
+
+@case(X, [-1.0, 0.0, 1.0])
+def item_numpy_size(x):
+    y = x * x.size
+    if x.mean().item() > 0.5 and x.item(1) > 1:
+        y = y + 1
+    if x.mean().numpy() > 0.5:
+        y = y + 2
+    return y, paddle.to_tensor([x.sum(), 1.0])
+
+
 @case(([2], X), ([0], X))
 def rows_written_in_place(n, x):
     out = paddle.zeros([4, 3])

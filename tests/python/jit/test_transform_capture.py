@@ -162,6 +162,57 @@ def test_assert_and_print(capfd):
         captured([-1.0, 0.0])
 
 
+def refuses(x, limit):
+    if x.sum() > limit:
+        raise OverflowError(f"over {limit}")
+    n = 0
+    while x.sum() < 0:
+        if n > 3:
+            raise RuntimeError("too often")
+        x = x + 1
+        n += 1
+    if n > 1:
+        y = x
+    elif x.sum() > 1:
+        raise KeyError
+    else:
+        y = -x
+    return y
+
+
+def handles(x):
+    try:
+        if x.sum() > 0:
+            raise KeyError("a")
+    except KeyError:
+        return x
+    return -x
+
+
+def test_raise_under_a_condition():
+    captured = Captured(lambda x: transform(refuses)(x, 9), [[1.0, 2.0]], False)
+    for values in ([0.0, 0.5], [-3.0, 0.0]):
+        same(captured(values), refuses(_tensor(values), 9))
+    for values, text in (
+        ([9.0, 1.0], "OverflowError: over 9"),
+        ([-30.0, 0.0], "RuntimeError: too often"),
+        ([1.0, 0.5], "KeyError: "),
+    ):
+        with pytest.raises(ValueError, match=text):
+            captured(values)
+    with pytest.raises(CaptureError, match="is raised inside of a `try`"):
+        Captured(handles, [[1.0]], False)
+
+    # Both ways raise: so does the capture.
+    def both(x):
+        if x.sum() > 0:
+            raise KeyError("a")
+        raise OSError("b")
+
+    with pytest.raises((OSError, KeyError)):
+        Captured(both, [[1.0]], False)
+
+
 ready = paddle.to_tensor(False)
 
 

@@ -117,10 +117,10 @@ class Expressions(ast.NodeTransformer):
         return self._at(node, call("chain", node.left, kinds, *map(thunk, node.comparators)))
 
     def visit_Attribute(self, node):
-        """x.shape  ->  rt.shape(x), which knows sizes that are decided when a Program runs."""
+        """x.shape  ->  rt.shape(x), x.size -> rt.size(x): sizes may be decided by a Program."""
         self.generic_visit(node)
-        if node.attr == "shape" and isinstance(node.ctx, ast.Load):
-            return self._at(node, call("shape", node.value))
+        if node.attr in ("shape", "size") and isinstance(node.ctx, ast.Load):
+            return self._at(node, call(node.attr, node.value))
         return node
 
     def visit_Lambda(self, node):

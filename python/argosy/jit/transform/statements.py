@@ -150,6 +150,7 @@ class Lifter:
         self.scope = scope
         self.expressions = expressions
         self.counter = counter
+        self.handled = 0  # how many `try` with handlers are around
 
     def block(self, stmts, lifted, tail):
         """The new statements for `stmts`.
@@ -342,6 +343,8 @@ class Lifter:
             return _placed([ast.Return(value=value)], s)
         if isinstance(s, ast.Assert):
             return self.assertion(s)
+        if isinstance(s, ast.Raise) and s.exc is not None:
+            return self.error(s)
         if isinstance(s, FUNCTIONS + (ast.ClassDef,)):
             return [self.definition(s)]
         if isinstance(s, _IN_PLACE):
@@ -357,6 +360,13 @@ class Lifter:
             arguments.append(thunk(self.expressions.visit(s.msg)))
         check = ast.Expr(value=call("assert_", *arguments))
         return _placed([ast.If(test=name("__debug__"), body=[check], orelse=[])], s)
+
+    def error(self, s):
+        """raise e  ->  raise rt.raised(e, handled); handled: a handler of this function is around."""
+        s = self.expressions.visit(s)
+        s.exc = call("raised", s.exc, ast.Constant(value=self.handled > 0))
+        ast.copy_location(s.exc, s)
+        return [s]
 
     def definition(self, s):
         """Inner functions and the methods of inner classes are rewritten in their place."""
@@ -390,7 +400,10 @@ class Lifter:
             h.body = self.block(h.body, lifted, tail)
         # After the body of a try comes its else; a return in a finally would drop an exception.
         body_tail = tail and not (isinstance(s, TRIES) and s.orelse)
+        handlers = bool(getattr(s, "handlers", ()))
+        self.handled += handlers
         s.body = self.block(s.body, lifted, body_tail)
+        self.handled -= handlers
         if getattr(s, "orelse", None):
             s.orelse = self.block(s.orelse, lifted, tail)
         if getattr(s, "finalbody", None):

@@ -3,8 +3,19 @@
 from ..errors import CaptureError, UndefinedVar
 from . import builders
 from .join import CONFLICT, OUT, SAME, Retry, Swap, join
-from .signals import NEXT, RETURN, Return, Undecided, code_tensor, codes_of, has_value, made
-from .state import EMPTY, Snapshot, containers, flatten, unflatten
+from .signals import (
+    NEXT,
+    RETURN,
+    Abort,
+    Return,
+    Undecided,
+    abort,
+    code_tensor,
+    codes_of,
+    has_value,
+    made,
+)
+from .state import EMPTY, Node, Snapshot, common_shape, containers, flatten, unflatten
 
 _ATTEMPTS = 12
 
@@ -43,12 +54,16 @@ def then(signal, rest, state):
     return symbolic_if(stays, rest, lambda: signal.without(NEXT), state, True)
 
 
+def _inner(structure):
+    return isinstance(structure, Node)
+
+
 class _Side:
     """What one branch left behind: its signal, and trees of (structure, leaves)."""
 
     def __init__(self, signal, values):
         self.signal = signal
-        self.returns = codes_of(signal) == {RETURN}
+        self.leaves = codes_of(signal) <= {RETURN}  # the variables have no use then
         self.trees = []
         values = list(values) + ([signal.value] if has_value(signal) else [])
         for v in values:
@@ -66,6 +81,8 @@ def symbolic_if(pred, true, false, state, jumping, place=None):
     wanted = {}
     branches = true, false
     for _ in range(_ATTEMPTS):
+        for key in [k for k in wanted if k[0] == "array"]:
+            before.as_array(key[1], *wanted[key])
         trace = _Trace(before, state, branches, jumping, wanted, place)
         try:
             outs = builders.cond(pred, trace.run_true, trace.run_false)
@@ -96,14 +113,17 @@ class _Trace:
 
     def _run(self, function):
         self.before.restore()
-        signal = function() if function is not None else None
+        try:
+            signal = function() if function is not None else None
+        except Exception as error:
+            signal = abort(error, self.place)
         return _Side(signal, self.state.get())
 
     def run_true(self):
         """Traces the first branch; returns every leaf that may have to be a result."""
         side = self.left = self._run(self.true)
-        if side.returns and self.state.names and "swapped" not in self.wanted:
-            # Its variables have no use after the `if`: the other branch knows their types.
+        if side.leaves and self.state.names and "swapped" not in self.wanted:
+            # The other branch knows the types of what has a use later.
             raise Swap
         outs = []
         if self.jumping:
@@ -138,11 +158,13 @@ class _Trace:
         """Traces the second branch and fits it to what the first returned."""
         side = self.right = self._run(self.false)
         left = self.left
-        if not self.jumping and (left.signal is None) != (side.signal is None):
+        if isinstance(left.signal, Abort) and isinstance(side.signal, Abort):
+            raise side.signal.error
+        if not self.jumping and has_value(left.signal) != has_value(side.signal):
             raise CaptureError.at(self.place, "only one branch of the condition jumps")
         values = {"code": code_tensor(side.signal)} if self.jumping else {}
         retry = False
-        self.dropped = left.returns or side.returns
+        self.dropped = left.leaves or side.leaves
         for t in range(0 if self.dropped else len(self.state.names)):
             retry |= self._join_tree(t, left.trees[t], side.trees[t], values)
         t = len(self.state.names)
@@ -166,6 +188,7 @@ class _Trace:
     def _join_tree(self, t, left, right, values):
         """Joins one variable's values; True if the first branch has to be traced again."""
         if left[0] != right[0]:
+            self._grow(t, left, right)
             reason = "the two branches leave values of different structure"
             self.joined[t] = (CONFLICT, reason)
             return False
@@ -181,6 +204,23 @@ class _Trace:
             elif verdict is SAME and builders.is_tensor(b):
                 values[t, i] = b
         return retry
+
+    def _grow(self, t, left, right):
+        """Has a list that one branch made longer become a tensor array, if its elements allow it."""
+        old = self.before.values[t] if t < len(self.state.names) else None
+        if type(old) is not list or ("array", t) in self.wanted:
+            return
+        sides = [s for s, _ in (left, right)]
+        if any(
+            not isinstance(s, Node) or s.kind is not list or any(map(_inner, s.children))
+            for s in sides
+        ):
+            return
+        every = left[1] + right[1]
+        if all(map(builders.is_tensor, every)):
+            if len({(str(x.dtype), len(x.shape)) for x in every}) == 1:
+                self.wanted["array", t] = common_shape(every), every[0].dtype
+                raise Retry
 
     def finish(self, outs):
         """Sets the variables to what is known after the `if`; returns its signal."""

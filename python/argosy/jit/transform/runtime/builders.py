@@ -42,10 +42,12 @@ def is_symbolic(x):
 def decides(x):
     """Is the number in x known only when a Program runs? While one is recorded that is so for all
     tensors: those that have a number now are state, which may have another one then."""
-    argosy = _argosy()
-    if not isinstance(x, argosy.Tensor):
-        return False
-    return x._symbolic or argosy._core.program_recording() is not None
+    return isinstance(x, _argosy().Tensor) and (x._symbolic or recording())
+
+
+def recording():
+    """Is a Program recorded?"""
+    return _argosy()._core.program_recording() is not None
 
 
 def cond(pred, true_fn, false_fn):
@@ -139,6 +141,16 @@ def negation(x):
 def size(x, axis):
     """A size of a tensor that is known only when the Program runs."""
     return _argosy().shape(x)[axis]
+
+
+def numel(x):
+    """The number of elements of a tensor, which a Program may decide."""
+    return _argosy().numel(x)
+
+
+def reshape(x, shape):
+    """x in another shape."""
+    return _argosy().reshape(x, shape)
 
 
 def any_equal(x, y):

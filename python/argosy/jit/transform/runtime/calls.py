@@ -45,6 +45,8 @@ def call(function):
     if kind is types.MethodType:
         if type(function.__func__) is not types.FunctionType:
             return function
+        if function.__func__.__name__ in _READERS and builders.decides(function.__self__):
+            return functools.partial(_READERS[function.__func__.__name__], function.__self__)
         made = _function(function.__func__)
         return function if made is function.__func__ else types.MethodType(made, function.__self__)
     if kind is types.BuiltinFunctionType or kind is type:
@@ -185,6 +187,17 @@ def _print(*values, **options):
         builtins.print(*values, **options)
 
 
+def _item(x, *index):
+    """x.item(..): one element, a value of the Program."""
+    if len(index) > 1:
+        return x[index]
+    return builders.reshape(x, [-1])[index[0]] if index else builders.reshape(x, [])
+
+
+# x.numpy() stands for x as far as operators go; what needs an array refuses it.
+_READERS = {"item": _item, "numpy": lambda x, *args: x}
+
+
 def _extreme(python, name):
     def choose(*args, **kwargs):
         values = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -242,3 +255,10 @@ def shape(x):
     if builders.is_symbolic(x) and any(d < 0 for d in sizes):
         return [builders.size(x, i) if d < 0 else d for i, d in enumerate(sizes)]
     return sizes
+
+
+def size(x):
+    """x.size; the number of elements may be a value of a Program."""
+    if builders.is_symbolic(x) and any(d < 0 for d in x.shape):
+        return builders.numel(x)
+    return x.size

@@ -57,6 +57,42 @@ class Undecided:
         return Undecided(code, codes, self.value)
 
 
+class Abort:
+    """The branch raised `error` by a raise statement: nothing after it runs."""
+
+    __slots__ = ("error",)
+    code = NEXT
+    codes = frozenset()
+
+    def __init__(self, error):
+        self.error = error
+
+
+def raised(error, handled):
+    """The operand of a raise statement, marked if a Program may decide whether it is reached."""
+    if not builders.recording():
+        return error
+    if isinstance(error, type) and issubclass(error, BaseException):
+        error = error()
+    if isinstance(error, BaseException) and not isinstance(error, CaptureError):
+        error._argosy_raised = "handled" if handled else "raised"
+    return error
+
+
+def abort(error, place):
+    """The signal for what a traced branch raised: the Program raises ValueError there. Errors that
+    no raise statement made go on."""
+    mark = getattr(error, "_argosy_raised", None)
+    if mark is None:
+        raise error
+    if mark == "handled":
+        raise CaptureError.at(
+            place, "a condition on tensors decides whether an exception is raised inside of a `try`"
+        )
+    builders.check(False, f"{type(error).__name__}: {error}")
+    return Abort(error)
+
+
 def made(code, codes, value):
     """A signal of the plainest kind that `codes` allow."""
     if len(codes) > 1:

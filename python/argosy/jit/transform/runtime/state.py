@@ -3,6 +3,7 @@
 import collections
 
 from ..errors import CaptureError, UndefinedVar
+from . import builders
 from .arrays import TensorList
 
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -123,6 +124,12 @@ def containers(structure):
     return found
 
 
+def common_shape(tensors):
+    """The shape of tensors of one rank, -1 where their sizes differ."""
+    sizes = zip(*(x.shape for x in tensors))
+    return [s[0] if len(set(s)) == 1 else -1 for s in sizes]
+
+
 class Snapshot:
     """The variables of a state, and the contents of their containers, as they were."""
 
@@ -137,6 +144,14 @@ class Snapshot:
             self.trees.append((structure, leaves))
             for i, c in containers(structure).items():
                 self.contents[i] = (c, c.copy())
+
+    def as_array(self, i, shape, dtype):
+        """Makes variable i, a list of tensors of a shape and dtype, one that a Program can fill."""
+        old = self.values[i]
+        if type(old) is list:
+            made = TensorList(builders.create_array(list(old), shape, dtype))
+            self.values[i] = made
+            self.contents[id(made)] = (made, made.copy())
 
     def restore(self):
         """Puts all of it back, in place."""

@@ -14,7 +14,7 @@ from .signals import (
     has_value,
     made,
 )
-from .state import Node, Snapshot, containers, flatten, unflatten
+from .state import Node, Snapshot, common_shape, containers, flatten, unflatten
 
 _ATTEMPTS = 16
 
@@ -39,8 +39,11 @@ def symbolic_loop(
             outs = builders.while_loop(trace.run_test, trace.run_body, trace.initial())
         except Retry:
             continue
-        except BaseException:
+        except BaseException as error:
             plan.before.restore()
+            if hasattr(error, "_argosy_raised"):
+                reason = f"a loop decided by tensors always raises {type(error).__name__}: {error}"
+                raise CaptureError.at(place, reason) from error
             raise
         return trace.finish(outs)
     raise CaptureError.at(place, "the types of the loop's variables do not settle")
@@ -148,9 +151,7 @@ class _Plan:
             return False
         if len({(str(x.dtype), len(x.shape)) for x in every}) > 1:
             return False
-        shape = [
-            sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*(x.shape for x in every))
-        ]
+        shape = common_shape(every)
         leaf = _Leaf(None)
         leaf.dtype, leaf.shape = builders.ARRAY, shape
         leaf.array = (list(old), shape, every[0].dtype)
