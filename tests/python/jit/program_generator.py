@@ -222,6 +222,34 @@ class _PureWriter(_Writer):
         self.line(indent, "pass")
 
 
+class _ListWriter(_PureWriter):
+    """Also appends to a list, pops and reads it."""
+
+    def statement(self, indent, depth, in_loop):
+        r = self.rng
+        if r.random() > 0.3:
+            return super().statement(indent, depth, in_loop)
+        kind = r.randrange(5)
+        if kind < 2:
+            self.line(indent, f"l.append({self.expression(1)} % 101 + a * 0)")
+        elif kind == 2:
+            self.line(indent, f"{r.choice('abcd')} = l[-1]")
+        elif kind == 3:
+            self.line(indent, f"{r.choice('abcd')} = len(l) + 0 * a")
+        else:
+            self.line(indent, "if len(l) > 3: l.pop()")
+
+
+def generate_list(rng):
+    """Like generate_pure, with a list."""
+    writer = _ListWriter(rng)
+    for _ in range(4):
+        writer.statement(1, 2, False)
+    writer.line(1, "return a * 10 + b + l[-1], c * 10 + d + len(l) * 1000")
+    head = "def program(a, b):\n    c, d = a + b, 1\n    l = [a, b]\n"
+    return head + "\n".join(writer.lines) + "\n"
+
+
 def generate_pure(rng):
     """The text of a module with a function program(a, b) that can be captured."""
     writer = _PureWriter(rng)

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from tests.python.jit import capture_functions
-from tests.python.jit.program_generator import generate_pure
+from tests.python.jit.program_generator import generate_list, generate_pure
 
 import argosy as paddle
 from argosy._recorder import Recorder
@@ -82,13 +82,14 @@ def program_of(text, filename):
     return namespace["program"]
 
 
-@pytest.mark.parametrize("start", range(0, 60, 10))
-def test_random_programs(start):
+@pytest.mark.parametrize("generator", [generate_pure, generate_list])
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_programs(start, generator):
     """A captured program gives for all inputs what Python gives; few cannot be captured."""
     refused = 0
-    for seed in range(start, start + 10):
-        text = generate_pure(random.Random(seed))
-        program = program_of(text, f"<random tensor program {seed}>")
+    for seed in range(start, start + 20):
+        text = generator(random.Random(seed))
+        program = program_of(text, f"<{generator.__name__} {seed}>")
         try:
             captured = Captured(program, [1, 2], False)
         except CaptureError:
@@ -331,13 +332,13 @@ def jump_in_finally(x):
         (one_sided_returned, 1, "variable 'y' has no value here: only one"),
         (dtypes_differ, 1, "variable 'y' has no value here: one branch leaves .*float32.*int64"),
         (structures_differ, 1, "return values that cannot be one: .* different structure"),
-        (value_or_none, None, "returns a value or ends without one"),
+        (value_or_none, 1, "returns a value or ends without one"),
         (loop_changes_dtype, 2, "'n' changes its dtype from .*int64 to .*float32"),
         (loop_changes_object, 2, "'mode' changes from str 'a' to str 'ab'"),
         (attribute_in_one_branch, 5, "for 'box.value' only one of the two branches assigns it"),
         (break_out_of_generator, 1, "leaving a loop over generator, whose length is not known"),
-        (comprehension_over_symbolic_range, None, "iterated outside a `for` statement"),
-        (jump_in_finally, None, "a jump out of a `try`"),
+        (comprehension_over_symbolic_range, 1, "iterated outside a `for` statement"),
+        (jump_in_finally, 5, "a jump out of a `try`"),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )

@@ -10,7 +10,6 @@ import types
 from .errors import CaptureError, UndefinedVar, UndefinedVariableError
 from .runtime.calls import converted_forwards, ignore_module
 from .runtime.state import checked_outputs
-from .source import Untransformable, new_code, with_code
 
 __all__ = [
     "CaptureError",
@@ -37,14 +36,15 @@ def transform(function):
         return types.MethodType(made, function.__self__)
     if not isinstance(function, types.FunctionType):
         return function
+    from . import runtime
+    from .source import Untransformable, new_code, with_code
+
     try:
         code = new_code(function)
     except Untransformable:
         return function
     if code is function.__code__:
         return function
-    from . import runtime
-
     return with_code(function, code, runtime)
 
 
@@ -53,6 +53,8 @@ def why_not(function):
     function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType):
         return f"it is a {type(function).__name__}, not a Python function"
+    from .source import Untransformable, new_code
+
     try:
         new_code(function)
     except Untransformable as e:

@@ -1,5 +1,18 @@
 """What capture raises, and the placeholder of a variable that has no value on some path."""
 
+import os
+import sys
+
+_ARGOSY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
+def _users_line():
+    """(file, line) of the innermost running code that is not argosy's."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_ARGOSY):
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame else (None, None)
+
 
 class CaptureError(RuntimeError):
     """Python code that cannot become a Program: `reason`, `filename` and `lineno` say what and where.
@@ -9,6 +22,8 @@ class CaptureError(RuntimeError):
     """
 
     def __init__(self, reason, filename=None, lineno=None):
+        if filename is None:
+            filename, lineno = _users_line()
         where = f"{filename}:{lineno}: " if filename else ""
         super().__init__(f"[capture] {where}{reason}")
         self.reason = reason

@@ -2,6 +2,7 @@
 
 from ..errors import CaptureError, UndefinedVar
 from . import builders
+from .arrays import TensorList
 from .join import CONFLICT, OUT, SAME, Retry, Swap, join
 from .signals import (
     NEXT,
@@ -54,8 +55,18 @@ def then(signal, rest, state):
     return symbolic_if(stays, rest, lambda: signal.without(NEXT), state, True)
 
 
-def _inner(structure):
-    return isinstance(structure, Node)
+def _forms(tree):
+    """(shape, dtype) of the elements of a list of tensors or a TensorList; None if it is neither."""
+    structure, leaves = tree
+    if not isinstance(structure, Node):
+        return None
+    if structure.kind is TensorList:
+        return [builders.spec(leaves[0])[1]]
+    if structure.kind is not list or len(leaves) != len(structure.children):
+        return None
+    if not all(map(builders.is_tensor, leaves)):
+        return None
+    return [(list(x.shape), x.dtype) for x in leaves]
 
 
 class _Side:
@@ -108,7 +119,7 @@ class _Trace:
         self.jumping, self.wanted, self.place = jumping, wanted, place
         self.places = []  # (tree, leaf) or "code", for each tensor that the branches return
         self.dtypes = {}
-        self.shapes = {}
+        self.specs = {}
         self.joined = {}  # (tree, leaf) -> what join() said
 
     def _run(self, function):
@@ -134,7 +145,7 @@ class _Trace:
                 value = self._tensor(leaf, self.wanted.get((t, i)))
                 if value is not None:
                     self.places.append((t, i))
-                    self.dtypes[t, i], self.shapes[t, i] = value.dtype, value.shape
+                    self.dtypes[t, i], self.specs[t, i] = value.dtype, builders.spec(value)
                     outs.append(value)
         if not has_value(side.signal) and "value" in self.wanted:
             # The other branch returns a value: stand-ins of its types.
@@ -142,8 +153,8 @@ class _Trace:
             for i, spec in enumerate(self.wanted["value"]):
                 if spec is not None:
                     self.places.append((t, i))
-                    self.dtypes[t, i], self.shapes[t, i] = spec
-                    outs.append(builders.constant(0, *spec))
+                    self.specs[t, i] = spec
+                    outs.append(builders.stand_in(spec))
         return outs
 
     @staticmethod
@@ -174,16 +185,13 @@ class _Trace:
             leaves = side.trees[t][1]
             if "value" not in self.wanted:
                 self.wanted["value"] = [
-                    (x.dtype, list(x.shape)) if builders.is_tensor(x) else None for x in leaves
+                    builders.spec(x) if builders.is_tensor(x) else None for x in leaves
                 ]
                 retry = True
             values.update({(t, i): x for i, x in enumerate(leaves) if builders.is_tensor(x)})
         if retry:
             raise Retry
-        return [
-            values[p] if p in values else builders.constant(0, self.dtypes[p], self.shapes[p])
-            for p in self.places
-        ]
+        return [values[p] if p in values else builders.stand_in(self.specs[p]) for p in self.places]
 
     def _join_tree(self, t, left, right, values):
         """Joins one variable's values; True if the first branch has to be traced again."""
@@ -210,17 +218,13 @@ class _Trace:
         old = self.before.values[t] if t < len(self.state.names) else None
         if type(old) is not list or ("array", t) in self.wanted:
             return
-        sides = [s for s, _ in (left, right)]
-        if any(
-            not isinstance(s, Node) or s.kind is not list or any(map(_inner, s.children))
-            for s in sides
-        ):
+        forms = [_forms(old_side) for old_side in (self.before.trees[t], left, right)]
+        if None in forms:
             return
-        every = left[1] + right[1]
-        if all(map(builders.is_tensor, every)):
-            if len({(str(x.dtype), len(x.shape)) for x in every}) == 1:
-                self.wanted["array", t] = common_shape(every), every[0].dtype
-                raise Retry
+        every = forms[0] + forms[1] + forms[2]
+        if every and len({(str(dtype), len(shape)) for shape, dtype in every}) == 1:
+            self.wanted["array", t] = common_shape([shape for shape, _ in every]), every[0][1]
+            raise Retry
 
     def finish(self, outs):
         """Sets the variables to what is known after the `if`; returns its signal."""

@@ -171,6 +171,20 @@ def type_of(x):
     return x.dtype, list(x.shape)
 
 
+def spec(x):
+    """What stand_in() needs to make a tensor or array of the type of x."""
+    if is_array(x):
+        element = getattr(x, "_element", None) or ([], x.dtype)
+        return ARRAY, element
+    return x.dtype, list(x.shape)
+
+
+def stand_in(spec):
+    """A tensor or array of a type whose value does not matter."""
+    dtype, shape = spec
+    return create_array([], *shape) if dtype is ARRAY else constant(0, dtype, shape)
+
+
 def of_unknown_size(x, shape):
     """x, with the sizes forgotten that are -1 in `shape`."""
     if is_array(x):

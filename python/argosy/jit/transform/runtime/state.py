@@ -124,10 +124,9 @@ def containers(structure):
     return found
 
 
-def common_shape(tensors):
-    """The shape of tensors of one rank, -1 where their sizes differ."""
-    sizes = zip(*(x.shape for x in tensors))
-    return [s[0] if len(set(s)) == 1 else -1 for s in sizes]
+def common_shape(shapes):
+    """One shape for all of one rank, -1 where sizes differ."""
+    return [s[0] if len(set(s)) == 1 else -1 for s in zip(*shapes)]
 
 
 class Snapshot:
@@ -149,7 +148,8 @@ class Snapshot:
         """Makes variable i, a list of tensors of a shape and dtype, one that a Program can fill."""
         old = self.values[i]
         if type(old) is list:
-            made = TensorList(builders.create_array(list(old), shape, dtype))
+            elements = self.contents[id(old)][1]  # a trace may have left others in it
+            made = TensorList(builders.create_array(elements, shape, dtype))
             self.values[i] = made
             self.contents[id(made)] = (made, made.copy())
 

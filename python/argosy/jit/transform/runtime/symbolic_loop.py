@@ -151,7 +151,7 @@ class _Plan:
             return False
         if len({(str(x.dtype), len(x.shape)) for x in every}) > 1:
             return False
-        shape = common_shape(every)
+        shape = common_shape([x.shape for x in every])
         leaf = _Leaf(None)
         leaf.dtype, leaf.shape = builders.ARRAY, shape
         leaf.array = (list(old), shape, every[0].dtype)
