@@ -156,19 +156,12 @@ void add_dlpack(PyObject* module);     // dlpack.cc
 void add_errors(PyObject* module);     // errors.cc
 void add_system(PyObject* module);     // system.cc
 void add_program(PyObject* module);    // program_bind.cc
+void add_runtime(PyObject* module);    // runtime_bind.cc
 void add_passes(PyObject* module);     // passes_bind.cc
 void add_serialize(PyObject* module);  // serialize_bind.cc
 void add_profile(PyObject* module);    // profile_bind.cc
 void add_debug(PyObject* module);      // debug_bind.cc
 void add_static(PyObject* module);     // static_bind.cc
-void add_registry(PyObject* module);   // registry_bind.cc
-void add_dlpack(PyObject* module);     // dlpack.cc
-void add_errors(PyObject* module);     // errors.cc
-void add_system(PyObject* module);     // system.cc
-void add_program(PyObject* module);    // program_bind.cc
-void add_runtime(PyObject* module);    // runtime_bind.cc
-void add_profile(PyObject* module);    // profile_bind.cc
-void add_debug(PyObject* module);      // debug_bind.cc
 
 // Adds C functions to a module.
 void add_functions(PyObject* module, PyMethodDef* methods);
