@@ -2,11 +2,21 @@
 
 #include "argosy/autograd/engine.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/control/custom_gradient.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 namespace argosy::python {
 namespace {
+
+// The Program that these are values of, null if all are concrete.
+std::shared_ptr<program::Program> program_of_values(std::span<const Tensor> tensors) {
+  for (const Tensor& t : tensors)
+    if (program::Value* v = program::value_of(t)) return v->program.lock();
+  return nullptr;
+}
 
 // A Python object that C++ may drop on any thread.
 std::shared_ptr<PyObject> hold(PyObject* o) {
@@ -70,11 +80,30 @@ class PyNode final : public autograd::Node {
   std::shared_ptr<PyObject> call_;
 };
 
+// backward() while a Program is recorded: appends the gradients of all trainable state and leaves
+// them in .grad, added to what is there.
+void record_backward(program::Program& p, std::span<const Tensor> roots,
+                     std::span<const Tensor> seeds) {
+  std::vector<Tensor> leaves;
+  for (const program::StateUse& s : p.states)
+    if (s.state->trainable) leaves.push_back(program::handle(s.state));
+  Tensors grads = p.builder().gradients(roots, seeds, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!grads[i].defined()) continue;
+    Tensor before = autograd::grad_of(leaves[i]);
+    autograd::set_grad(leaves[i], before.defined() ? ops::add(before, grads[i]) : grads[i]);
+  }
+}
+
 PyObject* f_backward(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     auto roots = to_tensor_list("backward", args[0]);
     auto seeds = to_tensor_list("backward", args[1]);
     bool retain = PyObject_IsTrue(args[2]) == 1;
+    if (auto p = program_of_values(roots)) {
+      record_backward(*p, roots, seeds);
+      Py_RETURN_NONE;
+    }
     {
       WithoutGil no_gil;
       autograd::backward(roots, seeds, retain);
@@ -93,6 +122,14 @@ PyObject* f_grad(PyObject*, PyObject* const* args, Py_ssize_t) {
     bool unused = PyObject_IsTrue(args[5]) == 1;
     auto blocked = to_tensor_list("grad", args[6]);
     Tensors result;
+    if (auto p = program_of_values(outputs)) {
+      result = p->builder().gradients(outputs, seeds, inputs, blocked);
+      for (size_t i = 0; i < result.size(); ++i)
+        ARGOSY_CHECK(unused || result[i].defined(), invalid_argument)
+            << "[grad] the outputs do not depend on inputs[" << i
+            << "]. Do this: pass allow_unused=True to get None for it.";
+      return wrap_list(result);
+    }
     {
       WithoutGil no_gil;
       result = autograd::grad(outputs, inputs, seeds, retain, create, unused, blocked);
@@ -141,11 +178,50 @@ PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
   });
 }
 
+// Python functions that Programs have as gradients, by rule. They live as long as the process: a
+// Program does not say when it goes. Guarded by the GIL.
+std::vector<std::shared_ptr<PyObject>>& custom_gradients() {
+  static auto* list = new std::vector<std::shared_ptr<PyObject>>;
+  return *list;
+}
+
+Tensors call_custom_gradient(int64_t rule, std::span<const Tensor> dys) {
+  WithGil gil;
+  try {
+    const auto& rules = custom_gradients();
+    ARGOSY_CHECK(rule >= 0 && rule < std::ssize(rules), runtime)
+        << "[custom_gradient] the Python function that knows this gradient is not in this process.";
+    Py list(check(wrap_list(dys)));
+    PyObject* function = rules[static_cast<size_t>(rule)].get();
+    Py result(check(PyObject_CallFunctionObjArgs(function, list.get(), nullptr)));
+    Tensors out;
+    for (Tensor& g : to_tensor_list("PyLayer", result.get())) out.push_back(std::move(g));
+    return out;
+  } catch (const PythonError&) {
+    throw_python_error();
+  }
+}
+
+// While a Program is recorded: outputs become results of one operation with this gradient.
+void record_custom_gradient(PyObject* call, std::span<const Tensor> inputs,
+                            std::span<const Tensor> outputs) {
+  custom_gradients().push_back(hold(call));
+  Tensors made = ops::custom_gradient(inputs, outputs, std::ssize(custom_gradients()) - 1);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    op::hooks.rebind(outputs[i], made[i]);
+    outputs[i].set_stop_gradient(made[i].stop_gradient());
+  }
+}
+
 // tie_pylayer(name, backward_callable, inputs, outputs): outputs become results of one node.
 PyObject* f_tie(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     auto inputs = to_tensor_list("PyLayer", args[2]);
     auto outputs = to_tensor_list("PyLayer", args[3]);
+    if (program_of_values(outputs)) {
+      record_custom_gradient(args[1], inputs, outputs);
+      Py_RETURN_NONE;
+    }
     auto node = make_ref<PyNode>(PyUnicode_AsUTF8(args[0]), args[1]);
     for (const Tensor& t : inputs) node->edges.push_back(autograd::edge_to(t));
     node->outputs = static_cast<uint32_t>(outputs.size());
@@ -230,6 +306,7 @@ int visit_history(TensorImpl* impl, visitproc visit, void* arg) {
 }
 
 void add_autograd(PyObject* module) {
+  ops::custom_gradient_hook = call_custom_gradient;
   add_functions(module, functions);
 }
 

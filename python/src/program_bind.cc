@@ -77,17 +77,6 @@ bool truth(PyObject* o) {
   return v != 0;
 }
 
-// Tensors of a list whose items may be None.
-std::vector<Tensor> optional_list(PyObject* o) {
-  Py fast(check(PySequence_Fast(o, "expected a list of tensors")));
-  std::vector<Tensor> list;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
-    list.push_back(item == Py_None ? Tensor() : tensor_of(item));
-  }
-  return list;
-}
-
 std::vector<Ref<Value>> values_of(Program& p, PyObject* o) {
   std::vector<Ref<Value>> list;
   for (const Tensor& t : to_tensor_list("fetch", o)) list.push_back(p.builder().current(t));
@@ -176,7 +165,7 @@ PyObject* f_while(Args a) {
 // (program, targets, target_gradients or [], wrt, no_grad)
 PyObject* f_gradients(Args a) {
   auto targets = to_tensor_list("gradients", a[1]);
-  auto dys = optional_list(a[2]);
+  auto dys = to_tensor_list("gradients", a[2]);
   auto wrt = to_tensor_list("gradients", a[3]);
   auto stop = to_tensor_list("gradients", a[4]);
   return wrap_list(program_of(a[0])->builder().gradients(targets, dys, wrt, stop));

@@ -23,6 +23,7 @@ from argosy.tensor.array import (
 )
 
 COVERS = {
+    "custom_gradient": "test_custom_gradient",
     "if": "test_cond",
     "while": "test_while_loop",
     "array_new": "test_array_in_a_loop",
@@ -329,3 +330,24 @@ def test_print(capfd):
     assert not any("True" in line for line in lines)
     with pytest.raises(ValueError, match="print_phase: expected 'forward'"):
         Print(tensor(X), print_phase="always")
+def test_custom_gradient():
+    """A PyLayer becomes an operation whose gradient is its backward."""
+
+    class Twice(argosy.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x)
+            return x * y, x + y
+
+        @staticmethod
+        def backward(ctx, a, b):
+            (x,) = ctx.saved_tensor()
+            return a * x * 100, b
+
+    (p, s, _), (gx, gy), _ = evaluate(
+        lambda x, y: [*(v := Twice.apply(x, y)), v[0].sum() + v[1].sum()], [X, W]
+    )
+    np.testing.assert_allclose(p, X * W)
+    np.testing.assert_allclose(s, X + W)
+    np.testing.assert_allclose(gx, X * 100)
+    np.testing.assert_allclose(gy, np.ones(3))

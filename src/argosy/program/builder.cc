@@ -37,6 +37,12 @@ void point_at(const Tensor& x, const Ref<Value>& v) {
 
 // --- values ---
 
+Builder::Builder(Program& program) : p_(program) {
+  for (size_t i = 0; i < p_.constants.size(); ++i) constants_[p_.constants[i].tensor.impl()] = i;
+  for (const StateUse& s : p_.states)
+    if (s.state->tensor.defined()) bound_[s.state->tensor.impl()] = s.state;
+}
+
 Tensor Builder::input(const std::string& name, const Shape& shape, DType dtype) {
   ARGOSY_CHECK(open_.empty(), invalid_argument)
       << "[data] inputs of a Program cannot be made inside a branch or a loop body.";

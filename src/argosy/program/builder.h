@@ -35,7 +35,7 @@ struct ARGOSY_API Draft {
 
 class ARGOSY_API Builder {
  public:
-  explicit Builder(Program& program) : p_(program) {}
+  explicit Builder(Program& program);
   Program& program() { return p_; }
 
   // Fed to a run, in order of creation.

@@ -77,10 +77,10 @@ void run_block(const Block& block, Values& values) {
 }  // namespace
 
 Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> fetches,
-                     Scope* scope) const {
+                     Scope* scope, bool differentiable) const {
   ARGOSY_CHECK(feeds.size() == main.arguments.size(), invalid_argument)
       << "The Program has " << main.arguments.size() << " inputs, " << feeds.size() << " were fed.";
-  op::GradMode off(false);
+  op::GradMode mode(differentiable);
   Values values(next_id_);
   for (size_t i = 0; i < feeds.size(); ++i) {
     const Value& v = *main.arguments[i];
@@ -100,7 +100,7 @@ Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> 
     if (uses[s.initial->id]) values[s.initial->id] = read_state(*s.state, scope);
   run_block(main, values);
   for (const StateUse& s : states)
-    if (s.last) write_state(*s.state, scope, values[s.last->id]);
+    if (s.last && !differentiable) write_state(*s.state, scope, values[s.last->id]);
   Tensors result;
   for (const Ref<Value>& v : fetches) result.push_back(values[v->id]);
   return result;

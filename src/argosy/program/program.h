@@ -143,9 +143,11 @@ class ARGOSY_API Program : public std::enable_shared_from_this<Program> {
   std::shared_ptr<Program> clone(std::vector<Ref<Value>>* by_id = nullptr) const;
 
   // The reference interpreter: each operation by eager dispatch, nothing planned or in place.
-  // REQUIRES: feeds as many as inputs. State is found by its tensor, else in the scope.
+  // REQUIRES: feeds as many as inputs. State is found by its tensor, else in the scope. With
+  // `differentiable` the calls go onto the eager tape, so that results have gradients, and state
+  // is not written.
   Tensors run(std::span<const Tensor> feeds, std::span<const Ref<Value>> fetches,
-              Scope* scope = nullptr) const;
+              Scope* scope = nullptr, bool differentiable = false) const;
 
   // Raises unless every operand is made before it is used in its own block, every result has the
   // type that is inferred, and blocks fit their operations.

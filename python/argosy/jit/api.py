@@ -1,0 +1,390 @@
+"""to_static: functions and layers that run as captured Programs."""
+
+import functools
+import inspect
+import types
+import warnings
+import weakref
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy.static.input import InputSpec
+from argosy.utils.layers_utils import flatten, pack_sequence_as
+
+from . import capture as _capture
+from .transform import CaptureError, ignore_module, why_not
+
+__all__ = [
+    "StaticFunction",
+    "enable_to_static",
+    "ignore_module",
+    "not_to_static",
+    "set_code_level",
+    "set_verbosity",
+    "to_static",
+]
+
+_enabled = True
+
+
+def enable_to_static(enable_to_static_bool):
+    """Switches all captured functions between running as Programs (True) and as Python."""
+    global _enabled
+    if not isinstance(enable_to_static_bool, bool):
+        raise TypeError(
+            "[enable_to_static] expected a bool, got"
+            f" {type(enable_to_static_bool).__name__}. Do this: pass True or False."
+        )
+    _enabled = enable_to_static_bool
+
+
+def not_to_static(func=None):
+    """Marks a function that captured functions call as it is, without transforming its source."""
+    if func is None:
+        return not_to_static
+    getattr(func, "__func__", func)._argosy_not_to_static = True
+    return func
+
+
+def set_code_level(level=100, also_to_stdout=False):
+    """Accepted for compatibility; StaticFunction.code shows the source that is captured."""
+
+
+def set_verbosity(level=0, also_to_stdout=False):
+    """Accepted for compatibility."""
+
+
+def to_static(
+    function=None, input_spec=None, build_strategy=None, backend=None, full_graph=False, **kwargs
+):
+    """Makes a function, method or Layer run as a captured Program.
+
+    At the first call with inputs of a new form, the function is run once on symbolic tensors, its
+    ops are recorded, and Python control flow that depends on tensors becomes `if` and `while` of
+    the Program; docs/capture.md says what is covered. Later calls run the Program. What cannot be
+    captured runs as Python, with one warning, unless full_graph is True.
+
+    Args:
+        function (callable | Layer, optional): A Layer is returned with its forward captured.
+        input_spec (list | tuple, optional): InputSpecs, one for each argument; sizes -1 make one
+            Program serve all sizes.
+        build_strategy, backend: Accepted for compatibility.
+        full_graph (bool): Raise instead of falling back to Python.
+    """
+    if input_spec is not None and not isinstance(input_spec, (list, tuple)):
+        raise TypeError(
+            "[to_static] input_spec: expected a list or tuple of InputSpec, got"
+            f" {type(input_spec).__name__}."
+        )
+    property_names = {"property", "full_graph"}
+    unknown = set(kwargs) - property_names
+    if unknown:
+        raise TypeError(f"[to_static] unknown arguments: {', '.join(sorted(unknown))}.")
+
+    def decorate(target):
+        from argosy.nn import Layer
+
+        if isinstance(target, Layer):
+            if isinstance(target.forward, StaticFunction):
+                return target
+            target.forward = StaticFunction(target.forward, input_spec, full_graph)
+            return target
+        if isinstance(target, StaticFunction):
+            return target
+        if not callable(target):
+            raise TypeError(
+                f"[to_static] expected a function or Layer, got {type(target).__name__}."
+            )
+        return StaticFunction(target, input_spec, full_graph)
+
+    return decorate if function is None else decorate(function)
+
+
+class StaticFunction:
+    """A function that runs as captured Programs, one for each form of its inputs."""
+
+    def __init__(self, function, input_spec=None, full_graph=False):
+        self._instance = None
+        if isinstance(function, types.MethodType):
+            self._instance = weakref.ref(function.__self__)
+            function = function.__func__
+        self._function = function
+        self._input_spec = None if input_spec is None else tuple(input_spec)
+        self._full_graph = full_graph
+        self._cache = {}
+        self._signature = None
+        self._layers = None
+        functools.update_wrapper(self, function, updated=())
+
+    # ---- as a method --------------------------------------------------------------------------
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        name = "_static_" + self._function.__name__
+        own = instance.__dict__.get(name)
+        if own is None or own._function is not self._function:
+            own = StaticFunction(
+                types.MethodType(self._function, instance), self._input_spec, self._full_graph
+            )
+            instance.__dict__[name] = own
+        return own
+
+    def _self(self):
+        if self._instance is None:
+            return None
+        instance = self._instance()
+        if instance is None:
+            raise RuntimeError(f"[{self.__name__}] the object of this captured method is gone.")
+        return instance
+
+    @property
+    def dygraph_function(self):
+        """The Python function."""
+        instance = self._self()
+        return self._function if instance is None else types.MethodType(self._function, instance)
+
+    def rollback(self):
+        """Makes the Layer run as Python again; returns the Python function."""
+        function = self.dygraph_function
+        instance = self._self()
+        if instance is not None and instance.__dict__.get("forward") is self:
+            del instance.__dict__["forward"]
+        return function
+
+    # ---- looking inside -----------------------------------------------------------------------
+
+    @property
+    def code(self):
+        """Source of the function."""
+        return inspect.getsource(self._function)
+
+    @property
+    def program_cache(self):
+        """The captured specializations by key; None for those that run as Python."""
+        return self._cache
+
+    @property
+    def concrete_program(self):
+        """The specialization captured last; captured from input_spec if there is none yet."""
+        found = [c for c in self._cache.values() if c is not None]
+        return found[-1] if found else self.get_concrete_program()
+
+    def get_concrete_program(self, *args, **kwargs):
+        """The specialization for these arguments, tensors or InputSpecs (default: input_spec)."""
+        if not args and not kwargs and self._input_spec is not None:
+            args = self._input_spec
+        bound = self._bind(args, kwargs)
+        key, tensors = self._key(bound)
+        captured = self._cache.get(key)
+        if captured is None:
+            captured = self._cache[key] = self._capture(bound, tensors)
+        return captured
+
+    # ---- calls --------------------------------------------------------------------------------
+
+    def __call__(self, *args, **kwargs):
+        function = self.dygraph_function
+        if not _enabled:
+            return function(*args, **kwargs)
+        if _core.program_recording() is not None:
+            if _capture.capturing():
+                from .transform import transform
+
+                function = transform(function)
+            return function(*args, **kwargs)
+        bound = self._bind(args, kwargs)
+        key, tensors = self._key(bound)
+        captured = self._cache.get(key, self)
+        if captured is self:
+            try:
+                captured = self._capture(bound, tensors)
+            except Exception as error:
+                if self._full_graph:
+                    raise
+                captured = None
+                reason = error
+            self._cache[key] = captured
+            if captured is None:
+                result = function(*args, **kwargs)  # raises itself if the program is wrong
+                warnings.warn(
+                    f"[to_static] {self._where()} runs as Python, because it could not be captured:"
+                    f" {type(reason).__name__}: {reason}",
+                    stacklevel=2,
+                )
+                return result
+        if captured is None:
+            return function(*args, **kwargs)
+        return captured(tensors)
+
+    def _where(self):
+        code = getattr(self._function, "__code__", None)
+        place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        return f"'{self.__name__}'{place}"
+
+    def _bind(self, args, kwargs):
+        """Arguments in the order of the signature, defaults filled in; arrays become tensors."""
+        if kwargs or self._input_spec is not None:
+            if self._signature is None:
+                self._signature = inspect.signature(self._function)
+            full = args if self._instance is None else (None, *args)
+            bound = self._signature.bind(*full, **kwargs)
+            bound.apply_defaults()
+            args = bound.args if self._instance is None else bound.args[1:]
+            kwargs = bound.kwargs
+        if self._input_spec is not None:
+            args = self._apply_spec(args)
+        return args, kwargs
+
+    def _apply_spec(self, args):
+        specs = self._input_spec
+        if len(specs) > len(args):
+            raise ValueError(
+                f"[to_static] input_spec of {self._where()} has {len(specs)} entries, the call has"
+                f" {len(args)} arguments."
+            )
+        out = []
+        for i, arg in enumerate(args):
+            spec = specs[i] if i < len(specs) else None
+            out.append(arg if spec is None else _specified(arg, spec, self._where()))
+        return tuple(out)
+
+    def _key(self, bound):
+        """(what tells specializations apart, the tensors among the arguments)."""
+        tensors, parts = [], []
+        args, kwargs = bound
+        for leaf in flatten([list(args), kwargs]) if args or kwargs else ():
+            kind = type(leaf)
+            if kind is _Specified:
+                tensors.append(leaf.tensor)
+                parts.append((leaf.spec, leaf.tensor.stop_gradient))
+            elif isinstance(leaf, Tensor):
+                tensors.append(leaf)
+                parts.append((tuple(leaf.shape), leaf.dtype, leaf.stop_gradient))
+            elif kind in (int, float, bool, str, bytes, type(None)):
+                parts.append((kind, leaf))
+            elif isinstance(leaf, InputSpec):
+                tensors.append(None)
+                parts.append((leaf, leaf.stop_gradient))
+            elif _is_array(leaf):
+                tensors.append(_core.to_tensor(leaf, None, True))
+                parts.append((leaf.shape, tensors[-1].dtype, True))
+            else:
+                parts.append((kind, _identity(leaf)))
+        parts.append(_skeleton(args))
+        parts.append(_skeleton(kwargs) if kwargs else None)
+        parts.append(_core.is_grad_enabled())
+        parts.append(self._modes())
+        return tuple(parts), tensors
+
+    def _modes(self):
+        """training of the layer and of all in it."""
+        instance = self._self()
+        if instance is None:
+            return None
+        if self._layers is None:
+            sublayers = getattr(instance, "sublayers", None)
+            self._layers = (
+                [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
+            )
+        return tuple(layer().training for layer in self._layers if layer() is not None)
+
+    def _capture(self, bound, tensors):
+        reason = why_not(self._function)
+        if reason is not None and self._full_graph:
+            raise CaptureError(f"{self._where()} cannot be captured: {reason}.")
+        program = _core.program_new()
+        symbols = []
+
+        def symbol(leaf):
+            if type(leaf) is _Specified:
+                shape, dtype, name = leaf.spec.shape, leaf.spec.dtype, leaf.spec.name
+                stop = leaf.tensor.stop_gradient
+            elif isinstance(leaf, InputSpec):
+                shape, dtype, name, stop = leaf.shape, leaf.dtype, leaf.name, leaf.stop_gradient
+            elif isinstance(leaf, Tensor):
+                shape, dtype, name, stop = leaf.shape, leaf.dtype, None, leaf.stop_gradient
+            elif _is_array(leaf):
+                t = _core.to_tensor(leaf, None, True)
+                shape, dtype, name, stop = t.shape, t.dtype, None, True
+            else:
+                return leaf
+            name = name or f"input_{len(symbols)}"
+            v = _core.program_input(program, name, list(shape), dtype)
+            v.stop_gradient = stop
+            symbols.append(v)
+            return v
+
+        args, kwargs = bound
+        packed = [list(args), kwargs]
+        leaves = [symbol(leaf) for leaf in flatten(packed)]
+        args, kwargs = pack_sequence_as(packed, leaves)
+        function = self.dygraph_function
+        return _capture.capture(function, args, kwargs, symbols, program)
+
+
+class _Specified:
+    """An argument and the InputSpec that it was declared with."""
+
+    __slots__ = ("spec", "tensor")
+
+    def __init__(self, spec, tensor):
+        self.spec, self.tensor = spec, tensor
+
+
+def _specified(arg, spec, where):
+    if isinstance(arg, InputSpec) or spec is None:
+        return arg
+    if isinstance(spec, (list, tuple)):
+        if not isinstance(arg, (list, tuple)) or len(arg) != len(spec):
+            raise ValueError(
+                f"[to_static] {where}: input_spec has a list of {len(spec)} where the call has"
+                f" {type(arg).__name__}."
+            )
+        return type(arg)(_specified(a, s, where) for a, s in zip(arg, spec))
+    if isinstance(spec, dict):
+        return {k: _specified(v, spec.get(k), where) for k, v in arg.items()}
+    if not isinstance(spec, InputSpec):
+        return arg
+    if _is_array(arg):
+        arg = _core.to_tensor(arg, None, True)
+    if not isinstance(arg, Tensor):
+        return arg
+    if not _fits(arg, spec):
+        raise ValueError(
+            f"[to_static] {where}: an argument does not fit its InputSpec: expected"
+            f" {spec.dtype} {list(spec.shape)}, got {arg.dtype} {list(arg.shape)}. Do this: pass"
+            " that form, or make the size -1 in input_spec."
+        )
+    return _Specified(spec, arg)
+
+
+def _fits(tensor, spec):
+    return (
+        len(tensor.shape) == len(spec.shape)
+        and all(want in (-1, have) for want, have in zip(spec.shape, tensor.shape))
+        and spec.dtype in (None, tensor.dtype)
+    )
+
+
+def _is_array(x):
+    return hasattr(x, "__array_interface__") and hasattr(x, "dtype") and not isinstance(x, Tensor)
+
+
+def _identity(x):
+    try:
+        hash(x)
+    except TypeError:
+        return id(x)
+    return x
+
+
+def _skeleton(nest):
+    """The structure of arguments, without the leaves."""
+    if isinstance(nest, (list, tuple)):
+        inner = tuple(_skeleton(v) if isinstance(v, (list, tuple, dict)) else None for v in nest)
+        return type(nest), inner
+    return tuple(
+        (k, _skeleton(nest[k]) if isinstance(nest[k], (list, tuple, dict)) else None)
+        for k in sorted(nest)
+    )

@@ -1,0 +1,195 @@
+"""Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
+
+import contextlib
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy.tensor.random import get_rng_state, set_rng_state
+from argosy.utils.layers_utils import flatten, pack_sequence_as
+
+from .transform import transform
+
+_capturing = 0
+
+
+def capturing():
+    """Whether a function is being captured on this thread."""
+    return _capturing > 0
+
+
+@contextlib.contextmanager
+def recording(program):
+    """Records the ops of a block into a core Program."""
+    global _capturing
+    _core.program_begin(program)
+    _capturing += 1
+    try:
+        yield
+    finally:
+        _capturing -= 1
+        _core.program_end()
+
+
+_executor = None
+
+
+def execute(program, feeds, fetches):
+    """Values of `fetches` for `feeds`, in the order of the Program's inputs."""
+    global _executor
+    if _executor is None:
+        _executor = _core.executor_new()
+    return _core.executor_run(_executor, program, feeds, fetches, None)
+
+
+class Leaf:
+    """Place of a tensor in the structure of a result."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place):
+        self.place = place
+
+
+class Captured:
+    """One specialization of a function: a Program, what it takes and what it gives back.
+
+    program: the core Program; inputs, outputs: its symbolic tensors; structure: the function's
+    result with a Leaf for each tensor.
+    """
+
+    def __init__(self, program, inputs, outputs, structure):
+        self.program = program
+        self.inputs = inputs
+        self.outputs = outputs
+        self.structure = structure
+        self._split = None
+        self._grad_free = None
+
+    def rebuild(self, tensors):
+        """The function's result, holding these tensors."""
+        leaves = flatten(self.structure)
+        return pack_sequence_as(
+            self.structure, [tensors[v.place] if type(v) is Leaf else v for v in leaves]
+        )
+
+    def __call__(self, feeds):
+        """feeds: tensors in the order of inputs. The function's result."""
+        if _core.is_grad_enabled() and self._needs_grad():
+            return self.rebuild(self._run_with_grad(feeds))
+        return self.rebuild(execute(self.program, feeds, self.outputs))
+
+    def _needs_grad(self):
+        if self._grad_free is None:
+            self._grad_free = all(v.stop_gradient for v in self.outputs)
+        return not self._grad_free
+
+    def _run_with_grad(self, feeds):
+        if self._split is None:
+            self._split = _Split(self)
+        return self._split.run(feeds)
+
+
+class _Split:
+    """The two Programs of a captured function whose result is differentiated."""
+
+    def __init__(self, captured):
+        # Gradients are appended where the handles belong that gradient functions may hold (PyLayer);
+        # the Captured keeps a copy from before.
+        program, inputs, outputs = captured.program, captured.inputs, captured.outputs
+        captured.program = _core.program_clone(program)
+        captured.inputs = [_core.program_counterpart(captured.program, v) for v in inputs]
+        captured.outputs = [_core.program_counterpart(captured.program, v) for v in outputs]
+        self.differentiable = [i for i, v in enumerate(outputs) if not v.stop_gradient]
+        states = _core.program_bound_states(program)
+        self.parameters = [t for t, trainable, _ in states if trainable]
+        self.wanted_inputs = [i for i, v in enumerate(inputs) if not v.stop_gradient]
+        wanted = [inputs[i] for i in self.wanted_inputs] + self.parameters
+        targets = [outputs[i] for i in self.differentiable]
+        _core.program_all_forward(program)
+        with recording(program):
+            dys = [
+                _core.program_input(program, f"{v.name}@GRAD", v.shape, v.dtype) for v in targets
+            ]
+            grads = _core.program_gradients(program, targets, dys, wanted, [])
+            outputs = [v if v._symbolic else v.clone() for v in outputs]
+        self.program = program
+        self.gradients = [g for g in grads if g is not None]
+        self.random = _core.program_is_random(program)
+        self.forward, self.backward, self.taken, saved, self.made = _core.program_split(
+            program, len(inputs), outputs, grads
+        )
+        self.forms = [(v.shape, v.dtype) for v in targets]
+        self.results = len(outputs)
+        self.forward_outputs = _core.program_outputs(self.forward)
+        self.backward_outputs = _core.program_outputs(self.backward)
+        # State that the backward part reads must be what the forward part read.
+        self.read_again = [t for t, _, _ in _core.program_bound_states(self.backward)]
+
+    def run(self, feeds):
+        random_state = get_rng_state() if self.random else None
+        values = execute(self.forward, feeds, self.forward_outputs)
+        results, saved = values[: self.results], values[self.results :]
+        saved = [feeds[i] for i in self.taken] + saved
+        versions = [t.inplace_version for t in self.read_again]
+        tied = [results[i] for i in self.differentiable]
+        given = [feeds[i] for i in self.wanted_inputs] + self.parameters
+
+        def backward(dys):
+            for t, version in zip(self.read_again, versions):
+                if t.inplace_version != version:
+                    raise RuntimeError(
+                        f"[to_static] '{t.name}' was written after the captured function read it,"
+                        " so its gradient cannot be computed any more. Do this: call backward()"
+                        " before the optimizer's step()."
+                    )
+            dys = [
+                _core.ops.full(list(r.shape), 0.0, dtype) if dy is None else dy
+                for dy, r, (_, dtype) in zip(dys, tied_forms, self.forms)
+            ]
+            if _core.is_grad_enabled():
+                made = iter(self._differentiable(feeds, dys, random_state))
+            else:
+                made = iter(execute(self.backward, saved + dys, self.backward_outputs))
+            return [next(made) if there else None for there in self.made]
+
+        tied_forms = [_Form(r.shape) for r in tied]
+        _core.tie_pylayer("to_static", backward, given, tied)
+        return results
+
+    def _differentiable(self, feeds, dys, random_state):
+        """The gradients, themselves with gradients: all is computed again on the eager tape."""
+        before = get_rng_state() if self.random else None
+        if self.random:
+            set_rng_state(random_state)
+        try:
+            return _core.program_run_recorded(self.program, [*feeds, *dys], self.gradients)
+        finally:
+            if self.random:
+                set_rng_state(before)
+
+
+class _Form:
+    __slots__ = ("shape",)
+
+    def __init__(self, shape):
+        self.shape = shape
+
+
+def capture(function, args, kwargs, symbols, program):
+    """Records function(*args, **kwargs), which holds the symbolic inputs `symbols`, as a Captured.
+
+    What cannot be captured raises what the function raised.
+    """
+    with recording(program):
+        result = transform(function)(*args, **kwargs)
+        outputs, leaves = [], []
+        for leaf in flatten(result):
+            if not isinstance(leaf, Tensor):
+                leaves.append(leaf)
+                continue
+            if not leaf._symbolic:
+                leaf = leaf.detach() if leaf.stop_gradient else leaf.clone()
+            leaves.append(Leaf(len(outputs)))
+            outputs.append(leaf)
+        structure = pack_sequence_as(result, leaves)
+    return Captured(program, symbols, outputs, structure)

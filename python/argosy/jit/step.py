@@ -1,0 +1,121 @@
+"""Whole training steps as one Program: forward, backward and update."""
+
+import weakref
+
+from argosy import _core
+from argosy._core import Tensor
+
+from .capture import execute, recording
+from .transform.runtime.calls import call
+
+
+def compile_step(model, loss=None, optimizer=None):
+    """A function that trains `model` on one batch, as one captured Program.
+
+    Forward, gradients, clipping, regularization and the optimizer's update are recorded at the first
+    call with inputs of a new form, so that passes and the memory planner see the step as a whole; a
+    later call only runs it. Buffers and optimizer state are updated in place, the learning rate is
+    asked of the optimizer at each call.
+
+        step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
+        for image, label in loader:
+            value = step(image, label)
+
+    Args:
+        model (callable): A Layer or function of the inputs.
+        loss (callable, optional): loss(output, label) with the step's last argument as label. None:
+            model returns the loss itself and takes all arguments.
+        optimizer (Optimizer): Updates its parameters.
+
+    Returns:
+        CompiledStep: Call it with tensors or arrays; it returns the loss, without gradient.
+    """
+    if optimizer is None or not hasattr(optimizer, "step"):
+        raise TypeError(
+            "[compile_step] optimizer: expected an Optimizer, got"
+            f" {type(optimizer).__name__}. Do this: pass optimizer=argosy.optimizer.Adam(..)."
+        )
+    return CompiledStep(model, loss, optimizer)
+
+
+class CompiledStep:
+    """See compile_step. `program_cache` holds the captured steps by the form of their inputs."""
+
+    def __init__(self, model, loss, optimizer):
+        self.model = model
+        self.loss = loss
+        self.optimizer = optimizer
+        self.program_cache = {}
+        sublayers = getattr(model, "sublayers", None)
+        self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
+        self._rate = None
+
+    def __call__(self, *batch):
+        batch = [v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in batch]
+        key = tuple((*v.shape, v.dtype) for v in batch)
+        if self._layers:
+            key += tuple(layer().training for layer in self._layers if layer() is not None)
+        found = self.program_cache.get(key)
+        if found is None:
+            found = self.program_cache[key] = self._capture(batch)
+        program, fetches = found
+        return execute(program, [*batch, self._current_rate()], fetches)[0]
+
+    def _current_rate(self):
+        """The learning rate as the Program takes it: float64[]."""
+        value = self.optimizer.get_lr()
+        if self._rate is None or self._rate[0] != value:
+            self._rate = value, _core.to_tensor(value, "float64", True)
+        return self._rate[1]
+
+    def _make_state(self):
+        """Optimizer state is made before recording: it outlives the step."""
+        optimizer = self.optimizer
+        for group in optimizer._current_groups():
+            params = [p for p in group.params if not p.stop_gradient]
+            if params and optimizer._op is not None:
+                optimizer._make_batch(group, params)
+
+    def _capture(self, batch):
+        optimizer = self.optimizer
+        self._make_state()
+        parameters = [p for p in optimizer._all_params() if not p.stop_gradient]
+        kept = [p.grad for p in parameters]
+        program = _core.program_new()
+        inputs = []
+        for i, v in enumerate(batch):
+            inputs.append(_core.program_input(program, f"input_{i}", v.shape, v.dtype))
+        rate = _core.program_input(program, "learning_rate", [], "float64")
+        optimizer.clear_grad(set_to_zero=False)
+        optimizer.get_lr = lambda: rate
+        try:
+            with recording(program):
+                value = self._value(inputs)
+                value.backward()
+                _core.program_set_role(program, 2)
+                optimizer.step()
+                _core.program_set_role(program, 0)
+        finally:
+            del optimizer.get_lr
+            for p, grad in zip(parameters, kept):
+                p.grad = grad
+        return program, [value]
+
+    def _value(self, inputs):
+        run = call(self.model)
+        if self.loss is None:
+            value = run(*inputs)
+        else:
+            value = call(self.loss)(run(*inputs[:-1]), inputs[-1])
+        if not isinstance(value, Tensor) or value.size != 1:
+            raise TypeError(
+                "[compile_step] the loss must be one number, got"
+                f" {value if not isinstance(value, Tensor) else f'a Tensor of shape {value.shape}'}."
+                " Do this: take its mean()."
+            )
+        if value.stop_gradient:
+            raise ValueError(
+                "[compile_step] the loss depends on no parameter, so there is nothing to learn."
+                " Do this: check stop_gradient of the parameters and no_grad() in the model."
+            )
+        return value

@@ -1,0 +1,273 @@
+"""Captured functions against the same functions in eager mode."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import jit, nn
+from argosy.autograd import PyLayer
+from argosy.static import InputSpec
+
+
+def tensor(x, grad=False):
+    return argosy.to_tensor(np.asarray(x), stop_gradient=not grad)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1D(8)
+        self.drop = nn.Dropout(0.5)
+        self.b = nn.Linear(8, 2)
+
+    def forward(self, x):
+        h = self.norm(self.a(x))
+        if h.mean() > 0:
+            h = h.tanh()
+        else:
+            h = h * 2
+        steps = 0
+        while steps < 3:
+            h = h + 1
+            steps += 1
+        return self.b(self.drop(h))
+
+
+def pair(make, **options):
+    """The same network twice, the first captured."""
+    argosy.seed(3)
+    captured = make()
+    argosy.seed(3)
+    plain = make()
+    return jit.to_static(captured, full_graph=True, **options), plain
+
+
+def train(net, x, steps=3):
+    """Losses and final state of a few steps, dropout included."""
+    optimizer = argosy.optimizer.Momentum(0.1, parameters=net.parameters())
+    losses = []
+    for step in range(steps):
+        argosy.seed(step)
+        loss = net(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        losses.append(float(loss))
+    return losses, {k: v.numpy() for k, v in net.state_dict().items()}
+
+
+def test_training_equals_eager_training():
+    captured, plain = pair(Net)
+    x = tensor(np.random.default_rng(0).normal(size=(5, 4)).astype("float32"))
+    losses, state = train(captured, x)
+    want_losses, want_state = train(plain, x)
+    assert losses == want_losses
+    for name, want in want_state.items():
+        np.testing.assert_array_equal(state[name], want, err_msg=name)
+    captured.eval(), plain.eval()
+    np.testing.assert_array_equal(captured(x).numpy(), plain(x).numpy())
+    # One specialization for training, one for evaluation.
+    assert len(captured.forward.program_cache) == 2
+
+
+def test_one_program_for_all_sizes():
+    calls = []
+
+    @jit.to_static(input_spec=[InputSpec([None, 2], "float32")], full_graph=True)
+    def f(x):
+        calls.append(1)
+        return x.sum(1) * x.shape[0]
+
+    for n in (3, 5, 7):
+        np.testing.assert_allclose(f(argosy.ones([n, 2])).numpy(), np.full(n, 2.0 * n))
+    assert len(calls) == 1 and len(f.program_cache) == 1
+    with pytest.raises(ValueError, match=r"expected .*float32 \[-1, 2\], got .*float32 \[3, 3\]"):
+        f(argosy.ones([3, 3]))
+
+
+def test_specializations():
+    traced = []
+
+    @jit.to_static(full_graph=True)
+    def f(x, scale, flag=True, *, name="a"):
+        traced.append(name)
+        return x * scale if flag else x
+
+    x = tensor([1.0, 2.0])
+    assert f(x, 2).tolist() == [2.0, 4.0]
+    assert f(x, 2).tolist() == [2.0, 4.0]
+    assert f(x, 3).tolist() == [3.0, 6.0]
+    assert f(x, 3, flag=False).tolist() == [1.0, 2.0]
+    assert f(tensor([1.0]), 2).tolist() == [2.0]
+    assert f(x, 2, name="b").tolist() == [2.0, 4.0]
+    assert traced == ["a", "a", "a", "a", "b"]
+
+
+def test_structures_and_arrays():
+    @jit.to_static(full_graph=True)
+    def f(batch, extra):
+        return {"sum": batch["x"] + extra[0], "rest": [extra[1], "text", None, 3]}
+
+    out = f({"x": tensor([1.0, 2.0])}, [np.array([3.0, 4.0], "float32"), tensor([5.0])])
+    assert out["sum"].tolist() == [4.0, 6.0]
+    assert out["rest"][0].tolist() == [5.0] and out["rest"][1:] == ["text", None, 3]
+
+
+def test_break_continue_and_lists():
+    @jit.to_static(full_graph=True)
+    def f(x, n):
+        total, seen = x * 0, []
+        for i in range(n):
+            seen.append(total.sum())
+            if i % 2 == 0:
+                continue
+            total = total + x * i
+            if total.sum() > 50:
+                break
+        return total, argosy.stack(seen)
+
+    total, seen = f(tensor([1.0, 2.0]), argosy.to_tensor(10))
+    assert total.tolist() == [25.0, 50.0]
+    assert seen.tolist() == [0.0, 0.0, 3.0, 3.0, 12.0, 12.0, 27.0, 27.0, 48.0, 48.0]
+    assert len(f.program_cache) == 1
+    total, seen = f(tensor([1.0, 2.0]), argosy.to_tensor(4))
+    assert total.tolist() == [4.0, 8.0] and len(f.program_cache) == 1
+
+
+def test_gradients_of_first_and_second_order():
+    def f(x, w):
+        y = (x * w).tanh()
+        return (y * y * x).sum()
+
+    captured = jit.to_static(f, full_graph=True)
+    values = np.array([0.5, -1.0]), np.array([0.3, 0.4])
+    results = []
+    for function in (captured, f):
+        x, w = (tensor(v, grad=True) for v in values)
+        g = argosy.grad([function(x, w)], [x, w], create_graph=True)
+        (g[0] * g[1]).sum().backward()
+        results.append([v.numpy() for v in (*g, x.grad, w.grad)])
+    for got, want in zip(*results):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_gradient_penalty_inside():
+    def f(x, w):
+        y = (x * w).tanh().sum()
+        (g,) = argosy.grad([y], [x], create_graph=True)
+        return (g * g).sum()
+
+    captured = jit.to_static(f, full_graph=True)
+    grads = []
+    for function in (captured, f):
+        x, w = tensor([1.0, 2.0], grad=True), tensor([0.3, 0.4], grad=True)
+        function(x, w).backward()
+        grads.append(w.grad.numpy())
+    np.testing.assert_allclose(*grads, rtol=1e-6)
+
+
+def test_py_layer_inside():
+    class Cube(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, dy):
+            (x,) = ctx.saved_tensor()
+            return dy * 30 * x * x  # ten times the truth, so that one sees who computed it
+
+    @jit.to_static(full_graph=True)
+    def f(x):
+        return Cube.apply(x * 2).sum()
+
+    x = tensor([1.0, 2.0], grad=True)
+    y = f(x)
+    y.backward()
+    assert float(y) == 72.0 and x.grad.tolist() == [240.0, 960.0]
+
+
+def test_methods_and_nested_captures():
+    class Model(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+        @jit.to_static(full_graph=True)
+        def forward(self, x):
+            return self.inner(x) + 1
+
+        @jit.to_static(full_graph=True)
+        def inner(self, x):
+            return self.fc(x) if x.sum() > 0 else -self.fc(x)
+
+    a, b = Model(), Model()
+    x = tensor(np.ones((1, 2), "float32"))
+    for model in (a, b):
+        for v in (x, -x):
+            sign = 1 if float(v.sum()) > 0 else -1
+            want = sign * model.fc(v).numpy() + 1
+            np.testing.assert_allclose(model(v).numpy(), want, rtol=1e-6)
+    assert a.forward is not b.forward
+
+
+def test_fallback_warns_once():
+    @jit.to_static
+    def f(x):
+        return argosy.to_tensor(x.numpy() + 1)
+
+    with pytest.warns(UserWarning, match=r"'f' \(.*test_to_static.py:\d+\) runs as Python.*numpy"):
+        assert f(tensor([1.0])).tolist() == [2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f(tensor([1.0])).tolist() == [2.0]
+
+    with pytest.raises(TypeError, match="value of a Program"):
+        jit.to_static(f.dygraph_function, full_graph=True)(tensor([1.0]))
+
+
+def test_errors_of_the_program_itself_are_raised():
+    @jit.to_static
+    def f(x):
+        return x + argosy.ones([3])
+
+    with pytest.raises(ValueError, match=r"\[add\]"):
+        f(argosy.ones([2]))
+    assert f(argosy.ones([3])).tolist() == [2.0] * 3
+
+
+def test_write_between_forward_and_backward_is_an_error():
+    captured, _ = pair(lambda: nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))
+    loss = captured(argosy.ones([1, 2])).sum()
+    with argosy.no_grad():
+        captured[1].weight.add_(argosy.ones([2, 2]))
+    with pytest.raises(RuntimeError, match="was written after the captured function read it"):
+        loss.backward()
+
+
+def test_switches():
+    @jit.to_static(full_graph=True)
+    def f(x):
+        return x + 1
+
+    assert "return x + 1" in f.code
+    jit.enable_to_static(False)
+    try:
+        f(tensor([1.0]))
+        assert not f.program_cache
+    finally:
+        jit.enable_to_static(True)
+    with pytest.raises(TypeError, match="expected a bool"):
+        jit.enable_to_static(1)
+    with pytest.raises(TypeError, match="expected a function or Layer, got int"):
+        jit.to_static(3)
+    with pytest.raises(TypeError, match="input_spec: expected a list"):
+        jit.to_static(lambda x: x, input_spec=3)
+    layer = jit.to_static(nn.Linear(2, 2))
+    assert isinstance(layer.forward, jit.StaticFunction)
+    layer.forward.rollback()
+    assert not isinstance(layer.forward, jit.StaticFunction)
