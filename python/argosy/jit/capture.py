@@ -37,7 +37,7 @@ def execute(program, feeds, fetches):
     """Values of `fetches` for `feeds`, in the order of the Program's inputs."""
     global _executor
     if _executor is None:
-        _executor = _core.executor_new()
+        _executor = _core.executor_new(256)
     return _core.executor_run(_executor, program, feeds, fetches, None)
 
 
