@@ -43,7 +43,8 @@ class ClipGradByValue(ClipGradBase):
         if min is None:
             if not max > 0.0:
                 raise AssertionError(
-                    f"[ClipGradByValue] max should be positive when min is left out, got {max}."
+                    f"[ClipGradByValue] max: expected a number > 0 when min is left out, got {max}. "
+                    "Do this: pass min, too."
                 )
             min = -max
         self.max = float(max)
@@ -88,7 +89,8 @@ class ClipGradByGlobalNorm(ClipGradBase):
     def __init__(self, clip_norm, group_name="default_group", auto_skip_clip=False):
         if not isinstance(auto_skip_clip, bool):
             raise AssertionError(
-                f"[ClipGradByGlobalNorm] auto_skip_clip should be a bool, got {auto_skip_clip}."
+                "[ClipGradByGlobalNorm] auto_skip_clip: expected a bool, got "
+                f"{auto_skip_clip!r}. Do this: pass True or False."
             )
         self.clip_norm = float(clip_norm)
         self.group_name = group_name

@@ -7,21 +7,35 @@ __all__ = []
 
 def _check_beta(op, name, value):
     if value is None:
-        raise AssertionError(f"[{op}] {name} is missing: expected a float in [0, 1), got None.")
+        raise AssertionError(
+            f"[{op}] {name} is missing: expected a float in [0, 1), got None. Do this: "
+            "leave it out for its default."
+        )
     if not 0 <= value < 1:
-        raise ValueError(f"[{op}] {name} is out of range: expected 0 <= {name} < 1, got {value}.")
+        raise ValueError(
+            f"[{op}] {name} is out of range: expected 0 <= {name} < 1, got {value}. Do "
+            "this: correct it."
+        )
 
 
 def _check_epsilon(op, value):
     if value is None:
-        raise AssertionError(f"[{op}] epsilon is missing: expected a float >= 0, got None.")
+        raise AssertionError(
+            f"[{op}] epsilon is missing: expected a float >= 0, got None. Do this: leave it "
+            "out for its default."
+        )
     if not 0 <= value:
-        raise ValueError(f"[{op}] epsilon is out of range: expected >= 0, got {value}.")
+        raise ValueError(
+            f"[{op}] epsilon is out of range: expected >= 0, got {value}. Do this: correct it."
+        )
 
 
 def _check_rate_given(op, value):
     if value is None:
-        raise AssertionError(f"[{op}] learning_rate is missing: expected a float, got None.")
+        raise AssertionError(
+            f"[{op}] learning_rate is missing: expected a float, got None. Do this: pass "
+            "it, e.g. 0.001."
+        )
 
 
 class Adam(Optimizer):

@@ -82,7 +82,7 @@ def permute(x, *dims, **kwargs):
 def narrow(input, dim, start, length):
     """The `length` entries of input along dim that begin at start; a view."""
     if length < 0:
-        raise ValueError(f"[narrow] length must be 0 or more, got {length}.")
+        raise ValueError(f"[narrow] length: expected 0 or more, got {length}. Do this: correct it.")
     size = input.shape[dim]
     start = int(start)
     if size < 0:
@@ -91,7 +91,8 @@ def narrow(input, dim, start, length):
     begin = start + size if start < 0 else start
     if begin < 0 or begin + length > size:
         raise ValueError(
-            f"[narrow] start {start} and length {length} reach outside size {size} of dim {dim}."
+            f"[narrow] start {start} and length {length} reach outside size {size} of dim "
+            f"{dim}. Do this: shorten length."
         )
     return _ops.slice(input, [dim], [begin], [begin + length])
 
@@ -152,7 +153,8 @@ def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
     if x.ndim > 2:
         if len(set(x.shape)) != 1:
             raise ValueError(
-                f"[fill_diagonal_] beyond two dimensions all sizes must be equal, got {x.shape}."
+                "[fill_diagonal_] beyond two dimensions all sizes must be equal, got "
+                f"{x.shape}. Do this: fill matrices one by one."
             )
         n = x.shape[0]
         step = sum(x.strides)
@@ -165,8 +167,8 @@ def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
     if x._symbolic:
         if x.ndim != 2 or wrap:
             raise NotImplementedError(
-                "[fill_diagonal_] a Program can fill the diagonal of a matrix, without wrap: got"
-                f" {x.ndim} dimensions, wrap={wrap}."
+                "[fill_diagonal_] a Program can fill the diagonal of a matrix, without wrap: "
+                f"got {x.ndim} dimensions, wrap={wrap}. Do this: use where with a mask."
             )
         x._copy_from(_ops.diagonal_scatter(x, _ops.full_like(view, value), offset, 0, 1))
         return x
@@ -205,7 +207,9 @@ def T(x):
 def mT(x):
     """x with its last two dimensions exchanged."""
     if x.ndim < 2:
-        raise ValueError(f"[mT] needs at least 2 dimensions, got {x.ndim}.")
+        raise ValueError(
+            f"[mT] x: expected 2 dimensions or more, got {x.ndim}. Do this: add one with unsqueeze."
+        )
     return _manipulation.swapaxes(x, -1, -2)
 
 

@@ -37,8 +37,8 @@ def _on(tensor, place):
     target = to_place(place)
     if target.is_gpu_place() and not is_compiled_with_cuda():
         raise ValueError(
-            "This build of Argosy has no CUDA support. Do this: use place='cpu', or build with"
-            " ARGOSY_CUDA=ON."
+            f"[to] this build of Argosy has no CUDA support, got {place}. Do this: use "
+            "place='cpu', or build with ARGOSY_CUDA=ON."
         )
     return tensor
 

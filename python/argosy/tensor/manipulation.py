@@ -38,7 +38,9 @@ def tensor_split(x, num_or_indices, axis=0, name=None):
     if isinstance(num_or_indices, int):
         n = num_or_indices
         if n <= 0:
-            raise ValueError(f"[tensor_split] expected 1 or more parts, got {n}.")
+            raise ValueError(
+                f"[tensor_split] expected 1 part or more, got {n}. Do this: correct it."
+            )
         size = sizes_of(x)[axis]
         # Part i has every element that is left after it, divided by the parts that are.
         return _ops.split(x, [(size + n - 1 - i) // n for i in range(n)], axis)
@@ -50,8 +52,8 @@ def _split_at(name, minimum, axis):
     def function(x, num_or_indices, name=None):
         if x.ndim < minimum:
             raise ValueError(
-                f"[{function.__name__}] needs a tensor of at least {minimum} dimensions, got"
-                f" {x.ndim}."
+                f"[{function.__name__}] x: expected {minimum} dimensions or more, got {x.ndim}. "
+                "Do this: add some with unsqueeze, or use tensor_split."
             )
         return tensor_split(x, num_or_indices, axis(x) if callable(axis) else axis)
 
@@ -135,7 +137,8 @@ def unstack(x, axis=0, num=None):
         return [_ops.squeeze(part, axis) for part in _ops.split(x, num, axis)]
     if num is not None and num != x.shape[axis]:
         raise ValueError(
-            f"[unstack] num must be the size of axis {axis}: expected {x.shape[axis]}, got {num}."
+            f"[unstack] num: expected {x.shape[axis]}, the size of axis {axis}, got {num}. "
+            "Do this: leave it out."
         )
     return _ops.unbind(x, axis)
 
@@ -148,16 +151,22 @@ def moveaxis(x, source, destination, name=None):
     destination = [destination] if isinstance(destination, int) else list(destination)
     if len(source) != len(destination):
         raise ValueError(
-            "[moveaxis] source and destination must have one length, got"
-            f" {len(source)} and {len(destination)}."
+            f"[moveaxis] source and destination must be equally long, got {len(source)} and "
+            f"{len(destination)} axes. Do this: name a destination for each source."
         )
     for axis in source + destination:
         if not -rank <= axis < rank:
-            raise ValueError(f"[moveaxis] axis {axis} is out of range for {rank} dimensions.")
+            raise ValueError(
+                f"[moveaxis] axis {axis} is out of range: expected -{rank} <= axis < {rank}. Do "
+                "this: correct it."
+            )
     source = [a % rank for a in source]
     destination = [a % rank for a in destination]
     if len(set(source)) != len(source) or len(set(destination)) != len(destination):
-        raise ValueError("[moveaxis] an axis is named twice.")
+        raise ValueError(
+            f"[moveaxis] an axis is named twice: source {source}, destination "
+            f"{destination}. Do this: name each once."
+        )
     perm = [a for a in range(rank) if a not in source]
     for to, axis in sorted(zip(destination, source)):
         perm.insert(to, axis)
@@ -199,7 +208,8 @@ def unflatten(x, axis, shape, name=None):
             total *= size
         if total != x.shape[axis]:
             raise ValueError(
-                f"[unflatten] sizes {shape} do not multiply to size {x.shape[axis]} of axis {axis}."
+                f"[unflatten] sizes {shape} multiply to {total}: expected {x.shape[axis]}, the "
+                f"size of axis {axis}. Do this: let one of them be -1."
             )
     own = [0] * axis
     return _ops.reshape(x, own + shape + sizes_of(x)[axis + 1 :])
@@ -223,8 +233,8 @@ def broadcast_shape(x_shape, y_shape):
     for a, b in zip(x, y):
         if a != b and 1 not in (a, b) and -1 not in (a, b):
             raise ValueError(
-                f"[broadcast_shape] shapes {list(x_shape)} and {list(y_shape)} do not broadcast:"
-                f" {a} meets {b}."
+                f"[broadcast_shape] shapes {list(x_shape)} and {list(y_shape)} do not "
+                f"broadcast: {a} meets {b}. Do this: make one of the two 1 or equal."
             )
         out.append(b if a == 1 else a if b in (1, a) else max(a, b))
     return out
@@ -295,8 +305,8 @@ def crop(x, shape=None, offsets=None, name=None):
     offsets = [0] * x.ndim if offsets is None else _crop_numbers(offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
-            f"[crop] shape and offsets need one entry for each of {x.ndim} dimensions, got {shape}"
-            f" and {offsets}."
+            f"[crop] shape and offsets: expected {x.ndim} entries each, one for each "
+            f"dimension, got {shape} and {offsets}. Do this: give one for each dimension."
         )
     ends = []
     for size, start, n in zip(x.shape, offsets, shape):
@@ -304,8 +314,8 @@ def crop(x, shape=None, offsets=None, name=None):
         ends.append((size if size >= 0 else _END) if known and n == -1 else start + n)
         if known and (start < 0 or (0 <= size < ends[-1])):
             raise ValueError(
-                f"[crop] offsets {offsets} and shape {shape} reach outside x of shape"
-                f" {list(x.shape)}."
+                f"[crop] offsets {offsets} and shape {shape} reach outside x of shape "
+                f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."
             )
     return _ops.slice(x, list(range(x.ndim)), offsets, ends)
 
@@ -328,7 +338,9 @@ def rot90(x, k=1, axes=(0, 1), name=None):
     """x turned by 90 degrees k times in the plane of two axes, from the first towards the second."""
     a, b = axes
     if len(set((a % x.ndim, b % x.ndim))) != 2:
-        raise ValueError(f"[rot90] axes must be two different ones, got {list(axes)}.")
+        raise ValueError(
+            f"[rot90] axes: expected two different ones, got {list(axes)}. Do this: correct them."
+        )
     k %= 4
     if k == 0:
         return _ops.assign(x)
@@ -344,7 +356,10 @@ def diag(x, offset=0, padding_value=0, name=None):
     if x.ndim == 2:
         return _ops.assign(_ops.diagonal(x, offset, 0, 1))
     if x.ndim != 1:
-        raise ValueError(f"[diag] x must have 1 or 2 dimensions, got {x.ndim}.")
+        raise ValueError(
+            f"[diag] x: expected 1 or 2 dimensions, got {x.ndim}. Do this: use diagonal or "
+            "diag_embed."
+        )
     if not padding_value:
         return _ops.diag_embed(x, offset)
     n = sizes_of(x)[0] + abs(offset)
@@ -411,7 +426,10 @@ def is_empty(x, name=None):
 def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
     """Indices within shard `shard_id` of `nshards` equal ones; ignore_value for other shards."""
     if not 0 <= shard_id < nshards:
-        raise ValueError(f"[shard_index] shard_id must be below nshards={nshards}, got {shard_id}.")
+        raise ValueError(
+            f"[shard_index] shard_id: expected 0 <= shard_id < nshards = {nshards}, got "
+            f"{shard_id}. Do this: correct it."
+        )
     size = (index_num + nshards - 1) // nshards
     mine = _ops.equal(_ops.floor_divide(input, size), shard_id)
     return _ops.where_select(mine, _ops.remainder(input, size), _ops.full_like(input, ignore_value))
@@ -435,7 +453,8 @@ def unfold(x, axis, size, step, name=None):
         return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)
     if not 0 <= size <= x.shape[axis] or step <= 0:
         raise ValueError(
-            f"[unfold] expected 0 <= size <= {x.shape[axis]} and step > 0, got {size} and {step}."
+            f"[unfold] size and step: expected 0 <= size <= {x.shape[axis]} and step > 0, "
+            f"got {size} and {step}. Do this: correct them."
         )
     count = (x.shape[axis] - size) // step + 1
     starts = [_ops.slice(x, [axis], [i * step], [i * step + size]) for i in range(count)]

@@ -55,15 +55,21 @@ def is_integer(x):
 
 def _tensor(x, op):
     if not isinstance(x, Tensor):
-        raise TypeError(f"[{op}] x: expected a Tensor, got {type(x).__name__}.")
+        raise TypeError(
+            f"[{op}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."
+        )
     return x
 
 
 def _median(name, x, axis, keepdim, mode):
     if mode not in ("avg", "min"):
-        raise ValueError(f"[{name}] mode: expected 'avg' or 'min', got {mode!r}.")
+        raise ValueError(
+            f"[{name}] mode: expected 'avg' or 'min', got {mode!r}. Do this: use one of them."
+        )
     if not isinstance(x, Tensor):
-        raise TypeError(f"[{name}] x: expected a Tensor, got {type(x).__name__}.")
+        raise TypeError(
+            f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."
+        )
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         axis = None
     if mode == "avg":
@@ -111,7 +117,8 @@ def _quantile(name, x, q, axis, keepdim, interpolation):
     qs = [float(q)] if single else [float(v) for v in q]
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         raise ValueError(
-            f"[{name}] axis is an empty list: expected None, an int or a list of ints."
+            f"[{name}] axis: expected None, an int or a list of ints, got an empty list. Do "
+            "this: pass None for all axes."
         )
     return getattr(_ops, name)(x, qs, axis, keepdim, interpolation, single)
 

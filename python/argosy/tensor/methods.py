@@ -124,7 +124,7 @@ def _array(self, dtype=None, copy=None):
 def _deepcopy(self, memo):
     if not self.is_leaf:
         raise RuntimeError(
-            "Only leaf tensors can be deep-copied: this one has a gradient history. Do this: copy"
+            "[deepcopy] only leaf tensors can be copied: this one has a gradient history. Do this: copy"
             " x.detach() instead."
         )
     copy = type(self).__new__(type(self))

@@ -36,7 +36,10 @@ def where(condition, x=None, y=None, name=None, *, out=None):
     if x is None and y is None:
         return nonzero(condition, as_tuple=True)
     if x is None or y is None:
-        raise ValueError("[where] x and y must be given together, got only one of them.")
+        raise ValueError(
+            "[where] x and y must be given together, got only one of them. Do this: pass "
+            "both, or none for the places of True."
+        )
     if not isinstance(condition, Tensor):
         condition = _core.to_tensor(condition, None, False)
     if condition.dtype != _core.bool:
@@ -275,7 +278,8 @@ def masked_scatter(x, mask, value, name=None):
     count = sizes_of(places[0])[0] if places else int(bool(mask))
     if isinstance(count, int) and 0 <= value.size < count:
         raise ValueError(
-            f"[masked_scatter] value has {value.size} elements, the mask selects {count}."
+            f"[masked_scatter] value is too short: expected {count} elements, as many as "
+            f"the mask selects, got {value.size}. Do this: pass more values."
         )
     taken = _ops.slice(_ops.flatten(value), [0], [0], [count])
     return _ops.index_put(x, taken.astype(x.dtype), list(places), list(range(x.ndim)))
@@ -320,7 +324,10 @@ def searchsorted(
 def take(x, index, mode="raise", name=None):
     """Elements of x, flattened, at index; out-of-range places raise, wrap or clip by mode."""
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"[take] mode must be 'raise', 'wrap' or 'clip', got {mode!r}.")
+        raise ValueError(
+            f"[take] mode: expected 'raise', 'wrap' or 'clip', got {mode!r}. Do this: use "
+            "one of them."
+        )
     flat = _ops.flatten(x) if x.ndim != 1 else x
     if mode == "wrap":
         index = _ops.remainder(index, flat.size)

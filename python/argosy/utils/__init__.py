@@ -48,13 +48,14 @@ def require_version(min_version, max_version=None):
             continue
         if not isinstance(value, str):
             raise TypeError(
-                f"The type of '{name}' in require_version must be str, got {type(value)}."
+                f"[require_version] {name}: expected a string, got {type(value).__name__}. Do "
+                "this: write e.g. '3.0.0'."
             )
         parts = value.split(".")
         if not 1 <= len(parts) <= 4 or not all(part.isdigit() for part in parts):
             raise ValueError(
-                f"The value of '{name}' in require_version must be in format "
-                rf"'\d+(\.\d+){{0,3}}', like '1.5.2.0', got {value}"
+                f"[require_version] {name}: expected one to four numbers divided by dots, got "
+                f"{value!r}. Do this: write e.g. '3.0.0'."
             )
         wanted.append(_numbers(value))
     have = _numbers(version.full_version)
@@ -64,7 +65,10 @@ def require_version(min_version, max_version=None):
             text = f"version {min_version} or higher is required"
         else:
             text = f"version in [{min_version}, {max_version}] required"
-        raise Exception(f"VersionError: {text}, but {version.full_version} installed.")
+        raise Exception(
+            f"[require_version] {text}, but {version.full_version} is installed. Do this: "
+            "install such a version."
+        )
 
 
 def _numbers(text):

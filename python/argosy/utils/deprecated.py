@@ -20,7 +20,8 @@ def deprecated(update_to="", since="", reason="", level=0):
     update_to, since, reason = update_to.strip(), since.strip(), reason.strip()
     if update_to and not update_to.startswith("paddle."):
         raise AssertionError(
-            f'Argument update_to must start with "paddle.", your value is "{update_to}"'
+            "[deprecated] update_to: expected a name that starts with 'paddle.', got "
+            f"{update_to!r}. Do this: write the full name."
         )
 
     def decorate(function):

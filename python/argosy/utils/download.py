@@ -74,7 +74,10 @@ def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=T
         RuntimeError: the file cannot be fetched or is damaged.
     """
     if not url.startswith(("http://", "https://")):
-        raise AssertionError(f"downloading from {url} not a url")
+        raise AssertionError(
+            f"[get_path_from_url] url: expected http:// or https://, got {url!r}. Do this: "
+            "pass a path on disk to functions that take one."
+        )
     path = os.path.join(root_dir, url.rsplit("/", 1)[-1])
     if not (check_exist and os.path.exists(path) and _matches(path, md5sum)):
         path = _download(url, root_dir, md5sum)

@@ -40,8 +40,9 @@ def pack_sequence_as(structure, flat_sequence):
     count = len(flatten(structure))
     if count != len(flat_sequence):
         raise ValueError(
-            f"[pack_sequence_as] Could not pack: the structure has {count} leaves, the flat "
-            f"sequence {len(flat_sequence)}."
+            "[pack_sequence_as] flat_sequence has another length than the structure: "
+            f"expected {count} leaves, got {len(flat_sequence)}. Do this: flatten the same "
+            "structure."
         )
     return _rebuild(structure, iter(flat_sequence))
 
@@ -55,16 +56,28 @@ def map_structure(func, *structure):
 def assert_same_structure(nest1, nest2, check_types=True):
     """Raise ValueError or TypeError unless two nested structures have the same form."""
     if is_sequence(nest1) != is_sequence(nest2):
-        raise ValueError(f"The two structures differ: {nest1} and {nest2}.")
+        raise ValueError(
+            f"[assert_same_structure] a sequence stands for a leaf: {nest1} and {nest2}. Do "
+            "this: give both the same nesting."
+        )
     if not is_sequence(nest1):
         return
     if check_types and type(nest1) is not type(nest2):
-        raise TypeError(f"The types differ: {type(nest1)} and {type(nest2)}.")
+        raise TypeError(
+            f"[assert_same_structure] types differ: {type(nest1).__name__} and "
+            f"{type(nest2).__name__}. Do this: make them equal, or pass check_types=False."
+        )
     if len(nest1) != len(nest2):
-        raise ValueError(f"The numbers of elements differ: {nest1} and {nest2}.")
+        raise ValueError(
+            f"[assert_same_structure] lengths differ: {len(nest1)} and {len(nest2)} in "
+            f"{nest1} and {nest2}. Do this: give both the same nesting."
+        )
     if isinstance(nest1, dict):
         if set(nest1) != set(nest2):
-            raise ValueError(f"The keys differ: {list(nest1)} and {list(nest2)}.")
+            raise ValueError(
+                f"[assert_same_structure] keys differ: {list(nest1)} and {list(nest2)}. Do "
+                "this: give both the same keys."
+            )
         pairs = [(nest1[key], nest2[key]) for key in nest1]
     else:
         pairs = zip(nest1, nest2)
@@ -83,13 +96,18 @@ def convert_to_list(value, n, name, dtype=int):
     try:
         values = list(value)
     except TypeError:
-        raise ValueError(f"The {name}'s type must be list or tuple. Received: {value}") from None
+        raise ValueError(
+            f"[{name}] expected {n} values or one, got {value!r}. Do this: pass a list."
+        ) from None
     if len(values) != n:
-        raise ValueError(f"The {name}'s length must be {n}. Received: {value}")
+        raise ValueError(
+            f"[{name}] expected {n} values or one, got {len(values)}: {value}. Do this: "
+            f"pass a list of {n}."
+        )
     for item in values:
         if not isinstance(item, dtype) and not hasattr(item, "__index__"):
             raise ValueError(
-                f"The {name}'s type must be a list or tuple of {n} {dtype.__name__}. Received: "
-                f"{value} including element {item} of type {type(item)}"
+                f"[{name}] expected {n} {dtype.__name__}s, got {value}, where {item!r} is a "
+                f"{type(item).__name__}. Do this: convert it."
             )
     return values

@@ -56,7 +56,7 @@ def test_parameters_as_a_vector():
     utils.vector_to_parameters(paddle.arange(9, dtype="float32"), layer.parameters())
     assert layer.weight.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
     assert layer.bias.numpy().tolist() == [6, 7, 8]
-    with pytest.raises(ValueError, match="total_elements"):
+    with pytest.raises(ValueError, match="vec is too short: expected 9 elements"):
         utils.vector_to_parameters(paddle.ones([4]), layer.parameters())
 
 
@@ -73,12 +73,12 @@ def test_weight_norm(dim, shape):
     close(layer(x) - layer.bias, (expected - layer.bias.numpy()) * 2)
     layer(x).sum().backward()
     assert layer.weight_g.grad is not None and layer.weight_v.grad is not None
-    with pytest.raises(RuntimeError, match="two weight_norm hooks"):
+    with pytest.raises(RuntimeError, match="normalized already"):
         utils.weight_norm(layer)
     utils.remove_weight_norm(layer)
     assert list(layer.state_dict()) == ["bias", "weight"]
     close(layer.weight, before * 2)
-    with pytest.raises(ValueError, match="not found"):
+    with pytest.raises(ValueError, match="is not normalized"):
         utils.remove_weight_norm(layer)
 
 
@@ -95,9 +95,9 @@ def test_spectral_norm():
     layer(paddle.ones([1, 4])).sum().backward()
     np.testing.assert_array_equal(layer.weight_u.numpy(), before)
     assert layer.weight_orig.grad is not None
-    with pytest.raises(RuntimeError, match="two spectral_norm hooks"):
+    with pytest.raises(RuntimeError, match="normalized already"):
         utils.spectral_norm(layer)
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="expected 1 or more"):
         utils.spectral_norm(nn.Linear(1, 1), n_power_iterations=0)
 
 

@@ -12,7 +12,9 @@ class NormalInitializer(Initializer):
 
     def __init__(self, loc=0.0, scale=1.0, seed=0):
         if loc is None or scale is None or seed is None:
-            raise ValueError("[Normal] mean, std and seed should be numbers, got None.")
+            raise ValueError(
+                "[Normal] mean, std and seed: expected numbers, got None. Do this: leave out what should have its default."
+            )
         self._mean = loc
         self._std_dev = scale
         self._seed = seed
@@ -43,7 +45,9 @@ class TruncatedNormalInitializer(Initializer):
 
     def __init__(self, loc=0.0, scale=1.0, seed=0, a=-2.0, b=2.0):
         if None in (loc, scale, seed, a, b):
-            raise ValueError("[TruncatedNormal] mean, std, a and b should be numbers, got None.")
+            raise ValueError(
+                "[TruncatedNormal] mean, std, a and b: expected numbers, got None. Do this: leave out what should have its default."
+            )
         self._mean = loc
         self._std_dev = scale
         self._seed = seed

@@ -28,7 +28,10 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if isinstance(parameters, Tensor):
         parameters = [parameters]
     if norm_type not in (float("inf"), 0, 1, 2):
-        raise ValueError(f"norm_type only support [inf, 0, 1, 2]: got {norm_type}.")
+        raise ValueError(
+            f"[clip_grad_norm_] norm_type: expected inf, 0, 1 or 2, got {norm_type}. Do "
+            "this: use one of them."
+        )
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
         return argosy.to_tensor(0.0)

@@ -22,7 +22,10 @@ def clip_grad_value_(parameters, clip_value):
         parameters = [parameters]
     clip_value = float(clip_value)
     if clip_value < 0:
-        raise ValueError(f"[clip_grad_value_] clip_value should not be negative, got {clip_value}.")
+        raise ValueError(
+            f"[clip_grad_value_] clip_value: expected a number >= 0, got {clip_value}. Do "
+            "this: pass the largest absolute value to allow."
+        )
     with argosy.no_grad():
         for parameter in parameters:
             if parameter.grad is not None:

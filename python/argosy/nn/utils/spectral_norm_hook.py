@@ -18,8 +18,8 @@ class SpectralNorm:
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
             raise ValueError(
-                "Expected n_power_iterations to be positive, but got n_power_iterations="
-                f"{n_power_iterations}"
+                "[spectral_norm] n_power_iterations: expected 1 or more, got "
+                f"{n_power_iterations}. Do this: correct it."
             )
         self.name = name
         self.dim = dim
@@ -48,7 +48,8 @@ class SpectralNorm:
         for hook in layer._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(
-                    f"Cannot register two spectral_norm hooks on the same parameter {name}"
+                    f"[spectral_norm] the parameter '{name}' is normalized already. Do this: "
+                    "normalize it once."
                 )
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = layer._parameters[name]

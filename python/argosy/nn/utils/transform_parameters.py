@@ -22,8 +22,9 @@ def vector_to_parameters(vec, parameters, name=None):
     sizes = [p.size for p in parameters]
     if vec.size < sum(sizes):
         raise ValueError(
-            "The total_elements of vec should be equal to or larger than the number of elements "
-            f"in parameters: expected {sum(sizes)}, got {vec.size}."
+            f"[vector_to_parameters] vec is too short: expected {sum(sizes)} elements, one "
+            f"for each of the parameters', got {vec.size}. Do this: pass what "
+            "parameters_to_vector gave."
         )
     start = 0
     with argosy.no_grad():

@@ -28,12 +28,16 @@ class WeightNorm:
         for hook in layer._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}"
+                    f"[weight_norm] the parameter '{name}' is normalized already. Do this: call "
+                    "remove_weight_norm first."
                 )
         weight = layer._parameters[name]
         rank = len(weight.shape)
         if dim is not None and not -rank <= dim < rank:
-            raise AssertionError("dim must set between [-R, R), R means the dimension of weight.")
+            raise AssertionError(
+                f"[weight_norm] dim: expected None or an axis in [-{rank}, {rank}), got {dim}. "
+                "Do this: correct it."
+            )
         if dim is not None and dim != -1:
             dim = (dim + rank) % rank
         hook = WeightNorm(name, dim)
@@ -89,4 +93,7 @@ def remove_weight_norm(layer, name="weight"):
             hook.remove(layer)
             del layer._forward_pre_hooks[key]
             return layer
-    raise ValueError(f"weight_norm of '{name}' not found in {layer}")
+    raise ValueError(
+        f"[remove_weight_norm] the parameter '{name}' of {type(layer).__name__} is not "
+        "normalized. Do this: check its name."
+    )

@@ -163,7 +163,8 @@ def _perspective_matrix(source, target):
 def _gray(img):
     if img.ndim != 3 or img.shape[2] not in (3, 4):
         raise ValueError(
-            f"grey values need a colour image: expected [H, W, 3], got {list(img.shape)}."
+            "[to_grayscale] img: expected a colour image [H, W, 3], got shape "
+            f"{list(img.shape)}. Do this: convert it to RGB first."
         )
     red, green, blue = img[..., 0], img[..., 1], img[..., 2]
     if img.dtype == np.uint8:

@@ -13,8 +13,9 @@ from . import _arguments
 def _check(img, data_format):
     if img.ndim not in (3, 4) or data_format.lower() not in ("chw", "hwc"):
         raise RuntimeError(
-            "expected an image tensor of 3 or 4 dimensions and data_format 'CHW' or 'HWC', got "
-            f"shape {list(img.shape)} and {data_format!r}."
+            "[transforms] img: expected 3 or 4 dimensions and data_format 'CHW' or 'HWC', "
+            f"got shape {list(img.shape)} and {data_format!r}. Do this: reshape it, or name "
+            "its format."
         )
 
 
@@ -130,7 +131,9 @@ def _channels(img):
     _check(img, "CHW")
     count = img.shape[-3]
     if count not in (1, 3):
-        raise ValueError(f"expected an image of 1 or 3 channels, got {count}.")
+        raise ValueError(
+            f"[transforms] img: expected 1 or 3 channels, got {count}. Do this: check data_format."
+        )
     return count
 
 

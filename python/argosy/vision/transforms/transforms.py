@@ -52,7 +52,10 @@ def _image_size(img):
         return img.shape[1], img.shape[0]
     if F._is_tensor_image(img):
         return F.functional_tensor.image_size(img)
-    raise TypeError(f"expected a PIL image, array or tensor, got {type(img).__name__}.")
+    raise TypeError(
+        "[transforms] expected a PIL image, an array or a tensor, got "
+        f"{type(img).__name__}. Do this: use numpy.asarray or argosy.to_tensor."
+    )
 
 
 class Compose:
@@ -97,11 +100,15 @@ class BaseTransform:
         if keys is None:
             keys = ("image",)
         elif not isinstance(keys, Sequence):
-            raise ValueError(f"expected keys to be a list or tuple, got {keys!r}.")
+            raise ValueError(
+                f"[BaseTransform] keys: expected a list or tuple of names, got {keys!r}. Do "
+                "this: use e.g. ('image', 'boxes')."
+            )
         for key in keys:
             if self._get_apply(key) is None:
                 raise NotImplementedError(
-                    f"{type(self).__name__} has no method _apply_{key} for the key {key!r}."
+                    f"[{type(self).__name__}] has no method _apply_{key} for the key {key!r}. Do "
+                    "this: define it, or leave the key out."
                 )
         self.keys = keys
         self.params = None
@@ -274,14 +281,23 @@ def _factor_range(value, name, center=1, bound=(0, math.inf), from_zero=True):
     """[low, high] of a factor given as a half width or as a range; None if it cannot vary."""
     if isinstance(value, numbers.Number):
         if value < 0:
-            raise ValueError(f"expected {name} >= 0 or a range (min, max), got {value}.")
+            raise ValueError(
+                f"[transforms] {name}: expected a number >= 0 or a range (min, max), got "
+                f"{value}. Do this: correct it."
+            )
         low = center - value
         value = [max(low, 0) if from_zero else low, center + value]
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         if not bound[0] <= value[0] <= value[1] <= bound[1]:
-            raise ValueError(f"expected {name} as a range within {bound}, got {value}.")
+            raise ValueError(
+                f"[transforms] {name}: expected a range within {bound}, got {value}. Do this: "
+                "correct it."
+            )
     else:
-        raise TypeError(f"expected {name} to be a number or (min, max), got {value!r}.")
+        raise TypeError(
+            f"[transforms] {name}: expected a number or (min, max), got {value!r}. Do this: "
+            "pass one of them."
+        )
     return None if value[0] == value[1] == center else value
 
 
@@ -312,7 +328,10 @@ class ContrastTransform(_FactorTransform):
     def __init__(self, value, keys=None):
         super().__init__(keys)
         if isinstance(value, numbers.Number) and value < 0:
-            raise ValueError(f"expected contrast >= 0 or a range (min, max), got {value}.")
+            raise ValueError(
+                "[ContrastTransform] contrast: expected a number >= 0 or a range (min, max), "
+                f"got {value}. Do this: correct it."
+            )
         self.value = _factor_range(value, "contrast")
 
 
@@ -432,15 +451,24 @@ class Pad(BaseTransform):
 def _check_sequence(value, name, sizes):
     text = " or ".join(map(str, sizes))
     if not isinstance(value, Sequence):
-        raise TypeError(f"expected {name} to be a sequence of length {text}, got {value!r}.")
+        raise TypeError(
+            f"[transforms] {name}: expected a sequence of length {text}, got {value!r}. Do "
+            "this: correct it."
+        )
     if len(value) not in sizes:
-        raise ValueError(f"expected {name} to be a sequence of length {text}, got {value!r}.")
+        raise ValueError(
+            f"[transforms] {name}: expected a sequence of length {text}, got {value!r}. Do "
+            "this: correct it."
+        )
 
 
 def _angles(value, name, sizes=(2,)):
     if isinstance(value, numbers.Number):
         if value < 0:
-            raise ValueError(f"expected {name} >= 0 or a range, got {value}.")
+            raise ValueError(
+                f"[transforms] {name}: expected a number >= 0 or a range, got {value}. Do this: "
+                "correct it."
+            )
         value = [-value, value]
     else:
         _check_sequence(value, name, sizes)
@@ -477,18 +505,26 @@ class RandomAffine(BaseTransform):
         if translate is not None:
             _check_sequence(translate, "translate", (2,))
             if not all(0.0 <= part <= 1.0 for part in translate):
-                raise ValueError(f"expected translate within [0, 1], got {translate}.")
+                raise ValueError(
+                    "[RandomAffine] translate: expected parts of the image in [0, 1], got "
+                    f"{translate}. Do this: divide pixels by the image's size."
+                )
         self.translate = translate
         if scale is not None:
             _check_sequence(scale, "scale", (2,))
             if not all(factor > 0 for factor in scale):
-                raise ValueError(f"expected scale > 0, got {scale}.")
+                raise ValueError(
+                    f"[RandomAffine] scale: expected factors > 0, got {scale}. Do this: correct it."
+                )
         self.scale = scale
         self.shear = None if shear is None else _angles(shear, "shear", (2, 4))
         if fill is None:
             fill = 0
         elif not isinstance(fill, (Sequence, numbers.Number)):
-            raise TypeError(f"expected fill to be a number or sequence, got {fill!r}.")
+            raise TypeError(
+                f"[RandomAffine] fill: expected a number or a sequence, got {fill!r}. Do this: "
+                "pass one number for each channel."
+            )
         self.fill = fill
         if center is not None:
             _check_sequence(center, "center", (2,))
@@ -523,10 +559,16 @@ class RandomRotation(BaseTransform):
     ):
         if isinstance(degrees, numbers.Number):
             if degrees < 0:
-                raise ValueError(f"[RandomRotation] expected degrees >= 0, got {degrees}.")
+                raise ValueError(
+                    "[RandomRotation] degrees: expected a number >= 0 or (min, max), got "
+                    f"{degrees}. Do this: pass a range to rotate one way only."
+                )
             degrees = (-degrees, degrees)
         elif len(degrees) != 2:
-            raise ValueError(f"[RandomRotation] expected degrees (min, max), got {degrees!r}.")
+            raise ValueError(
+                f"[RandomRotation] degrees: expected (min, max), got {degrees!r}. Do this: "
+                "correct it."
+            )
         super().__init__(keys)
         self.degrees = degrees
         self.interpolation = interpolation
@@ -624,7 +666,10 @@ class RandomErasing(BaseTransform):
             "value should be a number, tuple, list or str"
         )
         if isinstance(value, str) and value != "random":
-            raise ValueError(f"[RandomErasing] expected a value or 'random', got {value!r}.")
+            raise ValueError(
+                f"[RandomErasing] value: expected numbers or 'random', got {value!r}. Do this: "
+                "use one of them."
+            )
         self.prob = prob
         self.scale = scale
         self.ratio = ratio
@@ -646,7 +691,10 @@ class RandomErasing(BaseTransform):
         values = [self.value] if isinstance(self.value, numbers.Number) else self.value
         values = None if isinstance(values, str) else values
         if values is not None and len(values) not in (1, 3):
-            raise ValueError(f"[RandomErasing] expected 1 or 3 values, got {len(values)}.")
+            raise ValueError(
+                f"[RandomErasing] value: expected 1 or 3 numbers, got {len(values)}. Do this: "
+                "pass one number for each channel."
+            )
         if F._is_tensor_image(img):
             channels, full_height, full_width = img.shape[-3:]
         else:
