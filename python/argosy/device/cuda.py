@@ -55,3 +55,37 @@ def get_device_name(device=None):
 def get_device_capability(device=None):
     """Compute capability of a GPU."""
     _need_cuda("get_device_capability")
+
+
+class Stream:
+    """A queue of work on a GPU; making one needs CUDA."""
+
+    def __init__(self, device=None, priority=2):
+        _need_cuda("Stream")
+
+
+class Event:
+    """A mark in a stream; making one needs CUDA."""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+        _need_cuda("Event")
+
+
+def current_stream(device=None):
+    """The stream that a GPU's work goes to."""
+    _need_cuda("current_stream")
+
+
+class stream_guard:
+    """Context in which work goes to another stream; None leaves it where it is."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def __enter__(self):
+        if self._stream is not None:
+            _need_cuda("stream_guard")
+        return self
+
+    def __exit__(self, *exc):
+        return False

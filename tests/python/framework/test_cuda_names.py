@@ -1,0 +1,17 @@
+"""Names of CUDA in a build without it say so."""
+
+import pytest
+
+import argosy as paddle
+
+
+@pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
+@pytest.mark.parametrize("name", ["Stream", "Event", "current_stream", "synchronize"])
+def test_what_needs_cuda_says_so(name):
+    with pytest.raises(ValueError, match=rf"\[device.cuda.{name}\] .* no CUDA support. Do this"):
+        getattr(paddle.device.cuda, name)()
+
+
+def test_a_guard_without_a_stream_changes_nothing():
+    with paddle.device.cuda.stream_guard(None):
+        assert paddle.ones([2]).sum().item() == 2
