@@ -351,3 +351,22 @@ def test_custom_gradient():
     np.testing.assert_allclose(s, X + W)
     np.testing.assert_allclose(gx, X * 100)
     np.testing.assert_allclose(gy, np.ones(3))
+
+
+@pytest.mark.parametrize("pred", [True, False])
+def test_a_value_yielded_and_kept_in_an_array_is_not_overwritten(pred):
+    def build(x, p):
+        array = create_array("float64", [x])
+        first = count(0)
+
+        def keep(value):
+            array_write(value, first, array)
+            return value
+
+        y = cond(p, lambda: keep(x.tanh()), lambda: keep(x * 2) + 1)
+        return [(y * 5).exp(), array_read(array, first) * 1.0]
+
+    (y, kept), _, _ = evaluate(build, [X, np.array(pred)])
+    want = np.tanh(X) if pred else X * 2
+    np.testing.assert_allclose(kept, want)
+    np.testing.assert_allclose(y, np.exp(5 * (want if pred else want + 1)))

@@ -413,6 +413,8 @@ void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState
       if (!is_array(v)) group_of(*v).escaped = true;
   for (const Ref<Value>& v : o.results) {
     make_group(v, Slot::Kind::fresh, at, &state);
+    // A block may have put what it yields into an array, too.
+    if (keeps) group_of(*v).escaped = true;
     step.out.push_back(slot_[v->id]);
   }
   const uint32_t begin = block_begin_;

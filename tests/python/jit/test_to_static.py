@@ -218,15 +218,15 @@ def test_methods_and_nested_captures():
 def test_fallback_warns_once():
     @jit.to_static
     def f(x):
-        return argosy.to_tensor(x.numpy() + 1)
+        return argosy.to_tensor(np.sort(np.asarray(x)) + 1)
 
-    with pytest.warns(UserWarning, match=r"'f' \(.*test_to_static.py:\d+\) runs as Python.*numpy"):
+    with pytest.warns(UserWarning, match=r"'f' \(.*test_to_static.py:\d+\) runs as Python"):
         assert f(tensor([1.0])).tolist() == [2.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert f(tensor([1.0])).tolist() == [2.0]
 
-    with pytest.raises(TypeError, match="value of a Program"):
+    with pytest.raises(TypeError, match="a Program"):
         jit.to_static(f.dygraph_function, full_graph=True)(tensor([1.0]))
 
 
