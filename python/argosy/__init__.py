@@ -87,6 +87,7 @@ _LAZY = {
     "hapi": "argosy.hapi",
     "incubate": "argosy.incubate",
     "io": "argosy.io",
+    "jit": "argosy.jit",
     "linalg": "argosy.linalg",
     "metric": "argosy.metric",
     "nn": "argosy.nn",

@@ -63,18 +63,19 @@ PyObject* f_run_recorded(PyObject*, PyObject* const* a, Py_ssize_t) {
   });
 }
 
-// The values of a Program's outputs, in order, and its inputs.
+// (program, other, feeds): appends the operations of `other`; its outputs.
+PyObject* f_inline(PyObject*, PyObject* const* a, Py_ssize_t) {
+  return guarded_object([&] {
+    auto feeds = to_tensor_list("inline", a[2]);
+    return wrap_list(program_of(a[0])->builder().inline_program(*program_of(a[1]), feeds));
+  });
+}
+
+// The values of a Program's outputs, in order.
 PyObject* f_outputs(PyObject*, PyObject* o) {
   return guarded_object([&]() -> PyObject* {
     std::vector<Tensor> list;
     for (const auto& output : program_of(o)->outputs) list.push_back(program::handle(output.value));
-    return wrap_list(list);
-  });
-}
-PyObject* f_inputs(PyObject*, PyObject* o) {
-  return guarded_object([&]() -> PyObject* {
-    std::vector<Tensor> list;
-    for (const auto& v : program_of(o)->main.arguments) list.push_back(program::handle(v));
     return wrap_list(list);
   });
 }
@@ -129,8 +130,8 @@ PyMethodDef functions[] = {FAST("program_split", f_split),
                            FAST("program_run_recorded", f_run_recorded),
                            {"program_all_forward", f_all_forward, METH_O, nullptr},
                            {"program_is_random", f_is_random, METH_O, nullptr},
+                           FAST("program_inline", f_inline),
                            {"program_outputs", f_outputs, METH_O, nullptr},
-                           {"program_inputs", f_inputs, METH_O, nullptr},
                            {"program_bound_states", f_bound_states, METH_O, nullptr},
                            FAST("program_bind_state", f_bind_state),
                            {}};

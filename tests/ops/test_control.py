@@ -330,6 +330,8 @@ def test_print(capfd):
     assert not any("True" in line for line in lines)
     with pytest.raises(ValueError, match="print_phase: expected 'forward'"):
         Print(tensor(X), print_phase="always")
+
+
 def test_custom_gradient():
     """A PyLayer becomes an operation whose gradient is its backward."""
 

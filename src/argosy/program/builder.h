@@ -55,6 +55,9 @@ class ARGOSY_API Builder {
   // cond yields a bool; body yields what its arguments become; both have as many arguments as init.
   Tensors append_while(std::span<const Tensor> init, Draft cond, Draft body);
 
+  // Appends the operations of another Program, run on these feeds; its outputs.
+  Tensors inline_program(const Program& other, std::span<const Tensor> feeds);
+
   // Appends d(sum of targets * target_grads)/d(wrt), undefined where there is none; an undefined
   // target_grad means ones. Values of no_grad count as constants.
   Tensors gradients(std::span<const Tensor> targets, std::span<const Tensor> target_grads,

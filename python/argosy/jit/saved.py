@@ -1,0 +1,266 @@
+"""Captured layers on disk, and layers made from them without their Python class."""
+
+import json
+import os
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy.nn.layer.layers import Layer
+from argosy.nn.parameter import Parameter
+from argosy.utils.layers_utils import flatten
+
+from .api import StaticFunction
+from .capture import Captured, Leaf
+
+PROGRAM_SUFFIX, WEIGHTS_SUFFIX = ".argosy", ".safetensors"
+
+
+# --- results as text ---
+
+
+def _encode(nest):
+    if type(nest) is Leaf:
+        return {"tensor": nest.place}
+    if isinstance(nest, dict):
+        return {"dict": [[k, _encode(v)] for k, v in nest.items()]}
+    if isinstance(nest, (list, tuple)):
+        kind = "list" if isinstance(nest, list) else "tuple"
+        return {kind: [_encode(v) for v in nest]}
+    if nest is None or isinstance(nest, (bool, int, float, str)):
+        return {"value": nest}
+    raise TypeError(
+        f"[jit.save] the result holds a {type(nest).__name__}, which cannot be saved. Do this: return"
+        " tensors, numbers, strings, None, and lists, tuples and dicts of these."
+    )
+
+
+def _decode(text):
+    ((kind, value),) = text.items()
+    if kind == "tensor":
+        return Leaf(value)
+    if kind == "dict":
+        return {k: _decode(v) for k, v in value}
+    if kind in ("list", "tuple"):
+        return (list if kind == "list" else tuple)(_decode(v) for v in value)
+    return value
+
+
+# --- saving ---
+
+
+def save(layer, path, input_spec=None, **configs):
+    """Writes the Programs of a layer or function, and its parameters and buffers.
+
+    For forward (or the function) that is path.argosy, the Program, and path.safetensors, the state;
+    for each other method captured by to_static path.METHOD.argosy and .safetensors. The layer is
+    saved in the mode it is in: call eval() first for inference.
+
+    Args:
+        layer (Layer | callable): Need not be captured by to_static before.
+        path (str): Prefix of the files; folders are made.
+        input_spec (list, optional): InputSpec or example tensor for each input of forward; not
+            needed where to_static was given one, or where forward was called before.
+        configs: output_spec, a list of results of forward to keep, in this order; skip_forward;
+            others are accepted for compatibility.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"[jit.save] path: expected a str, got {type(path).__name__}.")
+    path = os.fspath(path)
+    if not os.path.basename(path):
+        raise ValueError(
+            f"[jit.save] path must end in the prefix of the files' names, got {path!r}. Do this:"
+            " pass 'folder/name'."
+        )
+    if input_spec is not None and not isinstance(input_spec, (list, tuple)):
+        raise TypeError(f"[jit.save] input_spec: expected a list, got {type(input_spec).__name__}.")
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    if isinstance(layer, Layer):
+        functions = _methods(layer, input_spec, configs.get("skip_forward", False))
+    elif callable(layer):
+        functions = {"forward": _static(layer, input_spec)}
+    else:
+        raise TypeError(f"[jit.save] expected a Layer or a function, got {type(layer).__name__}.")
+    for name, function in functions.items():
+        spec = input_spec if name == "forward" else None
+        prefix = path if name == "forward" else f"{path}.{name}"
+        captured = _concrete(function, spec, name)
+        keep = configs.get("output_spec") if name == "forward" else None
+        _write(captured, prefix, name, sorted(functions), keep)
+
+
+def _static(function, input_spec):
+    if isinstance(function, StaticFunction):
+        return function
+    return StaticFunction(function, input_spec, full_graph=True)
+
+
+def _methods(layer, input_spec, skip_forward):
+    found = {} if skip_forward else {"forward": _static(layer.forward, input_spec)}
+    for name in dir(type(layer)):
+        if name != "forward" and isinstance(getattr(type(layer), name, None), StaticFunction):
+            found[name] = getattr(layer, name)
+    for name, value in vars(layer).items():
+        if isinstance(value, StaticFunction) and not name.startswith("_static_"):
+            found.setdefault(name, value)
+    return found
+
+
+def _concrete(function, input_spec, name):
+    if input_spec is not None:
+        return function.get_concrete_program(*input_spec)
+    if function._input_spec is not None:
+        return function.get_concrete_program()
+    seen = [c for c in function.program_cache.values() if c is not None]
+    if not seen:
+        raise ValueError(
+            f"[jit.save] the inputs of '{name}' are not known. Do this: pass input_spec=[InputSpec("
+            "shape, dtype), ..], or call it once before."
+        )
+    return seen[-1]
+
+
+def _write(captured, prefix, name, methods, keep):
+    program = _core.program_clone(captured.program)
+    structure, outputs = captured.structure, captured.outputs
+    if keep is not None:
+        names = {v.name: v for v in outputs}
+        wanted = [names.get(getattr(v, "name", None)) for v in keep]
+        if not all(v is not None for v in wanted):
+            raise ValueError("[jit.save] output_spec names a tensor that forward does not return.")
+        outputs, structure = wanted, [Leaf(i) for i in range(len(wanted))]
+    for i, v in enumerate(outputs):
+        _core.program_add_output(program, f"output_{i}", _core.program_counterpart(program, v))
+    _core.program_set_metadata(
+        program,
+        {
+            "result": json.dumps(_encode(structure)),
+            "gradients": json.dumps([not v.stop_gradient for v in outputs]),
+            "method": name,
+            "methods": json.dumps(methods),
+        },
+    )
+    _core.program_save(program, prefix, None)
+
+
+# --- loading ---
+
+
+def load(path, **configs):
+    """A layer that runs what jit.save wrote; its Python class is not needed.
+
+    Args:
+        path (str): The prefix given to save.
+        configs: Accepted for compatibility.
+
+    Returns:
+        TranslatedLayer: It can be called, trained further, and saved again.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path + PROGRAM_SUFFIX):
+        raise ValueError(
+            f"[jit.load] there is no {path + PROGRAM_SUFFIX}. Do this: pass the prefix that was given"
+            " to jit.save (without the suffix)."
+        )
+    return TranslatedLayer._from_files(path)
+
+
+class TranslatedLayer(Layer):
+    """A layer made from saved Programs; jit.load gives it."""
+
+    def __init__(self, programs, persistable_vars):
+        super().__init__()
+        self._programs = {}
+        self._tensors = {}
+        for name, program in programs.items():
+            self._add(name, program, persistable_vars)
+
+    @classmethod
+    def _from_files(cls, path):
+        program, scope = _core.program_load(path)
+        metadata = _core.program_metadata(program)
+        layer = cls({}, {})
+        for name in json.loads(metadata.get("methods", '["forward"]')):
+            if name != metadata.get("method", "forward"):
+                continue
+            layer._add(name, program, _weights(program, scope))
+        for name in json.loads(metadata.get("methods", "[]")):
+            if name != metadata.get("method", "forward"):
+                other, scope = _core.program_load(f"{path}.{name}")
+                layer._add(name, other, _weights(other, scope))
+        return layer
+
+    def _add(self, name, program, weights):
+        metadata = _core.program_metadata(program)
+        for state in _core.program_describe(program)["states"]:
+            key = state["name"]
+            _core.program_bind_state(program, key, self._tensor(key, weights[key], state))
+        outputs = _core.program_outputs(program)
+        needed = json.loads(metadata.get("gradients", "[]"))
+        for v, grad in zip(outputs, needed):
+            v.stop_gradient = not grad
+        text = metadata.get("result")
+        structure = _decode(json.loads(text)) if text else [Leaf(i) for i in range(len(outputs))]
+        self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
+        if name != "forward":
+            self.__dict__[name] = lambda *args: self._run(name, args)
+
+    def _tensor(self, key, value, state):
+        """The parameter or buffer of a state; methods share it."""
+        known = self._tensors.get(key)
+        if known is not None:
+            return known
+        attribute = key.replace(".", "_")
+        if state["trainable"]:
+            tensor = Parameter.from_tensor(value, name=key)
+            self.add_parameter(attribute, tensor)
+        else:
+            tensor = value
+            tensor.name, tensor.persistable, tensor.stop_gradient = key, True, True
+            self.register_buffer(attribute, tensor)
+        self._tensors[key] = tensor
+        return tensor
+
+    def forward(self, *inputs):
+        return self._run("forward", inputs)
+
+    def _run(self, name, inputs):
+        captured = self._programs[name]
+        tensors = [
+            v if isinstance(v, Tensor) else _core.to_tensor(v, None, True)
+            for v in flatten(list(inputs))
+            if isinstance(v, Tensor) or hasattr(v, "__array_interface__")
+        ]
+        if len(tensors) != len(captured.inputs):
+            raise ValueError(
+                f"[TranslatedLayer.{name}] expected {len(captured.inputs)} inputs"
+                f" ({', '.join(v.name for v in captured.inputs)}), got {len(tensors)}."
+            )
+        recorder = _core.program_recording()
+        if recorder is not None:
+            return captured.rebuild(_core.program_inline(recorder, captured.program, tensors))
+        return captured(tensors)
+
+    def program(self, method_name="forward"):
+        """The Program of a method."""
+        if method_name not in self._programs:
+            raise ValueError(
+                f"[TranslatedLayer.program] there is no method {method_name!r}: expected one of"
+                f" {sorted(self._programs)}."
+            )
+        return self._programs[method_name].program
+
+    def _input_spec(self, method_name="forward"):
+        """InputSpecs of a method."""
+        from argosy.static.input import InputSpec
+
+        return [
+            InputSpec(list(v.shape), v.dtype, v.name, v.stop_gradient)
+            for v in self._programs[method_name].inputs
+        ]
+
+
+def _weights(program, scope):
+    names = [s["name"] for s in _core.program_describe(program)["states"]]
+    return {name: _core.scope_get(scope, name) for name in names}

@@ -1,0 +1,126 @@
+"""jit.save and jit.load: a new process without the class gets the same results, and can train on."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import jit, nn
+from argosy.static import InputSpec
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 4)
+        self.norm = nn.BatchNorm1D(4)
+        self.out = nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.norm(self.fc(x)).tanh()
+        if h.sum() > 0:
+            h = h * 2
+        return {"y": self.out(h), "parts": (h, None, 3)}
+
+    @jit.to_static(input_spec=[InputSpec([None, 4])], full_graph=True)
+    def head(self, h):
+        return self.out(h)
+
+
+@pytest.fixture
+def net():
+    argosy.seed(1)
+    net = Net()
+    net(argosy.randn([8, 3]))  # running statistics
+    return net
+
+
+X = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+
+
+def test_loaded_gives_the_same(net, tmp_path):
+    net.eval()
+    path = str(tmp_path / "sub" / "model")
+    jit.save(net, path, [InputSpec([None, 3], name="image")])
+    want = net(argosy.to_tensor(X))
+    loaded = jit.load(path)
+    got = loaded(argosy.to_tensor(X))
+    np.testing.assert_array_equal(got["y"].numpy(), want["y"].numpy())
+    np.testing.assert_array_equal(got["parts"][0].numpy(), want["parts"][0].numpy())
+    assert got["parts"][1:] == (None, 3)
+    np.testing.assert_array_equal(
+        loaded.head(got["parts"][0]).numpy(), net.head(want["parts"][0]).numpy()
+    )
+    assert [v.name for v in loaded._input_spec()] == ["image"]
+    names = {p.name for p in loaded.parameters()}
+    assert names == {p.name for p in net.parameters() if not p.stop_gradient}
+    # Again, from the loaded one.
+    again = str(tmp_path / "again")
+    jit.save(loaded, again, loaded._input_spec())
+    np.testing.assert_array_equal(jit.load(again)(X)["y"].numpy(), want["y"].numpy())
+
+
+def test_in_a_new_process(net, tmp_path):
+    net.eval()
+    path = str(tmp_path / "model")
+    jit.save(net, path, [InputSpec([None, 3])])
+    np.save(tmp_path / "x.npy", X)
+    code = (
+        "import argosy, numpy as np, sys\n"
+        "y = argosy.jit.load(sys.argv[1])(np.load(sys.argv[2]))['y']\n"
+        "np.save(sys.argv[3], y.numpy())\n"
+    )
+    files = [path, tmp_path / "x.npy", tmp_path / "y.npy"]
+    subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True, timeout=120)
+    want = net(argosy.to_tensor(X))["y"].numpy()
+    np.testing.assert_array_equal(np.load(files[2]), want)
+
+
+def test_fine_tuning_equals_training_the_original(net, tmp_path):
+    path = str(tmp_path / "model")
+    jit.save(net, path, [InputSpec([None, 3])])
+    loaded = jit.load(path)
+    results = []
+    for model in (net, loaded):
+        optimizer = argosy.optimizer.Momentum(0.1, parameters=model.parameters())
+        losses = []
+        for _ in range(4):
+            loss = model(argosy.to_tensor(X))["y"].square().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            losses.append(float(loss))
+        results.append(losses)
+    assert results[0] == results[1]
+    by_name = {t.name: t for t in loaded.state_dict().values()}
+    for t in net.state_dict().values():
+        np.testing.assert_array_equal(by_name[t.name].numpy(), t.numpy())
+
+
+def test_functions(tmp_path):
+    path = str(tmp_path / "f")
+
+    def f(x, y):
+        return [x + y, x * y]
+
+    jit.save(f, path, [InputSpec([None]), InputSpec([None])])
+    a, b = jit.load(path)(argosy.ones([3]), argosy.full([3], 2.0))
+    assert a.tolist() == [3.0] * 3 and b.tolist() == [2.0] * 3
+
+
+def test_errors(net, tmp_path):
+    with pytest.raises(ValueError, match=r"the inputs of 'forward' are not known.*InputSpec"):
+        jit.save(net, str(tmp_path / "m"))
+    with pytest.raises(ValueError, match="there is no .*nothing.argosy"):
+        jit.load(str(tmp_path / "nothing"))
+    with pytest.raises(TypeError, match="expected a Layer or a function, got int"):
+        jit.save(3, str(tmp_path / "m"))
+    jit.save(nn.Linear(2, 2), str(tmp_path / "l"), [InputSpec([None, 2])])
+    with pytest.raises(ValueError, match=r"expected 1 inputs \(input_0\), got 2"):
+        jit.load(str(tmp_path / "l"))(argosy.ones([1, 2]), argosy.ones([1, 2]))
+    whole = (tmp_path / "l.argosy").read_bytes()
+    (tmp_path / "l.argosy").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Exception, match="(?i)truncated|bytes"):
+        jit.load(str(tmp_path / "l"))
