@@ -618,7 +618,46 @@ def check_gradient(case, dtype, shapes, what):
     if len(case.mode_names()) > 1:
         check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what)
     if case.second is not False and dtype == "float64":
-        check_second(call, fresh, operands.arrays, wanted, weights, what, rng)
+        seconds = check_second(call, fresh, operands.arrays, wanted, weights, what, rng)
+        if seconds and len(case.mode_names()) > 1:
+            check_recorded_second(case, operands, fresh, wanted, weights, places, seconds, what)
+
+
+def recorded_gradients(case, operands, r, tensors, wanted, weights, places, known):
+    """Inputs, and the gradients of the weighted outputs, in a Program. known: see symbol()."""
+    inputs = [
+        symbol(r, t, None if known else case.known.get(i, ()), i not in wanted)
+        for i, t in enumerate(tensors)
+    ]
+    outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
+    targets = [
+        _core.ops.multiply(outputs[p], tensor(np.conj(w), dtype_of(outputs[p])))
+        for p, w in zip(places, weights)
+    ]
+    return inputs, r.gradients(targets, [inputs[i] for i in wanted])
+
+
+def check_recorded_second(case, operands, fresh, wanted, weights, places, seconds, what):
+    """Second derivatives of a Program; seconds: probes and derivatives that check_second found."""
+    probes, want = seconds
+    for known in (True, False):
+        with Recorder() as r:
+            inputs, first = recorded_gradients(
+                case, operands, r, fresh(operands.arrays), wanted, weights, places, known
+            )
+            targets = [
+                _core.ops.multiply(g, tensor(p, dtype_of(g)))
+                for g, p in zip(first, probes)
+                if g is not None and p is not None
+            ]
+            found = r.gradients(targets, [inputs[i] for i in wanted])
+        live = [k for k, g in enumerate(found) if g is not None]
+        got = replayed(r, fresh(operands.arrays), [found[k] for k in live])
+        got = dict(zip(live, got))
+        label = f"{what}, recorded second derivative" + ("" if known else ", sizes unknown")
+        for k, w in enumerate(want):
+            have = array(got[k]) if k in got else np.zeros_like(w)
+            compare(have, w, 1e-8, 1e-9, f"{label}, input {wanted[k]}")
 
 
 def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what):
@@ -626,16 +665,9 @@ def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grad
     tensors = fresh(operands.arrays)
     for known in (True, False):
         with Recorder() as r:
-            inputs = [
-                symbol(r, t, None if known else case.known.get(i, ()), i not in wanted)
-                for i, t in enumerate(tensors)
-            ]
-            outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
-            targets = [
-                _core.ops.multiply(outputs[p], tensor(np.conj(w), dtype_of(outputs[p])))
-                for p, w in zip(places, weights)
-            ]
-            found = r.gradients(targets, [inputs[i] for i in wanted])
+            _, found = recorded_gradients(
+                case, operands, r, tensors, wanted, weights, places, known
+            )
         live = [k for k, (g, want) in enumerate(zip(found, grads)) if g is not None]
         got = replayed(r, tensors, [found[k] for k in live])
         label = f"{what}, recorded gradient" + ("" if known else ", sizes unknown")
@@ -652,7 +684,10 @@ def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grad
 
 
 def check_second(call, fresh, arrays, wanted, weights, what, rng):
-    """The gradient of the gradient, against differences of the gradient."""
+    """The gradient of the gradient, against differences of the gradient.
+
+    Returns (probes of the first gradients that have gradients, the second derivatives), or None.
+    """
     tensors = fresh(arrays)
     _, grads = gradients(call, tensors, wanted, weights, create_graph=True)
     probes = [rng.uniform(0.5, 1.5, np.shape(arrays[i])) for i in wanted]
@@ -674,6 +709,12 @@ def check_second(call, fresh, arrays, wanted, weights, what, rng):
         check_against_differences(
             g_array, found, f"{what}, second derivative, input {i}", 1e-4, 1e-5
         )
+    if not live:
+        return None
+    used = [p if g is not None and not g.stop_gradient else None for g, p in zip(grads, probes)]
+    return used, [
+        np.zeros_like(arrays[i]) if g is None else array(g) for i, g in zip(wanted, seconds)
+    ]
 
 
 def check_inplace_gradient(case):

@@ -31,9 +31,11 @@ void scale_range(const char* from, char* to, double factor, int64_t begin, int64
   for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(static_cast<W>(x[i]) * f);
 }
 
-Tensor scaled(const Tensor& t, double factor) {
-  Tensor x = values_of(t);
-  Tensor y = Tensor::empty(x.shape(), x.dtype(), x.place());
+// out = factor * t. A dense result goes into out's memory; a row-sparse one, whose size depends on
+// data, is a new tensor.
+void scale_into(Tensor& out, const Tensor& t, double factor) {
+  const bool rows = t.layout() == Layout::row_sparse;
+  Tensor x = values_of(t), y = rows ? Tensor::empty(x.shape(), x.dtype(), x.place()) : out;
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(y.raw());
   parallel_for(x.numel(), 32 * 1024, [&](int64_t begin, int64_t end) {
@@ -42,8 +44,7 @@ Tensor scaled(const Tensor& t, double factor) {
       scale_range<T, W>(from, to, factor, begin, end);
     });
   });
-  if (t.layout() != Layout::row_sparse) return y;
-  return Tensor::row_sparse(t.parts()[0], y, t.dim(0));
+  if (rows) out = Tensor::row_sparse(t.parts()[0], y, t.dim(0));
 }
 
 void clip_by_global_norm(op::KernelFrame& f, const ClipAttrs& a) {
@@ -57,8 +58,7 @@ void clip_by_global_norm(op::KernelFrame& f, const ClipAttrs& a) {
   const double norm = std::sqrt(square);
   // Not std::max: a norm that is not a number must show in the gradients.
   const double factor = a.clip_norm / (norm < a.clip_norm ? a.clip_norm : norm);
-  for (size_t i = 0; i < merged.size(); ++i)
-    f.out[i] = factor == 1 ? merged[i] : scaled(merged[i], factor);
+  for (size_t i = 0; i < merged.size(); ++i) scale_into(f.out[i], merged[i], factor);
 }
 
 void infer_list(op::InferContext& c, const ClipAttrs&) {
@@ -84,7 +84,7 @@ void clip_by_norm(op::KernelFrame& f, const ClipByNormAttrs& a) {
   Tensor x = f.in[0];
   if (x.layout() == Layout::row_sparse) x = merge_rows(x);
   const double norm = std::sqrt(optim::sum_of_squares(values_of(x)));
-  f.out[0] = norm <= a.max_norm ? x : scaled(x, a.max_norm / norm);
+  scale_into(f.out[0], x, norm <= a.max_norm ? 1 : a.max_norm / norm);
 }
 
 ARGOSY_OP(clip_by_norm, ClipByNormAttrs)
