@@ -615,72 +615,51 @@ def check_gradient(case, dtype, shapes, what):
 
         found = differences(value, operands.arrays, i, rng)
         check_against_differences(g_array, found, f"{what}, input {i}")
-    if len(case.mode_names()) > 1:
-        check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what)
+    seconds = None
     if case.second is not False and dtype == "float64":
         seconds = check_second(call, fresh, operands.arrays, wanted, weights, what, rng)
-        if seconds and len(case.mode_names()) > 1:
-            check_recorded_second(case, operands, fresh, wanted, weights, places, seconds, what)
+    if len(case.mode_names()) > 1:
+        want = (grads, seconds)
+        check_recorded_gradient(case, operands, fresh, wanted, weights, places, want, what)
 
 
-def recorded_gradients(case, operands, r, tensors, wanted, weights, places, known):
-    """Inputs, and the gradients of the weighted outputs, in a Program. known: see symbol()."""
-    inputs = [
-        symbol(r, t, None if known else case.known.get(i, ()), i not in wanted)
-        for i, t in enumerate(tensors)
-    ]
-    outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
-    targets = [
-        _core.ops.multiply(outputs[p], tensor(np.conj(w), dtype_of(outputs[p])))
-        for p, w in zip(places, weights)
-    ]
-    return inputs, r.gradients(targets, [inputs[i] for i in wanted])
+def check_recorded_gradient(case, operands, fresh, wanted, weights, places, want, what):
+    """The gradient rules appended to a Program give what they give eagerly.
 
-
-def check_recorded_second(case, operands, fresh, wanted, weights, places, seconds, what):
-    """Second derivatives of a Program; seconds: probes and derivatives that check_second found."""
-    probes, want = seconds
+    want: eager gradients; and None, or probes of these and the second derivatives.
+    """
+    first, second = want
     for known in (True, False):
+        tensors = fresh(operands.arrays)
+        label = f"{what}, recorded" + ("" if known else " with sizes unknown")
         with Recorder() as r:
-            inputs, first = recorded_gradients(
-                case, operands, r, fresh(operands.arrays), wanted, weights, places, known
-            )
-            targets = [
-                _core.ops.multiply(g, tensor(p, dtype_of(g)))
-                for g, p in zip(first, probes)
-                if g is not None and p is not None
+            inputs = [
+                symbol(r, t, None if known else case.known.get(i, ()), i not in wanted)
+                for i, t in enumerate(tensors)
             ]
-            found = r.gradients(targets, [inputs[i] for i in wanted])
-        live = [k for k, g in enumerate(found) if g is not None]
-        got = replayed(r, fresh(operands.arrays), [found[k] for k in live])
-        got = dict(zip(live, got))
-        label = f"{what}, recorded second derivative" + ("" if known else ", sizes unknown")
-        for k, w in enumerate(want):
-            have = array(got[k]) if k in got else np.zeros_like(w)
-            compare(have, w, 1e-8, 1e-9, f"{label}, input {wanted[k]}")
-
-
-def check_recorded_gradient(case, operands, fresh, wanted, weights, places, grads, what):
-    """The gradient rules appended to a Program give what they give eagerly."""
-    tensors = fresh(operands.arrays)
-    for known in (True, False):
-        with Recorder() as r:
-            _, found = recorded_gradients(
-                case, operands, r, tensors, wanted, weights, places, known
-            )
-        live = [k for k, (g, want) in enumerate(zip(found, grads)) if g is not None]
-        got = replayed(r, tensors, [found[k] for k in live])
-        label = f"{what}, recorded gradient" + ("" if known else ", sizes unknown")
-        for k, g in zip(live, got):
-            want = grads[k]
-            want = np.zeros_like(operands.arrays[wanted[k]]) if want is None else array(want)
-            compare(array(g), want, 1e-9, 1e-10, f"{label}, input {wanted[k]}")
-        lost = [
-            wanted[k]
-            for k, want in enumerate(grads)
-            if k not in live and want is not None and array(want).any()
+            outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
+            free = [inputs[i] for i in wanted]
+            seeds = [np.conj(w) for w in weights]
+            found = r.gradients(weighted([outputs[p] for p in places], seeds), free)
+            again = r.gradients(weighted(found, second[0]), free) if second else ()
+        all_found = [("gradient", g, w) for g, w in zip(found, first)]
+        all_found += [
+            ("second derivative", g, w) for g, w in zip(again, second[1] if second else ())
         ]
-        assert not lost, f"{label}: none for inputs {lost}"
+        got = iter(replayed(r, tensors, [g for _, g, _ in all_found if g is not None]))
+        for k, (kind, g, w) in enumerate(all_found):
+            i = wanted[k % len(wanted)]
+            w = np.zeros_like(operands.arrays[i]) if w is None else array(w)
+            have = np.zeros_like(w) if g is None else array(next(got))
+            compare(have, w, 1e-8, 1e-9, f"{label}, {kind}, input {i}")
+
+
+def weighted(values, weights):
+    return [
+        _core.ops.multiply(v, tensor(w, dtype_of(v)))
+        for v, w in zip(values, weights)
+        if v is not None and w is not None
+    ]
 
 
 def check_second(call, fresh, arrays, wanted, weights, what, rng):
@@ -712,9 +691,7 @@ def check_second(call, fresh, arrays, wanted, weights, what, rng):
     if not live:
         return None
     used = [p if g is not None and not g.stop_gradient else None for g, p in zip(grads, probes)]
-    return used, [
-        np.zeros_like(arrays[i]) if g is None else array(g) for i, g in zip(wanted, seconds)
-    ]
+    return used, seconds
 
 
 def check_inplace_gradient(case):

@@ -328,15 +328,23 @@ ARGOSY_OP(multi_label_margin_rows, NoAttrs)
     .gradient(rows_grad)
     .done();
 
+Tensors rows_grad_second(const op::GradCall& c, const NoAttrs&);
+
 // Piecewise linear: the gradient is constant in x, and linear in dloss.
 ARGOSY_OP(multi_label_margin_rows_grad, NoAttrs)
-    .doc("Gradient of multi_label_margin_rows; no second derivative.")
-    .input("x", kFloating)
-    .input("label", only(DType::int64))
-    .input("dloss", kFloating)
+    .doc("Gradient of multi_label_margin_rows.")
+    .input("x", kFloating, op::Save::value)
+    .input("label", only(DType::int64), op::Save::value)
+    .input("dloss", kFloating, op::Save::shape)
     .output("dx")
     .kernel("loop", rows_grad_run)
+    .gradient(rows_grad_second)
     .done();
+
+Tensors rows_grad_second(const op::GradCall& c, const NoAttrs&) {
+  Tensor slope = multi_label_margin_rows_grad_op(c.in[0], c.in[1], ones_like(c.in[2]));
+  return {Tensor(), Tensor(), sum(multiply(c.dy(), slope), {1})};
+}
 
 Tensors rows_grad(const op::GradCall& c, const NoAttrs&) {
   return {multi_label_margin_rows_grad_op(c.in[0], c.in[1], c.dy()), Tensor()};
