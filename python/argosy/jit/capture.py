@@ -7,7 +7,7 @@ from argosy._core import Tensor
 from argosy.tensor.random import get_rng_state, set_rng_state
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
-from .transform import transform
+from .transform import checked_outputs, transform
 
 _capturing = 0
 
@@ -181,7 +181,7 @@ def capture(function, args, kwargs, symbols, program):
     What cannot be captured raises what the function raised.
     """
     with recording(program):
-        result = transform(function)(*args, **kwargs)
+        result = checked_outputs(transform(function)(*args, **kwargs))
         outputs, leaves = [], []
         for leaf in flatten(result):
             if not isinstance(leaf, Tensor):

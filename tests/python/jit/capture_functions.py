@@ -272,6 +272,25 @@ def loop_else(n):
     return k
 
 
+@case([3], [0], [20], [4])
+def break_in_else_is_of_the_outer_loop(n):
+    k = n[0]
+    i = 0
+    while i < 3:
+        i += 1
+        for j in range(k):
+            if j == 3:
+                break
+            k = k - 1
+        else:
+            k = k + 10
+            if k > 12:
+                break
+            k = k + 1
+        k = k + 100
+    return k, i
+
+
 @case([4], [0], [1])
 def nested_loops(n):
     s = 0

@@ -51,8 +51,13 @@ def then(signal, rest, state):
         return rest()
     if not isinstance(signal, Undecided) or NEXT not in signal.codes:
         return signal
-    stays = signal.code == builders.constant(NEXT, signal.code.dtype)
-    return symbolic_if(stays, rest, lambda: signal.without(NEXT), state, True)
+    return branch_on_code(signal, rest, lambda: signal.without(NEXT), state)
+
+
+def branch_on_code(signal, goes_on, left, state):
+    """goes_on() where an undecided signal turns out to be none, left() where it is a jump."""
+    none = signal.code == builders.constant(NEXT, signal.code.dtype)
+    return symbolic_if(none, goes_on, left, state, True)
 
 
 def _forms(tree):

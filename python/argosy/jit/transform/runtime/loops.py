@@ -2,16 +2,27 @@
 
 from ..errors import CaptureError
 from . import builders
-from .branches import then
+from .branches import branch_on_code, then
 from .iterables import as_symbolic
 from .signals import BREAK, BREAK_CODE, CONTINUE, CONTINUE_CODE, NEXT, Undecided
 from .symbolic_loop import symbolic_loop
 
 
 def _after(signal, orelse, state):
-    """The signal of a loop statement from the signal with which its iterations ended."""
-    if orelse is not None:
-        signal = then(signal, orelse, state)
+    """The signal of a loop statement from the signal with which its iterations ended.
+
+    A break among the iterations ends here; one in the else clause is of the loop around.
+    """
+    if orelse is None:
+        return _without_break(signal)
+    if signal is None:
+        return orelse()
+    if not isinstance(signal, Undecided) or NEXT not in signal.codes:
+        return _without_break(signal)
+    return branch_on_code(signal, orelse, lambda: _without_break(signal.without(NEXT)), state)
+
+
+def _without_break(signal):
     if isinstance(signal, Undecided):
         return signal.mapped(BREAK_CODE)
     return None if signal is BREAK else signal
