@@ -1,11 +1,11 @@
-"""Python functions as operations: py_func, Print and Assert in eager and recorded calls."""
+"""Python functions as operations, in eager and recorded calls."""
 
 import numpy as np
 import pytest
 
 import argosy
 from argosy._recorder import Recorder
-from argosy.static.nn.call import Assert, Print, _call
+from argosy.static.nn.call import _call
 
 COVERS = {"py_call": "test_python_function_with_gradient"}
 X = np.array([[0.3, -0.7], [1.1, 2.0]])
@@ -38,32 +38,6 @@ def test_python_function_with_gradient(shape):
         got = [v.numpy() for v in r.run([argosy.to_tensor(X)], [y, g])]
     np.testing.assert_allclose(got[0], X**3)
     np.testing.assert_allclose(got[1], 3 * X**2)
-
-
-def test_print(capsys):
-    x = argosy.to_tensor(X, stop_gradient=False)
-    y = Print(x, message="here", summarize=2) * 2
-    y.sum().backward()
-    out = capsys.readouterr().out
-    assert out.count("here") == 2 and "data: [0.3 -0.7]" in out and "data: [2 2]" in out
-    assert "@GRAD" in out
-    np.testing.assert_array_equal(x.grad.numpy(), np.full((2, 2), 2.0))
-    for _ in range(3):
-        Print(x, first_n=2, print_phase="backward")
-    assert capsys.readouterr().out == ""
-    with pytest.raises(ValueError, match="print_phase"):
-        Print(x, print_phase="never")
-
-
-def test_assert():
-    with Recorder() as r:
-        x = r.input([2, 2], "float64")
-        Assert((x > 0).all(), [x])
-        y = x * 2
-    run = r.run([argosy.to_tensor(np.abs(X))], [y])
-    np.testing.assert_array_equal(run[0].numpy(), np.abs(X) * 2)
-    with pytest.raises(ValueError, match=r"must be True[\s\S]*data: \[0.3 -0.7 1.1 2\]"):
-        r.run([argosy.to_tensor(X)], [y])
 
 
 def test_a_result_that_does_not_fit():

@@ -37,6 +37,8 @@ def grad(
         raise ValueError("[grad] only_inputs=False is not supported. Do this: leave it True.")
     if retain_graph is None:
         retain_graph = create_graph
+    if any(t is not None and t._symbolic for t in _list(outputs)):
+        return _recorded_grad(outputs, inputs, grad_outputs, allow_unused, no_grad_vars)
     found = _core.grad(
         _list(outputs),
         _list(inputs),
@@ -46,4 +48,22 @@ def grad(
         allow_unused,
         list(no_grad_vars) if isinstance(no_grad_vars, set) else _list(no_grad_vars) or [],
     )
+    return found
+
+
+def _recorded_grad(outputs, inputs, grad_outputs, allow_unused, no_grad_vars):
+    """Gradients of values of the Program that is being built."""
+    found = _core.program_gradients(
+        _core.program_recording(),
+        _list(outputs),
+        _list(grad_outputs) or [],
+        _list(inputs),
+        _list(list(no_grad_vars) if isinstance(no_grad_vars, set) else no_grad_vars) or [],
+    )
+    for i, gradient in enumerate(found):
+        if gradient is None and not allow_unused:
+            raise ValueError(
+                f"[grad] input {i} is not reached from the outputs. Do this: pass allow_unused=True,"
+                " or check that it has stop_gradient=False and was used."
+            )
     return found

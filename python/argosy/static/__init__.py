@@ -12,10 +12,41 @@ exe.run(static.default_startup_program())
 from argosy.base.framework import Variable, create_parameter
 from argosy.base.param_attr import WeightNormParamAttr
 
-from . import nn
+from . import amp, io, nn
+from .average import ExponentialMovingAverage
 from .backward import append_backward, gradients
+from .compiled import (
+    BuildStrategy,
+    CompiledProgram,
+    ExecutionStrategy,
+    IpuCompiledProgram,
+    IpuStrategy,
+    cpu_places,
+    cuda_places,
+    ipu_shard_guard,
+    set_ipu_shard,
+    xpu_places,
+)
 from .executor import Executor
 from .input import InputSpec, data
+from .io import (
+    deserialize_persistables,
+    deserialize_program,
+    load,
+    load_from_file,
+    load_inference_model,
+    load_program_state,
+    load_vars,
+    normalize_program,
+    save,
+    save_inference_model,
+    save_to_file,
+    save_vars,
+    serialize_persistables,
+    serialize_program,
+    set_program_state,
+)
+from .metric import accuracy, auc, create_global_var, ctr_metric_bundle
 from .mode import (
     default_main_program,
     default_startup_program,
@@ -23,6 +54,7 @@ from .mode import (
     name_scope,
     program_guard,
 )
+from .nn import Print, py_func
 from .program import (
     Block,
     Operator,
@@ -33,22 +65,61 @@ from .program import (
 from .scope import DenseTensor, Scope, global_scope, scope_guard
 
 __all__ = [
+    "Block",
+    "BuildStrategy",
+    "CompiledProgram",
+    "DenseTensor",
+    "ExecutionStrategy",
     "Executor",
+    "ExponentialMovingAverage",
     "InputSpec",
+    "IpuCompiledProgram",
+    "IpuStrategy",
+    "Operator",
+    "Print",
     "Program",
     "Scope",
     "Variable",
     "WeightNormParamAttr",
+    "accuracy",
+    "amp",
     "append_backward",
+    "auc",
+    "cpu_places",
+    "create_global_var",
     "create_parameter",
+    "ctr_metric_bundle",
+    "cuda_places",
     "data",
     "default_main_program",
     "default_startup_program",
+    "deserialize_persistables",
+    "deserialize_program",
     "device_guard",
     "global_scope",
     "gradients",
+    "io",
+    "ipu_shard_guard",
+    "load",
+    "load_from_file",
+    "load_inference_model",
+    "load_program_state",
+    "load_vars",
     "name_scope",
     "nn",
+    "normalize_program",
     "program_guard",
+    "py_func",
+    "save",
+    "save_inference_model",
+    "save_to_file",
+    "save_vars",
     "scope_guard",
+    "serialize_persistables",
+    "serialize_program",
+    "set_ipu_shard",
+    "set_program_state",
+    "switch_main_program",
+    "switch_startup_program",
+    "xpu_places",
 ]

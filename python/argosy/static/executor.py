@@ -33,9 +33,9 @@ class _Plan:
         self.kept = kept  # what the key names by id
 
 
-def _execute(plan, feeds, scope):
+def _execute(executor, plan, feeds, scope):
     """The one place where a Program is run."""
-    return _core.program_run(plan.handle, feeds, plan.fetches, scope._handle)
+    return _core.executor_run(executor, plan.handle, feeds, plan.fetches, scope._handle)
 
 
 def _short(dtype):
@@ -62,10 +62,12 @@ class Executor:
             )
         self.place = place
         self._closed = False
+        self._executor = _core.executor_new(_PLANS)
 
     def close(self):
         """Ends the use of this Executor."""
         self._closed = True
+        _core.executor_clear(self._executor)
 
     def flush(self):
         """Waits for runs that are under way: there are none, runs end before they return."""
@@ -115,14 +117,14 @@ class Executor:
             for update in program._before_run:
                 update(scope)
             if program._seed:
-                values = _seeded(program._seed, plan, feeds, scope)
+                values = _seeded(self._executor, program._seed, plan, feeds, scope)
             else:
-                values = _execute(plan, feeds, scope)
+                values = _execute(self._executor, plan, feeds, scope)
         finally:
             if recording:
                 _core.program_end()
         if return_numpy:
-            return [_core.to_numpy(v, True) for v in values]
+            return [_core.to_numpy(v, False) for v in values]  # nobody else has their memory
         return [DenseTensor(v) for v in values]
 
     def _unsupported(self, name):
@@ -303,13 +305,13 @@ def _listed(value, name, shape, dtype):
         ) from None
 
 
-def _seeded(seed, plan, feeds, scope):
+def _seeded(executor, seed, plan, feeds, scope):
     """A run that draws the numbers of `seed` and leaves the generator as it was."""
     from argosy.tensor import random
 
     before = random.get_rng_state()
     random.seed(seed)
     try:
-        return _execute(plan, feeds, scope)
+        return _execute(executor, plan, feeds, scope)
     finally:
         random.set_rng_state(before)

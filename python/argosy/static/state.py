@@ -87,3 +87,23 @@ def copy_parameter(source, attributes):
     known = ("trainable", "optimize_attr", "regularizer", "do_model_average", "need_clip")
     kept = {k: attributes[k] for k in known}
     return make_parameter(name, source.shape, source.dtype, fill, **kept)
+
+
+def make_normalized_weight(prefix, dim, shape, dtype, initializer, name, **attributes):
+    """A weight made of its direction and its length, two Parameters; dim: the axis that lengths are
+    apart along, None for one length (arXiv:1602.07868)."""
+    from argosy.base import unique_name
+
+    axis = -1 if dim is None else int(dim)
+    label = unique_name.generate(f"{prefix}.weight_norm_v")
+    direction = make_parameter(label, shape, dtype, initializer, **attributes)
+
+    def fill(length):
+        _core.program_rebind(length, _core.ops.norm_except_dim(direction, axis))
+
+    sizes = [shape[axis]] if axis >= 0 else []
+    label = unique_name.generate(f"{prefix}.weight_norm_g")
+    length = make_parameter(label, sizes, dtype, fill, **attributes)
+    weight = _core.ops.weight_norm(direction, length, axis)
+    weight.name = name
+    return weight

@@ -2,6 +2,7 @@
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._framework import in_static_mode
 
 
 def to_tensor(data, dtype=None, place=None, stop_gradient=True):

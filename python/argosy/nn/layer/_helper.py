@@ -5,7 +5,7 @@ from __future__ import annotations
 import argosy
 from argosy.base import unique_name
 from argosy.base.framework import EagerParamBase
-from argosy.base.param_attr import ParamAttr
+from argosy.base.param_attr import ParamAttr, WeightNormParamAttr
 
 _FLOATING = ("float16", "float32", "float64", "bfloat16", "float", "complex64", "complex128")
 
@@ -53,6 +53,10 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
     if argosy._framework.in_static_mode():
         from argosy.static import state
 
+        if isinstance(attr, WeightNormParamAttr):
+            return state.make_normalized_weight(
+                prefix, attr.dim, shape=shape, dtype=dtype, initializer=chosen, **attributes
+            )
         return state.make_parameter(shape=shape, dtype=dtype, initializer=chosen, **attributes)
     param = EagerParamBase.from_tensor(argosy.empty(shape, dtype), **attributes)
     if init.lazy_init.lazy_init_helper().state:

@@ -1,6 +1,44 @@
 """Layers and control flow of static Programs."""
 
-from .common import embedding, fc
-from .control_flow import case, cond, switch_case, while_loop
+from .call import py_func
+from .common import embedding, fc, sparse_embedding
+from .control_flow import Assert, Print, case, cond, switch_case, while_loop
+from .layers import (
+    batch_norm,
+    bilinear_tensor_product,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    conv3d_transpose,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    nce,
+    prelu,
+    row_conv,
+    spectral_norm,
+)
 
-__all__ = ["case", "cond", "embedding", "fc", "switch_case", "while_loop"]
+__all__ = [
+    "batch_norm",
+    "bilinear_tensor_product",
+    "case",
+    "cond",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "embedding",
+    "fc",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "nce",
+    "prelu",
+    "py_func",
+    "row_conv",
+    "sparse_embedding",
+    "spectral_norm",
+    "switch_case",
+    "while_loop",
+]

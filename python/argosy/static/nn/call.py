@@ -1,13 +1,12 @@
-"""Python functions, printing and assertions inside Programs."""
+"""Python functions inside Programs."""
 
 from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy.static.mode import recording
 from argosy.static.scope import DenseTensor
 
-__all__ = ["Assert", "Print", "py_func"]
+__all__ = ["py_func"]
 
 
 def _form(variable):
@@ -18,11 +17,11 @@ def _form(variable):
     return [int(s) for s in variable.shape], variable.dtype
 
 
-def _call(inputs, forms, forward, backward=None, what="py_func"):
+def _call(inputs, forms, forward, backward=None):
     ranks = [len(shape) for shape, _ in forms]
     sizes = [s for shape, _ in forms for s in shape]
     numbers = [_core.py_register(f) if f is not None else 0 for f in (forward, backward)]
-    return _core.ops.py_call(inputs, *numbers, ranks, sizes, [d for _, d in forms], what)
+    return _core.ops.py_call(inputs, *numbers, ranks, sizes, [d for _, d in forms])
 
 
 def _as_list(values, name):
@@ -105,106 +104,3 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
         target.name = name
         target.stop_gradient = value.stop_gradient or backward_func is None
     return out
-
-
-def _described(value, name, message, summarize, parts):
-    lines = [f"{message}" if message else None, f"Variable: {name}" if parts["name"] else None]
-    lines.append("  - lod: {}" if parts["lod"] else None)
-    lines.append(f"  - place: {value.place}")
-    lines.append(f"  - shape: {list(value.shape)}" if parts["shape"] else None)
-    lines.append("  - layout: NCHW" if parts["layout"] else None)
-    lines.append(f"  - dtype: {str(value.dtype).rpartition('.')[2]}" if parts["type"] else None)
-    flat = value.reshape([-1])
-    if summarize >= 0:
-        flat = flat[:summarize]
-    text = " ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in flat.tolist())
-    lines.append(f"  - data: [{text}]")
-    return "\n".join(line for line in lines if line is not None)
-
-
-def Print(input, first_n=-1, message=None, summarize=20, print_tensor_name=True,
-          print_tensor_type=True, print_tensor_shape=True, print_tensor_layout=True,
-          print_tensor_lod=True, print_phase="both"):  # fmt: skip
-    """input, printed each time it is computed (and its gradient, if that is).
-
-    Args:
-        input (Variable): Any.
-        first_n (int): How many times at most; -1 for no limit.
-        message (str, optional): Printed before it.
-        summarize (int): How many elements at most; -1 for all.
-        print_tensor_name, print_tensor_type, print_tensor_shape, print_tensor_layout,
-            print_tensor_lod (bool): What else is printed.
-        print_phase (str): 'forward', 'backward' or 'both'.
-
-    Returns:
-        Variable: input; use it instead, so that the gradient comes by.
-    """
-    if print_phase not in ("forward", "backward", "both"):
-        raise ValueError(
-            f"[Print] print_phase: expected 'forward', 'backward' or 'both', got {print_phase!r}."
-        )
-    if not isinstance(input, Tensor):
-        raise TypeError(f"[Print] input: expected a Variable, got {type(input).__name__}.")
-    parts = {
-        "name": print_tensor_name, "type": print_tensor_type, "shape": print_tensor_shape,
-        "layout": print_tensor_layout, "lod": print_tensor_lod,
-    }  # fmt: skip
-    name = input.name
-    count = {"": 0, "@GRAD": 0}
-
-    def show(value, suffix):
-        if first_n < 0 or count[suffix] < first_n:
-            count[suffix] += 1
-            print(_described(value, name + suffix, message, summarize, parts), flush=True)
-
-    def forward(values):
-        if print_phase != "backward":
-            show(values[0], "")
-        return values
-
-    def backward(values):
-        if print_phase != "forward":
-            show(values[2], "@GRAD")
-        return [values[2]]
-
-    return _call([input], [_form(input)], forward, backward, "print")[0]
-
-
-def Assert(cond, data=None, summarize=20, name=None):
-    """Ends a run with an error where cond does not hold.
-
-    Args:
-        cond (Variable): bool, one element.
-        data (list, optional): Variables shown in the error.
-        summarize (int): How many elements of each.
-        name (str, optional): Has no effect on results.
-
-    Raises:
-        ValueError: cond is False (while the Program runs).
-        TypeError: cond is no bool tensor, or data no list.
-    """
-    if not isinstance(cond, Tensor) or str(cond.dtype).rpartition(".")[2] != "bool":
-        raise TypeError(f"[Assert] cond: expected a bool Variable, got {cond!r:.80}.")
-    if data is not None and not isinstance(data, (list, tuple)):
-        raise TypeError(f"[Assert] data: expected a list of Variables, got {type(data).__name__}.")
-    data = list(data or ())
-    label = cond.name
-    parts = dict.fromkeys(("type", "shape", "layout", "lod"), False)
-    parts["name"] = True
-    names = [v.name for v in data]
-
-    def check(values):
-        if bool(values[0]):
-            return []
-        shown = [_described(v, n, None, summarize, parts) for v, n in zip(values[1:], names)]
-        raise ValueError(
-            f"[Assert] The condition variable '{label}' of Assert must be True, got False.\n"
-            + "\n".join(shown)
-        )
-
-    if not cond._symbolic:
-        with recording(None):
-            check([cond, *data])
-        return None
-    _call([cond, *data], [], check, None, "assert")
-    return None

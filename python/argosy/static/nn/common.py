@@ -6,7 +6,7 @@ import argosy
 from argosy.base import unique_name
 from argosy.nn.layer._helper import make_parameter
 
-__all__ = ["embedding", "fc"]
+__all__ = ["embedding", "fc", "sparse_embedding"]
 
 
 def _activated(x, act):
@@ -90,3 +90,18 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
     """
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
     return argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx)
+
+
+def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
+                     table_class="MemorySparseTable", param_attr=None, dtype="float32",
+                     slot=None):  # fmt: skip
+    """embedding whose gradient has only the rows that were chosen.
+
+    The table is local: `entry`, `table_class` and `slot` speak of parameter servers and have no
+    effect on results. Arguments as for :func:`embedding`.
+    """
+    prefix = unique_name.generate("embedding")
+    weight = make_parameter(prefix, size, param_attr, dtype, False, None)
+    if is_test:
+        weight = weight.detach()
+    return argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx, sparse=True)

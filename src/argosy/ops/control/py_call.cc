@@ -3,7 +3,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 
-// Python inside a Program: static.py_func, static.nn.Print and Assert.
+// Python inside a Program: static.py_func.
 namespace argosy::ops {
 
 Tensors (*call_python)(int64_t callable, std::span<const Tensor> in) = nullptr;

@@ -1,0 +1,179 @@
+"""Options of runs, under the names that programs set them by."""
+
+from __future__ import annotations
+
+import enum
+import os
+
+from .program import Program
+
+
+class _Options:
+    """Attributes with defaults; one that is unknown is an error."""
+
+    _defaults = {}
+
+    def __init__(self):
+        self.__dict__.update(self._defaults)
+
+    def __setattr__(self, name, value):
+        if name not in self._defaults:
+            raise AttributeError(
+                f"'{type(self).__name__}' has no option '{name}': it has"
+                f" {', '.join(sorted(self._defaults))}."
+            )
+        self.__dict__[name] = value
+
+    def __repr__(self):
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items() if v != self._defaults[k])
+        return f"{type(self).__name__}({shown})"
+
+
+class _ReduceStrategy(enum.IntEnum):
+    AllReduce = 0
+    Reduce = 1
+
+
+class _GradientScaleStrategy(enum.IntEnum):
+    CoeffNumDevice = 0
+    One = 1
+    Customized = 2
+
+
+_OFF = (
+    "allow_cuda_graph_capture", "async_mode", "build_cinn_pass", "cache_runtime_context",
+    "enable_addto", "enable_auto_fusion", "enable_backward_optimizer_op_deps", "fuse_adamw",
+    "fuse_all_optimizer_ops", "fuse_bn_act_ops", "fuse_bn_add_act_ops", "fuse_broadcast_ops",
+    "fuse_dot_product_attention", "fuse_elewise_add_act_ops", "fuse_gemm_epilogue",
+    "fuse_relu_depthwise_conv", "fuse_resunit", "fused_attention", "fused_feedforward",
+    "mkldnn_enabled", "remove_unnecessary_lock", "sequential_run", "sync_batch_norm",
+)  # fmt: skip
+
+
+class BuildStrategy(_Options):
+    """How a Program is prepared. Results are the same whatever is chosen; what this library does by
+    itself (fusion, reuse of memory) it does anyway."""
+
+    ReduceStrategy = _ReduceStrategy
+    GradientScaleStrategy = _GradientScaleStrategy
+    _defaults = {
+        **dict.fromkeys(_OFF, False),
+        "bkcl_comm_num": 1,
+        "debug_graphviz_path": "",
+        "enable_inplace": True,
+        "fuse_all_reduce_ops": None,
+        "gradient_scale_strategy": _GradientScaleStrategy.CoeffNumDevice,
+        "hierarchical_allreduce_inter_nranks": 0,
+        "memory_optimize": None,
+        "mkldnn_enabled_op_types": set(),
+        "nccl_comm_num": 1,
+        "num_trainers": 1,
+        "onednn_enabled_op_types": set(),
+        "reduce_strategy": _ReduceStrategy.AllReduce,
+        "trainer_id": 0,
+        "trainers_endpoints": [],
+    }
+
+
+class ExecutionStrategy(_Options):
+    """How a Program is run. Results are the same whatever is chosen."""
+
+    _defaults = {
+        "allow_op_delay": False,
+        "dry_run": False,
+        "num_iteration_per_drop_scope": 100,
+        "num_iteration_per_run": 1,
+        "num_threads": 0,
+        "use_thread_barrier": False,
+    }
+
+
+class CompiledProgram:
+    """A Program together with options; Executor.run takes it like the Program.
+
+    Args:
+        program_or_graph (Program): What is run.
+        build_strategy (BuildStrategy, optional): Options.
+    """
+
+    def __init__(self, program_or_graph, build_strategy=None):
+        if not isinstance(program_or_graph, Program):
+            raise TypeError(
+                "The type of program_to_graph parameter is wrong, expected Program, but received"
+                f" {type(program_or_graph)}"
+            )
+        if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
+            raise TypeError(
+                "[CompiledProgram] build_strategy: expected BuildStrategy, got"
+                f" {type(build_strategy).__name__}."
+            )
+        self._program = program_or_graph
+        self._build_strategy = build_strategy
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["_program"], name)
+
+
+def cpu_places(device_count=None):
+    """A list of CPUPlace: as many as device_count, else as the environment variable CPU_NUM, else 1."""
+    from argosy import CPUPlace
+
+    count = int(os.environ.get("CPU_NUM", 1)) if device_count is None else int(device_count)
+    return [CPUPlace() for _ in range(count)]
+
+
+def cuda_places(device_ids=None):
+    """A list of CUDAPlace, for the given numbers or all devices.
+
+    Raises:
+        AssertionError: this build has no CUDA.
+    """
+    import argosy
+
+    if not argosy.is_compiled_with_cuda():
+        raise AssertionError("Not compiled with CUDA")
+    if device_ids is None:
+        device_ids = range(argosy.device.cuda.device_count())
+    elif isinstance(device_ids, int):
+        device_ids = [device_ids]
+    return [argosy.CUDAPlace(i) for i in device_ids]
+
+
+def xpu_places(device_ids=None):
+    """XPUs are not supported.
+
+    Raises:
+        AssertionError: always.
+    """
+    raise AssertionError("Not compiled with XPU")
+
+
+def _no_ipu(name):
+    raise ValueError(
+        f"Can not use this function since PaddlePaddle is not compiled with IPU. [{name}] IPUs are not"
+        " supported. Do this: use CPUPlace or CUDAPlace."
+    )
+
+
+class IpuStrategy:
+    """IPUs are not supported: making one raises ValueError."""
+
+    def __init__(self):
+        _no_ipu("IpuStrategy")
+
+
+class IpuCompiledProgram:
+    """IPUs are not supported: making one raises ValueError."""
+
+    def __init__(self, program=None, scope=None, ipu_strategy=None):
+        _no_ipu("IpuCompiledProgram")
+
+
+def ipu_shard_guard(index=-1, stage=-1):
+    """IPUs are not supported: raises ValueError."""
+    _no_ipu("ipu_shard_guard")
+
+
+def set_ipu_shard(call_func, index=-1, stage=-1):
+    """IPUs are not supported: raises ValueError."""
+    _no_ipu("set_ipu_shard")

@@ -1,0 +1,156 @@
+"""Metrics that are computed by the Program and kept in its state."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+from argosy.base import unique_name
+
+from . import mode, state
+
+
+def accuracy(input, label, k=1, correct=None, total=None):
+    """Share of samples whose label is among the k largest scores.
+
+    Args:
+        input (Variable): [N, classes].
+        label (Variable): int, [N, 1].
+        k (int): How many of the largest scores count.
+        correct, total (Variable, optional): int32 or int64 of one element; get the numbers of right
+            samples and of all.
+
+    Returns:
+        Variable: float32, 0-d.
+    """
+    with argosy.no_grad():
+        _, best = argosy.topk(input, k, axis=-1)
+        label = argosy.reshape(label, [-1, 1]).astype(best.dtype)
+        right = argosy.any(best == label, axis=-1)
+        for target, value in ((correct, right), (total, argosy.ones_like(right))):
+            if target is not None:
+                value = argosy.sum(value.astype("int64")).astype(target.dtype)
+                target._copy_from(argosy.reshape(value, target.shape))
+        return argosy.mean(right.astype("float32"))
+
+
+def _state(label, shape, value, dtype):
+    name = unique_name.generate(f"{label}.tmp")
+    if mode.static_mode():
+        return state.make_variable(name, shape, dtype, value)
+    return argosy.full(shape, value, dtype)
+
+
+def _area(positive, negative, curve):
+    """Area under the curve from the highest threshold down, float64."""
+    pos = argosy.flip(argosy.reshape(positive, [-1]).astype("float64"), [0])
+    neg = argosy.flip(argosy.reshape(negative, [-1]).astype("float64"), [0])
+    true, false = argosy.cumsum(pos), argosy.cumsum(neg)
+    total_true, total_false = argosy.sum(pos), argosy.sum(neg)
+    if curve == "ROC":
+        area = argosy.sum(neg * (true - pos / 2))
+        scale = total_true * total_false
+    else:
+        found = true + false
+        precision = argosy.where(found > 0, true / argosy.clip(found, min=1.0), found * 0 + 1)
+        before = argosy.concat([argosy.ones([1], "float64"), precision[:-1]])
+        area = argosy.sum(pos * (precision + before) / 2)
+        scale = total_true
+    return argosy.where(scale > 0, area / argosy.clip(scale, min=1.0), scale * 0)
+
+
+def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
+        ins_tag_weight=None):  # fmt: skip
+    """Area under the ROC or the precision-recall curve of a classifier with two classes, over all
+    runs and over the last `slide_steps` runs.
+
+    Args:
+        input (Variable): [N, 2], probabilities; the second column is that of class 1. [N, 1] too.
+        label (Variable): int, [N, 1], 0 or 1.
+        curve (str): 'ROC' or 'PR'.
+        num_thresholds (int): Probabilities are counted in so many intervals and one more.
+        topk (int): Has no effect on results.
+        slide_steps (int): Runs that the second area is of; 0 for all.
+        ins_tag_weight (Variable, optional): [N, 1], 0 for samples that do not count.
+
+    Returns:
+        tuple: area, area of the last runs (both float64, 0-d), and the counts [of the last runs,
+        class 1 and 0; of all runs, class 1 and 0].
+
+    Raises:
+        ValueError: another curve.
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"[auc] curve: expected 'ROC' or 'PR', got {curve!r}.")
+    bins = num_thresholds + 1
+    window = max(slide_steps, 1)
+    recent = [_state("auc", [window, bins], 0, "int64") for _ in range(2)]
+    ever = [_state("auc", [1, bins], 0, "int64") for _ in range(2)]
+    with argosy.no_grad():
+        share = argosy.reshape(input[:, -1:], [-1]).astype("float64")
+        place = argosy.clip(argosy.floor(share * num_thresholds), 0, num_thresholds)
+        place = argosy.reshape(place.astype("int64"), [-1, 1])
+        is_one = (argosy.reshape(label, [-1]) != 0).astype("int64")
+        weight = argosy.ones_like(is_one)
+        if ins_tag_weight is not None:
+            weight = (argosy.reshape(ins_tag_weight, [-1]) != 0).astype("int64")
+        for i, counted in enumerate((is_one * weight, (1 - is_one) * weight)):
+            new = argosy.scatter_nd_add(argosy.zeros([bins], "int64"), place, counted)
+            new = argosy.reshape(new, [1, bins])
+            ever[i]._copy_from(ever[i] + new)
+            last = new if window == 1 else argosy.concat([recent[i][1:], new])
+            recent[i]._copy_from(ever[i] * 1 if slide_steps == 0 else last)
+        sums = [argosy.sum(v, 0) for v in recent]
+        return _area(*ever, curve), _area(*sums, curve), [*recent, *ever]
+
+
+def ctr_metric_bundle(input, label, ins_tag_weight=None):
+    """Sums over all runs from which click-through metrics follow.
+
+    Args:
+        input (Variable): [N, 1], probabilities.
+        label (Variable): [N, 1], 0 or 1.
+        ins_tag_weight (Variable, optional): [N, 1], 0 for samples that do not count.
+
+    Returns:
+        tuple: float32 [1] each: squared error, absolute error, sum of probabilities, sum of their
+        sigmoids, number of ones, number of samples.
+    """
+    totals = [_state("ctr_metric_bundle", [1], 0.0, "float32") for _ in range(6)]
+    with argosy.no_grad():
+        x = argosy.reshape(input, [-1]).astype("float32")
+        y = argosy.reshape(label, [-1]).astype("float32")
+        weight = argosy.ones_like(x)
+        if ins_tag_weight is not None:
+            weight = argosy.reshape(ins_tag_weight, [-1]).astype("float32")
+        error = x - y
+        sums = (
+            error * error, argosy.abs(error), x, argosy.nn.functional.sigmoid(x), y,
+            argosy.ones_like(x),
+        )  # fmt: skip
+        for total, value in zip(totals, sums):
+            total._copy_from(total + argosy.reshape(argosy.sum(value * weight), [1]))
+    return tuple(totals)
+
+
+def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, name=None):
+    """A variable that is not trained and starts from `value` in the startup program.
+
+    Args:
+        shape (list): Sizes.
+        value (float): Of all elements.
+        dtype (str): Of the elements.
+        persistable (bool): Whether it is saved with the Program.
+        force_cpu (bool): Has no effect on results.
+        name (str, optional): One is made up if None.
+    """
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(
+            f"[create_global_var] shape: expected a list or tuple, got {type(shape).__name__}."
+        )
+    if name is None:
+        name = unique_name.generate("global_var")
+    if not mode.static_mode():
+        made = argosy.full(list(shape), value, dtype)
+        made.name, made.persistable = name, bool(persistable)
+        return made
+    return state.make_variable(name, list(shape), _core.dtype(dtype), value, persistable)

@@ -1,0 +1,380 @@
+"""Convolutions, normalizations and other layers as functions of static mode."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+from argosy import _core
+from argosy.base.param_attr import ParamAttr
+from argosy.nn import functional as F
+from argosy.nn.functional._args import CHANNEL_LAST, int_list
+from argosy.nn.initializer import Constant, Normal
+from argosy.nn.layer._helper import make_parameter
+
+from .common import _activated, _known_size, _prefix
+
+__all__ = [
+    "batch_norm", "bilinear_tensor_product", "conv2d", "conv2d_transpose", "conv3d",
+    "conv3d_transpose", "group_norm", "instance_norm", "layer_norm", "nce", "prelu", "row_conv",
+    "spectral_norm",
+]  # fmt: skip
+
+
+def _channels(layer, x, data_format):
+    if data_format not in CHANNEL_LAST:
+        raise ValueError(
+            f"[{layer}] data_format: expected one of {sorted(CHANNEL_LAST)}, got {data_format!r}."
+        )
+    return _known_size([x.shape[-1 if CHANNEL_LAST[data_format] else 1]], layer, x)
+
+
+def _convolution(layer, function, dims, input, num_filters, filter_size, stride, padding, dilation,
+                 groups, param_attr, bias_attr, act, name, data_format):  # fmt: skip
+    channels = _channels(layer, input, data_format)
+    groups = 1 if groups is None else groups
+    if groups <= 0 or channels % groups:
+        raise ValueError(
+            f"[{layer}] groups must divide the channels of input: got {groups} groups and"
+            f" {channels} channels of {list(input.shape)}."
+        )
+    if param_attr is False:
+        raise ValueError(f"[{layer}] param_attr must not be False: there is no {layer} without one.")
+    prefix = _prefix(layer, name)
+    kernel = int_list(filter_size, dims, "filter_size")
+    std = math.sqrt(2.0 / (math.prod(kernel) * channels))
+    weight = make_parameter(
+        prefix, [num_filters, channels // groups, *kernel], param_attr, input.dtype, False,
+        Normal(0.0, std),
+    )  # fmt: skip
+    bias = make_parameter(prefix, [num_filters], bias_attr, input.dtype, True, None)
+    y = function(
+        input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups,
+        data_format=data_format,
+    )  # fmt: skip
+    return _activated(y, act)
+
+
+def conv2d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, groups=None,
+           param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
+           data_format="NCHW"):  # fmt: skip
+    """act(convolution of input with new filters + new bias).
+
+    Args:
+        input (Variable): [N, C, H, W] or [N, H, W, C].
+        num_filters (int): Number of channels of the result.
+        filter_size, stride, padding, dilation (int | list): Of height and width; padding also 'SAME'
+            or 'VALID'.
+        groups (int, optional): Channels are in so many groups that do not see each other.
+        param_attr, bias_attr (ParamAttr, optional): Of filters [num_filters, C / groups, h, w] and
+            bias [num_filters]; bias_attr False for none.
+        act (str, optional): Such as 'relu'.
+        data_format (str): 'NCHW' or 'NHWC'.
+    """
+    return _convolution(
+        "conv2d", F.conv2d, 2, input, num_filters, filter_size, stride, padding, dilation, groups,
+        param_attr, bias_attr, act, name, data_format,
+    )  # fmt: skip
+
+
+def conv3d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, groups=None,
+           param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
+           data_format="NCDHW"):  # fmt: skip
+    """conv2d over depth, height and width: input [N, C, D, H, W] or [N, D, H, W, C]."""
+    return _convolution(
+        "conv3d", F.conv3d, 3, input, num_filters, filter_size, stride, padding, dilation, groups,
+        param_attr, bias_attr, act, name, data_format,
+    )  # fmt: skip
+
+
+def _transposed(layer, function, dims, input, num_filters, output_size, filter_size, padding,
+                stride, dilation, groups, param_attr, bias_attr, act, name,
+                data_format):  # fmt: skip
+    channels = _channels(layer, input, data_format)
+    groups = 1 if groups is None else groups
+    strides = int_list(stride, dims, "stride")
+    dilations = int_list(dilation, dims, "dilation")
+    if filter_size is None:
+        if output_size is None:
+            raise ValueError(f"[{layer}] expected output_size or filter_size, got neither.")
+        sizes = int_list(output_size, dims, "output_size")
+        pads = int_list(padding, dims, "padding")
+        last = CHANNEL_LAST[data_format]
+        given = input.shape[1:-1] if last else input.shape[2:]
+        filter_size = [
+            (out - (size - 1) * s + 2 * p - 1) // d + 1
+            for out, size, s, p, d in zip(sizes, given, strides, pads, dilations)
+        ]
+    prefix = _prefix(layer, name)
+    kernel = int_list(filter_size, dims, "filter_size")
+    weight = make_parameter(
+        prefix, [channels, num_filters // groups, *kernel], param_attr, input.dtype, False, None
+    )
+    bias = make_parameter(prefix, [num_filters], bias_attr, input.dtype, True, None)
+    y = function(
+        input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups,
+        output_size=output_size, data_format=data_format,
+    )  # fmt: skip
+    return _activated(y, act)
+
+
+def conv2d_transpose(input, num_filters, output_size=None, filter_size=None, padding=0, stride=1,
+                     dilation=1, groups=None, param_attr=None, bias_attr=None, use_cudnn=True,
+                     act=None, name=None, data_format="NCHW"):  # fmt: skip
+    """act(transposed convolution of input with new filters [C, num_filters / groups, h, w] + bias).
+
+    output_size or filter_size may be left out and follows from the other; else as conv2d.
+    """
+    return _transposed(
+        "conv2d_transpose", F.conv2d_transpose, 2, input, num_filters, output_size, filter_size,
+        padding, stride, dilation, groups, param_attr, bias_attr, act, name, data_format,
+    )  # fmt: skip
+
+
+def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, padding=0, stride=1,
+                     dilation=1, groups=None, param_attr=None, bias_attr=None, use_cudnn=True,
+                     act=None, name=None, data_format="NCDHW"):  # fmt: skip
+    """conv2d_transpose over depth, height and width."""
+    return _transposed(
+        "conv3d_transpose", F.conv3d_transpose, 3, input, num_filters, output_size, filter_size,
+        padding, stride, dilation, groups, param_attr, bias_attr, act, name, data_format,
+    )  # fmt: skip
+
+
+def _wide(dtype):
+    return "float32" if str(dtype).rpartition(".")[2] in ("float16", "bfloat16") else dtype
+
+
+def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None,
+               bias_attr=None, data_layout="NCHW", in_place=False, name=None,
+               moving_mean_name=None, moving_variance_name=None,
+               do_model_average_for_mean_and_var=True, use_global_stats=False):  # fmt: skip
+    """act(batch normalization), arXiv:1502.03167, with new scale, bias and running statistics [C].
+
+    In training the statistics are those of the batch, and each run updates the running ones:
+    momentum times themselves plus the rest of the batch's. With is_test, use_global_stats, or in
+    Program.clone(for_test=True) the running ones are used.
+
+    Args:
+        input (Variable): [N, C], [N, C, L], [N, C, H, W] .. or channels last.
+        act (str, optional): Such as 'relu'.
+        data_layout (str): 'NCHW' or 'NHWC'.
+        moving_mean_name, moving_variance_name (str, optional): Names of the running statistics.
+    """
+    channels = _channels("batch_norm", input, data_layout)
+    prefix, dtype = _prefix("batch_norm", name), _wide(input.dtype)
+
+    def fixed(label, value):
+        attr = ParamAttr(
+            name=label, initializer=Constant(value), trainable=False,
+            do_model_average=do_model_average_for_mean_and_var,
+        )  # fmt: skip
+        return make_parameter(prefix, [channels], attr, dtype, False, None)
+
+    weight = make_parameter(prefix, [channels], param_attr, dtype, False, Constant(1.0))
+    bias = make_parameter(prefix, [channels], bias_attr, dtype, True, None)
+    mean, variance = fixed(moving_mean_name, 0.0), fixed(moving_variance_name, 1.0)
+    y = F.batch_norm(
+        input, mean, variance, weight, bias, training=not is_test, momentum=momentum,
+        epsilon=epsilon, data_format=data_layout, use_global_stats=use_global_stats or None,
+    )  # fmt: skip
+    return _activated(y, act)
+
+
+def layer_norm(input, scale=True, shift=True, begin_norm_axis=1, epsilon=1e-05, param_attr=None,
+               bias_attr=None, act=None, name=None):  # fmt: skip
+    """act(layer normalization), arXiv:1607.06450, over the axes from begin_norm_axis on, with new
+    scale (if `scale`) and bias (if `shift`) of their number of elements."""
+    prefix = _prefix("layer_norm", name)
+    sizes = list(input.shape[begin_norm_axis:])
+    count = _known_size(sizes, "layer_norm", input)
+    dtype = _wide(input.dtype)
+    weight = bias = None
+    if scale:
+        weight = make_parameter(prefix, [count], param_attr, dtype, False, Constant(1.0))
+    if shift:
+        bias = make_parameter(prefix, [count], bias_attr, dtype, True, None)
+    return _activated(F.layer_norm(input, sizes, weight, bias, epsilon), act)
+
+
+def _given(attr):
+    return attr is not None and attr is not False
+
+
+def group_norm(input, groups, epsilon=1e-05, param_attr=None, bias_attr=None, act=None,
+               data_layout="NCHW", name=None):  # fmt: skip
+    """act(normalization over groups of channels), arXiv:1803.08494.
+
+    There is a scale [C] where param_attr is given, a bias [C] where bias_attr is.
+    """
+    channels = _channels("group_norm", input, data_layout)
+    prefix, dtype = _prefix("group_norm", name), _wide(input.dtype)
+    weight = bias = None
+    if _given(param_attr):
+        weight = make_parameter(prefix, [channels], param_attr, dtype, False, Constant(1.0))
+    if _given(bias_attr):
+        bias = make_parameter(prefix, [channels], bias_attr, dtype, True, None)
+    y = F.group_norm(input, groups, epsilon, weight, bias, data_layout)
+    return _activated(y, act)
+
+
+def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
+    """Normalization of each channel of each sample [N, C, ..], arXiv:1607.08022.
+
+    There is a scale [C] and a bias [C] where both attributes are given.
+    """
+    if (param_attr is False) != (bias_attr is False):
+        raise AssertionError(
+            "param_attr and bias_attr must be set to False at the same time in instance_norm"
+        )
+    prefix, dtype = _prefix("instance_norm", name), _wide(input.dtype)
+    weight = bias = None
+    if _given(param_attr) and _given(bias_attr):
+        channels = _channels("instance_norm", input, "NCHW")
+        weight = make_parameter(prefix, [channels], param_attr, dtype, False, Constant(1.0))
+        bias = make_parameter(prefix, [channels], bias_attr, dtype, True, None)
+    return F.instance_norm(input, weight=weight, bias=bias, eps=epsilon)
+
+
+def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
+    """weight divided by its largest singular value, arXiv:1802.05957; two new vectors hold the state
+    of the power iteration."""
+    prefix = _prefix("spectral_norm", name)
+    rows = weight.shape[dim]
+    columns = _known_size(weight.shape, "spectral_norm", weight) // rows
+    vectors = []
+    for size in (rows, columns):
+        v = make_parameter(prefix, [size], ParamAttr(), weight.dtype, False, Normal(0.0, 1.0))
+        v.stop_gradient = True
+        vectors.append(v)
+    return _core.ops.spectral_norm(weight, *vectors, dim, power_iters, eps)
+
+
+def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
+    """x where it is positive, a new weight times x elsewhere.
+
+    Args:
+        mode (str): The weight is one number ('all'), one for each channel ('channel') or one for
+            each element of a sample ('element').
+
+    Raises:
+        ValueError: another mode, or data_format.
+    """
+    if mode not in ("all", "channel", "element"):
+        raise ValueError(f"[prelu] mode: expected 'all', 'channel' or 'element', got {mode!r}.")
+    rank = len(x.shape)
+    last = CHANNEL_LAST.get(data_format, False)
+    shape = [1]
+    if mode == "channel":
+        channels = _channels("prelu", x, data_format)
+        shape = [1] * rank
+        shape[-1 if last else 1] = channels
+    elif mode == "element":
+        shape = [1, *x.shape[1:]]
+        _known_size(shape, "prelu", x)
+    weight = make_parameter(
+        _prefix("prelu", name), shape, param_attr, x.dtype, False, Constant(0.25)
+    )
+    return argosy.where(x > 0, x, x * weight)
+
+
+def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None,
+                            bias_attr=None):  # fmt: skip
+    """act(x W[i] y^T + b[i] for each i < size), with new W [size, m, n] and b [1, size].
+
+    Args:
+        x (Variable): [N, m].
+        y (Variable): [N, n].
+    """
+    prefix = _prefix("bilinear_tensor_product", name)
+    m = _known_size(x.shape[1:], "bilinear_tensor_product", x)
+    n = _known_size(y.shape[1:], "bilinear_tensor_product", y)
+    weight = make_parameter(prefix, [size, m, n], param_attr, x.dtype, False, None)
+    bias = make_parameter(prefix, [1, size], bias_attr, x.dtype, True, None)
+    return _activated(F.bilinear(x, y, weight, bias), act)
+
+
+def row_conv(input, future_context_size, param_attr=None, act=None):
+    """act(out[t] = sum of weight[k] * input[t + k], k <= future_context_size), arXiv:1512.02595, with
+    a new weight [future_context_size + 1, D]; steps past the end count as zero.
+
+    Args:
+        input (Variable): [N, T, D].
+    """
+    features = _known_size([input.shape[-1]], "row_conv", input)
+    steps = future_context_size + 1
+    weight = make_parameter(
+        _prefix("row_conv", None), [steps, features], param_attr, input.dtype, False, None
+    )
+    padded = F.pad(input, [0, future_context_size], data_format="NLC")
+    filters = argosy.unsqueeze(argosy.transpose(weight, [1, 0]), 1)
+    y = F.conv1d(padded, filters, groups=features, data_format="NLC")
+    return _activated(y, act)
+
+
+_SAMPLERS = ("uniform", "log_uniform", "custom_dist")
+
+
+def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bias_attr=None,
+        num_neg_samples=None, name=None, sampler="uniform", custom_dist=None, seed=0,
+        is_sparse=False):  # fmt: skip
+    """Noise contrastive estimation, Gutmann and Hyvaerinen (AISTATS 2010): tells the labels from
+    classes drawn at random, with new weight [num_total_classes, D] and bias [num_total_classes, 1].
+
+    Args:
+        input (Variable): [N, D].
+        label (Variable): int64 [N, labels].
+        sample_weight (Variable, optional): Factor on the loss of each sample, [N] or [N, 1].
+        num_neg_samples (int, optional): How many classes are drawn for all samples together, 10.
+        sampler (str): 'uniform', 'log_uniform' or 'custom_dist', with the probabilities in
+            custom_dist (list).
+        seed (int): 0 draws other classes each time.
+
+    Returns:
+        Variable: [N, 1], the mean over labels and drawn classes.
+    """
+    if sampler not in _SAMPLERS:
+        raise ValueError(f"[nce] sampler: expected one of {_SAMPLERS}, got {sampler!r}.")
+    prefix = _prefix("nce", name)
+    count = 10 if num_neg_samples is None else int(num_neg_samples)
+    total = int(num_total_classes)
+    features = _known_size([input.shape[-1]], "nce", input)
+    weight = make_parameter(prefix, [total, features], param_attr, input.dtype, False, None)
+    bias = make_parameter(prefix, [total, 1], bias_attr, input.dtype, True, None)
+    dtype = input.dtype
+    if sampler == "uniform":
+        drawn = _core.ops.randint(0, total, [count], "int64") if seed == 0 else None
+        probabilities = argosy.full([total], 1.0 / total, dtype)
+    elif sampler == "log_uniform":
+        span = math.log(total + 1)
+        probabilities = argosy.to_tensor(
+            [math.log((i + 2) / (i + 1)) / span for i in range(total)], dtype
+        )
+        drawn = None
+    else:
+        if custom_dist is None or len(custom_dist) != total:
+            raise ValueError(f"[nce] custom_dist: expected {total} probabilities.")
+        probabilities = argosy.to_tensor([float(p) for p in custom_dist], dtype)
+        drawn = None
+    if drawn is None:
+        drawn = argosy.multinomial(probabilities.astype("float32"), count, True)
+    drawn = argosy.reshape(drawn, [-1]).astype("int64")
+
+    def parts(classes, rows):
+        """(model, noise): how much each claims a class, per sample."""
+        scores = argosy.sum(rows * F.embedding(classes, weight), -1)
+        if bias is not None:
+            scores = scores + argosy.squeeze(F.embedding(classes, bias), -1)
+        chances = argosy.gather(probabilities, argosy.reshape(classes, [-1]))
+        return F.sigmoid(scores), argosy.reshape(chances, argosy.shape(classes)) * count
+
+    rows = argosy.unsqueeze(input, 1)
+    label = label.astype("int64")
+    model, noise = parts(label, rows)
+    right = argosy.log((model + noise) / model)
+    model, noise = parts(argosy.unsqueeze(drawn, 0) + argosy.zeros_like(label[:, :1]), rows)
+    wrong = argosy.log((model + noise) / noise)
+    cost = argosy.sum(right, 1, keepdim=True) + argosy.sum(wrong, 1, keepdim=True)
+    if sample_weight is not None:
+        cost = cost * argosy.reshape(sample_weight, [-1, 1]).astype(cost.dtype)
+    return cost / (count + 1)
