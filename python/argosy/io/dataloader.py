@@ -9,6 +9,8 @@ import time
 import warnings
 import weakref
 
+from argosy._framework import in_static_mode
+
 from . import transport
 from .batch_sampler import BatchSampler, _require
 from .collate import default_collate_fn, default_convert_fn
@@ -33,8 +35,10 @@ class DataLoader:
 
     Args:
         dataset (Dataset | IterableDataset | sequence): The samples.
-        feed_list, places, use_buffer_reader, reader_buffer_size: Accepted; without effect here.
-        return_list (bool): Accepted; a batch is what `collate_fn` gives, arrays made tensors.
+        feed_list (list): In static mode, the inputs that the parts of a sample are for.
+        return_list (bool): A batch is what `collate_fn` gives, arrays made tensors; False, in static
+            mode: a list of one dict by the names of feed_list, for Executor.run.
+        places, use_buffer_reader, reader_buffer_size: Accepted; without effect here.
         batch_sampler (BatchSampler, optional): Gives the lists of indices, in place of `batch_size`,
             `shuffle` and `drop_last`.
         batch_size (int | None): Samples in a batch; None for single samples, not collated.
@@ -82,6 +86,11 @@ class DataLoader:
         self.dataset = dataset
         self.feed_list = feed_list
         self.places = places
+        self._as_feeds = not return_list and in_static_mode()
+        _require(
+            not self._as_feeds or feed_list is not None,
+            "[DataLoader] feed_list should be set when return_list=False",
+        )
         _require(
             num_workers >= 0, f"[DataLoader] num_workers: expected an int >= 0, got {num_workers}."
         )
@@ -152,6 +161,15 @@ class DataLoader:
         return len(self.batch_sampler) if self.auto_collate_batch else len(self.dataset)
 
     def __iter__(self):
+        batches = self._batches()
+        return self._feeds(batches) if self._as_feeds else batches
+
+    def _feeds(self, batches):
+        names = [v.name for v in self.feed_list]
+        for batch in batches:
+            yield [dict(zip(names, batch))]
+
+    def _batches(self):
         if self.num_workers == 0:
             return _SingleProcessIterator(self)
         if not self._persistent_workers:

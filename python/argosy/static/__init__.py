@@ -12,7 +12,7 @@ exe.run(static.default_startup_program())
 from argosy.base.framework import Variable, create_parameter
 from argosy.base.param_attr import WeightNormParamAttr
 
-from . import amp, io, nn
+from . import amp, io, nn, variable
 from .average import ExponentialMovingAverage
 from .backward import append_backward, gradients
 from .compiled import (

@@ -28,9 +28,7 @@ def _program(program, name):
     program = mode.default_main_program() if program is None else program
     program = getattr(program, "_program", program)
     if not isinstance(program, Program):
-        raise TypeError(
-            f"[{name}] program: expected static.Program, got {type(program).__name__}."
-        )
+        raise TypeError(f"[{name}] program: expected static.Program, got {type(program).__name__}.")
     return program
 
 
@@ -376,9 +374,7 @@ def deserialize_program(data):
         ValueError: the bytes are something else.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise ValueError(
-            f"[deserialize_program] data: expected bytes, got {type(data).__name__}."
-        )
+        raise ValueError(f"[deserialize_program] data: expected bytes, got {type(data).__name__}.")
     return _loaded(_core.program_from_bytes(data))
 
 

@@ -33,6 +33,13 @@ __all__ = (
 )
 to_tensor = creation.to_tensor
 from argosy.tensor import aliases  # noqa: E402  (needs the functions above)
+from argosy.tensor.array import (  # noqa: E402, F401  (names of this module only)
+    array_length,
+    array_read,
+    array_write,
+    create_array,
+    tensor_array_to_tensor,
+)
 
 globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})
 __all__ += aliases.EXPORTS

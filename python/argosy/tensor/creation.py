@@ -16,6 +16,9 @@ def to_tensor(data, dtype=None, place=None, stop_gradient=True):
     t = _core.to_tensor(data, dtype, True)
     if place is not None:
         t = _on(t, place)
+    if in_static_mode() and not t._symbolic and _core.program_recording() is not None:
+        # A variable of the Program: each run starts from these values again.
+        t = _core.ops.assign(t)
     t.stop_gradient = stop_gradient
     return t
 

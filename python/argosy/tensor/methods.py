@@ -28,6 +28,12 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
     gradient, so that backward can run again. A tensor without history (stop_gradient=True) changes
     nothing; that is legal, as some losses are constant, but it is warned of.
     """
+    if self._symbolic:
+        raise RuntimeError(
+            "[backward] computes at once, but this is a value of a Program being built, which gets no"
+            " .grad. Do this: static.append_backward(loss) or static.gradients(loss, inputs) in static"
+            " mode, argosy.grad(loss, inputs) in captured functions."
+        )
     if self.stop_gradient:
         import warnings
 

@@ -122,6 +122,7 @@ Tensors Frame::collect() {
     }
     bool again = false;
     for (size_t k = i + 1; k < plan.fetches.size(); ++k) again |= plan.fetches[k] == slot;
+    for (const StatePlan& s : plan.states) again |= s.last == slot;
     if (!again && plan.slots[slot].kind == Slot::Kind::fresh && dense(slots[slot]) &&
         body.contiguous && body.storage->ref_count() == 1) {
       result.push_back(slots[slot].detach());

@@ -11,15 +11,6 @@ X = rng.standard_normal((16, 6)).astype("float32")
 Y = rng.integers(0, 3, (16, 1))
 
 
-@pytest.fixture(autouse=True)
-def static_mode():
-    argosy.enable_static()
-    with argosy.utils.unique_name.guard(), static.scope_guard(static.Scope()):
-        with static.program_guard(static.Program(), static.Program()):
-            yield
-    argosy.disable_static()
-
-
 def network():
     return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
 

@@ -10,6 +10,7 @@ from .layers import (
     conv2d_transpose,
     conv3d,
     conv3d_transpose,
+    deform_conv2d,
     group_norm,
     instance_norm,
     layer_norm,
@@ -20,6 +21,8 @@ from .layers import (
 )
 
 __all__ = [
+    "Assert",
+    "Print",
     "batch_norm",
     "bilinear_tensor_product",
     "case",
@@ -28,6 +31,7 @@ __all__ = [
     "conv2d_transpose",
     "conv3d",
     "conv3d_transpose",
+    "deform_conv2d",
     "embedding",
     "fc",
     "group_norm",

@@ -16,7 +16,7 @@ from .common import _activated, _known_size, _prefix
 
 __all__ = [
     "batch_norm", "bilinear_tensor_product", "conv2d", "conv2d_transpose", "conv3d",
-    "conv3d_transpose", "group_norm", "instance_norm", "layer_norm", "nce", "prelu", "row_conv",
+    "conv3d_transpose", "deform_conv2d", "group_norm", "instance_norm", "layer_norm", "nce", "prelu", "row_conv",
     "spectral_norm",
 ]  # fmt: skip
 
@@ -39,7 +39,9 @@ def _convolution(layer, function, dims, input, num_filters, filter_size, stride,
             f" {channels} channels of {list(input.shape)}."
         )
     if param_attr is False:
-        raise ValueError(f"[{layer}] param_attr must not be False: there is no {layer} without one.")
+        raise ValueError(
+            f"[{layer}] param_attr must not be False: there is no {layer} without one."
+        )
     prefix = _prefix(layer, name)
     kernel = int_list(filter_size, dims, "filter_size")
     std = math.sqrt(2.0 / (math.prod(kernel) * channels))
@@ -310,6 +312,27 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
     filters = argosy.unsqueeze(argosy.transpose(weight, [1, 0]), 1)
     y = F.conv1d(padded, filters, groups=features, data_format="NLC")
     return _activated(y, act)
+
+
+def deform_conv2d(x, offset, mask, num_filters, filter_size, stride=1, padding=0, dilation=1,
+                  groups=1, deformable_groups=1, im2col_step=1, weight_attr=None, bias_attr=None,
+                  name=None):  # fmt: skip
+    """Deformable convolution with new filters [num_filters, C / groups, h, w] and bias
+    [num_filters], arXiv:1703.06211, with `mask` arXiv:1811.11168; see vision.ops.deform_conv2d."""
+    from argosy.vision.ops import deform_conv2d as convolve
+
+    channels = _channels("deform_conv2d", x, "NCHW")
+    prefix = _prefix("deformable_conv", name)
+    kernel = int_list(filter_size, 2, "filter_size")
+    std = math.sqrt(2.0 / (math.prod(kernel) * channels))
+    weight = make_parameter(
+        prefix, [num_filters, channels // groups, *kernel], weight_attr, x.dtype, False,
+        Normal(0.0, std),
+    )  # fmt: skip
+    bias = make_parameter(prefix, [num_filters], bias_attr, x.dtype, True, None)
+    return convolve(
+        x, offset, weight, bias, stride, padding, dilation, deformable_groups, groups, mask
+    )
 
 
 _SAMPLERS = ("uniform", "log_uniform", "custom_dist")

@@ -1,0 +1,216 @@
+"""Programs as people and programs look at them; clones."""
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import nn, static
+
+X = np.random.default_rng(3).standard_normal((8, 3, 4, 4)).astype("float32")
+
+
+def network():
+    x = static.data("x", [None, 3, 4, 4], "float32")
+    y = static.nn.conv2d(x, 4, 3, act="relu")
+    y = static.nn.batch_norm(y)
+    y = nn.functional.dropout(y, 0.5)
+    y = nn.functional.dropout(y, 0.25, mode="downscale_in_infer")
+    return x, static.nn.fc(y, 2)
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_clone_for_test(start, after):
+    _, y = network()
+    loss = (y * y).mean()
+    main = static.default_main_program()
+    clones = [main.clone(for_test=True)]
+    argosy.optimizer.Momentum(0.1, 0.9).minimize(loss)
+    clones.append(main.clone(for_test=True))
+    test = clones[after]
+    assert not any(o.attr("op_role") for o in test.global_block().ops)
+    assert {"momentum", "dropout_mask"}.isdisjoint(o.type for o in test.global_block().ops)
+    exe = start()
+    scope = static.global_scope()
+    for _ in range(3):
+        exe.run(feed={"x": X}, fetch_list=[loss])
+    names = scope.local_var_names()
+    before = {n: np.array(scope.find_var(n).get_tensor()) for n in names}
+    first, second = (exe.run(test, feed={"x": X}, fetch_list=[y])[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    for n, value in before.items():
+        np.testing.assert_array_equal(value, np.array(scope.find_var(n).get_tensor()))
+    v = before
+    argosy.disable_static()
+    t = argosy.nn.functional.conv2d(
+        *(argosy.to_tensor(a) for a in (X, v["conv2d_0.w_0"], v["conv2d_0.b_0"]))
+    )
+    t = t.clip(min=0)
+    t = nn.functional.batch_norm(
+        t, *(argosy.to_tensor(v["batch_norm_0." + k]) for k in ("w_1", "w_2", "w_0", "b_0"))
+    )
+    want = (t.numpy().reshape(8, -1) * 0.75) @ v["fc_0.w_0"] + v["fc_0.b_0"]
+    np.testing.assert_allclose(first, want, rtol=1e-4, atol=1e-5)
+
+
+def test_clone_trains_alike(start):
+    _, y = network()
+    loss = (y * y).mean()
+    argosy.optimizer.SGD(0.1).minimize(loss)
+    copy = static.default_main_program().clone()
+    exe = start()
+    w = "fc_0.w_0"
+    values = []
+    for _ in range(2):
+        exe.run(copy, feed={"x": X}, fetch_list=[loss])
+        values.append(np.array(static.global_scope().find_var(w).get_tensor()))
+    assert not np.array_equal(*values)
+    with static.program_guard(copy):
+        z = static.data("z", [1])
+    assert not static.default_main_program().global_block().has_var("z")
+    assert z.block.program is copy
+
+
+def test_introspection():
+    x = static.data("x", [None, 3], "float32")
+    y = static.nn.fc(x, 2, activation="relu")
+    block = static.default_main_program().global_block()
+    assert [o.type for o in block.ops] == ["matmul_v2", "elementwise_add", "relu"]
+    mul, add, _ = block.ops
+    assert mul.input("X") == ["x"] and mul.input("Y") == ["fc_0.w_0"]
+    assert mul.output("Out") == add.input("X")
+    assert mul.input_arg_names == ["x", "fc_0.w_0"] and add.output_names == ["Out"]
+    assert mul.attr("transpose_x") is False and mul.has_attr("transpose_y")
+    with pytest.raises(ValueError, match="has no input 'Z'"):
+        mul.input("Z")
+    with pytest.raises(ValueError, match="no attribute 'nothing'"):
+        mul.attr("nothing")
+    assert "test_program.py" in mul.callstack
+    assert y.op.type == "relu" and x.op is None and x.is_data and not y.is_data
+    assert y.block.program is static.default_main_program() and x.lod_level == 0
+    w = block.var("fc_0.w_0")
+    assert w is static.default_main_program().all_parameters()[0]
+    assert w.is_parameter and w.persistable and w.trainable and w.grad_name == "fc_0.w_0@GRAD"
+    assert block.var("x").shape == [-1, 3] and block.has_var("x") and not block.has_var("nobody")
+    with pytest.raises(ValueError, match="var nobody not in this block"):
+        block.var("nobody")
+    with pytest.raises(TypeError, match="expected a str"):
+        block.var(3)
+    text = str(static.default_main_program())
+    for part in ("var x : ", "persist trainable param fc_0.w_0", "relu(inputs={X=", "block_idx:0"):
+        assert part in text
+    names = [v.name for v in static.default_main_program().list_vars()]
+    assert names[:3] == ["x", "fc_0.w_0", "fc_0.b_0"] and y.name in names
+    assert isinstance(x, static.Variable) and isinstance(w, static.Variable)
+    argosy.disable_static()
+    assert not isinstance(argosy.ones([2]), static.Variable)
+    assert not hasattr(argosy.ones([2]), "block")
+
+
+def test_blocks_of_control_flow():
+    x = static.data("x", [1], "float32")
+    static.nn.cond(x.sum() > 0, lambda: x + 1, lambda: x - 1)
+    main = static.default_main_program()
+    assert main.num_blocks == 3 and main.block(1).parent_idx == 0
+    assert [o.type for o in main.block(2).ops] == ["elementwise_sub"]
+
+
+def test_append_op_and_create_var(start):
+    x = static.data("x", [None, 2], "float32")
+    block = static.default_main_program().global_block()
+    out = block.create_var(name="out", dtype="float32", shape=[-1, 2])
+    op = block.append_op("scale", {"X": [x]}, {"Out": [out]}, {"scale": 3.0, "bias": 1.0})
+    assert op.type == "scale" and out.name == "out" and out.shape == [-1, 2]
+    both = block.create_var(name="both")
+    block.append_op(type="elementwise_add", inputs={"X": [x], "Y": ["out"]}, outputs={"Out": both})
+    kept = block.create_var(name="kept", shape=[2], dtype="float32", persistable=True)
+    block.append_op("reduce_sum", {"X": both}, {"Out": kept}, {"dim": [0]})
+    exe = start()
+    value = np.array([[1.0, 2.0]], "float32")
+    assert exe.run(feed={"x": value}, fetch_list=["both"])[0].tolist() == [[5, 9]]
+    assert np.array(static.global_scope().find_var("kept").get_tensor()).tolist() == [5, 9]
+    with pytest.raises(NotImplementedError, match="no operation of type 'fantasy'"):
+        block.append_op("fantasy", {"X": x}, {"Out": out})
+    with pytest.raises(ValueError, match="misses 'Y'"):
+        block.append_op("elementwise_add", {"X": x}, {"Out": out})
+
+
+def test_data():
+    x = static.data("x", [None, 2])
+    assert x.dtype == argosy.float32 and x.stop_gradient and x.name == "x"
+    with pytest.raises(ValueError, match="has an input 'x'"):
+        static.data("x", [3])
+    with pytest.raises(TypeError, match="shape"):
+        static.data("y", 3)
+    with pytest.raises(TypeError, match="name"):
+        static.data(3, [3])
+
+
+def test_input_spec():
+    spec = static.InputSpec([None, 784], "float32", "x")
+    assert spec.shape == (-1, 784) and spec == static.InputSpec([-1, 784], "float32", "x")
+    assert spec.batch(4).shape == (4, -1, 784) and spec.unbatch().shape == (-1, 784)
+    assert static.InputSpec.from_numpy(X).shape == X.shape
+    assert "shape=(-1, 784)" in repr(spec) and hash(spec) is not None
+    with pytest.raises(TypeError, match="list"):
+        static.InputSpec(3)
+    with pytest.raises(ValueError, match="batch_size"):
+        spec.batch([1, 2])
+
+
+def test_layers_in_static_mode(start):
+    """Buffers are state; one layer serves two Programs."""
+    norm, linear = nn.BatchNorm1D(3), nn.Linear(3, 3)
+    x = static.data("x", [None, 3], "float32")
+    norm(linear(x))
+    other = static.Program()
+    with static.program_guard(other):
+        again = linear(static.data("x", [None, 3], "float32"))
+    exe = start()
+    data = X[:, :, 0, 0].copy()
+    exe.run(feed={"x": data})
+    w, b = (np.array(p.get_value()) for p in (linear.weight, linear.bias))
+    np.testing.assert_allclose(
+        norm._mean.get_value(), 0.1 * (data @ w + b).mean(0), rtol=1e-5, atol=1e-6
+    )
+    (got,) = exe.run(other, feed={"x": data}, fetch_list=[again])
+    np.testing.assert_allclose(got, data @ w + b, rtol=1e-5, atol=1e-6)
+    assert [p.name for p in other.all_parameters()] == ["linear_0.w_0", "linear_0.b_0"]
+
+
+def test_program_state():
+    main = static.default_main_program()
+    static.nn.fc(static.data("x", [None, 3]), 2)
+    static.Executor().run(static.default_startup_program())
+    state = main.state_dict()
+    assert list(state) == ["fc_0.w_0", "fc_0.b_0"]
+    main.set_state_dict({"fc_0.b_0": np.array([1, 2], "float32")})
+    assert main.state_dict("param")["fc_0.b_0"].tolist() == [1, 2]
+    assert main.state_dict("opt") == {}
+    with pytest.raises(ValueError, match="another shape"):
+        main.set_state_dict({"fc_0.b_0": np.ones(3, "float32")})
+    with pytest.raises(ValueError, match="mode"):
+        main.state_dict("some")
+    with pytest.warns(UserWarning, match="no state 'nobody'"):
+        main.set_state_dict({"nobody": np.ones(3)})
+
+
+def test_options_and_guards():
+    strategy = static.BuildStrategy()
+    strategy.fuse_bn_act_ops = True
+    strategy.reduce_strategy = static.BuildStrategy.ReduceStrategy.Reduce
+    with pytest.raises(AttributeError, match="no option 'fantasy'"):
+        strategy.fantasy = 1
+    x = static.data("x", [1])
+    with static.name_scope("encoder"), static.device_guard("cpu"):
+        y = x + 1
+    compiled = static.CompiledProgram(static.default_main_program(), build_strategy=strategy)
+    exe = static.Executor()
+    assert exe.run(compiled, feed={"x": np.ones(1, "float32")}, fetch_list=[y]) == [2]
+    with pytest.raises(TypeError, match="expected Program"):
+        static.CompiledProgram(3)
+    with pytest.raises(ValueError, match="device"):
+        with static.device_guard("abacus"):
+            pass
+    assert len(static.cpu_places(3)) == 3
+    with pytest.raises(AssertionError, match="CUDA"):
+        static.cuda_places()
