@@ -19,7 +19,7 @@ class Folder {
         created_limit_(static_cast<size_t>(c.number("constant_folding.created", 4096))),
         folded_limit_(static_cast<size_t>(c.number("constant_folding.limit", 65536))) {
     for (const Constant& k : p.constants)
-      if (k.value->layout == Layout::strided) know(k.value, k.tensor);
+      if (k.fixed && k.value->layout == Layout::strided) know(k.value, k.tensor);
   }
 
   bool run() {

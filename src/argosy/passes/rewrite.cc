@@ -40,7 +40,7 @@ Rewriter::Rewriter(Program& p) : p_(p), uses_(program::count_uses(p)) {
   ordered_.resize(n);
   mark_ordered(p.main);
   for (size_t i = 0; i < p.constants.size(); ++i)
-    constant_at_[p.constants[i].value->id] = static_cast<int32_t>(i);
+    if (p.constants[i].fixed) constant_at_[p.constants[i].value->id] = static_cast<int32_t>(i);
 }
 
 Rewriter::~Rewriter() {
@@ -369,7 +369,7 @@ Ref<Value> Rewriter::constant(const Tensor& t) {
   v->block = &p_.main;
   constant_at_.resize(v->id + 1, -1);
   constant_at_[v->id] = static_cast<int32_t>(p_.constants.size());
-  p_.constants.push_back({v, t});
+  p_.constants.push_back({v, t, true});
   changed_ = true;
   return import(*places_.back()->block, v);
 }

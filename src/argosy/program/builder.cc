@@ -88,7 +88,7 @@ Ref<Value> Builder::constant_of(const Tensor& t) {
   if (fresh) {
     Ref<Value> v = p_.make_value(t.shape(), t.dtype(), t.layout());
     v->block = &p_.main;
-    p_.constants.push_back({v, t});
+    p_.constants.push_back({v, t, t.impl()->python == nullptr});
   }
   return p_.constants[it->second].value;
 }

@@ -252,7 +252,7 @@ class Reader {
   void read_constant(const file::Constant& f) {
     DAMAGED_UNLESS(f.array(), "a constant has no data");
     Ref<Value> v = defined(f.value(), p_->main, "a constant");
-    p_->constants.push_back({v, array(*f.array(), false)});
+    p_->constants.push_back({v, array(*f.array(), false), true});
   }
 
   // Of one operation: the kind says how to read it, the op's own field where it goes.

@@ -62,9 +62,9 @@ Tensors Builder::inline_program(const Program& other, std::span<const Tensor> fe
     bool fits = fed && fed->dtype == v.dtype && fed->shape.rank() == v.shape.rank();
     for (int d = 0; fits && d < v.shape.rank(); ++d)
       fits = v.shape[d] == kUnknown || fed->shape[d] == kUnknown || v.shape[d] == fed->shape[d];
-    ARGOSY_CHECK(fits, invalid_argument) << "Input " << i << " '" << v.name
-                                         << "' of the Program: expected " << v.dtype << v.shape
-                                         << ", got " << feeds[i] << '.';
+    ARGOSY_CHECK(fits, invalid_argument)
+        << "Input " << i << " '" << v.name << "' of the Program: expected " << v.dtype << v.shape
+        << ", got " << feeds[i] << '.';
     copies[&v] = fed;
   }
   for (const Constant& c : other.constants) copies[c.value.get()] = localize(constant_of(c.tensor));
@@ -73,8 +73,7 @@ Tensors Builder::inline_program(const Program& other, std::span<const Tensor> fe
         s.state->tensor.defined() ? current(s.state->tensor) : current_state(s.state);
   const size_t before = top().operations.size();
   copy_operations(p_, other.main, top(), copies);
-  for (size_t i = before; i < top().operations.size(); ++i)
-    infer_operation(*top().operations[i]);
+  for (size_t i = before; i < top().operations.size(); ++i) infer_operation(*top().operations[i]);
   for (const StateUse& s : other.states)
     if (s.last) move_handle(handle(s.state), copies.at(s.last.get()));
   p_.changed();

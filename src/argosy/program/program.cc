@@ -184,7 +184,7 @@ std::shared_ptr<Program> Program::clone(std::vector<Ref<Value>>* by_id) const {
     if (c) c->block = &to->main;
     return c;
   };
-  for (const Constant& c : constants) to->constants.push_back({place(c.value), c.tensor});
+  for (const Constant& c : constants) to->constants.push_back({place(c.value), c.tensor, c.fixed});
   for (const StateUse& s : states) to->states.push_back({s.state, place(s.initial), {}});
   copy_block(*to, main, to->main, copies);
   for (size_t i = 0; i < states.size(); ++i)

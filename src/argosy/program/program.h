@@ -102,6 +102,9 @@ struct StateUse {
 struct Constant {
   Ref<Value> value;
   Tensor tensor;
+  // Nobody can change the tensor, so passes may compute with it. False for tensors of the user that
+  // a captured function reads: these count as they are when the Program runs.
+  bool fixed = false;
 };
 
 struct Output {

@@ -106,7 +106,7 @@ class Specializer {
 
   void run() {
     for (const program::Constant& c : p_.constants)
-      if (is_small(c.tensor.shape(), c.tensor.dtype(), c.tensor.layout()))
+      if (c.fixed && is_small(c.tensor.shape(), c.tensor.dtype(), c.tensor.layout()))
         known_[c.value->id] = c.tensor;
     block(p_.main);
   }

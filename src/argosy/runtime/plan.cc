@@ -5,6 +5,7 @@
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/passes/pass.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
@@ -619,6 +620,11 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   }
   prune(p, fetches);
   specialize(p, plan->place);
+  // Passes keep what is an output; with all sizes known they can do most.
+  p.outputs.clear();
+  for (const Ref<Value>& v : fetches) p.outputs.push_back({"", v});
+  passes::optimize(p, false, scope);
+  for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
   Planner(*plan, p, request).run(fetches);
   plan->report_.seconds =
