@@ -220,20 +220,7 @@ def _make_plan(program, feed, fetch_list):
         fetches = [_core.program_counterpart(handle, v) if v._symbolic else v for v in fetches]
         inputs = fed
     forms = [(v.name, [int(s) for s in v.shape], v.dtype) for v in inputs]
-    if not program._is_start_up_program_:
-        handle, fetches = _rewritten(handle, fetches)
     return _Plan(handle, forms, fetches, list(fetch_list))
-
-
-def _rewritten(handle, fetches):
-    """A copy that the usual passes made better, and what is fetched in it."""
-    copy = _core.program_clone(handle)
-    before = len(_core.program_describe(copy)["outputs"]) if fetches else 0
-    for i, value in enumerate(fetches):
-        _core.program_add_output(copy, f"fetch{i}", _core.program_counterpart(copy, value))
-    _core.passes_run(copy, _core.passes_pipelines()["train"], {})
-    outputs = _core.program_describe(copy)["outputs"] if fetches else []
-    return copy, [value for _, value in outputs[before:]]
 
 
 def _missing(program, name, names, feed):
