@@ -217,7 +217,8 @@ PyObject* f_verify(Args a) {
   Py_RETURN_NONE;
 }
 PyObject* f_print(Args a) {
-  return PyUnicode_FromString(program_of(a[0])->print().c_str());
+  const std::string text = program_of(a[0])->print();
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 PyObject* f_version(Args a) {
   return PyLong_FromUnsignedLongLong(program_of(a[0])->version());

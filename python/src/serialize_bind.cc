@@ -1,5 +1,9 @@
+#include <unistd.h>
+
+#include "argosy/program/cost.h"
 #include "argosy/program/model.h"
 #include "argosy/program/serialize.h"
+#include "argosy/program/text.h"
 #include "argosy/program/weights.h"
 #include "program.h"
 
@@ -14,6 +18,13 @@ std::string path_of(PyObject* o) {
   if (!PyUnicode_FSConverter(o, &encoded)) throw PythonError{};
   Py owned(encoded);
   return PyBytes_AsString(encoded);
+}
+
+// As Python's open: FileNotFoundError, PermissionError.
+void check_readable(const std::string& path) {
+  if (::access(path.c_str(), R_OK) == 0) return;
+  PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+  throw PythonError{};
 }
 
 std::string text_of(PyObject* o) {
@@ -94,6 +105,7 @@ PyObject* f_weights_save(Args a) {
 // path: ({name: tensor}, {key: text})
 PyObject* f_weights_load(Args a) {
   const std::string path = path_of(a[0]);
+  check_readable(path);
   program::NamedTensors list;
   program::Strings metadata;
   {
@@ -116,6 +128,8 @@ PyObject* f_save(Args a) {
 // prefix: (program, scope)
 PyObject* f_load(Args a) {
   const std::string prefix = path_of(a[0]);
+  check_readable(prefix + ".argosy");
+  check_readable(prefix + ".safetensors");
   program::Model m;
   {
     WithoutGil no_gil;
@@ -123,6 +137,32 @@ PyObject* f_load(Args a) {
   }
   Py p(wrap_program(m.program)), s(wrap_scope(m.scope));
   return PyTuple_Pack(2, p.get(), s.get());
+}
+
+// (text, tensors of constants, may constants be without data)
+PyObject* f_parse(Args a) {
+  return wrap_program(
+      program::parse(text_of(a[0]), to_tensor_list("parse", a[1]), PyObject_IsTrue(a[2]) == 1));
+}
+
+// (program, size that stands for unknown ones):
+// [(op, count, arithmetic, bytes, parameters, estimated)]
+PyObject* f_cost(Args a) {
+  Py list(check(PyList_New(0)));
+  for (const program::OpCost& c : program::cost(*program_of(a[0]), to_int(a[1]))) {
+    Py row(check(Py_BuildValue("(sLddLN)", c.op.c_str(), static_cast<long long>(c.count),
+                               c.arithmetic, c.bytes, static_cast<long long>(c.parameters),
+                               PyBool_FromLong(c.estimated))));
+    if (PyList_Append(list.get(), row.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
+// The number that a symbolic tensor's value is printed with, or None.
+PyObject* f_value_id(Args a) {
+  program::Value* v = program::value_of(tensor_of(a[0]));
+  if (!v) Py_RETURN_NONE;
+  return PyLong_FromUnsignedLong(v->id);
 }
 
 PyObject* f_metadata(Args a) {
@@ -156,6 +196,9 @@ PyMethodDef functions[] = {FUNCTION("program_to_bytes", f_to_bytes, 1),
                            FUNCTION("program_from_bytes", f_from_bytes, 1),
                            FUNCTION("program_save", f_save, 3),
                            FUNCTION("program_load", f_load, 1),
+                           FUNCTION("program_parse", f_parse, 3),
+                           FUNCTION("program_cost", f_cost, 2),
+                           FUNCTION("program_value_id", f_value_id, 1),
                            FUNCTION("program_metadata", f_metadata, 1),
                            FUNCTION("program_set_metadata", f_set_metadata, 2),
                            FUNCTION("weights_save", f_weights_save, 3),

@@ -258,6 +258,7 @@ def symbol(recorder, t, known, stop_gradient=True):
 def replayed(recorder, tensors, outputs):
     """The values of outputs; they must be what was inferred while recording."""
     recorder.verify()
+    check_files(recorder._program)
     results = recorder.run(tensors, outputs)
     for i, (said, got) in enumerate(zip(outputs, results)):
         fits = len(said.shape) == len(got.shape) and said.dtype == got.dtype
@@ -267,6 +268,16 @@ def replayed(recorder, tensors, outputs):
             f" {dtype_of(got)}{list(got.shape)}"
         )
     return results
+
+
+def check_files(program):
+    """A Program says the same after a way through bytes, and through text."""
+    text = _core.program_print(program)
+    if "py_call(" in text:
+        return  # holds a Python function
+    assert _core.program_print(_core.program_from_bytes(_core.program_to_bytes(program))) == text
+    constants = [t for _, t in _core.program_describe(program)["constants"]]
+    assert _core.program_print(_core.program_parse(text, constants, False)) == text
 
 
 # How a function of tensors may be run; all must agree: run(call, tensors, case.known) -> tensors.

@@ -130,6 +130,13 @@ struct Printer {
   void operator()(const std::string& v) {
     out += '\'';
     for (char c : v) {
+      const auto code = static_cast<unsigned char>(c);
+      if (code < 0x20 || code == 0x7f) {
+        out += "\\x";
+        out += "0123456789abcdef"[code >> 4];
+        out += "0123456789abcdef"[code & 15];
+        continue;
+      }
       if (c == '\'' || c == '\\') out += '\\';
       out += c;
     }

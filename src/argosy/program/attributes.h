@@ -28,7 +28,7 @@ void each_element(const op::AttrType& type, void* attrs, F&& fn) {
 }
 
 // Stands, in the attributes of an Operation, for an element that is an operand.
-const Tensor& element_placeholder();
+ARGOSY_API const Tensor& element_placeholder();
 
 // The number in a concrete tensor of one element.
 op::Scalar number_in(const Tensor& t);

@@ -82,9 +82,17 @@ class Reader {
     return s->str();
   }
 
+  // FlatBuffers' own verifier looks only at where the length of a list lies.
+  template <class T>
+  static void check_aligned(const flatbuffers::Vector<T>& list) {
+    DAMAGED_UNLESS(!list.size() || reinterpret_cast<uintptr_t>(list.Data()) % alignof(T) == 0,
+                   "a list of numbers does not lie where it should");
+  }
+
   Shape shape(const flatbuffers::Vector<int64_t>* sizes) {
     Shape s;
     if (!sizes) return s;
+    check_aligned(*sizes);
     DAMAGED_UNLESS(sizes->size() <= kMaxRank, "a shape has " << sizes->size() << " dimensions");
     for (int64_t size : *sizes) {
       DAMAGED_UNLESS(size >= kUnknown, "a shape has the size " << size);
@@ -293,6 +301,7 @@ class Reader {
   void list(const flatbuffers::Vector<T>* from, std::vector<T>& to) {
     if (!from) return;
     spend(from->size() * sizeof(T));
+    check_aligned(*from);
     to.assign(from->begin(), from->end());
   }
 
@@ -323,6 +332,8 @@ class Reader {
         << ". Do this: upgrade Argosy if that is newer than this one (" ARGOSY_VERSION
            "); if the op is from a library of yours, load that library first: "
            "ctypes.CDLL('libmy_ops.so', ctypes.RTLD_GLOBAL) before `import argosy`.";
+    ARGOSY_CHECK(o->op->name != "py_call", invalid_argument)
+        << "The saved Program calls a Python function, which a file cannot hold.";
     spend(o->op->attrs->size);
     o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
     if (f.attributes())

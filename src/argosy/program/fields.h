@@ -24,11 +24,11 @@ struct FieldValue {
   std::vector<uint32_t> symbols;  // places of an IntArray that are operands
 };
 
-FieldValue read_field(const op::Field& field, const void* attrs);
+ARGOSY_API FieldValue read_field(const op::Field& field, const void* attrs);
 
 // Null, or what is wrong with it for this field, which then is unchanged. Values of a kind that the
 // field's kind contains fit, as an integer does where there may be none, or a list.
-const char* write_field(const op::Field& field, void* attrs, FieldValue value);
+ARGOSY_API const char* write_field(const op::Field& field, void* attrs, FieldValue value);
 
 const char* kind_name(op::FieldKind kind);
 

@@ -1,17 +1,10 @@
 #include "argosy/op/attrs.h"
 #include "argosy/program/program.h"
+#include "argosy/program/serialize.h"
+#include "argosy/program/text.h"
 
 namespace argosy::program {
 namespace {
-
-void quote(Message& m, const std::string& text) {
-  m << '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') m << '\\';
-    m << c;
-  }
-  m << '"';
-}
 
 void print_value(Message& m, const Ref<Value>& v) {
   if (v)
@@ -21,8 +14,20 @@ void print_value(Message& m, const Ref<Value>& v) {
 }
 
 void print_type(Message& m, const Value& v) {
-  if (v.layout == Layout::tensor_array) m << "array ";
+  if (v.layout != Layout::strided) m << layout_name(v.layout) << ' ';
   m << v.dtype << v.shape;
+}
+
+void print_name(Message& m, const Value& v) {
+  if (v.name.empty()) return;
+  m << ' ';
+  quote(m, v.name);
+}
+
+// Where it is not as it would be anyhow.
+void print_flow(Message& m, const Value& v, bool flows) {
+  if (v.requires_grad && !flows) m << " grad";
+  if (!v.requires_grad && flows) m << " stop";
 }
 
 template <class List>
@@ -61,10 +66,8 @@ void print_operation(Message& m, const Operation& o, const std::string& indent) 
   for (size_t i = 0; i < o.results.size(); ++i) {
     if (i) m << ", ";
     print_type(m, *o.results[i]);
-    if (!o.results[i]->name.empty()) {
-      m << ' ';
-      quote(m, o.results[i]->name);
-    }
+    print_name(m, *o.results[i]);
+    print_flow(m, *o.results[i], flows(o, *o.results[i]));
   }
   for (const auto& b : o.blocks) {
     m << " {\n" << indent << "  (";
@@ -73,6 +76,8 @@ void print_operation(Message& m, const Operation& o, const std::string& indent) 
       print_value(m, b->arguments[i]);
       m << " : ";
       print_type(m, *b->arguments[i]);
+      print_name(m, *b->arguments[i]);
+      print_flow(m, *b->arguments[i], flows(o, i, *b->arguments[i]));
     }
     m << ")\n";
     print_block(m, *b, indent + "  ");
@@ -103,32 +108,50 @@ std::string Program::print() const {
     quote(m, name);
   }
   m << " {\n";
+  for (const auto& [key, text] : metadata) {
+    m << "  metadata ";
+    quote(m, key);
+    m << " = ";
+    quote(m, text);
+    m << '\n';
+  }
   for (const Ref<Value>& v : main.arguments) {
     m << "  input %" << v->id << ' ';
     quote(m, v->name);
     m << " : ";
     print_type(m, *v);
+    print_flow(m, *v, false);
     m << '\n';
   }
-  for (const StateUse& s : states) {
+  const std::vector<std::string> names = state_names(*this);
+  for (size_t i = 0; i < states.size(); ++i) {
+    const StateUse& s = states[i];
     m << "  state %" << s.initial->id << ' ';
-    quote(m, s.state->name);
+    quote(m, names[i]);
     m << " : ";
     print_type(m, *s.initial);
-    m << (s.state->trainable ? " trainable" : "") << (s.state->persistable ? "" : " temporary")
-      << '\n';
+    m << (s.state->trainable ? " trainable" : "") << (s.state->persistable ? "" : " temporary");
+    print_flow(m, *s.initial, s.state->trainable);
+    m << '\n';
   }
   for (const Constant& c : constants) {
     m << "  constant %" << c.value->id << " : ";
     print_type(m, *c.value);
+    print_name(m, *c.value);
+    print_flow(m, *c.value, false);
+    m << " = ";
+    if (is_printed(c.tensor))
+      print_elements(m, c.tensor);
+    else
+      m << '#' << digest_of(c.tensor);
     m << '\n';
   }
   print_block(m, main, "  ");
-  for (const StateUse& s : states) {
-    if (!s.last) continue;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (!states[i].last) continue;
     m << "  write ";
-    quote(m, s.state->name);
-    m << " = %" << s.last->id << '\n';
+    quote(m, names[i]);
+    m << " = %" << states[i].last->id << '\n';
   }
   for (const Output& o : outputs) {
     m << "  output ";

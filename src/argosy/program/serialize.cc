@@ -165,6 +165,11 @@ class Writer {
   Offset<file::Block> write_block(const Block& block) {
     std::vector<Offset<file::Operation>> operations;
     for (const auto& o : block.operations) {
+      ARGOSY_CHECK(o->op->name != "py_call", invalid_argument)
+          << "The Program calls a Python function (py_func, Print or Assert"
+          << (o->location.empty() ? "" : ", ") << o->location
+          << "), which cannot be saved. Do this: build it without, or fetch only what does not "
+             "need it (normalize_program).";
       std::vector<Offset<file::Attribute>> attributes;
       for (const op::Field& f : o->op->attrs->fields)
         attributes.push_back(write_attribute(f, *o->op->attrs, o->attrs.get()));

@@ -39,6 +39,7 @@ class Verifier {
         << '%' << v->id << " does not know where it is made";
     for (int64_t size : v->shape)
       ARGOSY_CHECK(size >= kUnknown, internal) << '%' << v->id << " has a size " << size;
+    v->shape.numel();  // raises when there are too many elements
     made_[v->id] = v.get();
   }
 
@@ -59,6 +60,10 @@ class Verifier {
                      c.tensor.layout() == v.layout && fits(v.shape, c.tensor.shape()),
                  internal)
         << "constant %" << v.id << " is not the " << v.dtype << v.shape << " that it should be";
+  }
+
+  static bool agree(const Value& a, const Value& b) {
+    return same_form(a, b) && fits(a.shape, b.shape);
   }
 
   // Does every size that both know agree?
@@ -120,7 +125,7 @@ class Verifier {
       expect(b->arguments.size() == o.operands.size() - first, o,
              "operands and block arguments differ in number");
       for (size_t i = 0; i < b->arguments.size(); ++i)
-        expect(b->arguments[i] && same_form(*o.operands[first + i], *b->arguments[i]), o,
+        expect(b->arguments[i] && agree(*o.operands[first + i], *b->arguments[i]), o,
                "an operand and its block argument differ in type");
     }
   }
@@ -131,13 +136,12 @@ class Verifier {
       const auto& yields = o.blocks[k]->yields;
       expect(yields.size() == o.results.size(), o, "yields and results differ in number");
       for (size_t i = 0; i < yields.size(); ++i)
-        expect(same_form(*yields[i], *o.results[i]), o, "a yield and its result differ in type");
+        expect(agree(*yields[i], *o.results[i]), o, "a yield and its result differ in type");
     }
     if (is_if) return;
     expect(o.results.size() <= o.operands.size(), o, "more results than operands");
     for (size_t i = 0; i < o.results.size(); ++i)
-      expect(same_form(*o.operands[i], *o.results[i]), o,
-             "an operand and its result differ in type");
+      expect(agree(*o.operands[i], *o.results[i]), o, "an operand and its result differ in type");
     const auto& test = o.blocks[0]->yields;
     expect(test.size() == 1 && test[0]->dtype == DType::bool_ && test[0]->layout == Layout::strided,
            o, "the first block must yield one bool");

@@ -29,12 +29,16 @@ void Shape::push_back(int64_t size) {
 }
 
 void Shape::insert(int at, int64_t size) {
+  ARGOSY_CHECK(at >= 0 && at <= rank_, index)
+      << "Shape " << *this << " has no place " << at << " for a dimension.";
   push_back(size);
   for (int i = rank_ - 1; i > at; --i) d_[i] = d_[i - 1];
   d_[at] = size;
 }
 
 void Shape::erase(int at) {
+  ARGOSY_CHECK(at >= 0 && at < rank_, index)
+      << "Shape " << *this << " has no dimension " << at << '.';
   --rank_;
   for (int i = at; i < rank_; ++i) d_[i] = d_[i + 1];
 }
@@ -56,7 +60,10 @@ int64_t Shape::numel() const {
 
 Shape Shape::contiguous_strides() const {
   Shape s = filled(rank_, 1);
-  for (int i = rank_ - 2; i >= 0; --i) s.d_[i] = s.d_[i + 1] * (d_[i + 1] > 1 ? d_[i + 1] : 1);
+  // Wraps around where a size of 0 makes strides meaningless.
+  for (int i = rank_ - 2; i >= 0; --i)
+    s.d_[i] = static_cast<int64_t>(static_cast<uint64_t>(s.d_[i + 1]) *
+                                   static_cast<uint64_t>(d_[i + 1] > 1 ? d_[i + 1] : 1));
   return s;
 }
 

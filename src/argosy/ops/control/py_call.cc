@@ -27,8 +27,17 @@ struct PyCallAttrs {
 ARGOSY_ATTRS(PyCallAttrs, callable, backward, ranks, sizes, dtypes, what)
 
 void py_call_infer(InferContext& c, const PyCallAttrs& a) {
-  c.out.resize(a.ranks.size());
   size_t at = 0;
+  bool fits = a.ranks.size() == a.dtypes.size();
+  for (int64_t rank : a.ranks) {
+    fits = fits && rank >= 0 && rank <= kMaxRank;
+    if (fits) at += static_cast<size_t>(rank);
+  }
+  for (int64_t size : a.sizes) fits = fits && size >= kUnknown;
+  ARGOSY_CHECK(fits && at == a.sizes.size(), invalid_argument)
+      << '[' << c.name() << "] ranks, sizes and dtypes of the outputs do not fit together.";
+  c.out.resize(a.ranks.size());
+  at = 0;
   for (size_t i = 0; i < a.ranks.size(); ++i) {
     Shape shape;
     for (int64_t d = 0; d < a.ranks[i]; ++d) shape.push_back(a.sizes[at++]);

@@ -35,6 +35,8 @@ int64_t depth_of(int64_t classes) {
 }
 
 void path_infer(InferContext& c, const ClassesAttrs& a) {
+  ARGOSY_CHECK(a.num_classes >= 1, invalid_argument)
+      << '[' << c.name() << "] num_classes must be at least 1, got " << a.num_classes << '.';
   Shape shape{c.in[0].numel(), depth_of(a.num_classes)};
   for (op::Meta& m : c.out) m = {shape, DType::int64};
 }
