@@ -36,6 +36,17 @@ sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
 soak: build  ## 100,000 training steps among failing calls; memory must stay flat
 	@$(PY) tests/soak/failing_calls.py --steps 100000
 
+# FUZZ_SECONDS for each of the four.
+FUZZ_SECONDS ?= 60
+FUZZERS := program_bytes program_text weights infer
+
+fuzz:  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
+	@tools/setup.sh
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZERS:%=%_fuzz)
+	@for name in $(FUZZERS); do echo "$$name:"; build/fuzz/tests/$${name}_fuzz $(FUZZ_SECONDS) \
+	  build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
+
 lint: build  ## format, style, layers, unrun tests, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh
 

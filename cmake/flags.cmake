@@ -34,6 +34,9 @@ foreach(isa avx2 avx512)
   target_compile_definitions(argosy_isa_${isa} INTERFACE ARGOSY_ISA=${isa})
 endforeach()
 
+if(ARGOSY_FUZZ)  # see library.cmake
+  target_link_options(argosy_flags INTERFACE -fsanitize=address,undefined)
+endif()
 if(ARGOSY_SANITIZE)
   set(sanitize -fsanitize=${ARGOSY_SANITIZE} -fno-omit-frame-pointer)
   if(ARGOSY_SANITIZE MATCHES undefined)

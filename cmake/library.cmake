@@ -25,6 +25,20 @@ set_source_files_properties(
   PROPERTIES OBJECT_DEPENDS ${schema_header}
   COMPILE_DEFINITIONS ARGOSY_VERSION="${PROJECT_VERSION}")
 
+# What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
+# that fuzzing is fast, and the build is one of few files.
+if(ARGOSY_FUZZ)
+  foreach(room tensor op program)
+    file(GLOB of_room CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/${room}/*.cc)
+    set(options -fsanitize=address,undefined -fno-sanitize-recover=undefined
+      -fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute -fno-omit-frame-pointer -O1 -g1)
+    if(room STREQUAL program)
+      list(APPEND options -fsanitize-coverage=trace-pc)
+    endif()
+    set_source_files_properties(${of_room} PROPERTIES COMPILE_OPTIONS "${options}")
+  endforeach()
+endif()
+
 function(argosy_objects target isa)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
@@ -72,6 +86,6 @@ if(ARGOSY_CUDA)
   target_link_libraries(argosy PRIVATE CUDA::cudart CUDA::cublas)
 endif()
 target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)
-if(NOT ARGOSY_SANITIZE)
+if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
   target_link_options(argosy PRIVATE -Wl,--no-undefined)
 endif()

@@ -20,6 +20,28 @@ foreach(room ${rooms})
     ENVIRONMENT LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0)
 endforeach()
 
+# tests/fuzz/*_fuzz.cc: with a mutating driver in the preset `fuzz` (make fuzz), else as tests that
+# replay the corpus. They are written for libFuzzer's entry, but Clang 14 does not compile Argosy.
+file(GLOB harnesses CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cc)
+foreach(source ${harnesses})
+  cmake_path(GET source STEM harness)
+  add_executable(${harness} ${source})
+  target_link_libraries(${harness} PRIVATE argosy argosy_flags argosy_baseline)
+  set_target_properties(${harness} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  if(ARGOSY_FUZZ)
+    target_sources(${harness} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.cc)
+    # libargosy.so calls the driver at each edge.
+    set_target_properties(${harness} PROPERTIES ENABLE_EXPORTS ON)
+  else()
+    target_sources(${harness} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cc)
+    target_compile_options(${harness} PRIVATE $<$<CONFIG:Release>:-O1>)
+    string(REPLACE "_fuzz" "" corpus ${harness})
+    add_test(NAME fuzz/${corpus}
+      COMMAND ${harness} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${corpus})
+    set_tests_properties(fuzz/${corpus} PROPERTIES TIMEOUT 600)
+  endif()
+endforeach()
+
 # Not a test: cmake --build build/release --target kernels_bench && build/release/tests/kernels_bench
 add_executable(kernels_bench EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/cpp/kernels_bench.cc)
 target_link_libraries(kernels_bench PRIVATE argosy argosy_flags argosy_baseline)
