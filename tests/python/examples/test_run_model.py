@@ -1,0 +1,89 @@
+"""examples/cpp/run_model: a saved model runs in C++ and gives what it gives in Python."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import _core
+from argosy._recorder import Recorder
+from argosy.static.nn.control_flow import while_loop
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def run_model(tmp_path_factory):
+    """The program, built against this package laid out as it is installed."""
+    if shutil.which("cmake") is None:
+        pytest.skip("no cmake")
+    stage = tmp_path_factory.mktemp("stage")
+    package = Path(argosy.__path__[0])
+    (stage / "lib").symlink_to(package / "lib")
+    include = package / "include"
+    (stage / "include").symlink_to(include if include.is_dir() else ROOT / "src")
+    (stage / "cmake").mkdir()
+    shutil.copy(ROOT / "cmake/argosyConfig.cmake", stage / "cmake")
+    build = tmp_path_factory.mktemp("build")
+    source = ROOT / "examples/cpp/run_model"
+    for command in (
+        ["cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={stage}"],
+        ["cmake", "--build", build],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    environment = dict(os.environ)
+
+    def run(*arguments):
+        return subprocess.run(
+            [build / "run_model", *arguments], capture_output=True, text=True, env=environment
+        )
+
+    return run
+
+
+def test_saved_model(run_model, tmp_path):
+    """A convolution, a large constant, and a loop as long as an input says."""
+    argosy.seed(3)
+    layer = argosy.nn.Sequential(
+        argosy.nn.Conv2D(3, 8, 3, padding=1), argosy.nn.BatchNorm2D(8), argosy.nn.ReLU()
+    )
+    layer.eval()
+    table = argosy.randn([200, 8])
+    with Recorder() as r:
+        x = r.input([-1, 3, 8, 8], "float32")
+        n = r.input([], "int64")
+        y = layer(x).mean(axis=[2, 3])
+        i = argosy.full([], 0, "int64")
+        y = while_loop(lambda i, y: i < n, lambda i, y: (i + 1, (y * 1.1).tanh()), [i, y])[1]
+        scores = argosy.matmul(y, table, transpose_y=True)
+    _core.program_add_output(r._program, "scores", scores)
+    _core.program_add_output(r._program, "features", y)
+    prefix = tmp_path / "model"
+    _core.program_save(r._program, prefix, None)
+
+    feeds = {"x0": argosy.randn([5, 3, 8, 8]), "x1": argosy.to_tensor(3)}
+    _core.weights_save(tmp_path / "in.safetensors", feeds, None)
+    done = run_model(prefix, tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    assert done.returncode == 0, done.stderr
+    assert "input x0: float32[5, 3, 8, 8]" in done.stdout
+    assert "scores: float32[5, 200] = " in done.stdout
+    got, _ = _core.weights_load(tmp_path / "out.safetensors")
+    want = r.run(list(feeds.values()), [scores])[0].numpy()
+    np.testing.assert_array_equal(got["scores"].numpy(), want)
+
+    assert run_model(prefix).returncode == 0  # on ones
+
+
+def test_errors(run_model, tmp_path):
+    done = run_model(tmp_path / "nothing")
+    assert done.returncode == 1 and "nothing.argosy" in done.stderr
+    (tmp_path / "bad.argosy").write_bytes(b"argosy\r\n" + bytes(30))
+    _core.weights_save(tmp_path / "bad.safetensors", {}, None)
+    done = run_model(tmp_path / "bad")
+    assert done.returncode == 1 and "damaged" in done.stderr
+    assert run_model().returncode == 2
