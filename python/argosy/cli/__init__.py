@@ -6,7 +6,7 @@ import sys
 __all__ = ["main"]
 
 
-def _parser():
+def _parser(show=False):
     parser = argparse.ArgumentParser(
         prog="argosy", description="Argosy: a deep learning platform with PaddlePaddle's API."
     )
@@ -26,6 +26,14 @@ def _parser():
         description="Print the machine, its instruction sets, the threads and the libraries with "
         "their versions, and try each. The exit code is 1 if something does not work.",
     )
+    if show:
+        from .show import add_parser
+
+        add_parser(commands)
+    else:
+        commands.add_parser(
+            "show", help="print a saved or captured program, its cost, and what passes change"
+        )
     return parser
 
 
@@ -36,7 +44,8 @@ def main(argv=None):
         from .run import run
 
         return run(argv[1:])
-    parser = _parser()
+    # What only `show` needs is imported for it alone.
+    parser = _parser("show" in argv[:1])
     options = parser.parse_args(argv)
     if options.version:
         from ..version import argosy_version, full_version
@@ -47,5 +56,9 @@ def main(argv=None):
         from .doctor import doctor
 
         return doctor()
+    if options.command == "show":
+        from .show import show
+
+        return show(options)
     parser.print_help()
     return 0 if not argv else 2

@@ -11,6 +11,7 @@ import pytest
 import argosy
 from argosy import _core
 from argosy._recorder import Recorder
+from argosy.static.nn.call import py_func
 from argosy.static.nn.control_flow import cond, while_loop
 
 DTYPES = (
@@ -29,6 +30,10 @@ def again(program):
     copy = _core.program_from_bytes(data)
     assert text_of(copy) == text_of(program)
     assert _core.program_to_bytes(copy) == data
+    constants = [t for _, t in _core.program_describe(program)["constants"]]
+    parsed = _core.program_parse(text_of(program), constants[::-1], False)
+    assert text_of(parsed) == text_of(program)
+    assert _core.program_metadata(parsed) == _core.program_metadata(program)
     return copy
 
 
@@ -62,7 +67,7 @@ def test_empty_and_metadata():
 @pytest.mark.parametrize("op", _core.registry(), ids=lambda op: op["name"])
 def test_default_attributes(op):
     """Every kind of attribute of every op, at its default, through a Program of one operation."""
-    if op["name"] in ("if", "while") or not hasattr(_core.ops, op["name"]):
+    if op["name"] in ("if", "while", "py_call") or not hasattr(_core.ops, op["name"]):
         pytest.skip("has no entry")
     with Recorder() as r:
         inputs = [
@@ -203,6 +208,14 @@ def test_state_of_one_name():
         _ = a.sum() + b.sum()
     copy = _core.program_from_bytes(_core.program_to_bytes(r._program))
     assert [s["name"] for s in _core.program_describe(copy)["states"]] == ["twin", "twin.1"]
+
+
+def test_python_functions_are_not_saved():
+    with Recorder() as r:
+        x = r.input([2], "float32")
+        py_func(lambda a: a, x, r.input([2], "float32"))
+    with pytest.raises(ValueError, match="test_serialize.py:.*cannot be saved"):
+        _core.program_to_bytes(r._program)
 
 
 def test_sparse_values_of_ids_are_numbered_anew():
@@ -380,5 +393,27 @@ def test_saving_weights_is_atomic(tmp_path):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["w.safetensors"]
     with pytest.raises(OSError, match="no/such"):
         _core.weights_save(tmp_path / "no/such/file", {}, None)
-    with pytest.raises(OSError, match="missing.argosy"):
+    with pytest.raises(FileNotFoundError, match="missing.argosy"):
         _core.program_load(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        _core.weights_load(tmp_path / "missing")
+
+
+def test_weights_of_the_safetensors_package(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "w.safetensors"
+    arrays = {
+        f"{dtype}{shape}": (np.arange(np.prod(shape, dtype=int)) % 2).reshape(shape).astype(dtype)
+        for dtype in "bool uint8 int8 int16 int32 int64 float16 float32 float64".split()
+        for shape in [(), (3,), (2, 0), (5, 3)]
+    }
+    safetensors.save_file(arrays, path, {"made": "elsewhere"})
+    got, metadata = _core.weights_load(path)
+    assert metadata == {"made": "elsewhere"} and got.keys() == arrays.keys()
+    _core.weights_save(tmp_path / "back.safetensors", got, None)
+    back = safetensors.load_file(tmp_path / "back.safetensors")
+    assert back.keys() == arrays.keys()
+    for name, want in arrays.items():
+        for found in (got[name].numpy(), back[name]):
+            assert found.dtype == want.dtype and found.shape == want.shape
+            np.testing.assert_array_equal(found, want)
