@@ -6,11 +6,14 @@ bfloat16 is stored as the bits in uint16. A file written here ends with a checks
 reader ignores.
 """
 
+import functools
 import io
 import os
 import struct
 import sys
 import zlib
+
+from argosy._framework import in_static_mode
 
 from . import atomic_file, pickle_reader, pickle_writer
 
@@ -20,6 +23,7 @@ _NAME_TABLE = "StructuredToParameterName@@"
 _SPLIT_TABLE = "UnpackBigParamInfor@@"  # arrays that protocol 2 had to store in parts
 _TRAILER = struct.Struct("<8sIQ")  # mark, CRC-32 and length of the pickle before it
 _TRAILER_MARK = b"\nArgosy\x1a"
+_PROGRAM_MARK = b"argosy\r\n"  # a saved Program starts with it
 
 # Numbers of the element types in a pickled dtype.
 _DTYPE_NUMBERS = {
@@ -62,6 +66,22 @@ _SAFETENSORS_TYPES = {
 }
 
 
+def _at_once(function):
+    """In static mode: computes nevertheless, and adds nothing to a Program."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        if not in_static_mode():
+            return function(*args, **kwargs)
+        from argosy.static import mode
+
+        with mode.recording(None):
+            return function(*args, **kwargs)
+
+    return run
+
+
+@_at_once
 def save(obj, path, protocol=4, **configs):
     """Save a state dict, a tensor or a nested structure of tensors and plain values.
 
@@ -70,7 +90,8 @@ def save(obj, path, protocol=4, **configs):
 
     Args:
         obj: state dict of a layer or an optimizer, tensor, NumPy array, number, string, or dict,
-            list, tuple or set of them. A layer itself is refused: save its state_dict().
+            list, tuple or set of them; a static Program, without the values of its state. A layer
+            itself is refused: save its state_dict().
         path (str|os.PathLike|io.BytesIO): file to write; `.safetensors` as its ending chooses that
             format, any other ending Paddle's pickle.
         protocol (int): pickle protocol 2, 3 or 4. Default 4.
@@ -99,6 +120,9 @@ def save(obj, path, protocol=4, **configs):
             f"[save] a Layer cannot be saved: expected a state dict, got {type(obj).__name__}. "
             "Do this: save(layer.state_dict(), path)."
         )
+    if _is_program(obj):
+        _save_program(obj, path)
+        return
     if isinstance(path, io.BytesIO):
         _write(obj, path, protocol, file_format or "pickle", trailer=False)
         return
@@ -108,6 +132,7 @@ def save(obj, path, protocol=4, **configs):
         _write(obj, file, protocol, file_format, trailer=True)
 
 
+@_at_once
 def load(path, **configs):
     """Load what `save`, or Paddle's, wrote. Never runs code from the file.
 
@@ -140,11 +165,33 @@ def load(path, **configs):
     if os.path.isdir(name):
         raise ValueError(f"[load] {name} is a folder: expected a file. Do this: name the file.")
     with open(name, "rb") as file:
+        if file.read(len(_PROGRAM_MARK)) == _PROGRAM_MARK:
+            from argosy.static.io import deserialize_program
+
+            file.seek(0)
+            return deserialize_program(file.read())
+        file.seek(0)
         size = os.fstat(file.fileno()).st_size
         try:
             return _read(file, size, file_format or _format_of(name), return_numpy, keep_names)
         except (pickle_reader.DamagedFileError, pickle_reader.UnsafeFileError) as error:
             raise type(error)(f"{error} (file: {name})") from error
+
+
+def _is_program(value):
+    static = sys.modules.get("argosy.static")
+    return static is not None and isinstance(value, static.Program)
+
+
+def _save_program(program, path):
+    from argosy.static.io import to_bytes
+
+    content = to_bytes(program)
+    if isinstance(path, io.BytesIO):
+        path.write(content)
+        return
+    with atomic_file.atomic_writer(_file_name("save", path)) as file:
+        file.write(content)
 
 
 def _options(function, configs, known):
@@ -203,6 +250,10 @@ def _dtype_name(value):
 
 def _array_of(tensor):
     """The tensor's elements as NumPy stores them in a file: bfloat16 as its bits in uint16."""
+    if tensor._symbolic:  # state of a static Program: what the global scope has
+        from argosy.static.variable import value_in_scope
+
+        tensor = value_in_scope(tensor)
     array = tensor.detach().numpy()
     name = _dtype_name(tensor)
     if name.startswith("float8"):

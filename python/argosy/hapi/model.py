@@ -5,6 +5,7 @@ import os
 import warnings
 
 from .callbacks import config_callbacks
+from .static_graph import graph_of
 
 __all__ = []
 
@@ -52,6 +53,7 @@ class Model:
         self._prepared = False
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
+        self._graph = graph_of(self)
 
     # ---- one batch ------------------------------------------------------------------------------
 
@@ -144,6 +146,13 @@ class Model:
                 "model.prepare(optimizer, loss)."
             )
         self.mode = "train"
+        if self._graph is not None:
+            if not update:
+                raise AssertionError(
+                    "[Model.train_batch] update=False is not supported in static mode."
+                )
+            _, losses, figures = self._graph.run("train", _as_list(inputs), _as_list(labels))
+            return (losses, figures) if self._metrics else losses
         self.network.train()
         inputs, labels = _as_tensors(inputs), _as_tensors(labels)
         outputs = _as_list(self._forward(inputs))
@@ -170,13 +179,16 @@ class Model:
         import argosy
 
         self.mode = "eval"
-        self.network.eval()
-        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
-        with argosy.no_grad():
-            outputs = _as_list(self._forward(inputs))
-            losses = [] if self._loss is None else self._losses(outputs, labels)
-            figures = self._measure(outputs, labels)
-            losses = [v.numpy() for v in losses]
+        if self._graph is not None:
+            _, losses, figures = self._graph.run("eval", _as_list(inputs), _as_list(labels))
+        else:
+            self.network.eval()
+            inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+            with argosy.no_grad():
+                outputs = _as_list(self._forward(inputs))
+                losses = [] if self._loss is None else self._losses(outputs, labels)
+                figures = self._measure(outputs, labels)
+                losses = [v.numpy() for v in losses]
         if self._metrics and self._loss is not None:
             return losses, figures
         return figures if self._metrics else losses
@@ -186,6 +198,8 @@ class Model:
         import argosy
 
         self.mode = "test"
+        if self._graph is not None:
+            return self._graph.run("test", _as_list(inputs))[0]
         self.network.eval()
         with argosy.no_grad():
             return [v.numpy() for v in _as_list(self._forward(_as_tensors(inputs)))]
@@ -205,6 +219,9 @@ class Model:
         """
         import argosy
 
+        if not training and self._graph is not None:
+            self._graph.save(path)
+            return
         if not training:
             save = getattr(getattr(argosy, "jit", None), "save", None)
             if save is None:
@@ -222,7 +239,8 @@ class Model:
             )
         if directory:
             os.makedirs(directory, exist_ok=True)
-        argosy.save(self.network.state_dict(), path + ".pdparams")
+        state = self.network.state_dict() if self._graph is None else self._graph.state_dict()
+        argosy.save(state, path + ".pdparams")
         if self._optimizer is not None:
             argosy.save(self._optimizer.state_dict(), path + ".pdopt")
 

@@ -39,6 +39,12 @@ def _check_executor(executor, name):
         )
 
 
+def to_bytes(program):
+    """A Program without the values of its state."""
+    program._name_values()
+    return _core.program_to_bytes(program._handle)
+
+
 # ---- which variables -----------------------------------------------------------------------------
 
 
@@ -104,7 +110,7 @@ def save(program, model_path, protocol=4, **configs):
         for ending, which in ((".pdparams", "param"), (".pdopt", "opt")):
             values = program.state_dict(which)
             argosy.save(values, model_path + ending, protocol=protocol)
-    _write(model_path + ".pdmodel", _core.program_to_bytes(program._handle))
+    _write(model_path + ".pdmodel", to_bytes(program))
 
 
 def _read_state(path):
@@ -360,7 +366,7 @@ def serialize_program(feed_vars, fetch_vars, **kwargs):
     program = _of(fetch_vars, kwargs.get("program"))
     if not kwargs.get("normalized"):
         program = normalize_program(program, feed_vars, fetch_vars)
-    return _core.program_to_bytes(program._handle)
+    return to_bytes(program)
 
 
 def _of(fetch_vars, program):
@@ -493,7 +499,7 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     _check_executor(executor, "save_inference_model")
     program = _of(fetch_vars, kwargs.get("program"))
     program = normalize_program(program, feed_vars, fetch_vars)
-    content = _core.program_to_bytes(program._handle)
+    content = to_bytes(program)
     values = _values_as_bytes(program)
     _write(path_prefix + ".pdmodel", content)
     _write(path_prefix + ".pdiparams", values)

@@ -58,6 +58,7 @@ class Program:
                 result is the same.
         """
         make = _core.program_for_test if for_test else _core.program_clone
+        self._name_values()
         return self._copy(make(self._handle))
 
     def _copy(self, handle):
@@ -75,6 +76,13 @@ class Program:
     def __deepcopy__(self, memo):
         memo[id(self)] = copy = self.clone()
         return copy
+
+    def _name_values(self):
+        """Gives every variable its name now; otherwise each gets it when it is asked for. Copies and
+        files have the names that there are."""
+        for operation in self._description()["operations"]:
+            for v in operation["results"]:
+                v.name  # noqa: B018
 
     # ---- content ------------------------------------------------------------------------------
 

@@ -86,17 +86,22 @@ def get_value(self, scope=None):
     Raises:
         ValueError: it has none.
     """
-    from .scope import DenseTensor, global_scope
+    from .scope import DenseTensor
 
-    if not self._symbolic:
-        return self
+    return DenseTensor(value_in_scope(self, scope)) if self._symbolic else self
+
+
+def value_in_scope(self, scope=None):
+    """The tensor that get_value shows."""
+    from .scope import global_scope
+
     value = (global_scope() if scope is None else scope)._value(self.name)
     if value is None:
         raise ValueError(
             f"[Variable.get_value] '{self.name}' is not found in the scope. Do this: run the startup"
             " program first; variables that are no state are fetched by Executor.run."
         )
-    return DenseTensor(value)
+    return value
 
 
 _eager_set_value = Tensor.set_value

@@ -149,3 +149,27 @@ def test_variables(start, tmp_path, together):
         static.load_vars(exe, folder, filename="nobody")
     assert static.io.is_persistable(p) and static.io.is_parameter(p)
     assert not static.io.is_persistable(loss)
+
+
+def test_paddle_save_and_load(start, tmp_path):
+    x = static.data("x", [None, 3], "float32")
+    layer = nn.Linear(3, 2)
+    y = layer(x)
+    exe = start()
+    main, path = static.default_main_program(), str(tmp_path / "file")
+    argosy.save(layer.state_dict(), path)
+    argosy.save(main.state_dict(), path + "2")
+    argosy.save(main, path + "3")
+    want = values()
+    exe.run(static.default_startup_program())
+    assert not np.array_equal(values()["linear_0.w_0"], want["linear_0.w_0"])
+    missing, unexpected = layer.set_state_dict(argosy.load(path))
+    assert not missing and not unexpected
+    np.testing.assert_array_equal(values()["linear_0.w_0"], want["linear_0.w_0"])
+    exe.run(static.default_startup_program())
+    main.set_state_dict(argosy.load(path + "2"))
+    np.testing.assert_array_equal(values()["linear_0.w_0"], want["linear_0.w_0"])
+    loaded = argosy.load(path + "3")
+    assert isinstance(loaded, static.Program)
+    a, b = (exe.run(p, feed={"x": X}, fetch_list=[y.name]) for p in (main, loaded))
+    np.testing.assert_array_equal(a, b)
