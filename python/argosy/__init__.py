@@ -92,6 +92,7 @@ _LAZY = {
     "metric": "argosy.metric",
     "nn": "argosy.nn",
     "optimizer": "argosy.optimizer",
+    "pir_utils": "argosy.pir_utils",
     "profiler": "argosy.profiler",
     "regularizer": "argosy.regularizer",
     "signal": "argosy.signal",

@@ -51,6 +51,8 @@ def __getattr__(name):
         return getattr(argosy.static, name)
     if name in _PACKAGE:
         return getattr(argosy, name)
+    if name in ("DenseTensor", "LoDTensor"):
+        return argosy.static.DenseTensor
     if name == "initializer":
         return argosy.nn.initializer
     if name == "require_version":

@@ -64,7 +64,17 @@ def get_cuda_device_count():
     return argosy.device.cuda.device_count()
 
 
+_OF_SCOPES = {
+    "DenseTensor": "DenseTensor",
+    "LoDTensor": "DenseTensor",
+    "Scope": "Scope",
+    "_Scope": "Scope",
+}
+
+
 def __getattr__(name):
+    if name in _OF_SCOPES:
+        return getattr(argosy.static.scope, _OF_SCOPES[name])
     if name in _FROM_PACKAGE:
         return getattr(argosy, name)
     raise AttributeError(f"module 'argosy.base.core' has no attribute '{name}'")

@@ -22,16 +22,17 @@ def _names(values):
     return {v if isinstance(v, str) else v.name for v in values}
 
 
-def _wanted(program, v):
+def _wanted(program, v, states):
     """What a gradient with respect to v is taken of. State: what it was before the run, unless an
     optimizer wrote it since; an input that was assigned to: what was fed."""
-    kind, _, role, _ = _core.program_about(v)
+    kind = _core.program_about(v)[0]
     if kind in ("state", "tensor"):
-        for name, _, _, handle, initial, last in _core.program_states(program._handle):
-            if name == v.name if v._symbolic else handle is v:
-                after = -1 if last is None else _core.program_about(last)[2]
-                return v if after == _OPTIMIZE else initial
-        return None
+        use = states.get(v.name)
+        if use is None or not (v._symbolic or use[3] is v):
+            return None
+        initial, last = use[4:]
+        written = last is not None and _core.program_about(last)[2] == _OPTIMIZE
+        return v if written else initial
     first = _core.program_first(program._handle, v.name)
     if first is not None and _core.program_about(first)[0] == "input":
         return first
@@ -52,7 +53,8 @@ def _append(program, targets, target_gradients, wrt, no_grad):
     """Gradients for each of wrt, None where there is none."""
 
     no_grad = [v for v in (program._find(n) for n in sorted(no_grad)) if v is not None]
-    sources = [_wanted(program, v) for v in wrt]
+    states = {use[0]: use for use in _core.program_states(program._handle)}
+    sources = [_wanted(program, v, states) for v in wrt]
     places = [i for i, s in enumerate(sources) if s is not None]
     with mode.recording(program), mode.role(program, 1):
         found = _core.program_gradients(

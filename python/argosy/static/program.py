@@ -440,8 +440,36 @@ class Operator:
         return names.type_of(self._described)
 
     def name(self):
-        """The operation's own name in this library."""
-        return self._described["type"]
+        """The operation's own name, as 'pd_op.matmul'."""
+        return "pd_op." + self._described["type"]
+
+    def results(self):
+        """The variables it makes."""
+        return [v for group in self._described["outputs"].values() for v in group]
+
+    def result(self, index):
+        """Variable number `index` of those it makes."""
+        return self.results()[index]
+
+    def operands_source(self):
+        """The variables it reads."""
+        return [v for group in self._described["inputs"].values() for v in group]
+
+    def operand_source(self, index):
+        """Variable number `index` of those it reads."""
+        return self.operands_source()[index]
+
+    def num_operands(self):
+        """How many variables it reads."""
+        return len(self.operands_source())
+
+    def num_results(self):
+        """How many variables it makes."""
+        return len(self.results())
+
+    def attrs(self):
+        """The attributes as a dict."""
+        return self.all_attrs()
 
     @property
     def input_names(self):

@@ -76,6 +76,11 @@ def make_variable(name, shape, dtype, value, persistable=True, program=None):
     return handle
 
 
+def initialize(handle, initializer):
+    """Lets the startup Program give state its first value by an Initializer."""
+    _initialize(handle, lambda: initializer(handle))
+
+
 def copy_parameter(source, attributes):
     """A Parameter that starts with the first value of `source`."""
     from argosy.base import unique_name

@@ -72,6 +72,11 @@ def dist_attr(self):
     _of_program(self, "dist_attr")
 
 
+def get_defining_op(self):
+    """The Operator that makes the variable, as :attr:`op`."""
+    return op(self)
+
+
 def to_string(self, throw_on_error=False, with_details=False):
     """Name, shape and dtype in one line."""
     from .program import to_text
@@ -138,7 +143,7 @@ _PROPERTIES = (
     block, op, lod_level, is_data, is_parameter, grad_name, attr_names, dist_attr,
     append,
 )  # fmt: skip
-_METHODS = (attr, to_string, get_value, set_value)
+_METHODS = (attr, get_defining_op, to_string, get_value, set_value)
 
 for _f in _PROPERTIES:
     for _class in (Tensor, Variable):

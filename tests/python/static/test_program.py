@@ -214,3 +214,34 @@ def test_options_and_guards():
     assert len(static.cpu_places(3)) == 3
     with pytest.raises(AssertionError, match="CUDA"):
         static.cuda_places()
+
+
+def test_layer_helper(start):
+    helper = argosy.base.layer_helper.LayerHelper("twice", act="relu")
+    x = static.data("x", [2], "float32")
+    out = helper.create_variable_for_type_inference("float32")
+    helper.append_op("scale", inputs={"X": [x]}, outputs={"Out": [out]}, attrs={"scale": 2.0})
+    kept = helper.create_global_variable(persistable=True, shape=[1], dtype="float32")
+    helper.set_variable_initializer(kept, nn.initializer.Constant(3.0))
+    y = helper.append_activation(out) + kept
+    value = np.array([1, -1], "float32")
+    assert start().run(feed={"x": value}, fetch_list=[y])[0].tolist() == [5, 3]
+    assert helper.main_program is static.default_main_program()
+    assert y.get_defining_op().name() == "pd_op.add"
+
+
+def test_guards_of_test_programs():
+    argosy.disable_static()
+    with argosy.pir_utils.IrGuard():
+        assert not argosy.in_dynamic_mode()
+    with argosy.pir_utils.DygraphOldIrGuard():
+        assert argosy.in_dynamic_mode()
+    argosy.enable_static()
+
+
+def test_errors_name_the_line_that_built_the_operation():
+    x, y = static.data("x", [None, 3]), static.data("y", [None, 3])
+    z = x + y
+    feed = {"x": np.ones((2, 3), "float32"), "y": np.ones((3, 3), "float32")}
+    with pytest.raises(ValueError, match=r"(?s)broadcast.*test_program.py:\d+"):
+        static.Executor().run(feed=feed, fetch_list=[z])
