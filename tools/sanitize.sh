@@ -5,7 +5,7 @@
 #   JOBS                as in the Makefile
 #   SANITIZE_PYTHON     the Python tests; empty: none
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 jobs=${JOBS:-$(nproc)}
 python_tests=${SANITIZE_PYTHON-tests/ops tests/python/tensor tests/python/nn tests/python/io \
   tests/python/amp tests/python/profiler tests/python/test_indexing.py}

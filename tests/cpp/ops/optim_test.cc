@@ -56,9 +56,16 @@ struct Call {
 };
 
 void set_real(const op::OpDef& op, void* attrs, const char* name, double value) {
-  for (const op::Field& f : op.attrs->fields)
-    if (std::string(f.name) == name && f.kind == op::FieldKind::real)
-      *reinterpret_cast<double*>(static_cast<char*>(attrs) + f.offset) = value;
+  for (const op::Field& f : op.attrs->fields) {
+    if (std::string(f.name) != name) continue;
+    void* field = static_cast<char*>(attrs) + f.offset;
+    if (f.kind == op::FieldKind::scalar)
+      *static_cast<op::Scalar*>(field) = value;
+    else
+      *static_cast<double*>(field) = value;
+    return;
+  }
+  FAIL() << op.name << " has no attribute " << name;
 }
 void set_bool(const op::OpDef& op, void* attrs, const char* name, bool value) {
   for (const op::Field& f : op.attrs->fields)
