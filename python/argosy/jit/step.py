@@ -12,9 +12,9 @@ from .transform.runtime.calls import call
 def compile_step(model, loss=None, optimizer=None):
     """A function that trains `model` on one batch, as one captured Program.
 
-    Forward, gradients, clipping, regularization and the optimizer's update are recorded at the first
-    call with inputs of a new form, so that passes and the memory planner see the step as a whole; a
-    later call only runs it. Buffers and optimizer state are updated in place, the learning rate is
+    Forward, gradients, clipping, regularization and the optimizer's update are recorded at the
+    first call with inputs of a new form, so that passes and the memory planner see the step as a
+    whole; a later call only runs it. Buffers and optimizer state are updated in place, the learning rate is
     asked of the optimizer at each call.
 
         step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
@@ -91,7 +91,7 @@ class CompiledStep:
         try:
             with recording(program):
                 value = self._value(inputs)
-                value.backward()
+                _core.backward(value, None, False)
                 _core.program_set_role(program, 2)
                 optimizer.step()
                 _core.program_set_role(program, 0)
@@ -108,10 +108,9 @@ class CompiledStep:
         else:
             value = call(self.loss)(run(*inputs[:-1]), inputs[-1])
         if not isinstance(value, Tensor) or value.size != 1:
+            got = f"a Tensor of shape {list(value.shape)}" if isinstance(value, Tensor) else value
             raise TypeError(
-                "[compile_step] the loss must be one number, got"
-                f" {value if not isinstance(value, Tensor) else f'a Tensor of shape {value.shape}'}."
-                " Do this: take its mean()."
+                f"[compile_step] the loss must be one number, got {got}. Do this: take its mean()."
             )
         if value.stop_gradient:
             raise ValueError(
