@@ -99,10 +99,23 @@ Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> 
   for (const StateUse& s : states)
     if (uses[s.initial->id]) values[s.initial->id] = read_state(*s.state, scope);
   run_block(main, values);
-  for (const StateUse& s : states)
-    if (s.last && !differentiable) write_state(*s.state, scope, values[s.last->id]);
+  // What is still in the memory of state is read before that is written.
+  auto settled = [&](const Ref<Value>& v) {
+    const Tensor& t = values[v->id];
+    for (const StateUse& s : states) {
+      const Tensor& state = values[s.initial->id];
+      if (!differentiable && s.last && state.defined() && t.defined() && t.has_data() &&
+          t.impl()->storage == state.impl()->storage)
+        return copy_of(t);
+    }
+    return t;
+  };
   Tensors result;
-  for (const Ref<Value>& v : fetches) result.push_back(values[v->id]);
+  for (const Ref<Value>& v : fetches) result.push_back(settled(v));
+  std::vector<Tensor> written;
+  for (const StateUse& s : states) written.push_back(s.last ? settled(s.last) : Tensor());
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].last && !differentiable) write_state(*states[i].state, scope, written[i]);
   return result;
 }
 

@@ -135,7 +135,8 @@ Tensors Frame::collect() {
 }
 
 void Frame::write_state() {
-  // A value that is another state's memory is read before that is written.
+  // A value in the memory of state (its own, seen otherwise, or another's) is read before that is
+  // written.
   std::vector<std::pair<size_t, Tensor>> writes;
   for (size_t i = 0; i < plan.states.size(); ++i) {
     const StatePlan& s = plan.states[i];

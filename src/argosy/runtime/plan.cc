@@ -402,20 +402,19 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
 void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState& state) {
   const bool loop = o.op->name == "while";
   step.kind = loop ? Step::Kind::loop : Step::Kind::branch;
-  bool keeps = false;
-  program::each_operation(*o.blocks[0], [&](const Operation& n) {
-    for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
-  });
-  program::each_operation(*o.blocks[1], [&](const Operation& n) {
-    for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
-  });
-  if (keeps)
-    for (const Ref<Value>& v : o.operands)
-      if (!is_array(v)) group_of(*v).escaped = true;
+  // Arrays keep handles of what is put into them, and what is read from one is also in it.
+  bool arrays = false;
+  for (const Ref<Value>& v : o.operands) arrays = arrays || is_array(v);
+  for (const auto& inner : o.blocks)
+    program::each_operation(*inner, [&](const Operation& n) {
+      for (const Ref<Value>& v : n.operands) arrays = arrays || is_array(v);
+      for (const Ref<Value>& v : n.results) arrays = arrays || is_array(v);
+    });
+  for (const Ref<Value>& v : o.operands)
+    if (arrays && !is_array(v)) group_of(*v).escaped = true;
   for (const Ref<Value>& v : o.results) {
-    make_group(v, Slot::Kind::fresh, at, &state);
-    // A block may have put what it yields into an array, too.
-    if (keeps) group_of(*v).escaped = true;
+    const uint32_t g = make_group(v, Slot::Kind::fresh, at, &state);
+    if (arrays && !is_array(v)) groups_[g].writable = false;
     step.out.push_back(slot_[v->id]);
   }
   const uint32_t begin = block_begin_;
@@ -486,8 +485,8 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
         owns = owns || (v != b.arguments[i]->id && slot_[v] == argument.slot);
       const uint32_t group = group_[b.yields[i]->id];
       const Group& yielded = groups_[group];
-      bool exclusive = slot_[b.yields[i]->id] == yielded.slot && !yielded.escaped &&
-                       plan_.slots[yielded.slot].kind == Slot::Kind::fresh;
+      bool exclusive = slot_[b.yields[i]->id] == yielded.slot && yielded.writable &&
+                       !yielded.escaped && plan_.slots[yielded.slot].kind == Slot::Kind::fresh;
       for (size_t k = 0; k < b.yields.size(); ++k)
         exclusive = exclusive && (k == i || group_[b.yields[k]->id] != group);
       plan.owns_argument.push_back(owns);
