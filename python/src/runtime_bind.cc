@@ -107,9 +107,16 @@ PyObject* f_plan(Args a) {
   put(d.get(), "arena", PyLong_FromSize_t(r.arena));
   put(d.get(), "fresh", PyLong_FromSize_t(r.fresh));
   put(d.get(), "unplanned", PyLong_FromSize_t(r.unplanned));
+  put(d.get(), "parallel", PyLong_FromSize_t(r.parallel));
   put(d.get(), "seconds", PyFloat_FromDouble(r.seconds));
   Py text(check(PyUnicode_FromString(plan->print().c_str())));
   return check(PyTuple_Pack(2, d.get(), text.get()));
+}
+
+// (executor, mode): 0 one step after the other, 1 where it pays, 2 always (for tests).
+PyObject* f_parallel(Args a) {
+  executor_of(a[0]).parallel = static_cast<runtime::Parallel>(to_int(a[1]));
+  Py_RETURN_NONE;
 }
 
 PyObject* f_clear(Args a) {
@@ -140,10 +147,13 @@ PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
     name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
         nullptr                                                                                    \
   }
-PyMethodDef functions[] = {
-    FUNCTION("executor_new", f_new, 1),     FUNCTION("executor_run", f_run, 5),
-    FUNCTION("executor_stats", f_stats, 1), FUNCTION("executor_plan", f_plan, 5),
-    FUNCTION("executor_clear", f_clear, 1), {}};
+PyMethodDef functions[] = {FUNCTION("executor_new", f_new, 1),
+                           FUNCTION("executor_run", f_run, 5),
+                           FUNCTION("executor_stats", f_stats, 1),
+                           FUNCTION("executor_plan", f_plan, 5),
+                           FUNCTION("executor_parallel", f_parallel, 2),
+                           FUNCTION("executor_clear", f_clear, 1),
+                           {}};
 
 }  // namespace
 

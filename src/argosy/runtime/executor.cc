@@ -99,6 +99,7 @@ std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& progr
   entry.place = place;
   Request request;
   request.place = place;
+  request.parallel = parallel;
   for (const Tensor& t : feeds) {
     entry.fed.push_back(t.defined());
     entry.feeds.push_back(t.defined() ? Request::Feed{t.shape(), t.dtype()} : Request::Feed{});
@@ -149,7 +150,7 @@ Tensors Executor::run(const std::shared_ptr<Program>& program, std::span<const T
       continue;
     }
     try {
-      frame->run_block(p->blocks[0]);
+      frame->run();
       Tensors result = frame->collect();
       frame->write_state();
       frame->release();

@@ -33,6 +33,7 @@ class ARGOSY_API Executor {
     uint64_t hits = 0, misses = 0;
   };
   Stats stats() const;
+  Parallel parallel = Parallel::automatic;  // of plans made from now on
   void clear();
 
  private:

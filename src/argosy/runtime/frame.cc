@@ -65,6 +65,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
     slots[i].impl()->storage = base->storage;
     slots[i].impl()->data = base->data + s.offset;
   }
+  if (p.report().parallel) waits_ = std::make_unique<std::atomic<int32_t>[]>(p.blocks[0].end);
   size_t count = 0;
   for (const Step& s : p.steps) count += s.in.size();
   operands_.reserve(count);
@@ -80,6 +81,8 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
     f.in = op::Inputs(std::span(operands_).subspan(begin, s.in.size()),
                       s.operation->ends.empty() ? nullptr : s.operation->ends.data());
     for (uint32_t k : s.out) f.out.push_back(k == kNone ? Tensor() : slots[k]);
+    f.plain = s.plain;
+    f.first = s.out.empty() || s.out[0] == kNone ? nullptr : slots[s.out[0]].impl();
     steps_.push_back(std::move(f));
   }
 }
@@ -92,7 +95,11 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
     if (plan.feeds[i] == kNone) continue;
     TensorImpl& to = *slots[plan.feeds[i]].impl();
     const Tensor t = dense(feeds[i]) ? op::contiguous(feeds[i]) : feeds[i];
-    take_body(to, *t.impl());
+    bool written = false;
+    for (const StatePlan& s : plan.states)
+      written |= s.last != kNone && !s.writes_back && s.state->tensor.defined() && dense(t) &&
+                 s.state->tensor.impl()->storage == t.impl()->storage;
+    take_body(to, written ? *clone(t).impl() : *t.impl());
   }
   for (size_t i = 0; i < plan.states.size(); ++i) {
     const StatePlan& s = plan.states[i];
@@ -312,37 +319,60 @@ void Frame::settle_outputs(FrameStep& s) {
   }
 }
 
-void Frame::fail_at(const FrameStep& s) {
-  rethrow_at(*s.plan->operation, s.in.flat());
-}
-
 // --- blocks ---
 
-void Frame::run_block(const BlockPlan& block) {
-  FrameStep* s = steps_.data() + block.begin;
-  FrameStep* const end = steps_.data() + block.end;
-  try {
-    for (; s != end; ++s) {
-      if (s->plan->plain && !watch::any()) [[likely]] {
-        op::KernelFrame frame{*s->op, s->in, s->out};
-        s->run(frame, s->attrs);
-      } else {
-        run_special(*s);
-      }
-      if (s->plan->kind == Step::Kind::kernel) settle_outputs(*s);
-      if (!s->plan->frees.empty()) [[unlikely]]
-        for (uint32_t k : s->plan->frees) {
-          TensorImpl& body = *slots[k].impl();
-          body.storage = nullptr;
-          if (!body.parts.empty()) body.parts.clear();
-        }
-      if (s->plan->heavy || ++until_look_ >= 256) [[unlikely]] {
-        until_look_ = 0;
-        if (look_for_interrupt) look_for_interrupt();
-      }
+namespace {
+thread_local uint32_t until_look = 0;
+}
+
+void Frame::run() {
+  for (const Segment& s : plan.segments) {
+    // Who watches steps wants them in order.
+    if (s.threads && !watch::any())
+      run_parallel(s);
+    else
+      run_steps(s.begin, s.end);
+  }
+}
+
+// With what is around the kernel: all but raising errors.
+inline void Frame::run_one(FrameStep& s) {
+  const Step& p = *s.plan;
+  if (p.still) return;
+  if (s.plain && !watch::any()) [[likely]] {
+    op::KernelFrame frame{*s.op, s.in, s.out};
+    s.run(frame, s.attrs);
+    if (s.out.size() != 1 || s.out[0].impl() != s.first) settle_outputs(s);
+  } else {
+    run_special(s);
+    if (p.kind == Step::Kind::kernel) settle_outputs(s);
+    for (uint32_t k : p.frees) {
+      TensorImpl& body = *slots[k].impl();
+      body.storage = nullptr;
+      if (!body.parts.empty()) body.parts.clear();
     }
+  }
+  if (p.heavy || ++until_look >= 256) [[unlikely]] {
+    until_look = 0;
+    if (look_for_interrupt) look_for_interrupt();
+  }
+}
+
+void Frame::run_guarded(FrameStep& s) {
+  try {
+    run_one(s);
   } catch (const Error&) {
-    fail_at(*s);
+    rethrow_at(*s.plan->operation, s.in.flat());
+  }
+}
+
+void Frame::run_steps(uint32_t begin, uint32_t end) {
+  FrameStep* s = steps_.data() + begin;
+  FrameStep* const last = steps_.data() + end;
+  try {
+    for (; s != last; ++s) run_one(*s);
+  } catch (const Error&) {
+    rethrow_at(*s->plan->operation, s->in.flat());
   }
 }
 

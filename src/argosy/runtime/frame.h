@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "argosy/runtime/plan.h"
 
 // What one run of a Plan changes: tensor bodies of the slots, operand arrays, the arena. A frame is
@@ -8,11 +10,13 @@ namespace argosy::runtime {
 
 struct FrameStep {
   const Step* plan = nullptr;
+  bool plain = false;
   op::Erased<void, op::KernelFrame&> run;
   const op::OpDef* op = nullptr;
   const void* attrs = nullptr;
   op::Inputs in;
-  Tensors out;  // handles of the slots' bodies
+  Tensors out;                        // handles of the slots' bodies
+  const TensorImpl* first = nullptr;  // body of the first output
 };
 
 class Frame {
@@ -22,8 +26,7 @@ class Frame {
 
   // False if a state's form is not that which the plan was made for.
   bool bind(std::span<const Tensor> feeds, program::Scope* scope);
-  void run_step(FrameStep& s);
-  void run_block(const BlockPlan& block);
+  void run();
   // Fetched values, in memory that nobody else has.
   Tensors collect();
   // Writes what is not in the state's memory there, and tells all state that it was written.
@@ -37,6 +40,11 @@ class Frame {
   std::vector<Tensor> slots;
 
  private:
+  void run_block(const BlockPlan& block) { run_steps(block.begin, block.end); }
+  void run_steps(uint32_t begin, uint32_t end);
+  void run_parallel(const Segment& segment);
+  void run_one(FrameStep& s);
+  void run_guarded(FrameStep& s);  // errors tell the step
   void run_special(FrameStep& s);
   void run_dispatch(FrameStep& s);
   void run_branch(FrameStep& s);
@@ -51,14 +59,13 @@ class Frame {
   void set_argument(uint32_t slot, uint32_t from, bool own);
   bool in_arena(const Tensor& t) const { return arena_ && t.impl()->storage == arena_; }
   void release_block(const BlockPlan& block);
-  [[noreturn]] void fail_at(const FrameStep& s);
 
   std::vector<FrameStep> steps_;
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
   Ref<Storage> arena_;
   program::Scope* scope_ = nullptr;
-  uint32_t until_look_ = 0;
+  std::unique_ptr<std::atomic<int32_t>[]> waits_;  // of steps in parallel segments
 };
 
 // Called from time to time while a Program runs; throws to end the run (Ctrl-C). Set by the

@@ -57,8 +57,6 @@ void rethrow_at(const Operation& o, std::span<const Tensor> operands) {
 
 // --- dead operations ---
 
-namespace {
-
 bool has_effect(const Operation& o) {
   bool effect = o.op->effect == op::Effect::random || o.op->effect == op::Effect::io ||
                 o.op->effect == op::Effect::communicates;
@@ -66,6 +64,8 @@ bool has_effect(const Operation& o) {
     for (const auto& inner : b->operations) effect = effect || has_effect(*inner);
   return effect;
 }
+
+namespace {
 
 void prune_block(Block& block, std::vector<bool>& live) {
   for (const Ref<Value>& v : block.yields)

@@ -13,6 +13,9 @@ void prune(program::Program& p, std::span<const Ref<program::Value>> keep);
 // opened into their parts.
 void specialize(program::Program& p, Place place);
 
+// Random numbers, I/O or communication, also in nested blocks.
+bool has_effect(const program::Operation& o);
+
 // A tensor that has the form of v and no memory, as kernels' match functions read it. Its address
 // is not null, so that offsets of views can be told.
 Tensor prototype(const program::Value& v, Place place);

@@ -21,7 +21,8 @@ size_t most_alive(const std::vector<Buffer>& buffers) {
 
 // Places buffers in this order, each in the smallest gap that holds it among those placed that live
 // at the same time; returns the bytes needed.
-size_t place_in_order(std::vector<Buffer>& buffers, const std::vector<uint32_t>& order) {
+size_t place_in_order(std::vector<Buffer>& buffers, const std::vector<uint32_t>& order,
+                      const MayFollow* may_follow) {
   std::vector<uint32_t> placed;  // by offset
   size_t total = 0;
   for (uint32_t i : order) {
@@ -29,7 +30,8 @@ size_t place_in_order(std::vector<Buffer>& buffers, const std::vector<uint32_t>&
     size_t best = SIZE_MAX, best_gap = SIZE_MAX, end = 0;
     for (uint32_t k : placed) {
       const Buffer& p = buffers[k];
-      if (p.last < b.first || p.first > b.last) continue;
+      if (p.last < b.first && (!may_follow || (*may_follow)(k, i))) continue;
+      if (p.first > b.last && (!may_follow || (*may_follow)(i, k))) continue;
       if (p.offset > end && p.offset - end >= b.bytes && p.offset - end < best_gap) {
         best = end;
         best_gap = p.offset - end;
@@ -49,7 +51,7 @@ size_t place_in_order(std::vector<Buffer>& buffers, const std::vector<uint32_t>&
 
 // Greedy, by several orders of which the best is taken: large buffers first leaves the small ones
 // to fill gaps; by size times lifetime puts what is in everybody's way first.
-Placement place_buffers(std::vector<Buffer>& buffers) {
+Placement place_buffers(std::vector<Buffer>& buffers, const MayFollow* may_follow) {
   Placement result{most_alive(buffers), 0};
   std::vector<uint32_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -69,7 +71,7 @@ Placement place_buffers(std::vector<Buffer>& buffers) {
   std::vector<Buffer> best;
   auto attempt = [&](auto before) {
     std::stable_sort(order.begin(), order.end(), before);
-    const size_t bytes = place_in_order(buffers, order);
+    const size_t bytes = place_in_order(buffers, order, may_follow);
     if (!best.empty() && bytes >= result.bytes) return;
     result.bytes = bytes;
     best = buffers;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/base/export.h"
+#include "argosy/base/parallel.h"
 
 // Offsets in one arena for buffers whose lifetimes are known: no two that live at the same time may
 // overlap.
@@ -21,6 +22,10 @@ struct Placement {
   size_t bytes = 0;        // of the arena
 };
 
-ARGOSY_API Placement place_buffers(std::vector<Buffer>& buffers);
+// may_follow(earlier, later): may buffer `later` take the place of `earlier`, which lives no
+// longer? Null: always.
+using MayFollow = FunctionRef<bool(uint32_t, uint32_t)>;
+ARGOSY_API Placement place_buffers(std::vector<Buffer>& buffers,
+                                   const MayFollow* may_follow = nullptr);
 
 }  // namespace argosy::runtime

@@ -10,6 +10,7 @@
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
 #include "argosy/runtime/memory_plan.h"
+#include "argosy/runtime/schedule.h"
 
 namespace argosy::runtime {
 
@@ -84,6 +85,7 @@ class Planner {
   void operation(const Operation& o, uint32_t at, BlockState& state);
   void structural(const Operation& o, uint32_t at, Step& step, BlockState& state);
   void finish_block(const Block& b, uint32_t index, BlockState& state);
+  void place_within(uint32_t index, const Schedule* schedule);
   void place_block(uint32_t index, size_t offset);
 
   uint32_t make_slot(const Value& v, Slot::Kind kind);
@@ -364,7 +366,9 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       } else if (step.kind == Step::Kind::dispatch && step.may_view && o.operands[0] &&
                  !is_array(o.operands[0])) {
         // It may turn out to be a view when it runs.
-        join(result, group_[o.operands[0]->id], make_slot(*result, Slot::Kind::fresh));
+        const uint32_t made = make_slot(*result, Slot::Kind::fresh);
+        plan_.slots[made].base = slot_[o.operands[0]->id];
+        join(result, group_[o.operands[0]->id], made);
       } else {
         const uint32_t g = make_group(result, Slot::Kind::arena, at, &state);
         // An element of an array is also in the array.
@@ -434,10 +438,9 @@ void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState
         group_[inner.arguments[k]->id] = static_cast<uint32_t>(groups_.size() - 1);
       }
     block(inner, index);
-    const size_t bytes = block_states_[index].placement.bytes;
-    if (bytes) {
+    if (!block_states_[index].buffers.empty()) {
       state.nested.emplace_back(state.buffers.size(), index);
-      state.buffers.push_back({{aligned(bytes), at, at}, kNone});
+      state.buffers.push_back({{0, at, at}, kNone});
     }
   }
   block_begin_ = begin;
@@ -521,11 +524,6 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
     reader.frees.insert(reader.frees.end(), all.begin(), all.end());
   }
 
-  std::vector<Buffer> buffers;
-  for (const auto& [buffer, slot] : state.buffers) buffers.push_back(buffer);
-  state.placement = place_buffers(buffers);
-  for (size_t i = 0; i < buffers.size(); ++i) state.buffers[i].first = buffers[i];
-
   for (uint32_t i = plan.begin; i < plan.end; ++i) {
     Step& s = plan_.steps[i];
     s.plain = s.kind == Step::Kind::kernel && s.kernel && s.copies.empty() && s.allocates.empty() &&
@@ -533,11 +531,53 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
     size_t bytes = 0;
     for (uint32_t slot : s.out)
       if (slot != kNone) bytes += plan_.slots[slot].nbytes;
+    if (s.kind == Step::Kind::view) {
+      const Slot& base = plan_.slots[plan_.slots[s.out[0]].base];
+      s.still = base.kind == Slot::Kind::arena;
+    }
+    s.effect = has_effect(*s.operation);
     s.heavy = bytes > (1 << 18) || s.kind == Step::Kind::dispatch;
     plan_.report_.kernels += s.kind == Step::Kind::kernel;
     plan_.report_.views += s.kind == Step::Kind::view;
     plan_.report_.dispatched += s.kind == Step::Kind::dispatch;
   }
+}
+
+// Offsets within the block. Those of nested blocks come first: their memory is a buffer of this.
+void Planner::place_within(uint32_t index, const Schedule* schedule) {
+  BlockState& state = block_states_[index];
+  for (const auto& [at, nested] : state.nested) {
+    place_within(nested, nullptr);
+    state.buffers[at].first.bytes = aligned(block_states_[nested].placement.bytes);
+  }
+  std::vector<Buffer> buffers;
+  for (const auto& [buffer, slot] : state.buffers) buffers.push_back(buffer);
+  if (schedule && schedule->parallel()) {
+    // Steps that use each slot's memory.
+    std::vector<std::vector<uint32_t>> users(plan_.slots.size());
+    auto use = [&](uint32_t slot, uint32_t step) {
+      while (slot != kNone && plan_.slots[slot].base != kNone) slot = plan_.slots[slot].base;
+      if (slot != kNone) users[slot].push_back(step);
+    };
+    for (uint32_t i = 0; i < plan_.blocks[0].end; ++i) {
+      const Step& s = plan_.steps[i];
+      for (uint32_t k : s.in) use(k, i);
+      for (uint32_t k : s.out) use(k, i);
+      for (const Copy& c : s.copies) use(c.from, i), use(c.to, i);
+    }
+    auto may_follow = [&](uint32_t earlier, uint32_t later) {
+      const uint32_t slot = state.buffers[earlier].second, first = buffers[later].first;
+      if (slot == kNone) return schedule->ordered(buffers[earlier].last, first);
+      for (uint32_t user : users[slot])
+        if (!schedule->ordered(user, first)) return false;
+      return true;
+    };
+    const MayFollow rule = may_follow;
+    state.placement = place_buffers(buffers, &rule);
+  } else {
+    state.placement = place_buffers(buffers);
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) state.buffers[i].first = buffers[i];
 }
 
 void Planner::place_block(uint32_t index, size_t offset) {
@@ -584,7 +624,15 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
     plan_.states[i].writes_back = plan_.states[i].last != plan_.states[i].initial;
   }
   for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
+  for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
+  Schedule schedule(plan_, request_.parallel);
+  place_within(0, &schedule);
   place_block(0, 0);
+  plan_.segments = std::move(schedule.segments);
+  plan_.nodes = std::move(schedule.nodes);
+  plan_.successors = std::move(schedule.successors);
+  for (const Segment& s : plan_.segments)
+    if (s.threads) plan_.report_.parallel += s.end - s.begin;
   plan_.arena_bytes = plan_.report_.arena = block_states_[0].placement.bytes;
   plan_.report_.lower_bound = block_states_[0].placement.lower_bound;
   plan_.report_.steps = plan_.steps.size();

@@ -42,8 +42,8 @@ struct Slot {
   Shape shape, strides;
   size_t nbytes = 0;
   int64_t offset = 0;
-  uint32_t base = kNone;
-  uint32_t id = 0;  // of the first value in it
+  uint32_t base = kNone;  // also of values that may turn out to be views when they are made
+  uint32_t id = 0;        // of the first value in it
 };
 
 struct Copy {
@@ -67,7 +67,24 @@ struct Step {
   std::vector<Copy> copies;       // before it runs
   std::vector<uint32_t> allocates, frees;
   uint32_t blocks[2] = {kNone, kNone};
-  double cost = 0;  // estimated nanoseconds
+  bool still = false;   // a view of what never moves: made with the frame
+  bool effect = false;  // random numbers, I/O: in order among each other
+  double cost = 0;      // estimated nanoseconds on one thread
+};
+
+enum class Parallel : uint8_t { off, automatic, always };
+
+// A range of steps of the main block, see runtime/schedule.h.
+struct Segment {
+  uint32_t begin, end;
+  uint32_t threads;  // 0: walked in order
+};
+
+// A step in a segment that several threads run.
+struct Node {
+  uint32_t waits_for = 0;       // how many steps of the segment
+  uint32_t begin = 0, end = 0;  // in Plan::successors, best first
+  double priority = 0;          // nanoseconds to the end of the segment along the longest chain
 };
 
 struct BlockPlan {
@@ -95,6 +112,7 @@ struct Report {
   size_t arena = 0;        // bytes of the arena
   size_t fresh = 0;        // bytes of fetched and yielded values of known size
   size_t unplanned = 0;    // values of unknown size
+  size_t parallel = 0;     // steps in segments that several threads run
   double seconds = 0;      // that compiling took
 };
 
@@ -108,6 +126,7 @@ struct Request {
   std::vector<bool> fed;                     // false: the Program says what is known of it
   std::vector<Ref<program::Value>> fetches;  // of the Program, or of one it was cloned from
   Place place;
+  Parallel parallel = Parallel::automatic;
 };
 
 class Frame;
@@ -125,6 +144,9 @@ class ARGOSY_API Plan {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<BlockPlan> blocks;  // the first is the main one
+  std::vector<Segment> segments;
+  std::vector<Node> nodes;  // by step of the main block
+  std::vector<uint32_t> successors;
   std::vector<uint32_t> fetches;
   std::vector<uint32_t> feeds;  // kNone where nothing reads it
   std::vector<StatePlan> states;

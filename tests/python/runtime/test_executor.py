@@ -13,6 +13,9 @@ from argosy.static.nn.control_flow import cond, while_loop
 from argosy.tensor.array import array_length, array_read, array_write, create_array
 
 
+SERIAL, PARALLEL = 0, 2
+
+
 def tensor(x, dtype="float32"):
     return argosy.to_tensor(np.asarray(x, dtype))
 
@@ -43,17 +46,19 @@ class Runs:
         return _core.executor_plan(self.executor, self.program, list(feeds), self.fetches, None)
 
 
-@pytest.mark.parametrize("start", range(0, 120, 20))
+@pytest.mark.parametrize("start", range(0, 200, 20))
 def test_random_programs(start):
     for seed in range(start, start + 20):
         program = RandomProgram(seed)
         expected = program.interpret()
-        executor = _core.executor_new(4)
-        for _ in range(2):  # a frame is used again
-            try:
-                same(expected, program.execute(executor))
-            except AssertionError as e:
-                raise AssertionError(f"seed {seed}") from e
+        for mode in (SERIAL, PARALLEL):
+            executor = _core.executor_new(4)
+            _core.executor_parallel(executor, mode)
+            for _ in range(2):  # a frame is used again
+                try:
+                    same(expected, program.execute(executor))
+                except AssertionError as e:
+                    raise AssertionError(f"seed {seed}, mode {mode}") from e
 
 
 # --- writing in place ---
