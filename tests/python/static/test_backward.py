@@ -109,3 +109,14 @@ def test_append_backward_errors():
         y.mean().backward()
     pairs = static.append_backward(y.mean(), no_grad_set={"fc_0.b_0"})
     assert [p.name for p, _ in pairs] == ["fc_0.w_0"]
+
+
+def test_static_pylayer():
+    x = scalar("x")
+    y = static.nn.static_pylayer(lambda v: v * v, [x], lambda dy: dy * 7)
+    (g,) = static.gradients(y * 2, x)
+    plain = static.nn.static_pylayer(lambda v: v * v, [x])
+    assert static.gradients(plain, x) == [None]
+    assert run([y, g, plain], x=one(3)) == [9, 14, 9]
+    with pytest.raises(TypeError, match="forward_fn"):
+        static.nn.static_pylayer(3, [x])

@@ -245,3 +245,28 @@ def test_errors_name_the_line_that_built_the_operation():
     feed = {"x": np.ones((2, 3), "float32"), "y": np.ones((3, 3), "float32")}
     with pytest.raises(ValueError, match=r"(?s)broadcast.*test_program.py:\d+"):
         static.Executor().run(feed=feed, fetch_list=[z])
+
+
+def test_layers_that_write_their_parameters(start):
+    """What eager layers do to parameters when they are made happens in the startup program."""
+    i = static.data("i", [3], "int64")
+    table = nn.Embedding(5, 4, padding_idx=0)
+    linear = nn.utils.weight_norm(nn.Linear(4, 2))
+    loss = linear(table(i)).sum()
+    pairs = dict((p.name, g) for p, g in static.append_backward(loss))
+    assert {"embedding_0.w_0", "linear_0.w_1", "linear_0.w_2"} <= set(pairs)
+    exe = start()
+    before = {
+        p.name: np.array(p.get_value()) for p in static.default_main_program().all_parameters()
+    }
+    feed = {"i": np.array([0, 1, 1])}
+    got, rows = exe.run(feed=feed, fetch_list=[loss, pairs["embedding_0.w_0"]])
+    for p in static.default_main_program().all_parameters():
+        np.testing.assert_array_equal(p.get_value(), before[p.name])
+    w = before["linear_0.w_1"]
+    np.testing.assert_allclose(before["linear_0.w_2"], np.linalg.norm(w, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(
+        got, (2 * before["embedding_0.w_0"][1] @ w).sum(), rtol=1e-4, atol=1e-5
+    )
+    assert not rows[0].any()
+    np.testing.assert_allclose(rows[1], 2 * w.sum(1), rtol=1e-4)

@@ -66,6 +66,17 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
     return param
 
 
+def set_first_value(param, compute):
+    """Lets a parameter start as compute()."""
+    if param._symbolic:
+        from argosy.static import state
+
+        state.initialize(param, lambda p: p._copy_from(compute()))
+        return
+    with argosy.no_grad():
+        param.set_value(compute())
+
+
 class LayerObjectHelper:
     """What a layer knows of its own name when it makes parameters."""
 

@@ -230,7 +230,8 @@ class Embedding(Layer):
             )
             if _freeze:
                 self.weight.stop_gradient = True
-        if padding_idx is not None:
+        # (A static Program reads zeros there, whatever the row has.)
+        if padding_idx is not None and not self.weight._symbolic:
             with argosy.no_grad():
                 self.weight[padding_idx] = 0.0
 

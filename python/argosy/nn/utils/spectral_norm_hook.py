@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argosy
 from argosy import _core
+from argosy.nn.layer._helper import set_first_value
 
 from ..initializer import Normal
 from ..layer.common import Linear
@@ -59,6 +60,9 @@ class SpectralNorm:
             for size in (rows, weight.size // rows):
                 # A parameter first, so that the random stream is that of Paddle.
                 vector = layer.create_parameter([size])
+                if vector._symbolic:
+                    vectors.append(_static_vector(vector, eps))
+                    continue
                 Normal(0.0, 1.0)(vector)
                 vector = vector.detach()
                 vectors.append(_core.ops.normalize(vector, 2.0, 0, eps))
@@ -69,6 +73,17 @@ class SpectralNorm:
         layer.register_buffer(name + "_v", vectors[1])
         layer.register_forward_pre_hook(hook)
         return hook
+
+
+def _static_vector(vector, eps):
+    """State of a static Program that starts as a random direction."""
+    draw = _core.ops.gaussian
+    shape, dtype = list(vector.shape), vector.dtype
+    set_first_value(
+        vector, lambda: _core.ops.normalize(draw(shape, 0.0, 1.0, 0, dtype), 2.0, 0, eps)
+    )
+    vector.stop_gradient = True
+    return vector
 
 
 def spectral_norm(layer, name="weight", n_power_iterations=1, eps=1e-12, dim=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argosy
 from argosy import _core
+from argosy.nn.layer._helper import set_first_value
 
 __all__ = []
 
@@ -45,9 +46,9 @@ class WeightNorm:
         with argosy.no_grad():
             length = _core.ops.norm_except_dim(weight, hook.dim)
             v = layer.create_parameter(list(weight.shape), dtype=weight.dtype)
-            v.set_value(weight)
+            set_first_value(v, lambda: _core.ops.assign(weight))
             g = layer.create_parameter(list(length.shape), dtype=weight.dtype)
-            g.set_value(length)
+            set_first_value(g, lambda: _core.ops.norm_except_dim(weight, hook.dim))
         layer.add_parameter(name + "_v", v)
         layer.add_parameter(name + "_g", g)
         setattr(layer, name, hook.compute_weight(layer))

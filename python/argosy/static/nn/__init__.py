@@ -1,6 +1,6 @@
 """Layers and control flow of static Programs."""
 
-from .call import py_func
+from .call import py_func, static_pylayer
 from .common import embedding, fc, sparse_embedding
 from .control_flow import Assert, Print, case, cond, switch_case, while_loop
 from .layers import (
@@ -43,6 +43,7 @@ __all__ = [
     "row_conv",
     "sparse_embedding",
     "spectral_norm",
+    "static_pylayer",
     "switch_case",
     "while_loop",
 ]

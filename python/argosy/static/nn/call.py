@@ -6,7 +6,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy.static.scope import DenseTensor
 
-__all__ = ["py_func"]
+__all__ = ["py_func", "static_pylayer"]
 
 
 def _form(variable):
@@ -104,3 +104,41 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
         target.name = name
         target.stop_gradient = value.stop_gradient or backward_func is None
     return out
+
+
+def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
+    """What forward_fn returns for the inputs, with backward_fn as its gradient.
+
+    Args:
+        forward_fn (callable): Takes the inputs; returns a Variable or a list of Variables.
+        inputs (list | tuple): Variables.
+        backward_fn (callable, optional): Takes a gradient for each output, returns one for each
+            input. No gradient flows without it.
+        name (str, optional): Has no effect on results.
+    """
+    from argosy import no_grad
+    from argosy.autograd import PyLayer
+
+    for label, function in (("forward_fn", forward_fn), ("backward_fn", backward_fn)):
+        if not callable(function) and (function is not None or label == "forward_fn"):
+            raise TypeError(
+                f"[static_pylayer] {label}: expected a callable, got {type(function).__name__}."
+            )
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(
+            f"[static_pylayer] inputs: expected a list of Variables, got {type(inputs).__name__}."
+        )
+    if backward_fn is None:
+        with no_grad():
+            return forward_fn(*inputs)
+
+    class Pair(PyLayer):
+        @staticmethod
+        def forward(ctx, *values):
+            return forward_fn(*values)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return backward_fn(*grads)
+
+    return Pair.apply(*inputs)
