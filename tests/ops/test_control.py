@@ -372,3 +372,16 @@ def test_a_value_yielded_and_kept_in_an_array_is_not_overwritten(pred):
     want = np.tanh(X) if pred else X * 2
     np.testing.assert_allclose(kept, want)
     np.testing.assert_allclose(y, np.exp(5 * (want if pred else want + 1)))
+
+
+def test_an_element_that_a_branch_read_stays_in_the_array():
+    with Recorder() as r:
+        x = r.input([], "int64")
+        array = create_array("int64", [x + 1, x + 2])
+        element = cond(x > 0, lambda: array_read(array, count(1)), lambda: x)
+        scaled = element * 10 + x
+        read = array_read(array, count(1))
+        total = scaled + read
+    for value in (3, -3):
+        expected = ((value + 2) if value > 0 else value) * 10 + value + value + 2
+        assert int(r.run([tensor(value)], [total])[0]) == expected
