@@ -26,8 +26,8 @@ void print_name(Message& m, const Value& v) {
 
 // Where it is not as it would be anyhow.
 void print_flow(Message& m, const Value& v, bool flows) {
-  if (v.requires_grad && !flows) m << " grad";
-  if (!v.requires_grad && flows) m << " stop";
+  if (carries_gradient(v) && !flows) m << " grad";
+  if (!carries_gradient(v) && flows) m << " stop";
 }
 
 template <class List>

@@ -106,7 +106,7 @@ const char* layout_name(Layout layout) {
 bool flows(const Operation& o, const Value& result) {
   if (!is_differentiable(result.dtype)) return false;
   for (const Ref<Value>& v : o.operands)
-    if (v && v->requires_grad && !v->stop) return true;
+    if (v && carries_gradient(*v)) return true;
   return false;
 }
 
@@ -117,7 +117,7 @@ bool flows(const Operation& owner, size_t argument, const Value& v) {
   if (!is_if && argument < owner.results.size()) return true;
   const size_t operand = argument + is_if;
   return operand < owner.operands.size() && owner.operands[operand] &&
-         owner.operands[operand]->requires_grad;
+         carries_gradient(*owner.operands[operand]);
 }
 
 bool is_printed(const Tensor& t) {

@@ -30,7 +30,11 @@ bool is_printed(const Tensor& t);
 void quote(Message& m, std::string_view text);
 const char* layout_name(Layout layout);
 
-// Whether a gradient flows through a value, as far as that follows from the operation's operands.
+// Does a gradient flow through it?
+inline bool carries_gradient(const Value& v) {
+  return v.requires_grad && !v.stop;
+}
+// Whether one flows through a value, as far as that follows from the operation's operands.
 // Text says only where it is otherwise: "grad", "stop".
 bool flows(const Operation& o, const Value& result);
 bool flows(const Operation& owner, size_t argument, const Value& v);
