@@ -128,6 +128,19 @@ with static.program_guard(main, startup):
     y = static.nn.fc(static.data("x", [-1, 4]), 3)
 argosy.disable_static()
 number = 3
+
+
+@argosy.jit.to_static(input_spec=[static.InputSpec([None, 4], "float32", name="inp")])
+def captured(x):
+    return x.exp() if x.sum() > 0 else x
+
+
+class Net(argosy.nn.Layer):
+    def forward(self, x):
+        return x.tanh()
+
+
+layer = argosy.jit.to_static(Net(), input_spec=[static.InputSpec([2], "float32")])
 """
 
 
@@ -137,6 +150,9 @@ def test_python_objects(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(tmp_path))
     out = show(capsys, "shown_module:main")
     assert 'input %0 "x" : float32[?, 4]' in out
+    out = show(capsys, "shown_module:captured", "--text")
+    assert 'input %0 "inp" : float32[?, 4]' in out and "exp(" in out and "output" in out
+    assert "tanh(" in show(capsys, "shown_module:layer")
     assert main(["show", "shown_module:number"]) == 1
     assert "to_static" in capsys.readouterr().err
     assert main(["show", "shown_module:absent"]) == 1

@@ -79,6 +79,34 @@ def test_saved_model(run_model, tmp_path):
     assert run_model(prefix).returncode == 0  # on ones
 
 
+def test_model_of_jit_save(run_model, tmp_path):
+    class Net(argosy.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = argosy.nn.Sequential(
+                argosy.nn.Linear(6, 8), argosy.nn.Dropout(0.5), argosy.nn.LayerNorm(8)
+            )
+
+        def forward(self, x):
+            y = self.inner(x)
+            if y.sum() > 0:
+                y = -y
+            return y, x.sum(axis=-1)
+
+    net = Net()
+    net.eval()
+    prefix = str(tmp_path / "net")
+    spec = argosy.static.InputSpec([None, 6], "float32", name="features")
+    argosy.jit.save(net, prefix, input_spec=[spec])
+    x = argosy.randn([4, 6])
+    _core.weights_save(tmp_path / "in.safetensors", {"features": x}, None)
+    done = run_model(prefix, tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    assert done.returncode == 0, done.stderr
+    got, _ = _core.weights_load(tmp_path / "out.safetensors")
+    for name, want in zip(("output_0", "output_1"), net(x)):
+        np.testing.assert_allclose(got[name].numpy(), want.numpy(), rtol=1e-6, atol=1e-6)
+
+
 def test_errors(run_model, tmp_path):
     done = run_model(tmp_path / "nothing")
     assert done.returncode == 1 and "nothing.argosy" in done.stderr

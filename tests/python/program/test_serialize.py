@@ -121,11 +121,11 @@ def test_constants(dtype, shape):
 
 def control_flow():
     """if in while in while with gradients of second order, state and an array of saved values."""
+    w = argosy.create_parameter([3], "float64")
+    w.set_value(np.array([0.5, 0.7, 1.1]))
     with Recorder() as r:
         x = r.input([3], "float64", stop_gradient=False)
         n = r.input([], "int64")
-        w = argosy.create_parameter([3], "float64", name="program_test_w")
-        w.set_value(np.array([0.5, 0.7, 1.1]))
 
         def inner(k, v):
             return k + 1, cond(v.sum() > 0, lambda: v * w, lambda: (v - w).sin())
