@@ -6,7 +6,7 @@
 #include "argosy/ops/control/py_call.h"
 #include "argosy/program/builder.h"
 #include "argosy/program/subset.h"
-#include "python.h"
+#include "program.h"
 
 // What the static API asks of Programs beyond building and running them, and Python functions that
 // Programs call.
@@ -15,9 +15,6 @@ namespace argosy::python {
 using program::Operation;
 using program::Program;
 using program::Value;
-
-std::shared_ptr<Program>& program_of(PyObject* o);  // program_bind.cc
-PyObject* wrap_program(std::shared_ptr<Program> p);
 
 namespace {
 

@@ -519,7 +519,10 @@ class Optimizer:
                         tensor = tensor.reshape([]).expand(shapes[param_name])
                 state[self._state_names[name][param_name]] = tensor
         if self._master_weights:
-            state["master_weights"] = dict(self._master_weights)
+            state["master_weights"] = {
+                k: v if not v._symbolic else v.get_value()._tensor
+                for k, v in self._master_weights.items()
+            }
         if isinstance(self._learning_rate, LRScheduler):
             state["LR_Scheduler"] = self._learning_rate.state_dict()
         return state

@@ -286,7 +286,11 @@ def _fed(value, name, shape, dtype):
             f" '{_short(tensor.dtype)}'. Do this: feed array.astype('{_short(dtype)}')."
         )
     found = tensor.shape
-    if len(found) != len(shape) or any(w != -1 and w != g for w, g in zip(shape, found)):
+    fits = len(found) == len(shape)
+    for wanted, given in zip(shape, found):
+        if wanted != given and wanted != -1:
+            fits = False
+    if not fits:
         raise ValueError(
             f"The fed Variable '{name}' should have dimensions = {len(shape)}, shape ="
             f" {tuple(shape)}, but received fed shape {list(found)} on each device. Do this: reshape"

@@ -216,6 +216,7 @@ _MAKERS = {
     "increment": lambda ins, attrs: ins["X"] + attrs.get("step", 1.0),
     "softmax": _call("nn.functional", "softmax"),
     "lookup_table_v2": _call("nn.functional", "embedding", ("Ids", "W")),
+    "sgd": lambda ins, attrs: ins["Param"] - ins["Grad"] * ins["LearningRate"],
     "dropout": lambda ins, attrs: _dropout(ins, attrs),
     "cross_entropy": lambda ins, attrs: _cross_entropy(ins, attrs),
 }

@@ -107,7 +107,8 @@ std::shared_ptr<Program> clone_for_test(const Program& p) {
                                   }),
                    operations.end());
   evaluate(to->main, *to);
-  for (StateUse& s : to->states) s.last = nullptr;
+  for (StateUse& s : to->states)
+    if (s.last && (s.last == s.initial || gone[s.last->id])) s.last = nullptr;
   std::erase_if(to->outputs, [&](const Output& o) { return gone[o.value->id]; });
   infer_types(to->main);
   // Masks that nobody reads draw no random numbers.
@@ -116,10 +117,36 @@ std::shared_ptr<Program> clone_for_test(const Program& p) {
     return o->op->name == "dropout_mask" && !uses[o->results[0]->id];
   });
   const std::vector<uint32_t> left = count_uses(*to);
-  std::erase_if(to->states, [&](const StateUse& s) { return !left[s.initial->id]; });
+  std::erase_if(to->states, [&](const StateUse& s) { return !left[s.initial->id] && !s.last; });
   to->changed();
   return to;
 }
+
+namespace {
+
+bool does_io(const Operation& o) {
+  bool found = o.op->effect == op::Effect::io;
+  for (const auto& b : o.blocks)
+    for (const auto& inner : b->operations) found = found || does_io(*inner);
+  return found;
+}
+
+// Operations that print, call Python or check, where nothing unfed is needed for it.
+std::vector<bool> fed_io(const Program& p, std::span<const Ref<Value>> arguments) {
+  std::vector<bool> unfed(p.value_count());
+  for (const Ref<Value>& v : p.main.arguments)
+    unfed[v->id] = std::find(arguments.begin(), arguments.end(), v) == arguments.end();
+  std::vector<bool> keep;
+  for (const auto& o : p.main.operations) {
+    bool fed = true;
+    for (const Ref<Value>& v : o->operands) fed = fed && !(v && unfed[v->id]);
+    for (const Ref<Value>& v : o->results) unfed[v->id] = !fed;
+    keep.push_back(fed && does_io(*o));
+  }
+  return keep;
+}
+
+}  // namespace
 
 std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> feeds,
                                  std::span<const Ref<Value>> targets, bool writes,
@@ -153,6 +180,7 @@ std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> f
     if (s.last) needed[s.last->id] = true;
   auto& operations = to->main.operations;
   std::vector<bool> keep(operations.size());
+  if (writes) keep = fed_io(*to, arguments);
   for (size_t i = operations.size(); i-- > 0;) {
     for (const Ref<Value>& v : operations[i]->results) keep[i] = keep[i] || needed[v->id];
     if (keep[i])

@@ -9,12 +9,13 @@ namespace argosy::program {
 
 // The forward operations, as in evaluation: what is of role backward or optimize is gone, with all
 // that reads its results; dropout passes its input on (or scales it, where it did not in training),
-// batch norm uses its running statistics, and no state is written by a run.
+// batch norm uses its running statistics. What only these wrote a run leaves as it is.
 ARGOSY_API std::shared_ptr<Program> clone_for_test(const Program& p);
 
 // What `targets` (values of p's main block) need, if `feeds` (also values of p) are fed: the inputs
-// of the result are the feeds, in order. writes: keep what state needs to be written, too;
-// otherwise no state is. Names of inputs of p that would be needed and are not fed go to `missing`.
+// of the result are the feeds, in order. writes: keep what state needs to be written, too, and what
+// prints or calls Python as far as it is fed; otherwise state is not written. Names of inputs of p
+// that would be needed and are not fed go to `missing`.
 ARGOSY_API std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> feeds,
                                             std::span<const Ref<Value>> targets, bool writes,
                                             std::vector<std::string>* missing);

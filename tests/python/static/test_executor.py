@@ -210,3 +210,13 @@ def test_train_from_dataset(capsys, start):
     assert capsys.readouterr().out.count("loss:") == 2
     with pytest.raises(RuntimeError, match="dataset"):
         exe.train_from_dataset()
+
+
+def test_printing_where_an_input_is_missing(start, capfd):
+    x, label = static.data("x", [1], "float32"), static.data("label", [1], "float32")
+    static.Print(x, message="given")
+    static.Print(x - label, message="unknown")
+    exe = start()
+    assert exe.run(feed={"x": np.ones(1, "float32")}, fetch_list=[x * 2]) == [2]
+    out = capfd.readouterr().out
+    assert "given" in out and "unknown" not in out

@@ -270,3 +270,27 @@ def test_layers_that_write_their_parameters(start):
     )
     assert not rows[0].any()
     np.testing.assert_allclose(rows[1], 2 * w.sum(1), rtol=1e-4)
+
+
+def test_a_clone_for_test_keeps_what_forward_operations_write(start):
+    x = static.data("x", [1], "float32")
+    count = static.create_global_var([1], 0.0, "float32", persistable=True, name="count")
+    argosy.assign(count + x, output=count)
+    w = static.create_parameter([1], "float32", name="w")
+    loss = (w * x).sum()
+    argosy.optimizer.SGD(0.1).minimize(loss)
+    average = static.ExponentialMovingAverage(0.5)
+    average.update()
+    test = static.default_main_program().clone(for_test=True)
+    exe = start()
+    scope = static.global_scope()
+    names = [n for n in scope.local_var_names() if n != "count"]
+    before = {n: np.array(scope.find_var(n).get_tensor()) for n in names}
+    one = np.ones(1, "float32")
+    assert [exe.run(test, feed={"x": one}, fetch_list=["count"])[0].item() for _ in range(3)] == [
+        1,
+        2,
+        3,
+    ]
+    for n in names:
+        np.testing.assert_array_equal(np.array(scope.find_var(n).get_tensor()), before[n])

@@ -172,3 +172,47 @@ def test_low_precision_parameters_keep_a_master_copy():
     exe.run(feed={"x": bits})
     after = np.array(static.global_scope().find_var(names[0]).get_tensor())
     np.testing.assert_allclose(after, master - 4e-3, rtol=1e-6)
+
+
+class Plain(argosy.optimizer.Optimizer):
+    """An optimizer as users write them."""
+
+    def _create_accumulators(self, block, parameters):
+        for p in parameters:
+            self._add_accumulator("steps", p, shape=[1])
+
+    def _append_optimize_op(self, block, param_and_grad):
+        p, g = param_and_grad
+        steps = self._get_accumulator("steps", p)
+        block.append_op("increment", {"X": steps}, {"Out": steps}, {"step": 1.0})
+        inputs = {"Param": p, "Grad": g, "LearningRate": self._create_param_lr(param_and_grad)}
+        block.append_op("sgd", inputs, {"ParamOut": p})
+
+
+def test_an_optimizer_of_the_user(start):
+    x = static.data("x", [1], "float32")
+    w = static.create_parameter([1], "float32", default_initializer=nn.initializer.Constant(1.0))
+    opt = Plain(0.25, weight_decay=argosy.regularizer.L2Decay(0.5))
+    opt.minimize((w * x).sum())
+    exe = start()
+    one = np.ones(1, "float32")
+    assert exe.run(feed={"x": one}, fetch_list=[w])[0] == 1 - 0.25 * 1.5
+    exe.run(feed={"x": one})
+    assert [v.item() for k, v in opt.state_dict().items() if "steps" in k] == [2]
+
+
+def test_state_of_an_optimizer(start):
+    x = static.data("x", [None, 6], "float32")
+    loss = static.nn.fc(x, 2).square().mean()
+    opt = argosy.optimizer.Adam(schedule())
+    opt.minimize(loss)
+    exe = start()
+    exe.run(feed={"x": X})
+    opt._learning_rate.step()
+    state = {k: v.numpy() if hasattr(v, "numpy") else v for k, v in opt.state_dict().items()}
+    assert state["LR_Scheduler"]["last_epoch"] == 1 and state["fc_0.w_0_beta1_pow_acc_0"] != 0
+    exe.run(feed={"x": X})
+    opt.set_state_dict(state)
+    for k, v in opt.state_dict().items():
+        if k != "LR_Scheduler":
+            np.testing.assert_array_equal(v.numpy(), state[k])
