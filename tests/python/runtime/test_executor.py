@@ -12,7 +12,6 @@ from argosy._recorder import Recorder
 from argosy.static.nn.control_flow import cond, while_loop
 from argosy.tensor.array import array_length, array_read, array_write, create_array
 
-
 SERIAL, PARALLEL = 0, 2
 
 
