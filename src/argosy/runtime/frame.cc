@@ -1,5 +1,6 @@
 #include "argosy/runtime/frame.h"
 
+#include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
 #include "argosy/program/attributes.h"
@@ -40,7 +41,6 @@ bool dense(const Tensor& t) {
 }  // namespace
 
 Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
-  if (p.arena_bytes) arena_ = Storage::allocate(p.place, p.arena_bytes);
   slots.reserve(p.slots.size());
   for (const Slot& s : p.slots) {
     Tensor t = Tensor::describe(s.shape, s.dtype, p.place);
@@ -49,22 +49,10 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
       t = t.view(s.shape, s.strides);
       t.impl()->data = nullptr;
     }
-    if (s.kind == Slot::Kind::arena) {
-      t.impl()->storage = arena_;
-      t.impl()->data = arena_->data() + s.offset;
-    }
     slots.push_back(std::move(t));
   }
   for (const auto& [slot, tensor] : p.constants) take_body(*slots[slot].impl(), *tensor.impl());
-  // Views of what is always at the same place.
-  for (size_t i = 0; i < p.slots.size(); ++i) {
-    const Slot& s = p.slots[i];
-    if (s.kind != Slot::Kind::view) continue;
-    const TensorImpl* base = slots[s.base].impl();
-    if (!base->storage) continue;
-    slots[i].impl()->storage = base->storage;
-    slots[i].impl()->data = base->data + s.offset;
-  }
+  place_views(false);
   if (p.report().parallel) waits_ = std::make_unique<std::atomic<int32_t>[]>(p.blocks[0].end);
   size_t count = 0;
   for (const Step& s : p.steps) count += s.in.size();
@@ -87,10 +75,48 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   }
 }
 
+Frame::~Frame() {
+  if (block_) memory::deallocate(plan.place, block_, plan.arena_bytes);
+}
+
+// Views of what does not move in a run: of the arena, or of constants.
+void Frame::place_views(bool arena) {
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& s = plan.slots[i];
+    if (s.kind != Slot::Kind::view) continue;
+    const TensorImpl* base = slots[s.base].impl();
+    if (!base->storage || (plan.slots[s.base].kind == Slot::Kind::arena) != arena) continue;
+    slots[i].impl()->storage = base->storage;
+    slots[i].impl()->data = base->data + s.offset;
+  }
+}
+
+void Frame::take_arena() {
+  if (block_ || !plan.arena_bytes) return;
+  block_ = static_cast<char*>(memory::allocate(plan.place, plan.arena_bytes));
+  if (arena_ && arena_->data() == block_) return;
+  arena_ = Storage::wrap(plan.place, block_, plan.arena_bytes, nullptr, [](void*) {});
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& s = plan.slots[i];
+    if (s.kind != Slot::Kind::arena) continue;
+    slots[i].impl()->storage = arena_;
+    slots[i].impl()->data = block_ + s.offset;
+  }
+  place_views(true);
+}
+
+void Frame::drop_arena() {
+  constexpr size_t kKept = 1 << 16;
+  if (!block_ || plan.arena_bytes <= kKept) return;
+  memory::deallocate(plan.place, block_, plan.arena_bytes);
+  block_ = nullptr;
+}
+
 // --- what comes from outside ---
 
 bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
   scope_ = scope;
+  take_arena();
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (plan.feeds[i] == kNone) continue;
     TensorImpl& to = *slots[plan.feeds[i]].impl();
@@ -178,6 +204,7 @@ void Frame::release() {
   release_block(plan.blocks[0]);
   for (uint32_t slot : plan.feeds)
     if (slot != kNone) slots[slot].impl()->storage = nullptr;
+  drop_arena();
 }
 
 // --- steps ---

@@ -22,6 +22,7 @@ struct FrameStep {
 class Frame {
  public:
   explicit Frame(const Plan& plan);
+  ~Frame();
   Frame(const Frame&) = delete;
 
   // False if a state's form is not that which the plan was made for.
@@ -33,7 +34,7 @@ class Frame {
   void write_state();
   // After an error: state that may have been written in place has a new version.
   void mark_state();
-  // Lets go of all memory but the arena and state.
+  // Lets go of all memory but a small arena and state.
   void release();
 
   const Plan& plan;
@@ -53,6 +54,9 @@ class Frame {
   void publish_yields(const Step& s, std::span<const uint32_t> yields);
   void settle_outputs(FrameStep& s);
   void run_view(const Step& s);
+  void take_arena();
+  void place_views(bool arena);
+  void drop_arena();
   void copy(const Copy& c);
   void allocate(uint32_t slot);
   void publish(uint32_t slot, const Tensor& value);
@@ -63,7 +67,10 @@ class Frame {
   std::vector<FrameStep> steps_;
   std::vector<Tensor> operands_;
   std::vector<Tensor> states_;  // the tensors bound, in order of plan.states
-  Ref<Storage> arena_;
+  // The arena's memory, null between runs if it is large: idle frames of many plans share what the
+  // allocator keeps. Nothing outside of a run refers to it.
+  char* block_ = nullptr;
+  Ref<Storage> arena_;  // over where it is or was last
   program::Scope* scope_ = nullptr;
   std::unique_ptr<std::atomic<int32_t>[]> waits_;  // of steps in parallel segments
 };

@@ -268,7 +268,9 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
     return;
   }
   const uint32_t* ends = o.ends.empty() ? nullptr : o.ends.data();
-  step.keeps_inputs = arrays_out;
+  // Python functions get tensors that they may keep.
+  const bool io = o.op->effect == op::Effect::io;
+  step.keeps_inputs = arrays_out || io;
   step.may_view = static_cast<bool>(o.op->view) || o.op->views;
   if (arrays_out)
     for (const Ref<Value>& v : o.operands)
@@ -278,7 +280,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   std::vector<Tensor> protos;
   Tensors views;
   step.kind = Step::Kind::dispatch;
-  if (all_dense && !o.attr_operands) {
+  if (all_dense && !o.attr_operands && !io) {
     for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
     const op::Inputs in(protos, ends);
     const op::KernelDef* kernel = find_kernel(*o.op, in, step.attrs, plan_.place);
@@ -372,7 +374,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       } else {
         const uint32_t g = make_group(result, Slot::Kind::arena, at, &state);
         // An element of an array is also in the array.
-        if (arrays_in && !is_array(result)) groups_[g].writable = false;
+        if ((arrays_in && !is_array(result)) || io) groups_[g].writable = false;
         if (step.kind == Step::Kind::dispatch &&
             plan_.slots[groups_[g].slot].kind == Slot::Kind::arena)
           plan_.slots[groups_[g].slot].kind = Slot::Kind::fresh;

@@ -1,5 +1,7 @@
 """Plans give what the reference interpreter gives, bit for bit, and leave state as it does."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -400,3 +402,27 @@ def test_threads_share_a_plan():
         t.join()
     assert not wrong
     assert _core.executor_stats(run.executor)["plans"] == 1
+
+
+def test_interrupt_ends_a_run():
+    """Ctrl-C ends an endless loop; the executor is usable after it."""
+    code = """
+import _thread, threading, numpy as np, argosy
+from argosy import _core
+from argosy._recorder import Recorder
+from argosy.static.nn.control_flow import while_loop
+with Recorder() as r:
+    n = r.input([], "int64")
+    y = while_loop(lambda i: i < n, lambda i: [i + 1], [argosy.full([], 0, "int64")])[0]
+executor = _core.executor_new(2)
+def run(n):
+    feeds = [argosy.to_tensor(np.asarray(n, "int64"))]
+    return int(_core.executor_run(executor, r._program, feeds, [y], None)[0])
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    run(10**15)
+except KeyboardInterrupt:
+    print("interrupted", run(3))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "interrupted 3\n", done.stderr
