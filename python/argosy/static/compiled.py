@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import os
 
@@ -13,8 +14,12 @@ class _Options:
 
     _defaults = {}
 
+    def __init_subclass__(cls):
+        for name, value in cls._defaults.items():
+            setattr(cls, name, value)
+
     def __init__(self):
-        self.__dict__.update(self._defaults)
+        self.__dict__.update(copy.deepcopy(self._defaults))
 
     def __setattr__(self, name, value):
         if name not in self._defaults:

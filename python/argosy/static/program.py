@@ -180,6 +180,18 @@ class Program:
             found = self._variables.get(name)
         return found
 
+    def get_parameter_value_by_name(self, name):
+        """The Parameter called so, or None."""
+        return next((p for p in self.all_parameters() if p.name == name), None)
+
+    def get_all_parameter_values(self):
+        """The Parameters."""
+        return self.all_parameters()
+
+    def get_output_value_by_name(self, name):
+        """The newest variable called so, or None."""
+        return self._find(name)
+
     # ---- state --------------------------------------------------------------------------------
 
     def state_dict(self, mode="all", scope=None):
