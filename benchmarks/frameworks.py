@@ -111,6 +111,16 @@ def train_paddle(p, layer, optimizer, loss):
     return Work(step, lambda: [np.array([float(step()) for _ in range(3)])])
 
 
+def train_captured(p, layer, optimizer, *batch):
+    """(step, results) of a training step on (input, classes) captured as one Program."""
+    compiled = p.jit.compile_step(layer, p.nn.functional.cross_entropy, optimizer)
+
+    def step():
+        return compiled(*batch)
+
+    return Work(step, lambda: [np.array([float(step()) for _ in range(3)])])
+
+
 def train_torch(torch, module, optimizer, loss):
     """(step, results) of a training step in torch."""
 

@@ -214,7 +214,9 @@ bool reshape_like(Rewriter& r, Operation& o) {
   const Ref<Value>& x = o.operands[0];
   if (same_shape(x, o.results[0])) return r.replace(o.results[0], x);
   // A copy becomes a view, which must not be handed out.
-  return !r.leaves(o.results[0]) && o.results[0]->shape.known() && to_reshape(r, o, x);
+  if (r.leaves(o.results[0]) || !o.results[0]->shape.known()) return false;
+  // Where it may not be a view, at least `like` is not kept for its sizes.
+  return to_reshape(r, o, x) || to_reshape(r, o, r.insert("assign", {x}).results[0]);
 }
 
 bool transpose(Rewriter& r, Operation& o) {

@@ -23,7 +23,7 @@ const std::vector<Pipeline>& table() {
                                                  "dead_code"};
   static const std::vector<Pipeline> pipelines = {
       {"default", clean},
-      {"train", clean},
+      {"train", {"constant_folding", "algebraic", "cse", "dead_code", "split_updates"}},
       {"inference", clean},
   };
   return pipelines;

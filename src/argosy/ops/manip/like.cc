@@ -38,7 +38,7 @@ void reshape_like_run(op::KernelFrame& f, const NoAttrs&) {
   ARGOSY_CHECK(f.in[0].numel() == f.out[0].numel(), invalid_argument)
       << "[reshape_like] cannot give " << f.in[0] << " the shape " << f.out[0].shape()
       << ": the numbers of elements differ.";
-  op::copy_into(f.out[0], f.in[0].view(f.out[0].shape(), f.out[0].strides()));
+  op::copy_into(f.out[0].view(f.in[0].shape(), f.in[0].shape().contiguous_strides()), f.in[0]);
 }
 
 Tensors reshape_like_grad(const GradCall& c, const NoAttrs&) {
@@ -52,6 +52,7 @@ ARGOSY_OP(reshape_like, NoAttrs)
     .output("out")
     .infer(shape_of_second)
     .kernel("copy", reshape_like_run)
+    .strided()
     .gradient(reshape_like_grad)
     .done();
 
