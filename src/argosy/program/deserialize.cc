@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 
 #include "argosy/op/dispatch.h"
 #include "argosy/program/attributes.h"
@@ -243,8 +244,10 @@ class Reader {
   }
 
   Tensor weight(const std::string& name, const Shape& s, DType type) {
-    for (const auto& [key, tensor] : outside_) {
-      if (key != name) continue;
+    if (by_name_.empty())
+      for (const auto& [key, t] : outside_) by_name_.emplace(key, &t);
+    if (auto it = by_name_.find(name); it != by_name_.end()) {
+      const Tensor& tensor = *it->second;
       ARGOSY_CHECK(tensor.shape() == s && tensor.dtype() == type, invalid_argument)
           << "The weights do not belong to the saved Program: '" << name << "' must be " << type
           << s << ", is " << tensor
@@ -375,6 +378,7 @@ class Reader {
   }
 
   std::span<const NamedTensors::value_type> outside_;
+  std::map<std::string_view, const Tensor*> by_name_;
   size_t budget_;
   const file::Program* f_ = nullptr;
   std::shared_ptr<Program> p_;

@@ -1,5 +1,7 @@
 #include "argosy/program/model.h"
 
+#include <map>
+
 #include "argosy/base/file.h"
 #include "argosy/program/serialize.h"
 #include "argosy/program/weights.h"
@@ -33,11 +35,12 @@ Model load_model(const std::string& prefix) {
   const std::string bytes = read_file(prefix + ".argosy");
   const NamedTensors weights = load_weights(prefix + ".safetensors");
   Model m{deserialize(bytes, weights), std::make_shared<Scope>()};
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const auto& [name, t] : weights) by_name.emplace(name, &t);
   for (const StateUse& use : m.program->states) {
     const State& s = *use.state;
-    const Tensor* found = nullptr;
-    for (const auto& [name, t] : weights)
-      if (name == s.name) found = &t;
+    const auto it = by_name.find(s.name);
+    const Tensor* found = it == by_name.end() ? nullptr : it->second;
     if (!found && !s.persistable) continue;
     ARGOSY_CHECK(found, invalid_argument)
         << "'" << prefix << ".safetensors' has no '" << s.name << "' (" << s.dtype << s.shape
