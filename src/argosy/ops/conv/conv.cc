@@ -136,10 +136,14 @@ Tensors conv_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_weight(c.in[0], c.dy(), c.in[1], a) : Tensor(),
           c.needs(2) ? bias_grad(c.dy(), c.in[2], a.cl) : Tensor()};
 }
+// Each element on the output's side meets the weights of its channel.
+double arithmetic_of(int64_t outputs, const Shape& w) {
+  return w[0] ? 2.0 * static_cast<double>(outputs) * static_cast<double>(w.numel()) /
+                    static_cast<double>(w[0])
+              : 0;
+}
 double conv_cost(const InferContext& c, const ConvAttrs&) {
-  const Shape& w = c.in[1].shape();
-  return 2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(w.numel()) /
-         static_cast<double>(w[0]);
+  return arithmetic_of(c.out[0].shape.numel(), c.in[1].shape());
 }
 
 #define ARGOSY_CONV(name)                                                                       \
@@ -176,6 +180,10 @@ Tensors conv_data_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_weight(c.dy(), c.in[0], c.in[1], a) : Tensor(), Tensor()};
 }
 
+double conv_data_cost(const InferContext& c, const ConvAttrs&) {
+  return arithmetic_of(c.in[0].numel(), c.in[1].shape());
+}
+
 ARGOSY_OP(conv_data, ConvAttrs)
     .doc("The gradient of a convolution in its input: dy spread by weight over the form of `like`.")
     .input("dy", kFloating, Save::value)
@@ -185,6 +193,7 @@ ARGOSY_OP(conv_data, ConvAttrs)
     .infer(conv_data_infer)
     .kernel("direct", conv_data_run)
     .gradient(conv_data_grad)
+    .cost(conv_data_cost)
     .done();
 
 // --- the gradient in w: from x and dy, in the form of w ---
@@ -203,6 +212,10 @@ Tensors conv_weight_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_any(c.in[0], c.dy(), a) : Tensor(), Tensor()};
 }
 
+double conv_weight_cost(const InferContext& c, const ConvAttrs&) {
+  return arithmetic_of(c.in[1].numel(), c.in[2].shape());
+}
+
 ARGOSY_OP(conv_weight, ConvAttrs)
     .doc("The gradient of a convolution in its weight, in the form of `like`.")
     .input("x", kFloating, Save::value)
@@ -212,6 +225,7 @@ ARGOSY_OP(conv_weight, ConvAttrs)
     .infer(conv_weight_infer)
     .kernel("direct", conv_weight_run)
     .gradient(conv_weight_grad)
+    .cost(conv_weight_cost)
     .done();
 
 Tensor conv_any(const Tensor& x, const Tensor& w, const ConvAttrs& a) {
