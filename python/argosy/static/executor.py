@@ -84,7 +84,9 @@ class Executor:
             fetch_list (list, optional): Variables, or their names, whose values are returned.
             scope (Scope, optional): Where parameters and other state are; the global one if None.
             return_numpy (bool): NumPy arrays, or DenseTensors.
-            feed_var_name, fetch_var_name, use_program_cache, use_prune: Have no effect on results.
+            use_prune (bool): Only compute what is fetched: state is not written, so nothing is
+                trained, and results of operations may be fed as well.
+            feed_var_name, fetch_var_name, use_program_cache: Have no effect on results.
 
         Returns:
             list: One value for each entry of fetch_list.
@@ -108,7 +110,7 @@ class Executor:
             raise TypeError(f"[Executor.run] scope: expected a Scope, got {type(scope).__name__}.")
         feed = _one_dict(feed)
         fetch_list = _flat(fetch_list)
-        plan = _plan(program, feed, fetch_list)
+        plan = _plan(program, feed, fetch_list, use_prune)
         recording = mode._thread.recording
         if recording:
             _core.program_begin(None)
@@ -190,34 +192,41 @@ def _flat(fetch_list):
     return found
 
 
-def _plan(program, feed, fetch_list):
+def _plan(program, feed, fetch_list, prune):
     version = _core.program_version(program._handle)
-    key = (version, tuple(feed), tuple(v if isinstance(v, str) else id(v) for v in fetch_list))
+    names = tuple(v if isinstance(v, str) else id(v) for v in fetch_list)
+    key = (version, tuple(feed), names, prune)
     plan = program._plans.get(key)
     if plan is None:
         if len(program._plans) >= _PLANS:
             program._plans.clear()
-        plan = program._plans[key] = _make_plan(program, feed, fetch_list)
+        plan = program._plans[key] = _make_plan(program, feed, fetch_list, prune)
     return plan
 
 
-def _make_plan(program, feed, fetch_list):
+def _make_plan(program, feed, fetch_list, prune):
     handle = program._handle
     fetches = [resolve(program, v) for v in fetch_list]
     inputs = _core.program_inputs(handle)
     names = [v.name for v in inputs]
+    if prune:
+        found = [_core.program_find(handle, name) for name in feed if isinstance(name, str)]
+        kinds = ("input", "result")
+        inputs = [v for v in found if v is not None and _core.program_about(v)[0] in kinds]
+        names += [v.name for v in inputs if v.name not in names]
     unknown = [name for name in feed if name not in names]
     if unknown:
         warnings.warn(
             f"The variable {unknown[0]} is not found in program. It is not declared or is pruned.",
             stacklevel=4,
         )
-    if any(name not in feed for name in names):
+    if prune or any(name not in feed for name in names):
         fed = [v for v in inputs if v.name in feed]
-        handle, missing = _core.program_extract(handle, fed, fetches, True)
+        handle, missing = _core.program_extract(handle, fed, fetches, not prune)
         if missing:
             raise _missing(program, missing[0], names, feed)
-        fetches = [_core.program_counterpart(handle, v) if v._symbolic else v for v in fetches]
+        described = _core.program_describe(handle)["outputs"]
+        fetches = [value for _, value in described]
         inputs = fed
     forms = [(v.name, [int(s) for s in v.shape], v.dtype) for v in inputs]
     return _Plan(handle, forms, fetches, list(fetch_list))

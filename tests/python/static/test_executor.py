@@ -220,3 +220,21 @@ def test_printing_where_an_input_is_missing(start, capfd):
     assert exe.run(feed={"x": np.ones(1, "float32")}, fetch_list=[x * 2]) == [2]
     out = capfd.readouterr().out
     assert "given" in out and "unknown" not in out
+
+
+def test_pruned_runs(start):
+    x, y, total = line()
+    argosy.optimizer.SGD(0.1).minimize(total)
+    exe = start()
+    scope = static.global_scope()
+    w = np.array(scope.find_var("w").get_tensor())
+    (got,) = exe.run(feed={"x": X}, fetch_list=[total], use_prune=True)
+    np.testing.assert_allclose(got, (X @ w).sum(), rtol=1e-5)
+    np.testing.assert_array_equal(np.array(scope.find_var("w").get_tensor()), w)
+    # What operations make may be fed.
+    fed = {y.name: np.ones((3, 2), "float32")}
+    assert exe.run(feed=fed, fetch_list=[total], use_prune=True) == [6]
+    with pytest.raises(ValueError, match="'x' is not fed"):
+        exe.run(feed={}, fetch_list=[total], use_prune=True)
+    exe.run(feed={"x": X}, fetch_list=[total])
+    assert not np.array_equal(np.array(scope.find_var("w").get_tensor()), w)
