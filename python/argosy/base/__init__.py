@@ -51,6 +51,8 @@ def __getattr__(name):
         return getattr(argosy.static, name)
     if name in _PACKAGE:
         return getattr(argosy, name)
+    if name == "create_lod_tensor":
+        return argosy.static.scope.create_lod_tensor
     if name in ("DenseTensor", "LoDTensor"):
         return argosy.static.DenseTensor
     if name == "initializer":

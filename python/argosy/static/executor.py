@@ -168,9 +168,20 @@ def _one_dict(feed):
                 f" {len(feed)}."
             )
         feed = feed[0]
+    if isinstance(feed, dict) and any(isinstance(v, DenseTensor) for v in feed.values()):
+        feed = _with_lengths(feed)
     if not isinstance(feed, dict):
         raise TypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
     return feed
+
+
+def _with_lengths(feed):
+    """feed, and the lengths of the sequences that come with it."""
+    found = dict(feed)
+    for name, value in feed.items():
+        if isinstance(value, DenseTensor) and value._lengths is not None:
+            found[f"{name}@LENGTHS"] = value._lengths
+    return found
 
 
 def _flat(fetch_list):
@@ -234,6 +245,12 @@ def _make_plan(program, feed, fetch_list, prune):
 
 def _missing(program, name, names, feed):
     v = _core.program_first(program._handle, name)
+    if name.endswith("@LENGTHS"):
+        base = name[: -len("@LENGTHS")]
+        return MissingFeedError(
+            f"[Executor.run] '{base}' is a batch of sequences, fed without their lengths. Do this:"
+            " feed base.create_lod_tensor(data, [lengths], place)."
+        )
     return MissingFeedError(
         f"[Executor.run] input '{name}' is not fed: expected {_short(v.dtype)} of shape"
         f" {list(v.shape)}, got nothing. The Program has the inputs {names}, fed are"

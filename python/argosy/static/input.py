@@ -14,7 +14,8 @@ def data(name, shape, dtype=None, lod_level=0):
         name (str): Unique among the inputs.
         shape (list | tuple): Sizes; None or -1 where they may differ from run to run.
         dtype (str | dtype, optional): The default dtype if None.
-        lod_level (int): Only 0: sequences of different lengths are padded.
+        lod_level (int): 1 for a batch of sequences (see static.nn.sequence_pool), which is fed with
+            its lengths: base.create_lod_tensor.
 
     Returns:
         Variable: No gradient flows to it unless its stop_gradient is set to False.
@@ -45,8 +46,14 @@ def data(name, shape, dtype=None, lod_level=0):
                     " build under program_guard(Program())."
                 )
             return v
+    if lod_level not in (0, 1):
+        raise NotImplementedError(
+            f"[static.data] lod_level: expected 0 or 1, got {lod_level}. Do this: pad the inner level."
+        )
     made = _core.program_input(program._handle, name, sizes, dtype)
     made.stop_gradient = True
+    if lod_level == 1:
+        _core.program_input(program._handle, name + "@LENGTHS", [-1], "int64")
     return made
 
 

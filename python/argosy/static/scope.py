@@ -16,6 +16,7 @@ class DenseTensor:
     def __init__(self, tensor=None, owner=None):
         self._own = tensor
         self._owner = owner  # (Scope, name)
+        self._lengths = None  # of the sequences whose rows these are
 
     @property
     def _tensor(self):
@@ -64,11 +65,41 @@ class DenseTensor:
     def __getitem__(self, key):
         return self.numpy()[key]
 
-    def lod(self):
-        """Levels of ragged detail: none."""
-        return []
+    def recursive_sequence_lengths(self):
+        """[lengths of the sequences], or [] for a plain tensor."""
+        return [] if self._lengths is None else [list(self._lengths)]
 
-    recursive_sequence_lengths = lod
+    def set_recursive_sequence_lengths(self, lengths):
+        """Says of which lengths, [[3, 1, 2]], the sequences are whose rows lie here.
+
+        Raises:
+            ValueError: more than one level, or the lengths are not those of all rows.
+        """
+        if len(lengths) > 1:
+            raise ValueError(f"[DenseTensor] expected one level of lengths, got {len(lengths)}.")
+        own = [int(n) for n in lengths[0]] if lengths else None
+        if own is not None and sum(own) != self.shape()[0]:
+            raise ValueError(
+                f"[DenseTensor] the lengths must add up to the number of rows: expected"
+                f" {self.shape()[0]}, got {sum(own)} = sum of {own}."
+            )
+        self._lengths = own
+
+    def lod(self):
+        """[places where sequences begin, and the end], or [] for a plain tensor."""
+        if self._lengths is None:
+            return []
+        places = [0]
+        for n in self._lengths:
+            places.append(places[-1] + n)
+        return [places]
+
+    def set_lod(self, lod):
+        """The inverse of lod()."""
+        places = lod[0] if lod else None
+        self.set_recursive_sequence_lengths(
+            [] if places is None else [[b - a for a, b in zip(places, places[1:])]]
+        )
 
     def _is_initialized(self):
         return self._tensor is not None
@@ -84,6 +115,27 @@ class DenseTensor:
 
     def __repr__(self):
         return f"DenseTensor({self._tensor!r})"
+
+
+def create_lod_tensor(data, recursive_seq_lens, place=None):
+    """A batch of sequences to feed.
+
+    Args:
+        data (numpy.ndarray | list | DenseTensor): Rows of all sequences, one after the other; or a
+            list of sequences of integers.
+        recursive_seq_lens (list): [[length of each sequence]].
+        place (Place): Where the data go.
+    """
+    import numpy
+
+    if isinstance(data, DenseTensor):
+        data = data.numpy()
+    elif isinstance(data, list):
+        data = numpy.concatenate([numpy.asarray(s) for s in data]).astype("int64").reshape(-1, 1)
+    made = DenseTensor()
+    made.set(data, place)
+    made.set_recursive_sequence_lengths(recursive_seq_lens)
+    return made
 
 
 class ScopeVariable:

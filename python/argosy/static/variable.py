@@ -32,9 +32,12 @@ def op(self):
 
 
 def lod_level(self):
-    """Levels of ragged detail: 0."""
+    """1 for an input that is a batch of sequences, else 0."""
+    from .program import program_of
+
     _of_program(self, "lod_level")
-    return 0
+    lengths = f"{self.name}@LENGTHS"
+    return int(_core.program_first(program_of(self)._handle, lengths) is not None)
 
 
 def is_data(self):

@@ -19,6 +19,14 @@ from .layers import (
     row_conv,
     spectral_norm,
 )
+from .sequence import (
+    sequence_conv,
+    sequence_expand,
+    sequence_first_step,
+    sequence_last_step,
+    sequence_pool,
+    sequence_softmax,
+)
 
 __all__ = [
     "Assert",
@@ -41,6 +49,12 @@ __all__ = [
     "prelu",
     "py_func",
     "row_conv",
+    "sequence_conv",
+    "sequence_expand",
+    "sequence_first_step",
+    "sequence_last_step",
+    "sequence_pool",
+    "sequence_softmax",
     "sparse_embedding",
     "spectral_norm",
     "static_pylayer",

@@ -1,0 +1,207 @@
+"""Functions over sequences of different lengths, whose rows lie one after the other.
+
+An input of ``static.data(.., lod_level=1)`` is such a batch: rows of all sequences [T, ..], and their
+lengths, which a run gets from the DenseTensor that is fed (``base.create_lod_tensor``). What is
+computed row by row has the lengths of its first operand.
+"""
+
+from __future__ import annotations
+
+import argosy
+from argosy import _core
+from argosy.nn import functional as F
+from argosy.nn.layer._helper import make_parameter
+from argosy.static.program import program_of
+
+from .common import _activated, _known_size, _prefix
+
+__all__ = [
+    "sequence_conv", "sequence_expand", "sequence_first_step", "sequence_last_step",
+    "sequence_pool", "sequence_softmax",
+]  # fmt: skip
+
+
+def _find(program, v, operations, seen):
+    kind, number, _, place = _core.program_about(v)
+    if number in seen:
+        return None
+    seen.add(number)
+    if number in program._lengths:
+        return program._lengths[number]
+    if kind == "input":
+        return _core.program_first(program._handle, v.name + "@LENGTHS")
+    if place < 0:
+        return None
+    for operand in operations[place].operands_source():
+        found = _find(program, operand, operations, seen) if operand is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _lengths(v, name, missing=True):
+    """int64 [sequences], the lengths of a batch."""
+    program = program_of(v)
+    found = _find(program, v, program.global_block().ops, set())
+    if found is None and missing:
+        raise ValueError(
+            f"[{name}] '{v.name}' is no batch of sequences. Do this: declare the input with"
+            " static.data(.., lod_level=1), and feed base.create_lod_tensor(data, [lengths], place)."
+        )
+    return found
+
+
+def _mark(v, lengths):
+    """Says that v is a batch of these lengths; None: of none."""
+    program_of(v)._lengths[_core.program_about(v)[1]] = lengths
+
+
+def _owner(lengths):
+    """The sequence that each row is of."""
+    return argosy.repeat_interleave(argosy.arange(argosy.shape(lengths)[0]), lengths)
+
+
+def _column(values, like):
+    return argosy.reshape(values, [-1] + [1] * (len(like.shape) - 1))
+
+
+def _sum(x, lengths):
+    count = argosy.shape(lengths)[0]
+    zeros = argosy.zeros([count, *x.shape[1:]], x.dtype)
+    return argosy.scatter_nd_add(zeros, argosy.unsqueeze(_owner(lengths), 1), x)
+
+
+def _max(x, lengths):
+    steps = argosy.arange(argosy.max(lengths))
+    start = argosy.cumsum(lengths) - lengths
+    place = argosy.unsqueeze(start, 1) + argosy.unsqueeze(steps, 0)
+    inside = argosy.unsqueeze(steps, 0) < argosy.unsqueeze(lengths, 1)
+    last = argosy.shape(x)[0] - 1
+    place = argosy.minimum(place, argosy.zeros_like(place) + last)
+    shape = argosy.shape(place)
+    rows = argosy.gather(x, argosy.reshape(place, [-1]))
+    rows = argosy.reshape(rows, [shape[0], shape[1], *x.shape[1:]])
+    inside = argosy.reshape(inside, [shape[0], shape[1]] + [1] * (len(x.shape) - 1))
+    return argosy.max(argosy.where(inside, rows, argosy.full_like(rows, float("-inf"))), 1)
+
+
+_POOLS = ("average", "sum", "sqrt", "max", "last", "first")
+
+
+def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
+    """One row for each sequence.
+
+    Args:
+        input (Variable): Batch of sequences [T, ..].
+        pool_type (str): 'sum', 'average', 'sqrt' (the sum over the root of the length), 'max', 'first'
+            or 'last'.
+        is_test (bool): Has no effect on results.
+        pad_value (float): The row of a sequence of length 0.
+
+    Raises:
+        ValueError: another pool_type, or input is no batch of sequences.
+    """
+    kind = pool_type.lower()
+    if kind not in _POOLS:
+        raise ValueError(f"[sequence_pool] pool_type: expected one of {_POOLS}, got {pool_type!r}.")
+    lengths = _lengths(input, "sequence_pool")
+    if kind in ("first", "last"):
+        end = argosy.cumsum(lengths)
+        place = end - 1 if kind == "last" else end - lengths
+        limit = argosy.zeros_like(place) + (argosy.shape(input)[0] - 1)
+        out = argosy.gather(input, argosy.clip(argosy.minimum(place, limit), min=0))
+    elif kind == "max":
+        out = _max(input, lengths)
+    else:
+        out = _sum(input, lengths)
+        size = _column(argosy.clip(lengths, min=1).astype(input.dtype), input)
+        if kind != "sum":
+            out = out / (size if kind == "average" else argosy.sqrt(size))
+    empty = _column(lengths == 0, input)
+    out = argosy.where(empty, argosy.full_like(out, pad_value), out)
+    _mark(out, None)
+    return out
+
+
+def sequence_first_step(input):
+    """The first row of each sequence."""
+    return sequence_pool(input, "first")
+
+
+def sequence_last_step(input):
+    """The last row of each sequence."""
+    return sequence_pool(input, "last")
+
+
+def sequence_softmax(input, use_cudnn=False, name=None):
+    """Softmax within each sequence of numbers, [T] or [T, 1]."""
+    lengths = _lengths(input, "sequence_softmax")
+    owner = _owner(lengths)
+    top = argosy.gather(_max(input, lengths), owner).detach()
+    power = argosy.exp(input - top)
+    out = power / argosy.gather(_sum(power, lengths), owner)
+    _mark(out, lengths)
+    return out
+
+
+def sequence_expand(x, y, ref_level=-1, name=None):
+    """Row i of x as often as sequence i of y is long: a batch with the lengths of y.
+
+    Args:
+        x (Variable): A row for each sequence of y.
+        y (Variable): Batch of sequences, for its lengths only.
+        ref_level (int): 0 or -1, there is one level.
+    """
+    if ref_level not in (0, -1):
+        raise ValueError(f"[sequence_expand] ref_level: expected 0 or -1, got {ref_level}.")
+    lengths = _lengths(y, "sequence_expand")
+    if _lengths(x, "sequence_expand", missing=False) is not None:
+        raise NotImplementedError(
+            "[sequence_expand] x is a batch of sequences itself: expected one row for each sequence"
+            " of y. Do this: pool it first."
+        )
+    out = argosy.gather(x, _owner(lengths))
+    _mark(out, lengths)
+    return out
+
+
+def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=True,
+                  padding_start=None, bias_attr=None, param_attr=None, act=None,
+                  name=None):  # fmt: skip
+    """act(rows in a window W + b) within each sequence, with new W [filter_size * D, num_filters].
+
+    Args:
+        input (Variable): Batch of sequences [T, D].
+        num_filters (int): Number of columns of the result.
+        filter_size (int): Rows in the window; those outside of the sequence are zeros.
+        filter_stride (int): Only 1.
+        padding (bool): Has no effect on results.
+        padding_start (int, optional): Where the window begins, seen from the row;
+            -(filter_size // 2) if None.
+        bias_attr, param_attr (ParamAttr, optional): Of b [num_filters] and W.
+        act (str, optional): Such as 'relu'.
+    """
+    if filter_stride != 1:
+        raise ValueError(f"[sequence_conv] filter_stride: expected 1, got {filter_stride}.")
+    lengths = _lengths(input, "sequence_conv")
+    features = _known_size(input.shape[1:], "sequence_conv", input)
+    prefix = _prefix("sequence_conv", name)
+    weight = make_parameter(
+        prefix, [filter_size * features, num_filters], param_attr, input.dtype, False, None
+    )
+    bias = make_parameter(prefix, [num_filters], bias_attr, input.dtype, True, None)
+    first = -(filter_size // 2) if padding_start is None else int(padding_start)
+    owner = _owner(lengths)
+    end = argosy.gather(argosy.cumsum(lengths), owner)
+    begin = end - argosy.gather(lengths, owner)
+    rows = argosy.arange(argosy.shape(input)[0])
+    parts = []
+    for k in range(first, first + filter_size):
+        place = rows + k
+        inside = argosy.logical_and(place >= begin, place < end)
+        part = argosy.gather(input, argosy.where(inside, place, rows))
+        parts.append(part * argosy.unsqueeze(inside.astype(input.dtype), 1))
+    out = F.linear(argosy.concat(parts, 1), weight, bias)
+    out = _activated(out, act)
+    _mark(out, lengths)
+    return out
