@@ -49,7 +49,8 @@ void print_operation(Message& m, const Operation& o, const std::string& indent) 
   size_t at = 0;
   for (size_t i = 0; i < (o.ends.empty() ? inputs.size() : o.ends.size()); ++i) {
     if (i) m << ", ";
-    const bool list = !o.ends.empty() && o.op->inputs[i].list;
+    // A list of one may be recorded as a plain operand.
+    const bool list = !o.op->structural && i < o.op->inputs.size() && o.op->inputs[i].list;
     const size_t end = o.ends.empty() ? i + 1 : o.ends[i];
     if (list) m << '[';
     print_list(m, inputs.subspan(at, end - at));
