@@ -72,7 +72,8 @@ std::span<Flag> table() {
       {"FLAGS_prim_forward", false, none, "Open composed ops while capturing."},
       {"FLAGS_prim_backward", false, none, "Open composed gradients while capturing."},
       {"FLAGS_print_ir", false, none, "Print Programs as passes rewrite them."},
-      {"FLAGS_new_executor_serial_run", false, none, "Run ops one after the other."},
+      {"FLAGS_new_executor_serial_run", false, live,
+       "Run the ops of a Program one after the other."},
       {"FLAGS_tensor_operants_mode", "eager"_s, none, "What operators of C++ tensors do."},
       {"FLAGS_host_trace_level", 1_i, none, "How much the profiler records."},
 

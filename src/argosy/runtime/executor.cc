@@ -1,5 +1,6 @@
 #include "argosy/runtime/executor.h"
 
+#include "argosy/base/flags.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/frame.h"
@@ -14,6 +15,7 @@ struct Executor::Entry {
   const Program* identity = nullptr;
   uint64_t version = 0;
   Place place;
+  Parallel parallel = Parallel::off;
   std::vector<Request::Feed> feeds;
   std::vector<bool> fed;
   std::vector<uint32_t> fetches;  // ids
@@ -74,11 +76,13 @@ std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& progr
                                            std::span<const Ref<Value>> fetches,
                                            program::Scope* scope) {
   const Place place = place_of(feeds);
+  static const flags::Flag& serial = flags::find("FLAGS_new_executor_serial_run");
+  const Parallel mode = serial.boolean() ? Parallel::off : parallel;
   {
     std::lock_guard lock(mutex_);
     for (auto e = entries_.begin(); e != entries_.end(); ++e) {
       if (e->identity != program.get() || e->version != program->version() || e->place != place ||
-          e->program.expired() || e->fetches.size() != fetches.size() ||
+          e->parallel != mode || e->program.expired() || e->fetches.size() != fetches.size() ||
           !same_feeds(e->feeds, e->fed, feeds))
         continue;
       bool same = true;
@@ -97,9 +101,10 @@ std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& progr
   entry.identity = program.get();
   entry.version = program->version();
   entry.place = place;
+  entry.parallel = mode;
   Request request;
   request.place = place;
-  request.parallel = parallel;
+  request.parallel = mode;
   for (const Tensor& t : feeds) {
     entry.fed.push_back(t.defined());
     entry.feeds.push_back(t.defined() ? Request::Feed{t.shape(), t.dtype()} : Request::Feed{});

@@ -426,3 +426,21 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "interrupted 3\n", done.stderr
+
+
+def test_a_flag_makes_it_serial():
+    with Recorder() as r:
+        x = r.input([20000], "float32")
+        y, z = x + 1.0, x + 2.0
+        for _ in range(20):
+            y, z = argosy.tanh(y), argosy.tanh(z)
+        total = y + z
+    run = Runs(r, [total])
+    feed = tensor(np.linspace(-1, 1, 20000))
+    usual = run(feed)[0]
+    argosy.set_flags({"FLAGS_new_executor_serial_run": True})
+    try:
+        assert run.plan(feed)[0]["parallel"] == 0
+        np.testing.assert_array_equal(run(feed)[0], usual)
+    finally:
+        argosy.set_flags({"FLAGS_new_executor_serial_run": False})
