@@ -29,7 +29,9 @@ def pipelines():
 
 
 def _capsule(program):
-    return getattr(program, "_program", program)
+    for name in ("_handle", "_program"):
+        program = getattr(program, name, program)
+    return program
 
 
 class Rewritten:

@@ -1,7 +1,9 @@
 #include <string>
 #include <vector>
 
+#include "argosy/passes/liveness.h"
 #include "argosy/passes/pass.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 // The passes over Programs, for argosy.passes.
@@ -111,11 +113,41 @@ PyObject* f_run(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// What is recorded from now on is a segment, to be computed again for the gradient; returns what
+// was recorded before. See the pass recompute.
+PyObject* f_begin_segment(PyObject*, PyObject* program) {
+  return guarded_object([&] {
+    program::Builder& b = program_of(program)->builder();
+    const uint32_t before = b.segment;
+    b.segment = ++b.segments;
+    return PyLong_FromUnsignedLong(before);
+  });
+}
+PyObject* f_end_segment(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded_object([&]() -> PyObject* {
+    ARGOSY_CHECK(count == 2, type) << "[program_end_segment] expected 2 arguments, got " << count;
+    program_of(args[0])->builder().segment = static_cast<uint32_t>(to_int(args[1]));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* f_peak(PyObject*, PyObject* program) {
+  return guarded_object(
+      [&] { return PyLong_FromSize_t(passes::Liveness(*program_of(program)).peak); });
+}
+
+template <class F>
+PyCFunction c_function(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
 PyMethodDef functions[] = {
+    {"program_begin_segment", f_begin_segment, METH_O, nullptr},
+    {"program_end_segment", c_function(f_end_segment), METH_FASTCALL, nullptr},
+    {"passes_peak", f_peak, METH_O, nullptr},
     {"passes_list", f_list, METH_NOARGS, nullptr},
     {"passes_pipelines", f_pipelines, METH_NOARGS, nullptr},
-    {"passes_run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f_run)),
-     METH_FASTCALL, nullptr},
+    {"passes_run", c_function(f_run), METH_FASTCALL, nullptr},
     {}};
 
 }  // namespace

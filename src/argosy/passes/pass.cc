@@ -21,10 +21,16 @@ struct Pipeline {
 const std::vector<Pipeline>& table() {
   static const std::vector<std::string> clean = {"constant_folding", "algebraic", "cse",
                                                  "dead_code"};
+  auto with = [](std::vector<std::string> first, const std::vector<std::string>& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+  };
   static const std::vector<Pipeline> pipelines = {
       {"default", clean},
-      {"train", {"constant_folding", "algebraic", "cse", "dead_code", "split_updates"}},
+      {"train", with(clean, {"recompute", "split_updates"})},
       {"inference", clean},
+      // For a model whose parameters are final: into constants, with other rounding.
+      {"deploy", with({"dropout_removal", "batch_norm_inference", "conv_batch_norm"}, clean)},
   };
   return pipelines;
 }

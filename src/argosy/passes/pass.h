@@ -64,7 +64,8 @@ struct Report {
   std::string before, after;  // if PassContext::texts and it changed something
 };
 
-// Names of a pipeline: "train", "inference", "default" (what both have) and "for_test".
+// Names of a pipeline: "train", "inference", "default" (what both have), and "deploy", for models
+// whose state is final.
 ARGOSY_API std::vector<std::string> pipeline(std::string_view name);
 ARGOSY_API std::vector<std::string> pipelines();
 

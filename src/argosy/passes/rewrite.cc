@@ -48,14 +48,6 @@ Rewriter::~Rewriter() {
   while (!places_.empty()) leave();
 }
 
-namespace {
-
-bool is_view(const Operation& o) {
-  return o.op->view || o.op->views;
-}
-
-}  // namespace
-
 // v leaves, and what it is a view of.
 void Rewriter::mark_leaving(const Ref<Value>& v) {
   for (const Value* now = v.get(); now;) {
@@ -288,17 +280,21 @@ bool Rewriter::replace(const Ref<Value>& from_value, Ref<Value> to) {
   for (int d = 0; d < to->shape.rank(); ++d)
     if (to->shape[d] == kUnknown) to->shape[d] = from->shape[d];
   if (to->name.empty() && to->producer) to->name = from->name;
-  if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
-  replaced_[from->id] = to;
   if (leaves(from)) mark_leaving(to);
   if (ordered) {
     if (ordered_.size() <= to->id) ordered_.resize(to->id + 1);
     ordered_[to->id] = true;
   }
+  stand_in(from, to);
+  return true;
+}
+
+void Rewriter::stand_in(const Ref<Value>& from, const Ref<Value>& to) {
+  if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
+  replaced_[from->id] = to;
   use(to, static_cast<int>(uses(from)));
   use(from, -static_cast<int>(uses(from)));
   changed_ = true;
-  return true;
 }
 
 void Rewriter::set_operand(Operation& o, size_t i, const Ref<Value>& v) {
@@ -359,6 +355,35 @@ Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> op
   return insert(op_name, std::move(operands), default_attrs(op::get(op_name)));
 }
 
+Operation& Rewriter::insert_copy(const Operation& of, std::vector<Ref<Value>> operands) {
+  ARGOSY_INVARIANT(!of.op->structural);
+  Place& place = *places_.back();
+  auto o = std::make_unique<Operation>();
+  o->op = of.op;
+  o->attrs = op::AttrBox(*of.op->attrs, of.attrs.get());
+  o->attr_operands = of.attr_operands;
+  o->ends = of.ends;
+  o->operands = std::move(operands);
+  o->parent = place.block;
+  o->role = place.now->role;
+  o->location = of.location;
+  for (Ref<Value>& v : o->operands) {
+    v = resolve(v);
+    use(v, 1);
+  }
+  for (const Ref<Value>& old : of.results) {
+    Ref<Value> v = p_.make_value(old->shape, old->dtype, old->layout);
+    v->block = place.block;
+    v->producer = o.get();
+    v->requires_grad = old->requires_grad;
+    v->stop = old->stop;
+    o->results.push_back(v);
+  }
+  place.block->operations.push_back(std::move(o));
+  changed_ = true;
+  return *place.block->operations.back();
+}
+
 bool Rewriter::replace_with(const Ref<Value>& from, std::string_view op_name,
                             std::vector<Ref<Value>> operands, op::AttrBox attrs) {
   return replace(from, insert(op_name, std::move(operands), std::move(attrs)).results[0]);
@@ -395,12 +420,6 @@ void Rewriter::inline_block(Block& inner, std::span<const Ref<Value>> arguments)
   Place& place = *places_.back();
   Block& outer = *place.block;
   Operation& now = *place.now;
-  auto stand_in = [&](const Ref<Value>& from, const Ref<Value>& to) {
-    if (replaced_.size() < p_.value_count()) replaced_.resize(p_.value_count());
-    replaced_[from->id] = to;
-    use(to, static_cast<int>(uses(from)));
-    use(from, -static_cast<int>(uses(from)));
-  };
   // A result that leaves and has no memory of its own gets some, after the block's operations.
   std::vector<std::unique_ptr<Operation>> copies;
   std::vector<Ref<Value>> given;

@@ -59,6 +59,10 @@ inline bool has_effect(const op::OpDef& op) {
   return op.effect == op::Effect::random || op.effect == op::Effect::io ||
          op.effect == op::Effect::communicates;
 }
+// Shares memory with its first operand, where strides allow.
+inline bool is_view(const Operation& o) {
+  return o.op->view || o.op->views;
+}
 // Nothing but x's sizes matters to input i of the op.
 ARGOSY_API bool reads_only_shape(const op::OpDef& op, size_t input);
 
@@ -108,6 +112,8 @@ class ARGOSY_API Rewriter {
   // `to` may not stand in: another type; an output that would share memory with what is not made in
   // the run; a view with strides where somebody adds up in the order of memory.
   bool replace(const Ref<Value>& from, Ref<Value> to);
+  // The same without conditions: for values that are what stands in for them.
+  void stand_in(const Ref<Value>& from, const Ref<Value>& to);
   void set_operand(Operation& o, size_t i, const Ref<Value>& v);
   void set_operands(Operation& o, std::vector<Ref<Value>> operands, uint32_t attr_operands);
   // Drops the current operation. REQUIRES: its results are replaced or unused.
@@ -116,6 +122,8 @@ class ARGOSY_API Rewriter {
   Operation& insert(std::string_view op, std::vector<Ref<Value>> operands, op::AttrBox attrs,
                     std::vector<uint32_t> ends = {});
   Operation& insert(std::string_view op, std::vector<Ref<Value>> operands);
+  // The same as `of`, on other operands; its results are new.
+  Operation& insert_copy(const Operation& of, std::vector<Ref<Value>> operands);
   // The first result of such an operation stands in for `from`.
   bool replace_with(const Ref<Value>& from, std::string_view op, std::vector<Ref<Value>> operands,
                     op::AttrBox attrs);

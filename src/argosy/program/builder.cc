@@ -176,6 +176,7 @@ Ref<Value> Builder::make_result(Operation& o, const Shape& shape, DType dtype, L
 Operation& Builder::add(std::unique_ptr<Operation> o) {
   o->parent = &top();
   o->role = role;
+  o->segment = role == Role::forward ? segment : 0;
   if (user_location) o->location = user_location();
   for (const auto& b : o->blocks) b->owner = o.get();
   p_.changed();

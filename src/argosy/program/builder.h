@@ -67,6 +67,8 @@ class ARGOSY_API Builder {
   Ref<Value> current(const Tensor& t);
 
   Role role = Role::forward;  // of what is appended
+  uint32_t segment = 0;       // likewise
+  uint32_t segments = 0;      // how many there are
 
  private:
   friend class Differentiator;

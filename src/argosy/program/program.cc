@@ -154,6 +154,7 @@ void copy_block(Program& to, const Block& from, Block& block, Copies& copies) {
     n->attrs = op::AttrBox(*o->op->attrs, o->attrs.get());
     n->parent = &block;
     n->role = o->role;
+    n->segment = o->segment;
     n->location = o->location;
     for (const Ref<Value>& v : o->operands) n->operands.push_back(copied(to, v, copies));
     for (const Ref<Value>& v : o->results) {

@@ -69,6 +69,7 @@ struct ARGOSY_API Operation {
   std::vector<std::unique_ptr<Block>> blocks;
   Block* parent = nullptr;
   Role role = Role::forward;
+  uint32_t segment = 0;  // > 0: computed again for the gradient, with the others of this number
   std::string location;  // "file.py:12" of the user's line, if known
 
   std::span<const Ref<Value>> inputs() const {

@@ -1,0 +1,5 @@
+"""Helpers of training at scale that also serve one process."""
+
+from .recomputation import recompute
+
+__all__ = ["recompute"]
