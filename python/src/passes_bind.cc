@@ -4,14 +4,10 @@
 #include "argosy/passes/liveness.h"
 #include "argosy/passes/pass.h"
 #include "argosy/program/builder.h"
-#include "python.h"
+#include "program.h"
 
 // The passes over Programs, for argosy.passes.
 namespace argosy::python {
-
-std::shared_ptr<program::Program>& program_of(PyObject* o);  // program_bind.cc
-std::shared_ptr<program::Scope>& scope_of(PyObject* o);
-
 namespace {
 
 using passes::Report;

@@ -57,6 +57,55 @@ def test_recorded_is_eager(start):
 
 
 @pytest.mark.parametrize("start", BATCHES)
+def test_plans_are_eager(start):
+    """The executor, which runs passes and plans memory; twice, since plans are kept."""
+    executor = _core.executor_new(4)
+
+    def check(seed):
+        g = generate(seed)
+        want, state = g.eager()
+        for known in (True, False):
+            program, outputs, recorded = g.record(known)
+            given = [t.clone() for t in recorded]
+            for _ in range(2):
+                for t, value in zip(recorded, given):
+                    t.copy_(value, True)
+                argosy.seed(g.seed)
+                got = _core.executor_run(executor, program, g.feeds(), outputs, None)
+                assert_same(got, want, f"plan, known sizes {known}")
+                assert_same(recorded, state, "state")
+
+    for_each(start, check)
+
+
+@pytest.mark.parametrize("start", BATCHES)
+def test_bytes_round_trip(start):
+    def check(seed):
+        g = generate(seed)
+        want, state = g.eager()
+        program, outputs, recorded = g.record(known_sizes=seed % 2 == 0)
+        whole = passes.rewrite(program, outputs, []).program
+        data = _core.program_to_bytes(whole)
+        loaded = _core.program_from_bytes(data)
+        _core.program_verify(loaded)
+        assert _core.program_to_bytes(loaded) == data
+        # State of a loaded Program is found by name.
+        scope = _core.scope_new(None)
+        names = [s["name"] for s in _core.program_describe(whole)["states"]]
+        tensors = [s["state"] for s in _core.program_describe(whole)["states"]]
+        for name, tensor in zip(names, tensors):
+            _core.scope_set(scope, name, tensor.clone())
+        argosy.seed(seed)
+        values = [v for _, v in _core.program_describe(loaded)["outputs"]]
+        assert_same(_core.program_run(loaded, g.feeds(), values, scope), want, "loaded")
+        for name, tensor in zip(names, tensors):
+            where = [i for i, t in enumerate(recorded) if t is tensor]
+            assert_same([_core.scope_get(scope, name)], [state[where[0]]], "state")
+
+    for_each(start, check)
+
+
+@pytest.mark.parametrize("start", BATCHES)
 def test_each_pass_changes_no_bit(start):
     def check(seed):
         g = generate(seed)

@@ -140,3 +140,12 @@ class DataParallel(nn.Layer):
         return self._layers.set_state_dict(*args, **kwargs)
 
     set_dict = load_dict = set_state_dict
+
+
+def __getattr__(name):
+    # fleet needs the layers of argosy.nn: loaded when it is asked for.
+    if name == "fleet":
+        import importlib
+
+        return importlib.import_module("argosy.distributed.fleet")
+    raise AttributeError(f"module 'argosy.distributed' has no attribute {name!r}")

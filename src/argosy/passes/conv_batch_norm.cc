@@ -24,7 +24,8 @@ class Folder {
   // What v is whenever the Program runs: a constant, or state that it does not write.
   Tensor fixed(const Ref<Value>& v) const {
     if (!v) return {};
-    if (Tensor t = r_.constant_of(v); t.defined()) return t;
+    for (const auto& c : p_.constants)
+      if (c.value == v) return c.tensor;
     for (const auto& s : p_.states)
       if (s.initial == v && !s.last) {
         if (s.state->tensor.defined()) return s.state->tensor;

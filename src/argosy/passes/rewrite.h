@@ -102,7 +102,8 @@ class ARGOSY_API Rewriter {
   uint32_t uses(const Ref<Value>& v) const { return v->id < uses_.size() ? uses_[v->id] : 0; }
   // Is it, or a view of it, an output or what a state becomes? Then it must keep its own memory.
   bool leaves(const Ref<Value>& v) const { return v->id < leaves_.size() && leaves_[v->id]; }
-  // The tensor of a constant, or of a block argument that stands for one; undefined if it is none.
+  // The tensor of a constant that nobody can write to, or of a block argument that stands for one;
+  // undefined if it is none.
   Tensor constant_of(const Ref<Value>& v) const;
   // The one number that all elements of v are, if that is known.
   std::optional<op::Scalar> uniform(const Ref<Value>& v) const;

@@ -34,7 +34,7 @@ def test_dead_code_text():
     assert body(r.rewrite("dead_code")) == (
         "program {\n"
         '  input %0 "x0" : float64[3]\n'
-        "  %2 = sin(%0) {} : float64[3]\n"
+        "  %2 = sin(%0) : float64[3]\n"
         '  output "fetch0" = %2\n'
         "}\n"
     )
@@ -139,7 +139,7 @@ def test_constant_folding_text():
         "program {\n"
         '  input %0 "x0" : float64[3]\n'
         "  constant %7 : float64[3]\n"
-        "  %6 = multiply(%0, %7) {} : float64[3]\n"
+        "  %6 = multiply(%0, %7) : float64[3]\n"
         '  output "fetch0" = %6\n'
         "}\n"
     )
