@@ -6,7 +6,7 @@ import sys
 __all__ = ["main"]
 
 
-def _parser(show=False):
+def _parser(command=None):
     parser = argparse.ArgumentParser(
         prog="argosy", description="Argosy: a deep learning platform with PaddlePaddle's API."
     )
@@ -26,7 +26,7 @@ def _parser(show=False):
         description="Print the machine, its instruction sets, the threads and the libraries with "
         "their versions, and try each. The exit code is 1 if something does not work.",
     )
-    if show:
+    if command == "show":
         from .show import add_parser
 
         add_parser(commands)
@@ -34,6 +34,12 @@ def _parser(show=False):
         commands.add_parser(
             "show", help="print a saved or captured program, its cost, and what passes change"
         )
+    if command == "bisect":
+        from .bisect import add_parser
+
+        add_parser(commands)
+    else:
+        commands.add_parser("bisect", help="find the first pass that changes a program's result")
     return parser
 
 
@@ -44,8 +50,8 @@ def main(argv=None):
         from .run import run
 
         return run(argv[1:])
-    # What only `show` needs is imported for it alone.
-    parser = _parser("show" in argv[:1])
+    # What only one command needs is imported for it alone.
+    parser = _parser(argv[0] if argv else None)
     options = parser.parse_args(argv)
     if options.version:
         from ..version import argosy_version, full_version
@@ -60,5 +66,9 @@ def main(argv=None):
         from .show import show
 
         return show(options)
+    if options.command == "bisect":
+        from .bisect import bisect
+
+        return bisect(options)
     parser.print_help()
     return 0 if not argv else 2

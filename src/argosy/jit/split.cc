@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/passes/pass.h"
+
 namespace argosy::jit {
 
 using program::Block;
@@ -10,8 +12,22 @@ using program::Program;
 using program::Role;
 using program::Value;
 
-Split split(const Program& g, size_t inputs, std::span<const Ref<Value>> results,
-            std::span<const Ref<Value>> wanted) {
+Split split(const Program& whole, size_t inputs, std::span<const Ref<Value>> given_results,
+            std::span<const Ref<Value>> given_wanted) {
+  // While both parts are one: what the gradient need not have need not be saved.
+  std::vector<Ref<Value>> copies, results, wanted;
+  const std::shared_ptr<Program> optimized = whole.clone(&copies);
+  Program& g = *optimized;
+  g.outputs.clear();
+  for (const Ref<Value>& v : given_results) g.outputs.push_back({{}, copies[v->id]});
+  for (const Ref<Value>& v : given_wanted)
+    if (v) g.outputs.push_back({{}, copies[v->id]});
+  passes::optimize(g, false);
+  size_t next = 0;
+  for (size_t i = 0; i < given_results.size(); ++i) results.push_back(g.outputs[next++].value);
+  for (const Ref<Value>& v : given_wanted)
+    wanted.push_back(v ? g.outputs[next++].value : Ref<Value>());
+
   Split s;
   std::vector<Ref<Value>> in_forward, in_backward;
   s.forward = g.clone(&in_forward);

@@ -38,7 +38,10 @@ bool run(Program& p, const PassContext&) {
   // another block never has the same operands; those without any are told apart by their block.
   std::unordered_multimap<size_t, Operation*> seen;
   r.walk([&](Operation& o) {
-    if (!is_pure(*o.op) || o.results.empty() || is(o, "empty") || is(o, "empty_like")) return;
+    // Arrays are made to be written.
+    if (!is_pure(*o.op) || o.results.empty() || is(o, "empty") || is(o, "empty_like") ||
+        o.results[0]->layout == Layout::tensor_array)
+      return;
     const size_t h = hash_of(o);
     for (auto [it, end] = seen.equal_range(h); it != end; ++it) {
       Operation& first = *it->second;

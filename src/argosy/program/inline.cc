@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "argosy/program/builder.h"
@@ -8,7 +9,9 @@ namespace {
 using Copies = std::unordered_map<const Value*, Ref<Value>>;
 
 // Copies of a block's operations with new values, those in `copies` instead of what they stand for.
-void copy_operations(Program& to, const Block& from, Block& block, Copies& copies) {
+// `segments`: of these, how many there were before.
+void copy_operations(Program& to, const Block& from, Block& block, Copies& copies,
+                     uint32_t segments) {
   auto fresh = [&](const Ref<Value>& v) {
     Ref<Value> c = to.make_value(v->shape, v->dtype, v->layout);
     c->stop = v->stop;
@@ -27,6 +30,7 @@ void copy_operations(Program& to, const Block& from, Block& block, Copies& copie
     n->attrs = op::AttrBox(*o->op->attrs, o->attrs.get());
     n->parent = &block;
     n->role = o->role;
+    if (o->segment) n->segment = segments + o->segment;
     n->location = o->location;
     for (const Ref<Value>& v : o->operands) n->operands.push_back(mapped(v));
     for (const Ref<Value>& v : o->results) {
@@ -42,7 +46,7 @@ void copy_operations(Program& to, const Block& from, Block& block, Copies& copie
         inner.arguments.push_back(fresh(v));
         inner.arguments.back()->block = &inner;
       }
-      copy_operations(to, *b, inner, copies);
+      copy_operations(to, *b, inner, copies, segments);
       for (const Ref<Value>& v : b->yields) inner.yields.push_back(mapped(v));
     }
     block.operations.push_back(std::move(n));
@@ -72,7 +76,10 @@ Tensors Builder::inline_program(const Program& other, std::span<const Tensor> fe
     copies[s.initial.get()] =
         s.state->tensor.defined() ? current(s.state->tensor) : current_state(s.state);
   const size_t before = top().operations.size();
-  copy_operations(p_, other.main, top(), copies);
+  uint32_t most = 0;
+  copy_operations(p_, other.main, top(), copies, segments);
+  for (const auto& o : other.main.operations) most = std::max(most, o->segment);
+  segments += most;
   for (size_t i = before; i < top().operations.size(); ++i) infer_operation(*top().operations[i]);
   for (const StateUse& s : other.states)
     if (s.last) move_handle(handle(s.state), copies.at(s.last.get()));

@@ -91,6 +91,26 @@ def test_dead_code_removes_what_a_gradient_saved_in_vain():
     assert body(after).count("= while(") == 1
 
 
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_values_that_a_gradient_does_not_read_are_not_saved(rounds):
+    with Recorded() as r:
+        x, n = r.input(V), r.input(np.array(rounds))
+        x.stop_gradient = False
+        y = while_loop(
+            lambda i, s: i < n,
+            lambda i, s: (i + 1, cond(s.sum() > 9, lambda: s, lambda: s.tanh() + (s * 2).mean())),
+            [argosy.zeros([], "int64"), x],
+        )[1]
+        r.fetch(y, *r.gradients([y.sum()], [x]))
+    names = ["constant_folding", "algebraic", "cse", "dead_code"]
+    before = r.check(names)
+    after = r.check([*names, "saved_values", "dead_code"])
+    assert ops(after).count("array_new") > ops(before).count("array_new")
+    saved = [line for line in body(after).splitlines() if "= array_extend(" in line]
+    # Of two values of the branch (tanh, s * 2) one is there; the other's place is empty.
+    assert any(line.count("%") == 4 for line in saved)
+
+
 # --- common subexpressions ---
 
 
@@ -138,7 +158,7 @@ def test_constant_folding_text():
     assert body(after) == (
         "program {\n"
         '  input %0 "x0" : float64[3]\n'
-        "  constant %7 : float64[3]\n"
+        "  constant %7 : float64[3] = [1.0, 3.0, 5.0]\n"
         "  %6 = multiply(%0, %7) : float64[3]\n"
         '  output "fetch0" = %6\n'
         "}\n"

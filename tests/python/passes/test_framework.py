@@ -10,7 +10,7 @@ import pytest
 from tests.python.passes.helpers import Recorded, body, ops
 
 import argosy
-from argosy import passes
+from argosy import _core, passes
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 X = np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)
@@ -88,6 +88,24 @@ def test_bisect_finds_the_pass_that_changes_a_result():
     assert found["pass"] == "dropout_removal" and found["difference"] > 0.1
     assert "dropout_mask" in found["before"] and "dropout_mask" not in found["after"]
     assert passes.bisect(r.program, r.feeds, r.outputs, ["algebraic", "cse"]) is None
+
+
+def test_the_command_bisect(tmp_path, capsys):
+    from argosy.cli import main
+
+    layer = argosy.nn.Sequential(argosy.nn.Linear(3, 3), argosy.nn.Dropout(0.5))
+    with Recorded() as r:
+        r.fetch(layer(r.input(X)))
+    whole = r.rewrite([]).program
+    path = tmp_path / "model.argosy"
+    path.write_bytes(_core.program_to_bytes(whole))
+    assert main(["bisect", str(path)]) == 0
+    assert "no pass of constant_folding, " in capsys.readouterr().out
+    assert main(["bisect", str(path), "--passes", "cse,dropout_removal"]) == 1
+    out = capsys.readouterr().out
+    assert "dropout_removal changes a result by" in out and "-  %" in out
+    assert main(["bisect", str(path), "--passes", "nope"]) == 2
+    assert "no pass 'nope'" in capsys.readouterr().err
 
 
 def test_bisect_puts_state_back():
