@@ -466,10 +466,14 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
         << (to ? name_of(to->dtype) : "None") << (to ? to->shape : Shape())
         << ". Do this: cast or reshape it.";
   }
+  bool grad = false;
+  for (const Ref<Value>& v : o->operands) grad |= v->requires_grad && !v->stop;
+  grad &= op::thread_state.grad_enabled;
   for (size_t i = 0; i < all; ++i) {
     const Ref<Value>& argument = body.block->arguments[i];
     Ref<Value> v = make_result(*o, argument->shape, argument->dtype, argument->layout);
-    v->requires_grad = o->operands[i]->requires_grad || body.block->yields[i]->requires_grad;
+    v->requires_grad =
+        grad && (o->operands[i]->requires_grad || body.block->yields[i]->requires_grad);
   }
   o->blocks.push_back(std::move(cond.block));
   o->blocks.push_back(std::move(body.block));

@@ -12,11 +12,22 @@ Shape join_shapes(const Shape& a, const Shape& b) {
 
 namespace {
 
+// An operation of a branch or loop that these sizes do not suit may never run: its results keep
+// what is known of them, and running it says what is wrong.
+void infer_inner(Block& block) {
+  for (const auto& o : block.operations) {
+    try {
+      infer_operation(*o);
+    } catch (const Error&) {
+    }
+  }
+}
+
 void infer_if(Operation& o) {
   for (const auto& block : o.blocks) {
     for (size_t i = 0; i < block->arguments.size(); ++i)
       block->arguments[i]->shape = o.operands[i + 1]->shape;
-    infer_types(*block);
+    infer_inner(*block);
   }
   for (size_t i = 0; i < o.results.size(); ++i)
     o.results[i]->shape = join_shapes(o.blocks[0]->yields[i]->shape, o.blocks[1]->yields[i]->shape);
@@ -28,7 +39,7 @@ void infer_while(Operation& o) {
     body.arguments[i]->shape = cond.arguments[i]->shape = o.operands[i]->shape;
   // Sizes that change from round to round are unknown in all.
   for (bool settled = false; !settled;) {
-    infer_types(body);
+    infer_inner(body);
     settled = true;
     for (size_t i = 0; i < o.results.size(); ++i) {
       Shape wide = join_shapes(body.arguments[i]->shape, body.yields[i]->shape);
@@ -37,7 +48,7 @@ void infer_while(Operation& o) {
       settled = false;
     }
   }
-  infer_types(cond);
+  infer_inner(cond);
   for (size_t i = 0; i < o.results.size(); ++i) o.results[i]->shape = body.arguments[i]->shape;
 }
 

@@ -138,7 +138,13 @@ class Specializer {
 
   void operation(Block& b, std::unique_ptr<Operation>&& o) {
     settle_attributes(*o);
-    program::infer_operation(*o);
+    try {
+      program::infer_operation(*o);
+    } catch (const Error&) {
+      if (!b.owner) throw;
+      b.operations.push_back(std::move(o));  // may never run; if it does, the run will say so
+      return;
+    }
     if (o->op->structural) {
       const bool loop = o->op->name == "while";
       for (const auto& inner : o->blocks)

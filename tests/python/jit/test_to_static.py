@@ -271,3 +271,49 @@ def test_switches():
     assert isinstance(layer.forward, jit.StaticFunction)
     layer.forward.rollback()
     assert not isinstance(layer.forward, jit.StaticFunction)
+
+
+def by_width(x, three, five):
+    if x.shape[1] == 3:
+        return argosy.matmul(x, three)
+    return argosy.matmul(x, five)
+
+
+def test_only_the_branch_that_runs_must_suit_the_sizes():
+    f = jit.to_static(by_width, [InputSpec([None, None])], full_graph=True)
+    weights = [tensor(np.ones([n, 2], "float32"), True) for n in (3, 5)]
+    for width in (3, 5, 3):
+        x = tensor(np.arange(2.0 * width, dtype="float32").reshape(2, width), True)
+        y = f(x, *weights)
+        assert np.array_equal(y.numpy(), by_width(x, *weights).numpy())
+        (gradient,) = argosy.grad(y.sum(), x)
+        assert np.array_equal(gradient.numpy(), np.full([2, width], 2.0))
+    with pytest.raises(ValueError, match=r"x is \[2, 4\], y is \[5, 2\].*\n.*matmul"):
+        f(argosy.ones([2, 4]), *weights)
+
+
+def grown(x, count):
+    i = argosy.zeros([])
+    while i < count:
+        if i > 1:
+            x = x + argosy.ones([7])
+        i = i + 1
+    return x
+
+
+def test_errors_in_a_loop_name_the_line_inside():
+    f = jit.to_static(grown, [InputSpec([None, None])], full_graph=True)
+    line = grown.__code__.co_firstlineno + 4
+    x = argosy.ones([2, 3])
+    assert f(x, tensor(2.0)).tolist() == x.tolist()
+    with pytest.raises(ValueError, match=rf"add\(float32\[2, 3\].* at .*test_to_static.py:{line}$"):
+        f(x, tensor(3.0))
+
+
+def test_a_loop_needs_gradients_where_what_goes_in_does():
+    f = jit.to_static(grown, full_graph=True)
+    x = argosy.ones([2, 7])
+    assert f(x, tensor(3.0)).stop_gradient
+    with argosy.no_grad():
+        assert f(tensor(np.ones([2, 7], "float32"), True), tensor(3.0)).stop_gradient
+    assert not f(tensor(np.ones([2, 7], "float32"), True), tensor(3.0)).stop_gradient

@@ -1,6 +1,7 @@
 """Rewritten functions behave like the originals on Python values."""
 
 import copy
+import functools
 import inspect
 import linecache
 import random
@@ -122,6 +123,22 @@ def test_traceback_points_to_the_users_lines():
     assert frames[-1].lineno == first + 4
     assert {f.name for f in frames[1:]} == {"raises_deep"}
     assert [f.lineno - first for f in frames[1:]] == [1, 2, 3, 4]
+
+
+@functools.lru_cache(None)
+@functools.lru_cache(None)
+def decorated(x):
+    return {}[x]
+
+
+def test_traceback_of_a_decorated_function():
+    original = decorated.__wrapped__.__wrapped__
+    lines = []
+    for f in (original, transform(original)):
+        with pytest.raises(KeyError) as e:
+            f(1)
+        lines.append(traceback.extract_tb(e.tb)[-1].lineno)
+    assert lines == [original.__code__.co_firstlineno + 3] * 2
 
 
 def test_left_alone_with_a_reason():

@@ -125,14 +125,17 @@ def _build(code):
         raise Untransformable(reason)
     node = copy.deepcopy(node)
     # Defaults and annotations were evaluated when the function was defined.
-    node.decorator_list, node.returns = [], None
+    decorators, node.decorator_list, node.returns = node.decorator_list, [], None
     node.args.defaults = []
     node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
     for a in ast.walk(node.args):
         if isinstance(a, ast.arg):
             a.annotation = None
     try:
-        tree = _wrapped(rewrite(node), owner, code.co_freevars)
+        rewritten = rewrite(node)
+        # Line tables count from the first decorator. It is never called: only the code is used.
+        rewritten.decorator_list = [ast.copy_location(ast.Constant(None), d) for d in decorators]
+        tree = _wrapped(rewritten, owner, code.co_freevars)
         flags = code.co_flags & _FUTURES
         module = compile(tree, code.co_filename, "exec", flags=flags, dont_inherit=True)
     except RecursionError:
@@ -203,7 +206,4 @@ def _relabelled(code, original, prefix, qualname):
         _made.add((made, made.co_filename, made.co_name))
         return made
 
-    new = visit(code, original.co_name)
-    new = new.replace(co_firstlineno=original.co_firstlineno)
-    _made.add((new, new.co_filename, new.co_name))
-    return new
+    return visit(code, original.co_name)
