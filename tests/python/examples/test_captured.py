@@ -1,5 +1,6 @@
 """Examples that train captured: what they print about eager and captured runs."""
 
+import gzip
 import pathlib
 import re
 import subprocess
@@ -46,3 +47,23 @@ def test_language_model_reads_a_text(tmp_path):
     options = ["--data", file, "--prompt", "it's", "--steps", 30, "--width", 16, "--top", 2]
     text = run("language_model.py", *options, "--length", 8, "--compare", 2, "--learning-rate", 0.1)
     assert "520 words, 9 different ones" in text and "it's | a rose ." in text
+
+
+def test_translations_are_the_same_eager_captured_loaded_and_in_cpp(runner, tmp_path):
+    options = ["--steps", 30, "--width", 16, "--heads", 2, "--batch", 16, "--held-out", 8]
+    text = run("translate.py", *options, "--compare", 6, "--runner", runner, "--out", tmp_path)
+    assert max(differences(text)) <= 1e-3 and "OTHER" not in text
+    for search in ("greedy", "beam"):
+        for way in ("captured", "loaded", "C++"):
+            assert f"{search}, {way}: the same words as eager" in text
+
+
+def test_translate_reads_two_files(tmp_path):
+    (tmp_path / "source").write_text("one two\ntwo three one\n" * 40)
+    with gzip.open(tmp_path / "target.gz", "wt") as file:
+        file.write("eins zwei\nzwei drei eins\n" * 40)
+    options = ["--source", tmp_path / "source", "--target", tmp_path / "target.gz"]
+    options += ["--steps", 80, "--width", 16, "--heads", 2, "--layers", 1, "--learning-rate", 0.02]
+    text = run("translate.py", *options, "--held-out", 4, "--compare", 2, "--out", tmp_path)
+    assert "76 pairs of sentences, 7 and 7 words" in text
+    assert "greedy: 1.00 of sentences exact" in text

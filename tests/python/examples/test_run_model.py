@@ -1,9 +1,6 @@
 """examples/cpp/run_model: a saved model runs in C++ and gives what it gives in Python."""
 
-import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,35 +10,13 @@ from argosy import _core
 from argosy._recorder import Recorder
 from argosy.static.nn.control_flow import while_loop
 
-ROOT = Path(__file__).resolve().parents[3]
 
-
-@pytest.fixture(scope="module")
-def run_model(tmp_path_factory):
-    """The program, built against this package laid out as it is installed."""
-    if shutil.which("cmake") is None:
-        pytest.skip("no cmake")
-    stage = tmp_path_factory.mktemp("stage")
-    package = Path(argosy.__path__[0])
-    (stage / "lib").symlink_to(package / "lib")
-    include = package / "include"
-    (stage / "include").symlink_to(include if include.is_dir() else ROOT / "src")
-    (stage / "cmake").mkdir()
-    shutil.copy(ROOT / "cmake/argosyConfig.cmake", stage / "cmake")
-    build = tmp_path_factory.mktemp("build")
-    source = ROOT / "examples/cpp/run_model"
-    for command in (
-        ["cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={stage}"],
-        ["cmake", "--build", build],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    environment = dict(os.environ)
+@pytest.fixture
+def run_model(runner):
+    """Calls the program."""
 
     def run(*arguments):
-        return subprocess.run(
-            [build / "run_model", *arguments], capture_output=True, text=True, env=environment
-        )
+        return subprocess.run([runner, *arguments], capture_output=True, text=True)
 
     return run
 
