@@ -290,9 +290,9 @@ class StaticFunction:
         return tuple(layer().training for layer in self._layers if layer() is not None)
 
     def _capture(self, bound, tensors):
-        reason = why_not(self._function)
-        if reason is not None and self._full_graph:
-            raise CaptureError(f"{self._where()} cannot be captured: {reason}.")
+        for kind in ("generatorfunction", "coroutinefunction", "asyncgenfunction"):
+            if getattr(inspect, f"is{kind}")(self._function):
+                raise CaptureError(f"{self._where()} cannot be captured: it is a {kind}.")
         program = _core.program_new()
         symbols = []
 
@@ -320,7 +320,14 @@ class StaticFunction:
         leaves = [symbol(leaf) for leaf in flatten(packed)]
         args, kwargs = pack_sequence_as(packed, leaves)
         function = self.dygraph_function
-        return _capture.capture(function, args, kwargs, symbols, program)
+        try:
+            return _capture.capture(function, args, kwargs, symbols, program)
+        except Exception as error:
+            # Without its source it is traced as it is, which control flow on tensors ends.
+            reason = why_not(self._function)
+            if reason is None or isinstance(error, CaptureError):
+                raise
+            raise CaptureError(f"{self._where()} cannot be captured: {reason}. {error}") from error
 
 
 class _Specified:

@@ -8,6 +8,7 @@ import pytest
 import argosy
 from argosy import jit, nn
 from argosy.autograd import PyLayer
+from argosy.jit.transform import CaptureError
 from argosy.static import InputSpec
 
 
@@ -288,7 +289,7 @@ def test_only_the_branch_that_runs_must_suit_the_sizes():
         assert np.array_equal(y.numpy(), by_width(x, *weights).numpy())
         (gradient,) = argosy.grad(y.sum(), x)
         assert np.array_equal(gradient.numpy(), np.full([2, width], 2.0))
-    with pytest.raises(ValueError, match=r"x is \[2, 4\], y is \[5, 2\].*\n.*matmul"):
+    with pytest.raises(ValueError, match=r"x is \[2, 4\], y is \[5, 2\]"):
         f(argosy.ones([2, 4]), *weights)
 
 
@@ -317,3 +318,42 @@ def test_a_loop_needs_gradients_where_what_goes_in_does():
     with argosy.no_grad():
         assert f(tensor(np.ones([2, 7], "float32"), True), tensor(3.0)).stop_gradient
     assert not f(tensor(np.ones([2, 7], "float32"), True), tensor(3.0)).stop_gradient
+
+
+class Counter(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", argosy.zeros([]))
+        self.last = argosy.zeros([2])
+
+    def forward(self, x):
+        self.count += 1
+        self.last = x * self.count
+        return self.last + 1
+
+
+def test_buffers_that_are_assigned_are_written():
+    one, two = pair(Counter)
+    for i in range(3):
+        x = argosy.full([2], float(i))
+        assert two(x).tolist() == one(x).tolist()
+        assert float(two.count) == float(one.count) == i + 1
+        assert two.last.tolist() == one.last.tolist()
+
+
+def test_lambdas_are_traced():
+    f = jit.to_static(lambda x, y: x * 2 + y, full_graph=True)
+    assert f(tensor([1.0]), tensor([3.0])).tolist() == [5.0] and len(f.program_cache) == 1
+    f = jit.to_static(lambda x: x if x.sum() > 0 else -x, full_graph=True)
+    with pytest.raises(CaptureError, match="it is a lambda.*value of a Program"):
+        f(tensor([1.0]))
+
+
+def test_generators_run_as_python():
+    def pieces(x):
+        for i in range(2):
+            yield x + i
+
+    with pytest.warns(UserWarning, match="it is a generatorfunction"):
+        found = list(jit.to_static(pieces)(tensor([1.0])))
+    assert [v.tolist() for v in found] == [[1.0], [2.0]]

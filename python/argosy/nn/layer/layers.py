@@ -385,6 +385,12 @@ class Layer(LayerState):
                     "call super().__init__() first."
                 )
             own.pop(name, None)
+            old = buffers.get(name)
+            if value._symbolic and old is not None and not old._symbolic:
+                # In a captured function the buffer is state of the Program, which keeps its form.
+                if value.dtype == old.dtype and value.shape == old.shape:
+                    argosy.assign(value, old)
+                    return
             if name not in buffers:
                 own["_non_persistable_buffer_names_set"].add(name)
             buffers[name] = value
