@@ -33,6 +33,9 @@ std::vector<Tensor> tensors_or_none(PyObject* o) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
     list.push_back(item == Py_None ? Tensor() : to_tensor(item, nullptr));
+    ARGOSY_CHECK(!list.back().defined() || !list.back().symbolic(), type)
+        << "[run] feed " << i << " is a value of a Program, " << list.back()
+        << ", which has no data. Do this: feed a tensor made outside of the Program.";
   }
   return list;
 }

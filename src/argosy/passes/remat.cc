@@ -136,6 +136,16 @@ class Rematerializer {
     double worth = 0;
   };
 
+  // Does an elementwise operation of `work` put its result in the place of v?
+  bool overwritten(const Value& v, const std::vector<const Operation*>& work) const {
+    return std::any_of(work.begin(), work.end(), [&](const Operation* o) {
+      return o->op->elementwise && o->results.size() == 1 &&
+             live_.size[o->results[0]->id] == live_.size[v.id] &&
+             std::any_of(o->operands.begin(), o->operands.end(),
+                         [&](const Ref<Value>& x) { return x.get() == &v; });
+    });
+  }
+
   // What it would take not to keep the memory `root`; false if it cannot be done.
   bool consider(uint32_t root, Choice* choice) {
     if (dropped_.count(root) || pinned_.count(root)) return false;
@@ -152,7 +162,8 @@ class Rematerializer {
       repeated += work.size();
       for (const Operation* o : work)
         for (const Ref<Value>& v : o->results)
-          if (live_.root[v->id] != root) choice->temporary += live_.size[v->id];
+          if (live_.root[v->id] != root && !overwritten(*v, work))
+            choice->temporary += live_.size[v->id];
     }
     dropped_.erase(root);
     if (!can || unmovable_.count(root) || choice->forward + 1 >= choice->backward) return false;
