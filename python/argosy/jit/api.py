@@ -130,6 +130,15 @@ class StaticFunction:
             instance.__dict__[name] = own
         return own
 
+    def __deepcopy__(self, memo):
+        """The method of the copy, captured anew; a function is itself."""
+        instance = None if self._instance is None else self._instance()
+        copied = memo.get(id(instance))
+        if instance is None or copied is None:
+            return self
+        method = types.MethodType(self._function, copied)
+        return StaticFunction(method, self._input_spec, self._full_graph)
+
     def _self(self):
         if self._instance is None:
             return None

@@ -48,6 +48,7 @@ class CompiledStep:
         self.program_cache = {}
         sublayers = getattr(model, "sublayers", None)
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
+        self._parameters = list(optimizer._all_params())
         self._rate = None
 
     def __call__(self, *batch):
@@ -55,6 +56,7 @@ class CompiledStep:
         key = tuple((*v.shape, v.dtype) for v in batch)
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
+        key += tuple(p.stop_gradient for p in self._parameters)
         found = self.program_cache.get(key)
         if found is None:
             found = self.program_cache[key] = self._capture(batch)

@@ -146,3 +146,15 @@ def test_errors():
     # Eager training goes on as before.
     assert opt.get_lr() == 0.1
     eager_step(model, nn.MSELoss(), opt, argosy.ones([3, 4]), argosy.ones([3, 2]))
+
+
+def test_parameters_frozen_later_stay_as_they_are():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    step = jit.compile_step(model, nn.MSELoss(), optimizer.Adam(0.1, parameters=model.parameters()))
+    x, y = argosy.ones([5, 3]), argosy.zeros([5, 2])
+    step(x, y)
+    model[0].weight.stop_gradient = True
+    frozen, free = model[0].weight.numpy(), model[1].weight.numpy()
+    step(x, y)
+    assert np.array_equal(model[0].weight.numpy(), frozen)
+    assert not np.array_equal(model[1].weight.numpy(), free)

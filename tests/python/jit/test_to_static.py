@@ -1,5 +1,6 @@
 """Captured functions against the same functions in eager mode."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -357,3 +358,14 @@ def test_generators_run_as_python():
     with pytest.warns(UserWarning, match="it is a generatorfunction"):
         found = list(jit.to_static(pieces)(tensor([1.0])))
     assert [v.tolist() for v in found] == [[1.0], [2.0]]
+
+
+def test_a_copied_layer_is_captured_with_its_own_weights():
+    first = jit.to_static(nn.Linear(2, 1), full_graph=True)
+    x = argosy.ones([1, 2])
+    before = first(x).tolist()
+    second = copy.deepcopy(first)
+    assert second(x).tolist() == before and isinstance(second.forward, jit.api.StaticFunction)
+    second.weight.set_value(argosy.zeros([2, 1]))
+    second.bias.set_value(argosy.full([1], 5.0))
+    assert second(x).tolist() == [[5.0]] and first(x).tolist() == before
