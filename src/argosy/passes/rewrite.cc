@@ -93,8 +93,8 @@ namespace {
 // order of memory.
 bool any_order(const op::OpDef& op) {
   static const std::string_view moving[] = {
-      "assign", "expand_like", "concat",  "stack",        "set_slice",
-      "gather", "take_along",  "one_hot", "where_select", "masked_fill",
+      "assign", "expand_like", "reshape_like", "concat",       "stack",       "set_slice",
+      "gather", "take_along",  "one_hot",      "where_select", "masked_fill",
   };
   if (op.elementwise || reads_only_shape(op, 0) ||
       std::find(std::begin(moving), std::end(moving), op.name) != std::end(moving))
