@@ -154,9 +154,12 @@ def test_gradients(start):
             program, outputs, _ = g.record(known, gradients=True)
             live = [o for o in outputs if o is not None]
             plain = run(program, live, g)
-            program, outputs, _ = g.record(known, gradients=True)
-            rewritten = passes.rewrite(program, [o for o in outputs if o is not None])
-            assert_same(rewritten.run(g.feeds()), plain, "gradients after passes")
+            for more in ([], ["remat", "dead_code"]):
+                program, outputs, _ = g.record(known, gradients=True)
+                names = [*passes.pipelines()["train"], *more]
+                live = [o for o in outputs if o is not None]
+                rewritten = passes.rewrite(program, live, names, **{"remat.bytes": 1})
+                assert_same(rewritten.run(g.feeds()), plain, f"gradients after {names}")
             values = iter(plain)
             got = [None if o is None else next(values).numpy() for o in outputs][1:]
             for i, (a, b) in enumerate(zip(got, eager)):

@@ -92,7 +92,9 @@ class Rematerializer {
     // Memory that the gradient also reads as a value that cannot be made again.
     for (const auto& [value, c] : found) {
       const uint32_t root = live_.root[value->id];
-      if (!c.backward || !users_.count(root)) continue;
+      // (Views made by the gradient are views of the copy then.)
+      if (!c.backward || !users_.count(root) || value->producer->role != program::Role::forward)
+        continue;
       const auto& list = users_[root];
       if (std::none_of(list.begin(), list.end(),
                        [&](const Candidate& other) { return other.value.get() == value; }))
