@@ -141,9 +141,13 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 
 // The last C++ handle of a body that owned its object is gone.
 void release_object(void* object) {
-  if (!Py_IsInitialized()) return;
-  WithGil gil;
   auto* self = static_cast<PyObject*>(object);
+  if (!Py_IsInitialized()) {
+    // Also while Python shuts down, when the collector still visits the object.
+    cast(self)->impl = nullptr;
+    return;
+  }
+  WithGil gil;
   cast(self)->impl = nullptr;
   Py_DECREF(self);
 }
