@@ -174,6 +174,15 @@ ARGOSY_OP(stack, AxisAttrs)
     .gradient(stack_grad)
     .done();
 
+// A call or a saved Program that asks for more is wrong, and must not take the memory for it.
+constexpr int64_t kMaxParts = 1 << 20;
+
+void check_parts(const char* op, int64_t n) {
+  ARGOSY_CHECK(n <= kMaxParts, invalid_argument)
+      << '[' << op << "] would make " << n << " tensors; at most " << kMaxParts
+      << " are possible. Do this: reshape, or use another axis.";
+}
+
 // --- split ---
 
 struct SplitAttrs {
@@ -194,6 +203,7 @@ InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axi
     ARGOSY_CHECK(n > 0 && (total < 0 || total % n == 0), invalid_argument)
         << "[split] cannot cut dimension " << axis << " of shape " << x << " into " << n
         << " equal parts. Do this: give a list of sizes.";
+    check_parts("split", n);
     for (int64_t i = 0; i < n; ++i) out.push_back(total < 0 ? kUnknown : total / n);
     return out;
   }
@@ -277,6 +287,7 @@ void unbind_infer(InferContext& c, const UnbindAttrs& a) {
       << "[unbind] needs to know the size of dimension " << axis
       << " while a Program is built: " << c.in[0] << ". Do this: give static.data that size.";
   int64_t n = shape[axis];
+  check_parts("unbind", n);
   shape.erase(axis);
   c.out.resize(static_cast<size_t>(n));
   for (op::Meta& m : c.out) m = {shape, c.in[0].dtype()};
