@@ -100,6 +100,19 @@ namespace {
 
 constexpr int64_t kSmall = 64;
 
+// The sizes in it do not fit together: it and what is inside are left to dispatch, which checks.
+void forget_sizes(Operation& o, std::vector<const Operation*>& doubtful) {
+  doubtful.push_back(&o);
+  auto forget = [](const Ref<Value>& v) {
+    if (v) v->shape = Shape::filled(v->shape.rank(), kUnknown);
+  };
+  for (const Ref<Value>& v : o.results) forget(v);
+  for (const auto& inner : o.blocks) {
+    for (const Ref<Value>& v : inner->arguments) forget(v);
+    for (const auto& n : inner->operations) forget_sizes(*n, doubtful);
+  }
+}
+
 class Specializer {
  public:
   Specializer(Program& p, Place place) : p_(p), place_(place), known_(p.value_count()) {}
@@ -142,6 +155,7 @@ class Specializer {
       program::infer_operation(*o);
     } catch (const Error&) {
       if (!b.owner) throw;
+      forget_sizes(*o, doubtful);
       b.operations.push_back(std::move(o));  // may never run; if it does, the run will say so
       return;
     }
@@ -302,15 +316,22 @@ class Specializer {
 
   Program& p_;
   Place place_;
+
+ public:
+  std::vector<const Operation*> doubtful;
+
+ private:
   std::vector<Tensor> known_;  // values, by id, that are known before a run
 };
 
 }  // namespace
 
-void specialize(Program& p, Place place) {
+std::vector<const Operation*> specialize(Program& p, Place place) {
   program::Recording none(nullptr);
   op::GradMode off(false);
-  Specializer(p, place).run();
+  Specializer specializer(p, place);
+  specializer.run();
+  return std::move(specializer.doubtful);
 }
 
 }  // namespace argosy::runtime

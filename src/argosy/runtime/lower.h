@@ -11,7 +11,9 @@ void prune(program::Program& p, std::span<const Ref<program::Value>> keep);
 // Infers all types from those of inputs and state, in order; attribute elements that are values
 // become numbers where these are known by then; operations without a kernel for their operands are
 // opened into their parts.
-void specialize(program::Program& p, Place place);
+// Returns operations of blocks whose sizes do not fit; they may never run, and dispatch checks them
+// if they do.
+std::vector<const program::Operation*> specialize(program::Program& p, Place place);
 
 // Random numbers, I/O or communication, also in nested blocks.
 bool has_effect(const program::Operation& o);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
@@ -67,6 +68,7 @@ class Planner {
         chain_(p.value_count()) {}
 
   void run(std::span<const Ref<Value>> fetches);
+  std::set<const Operation*> doubtful;  // left to dispatch
 
  private:
   struct BlockState {
@@ -280,7 +282,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   std::vector<Tensor> protos;
   Tensors views;
   step.kind = Step::Kind::dispatch;
-  if (all_dense && !o.attr_operands && !io) {
+  if (all_dense && !o.attr_operands && !io && !doubtful.count(&o)) {
     for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
     const op::Inputs in(protos, ends);
     const op::KernelDef* kernel = find_kernel(*o.op, in, step.attrs, plan_.place);
@@ -668,14 +670,16 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
     s.initial->layout = t.layout();
   }
   prune(p, fetches);
-  specialize(p, plan->place);
+  const auto doubtful = specialize(p, plan->place);
   // Passes keep what is an output; with all sizes known they can do most.
   p.outputs.clear();
   for (const Ref<Value>& v : fetches) p.outputs.push_back({"", v});
   passes::optimize(p, false, scope);
   for (size_t i = 0; i < fetches.size(); ++i) fetches[i] = p.outputs[i].value;
   prune(p, fetches);
-  Planner(*plan, p, request).run(fetches);
+  Planner planner(*plan, p, request);
+  planner.doubtful.insert(doubtful.begin(), doubtful.end());
+  planner.run(fetches);
   plan->report_.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return plan;

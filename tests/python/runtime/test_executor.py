@@ -444,3 +444,18 @@ def test_a_flag_makes_it_serial():
         np.testing.assert_array_equal(run(feed)[0], usual)
     finally:
         argosy.set_flags({"FLAGS_new_executor_serial_run": False})
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_a_branch_whose_sizes_do_not_fit(positive):
+    with Recorder() as r:
+        x, y = r.input([-1], "float32"), r.input([-1], "float32")
+        z = cond(x.sum() > 0, lambda: (x + y).sum(), lambda: x.sum())
+    run = Runs(r, [z])
+    a, b = (tensor(np.full(n, 1.0 if positive else -1.0)) for n in (3, 4))
+    if positive:
+        with pytest.raises(ValueError, match="add"):
+            run(a, b)
+    else:
+        assert run(a, b)[0] == -3
+    assert run(a, a)[0] == (6 if positive else -3)
