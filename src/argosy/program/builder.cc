@@ -4,6 +4,7 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/attributes.h"
 
@@ -106,7 +107,7 @@ Ref<Value> Builder::current(const Tensor& t) {
   if (!t.defined()) return {};
   if (Value* v = value_of(t)) {
     auto owner = v->program.lock();
-    if (owner.get() == &p_) return localize(Ref<Value>::share(v));
+    if (owner.get() == &p_) return settle(localize(Ref<Value>::share(v)));
     // A parameter or buffer of another Program is the same state here.
     if (owner)
       for (const StateUse& s : owner->states)
@@ -243,6 +244,91 @@ void Builder::rebind(const Tensor& x, const Tensor& value) {
   move_handle(x, current(value));
 }
 
+namespace {
+bool is_view(const Operation* o) {
+  return o && (o->op->view || o->op->views);
+}
+}  // namespace
+
+Ref<Value> Builder::settle(Ref<Value> v) {
+  if (!follow_ || overwritten_.empty()) return v;
+  for (auto it = overwritten_.find(v.get()); it != overwritten_.end();
+       it = overwritten_.find(v.get()))
+    v = it->second.second;
+  Operation* o = v->producer;
+  if (!is_view(o) || o->parent != &top()) return v;
+  // A view of what was written since it was taken.
+  Ref<Value> base = o->operands[0], now = settle(base);
+  if (now == base) return v;
+  InlineVector<Tensor, 4> in, elements;
+  for (const Ref<Value>& operand : o->inputs()) in.push_back(handle(operand));
+  for (const Ref<Value>& element : o->attr_values()) elements.push_back(handle(element));
+  in[0] = handle(now);
+  op::AttrBox attrs = attributes(*o, elements);
+  const size_t place = static_cast<size_t>(
+      std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
+  Tensors again =
+      append(*o->op, op::Inputs(in, o->ends.empty() ? nullptr : o->ends.data()), attrs.get());
+  Ref<Value> fresh = Ref<Value>::share(value_of(again[place]));
+  overwritten_[v.get()] = {v, fresh};
+  return fresh;
+}
+
+// What `before`, a view, was taken of, once the view reads `to`. The gradient rule of the view puts
+// its elements back where they came from, and that of ones says which these are.
+Ref<Value> Builder::written_base(const Operation& view, const Ref<Value>& before,
+                                 const Ref<Value>& to) {
+  ARGOSY_CHECK(view.op->gradient, not_implemented)
+      << "[" << view.op->name << "] a write through this view cannot be recorded. Do this: write to "
+      << "the tensor itself, as in x[..] = value.";
+  const Ref<Value>& base = view.operands[0];
+  std::vector<Tensor> in, out, elements;
+  for (const Ref<Value>& v : view.inputs()) in.push_back(handle(v));
+  for (const Ref<Value>& v : view.results) out.push_back(handle(v));
+  for (const Ref<Value>& v : view.attr_values()) elements.push_back(handle(v));
+  op::AttrBox attrs = attributes(view, elements);
+  InlineVector<bool, 8> needs;
+  for (size_t i = 0; i < in.size(); ++i) needs.push_back(i == 0);
+  auto put_back = [&](const Tensor& elements_of_view) {
+    std::vector<Tensor> dys(out.size());
+    for (size_t i = 0; i < out.size(); ++i)
+      if (view.results[i] == before) dys[i] = elements_of_view;
+    op::GradCall call(*view.op,
+                      op::Inputs(in, view.ends.empty() ? nullptr : view.ends.data()), out, dys,
+                      needs.data());
+    return std::move(view.op->gradient(call, attrs.get())[0]);
+  };
+  AsTheyWere exact(*this);
+  Tensor whole = put_back(handle(to));
+  if (before->shape.numel() < 0 || before->shape.numel() != base->shape.numel()) {
+    Tensor covered = put_back(ops::ones_like(handle(before)));
+    whole = ops::where(ops::cast(covered, DType::bool_), whole, handle(base));
+  }
+  return Ref<Value>::share(value_of(whole));
+}
+
+void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
+  // An in-place view (reshape_) or cast moves the handle only.
+  if (before->block != &top() || before->dtype != to->dtype ||
+      before->shape.rank() != to->shape.rank() || before->layout != Layout::strided)
+    return;
+  if (is_view(to->producer) && to->producer->operands[0] == before) return;
+  overwritten_[before.get()] = {before, to};
+  const Operation* view = before->producer;
+  if (!is_view(view)) return;
+  const Ref<Value> base = view->operands[0];
+  if (!open_.empty())
+    for (const auto& [outer, argument] : open_.back().captures)
+      ARGOSY_CHECK(argument != base, not_implemented)
+          << "[" << view->op->name << "] a write through a view of a tensor of outside a branch or "
+          << "loop body cannot be recorded. Do this: write to the tensor itself, as in x[..] = value.";
+  Ref<Value> whole = written_base(*view, before, to);
+  for (StateUse& s : p_.states)
+    if (open_.empty() && (s.initial == base || s.last == base)) s.last = whole;
+  if (whole->name.empty() && base->producer) whole->name = base->name;
+  write_through(base, whole);
+}
+
 void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
   Ref<State> state;
   if (State* s = program::state_of(x)) {
@@ -254,6 +340,7 @@ void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
     if (!state) {
       Ref<Value> before = Ref<Value>::share(v);
       if (to->name.empty()) to->name = before->name;
+      write_through(before->block == &top() ? settle(before) : before, to);
       if (!open_.empty()) {
         auto& moved = open_.back().moved;
         auto known = std::find_if(moved.begin(), moved.end(),
@@ -285,6 +372,7 @@ void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
                invalid_argument)
       << "State '" << state->name << "' of a Program keeps its form: it is " << state->dtype
       << state->shape << ", what is written is " << to->dtype << to->shape << '.';
+  write_through(current_state(state), to);
   if (open_.empty()) {
     use_of(state).last = to;
     if (to->name.empty()) to->name = state->name;

@@ -96,11 +96,27 @@ class ARGOSY_API Builder {
   Ref<Value> make_result(Operation& o, const Shape& shape, DType dtype, Layout layout);
   Operation& add(std::unique_ptr<Operation> o);
   void move_handle(const Tensor& x, const Ref<Value>& to);
+  // Writes reach everything that shares memory in eager mode: other handles of the value, what it
+  // is a view of, and other views of that.
+  void write_through(const Ref<Value>& before, const Ref<Value>& to);
+  Ref<Value> settle(Ref<Value> v);
+  Ref<Value> written_base(const Operation& view, const Ref<Value>& before, const Ref<Value>& to);
 
   Program& p_;
   std::vector<Open> open_;
   std::map<const TensorImpl*, size_t> constants_;  // index in p_.constants
   std::map<const TensorImpl*, Ref<State>> bound_;  // states of eager tensors
+  // What a value was overwritten with, in its own block. Not followed while gradients are built:
+  // these mean the values as they were.
+  std::map<const Value*, std::pair<Ref<Value>, Ref<Value>>> overwritten_;  // {itself, by}
+  bool follow_ = true;
+  // While alive, handles mean values as they were made.
+  struct AsTheyWere {
+    explicit AsTheyWere(Builder& b) : builder(b), before(b.follow_) { b.follow_ = false; }
+    ~AsTheyWere() { builder.follow_ = before; }
+    Builder& builder;
+    bool before;
+  };
 };
 
 // While alive, every op of this thread is recorded into `program`; null: ops run at once again.

@@ -383,6 +383,7 @@ Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tens
       << "[gradients] target_gradients must be as many as targets: expected " << targets.size()
       << ", got " << target_grads.size() << '.';
   Differentiator d(*this);
+  AsTheyWere exact(*this);
   for (const Tensor& t : no_grad) d.block(current(t));
   // What a state was when the run began, and what it is now: whichever the targets depend on.
   std::vector<std::pair<Ref<Value>, Ref<Value>>> places;

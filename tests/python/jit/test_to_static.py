@@ -369,3 +369,73 @@ def test_a_copied_layer_is_captured_with_its_own_weights():
     second.weight.set_value(argosy.zeros([2, 1]))
     second.bias.set_value(argosy.full([1], 5.0))
     assert second(x).tolist() == [[5.0]] and first(x).tolist() == before
+def _views(x):
+    y = x * 1
+    v = y.transpose([1, 0])
+    y[0, 1] = 100.0
+    v[0] = 7.0
+    flat = y.flatten()
+    flat.add_(argosy.ones_like(flat))
+    return y, v, flat
+
+
+def _parts(x):
+    y = x * 1
+    a, b = argosy.split(y, 2, axis=1)
+    a.scale_(3.0)
+    b.add_(a)
+    return y, a, b
+
+
+def _rows(x):
+    y = x * 1
+    for i in range(2):
+        y[i].add_(y[1 - i])
+    return y
+
+
+def _in_place_view(x):
+    y = x * 1
+    z = y.unsqueeze(0)
+    y.reshape_([4])
+    y.add_(argosy.ones([4]))
+    return y, z
+
+
+def _integers(x):
+    y = (x * 1).astype("int64")
+    y[1].add_(argosy.to_tensor([5, 6]))
+    return y
+
+
+@pytest.mark.parametrize("f", [_views, _parts, _rows, _in_place_view, _integers])
+def test_writes_through_views(f):
+    x = np.array([[1.0, 2.0], [3.0, 4.0]], "float32")
+    got = jit.to_static(f, full_graph=True)(tensor(x))
+    want = f(tensor(x))
+    for g, w in zip(*[v if isinstance(v, tuple) else [v] for v in (got, want)]):
+        np.testing.assert_array_equal(g.numpy(), w.numpy())
+
+
+def test_gradient_of_a_write_through_a_view():
+    @jit.to_static(full_graph=True)
+    def f(x):
+        y = x * 2
+        y[0].scale_(3.0)
+        return (y * y).sum()
+
+    x = tensor([[1.0, 2.0], [3.0, 4.0]], grad=True)
+    f(x).backward()
+    assert x.grad.tolist() == [[72.0, 144.0], [24.0, 32.0]]
+
+
+def test_write_through_a_view_of_outside_a_loop_is_refused():
+    @jit.to_static(full_graph=True)
+    def f(x, n):
+        y = x * 1
+        for i in range(n):
+            y[0].scale_(2.0)
+        return y
+
+    with pytest.raises(NotImplementedError, match=r"write to the tensor itself"):
+        f(argosy.ones([2, 2]), argosy.to_tensor(3))
