@@ -499,6 +499,11 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
       plan.owns_argument.push_back(owns);
       plan.copies_yield.push_back(owns && !exclusive && plan.yields[i] != plan.arguments[i]);
     }
+    // What the next round writes in place must not be what it carries elsewhere, too.
+    for (size_t i = 0; i < b.yields.size(); ++i)
+      for (size_t k = 0; k < b.yields.size() && plan.yields[i] != plan.arguments[i]; ++k)
+        if (plan.owns_argument[k] && group_[b.arguments[k]->id] == group_[b.yields[i]->id])
+          plan.copies_yield[i] = true;
   }
 
   for (uint32_t i : state.groups) {
