@@ -96,8 +96,7 @@ Ref<Value> Builder::constant_of(const Tensor& t) {
 
 Ref<Value> Builder::current_state(const Ref<State>& state) {
   for (size_t level = open_.size(); level-- > 0;) {
-    auto it = open_[level].states.find(state.get());
-    if (it != open_[level].states.end()) return localize(it->second.second);
+    if (auto* written = open_[level].find(state.get())) return localize(written->second);
   }
   StateUse& use = use_of(state);
   return localize(use.last ? use.last : use.initial);
@@ -265,8 +264,8 @@ Ref<Value> Builder::settle(Ref<Value> v) {
   for (const Ref<Value>& element : o->attr_values()) elements.push_back(handle(element));
   in[0] = handle(now);
   op::AttrBox attrs = attributes(*o, elements);
-  const size_t place = static_cast<size_t>(
-      std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
+  const size_t place =
+      static_cast<size_t>(std::find(o->results.begin(), o->results.end(), v) - o->results.begin());
   Tensors again =
       append(*o->op, op::Inputs(in, o->ends.empty() ? nullptr : o->ends.data()), attrs.get());
   Ref<Value> fresh = Ref<Value>::share(value_of(again[place]));
@@ -279,7 +278,8 @@ Ref<Value> Builder::settle(Ref<Value> v) {
 Ref<Value> Builder::written_base(const Operation& view, const Ref<Value>& before,
                                  const Ref<Value>& to) {
   ARGOSY_CHECK(view.op->gradient, not_implemented)
-      << "[" << view.op->name << "] a write through this view cannot be recorded. Do this: write to "
+      << "[" << view.op->name
+      << "] a write through this view cannot be recorded. Do this: write to "
       << "the tensor itself, as in x[..] = value.";
   const Ref<Value>& base = view.operands[0];
   std::vector<Tensor> in, out, elements;
@@ -293,9 +293,8 @@ Ref<Value> Builder::written_base(const Operation& view, const Ref<Value>& before
     std::vector<Tensor> dys(out.size());
     for (size_t i = 0; i < out.size(); ++i)
       if (view.results[i] == before) dys[i] = elements_of_view;
-    op::GradCall call(*view.op,
-                      op::Inputs(in, view.ends.empty() ? nullptr : view.ends.data()), out, dys,
-                      needs.data());
+    op::GradCall call(*view.op, op::Inputs(in, view.ends.empty() ? nullptr : view.ends.data()), out,
+                      dys, needs.data());
     return std::move(view.op->gradient(call, attrs.get())[0]);
   };
   AsTheyWere exact(*this);
@@ -321,7 +320,8 @@ void Builder::write_through(const Ref<Value>& before, const Ref<Value>& to) {
     for (const auto& [outer, argument] : open_.back().captures)
       ARGOSY_CHECK(argument != base, not_implemented)
           << "[" << view->op->name << "] a write through a view of a tensor of outside a branch or "
-          << "loop body cannot be recorded. Do this: write to the tensor itself, as in x[..] = value.";
+          << "loop body cannot be recorded. Do this: write to the tensor itself, as in x[..] = "
+             "value.";
   Ref<Value> whole = written_base(*view, before, to);
   for (StateUse& s : p_.states)
     if (open_.empty() && (s.initial == base || s.last == base)) s.last = whole;
@@ -377,7 +377,10 @@ void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
     use_of(state).last = to;
     if (to->name.empty()) to->name = state->name;
   } else {
-    open_.back().states[state.get()] = {state, to};
+    if (auto* written = open_.back().find(state.get()))
+      written->second = to;
+    else
+      open_.back().states.emplace_back(state, to);
   }
   p_.changed();
 }
@@ -413,7 +416,7 @@ Draft Builder::end_block(std::span<const Tensor> yields) {
   Draft d;
   d.moved = std::move(o.moved);
   for (size_t i = d.moved.size(); i-- > 0;) point_at(d.moved[i].handle, d.moved[i].before);
-  for (auto& [key, entry] : o.states) d.states.push_back(entry);
+  d.states = std::move(o.states);
   d.captures = std::move(o.captures);
   d.saved = std::move(o.saved);
   d.block = std::move(o.block);

@@ -77,7 +77,12 @@ class ARGOSY_API Builder {
     std::vector<std::pair<Ref<Value>, Ref<Value>>> captures;
     std::map<const Value*, Ref<Value>> capture_of;
     std::vector<Draft::Moved> moved;
-    std::map<const State*, std::pair<Ref<State>, Ref<Value>>> states;
+    std::vector<std::pair<Ref<State>, Ref<Value>>> states;  // in order of the first write
+    std::pair<Ref<State>, Ref<Value>>* find(const State* state) {
+      for (auto& entry : states)
+        if (entry.first.get() == state) return &entry;
+      return nullptr;
+    }
     // While the gradient of a block is built: that block, what of it is used here, and what its
     // arguments stand for if that is outside of it.
     const Block* foreign = nullptr;

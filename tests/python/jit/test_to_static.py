@@ -369,6 +369,8 @@ def test_a_copied_layer_is_captured_with_its_own_weights():
     second.weight.set_value(argosy.zeros([2, 1]))
     second.bias.set_value(argosy.full([1], 5.0))
     assert second(x).tolist() == [[5.0]] and first(x).tolist() == before
+
+
 def _views(x):
     y = x * 1
     v = y.transpose([1, 0])
