@@ -4,9 +4,12 @@ import weakref
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy.optimizer import LBFGS
 
 from .capture import execute, recording
 from .transform.runtime.calls import call
+
+_MOST_FORMS = 64  # captured steps that are kept, the newest
 
 
 def compile_step(model, loss=None, optimizer=None):
@@ -35,6 +38,12 @@ def compile_step(model, loss=None, optimizer=None):
             "[compile_step] optimizer: expected an Optimizer, got"
             f" {type(optimizer).__name__}. Do this: pass optimizer=argosy.optimizer.Adam(..)."
         )
+    if isinstance(optimizer, LBFGS):
+        raise TypeError(
+            "[compile_step] optimizer: LBFGS evaluates the loss as often as it finds fit, so its step"
+            " is not one Program. Do this: use its eager step(closure), with a model captured by"
+            " jit.to_static."
+        )
     return CompiledStep(model, loss, optimizer)
 
 
@@ -59,6 +68,8 @@ class CompiledStep:
         key += tuple(p.stop_gradient for p in self._parameters)
         found = self.program_cache.get(key)
         if found is None:
+            if len(self.program_cache) >= _MOST_FORMS:
+                del self.program_cache[next(iter(self.program_cache))]
             found = self.program_cache[key] = self._capture(batch)
         program, fetches = found
         return execute(program, [*batch, self._current_rate()], fetches)[0]

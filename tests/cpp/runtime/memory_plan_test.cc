@@ -17,9 +17,9 @@ void expect_apart(const std::vector<Buffer>& buffers, size_t bytes) {
     EXPECT_LE(a.offset + a.bytes, bytes);
     for (size_t k = i + 1; k < buffers.size(); ++k) {
       const Buffer& b = buffers[k];
-      if (live_together(a, b))
-        EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
-            << "buffers " << i << " and " << k;
+      if (!live_together(a, b)) continue;
+      EXPECT_TRUE(a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+          << "buffers " << i << " and " << k;
     }
   }
 }

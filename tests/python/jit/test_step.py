@@ -134,10 +134,20 @@ def test_a_model_that_returns_the_loss():
     assert losses[-1] < 1e-3 * max(losses[0], 1e-3) + 1e-6
 
 
+def test_the_oldest_forms_are_dropped():
+    model = nn.Linear(2, 1)
+    step = jit.compile_step(model, nn.MSELoss(), optimizer.SGD(0.1, parameters=model.parameters()))
+    for size in range(1, 71):
+        step(argosy.ones([size, 2]), argosy.ones([size, 1]))
+    assert len(step.program_cache) == 64
+
+
 def test_errors():
     model = nn.Linear(4, 2)
     with pytest.raises(TypeError, match="expected an Optimizer, got NoneType"):
         jit.compile_step(model, nn.MSELoss())
+    with pytest.raises(TypeError, match=r"LBFGS evaluates the loss as often"):
+        jit.compile_step(model, None, optimizer.LBFGS(parameters=model.parameters()))
     opt = optimizer.SGD(0.1, parameters=model.parameters())
     with pytest.raises(TypeError, match=r"the loss must be one number, got a Tensor of shape"):
         jit.compile_step(model, None, opt)(argosy.ones([3, 4]))
