@@ -263,7 +263,11 @@ class Reader {
   void read_constant(const file::Constant& f) {
     DAMAGED_UNLESS(f.array(), "a constant has no data");
     Ref<Value> v = defined(f.value(), p_->main, "a constant");
-    p_->constants.push_back({v, array(*f.array(), false), true});
+    Tensor t = array(*f.array(), false);
+    DAMAGED_UNLESS(t.layout() == v->layout && (v->layout != Layout::strided ||
+                                               (t.dtype() == v->dtype && t.shape() == v->shape)),
+                   "a constant's data has not the type that the Program says");
+    p_->constants.push_back({v, std::move(t), true});
   }
 
   // Of one operation: the kind says how to read it, the op's own field where it goes.

@@ -329,7 +329,7 @@ class Parser {
         name(*v);
         flow(*v, false);
         symbol('=');
-        p_->constants.push_back({v, peek() == '#' ? named_constant(*v) : elements(*v)});
+        p_->constants.push_back({v, peek() == '#' ? named_constant(*v) : elements(*v), true});
       } else {
         return;
       }
