@@ -6,6 +6,8 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/program/builder.h"
+#include "callables.h"
+#include "functions.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -178,35 +180,14 @@ PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
   });
 }
 
-// Python functions that Programs have as gradients, by rule. They live as long as the process: a
-// Program does not say when it goes. Guarded by the GIL.
-std::vector<std::shared_ptr<PyObject>>& custom_gradients() {
-  static auto* list = new std::vector<std::shared_ptr<PyObject>>;
-  return *list;
-}
-
 Tensors call_custom_gradient(int64_t rule, std::span<const Tensor> dys) {
-  WithGil gil;
-  try {
-    const auto& rules = custom_gradients();
-    ARGOSY_CHECK(rule >= 0 && rule < std::ssize(rules), runtime)
-        << "[custom_gradient] the Python function that knows this gradient is not in this process.";
-    Py list(check(wrap_list(dys)));
-    PyObject* function = rules[static_cast<size_t>(rule)].get();
-    Py result(check(PyObject_CallFunctionObjArgs(function, list.get(), nullptr)));
-    Tensors out;
-    for (Tensor& g : to_tensor_list("PyLayer", result.get())) out.push_back(std::move(g));
-    return out;
-  } catch (const PythonError&) {
-    throw_python_error();
-  }
+  return call_kept("custom_gradient", rule, dys);
 }
 
 // While a Program is recorded: outputs become results of one operation with this gradient.
 void record_custom_gradient(PyObject* call, std::span<const Tensor> inputs,
                             std::span<const Tensor> outputs) {
-  custom_gradients().push_back(hold(call));
-  Tensors made = ops::custom_gradient(inputs, outputs, std::ssize(custom_gradients()) - 1);
+  Tensors made = ops::custom_gradient(inputs, outputs, keep_callable(call));
   for (size_t i = 0; i < outputs.size(); ++i) {
     op::hooks.rebind(outputs[i], made[i]);
     outputs[i].set_stop_gradient(made[i].stop_gradient());
@@ -273,11 +254,6 @@ PyObject* f_detach_(PyObject*, PyObject* o) {
   return Py_NewRef(o);
 }
 
-#define FAST(name, function)                                                                    \
-  {                                                                                             \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, \
-        nullptr                                                                                 \
-  }
 PyMethodDef functions[] = {FAST("backward", f_backward),
                            FAST("grad", f_grad),
                            {"is_grad_enabled", f_is_grad_enabled, METH_NOARGS, nullptr},

@@ -2,6 +2,7 @@
 
 #include "argosy/op/nan_finder.h"
 #include "argosy/op/watched.h"
+#include "functions.h"
 #include "python.h"
 
 #include <frameobject.h>
@@ -103,11 +104,6 @@ PyObject* f_stop_dtype_counts(PyObject*, PyObject*) {
   });
 }
 
-#define FAST(name, function)                                                                    \
-  {                                                                                             \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, \
-        nullptr                                                                                 \
-  }
 PyMethodDef functions[] = {{"set_numbers_reporter", f_set_reporter, METH_O, nullptr},
                            FAST("set_checked_ops", f_set_checked_ops),
                            FAST("check_numbers", f_check_numbers),

@@ -1,6 +1,7 @@
 #include "argosy/jit/split.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
+#include "functions.h"
 #include "program.h"
 
 // Functions of argosy._core that argosy/jit is built on.
@@ -121,11 +122,6 @@ PyObject* f_bind_state(PyObject*, PyObject* const* a, Py_ssize_t) {
   });
 }
 
-#define FAST(name, function)                                                                    \
-  {                                                                                             \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, \
-        nullptr                                                                                 \
-  }
 PyMethodDef functions[] = {FAST("program_split", f_split),
                            FAST("program_run_recorded", f_run_recorded),
                            {"program_all_forward", f_all_forward, METH_O, nullptr},

@@ -4,6 +4,7 @@
 #include "argosy/passes/liveness.h"
 #include "argosy/passes/pass.h"
 #include "argosy/program/builder.h"
+#include "functions.h"
 #include "program.h"
 
 // The passes over Programs, for argosy.passes.
@@ -11,23 +12,6 @@ namespace argosy::python {
 namespace {
 
 using passes::Report;
-
-std::string text_of(PyObject* o) {
-  const char* s = PyUnicode_AsUTF8(o);
-  if (!s) throw PythonError{};
-  return s;
-}
-
-bool truth(PyObject* o) {
-  const int v = PyObject_IsTrue(o);
-  if (v < 0) throw PythonError{};
-  return v != 0;
-}
-
-void put(PyObject* dict, const char* key, PyObject* value) {
-  Py owned(check(value));
-  if (PyDict_SetItemString(dict, key, owned.get())) throw PythonError{};
-}
 
 PyObject* text(const std::string& s) {
   return PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));

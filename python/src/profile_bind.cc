@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "functions.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -93,11 +94,6 @@ PyObject* f_close(PyObject*, PyObject* const* args, Py_ssize_t) {
   });
 }
 
-#define FAST(name, function)                                                                    \
-  {                                                                                             \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL, \
-        nullptr                                                                                 \
-  }
 PyMethodDef functions[] = {FAST("profile_start", f_start),
                            {"profile_stop", f_stop, METH_NOARGS, nullptr},
                            {"profile_enabled", f_enabled, METH_NOARGS, nullptr},

@@ -2,6 +2,7 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
+#include "functions.h"
 #include "program.h"
 
 #include <frameobject.h>
@@ -62,20 +63,6 @@ PyObject* wrap_scope(std::shared_ptr<Scope> s) {
 }
 
 namespace {
-
-using Args = PyObject* const*;
-
-std::string text_of(PyObject* o) {
-  const char* s = PyUnicode_AsUTF8(o);
-  if (!s) throw PythonError{};
-  return s;
-}
-
-bool truth(PyObject* o) {
-  int v = PyObject_IsTrue(o);
-  if (v < 0) throw PythonError{};
-  return v != 0;
-}
 
 std::vector<Ref<Value>> values_of(Program& p, PyObject* o) {
   std::vector<Ref<Value>> list;
@@ -254,11 +241,6 @@ PyObject* list_of(std::span<const Ref<Value>> values) {
 
 PyObject* describe_block(const program::Block& block);
 
-void put(PyObject* dict, const char* key, PyObject* value) {
-  Py owned(check(value));
-  if (PyDict_SetItemString(dict, key, value)) throw PythonError{};
-}
-
 PyObject* describe_operation(const Operation& o) {
   Py d(check(PyDict_New())), in(check(PyDict_New())), out(check(PyDict_New())),
       attrs(check(PyDict_New())), blocks(check(PyList_New(0)));
@@ -388,19 +370,6 @@ std::string location() {
   return found;
 }
 
-template <PyObject* (*F)(Args), Py_ssize_t N>
-PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
-  return guarded_object([&] {
-    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
-    return F(args);
-  });
-}
-
-#define FUNCTION(name, f, n)                                                                       \
-  {                                                                                                \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
-        nullptr                                                                                    \
-  }
 PyMethodDef functions[] = {FUNCTION("program_new", f_new, 0),
                            FUNCTION("program_input", f_input, 4),
                            FUNCTION("program_state", f_state, 5),

@@ -1,14 +1,11 @@
 #include "argosy/op/dispatch.h"
+#include "functions.h"
 #include "python.h"
 
 // What tools read of the registry: tools/generate_api.py, tests, docs.
 namespace argosy::python {
 namespace {
 
-void put(PyObject* dict, const char* key, PyObject* value) {
-  Py owned(check(value));
-  if (PyDict_SetItemString(dict, key, owned.get())) throw PythonError{};
-}
 PyObject* text(const std::string& s) {
   return PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
 }

@@ -2,6 +2,7 @@
 #include "argosy/program/builder.h"
 #include "argosy/runtime/executor.h"
 #include "argosy/runtime/frame.h"
+#include "functions.h"
 #include "python.h"
 
 // Functions of argosy._core over executors, which Python holds as capsules.
@@ -16,8 +17,6 @@ using program::Value;
 using runtime::Executor;
 
 namespace {
-
-using Args = PyObject* const*;
 
 constexpr const char* kName = "argosy.executor";
 
@@ -76,11 +75,6 @@ PyObject* f_run(Args a) {
   return wrap_list(out);
 }
 
-void put(PyObject* dict, const char* key, PyObject* value) {
-  Py owned(check(value));
-  if (PyDict_SetItemString(dict, key, value)) throw PythonError{};
-}
-
 PyObject* f_stats(Args a) {
   const Executor::Stats s = executor_of(a[0]).stats();
   Py d(check(PyDict_New()));
@@ -137,19 +131,6 @@ void raise_signals() {
   if (PyErr_CheckSignals()) throw_python_error();
 }
 
-template <PyObject* (*F)(Args), Py_ssize_t N>
-PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
-  return guarded_object([&] {
-    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
-    return F(args);
-  });
-}
-
-#define FUNCTION(name, f, n)                                                                       \
-  {                                                                                                \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
-        nullptr                                                                                    \
-  }
 PyMethodDef functions[] = {FUNCTION("executor_new", f_new, 1),
                            FUNCTION("executor_run", f_run, 5),
                            FUNCTION("executor_stats", f_stats, 1),

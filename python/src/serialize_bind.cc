@@ -5,13 +5,12 @@
 #include "argosy/program/serialize.h"
 #include "argosy/program/text.h"
 #include "argosy/program/weights.h"
+#include "functions.h"
 #include "program.h"
 
 // Functions of argosy._core that save and load Programs and weights.
 namespace argosy::python {
 namespace {
-
-using Args = PyObject* const*;
 
 std::string path_of(PyObject* o) {
   PyObject* encoded = nullptr;
@@ -25,13 +24,6 @@ void check_readable(const std::string& path) {
   if (::access(path.c_str(), R_OK) == 0) return;
   PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
   throw PythonError{};
-}
-
-std::string text_of(PyObject* o) {
-  Py_ssize_t size = 0;
-  const char* s = PyUnicode_AsUTF8AndSize(o, &size);
-  if (!s) throw PythonError{};
-  return {s, static_cast<size_t>(size)};
 }
 
 PyObject* text(const std::string& s) {
@@ -179,19 +171,6 @@ PyObject* f_set_metadata(Args a) {
   Py_RETURN_NONE;
 }
 
-template <PyObject* (*F)(Args), Py_ssize_t N>
-PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
-  return guarded_object([&] {
-    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
-    return F(args);
-  });
-}
-
-#define FUNCTION(name, f, n)                                                                       \
-  {                                                                                                \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
-        nullptr                                                                                    \
-  }
 PyMethodDef functions[] = {FUNCTION("program_to_bytes", f_to_bytes, 1),
                            FUNCTION("program_from_bytes", f_from_bytes, 1),
                            FUNCTION("program_save", f_save, 3),

@@ -1,11 +1,9 @@
-#include <unistd.h>
-
-#include <map>
-
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/control/py_call.h"
 #include "argosy/program/builder.h"
 #include "argosy/program/subset.h"
+#include "callables.h"
+#include "functions.h"
 #include "program.h"
 
 // What the static API asks of Programs beyond building and running them, and Python functions that
@@ -17,8 +15,6 @@ using program::Program;
 using program::Value;
 
 namespace {
-
-using Args = PyObject* const*;
 
 std::vector<Ref<Value>> values_of(Program& p, PyObject* o) {
   std::vector<Ref<Value>> list;
@@ -128,51 +124,15 @@ PyObject* f_forget_state(Args a) {
 
 // --- Python functions in Programs ---
 
-// Functions stay: a Program that calls one may live as long as the process.
-std::map<int64_t, PyObject*>& callables() {
-  static auto* map = new std::map<int64_t, PyObject*>();  // NOLINT: outlives static destructors
-  return *map;
-}
-
-// Numbers of one process mean nothing in another, where a saved Program may come.
 PyObject* f_register(Args a) {
-  static int64_t next = (static_cast<int64_t>(getpid()) << 24) + 1;
-  Py_INCREF(a[0]);
-  callables()[next] = a[0];
-  return PyLong_FromLongLong(next++);
+  return PyLong_FromLongLong(keep_callable(a[0]));
 }
 
 Tensors call(int64_t number, std::span<const Tensor> in) {
-  WithGil gil;
-  try {
-    auto found = callables().find(number);
-    ARGOSY_CHECK(found != callables().end(), runtime)
-        << "[py_func] this Program calls a Python function of the process that built it. Do this: "
-           "build the Program again in this process; functions are not saved.";
-    program::Recording off(nullptr);
-    Py list(check(wrap_list(in)));
-    Py result(check(PyObject_CallOneArg(found->second, list.get())));
-    Tensors out;
-    for (Tensor& t : to_tensor_list("py_func", result.get())) out.push_back(std::move(t));
-    return out;
-  } catch (const PythonError&) {
-    throw_python_error();
-  }
+  program::Recording off(nullptr);
+  return call_kept("py_func", number, in);
 }
 
-template <PyObject* (*F)(Args), Py_ssize_t N>
-PyObject* entry(PyObject*, Args args, Py_ssize_t count) {
-  return guarded_object([&] {
-    ARGOSY_CHECK(count == N, type) << "expected " << N << " arguments, got " << count;
-    return F(args);
-  });
-}
-
-#define FUNCTION(name, f, n)                                                                       \
-  {                                                                                                \
-    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<f, n>)), METH_FASTCALL, \
-        nullptr                                                                                    \
-  }
 PyMethodDef functions[] = {FUNCTION("program_for_test", f_for_test, 1),
                            FUNCTION("program_extract", f_extract, 4),
                            FUNCTION("program_about", f_about, 1),
