@@ -2,6 +2,8 @@
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.cc)
 file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cpu/simd/*.cc)
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
+# Of the parameter server, libargosy.so has what Programs need to speak of tables: see ps.cmake.
+list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
 if(ARGOSY_CUDA)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)

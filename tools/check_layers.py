@@ -21,6 +21,8 @@ ROOMS = (
     "passes",
     "runtime",
     "jit",
+    "data",
+    "trainer",
     "comm",
     "parallel",
     "ps",
@@ -31,11 +33,13 @@ STRANGERS = {
     # Collectives know nothing of Programs.
     "comm": {"autograd", "program", "passes", "runtime", "jit"},
     "infer": {"ps"},
+    # Batches and how they are read: of tensors only.
+    "data": {"op", "ops", "autograd", "program", "passes", "runtime", "jit"},
 }
 MAX_LINES = 800
 MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
-    r"^(hwy/|flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/)"
+    r"^(hwy/|flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|.*\.pb\.h)"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

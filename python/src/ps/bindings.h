@@ -1,0 +1,22 @@
+#pragma once
+
+#include "functions.h"
+
+// Bindings of libargosy_ps: the module argosy._ps, imported at the first use of a parameter server.
+namespace argosy::python {
+
+// What PyBuffer_* lend, given back at the end. `format` is the struct module's letter.
+class Buffer {
+ public:
+  Buffer(PyObject* object, char format, bool writable);
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* data() const { return view_.buf; }
+  size_t size() const { return static_cast<size_t>(view_.len / view_.itemsize); }
+
+ private:
+  Py_buffer view_;
+};
+
+}  // namespace argosy::python

@@ -1,0 +1,94 @@
+#include <cstring>
+#include <new>
+
+#include "bindings.h"
+
+namespace argosy::python {
+namespace {
+
+// The exceptions are those of argosy._core: found by name, since this is another library.
+PyObject* python_type(ErrorKind kind) {
+  const char* name = nullptr;
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+      return PyExc_ValueError;
+    case ErrorKind::not_implemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::memory:
+      return PyExc_MemoryError;
+    case ErrorKind::runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::io:
+      return PyExc_OSError;
+    case ErrorKind::timeout:
+      return PyExc_TimeoutError;
+    case ErrorKind::type:
+      name = "OperandError";
+      break;
+    case ErrorKind::index:
+      name = "OutOfRangeError";
+      break;
+    case ErrorKind::internal:
+      name = "InternalError";
+      break;
+    case ErrorKind::device:
+      name = "DeviceError";
+      break;
+  }
+  Py core(PyImport_ImportModule("argosy._core"));
+  PyObject* type = core ? PyObject_GetAttrString(core.get(), name) : nullptr;
+  PyErr_Clear();
+  return type ? type : PyExc_RuntimeError;  // kept for the life of the process
+}
+
+}  // namespace
+
+void set_error() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const Error& e) {
+    PyErr_SetString(python_type(e.kind()), e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(python_type(ErrorKind::internal), e.what());
+  }
+}
+
+Buffer::Buffer(PyObject* object, char format, bool writable) {
+  const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(object, &view_, flags)) throw PythonError{};
+  const char* got = view_.format ? view_.format : "B";
+  // 'L' and 'Q' are both 64 bits here, as are 'l' and 'q'.
+  const auto same = [](char a, char b) {
+    return a == b || (std::strchr("LQ", a) && std::strchr("LQ", b)) ||
+           (std::strchr("lq", a) && std::strchr("lq", b));
+  };
+  if (!same(got[0], format)) {
+    const std::string name = got;
+    PyBuffer_Release(&view_);
+    ARGOSY_THROW(type) << "[parameter_server] array: expected items of format '" << format
+                       << "', got '" << name << "'. Do this: convert it with astype.";
+  }
+}
+
+}  // namespace argosy::python
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "argosy._ps",
+                                 "Argosy's parameter server. Not public: use argosy.distributed.",
+                                 -1,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+
+PyMODINIT_FUNC PyInit__ps() {
+  using namespace argosy::python;
+  return guarded_object([]() -> PyObject* {
+    Py module(check(PyModule_Create(&definition)));
+    return module.release();
+  });
+}

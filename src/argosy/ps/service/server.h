@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/ps/config.h"
+
+namespace argosy::ps {
+
+struct ServerOptions {
+  std::string endpoint;  // host:port; port 0 takes a free one
+  uint32_t index = 0, servers = 1, workers = 1;
+  std::vector<TableConfig> tables;
+  std::string token;
+  std::string certificate, certificate_key;  // PEM files; empty: no TLS
+  bool insecure = false;                     // lets it listen beyond loopback without token and TLS
+  // none: nothing on disk. snapshot: what the last snapshot has survives. log: every acknowledged
+  // push survives.
+  std::string durability = "none";
+  std::string directory;  // of snapshots and log
+  std::chrono::seconds snapshot_every{0};
+  uint32_t threads = 0;  // 0: as many as cores
+  uint64_t max_message_bytes = uint64_t{256} << 20;
+};
+
+class ARGOSY_API Server {
+ public:
+  virtual ~Server();
+  virtual int port() const = 0;
+  virtual void wait() = 0;  // until a client or stop() stops it
+  virtual void stop() = 0;
+};
+
+// Recovers what `directory` has, listens, returns when it serves.
+ARGOSY_API std::unique_ptr<Server> serve(const ServerOptions& options);
+
+}  // namespace argosy::ps

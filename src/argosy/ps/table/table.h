@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/ps/config.h"
+#include "argosy/ps/key.h"
+
+namespace argosy::ps {
+
+struct PushOptions {
+  float learning_rate = -1;  // below 0: the table's own
+};
+
+// Rows as they are stored: what snapshots hold and tiers exchange. Row i is
+// bytes[offsets[i], offsets[i + 1]); offsets has one more entry than keys.
+struct Rows {
+  std::vector<Key> keys;
+  std::vector<uint32_t> offsets{0};
+  std::vector<std::byte> bytes;
+  void clear();
+};
+
+// Which rows a copy takes. `changed`: those pushed to since the last full or changed copy of the
+// shard. base and delta are the accessor's selections for serving (all rows of a plain table).
+enum class Selection : uint8_t { all, changed, base, delta };
+
+struct TableStats {
+  uint64_t rows = 0;
+  uint64_t memory_bytes = 0;  // resident: rows, index, slack
+  uint64_t disk_rows = 0;
+  uint64_t rejected = 0;  // values refused because they are not finite
+};
+
+// A sparse table of one server (or of a process without servers). Every call may come from any
+// thread. A row is read and written under the lock of its shard, so it is never torn; calls over
+// many keys take one shard after another and are not atomic as a whole.
+class ARGOSY_API SparseTable {
+ public:
+  virtual ~SparseTable();
+  virtual const TableConfig& config() const = 0;
+  // Numbers in a pulled and in a pushed row.
+  //   plain: dim, dim.
+  //   click: show, click, weight, embedding.. (3 + dim); slot, show, click, d weight,
+  //     d embedding.. (4 + dim).
+  virtual size_t pull_width() const = 0;
+  virtual size_t push_width() const = 0;
+
+  // out[i] = row of keys[i]. A missing row: with `create` and admission, a new one; else zeros.
+  virtual void pull(std::span<const Key> keys, float* out, bool create) = 0;
+  // Applies values[i] to keys[i], in order (a key may occur twice). Rows that are missing are made
+  // if admission lets them. A row of values with a NaN or infinity is dropped and counted.
+  virtual void push(std::span<const Key> keys, const float* values, const PushOptions& options) = 0;
+  // Sets weights [n, pull_width()], making rows; optimizer state starts anew.
+  virtual void assign(std::span<const Key> keys, const float* values) = 0;
+  virtual void erase(std::span<const Key> keys) = 0;
+
+  // Decays show and click, counts unseen days, forgets rows by the accessor's rule (and the cap).
+  // Returns how many went.
+  virtual uint64_t shrink() = 0;
+  virtual void end_day() = 0;
+  virtual TableStats stats() const = 0;
+
+  // Appends the selected rows of a shard, all of one moment; with `changed`, the keys deleted since
+  // then go to `deleted`. `mark` makes this copy the one that the next `changed` starts from.
+  virtual void copy_shard(uint32_t shard, Selection selection, bool mark, Rows* rows,
+                          std::vector<Key>* deleted) = 0;
+  // Puts rows as they were copied, over what is there. The layout of both accessors must be equal.
+  virtual void put_rows(const Rows& rows) = 0;
+  // Names the layout of a row's bytes: rows may be exchanged between tables where it is equal.
+  virtual std::string layout() const = 0;
+  // A row for human eyes, tab separated, as the accessor names its parts.
+  virtual std::string text(std::span<const std::byte> row) const = 0;
+  virtual void clear() = 0;
+};
+
+// A dense table: this server's part of a block of numbers with one optimizer.
+class ARGOSY_API DenseTable {
+ public:
+  virtual ~DenseTable();
+  virtual const TableConfig& config() const = 0;
+  virtual size_t size() const = 0;
+  virtual void pull(float* out) const = 0;
+  virtual void push(const float* gradient, const PushOptions& options) = 0;
+  virtual void assign(const float* values) = 0;
+  // Weights and optimizer state, of one moment.
+  virtual std::vector<std::byte> copy() const = 0;
+  virtual void put(std::span<const std::byte> state) = 0;
+};
+
+ARGOSY_API std::unique_ptr<SparseTable> make_sparse_table(const TableConfig& config);
+// `size`: how many of the table's numbers are here.
+ARGOSY_API std::unique_ptr<DenseTable> make_dense_table(const TableConfig& config, size_t size);
+
+}  // namespace argosy::ps
