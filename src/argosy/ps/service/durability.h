@@ -1,0 +1,106 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/ps/service/server.h"
+#include "argosy/ps/table/table.h"
+
+// What a server keeps on disk. The server says what happens as records (bytes that only it reads);
+// durability keeps them in order, with copies of the tables, and brings both back.
+//
+// A change of tables: Pass pass(d); position = d.append(record); apply it; leave the pass; answer
+// once `when_durable(position)` calls back. So at any moment that no pass is held, what was
+// appended and what is applied are the same.
+namespace argosy::ps {
+
+// Up to which record (inclusive) what was loaded has the effects of the log. Filled by recovery.
+class Cut {
+ public:
+  virtual ~Cut() = default;
+  // Dense tables are shard 0.
+  virtual uint64_t position(uint32_t table, uint32_t shard) const = 0;
+  // Of the state of Host::save_state.
+  virtual uint64_t state_position() const = 0;
+};
+
+// The server, as durability sees it.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual const ServerOptions& options() const = 0;
+  virtual std::vector<SparseTable*> sparse_tables() = 0;
+  virtual std::vector<DenseTable*> dense_tables() = 0;
+  // Exactly-once windows, open steps, epoch. Called while no pass is held.
+  virtual std::string save_state() = 0;
+  // Of a directory that a server with the same index and number of servers wrote. When it was
+  // written by others (re-sharding), new_epoch is called instead, with theirs.
+  virtual void load_state(std::span<const std::byte> state) = 0;
+  virtual uint64_t epoch() const = 0;
+  virtual void new_epoch(uint64_t after) = 0;
+  // Applies a record to what `cut` says does not have it yet.
+  virtual void replay(std::span<const std::byte> record, uint64_t position, const Cut& cut) = 0;
+};
+
+class Durability {
+ public:
+  virtual ~Durability() = default;
+
+  // Loads the newest whole snapshot of the directory and replays the log. Before anything else;
+  // then snapshots of `snapshot_every` start.
+  virtual void recover() = 0;
+
+  // A shared pass: many at once, for changes of single rows. Waits while one shard is copied.
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+  // The only one, and no snapshot is being written: for changes of whole tables (shrink, end of
+  // day, load). Shared passes wait.
+  virtual void enter_alone() = 0;
+  virtual void leave_alone() = 0;
+
+  // Within a pass. The record is the pieces one after another. Returns its position; positions
+  // grow from 1. Throws ErrorKind::io if it cannot be written (nothing is then appended). Modes
+  // without a log return 0.
+  virtual uint64_t append(std::span<const std::span<const std::byte>> pieces) = 0;
+  // Calls `done` once all up to `position` is on disk (group commit), from any thread, maybe before
+  // this returns; with the reason if that failed, else with an empty text. Outside of passes.
+  virtual void when_durable(uint64_t position, std::function<void(const std::string&)> done) = 0;
+
+  // Writes this server's part of all tables into `directory` (modes as Client::save, without the
+  // shrink), aside and renamed. `marker` names a save of all servers together. Returns rows.
+  virtual uint64_t save(const std::string& directory, int mode, const std::string& marker) = 0;
+  // Puts the rows of `directory`, written by any number of servers, that belong here; holds
+  // enter_alone itself, and makes them durable before it returns. Returns rows.
+  virtual uint64_t load(const std::string& directory, int mode) = 0;
+  // A snapshot for recovery, now.
+  virtual void snapshot() = 0;
+
+  // A JSON object: log_bytes, log_position, durable_position, snapshots, ...
+  virtual std::string stats() = 0;
+  // Syncs, and ends its threads. After it only stats may be called.
+  virtual void stop() = 0;
+};
+
+class Pass {
+ public:
+  explicit Pass(Durability& d, bool alone = false) : d_(d), alone_(alone) {
+    alone_ ? d_.enter_alone() : d_.enter();
+  }
+  ~Pass() { alone_ ? d_.leave_alone() : d_.leave(); }
+  Pass(const Pass&) = delete;
+
+ private:
+  Durability& d_;
+  bool alone_;
+};
+
+// By options().durability: none, snapshot, log. ValueError for others. `host` outlives it.
+std::unique_ptr<Durability> make_durability(Host& host);
+
+}  // namespace argosy::ps
