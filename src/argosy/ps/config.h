@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,17 +12,19 @@
 // snapshot. The text form is JSON with the names below; unknown names are errors.
 namespace argosy::ps {
 
-// How numbers of a row follow their gradients. One for each part of a row (see AccessorConfig).
+// How numbers follow their gradients. One for each part of a row (see AccessorConfig). The formulas
+// are in docs/parameter_server.md.
 struct OptimizerConfig {
   // sgd, adagrad (one state for the whole row), adagrad_elementwise, adam, adam_shared (one pair of
   // moments for the row), ftrl, rmsprop, sum (adds what is pushed; integers stay exact below 2^24).
   std::string rule = "sgd";
   float learning_rate = 0.05f;  // unless a push brings one
-  float initial_range =
-      1e-4f;  // new weights are uniform in [-range, range], by key: no seed needed
-  float minimum = -10, maximum = 10;                    // weights are kept in between
+  // New weights are uniform in [-range, range], by key: no seed needed.
+  float initial_range = 1e-4f;
+  // Weights are kept in between; `sum` has no bounds. (Paddle's click tables: -10, 10.)
+  float minimum = -std::numeric_limits<float>::max(), maximum = std::numeric_limits<float>::max();
   float initial_g2sum = 3;                              // adagrad
-  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  // adam
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  // adam; epsilon of rmsprop too
   float rho = 0.95f, momentum = 0;                      // rmsprop
   float l1 = 0, l2 = 0, lr_power = -0.5f;               // ftrl
 };
@@ -41,11 +44,15 @@ struct AccessorConfig {
   float base_threshold = 1.5f, delta_threshold = 0.25f, delta_keep_days = 16;
   float show_click_decay_rate = 0.98f;
   float delete_threshold = 0.8f, delete_after_unseen_days = 30;
+  // click: gradients of a row are divided by its shows in the push.
+  bool show_scale = true;
+  // ssd: rows unseen for longer go to disk at the end of a day (any accessor).
   float ssd_unseen_days = 1;
 };
 
 // When a key gets a row.
 struct AdmissionConfig {
+  // show_click says that pushes carry real shows and clicks; it admits as `always` does.
   std::string kind = "always";  // always, count, probability, show_click
   uint32_t count = 0;           // count: from the n-th push on
   float probability = 1;        // probability: of a key, once and for all
@@ -64,7 +71,8 @@ struct TableConfig {
   uint64_t memory_rows = 0;     // ssd: rows that memory holds, 0 for no limit
 };
 
-// Throw ValueError with the name that is wrong, and what there is.
+// These throw ValueError with the name that is wrong, and what there is.
+ARGOSY_API void validate(const TableConfig& table);
 ARGOSY_API std::vector<TableConfig> parse_tables(std::string_view json);
 ARGOSY_API std::string to_json(const std::vector<TableConfig>& tables);
 

@@ -59,9 +59,10 @@ class ARGOSY_API SparseTable {
   virtual void assign(std::span<const Key> keys, const float* values) = 0;
   virtual void erase(std::span<const Key> keys) = 0;
 
-  // Decays show and click, counts unseen days, forgets rows by the accessor's rule (and the cap).
-  // Returns how many went.
+  // Decays show and click, then forgets rows: of low score, unseen for long, above the cap. Returns
+  // how many went.
   virtual uint64_t shrink() = 0;
+  // All rows are unseen for one more day.
   virtual void end_day() = 0;
   virtual TableStats stats() const = 0;
 
@@ -78,18 +79,25 @@ class ARGOSY_API SparseTable {
   virtual void clear() = 0;
 };
 
-// A dense table: this server's part of a block of numbers with one optimizer.
+// A dense table: this server's part of a block of numbers with one optimizer. Every call may come
+// from any thread and is atomic.
+//   dense: accessor.embedding says the rule; sgd, adam, adagrad (and adagrad_elementwise, the same
+//     here), rmsprop, ftrl are those of the optimizer operations of a Program; sum adds. adagrad's
+//     accumulators start at initial_g2sum.
+//   summary: w = 0.999999 w + pushed (the statistics of data_norm).
 class ARGOSY_API DenseTable {
  public:
   virtual ~DenseTable();
   virtual const TableConfig& config() const = 0;
   virtual size_t size() const = 0;
   virtual void pull(float* out) const = 0;
+  // A push with a NaN or infinity is dropped and counted.
   virtual void push(const float* gradient, const PushOptions& options) = 0;
   virtual void assign(const float* values) = 0;
   // Weights and optimizer state, of one moment.
   virtual std::vector<std::byte> copy() const = 0;
   virtual void put(std::span<const std::byte> state) = 0;
+  virtual uint64_t rejected() const = 0;  // pushes refused
 };
 
 ARGOSY_API std::unique_ptr<SparseTable> make_sparse_table(const TableConfig& config);
