@@ -8,6 +8,7 @@ from . import autograd, nn, optimizer
 from .graph import graph_reindex, graph_sample_neighbors, graph_send_recv
 from .operators import identity_loss, softmax_mask_fuse, softmax_mask_fuse_upper_triangle
 from .optimizer import LookAhead, ModelAverage
+from .word_vectors import skip_gram, skip_gram_noise
 
 __all__ = [
     "LookAhead",
@@ -23,6 +24,8 @@ __all__ = [
     "segment_mean",
     "segment_min",
     "segment_sum",
+    "skip_gram",
+    "skip_gram_noise",
     "softmax_mask_fuse",
     "softmax_mask_fuse_upper_triangle",
 ]
