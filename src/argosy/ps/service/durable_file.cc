@@ -1,0 +1,187 @@
+#include "argosy/ps/service/durable_file.h"
+
+#include <fcntl.h>
+#include <nmmintrin.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "argosy/base/error.h"
+
+namespace argosy::ps {
+namespace {
+
+[[noreturn]] void fail(const char* doing, const std::string& path, int error) {
+  ARGOSY_THROW(io) << "Cannot " << doing << " '" << path << "': " << std::strerror(error) << '.';
+}
+
+// Linux moves at most 2 GiB at once.
+constexpr size_t kStep = size_t{1} << 30;
+
+int open_or_throw(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  if (fd < 0) fail(flags & O_CREAT ? "create" : "open", path, errno);
+  return fd;
+}
+
+}  // namespace
+
+uint32_t crc32c(const void* data, size_t bytes, uint32_t sum) {
+  const auto* at = static_cast<const unsigned char*>(data);
+  uint64_t state = ~sum;
+  for (; bytes >= 8; at += 8, bytes -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    state = _mm_crc32_u64(state, word);
+  }
+  auto rest = static_cast<uint32_t>(state);
+  for (; bytes; ++at, --bytes) rest = _mm_crc32_u8(rest, *at);
+  return ~rest;
+}
+
+AppendFile::AppendFile(const std::string& path)
+    : path_(path), fd_(open_or_throw(path, O_WRONLY | O_CREAT | O_EXCL)) {}
+
+AppendFile::AppendFile(const std::string& path, uint64_t size)
+    : path_(path), fd_(open_or_throw(path, O_WRONLY)) {
+  try {
+    cut(size);
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+AppendFile::~AppendFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      written_back_(other.written_back_) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  std::swap(written_back_, other.written_back_);
+  return *this;
+}
+
+void AppendFile::write(const void* data, size_t bytes) {
+  const auto* at = static_cast<const char*>(data);
+  while (bytes) {
+    const ssize_t n = ::write(fd_, at, std::min(bytes, kStep));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", path_, errno);
+    at += n;
+    size_ += static_cast<uint64_t>(n);
+    bytes -= static_cast<size_t>(n);
+  }
+}
+
+void AppendFile::cut(uint64_t size) {
+  const auto end = static_cast<off_t>(size);
+  if (::ftruncate(fd_, end) || ::lseek(fd_, end, SEEK_SET) != end) fail("cut", path_, errno);
+  size_ = size;
+}
+
+void AppendFile::sync() {
+  if (::fdatasync(fd_)) fail("sync", path_, errno);
+}
+
+void AppendFile::begin_writeback() {
+  constexpr uint64_t kPiece = uint64_t{8} << 20;
+  if (size_ - written_back_ < kPiece) return;
+  ::sync_file_range(fd_, static_cast<off_t>(written_back_),
+                    static_cast<off_t>(size_ - written_back_), SYNC_FILE_RANGE_WRITE);
+  // Pages of the piece before are clean by now, or stay.
+  if (written_back_) ::posix_fadvise(fd_, 0, static_cast<off_t>(written_back_), POSIX_FADV_DONTNEED);
+  written_back_ = size_;
+}
+
+void AppendFile::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+DirectoryLock::DirectoryLock(const std::string& directory) {
+  make_directories(directory);
+  const std::string path = join_path(directory, "LOCK");
+  fd_ = open_or_throw(path, O_RDWR | O_CREAT);
+  if (::flock(fd_, LOCK_EX | LOCK_NB)) {
+    const int error = errno;
+    ::close(fd_);
+    if (error != EWOULDBLOCK) fail("lock", path, error);
+    ARGOSY_THROW(io) << "[parameter_server] '" << directory
+                     << "' is in use by another server process. Do this: stop it, or give each "
+                        "server a directory of its own.";
+  }
+}
+
+DirectoryLock::~DirectoryLock() {
+  ::close(fd_);
+}
+
+void make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("make the directory", path, error.value());
+}
+
+void sync_directory(const std::string& path) {
+  const int fd = open_or_throw(path, O_RDONLY | O_DIRECTORY);
+  const int error = ::fsync(fd) ? errno : 0;
+  ::close(fd);
+  if (error) fail("sync", path, error);
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str())) fail("put in place", to, errno);
+}
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) && errno != ENOENT) fail("remove", path, errno);
+}
+
+void remove_tree(const std::string& path) noexcept {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  std::string path(directory);
+  if (!path.empty() && path.back() != '/') path += '/';
+  return path += name;
+}
+
+bool path_exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+std::vector<std::string> list_directory(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (error && error.value() != ENOENT) fail("list", path, error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+uint64_t random_number() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace argosy::ps

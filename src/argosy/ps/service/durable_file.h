@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/export.h"
+
+// What the log and snapshots need of a file system. Errors are of kind io and name the path.
+namespace argosy::ps {
+
+// CRC-32C (Castagnoli), by the processor's own instruction. Pass the sum so far to go on.
+ARGOSY_API uint32_t crc32c(const void* data, size_t bytes, uint32_t sum = 0);
+
+// A file that grows at its end. Not thread safe.
+class AppendFile {
+ public:
+  AppendFile() = default;
+  // Creates the file; throws if it is there.
+  explicit AppendFile(const std::string& path);
+  // Goes on at `size` of a file that is there; what lies beyond is cut off.
+  AppendFile(const std::string& path, uint64_t size);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+
+  bool open() const { return fd_ >= 0; }
+  uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+  // When it throws, size() is what was written and more may lie behind.
+  void write(const void* data, size_t bytes);
+  void cut(uint64_t size);
+  void sync();  // of data and size
+  // Hands what is written so far to the disk and lets the system forget it, without waiting: big
+  // files neither flood the page cache nor come as one stall at the end.
+  void begin_writeback();
+  void close();
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0, written_back_ = 0;
+};
+
+// Holds a directory for this process until destroyed; the directory is made if need be.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& directory);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+void make_directories(const std::string& path);
+void sync_directory(const std::string& path);
+void rename_file(const std::string& from, const std::string& to);
+void remove_file(const std::string& path);
+// With all that is in it. Best effort: what cannot go stays.
+void remove_tree(const std::string& path) noexcept;
+std::string join_path(std::string_view directory, std::string_view name);
+bool path_exists(const std::string& path);
+// Names in a directory, sorted; none if it is not there.
+std::vector<std::string> list_directory(const std::string& path);
+uint64_t random_number();
+
+}  // namespace argosy::ps

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "argosy/base/export.h"
+#include "argosy/ps/service/durable_file.h"
+
+namespace argosy::ps {
+
+struct LogOptions {
+  std::string directory;
+  uint64_t segment_bytes = uint64_t{256} << 20;
+  // Records that wait for the disk. An append beyond it waits in turn.
+  size_t buffer_bytes = size_t{64} << 20;
+  std::chrono::milliseconds retry_every{200};  // after a failed write
+};
+
+// A write-ahead log: records numbered from 1 on, in segment files of one directory. Every call may
+// come from any thread. docs/file_formats.md describes the files.
+//
+// One thread writes and syncs what has been gathered while it was busy before (group commit). When
+// a write fails (disk full, input/output error), the records concerned are kept, those who wait for
+// them and new appends get an error of kind io, and the thread tries again until it succeeds: from
+// then on all is as before, with no record lost that append() gave a number to.
+class ARGOSY_API Log {
+ public:
+  // Opens the log of a directory or makes one. A torn tail, which was never durable, is cut. Throws
+  // (io) for damage in what was durable, and names file and offset. `after`: numbers at most this
+  // are held by a snapshot: a log that ends before it begins anew there.
+  Log(const LogOptions& options, uint64_t after);
+  ~Log();  // writes what is left
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // Number of the record made of all parts. Not durable yet.
+  uint64_t append(std::span<const std::span<const std::byte>> parts);
+  // Returns once all records up to `number` are durable. Throws io if the disk refuses them now
+  // (they may yet become durable), timeout if it does not answer.
+  void wait(uint64_t number, std::chrono::milliseconds deadline);
+
+  // Calls back once, with an empty text when all up to `number` are durable, else with the reason
+  // why the disk refuses them now. From the caller's thread or the log's; must not wait.
+  void when_durable(uint64_t number, std::function<void(const std::string&)> done);
+
+  uint64_t last() const;     // number of the last record appended; 0 at first
+  uint64_t durable() const;  // all up to this one are durable
+  uint64_t bytes() const;    // of all segments
+
+  // Segments that hold only records up to `number` go away, but for what a Pin keeps.
+  void forget(uint64_t number);
+
+  // While it lives, records after `number` stay in the log.
+  class Pin {
+   public:
+    Pin(Log* log, uint64_t number);
+    ~Pin();
+    Pin(const Pin&) = delete;
+    Pin& operator=(const Pin&) = delete;
+
+   private:
+    Log* log_;
+    uint64_t number_;
+  };
+
+  const std::string& directory() const { return options_.directory; }
+
+ private:
+  struct Segment {
+    uint64_t first;  // number of its first record
+    uint64_t bytes;
+  };
+
+  struct Waiter {
+    uint64_t number;
+    std::function<void(const std::string&)> done;
+  };
+
+  void recover(uint64_t after);
+  void run();
+  void write_batch(std::vector<std::byte>& batch, uint64_t first);
+  void start_segment(uint64_t first);
+  // Calls back those up to `number`; all when there is a failure.
+  void answer(uint64_t number, const std::string& failure);
+
+  const LogOptions options_;
+  DirectoryLock lock_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_, done_;
+  std::vector<std::byte> buffer_;  // records last_ - .. to last_, not handed to the thread
+  uint64_t last_ = 0, durable_ = 0;
+  uint64_t forget_ = 0;
+  std::vector<uint64_t> pins_;
+  std::vector<Waiter> waiters_;
+  std::vector<Segment> segments_;  // the last one is being written
+  std::string failure_;            // why the disk refuses; empty: it does not
+  bool stop_ = false;
+
+  // Of the thread (and of the constructor).
+  AppendFile file_;
+  std::thread thread_;
+};
+
+struct LogRecord {
+  uint64_t number = 0;
+  std::span<const std::byte> payload;  // until the next call
+};
+
+// Reads records in order: from the segments of a directory, or one segment file.
+class ARGOSY_API LogReader {
+ public:
+  // From the first number after `after`. Throws (io) if the log begins later or is damaged; a torn
+  // tail is the end.
+  static LogReader of_directory(const std::string& directory, uint64_t after);
+  static LogReader of_file(const std::string& path, uint64_t after);
+  LogReader(LogReader&&) noexcept;
+  ~LogReader();
+  bool next(LogRecord* record);
+
+ private:
+  LogReader();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Writes records after `after` up to `until` into one segment file (which is synced). What is
+// durable by then must hold them. Returns how many bytes it has.
+ARGOSY_API uint64_t copy_log(const std::string& directory, uint64_t after, uint64_t until,
+                             const std::string& path);
+
+}  // namespace argosy::ps
