@@ -105,7 +105,8 @@ void AppendFile::begin_writeback() {
   ::sync_file_range(fd_, static_cast<off_t>(written_back_),
                     static_cast<off_t>(size_ - written_back_), SYNC_FILE_RANGE_WRITE);
   // Pages of the piece before are clean by now, or stay.
-  if (written_back_) ::posix_fadvise(fd_, 0, static_cast<off_t>(written_back_), POSIX_FADV_DONTNEED);
+  if (written_back_)
+    ::posix_fadvise(fd_, 0, static_cast<off_t>(written_back_), POSIX_FADV_DONTNEED);
   written_back_ = size_;
 }
 

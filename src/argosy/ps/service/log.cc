@@ -9,8 +9,7 @@
 
 namespace argosy::ps {
 
-Log::Log(const LogOptions& options, uint64_t after)
-    : options_(options), lock_(options.directory) {
+Log::Log(const LogOptions& options, uint64_t after) : options_(options), lock_(options.directory) {
   recover(after);
   thread_ = std::thread([this] { run(); });
 }
@@ -30,8 +29,8 @@ void Log::recover(uint64_t after) {
   ARGOSY_CHECK(names.empty() || names.front().first <= after + 1, io)
       << "[log] '" << names.front().path << "' begins with record " << names.front().first
       << ", but the snapshot holds only those up to " << after
-      << ": the files between are missing. Do this: put them back, or move '"
-      << options_.directory << "' away and start from the last saved model.";
+      << ": the files between are missing. Do this: put them back, or move '" << options_.directory
+      << "' away and start from the last saved model.";
   while (!names.empty()) {
     const SegmentName name = names.back();
     const SegmentEnd end = check_tail(name);
@@ -95,8 +94,8 @@ uint64_t Log::append(std::span<const std::span<const std::byte>> parts) {
 
 void Log::wait(uint64_t number, std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex_);
-  const bool answered = done_.wait_for(
-      lock, deadline, [&] { return durable_ >= number || !failure_.empty(); });
+  const bool answered =
+      done_.wait_for(lock, deadline, [&] { return durable_ >= number || !failure_.empty(); });
   if (durable_ >= number) return;
   ARGOSY_CHECK(failure_.empty(), io) << failure_;
   ARGOSY_CHECK(answered, timeout) << "[log] '" << options_.directory << "': record " << number
@@ -246,26 +245,13 @@ void Log::forget(uint64_t number) {
   std::vector<std::string> gone;
   {
     std::lock_guard guard(mutex_);
-    forget_ = std::max(forget_, number);
-    uint64_t until = forget_;
-    for (const uint64_t pin : pins_) until = std::min(until, pin);
     size_t n = 0;
-    while (n + 1 < segments_.size() && segments_[n + 1].first <= until + 1) {
+    while (n + 1 < segments_.size() && segments_[n + 1].first <= number + 1) {
       gone.push_back(segment_path(options_.directory, segments_[n++].first));
     }
     segments_.erase(segments_.begin(), segments_.begin() + static_cast<ptrdiff_t>(n));
   }
   for (const std::string& path : gone) remove_file(path);
-}
-
-Log::Pin::Pin(Log* log, uint64_t number) : log_(log), number_(number) {
-  std::lock_guard guard(log_->mutex_);
-  log_->pins_.push_back(number_);
-}
-
-Log::Pin::~Pin() {
-  std::lock_guard guard(log_->mutex_);
-  log_->pins_.erase(std::find(log_->pins_.begin(), log_->pins_.end(), number_));
 }
 
 }  // namespace argosy::ps

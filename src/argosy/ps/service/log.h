@@ -56,21 +56,8 @@ class ARGOSY_API Log {
   uint64_t durable() const;  // all up to this one are durable
   uint64_t bytes() const;    // of all segments
 
-  // Segments that hold only records up to `number` go away, but for what a Pin keeps.
+  // Segments that hold only records up to `number` go away.
   void forget(uint64_t number);
-
-  // While it lives, records after `number` stay in the log.
-  class Pin {
-   public:
-    Pin(Log* log, uint64_t number);
-    ~Pin();
-    Pin(const Pin&) = delete;
-    Pin& operator=(const Pin&) = delete;
-
-   private:
-    Log* log_;
-    uint64_t number_;
-  };
 
   const std::string& directory() const { return options_.directory; }
 
@@ -99,8 +86,6 @@ class ARGOSY_API Log {
   std::condition_variable work_, done_;
   std::vector<std::byte> buffer_;  // records last_ - .. to last_, not handed to the thread
   uint64_t last_ = 0, durable_ = 0;
-  uint64_t forget_ = 0;
-  std::vector<uint64_t> pins_;
   std::vector<Waiter> waiters_;
   std::vector<Segment> segments_;  // the last one is being written
   std::string failure_;            // why the disk refuses; empty: it does not
@@ -116,26 +101,18 @@ struct LogRecord {
   std::span<const std::byte> payload;  // until the next call
 };
 
-// Reads records in order: from the segments of a directory, or one segment file.
+// Reads the records of a directory in order.
 class ARGOSY_API LogReader {
  public:
-  // From the first number after `after`. Throws (io) if the log begins later or is damaged; a torn
-  // tail is the end.
-  static LogReader of_directory(const std::string& directory, uint64_t after);
-  static LogReader of_file(const std::string& path, uint64_t after);
-  LogReader(LogReader&&) noexcept;
+  // From the first number after `after`. Throws (io) if the log begins later; next() if it is
+  // damaged. A torn tail is the end.
+  LogReader(const std::string& directory, uint64_t after);
   ~LogReader();
   bool next(LogRecord* record);
 
  private:
-  LogReader();
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Writes records after `after` up to `until` into one segment file (which is synced). What is
-// durable by then must hold them. Returns how many bytes it has.
-ARGOSY_API uint64_t copy_log(const std::string& directory, uint64_t after, uint64_t until,
-                             const std::string& path);
 
 }  // namespace argosy::ps

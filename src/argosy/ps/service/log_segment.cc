@@ -18,8 +18,8 @@ constexpr size_t kDigits = 20;
 constexpr size_t kWindow = size_t{1} << 20;
 
 [[noreturn]] void damaged(const std::string& path, uint64_t offset, uint64_t number) {
-  ARGOSY_THROW(io) << "[log] '" << path << "' is damaged at byte " << offset
-                   << ", where record " << number
+  ARGOSY_THROW(io) << "[log] '" << path << "' is damaged at byte " << offset << ", where record "
+                   << number
                    << " is expected. Pushes from there on were acknowledged and cannot be read. Do "
                       "this: restore the file, or move the log's directory away and start from the "
                       "last saved model.";
@@ -137,33 +137,20 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader() : state_(std::make_unique<State>()) {}
-LogReader::LogReader(LogReader&&) noexcept = default;
-LogReader::~LogReader() = default;
-
-LogReader LogReader::of_directory(const std::string& directory, uint64_t after) {
-  LogReader made;
-  State& s = *made.state_;
+LogReader::LogReader(const std::string& directory, uint64_t after)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
   s.after = after;
   s.segments = list_segments(directory);
-  // One that begins later is of no use, and of the others only the last matters.
   while (s.segment + 1 < s.segments.size() && s.segments[s.segment + 1].first <= after + 1) {
     ++s.segment;
   }
   ARGOSY_CHECK(s.segments.empty() || s.segments[s.segment].first <= after + 1, io)
       << "[log] '" << directory << "' begins with record " << s.segments.front().first
       << ", but those after " << after << " are needed. Do this: put the missing files back.";
-  return made;
 }
 
-LogReader LogReader::of_file(const std::string& path, uint64_t after) {
-  LogReader made;
-  SegmentReader reader(path);
-  if (!reader.whole()) damaged(path, 0, after + 1);
-  made.state_->after = after;
-  made.state_->segments.push_back({path, reader.number()});
-  return made;
-}
+LogReader::~LogReader() = default;
 
 bool LogReader::next(LogRecord* record) {
   State& s = *state_;
@@ -191,34 +178,6 @@ bool LogReader::next(LogRecord* record) {
     ++s.segment;
     s.open();
   }
-}
-
-uint64_t copy_log(const std::string& directory, uint64_t after, uint64_t until,
-                  const std::string& path) {
-  AppendFile file(path);
-  const SegmentHeader header = segment_header(after + 1);
-  file.write(&header, sizeof header);
-  LogReader reader = LogReader::of_directory(directory, after);
-  LogRecord record;
-  uint64_t number = after;
-  while (number < until && reader.next(&record)) {
-    RecordHeader head;
-    head.bytes = static_cast<uint32_t>(record.payload.size());
-    head.number = number = record.number;
-    head.synced = record.number - 1;
-    head.payload_sum = crc32c(record.payload.data(), record.payload.size());
-    seal(&head);
-    file.write(&head, sizeof head);
-    file.write(record.payload.data(), record.payload.size());
-    const char zeros[8] = {};
-    file.write(zeros, record_bytes(head.bytes) - sizeof head - head.bytes);
-    file.begin_writeback();
-  }
-  ARGOSY_CHECK(number == until, io)
-      << "[log] '" << directory << "' ends at record " << number << ", " << until
-      << " was expected. Do this: make sure that nobody else writes there.";
-  file.sync();
-  return file.size();
 }
 
 }  // namespace argosy::ps
