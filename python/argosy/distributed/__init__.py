@@ -9,7 +9,31 @@ import os
 
 from argosy import nn
 
-__all__ = ["DataParallel", "ParallelEnv", "get_rank", "get_world_size", "init_parallel_env"]
+from .entry_attr import CountFilterEntry, ProbabilityEntry, ShowClickEntry
+
+__all__ = [
+    "CountFilterEntry",
+    "DataParallel",
+    "ParallelEnv",
+    "ParallelMode",
+    "ProbabilityEntry",
+    "ShowClickEntry",
+    "get_rank",
+    "get_world_size",
+    "init_parallel_env",
+    "is_available",
+    "is_initialized",
+]
+
+
+class ParallelMode:
+    """Ways of training in parallel."""
+
+    DATA_PARALLEL = 0
+    TENSOR_PARALLEL = 1
+    PIPELINE_PARALLEL = 2
+    SHARDING_PARALLEL = 3
+    SEGMENT_PARALLEL = 4
 
 
 def _number(name, default):

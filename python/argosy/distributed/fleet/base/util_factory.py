@@ -1,0 +1,159 @@
+"""fleet.util: what workers do together besides training."""
+
+import json
+
+__all__ = ["UtilBase"]
+
+_OPERATIONS = ("sum", "min", "max")
+
+
+def _encode(value):
+    import numpy as np
+
+    def plain(x):
+        if isinstance(x, np.ndarray):
+            return {"__array__": x.dtype.str, "shape": x.shape, "values": x.ravel().tolist()}
+        if isinstance(x, np.generic):
+            return x.item()
+        raise TypeError(
+            f"[fleet.util.all_gather] input: expected numbers, strings, lists, dicts or arrays, got "
+            f"{type(x).__name__}."
+        )
+
+    return json.dumps(value, default=plain).encode()
+
+
+def _decode(data):
+    import numpy as np
+
+    def shaped(x):
+        if "__array__" in x:
+            return np.array(x["values"], dtype=x["__array__"]).reshape(x["shape"])
+        return x
+
+    return json.loads(bytes(data).decode(), object_hook=shaped)
+
+
+class UtilBase:
+    """Collective work of a job's workers, files' shares, printing on one of them."""
+
+    def __init__(self):
+        self.role_maker = None
+        self.dist_strategy = None
+        self._client = lambda: None
+
+    def _set_role_maker(self, role_maker):
+        self.role_maker = role_maker
+
+    def _set_strategy(self, dist_strategy):
+        self.dist_strategy = dist_strategy
+
+    def _roles(self, what):
+        if self.role_maker is None:
+            raise RuntimeError(
+                f"[fleet.util.{what}] fleet is not initialized. Do this: fleet.init()"
+            )
+        return self.role_maker
+
+    def _partners(self, what, comm_world):
+        """The client to talk through, or None when this process is alone among its kind."""
+        roles = self._roles(what)
+        if comm_world not in ("worker", "server", "all"):
+            raise ValueError(
+                f"[fleet.util.{what}] comm_world: expected 'worker', 'server' or 'all', got "
+                f"{comm_world!r}."
+            )
+        if comm_world != "worker":
+            alone = roles._is_non_distributed() or (
+                comm_world == "server" and roles._is_server() and roles._server_num() == 1
+            )
+            if alone:
+                return None
+            raise NotImplementedError(
+                f"[fleet.util.{what}] comm_world={comm_world!r}: servers take no part in "
+                "collective work, only workers do. Do this: comm_world='worker', on workers."
+            )
+        if not roles._is_worker():
+            raise RuntimeError(
+                f"[fleet.util.{what}] comm_world='worker' was called on a server. Do this: call it "
+                "where fleet.is_worker()."
+            )
+        if roles._worker_num() <= 1:
+            return None
+        client = self._client()
+        if client is None:
+            raise RuntimeError(
+                f"[fleet.util.{what}] this worker is not connected. Do this: call it between "
+                "fleet.init_worker() and fleet.stop_worker()."
+            )
+        return client
+
+    def all_reduce(self, input, mode="sum", comm_world="worker"):
+        """Sum, min or max of the workers' inputs, element by element.
+
+        Args:
+            input: a number, a list or tuple of numbers, or an array; equal shapes on all workers.
+            mode (str): sum, min or max.
+            comm_world (str): 'worker'.
+
+        Returns the same kind of thing as input (a list for a tuple), on every worker. Integers
+        beyond 2^53 lose their last bits: numbers travel as float64.
+        """
+        import numpy as np
+
+        if mode not in _OPERATIONS:
+            raise ValueError(
+                f"[fleet.util.all_reduce] mode: expected one of {', '.join(_OPERATIONS)}, got "
+                f"{mode!r}."
+            )
+        array = np.asarray(input)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(
+                f"[fleet.util.all_reduce] input: expected numbers, got {type(input).__name__} of "
+                f"dtype {array.dtype}."
+            )
+        client = self._partners("all_reduce", comm_world)
+        if client is None:
+            return list(input) if isinstance(input, tuple) else input
+        values = np.array(array, dtype=np.float64).ravel()
+        client.all_reduce(values, mode)
+        dtype = array.dtype if array.dtype.kind != "b" else np.dtype("int64")
+        if dtype.kind in "iu":
+            values = np.rint(values)
+        result = values.astype(dtype).reshape(array.shape)
+        if isinstance(input, np.ndarray):
+            return result
+        return result.tolist() if array.ndim else result.item()
+
+    def barrier(self, comm_world="worker"):
+        """Waits until all workers have come here."""
+        client = self._partners("barrier", comm_world)
+        if client is not None:
+            client.barrier("fleet.util.barrier")
+
+    def all_gather(self, input, comm_world="worker"):
+        """The workers' inputs (numbers, strings, lists, dicts, arrays), a list by worker number."""
+        client = self._partners("all_gather", comm_world)
+        if client is None:
+            return [input]
+        return [_decode(data) for data in client.all_gather(_encode(input))]
+
+    def get_file_shard(self, files):
+        """This worker's share of a list of files: consecutive ones, the first workers one more."""
+        if not isinstance(files, list):
+            raise TypeError(
+                "files should be a list of file need to be read. ([fleet.util.get_file_shard] got "
+                f"{type(files).__name__})"
+            )
+        roles = self._roles("get_file_shard")
+        number, workers = roles._worker_index(), roles._worker_num()
+        each, more = divmod(len(files), workers)
+        start = number * each + min(number, more)
+        return files[start : start + each + (number < more)]
+
+    get_heter_file_shard = get_file_shard
+
+    def print_on_rank(self, message, rank_id):
+        """Prints the message on worker rank_id."""
+        if self._roles("print_on_rank")._worker_index() == rank_id:
+            print(message, flush=True)

@@ -1,0 +1,451 @@
+"""The class behind the module argosy.distributed.fleet."""
+
+import copy
+import logging
+import os
+
+from .base.distributed_strategy import DistributedStrategy
+from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
+from .base.util_factory import UtilBase
+
+__all__ = ["DistributedOptimizer", "Fleet"]
+
+_logger = logging.getLogger("argosy.fleet")
+
+
+class DistributedOptimizer:
+    """What distributed_optimizer gives: the optimizer itself, but minimize also divides the program
+    between workers and servers. All other attributes are the optimizer's."""
+
+    def __init__(self, fleet, optimizer):
+        self._fleet = fleet
+        self.user_defined_optimizer = optimizer
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None, **kwargs):
+        """See Fleet.minimize."""
+        parameter_list = kwargs.pop("parameters", parameter_list)
+        if kwargs:
+            raise TypeError(f"[minimize] unexpected argument {sorted(kwargs)[0]!r}.")
+        return self._fleet._minimize(
+            self.user_defined_optimizer, loss, startup_program, parameter_list, no_grad_set
+        )
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.user_defined_optimizer, name)
+
+
+class Fleet:
+    """A job of the parameter server as one of its processes sees it.
+
+    A program calls init, then distributed_optimizer(..).minimize(loss); servers go on with
+    init_server and run_server, workers with init_worker, training, and stop_worker. Run alone (no
+    servers in the environment) the same program trains in this process. The module
+    argosy.distributed.fleet has every method as a function.
+    """
+
+    def __init__(self):
+        self._role_maker = None
+        self._user_defined_strategy = None
+        self._is_collective = False
+        self._runtime = None
+        self._optimizer = None
+        self._util = UtilBase()
+        self._util._client = lambda: None if self._runtime is None else self._runtime.client
+
+    # The job
+
+    def init(self, role_maker=None, is_collective=False, strategy=None, log_level="INFO"):
+        """Finds this process's place in the job.
+
+        Args:
+            role_maker (optional): UserDefinedRoleMaker or PaddleCloudRoleMaker; the latter by
+                default, which reads the environment.
+            is_collective (bool): training without servers; one process in this version.
+            strategy (DistributedStrategy, optional): used where distributed_optimizer gets none.
+            log_level (int|str): of fleet's messages.
+
+        Returns the Fleet. Raises ValueError for arguments of the wrong type and for an environment
+        that is incomplete.
+        """
+        if not isinstance(is_collective, bool):
+            raise ValueError(
+                "`is_collective` should be instance of `bool`, but got "
+                f"{type(is_collective)} ([fleet.init])"
+            )
+        if role_maker is None:
+            role_maker = PaddleCloudRoleMaker(is_collective=is_collective)
+        elif not isinstance(role_maker, RoleMakerBase):
+            raise ValueError(
+                "`role_maker` should be subclass of `RoleMakerBase`, but got "
+                f"{type(role_maker)} ([fleet.init])"
+            )
+        if strategy is None:
+            strategy = DistributedStrategy()
+        elif not isinstance(strategy, DistributedStrategy):
+            raise TypeError(
+                f"[fleet.init] strategy: expected DistributedStrategy, got {type(strategy).__name__}."
+            )
+        _logger.setLevel(log_level)
+        role_maker._generate_role()
+        is_collective = is_collective or role_maker._is_collective
+        if is_collective and role_maker._worker_num() > 1:
+            raise NotImplementedError(
+                f"[fleet.init] this process is one of {role_maker._worker_num()} of a collective "
+                "job, and this version of Argosy connects workers only through parameter servers. "
+                "Do this: start the program alone, or use servers (is_collective=False)."
+            )
+        self._is_collective = is_collective
+        self._role_maker = role_maker
+        self._user_defined_strategy = copy.deepcopy(strategy)
+        self._runtime = None
+        self._optimizer = None
+        self._util._set_role_maker(role_maker)
+        self._util._set_strategy(self._user_defined_strategy)
+        return self
+
+    def _roles(self):
+        if self._role_maker is None:
+            raise RuntimeError("[fleet] fleet is not initialized. Do this: fleet.init()")
+        return self._role_maker
+
+    def is_first_worker(self):
+        """Whether this is worker 0."""
+        return self._roles()._is_first_worker()
+
+    def is_worker(self):
+        """Whether this process trains."""
+        return self._roles()._is_worker()
+
+    def is_server(self):
+        """Whether this process keeps parameters."""
+        return self._roles()._is_server()
+
+    def is_coordinator(self):
+        """Whether this process coordinates federated training: never."""
+        return False
+
+    def worker_index(self):
+        """Number of this worker."""
+        return self._roles()._worker_index()
+
+    rank = worker_index
+
+    def worker_num(self):
+        """How many workers the job has."""
+        return self._roles()._worker_num()
+
+    nranks = world_size = worker_num
+
+    def server_index(self):
+        """Number of this server."""
+        return self._roles()._server_index()
+
+    def server_num(self):
+        """How many servers the job has; 0 when it runs alone."""
+        return self._roles()._server_num()
+
+    def node_num(self):
+        """On how many hosts the job runs."""
+        return self._roles()._get_node_num()
+
+    def local_rank(self):
+        """Number of this worker on its host."""
+        return self._roles()._get_local_rank()
+
+    rank_in_node = local_rank
+
+    def local_device_ids(self):
+        """Devices of this process."""
+        return self._roles()._get_local_device_ids()
+
+    def world_device_ids(self):
+        """Devices of all workers."""
+        return self._roles()._get_world_device_ids()
+
+    def worker_endpoints(self, to_string=False):
+        """Addresses of workers, a list or (to_string) joined by commas."""
+        out = self._roles()._get_trainer_endpoints()
+        return ",".join(out) if to_string else out
+
+    def server_endpoints(self, to_string=False):
+        """Addresses of servers, a list or (to_string) joined by commas."""
+        out = self._roles()._get_pserver_endpoints()
+        return ",".join(out) if to_string else out
+
+    @property
+    def util(self):
+        """Collective work of workers: all_reduce, all_gather, barrier, get_file_shard."""
+        return self._util
+
+    def barrier_worker(self):
+        """Waits until all workers have come here."""
+        self._util.barrier("worker")
+
+    def all_reduce(self, input, mode="sum"):
+        """Sum, min or max over workers; see UtilBase.all_reduce."""
+        return self._util.all_reduce(input, mode, "worker")
+
+    # The program
+
+    def distributed_optimizer(self, optimizer, strategy=None):
+        """The optimizer, as one whose minimize divides the program; strategy says how.
+
+        Args:
+            optimizer (Optimizer): what updates the parameters.
+            strategy (DistributedStrategy, optional): else the one of init.
+        """
+        self._roles()
+        if strategy is not None:
+            if not isinstance(strategy, DistributedStrategy):
+                raise TypeError(
+                    "[fleet.distributed_optimizer] strategy: expected DistributedStrategy, got "
+                    f"{type(strategy).__name__}."
+                )
+            self._user_defined_strategy = copy.deepcopy(strategy)
+            self._util._set_strategy(self._user_defined_strategy)
+        self._optimizer = DistributedOptimizer(self, optimizer)
+        return self._optimizer
+
+    def distributed_model(self, model):
+        """The model itself: with one process there is nothing to add."""
+        self._roles()
+        return model
+
+    def distributed_scaler(self, scaler):
+        """The scaler itself: with one process there is nothing to add."""
+        return scaler
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """Adds gradients and updates of loss to its program, then divides it: on a worker the
+        program becomes the trainer's part, in place.
+
+        Args:
+            loss (Variable|list[Variable]): what is minimized; a list of several programs' losses.
+            startup_program (Program|list[Program], optional): of loss's program.
+            parameter_list (list, optional): what is updated; all trainable parameters by default.
+            no_grad_set (set, optional): what gets no gradient.
+
+        Returns (update operations, [(parameter, gradient)]); of the last loss of a list.
+        """
+        if self._optimizer is None:
+            raise RuntimeError(
+                "[fleet.minimize] there is no optimizer. Do this: "
+                "fleet.distributed_optimizer(optimizer, strategy).minimize(loss)"
+            )
+        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+
+    def _minimize(self, optimizer, loss, startup_program, parameter_list, no_grad_set):
+        from argosy import static
+
+        losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        if not isinstance(losses[0], static.Variable):
+            if not self._roles()._is_non_distributed():
+                raise NotImplementedError(
+                    "[fleet.minimize] servers train static programs only, and loss is a Tensor. "
+                    "Do this: call argosy.enable_static() before the model is built."
+                )
+            return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        if isinstance(startup_program, (list, tuple)):
+            startups = list(startup_program)
+        else:
+            startups = [startup_program or static.default_startup_program()] * len(losses)
+        if len(startups) != len(losses):
+            raise ValueError(
+                f"[fleet.minimize] {len(losses)} losses but {len(startups)} startup programs."
+            )
+        for one, startup in zip(losses, startups):
+            out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
+        self._runtime = None
+        programs = [one.block.program for one in losses]
+        self._runtime = self._make_runtime(programs, startups, optimizer)
+        return out
+
+    def _make_runtime(self, programs, startups, optimizer):
+        from .local_runtime import LocalRuntime
+
+        if self._is_collective:
+            return LocalRuntime(programs)
+        from argosy.distributed import ps
+
+        runtime = ps.make_runtime(
+            programs, startups, optimizer, self._user_defined_strategy, self._role_maker
+        )
+        return LocalRuntime(programs) if runtime is None else runtime
+
+    # Servers and workers
+
+    def _part(self, what):
+        roles = self._roles()
+        if self._runtime is None:
+            if not roles._is_non_distributed():
+                raise RuntimeError(
+                    f"[fleet.{what}] no program was divided between workers and servers. Do this: "
+                    "fleet.distributed_optimizer(optimizer, strategy).minimize(loss) before."
+                )
+            from .local_runtime import LocalRuntime
+
+            self._runtime = LocalRuntime([])
+        return self._runtime
+
+    def _worker(self, what):
+        part = self._part(what)
+        if not self._roles()._is_worker():
+            raise RuntimeError(
+                f"[fleet.{what}] was called on a server. Do this: call it where fleet.is_worker()."
+            )
+        return part
+
+    def init_worker(self, scopes=None):
+        """Connects this worker to the servers; training may begin when it returns.
+
+        scopes (list[Scope], optional): of each program of minimize; the global one by default.
+        """
+        self._worker("init_worker").init_worker(scopes)
+
+    def init_server(self, *args, **kwargs):
+        """Makes this server's tables: init_server(dirname=None, var_names=None). dirname: a model
+        that save_persistables wrote, to start from."""
+        part = self._part("init_server")
+        if not self._roles()._is_server() and not self._roles()._is_non_distributed():
+            raise RuntimeError(
+                "[fleet.init_server] was called on a worker. Do this: call it where "
+                "fleet.is_server()."
+            )
+        names = dict(zip(("dirname", "var_names"), args))
+        if len(args) > 2 or set(names) & set(kwargs) or set(kwargs) - {"dirname", "var_names"}:
+            raise TypeError(
+                "[fleet.init_server] expected (dirname=None, var_names=None), got "
+                f"{len(args)} arguments and {sorted(kwargs)}."
+            )
+        part.init_server(**names, **kwargs)
+
+    def run_server(self):
+        """Serves until worker 0 calls stop_worker."""
+        part = self._part("run_server")
+        if not self._roles()._is_server() and not self._roles()._is_non_distributed():
+            raise RuntimeError(
+                "[fleet.run_server] was called on a worker. Do this: call it where "
+                "fleet.is_server()."
+            )
+        part.run_server()
+
+    def stop_worker(self):
+        """Ends this worker's training: what waits is sent, all workers meet, servers are stopped."""
+        self._worker("stop_worker").stop_worker()
+
+    # Models
+
+    def save(self, dirname, feed=[], fetch=[], **configs):
+        """save_inference_model when feed and fetch are given, else save_persistables.
+
+        configs: mode; main_program; executor.
+        """
+        mode = configs.get("mode", 0)
+        program = configs.get("main_program")
+        if not feed and not fetch:
+            self.save_persistables(configs.get("executor"), dirname, program, mode)
+            return
+        if not feed or not fetch:
+            raise ValueError("[fleet.save] an inference model needs both feed and fetch.")
+        feed = [getattr(one, "name", one) for one in feed]
+        self.save_inference_model(
+            configs.get("executor"), dirname, feed, list(fetch), program, mode=mode
+        )
+
+    def save_persistables(self, executor, dirname, main_program=None, mode=0):
+        """Saves all parameters, tables included, into the folder dirname.
+
+        mode (int): 0 rows with the state of their optimizer, 1 rows changed since the last save,
+        2 what serving needs, 3 as 0 after a shrink. Called by worker 0.
+        """
+        self._worker("save_persistables").save_persistables(
+            os.fspath(dirname), main_program, _mode(mode, "save_persistables")
+        )
+
+    def save_inference_model(
+        self,
+        executor,
+        dirname,
+        feeded_var_names,
+        target_vars,
+        main_program=None,
+        export_for_deployment=True,
+        mode=0,
+    ):
+        """Saves what predicts target_vars from feeded_var_names: the pruned program, its dense
+        parameters, and tables as save_persistables(mode)."""
+        self._worker("save_inference_model").save_inference_model(
+            os.fspath(dirname),
+            list(feeded_var_names),
+            list(target_vars),
+            main_program,
+            _mode(mode, "save_inference_model"),
+        )
+
+    def load_model(self, path, mode):
+        """Loads what save_persistables(mode) wrote."""
+        self._worker("load_model").load_model(os.fspath(path), _mode(mode, "load_model"))
+
+    def load_inference_model(self, path, mode):
+        """Loads the tables that save_inference_model(mode) wrote."""
+        self._worker("load_inference_model").load_inference_model(
+            os.fspath(path), _mode(mode, "load_inference_model")
+        )
+
+    def save_one_table(self, table_id, path, mode):
+        """Saves one table."""
+        self._worker("save_one_table").save_one_table(
+            table_id, os.fspath(path), _mode(mode, "save_one_table")
+        )
+
+    def load_one_table(self, table_id, path, mode):
+        """Loads one table."""
+        self._worker("load_one_table").load_one_table(
+            table_id, os.fspath(path), _mode(mode, "load_one_table")
+        )
+
+    def save_dense_params(self, executor, dirname, scope, program, var_names=None):
+        """Saves dense parameters as the servers have them."""
+        self._worker("save_dense_params").save_dense_params(
+            executor, os.fspath(dirname), scope, program, var_names
+        )
+
+    def save_cache_model(self, dirname, **configs):
+        """Saves the rows shown most often, for a serving cache: mode, table_id. Returns their
+        number."""
+        return self._worker("save_cache_model").save_cache_model(
+            os.fspath(dirname),
+            _mode(configs.get("mode", 0), "save_cache_model"),
+            configs.get("table_id", 0),
+        )
+
+    def check_save_pre_patch_done(self):
+        """Nothing: saves are whole when they return."""
+
+    def shrink(self, threshold=None):
+        """Ends a day of the tables: scores decay, rows below threshold are deleted."""
+        self._worker("shrink").shrink(threshold)
+
+    def set_date(self, table_id, day_id):
+        """Tells table table_id that the day day_id begins."""
+        self._worker("set_date").set_date(table_id, day_id)
+
+    def print_table_stat(self, table_id, pass_id, threshold):
+        """Prints the size of a table."""
+        self._worker("print_table_stat").print_table_stat(table_id, pass_id, threshold)
+
+    def _final_strategy(self):
+        self._roles()
+        return self._user_defined_strategy
+
+
+def _mode(mode, what):
+    try:
+        number = int(mode)
+    except (TypeError, ValueError):
+        number = -1
+    if number not in (0, 1, 2, 3, 4, 5):
+        raise ValueError(f"[fleet.{what}] mode: expected a number from 0 to 5, got {mode!r}.")
+    return number
