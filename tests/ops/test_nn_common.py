@@ -114,8 +114,10 @@ CASES = [
 # fmt: on
 
 COVERS = {
-    "dropout_mask": "test_dropout_mask_and_gradient",
-    "dropout_apply": "test_dropout_mask_and_gradient",
+    "dropout_mask": "test_dropout_along_axes",
+    "dropout_apply": "test_dropout_along_axes",
+    "dropout_bits": "test_dropout_bits",
+    "dropout_apply_bits": "test_dropout_bits",
     "embedding_renorm_": "test_embedding_renorm",
     "class_center_sample": "test_class_center_sample",
     "orthogonalize": "test_orthogonalize",
@@ -138,6 +140,35 @@ def test_dropout_mask_and_gradient(mode):
     np.testing.assert_allclose(y.numpy()[kept], value)
     (grad,) = argosy.grad([y], [x])
     np.testing.assert_array_equal(grad.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (8,), (33,), (3, 211), (70000,)])
+def test_dropout_bits(shape, dtype):
+    """A bit for each element, drawn as the bytes of dropout_mask are."""
+    x = argosy.cast(tensor(np.arange(np.prod(shape)).reshape(shape) % 31 + 1.0), dtype)
+    argosy.seed(3)
+    bits = ops.dropout_bits(x, 0.4)
+    argosy.seed(3)
+    kept = ops.dropout_mask(x, 0.4, []).numpy()
+    np.testing.assert_array_equal(bits.numpy(), np.packbits(kept, bitorder="little"))
+    y = argosy.cast(ops.dropout_apply_bits(x, bits, 1.5), "float64").numpy()
+    wanted = argosy.cast(ops.dropout_apply(x, tensor(kept), 1.5), "float64").numpy()
+    np.testing.assert_array_equal(y, wanted)
+
+
+def test_dropout_of_a_strided_tensor():
+    x = tensor(np.arange(12.0).reshape(3, 4) + 1)
+    argosy.seed(1)
+    y = ops.dropout(argosy.transpose(x, [1, 0]), 0.5, [], True, "upscale_in_train").numpy()
+    argosy.seed(1)
+    kept = ops.dropout(tensor(np.ones((4, 3))), 0.5, [], True, "upscale_in_train").numpy()
+    np.testing.assert_array_equal(y, x.numpy().T * kept)
+
+
+def test_bits_of_another_size_are_refused():
+    with pytest.raises(ValueError, match="expected 2 bytes of bits"):
+        ops.dropout_apply_bits(tensor(np.ones(9)), tensor(np.ones(3, "uint8")), 1.0)
 
 
 def test_dropout_along_axes():

@@ -38,6 +38,7 @@ _TYPES = {
     "uniform": "uniform_random",
     "cross_entropy": "softmax_with_cross_entropy",
     "dropout_apply": "dropout",
+    "dropout_apply_bits": "dropout",
     "if": "conditional_block",
     "array_read": "read_from_array",
     "array_write": "write_to_array",

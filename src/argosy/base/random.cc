@@ -433,6 +433,29 @@ void fill_dropped(Engine& engine, uint8_t* out, int64_t n, float p) {
   }
 }
 
+void fill_kept_bits(Engine& engine, uint8_t* out, int64_t n, float p) {
+  const unsigned __int128 below = words_below(p);
+  const bool all = below == 0;
+  const uint64_t last = static_cast<uint64_t>(below - 1);
+  uint8_t flags[Engine::kWords + 16];
+  size_t waiting = 0;  // choices that do not fill a byte yet
+  while (n > 0) {
+    const std::span<const uint64_t> words = engine.take(n);
+    for (size_t i = 0; i < words.size(); ++i) flags[waiting + i] = all | (words[i] > last);
+    n -= static_cast<int64_t>(words.size());
+    const size_t count = waiting + words.size();
+    if (n == 0) std::fill_n(flags + count, 7, uint8_t{0});
+    const size_t end = n == 0 ? (count + 7) / 8 * 8 : count / 8 * 8;
+    for (size_t i = 0; i < end; i += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, flags + i, 8);
+      *out++ = static_cast<uint8_t>(eight * 0x0102040810204080u >> 56);  // byte i's bit to bit i
+    }
+    waiting = count > end ? count - end : 0;
+    std::copy_n(flags + end, waiting, flags);
+  }
+}
+
 constexpr char kMagic[8] = {'A', 'R', 'G', 'O', 'S', 'Y', 'R', '1'};
 struct Saved {
   char magic[8];
@@ -566,6 +589,9 @@ void Generator::integers(int64_t* out, int64_t n, int64_t low, int64_t high) {
 
 void Generator::dropped(uint8_t* out, int64_t n, float p) {
   ARGOSY_DRAW(fill_dropped(engine, out, n, p);)
+}
+void Generator::kept_bits(uint8_t* out, int64_t n, float p) {
+  ARGOSY_DRAW(fill_kept_bits(engine, out, n, p);)
 }
 
 // ---- Default generators ----

@@ -123,6 +123,9 @@ class ARGOSY_API Generator {
   void bernoulli(float* out, const float* p, int64_t n);
   // 1 where u < p, u a float: what dropout drops, whatever the tensor's dtype. [= Paddle]
   void dropped(uint8_t* out, int64_t n, float p);
+  // The same choices as bits, turned round: bit i % 8 of byte i / 8 is 0 where `dropped` gives 1.
+  // Bits after the last are 0.
+  void kept_bits(uint8_t* out, int64_t n, float p);
 
   // -1/rate * log(1 - u). [= Paddle, with rate rounded to float]
   void exponential(double* out, int64_t n, double rate);

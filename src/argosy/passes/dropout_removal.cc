@@ -6,8 +6,17 @@
 namespace argosy::passes {
 namespace {
 
+// Attention whose weights are dropped: all of them are kept.
+bool keep_weights(Rewriter& r, Operation& o) {
+  const Operation* bits = made_by(o.operands[4], "attention_bits");
+  if (!bits || bits->attr_operands) return false;
+  r.set_operand(o, 4, nullptr);
+  return true;
+}
+
 bool remove(Rewriter& r, Operation& o) {
-  const Operation* mask = made_by(o.operands[1], "dropout_mask");
+  const bool bits = is(o, "dropout_apply_bits");
+  const Operation* mask = made_by(o.operands[1], bits ? "dropout_bits" : "dropout_mask");
   if (!mask || mask->attr_operands) return false;
   // alpha_dropout reads its mask a second time, for what it puts in place of the dropped.
   if (r.uses(o.operands[1]) > 1) return false;
@@ -28,7 +37,8 @@ bool run(Program& p, const PassContext&) {
   {
     Rewriter r(p);
     r.walk([&](Operation& o) {
-      if (is(o, "dropout_apply") && remove(r, o)) r.erase();
+      if (is(o, "tiled_attention")) keep_weights(r, o);
+      if ((is(o, "dropout_apply") || is(o, "dropout_apply_bits")) && remove(r, o)) r.erase();
     });
     any = r.changed();
   }
@@ -36,7 +46,8 @@ bool run(Program& p, const PassContext&) {
   // Masks that nobody reads now.
   Rewriter r(p);
   r.walk([&](Operation& o) {
-    if (is(o, "dropout_mask") && !r.uses(o.results[0])) r.erase();
+    for (const char* name : {"dropout_mask", "dropout_bits", "attention_bits"})
+      if (is(o, name) && !r.uses(o.results[0])) return r.erase();
   });
   return true;
 }

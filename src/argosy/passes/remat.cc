@@ -14,8 +14,9 @@ bool is_cheap(const Operation& o) {
   if (o.role != program::Role::forward) return false;
   if (is(o, "batch_norm")) return true;
   if (!is_pure(*o.op) || !o.op->updates.empty() || !o.op->writes.empty()) return false;
-  static const std::string_view more[] = {"expand_like", "layer_norm",   "softmax",
-                                          "rms_norm",    "where_select", "swiglu"};
+  static const std::string_view more[] = {"expand_like",       "layer_norm",   "softmax",
+                                          "rms_norm",          "where_select", "swiglu",
+                                          "dropout_apply_bits"};
   return o.op->elementwise || is_view(o) ||
          std::find(std::begin(more), std::end(more), o.op->name) != std::end(more);
 }

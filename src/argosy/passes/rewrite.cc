@@ -15,10 +15,11 @@ struct Rewriter::Place {
 };
 
 bool reads_only_shape(const op::OpDef& op, size_t input) {
-  static const std::string_view first[] = {"shape",      "numel",     "size_of",    "full_like",
-                                           "zeros_like", "ones_like", "empty_like", "dropout_mask"};
-  static const std::string_view second[] = {"sum_like", "reduce_as", "expand_like", "reshape_like",
-                                            "slice_grad"};
+  static const std::string_view first[] = {
+      "shape",     "numel",      "size_of",      "full_like",    "zeros_like",
+      "ones_like", "empty_like", "dropout_mask", "dropout_bits", "attention_bits"};
+  static const std::string_view second[] = {"sum_like",     "reduce_as",  "expand_like",
+                                            "reshape_like", "slice_grad", "attention_bits"};
   if (input == 0) return std::find(std::begin(first), std::end(first), op.name) != std::end(first);
   if (input == 1)
     return std::find(std::begin(second), std::end(second), op.name) != std::end(second);

@@ -31,6 +31,15 @@ void become(Operation& o, const char* name) {
   o.ends.clear();
 }
 
+// What draws dropout's choices, and what uses them.
+bool draws_choices(const Operation& o) {
+  return o.op->name == "dropout_mask" || o.op->name == "dropout_bits" ||
+         o.op->name == "attention_bits";
+}
+bool applies_choices(const Operation& o) {
+  return o.op->name == "dropout_apply" || o.op->name == "dropout_apply_bits";
+}
+
 // dropout_apply(x, mask): what is expected of it, x * factor * (1 - p).
 void pass_on(Operation& o) {
   Operation& mask = *o.operands[1]->producer;
@@ -44,18 +53,20 @@ void pass_on(Operation& o) {
 
 // A mask that only dropout uses (alpha_dropout also reads it).
 bool is_dropout(const Operation& o, const Block& block) {
-  if (o.op->name != "dropout_apply" || !o.operands[1] || !o.operands[1]->producer) return false;
+  if (!applies_choices(o) || !o.operands[1] || !o.operands[1]->producer) return false;
   const Operation& mask = *o.operands[1]->producer;
-  if (mask.op->name != "dropout_mask" || mask.attr_operands) return false;
+  if (!draws_choices(mask) || mask.attr_operands) return false;
   for (const auto& user : block.operations)
     for (const Ref<Value>& v : user->operands)
-      if (v == o.operands[1] && user->op->name != "dropout_apply") return false;
+      if (v == o.operands[1] && !applies_choices(*user)) return false;
   return true;
 }
 
 void evaluate(Block& block, Program& p) {
   for (const auto& o : block.operations) {
     if (is_dropout(*o, block)) pass_on(*o);
+    if (o->op->name == "tiled_attention" && o->operands[4] && o->operands[4]->producer)
+      o->operands[4] = nullptr;  // all weights are kept
     for (const char* name : {"training", "batch_stats"})
       if (bool* on = attr_of<bool>(*o, name, op::FieldKind::boolean)) *on = false;
     if (bool* test = attr_of<bool>(*o, "is_test", op::FieldKind::boolean)) *test = true;
@@ -113,9 +124,8 @@ std::shared_ptr<Program> clone_for_test(const Program& p) {
   infer_types(to->main);
   // Masks that nobody reads draw no random numbers.
   const std::vector<uint32_t> uses = count_uses(*to);
-  std::erase_if(operations, [&](const auto& o) {
-    return o->op->name == "dropout_mask" && !uses[o->results[0]->id];
-  });
+  std::erase_if(operations,
+                [&](const auto& o) { return draws_choices(*o) && !uses[o->results[0]->id]; });
   const std::vector<uint32_t> left = count_uses(*to);
   std::erase_if(to->states, [&](const StateUse& s) { return !left[s.initial->id] && !s.last; });
   to->changed();

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/base/parallel.h"
 #include "argosy/base/random.h"
+#include "argosy/kernels/cpu/bits.h"
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
@@ -81,7 +83,67 @@ ARGOSY_OP(dropout_apply, FactorAttrs)
     .gradient(apply_grad)
     .done();
 
+// The same with a bit for each element.
+
+struct BitsAttrs {
+  op::Scalar p = 0.5;
+};
+ARGOSY_ATTRS(BitsAttrs, p)
+
+void bits_infer(InferContext& c, const BitsAttrs&) {
+  const int64_t n = c.in[0].shape().numel();
+  c.out[0] = {{n < 0 ? kUnknown : cpu::bytes_of_bits(n)}, DType::uint8};
+}
+void bits_run(KernelFrame& f, const BitsAttrs& a) {
+  draw_kept_bits(f.out[0], f.in[0].numel(), a.p.real());
+}
+
+ARGOSY_OP(dropout_bits, BitsAttrs)
+    .doc(
+        "uint8 [size of x / 8]: 0 with probability p, else 1, for each element of x in its order; "
+        "the first is the lowest bit of the first number.")
+    .input("x")
+    .index_output("bits")
+    .effect(op::Effect::random)
+    .infer(bits_infer)
+    .kernel("drawn", bits_run)
+    .strided()
+    .done();
+
+void apply_bits_infer(InferContext& c, const FactorAttrs&) {
+  const int64_t n = c.in[0].shape().numel(), bytes = c.in[1].shape().numel();
+  ARGOSY_CHECK(n < 0 || bytes < 0 || bytes == cpu::bytes_of_bits(n), invalid_argument)
+      << '[' << c.name() << "] expected " << cpu::bytes_of_bits(n) << " bytes of bits for x "
+      << c.in[0] << ", got " << c.in[1] << ". Do this: pass what dropout_bits gave for such an x.";
+}
+void apply_bits_run(KernelFrame& f, const FactorAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  const int64_t item = item_size(x.dtype()), total = x.numel();
+  parallel_for(total, 65536, [&](int64_t begin, int64_t end) {
+    cpu::keep_by_bits(x.dtype(), x.data<char>() + begin * item, f.in[1].data<uint8_t>(), begin,
+                      end - begin, total, a.factor, y.data<char>() + begin * item);
+  });
+}
+
+ARGOSY_OP(dropout_apply_bits, FactorAttrs)
+    .doc("x * factor where the bit of dropout_bits is 1, else 0.")
+    .input("x", kFloating)
+    .input("bits", only(DType::uint8), Save::value)
+    .output("out")
+    .infer(apply_bits_infer)
+    .kernel("bits", apply_bits_run)
+    .overwrites()
+    .gradient(apply_grad)
+    .done();
+
 // --- dropout ---
+
+// By bits where each element has a choice of its own.
+Tensor drop(const Tensor& x, const op::Scalar& p, const std::vector<int64_t>& axis, double factor) {
+  if (axis.empty())
+    return dropout_apply_bits_op(x, dropout_bits_op(x, BitsAttrs{p}), FactorAttrs{factor});
+  return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{p, axis}), FactorAttrs{factor});
+}
 
 struct DropoutAttrs {
   op::Scalar p = 0.5;
@@ -109,13 +171,12 @@ Tensors dropout_parts(const Inputs& in, const DropoutAttrs& a) {
   if (a.p.tensor.defined()) {  // a value of a Program
     Tensor kept = scale(cast(a.p.tensor, x.dtype()), -1, 1);
     if (!a.training) return multiply(x, kept);
-    Tensor y = dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{a.p, a.axis}));
+    Tensor y = drop(x, a.p, a.axis, 1);
     return upscale ? divide(y, kept) : y;
   }
   const double kept = 1 - a.p.real();
   if (!a.training) return scale(x, kept);
-  return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{a.p, a.axis}),
-                          FactorAttrs{upscale && kept > 0 ? 1 / kept : 1});
+  return drop(x, a.p, a.axis, upscale && kept > 0 ? 1 / kept : 1);
 }
 
 ARGOSY_OP(dropout, DropoutAttrs)
@@ -178,8 +239,19 @@ ARGOSY_OP(alpha_dropout, AlphaAttrs)
 
 Tensor dropout(const Tensor& x, double p, bool training) {
   if (!training || p == 0) return x;
-  return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{p, {}}),
-                          FactorAttrs{p < 1 ? 1 / (1 - p) : 1});
+  return drop(x, p, {}, upscale_factor(p));
+}
+
+double upscale_factor(double p) {
+  return p < 1 ? 1 / (1 - p) : 1;
+}
+
+Tensor apply_kept_bits(const Tensor& x, const Tensor& bits, double factor) {
+  return dropout_apply_bits_op(x, bits, FactorAttrs{factor});
+}
+
+void draw_kept_bits(const Tensor& bits, int64_t n, double p) {
+  random::default_generator(bits.place()).kept_bits(bits.data<uint8_t>(), n, static_cast<float>(p));
 }
 
 }  // namespace argosy::ops
