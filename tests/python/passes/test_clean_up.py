@@ -131,7 +131,7 @@ def test_cse_never_merges_random_numbers_or_outputs():
         a, b = argosy.uniform([3]), argosy.uniform([3])
         r.fetch(F.dropout(x) + F.dropout(x), a - b, x + 1, x + 1)
     after = r.check("cse", seed=5)
-    assert ops(after).count("uniform") == 2 and ops(after).count("dropout_mask") == 2
+    assert ops(after).count("uniform") == 2 and ops(after).count("dropout_bits") == 2
     out = after.run(r.feeds)
     out[2].add_(out[2])
     np.testing.assert_array_equal(out[3].numpy(), V + 1)

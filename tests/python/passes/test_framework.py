@@ -86,7 +86,7 @@ def test_bisect_finds_the_pass_that_changes_a_result():
     names = ["algebraic", "cse", "dropout_removal", "dead_code"]
     found = passes.bisect(r.program, r.feeds, r.outputs, names)
     assert found["pass"] == "dropout_removal" and found["difference"] > 0.1
-    assert "dropout_mask" in found["before"] and "dropout_mask" not in found["after"]
+    assert "dropout_bits" in found["before"] and "dropout_bits" not in found["after"]
     assert passes.bisect(r.program, r.feeds, r.outputs, ["algebraic", "cse"]) is None
 
 

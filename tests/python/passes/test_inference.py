@@ -18,9 +18,22 @@ def test_dropout_removal(p, mode):
         x = r.input(X)
         r.fetch(F.dropout(x * 2, p, mode=mode) + 1)
     after = r.rewrite(["dropout_removal", "dead_code"], verify=True)
-    assert "dropout_mask" not in ops(after)
+    assert "dropout_bits" not in ops(after)
     want = F.dropout(argosy.to_tensor(X) * 2, p, training=False, mode=mode) + 1
     np.testing.assert_allclose(after.run(r.feeds)[0].numpy(), want.numpy(), rtol=1e-12)
+
+
+def test_dropout_removal_in_attention():
+    value = np.random.default_rng(0).standard_normal((2, 3, 2, 4))
+    with Recorded() as r:
+        x = r.input(value)
+        r.fetch(F.scaled_dot_product_attention(x, x, x, dropout_p=0.4))
+    assert "attention_bits" in ops(r.rewrite([], verify=True))
+    after = r.rewrite(["dropout_removal", "dead_code"], verify=True)
+    assert ops(after) == ["tiled_attention"]
+    x = argosy.to_tensor(value)
+    want = F.scaled_dot_product_attention(x, x, x)
+    np.testing.assert_array_equal(after.run(r.feeds)[0].numpy(), want.numpy())
 
 
 def normalized(conv=None, train=True):

@@ -62,7 +62,7 @@ def test_recompute_keeps_less(dropout):
     r = training(blocks, block, np.tile(X, (50, 1)), dropout)
     plain = r.rewrite("default")
     after = r.check("train", seed=4)
-    assert ops(after).count("dropout_mask") == ops(plain).count("dropout_mask")
+    assert ops(after).count("dropout_bits") == ops(plain).count("dropout_bits")
     assert _core.passes_peak(after.program) < 0.75 * _core.passes_peak(plain.program)
 
 
@@ -186,5 +186,5 @@ def test_remat_never_repeats_random_numbers():
     r = training(net(), lambda b, h: b(h), np.tile(X, (50, 1)), dropout=0.5)
     plain = r.rewrite("train")
     after = r.check([*_core.passes_pipelines()["train"], "remat"], seed=9)
-    assert ops(after).count("dropout_mask") == ops(plain).count("dropout_mask")
+    assert ops(after).count("dropout_bits") == ops(plain).count("dropout_bits")
     assert _core.passes_peak(after.program) < _core.passes_peak(plain.program)

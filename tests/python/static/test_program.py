@@ -18,6 +18,23 @@ def network():
     return x, static.nn.fc(y, 2)
 
 
+def test_clone_for_test_keeps_all_weights_of_attention(start):
+    x = static.data("x", [2, 5, 8], "float32")
+    attention = nn.MultiHeadAttention(8, 2, dropout=0.9)
+    y = attention(x)
+    test = static.default_main_program().clone(for_test=True)
+    assert "attention_bits" in {o.type for o in static.default_main_program().global_block().ops}
+    assert "attention_bits" not in {o.type for o in test.global_block().ops}
+    feed = {"x": X[:2, 0].reshape(2, 2, 8)[:, [0, 1, 1, 0, 0]]}
+    exe = start()
+    found = exe.run(test, feed=feed, fetch_list=[y])[0]
+    attention.eval()
+    with static.program_guard(static.Program()):
+        x = static.data("x", [2, 5, 8], "float32")
+        want = exe.run(feed=feed, fetch_list=[attention(x)])[0]
+    np.testing.assert_array_equal(found, want)
+
+
 @pytest.mark.parametrize("after", [False, True])
 def test_clone_for_test(start, after):
     _, y = network()
@@ -28,7 +45,7 @@ def test_clone_for_test(start, after):
     clones.append(main.clone(for_test=True))
     test = clones[after]
     assert not any(o.attr("op_role") for o in test.global_block().ops)
-    assert {"momentum", "dropout_mask"}.isdisjoint(o.type for o in test.global_block().ops)
+    assert {"momentum", "dropout_bits"}.isdisjoint(o.type for o in test.global_block().ops)
     exe = start()
     scope = static.global_scope()
     for _ in range(3):
