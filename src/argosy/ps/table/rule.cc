@@ -267,11 +267,9 @@ uint32_t state_floats(Kind kind, const OptimizerConfig& c, uint32_t dim) {
 void Rule::start_state(std::byte* part) const {
   auto* state = reinterpret_cast<float*>(part + weight_bytes);
   std::memset(state, 0, state_bytes);
-  const Kind kind = kind_of(config.rule);
-  if (kind == Kind::adam || kind == Kind::adam_shared) {
-    float* powers = state + state_bytes / 4 - 2;
-    powers[0] = config.beta1;
-    powers[1] = config.beta2;
+  if (powers) {
+    state[state_bytes / 4 - 2] = config.beta1;
+    state[state_bytes / 4 - 1] = config.beta2;
   }
 }
 
@@ -315,6 +313,7 @@ Rule make_rule(const OptimizerConfig& config, uint32_t dim, Storage storage) {
                                                     : 4 + round4(dim);
   const Kind kind = kind_of(config.rule);
   rule.state_bytes = 4 * state_floats(kind, config, dim);
+  rule.powers = kind == Kind::adam || kind == Kind::adam_shared;
   switch (kind) {
     case Kind::sgd:
       rule.update = update_for<Kind::sgd>(dim, storage);

@@ -35,6 +35,7 @@ struct Rule {
   Storage storage = Storage::float32;
   uint32_t dim = 0;
   uint32_t weight_bytes = 0, state_bytes = 0;
+  bool powers = false;  // the state ends with the powers of beta1 and beta2
   uint32_t bytes() const { return weight_bytes + state_bytes; }
 
   void (*update)(const Rule& rule, const RuleBatch& batch) = nullptr;

@@ -30,15 +30,16 @@ struct Rows {
 enum class Selection : uint8_t { all, changed, base, delta };
 
 struct TableStats {
-  uint64_t rows = 0;
+  uint64_t rows = 0;          // in memory, with candidates of admission
   uint64_t memory_bytes = 0;  // resident: rows, index, slack
   uint64_t disk_rows = 0;
   uint64_t rejected = 0;  // values refused because they are not finite
 };
 
 // A sparse table of one server (or of a process without servers). Every call may come from any
-// thread. A row is read and written under the lock of its shard, so it is never torn; calls over
-// many keys take one shard after another and are not atomic as a whole.
+// thread, but not from a forked child of the process that made the table. A row is read and written
+// under the lock of its shard, so it is never torn; calls over many keys take one shard after
+// another and are not atomic as a whole.
 class ARGOSY_API SparseTable {
  public:
   virtual ~SparseTable();
@@ -53,9 +54,12 @@ class ARGOSY_API SparseTable {
   // out[i] = row of keys[i]. A missing row: with `create` and admission, a new one; else zeros.
   virtual void pull(std::span<const Key> keys, float* out, bool create) = 0;
   // Applies values[i] to keys[i], in order (a key may occur twice). Rows that are missing are made
-  // if admission lets them. A row of values with a NaN or infinity is dropped and counted.
+  // if admission lets them. A row of values with a NaN or infinity is dropped and counted. Click
+  // rows: show, click and scores first; the embedding comes to be, and takes gradients from the
+  // next push on, once the score has reached the threshold.
   virtual void push(std::span<const Key> keys, const float* values, const PushOptions& options) = 0;
   // Sets weights [n, pull_width()], making rows; optimizer state starts anew.
+  // Admission is not asked. Click rows whose embedding would be 0 need none.
   virtual void assign(std::span<const Key> keys, const float* values) = 0;
   virtual void erase(std::span<const Key> keys) = 0;
 
@@ -66,11 +70,14 @@ class ARGOSY_API SparseTable {
   virtual void end_day() = 0;
   virtual TableStats stats() const = 0;
 
-  // Appends the selected rows of a shard, all of one moment; with `changed`, the keys deleted since
-  // then go to `deleted`. `mark` makes this copy the one that the next `changed` starts from.
+  // Appends the selected rows of a shard, all of one moment. With `changed`, the keys deleted since
+  // then go to `deleted`: whoever reads the copy erases them first and puts the rows then, since a
+  // key may have come back. `mark` makes this copy the one that the next `changed` starts from;
+  // with base and delta it sets the delta score of the copied rows to 0 instead. shrink() changes
+  // all click rows, and so does end_day().
   virtual void copy_shard(uint32_t shard, Selection selection, bool mark, Rows* rows,
                           std::vector<Key>* deleted) = 0;
-  // Puts rows as they were copied, over what is there. The layout of both accessors must be equal.
+  // Puts rows as they were copied, over what is there. The layout of both tables must be equal.
   virtual void put_rows(const Rows& rows) = 0;
   // Names the layout of a row's bytes: rows may be exchanged between tables where it is equal.
   virtual std::string layout() const = 0;

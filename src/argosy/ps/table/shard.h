@@ -1,0 +1,148 @@
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "argosy/ps/table/index.h"
+#include "argosy/ps/table/layout.h"
+#include "argosy/ps/table/slab.h"
+#include "argosy/ps/table/table.h"
+
+namespace argosy::ps {
+
+// A key of a batch: `place` is where its values are.
+struct Item {
+  Key key;
+  uint32_t hash;
+  uint32_t place;
+};
+constexpr uint32_t index_hash(uint64_t mixed) {
+  // The lowest 10 bits chose the shard, the highest ones the server.
+  return static_cast<uint32_t>(mixed >> 10);
+}
+
+// What a batch brings to each shard, and takes away.
+struct BatchCall {
+  uint32_t stamp = 0;
+  float learning_rate = 0;
+  bool create = false;
+  // Where keys go that are not in memory, in order; null: they are nowhere.
+  std::vector<Item>* missing = nullptr;
+  int64_t added = 0;
+  uint64_t rejected = 0;
+};
+
+// One of the kShards parts of a table, in memory.
+//
+// Lock rule: `mutex` guards everything but prefetch(). Who holds it takes no other shard's; a
+// thread holds the mutexes of pools and of the disk inside it, never the other way round.
+class alignas(64) Shard {
+ public:
+  mutable std::mutex mutex;
+
+  void open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates);
+  void prefetch(uint32_t hash) const { index_.prefetch(hash); }
+
+  // out[place] for each item.
+  void pull(std::span<const Item> items, float* out, BatchCall* call);
+  void push(std::span<const Item> items, const float* values, BatchCall* call);
+  void assign(std::span<const Item> items, const float* values, BatchCall* call);
+  bool erase(Key key, uint32_t hash);
+
+  // Rows as copies of the row (see Layout).
+  // put returns whether the key is new.
+  bool put(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp,
+           uint16_t missed_decays);
+  bool has(Key key, uint32_t hash) const { return find(key, hash) != Index::kNone; }
+  void copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* deleted);
+  // Bytes that copying all takes at most, to reserve them before the lock is taken for long.
+  void measure(size_t* rows, size_t* bytes) const;
+
+  uint64_t shrink();
+  void end_day();
+
+  // The order in which rows are forgotten: the lowest first.
+  void priorities(uint32_t stamp, std::vector<uint64_t>* to) const;
+  // Forgets up to `most` rows of priority <= bound; gives the rows to `evicted` if it is not null
+  // (then they are not deletions: they live on elsewhere).
+  uint64_t evict(uint64_t bound, uint64_t most, uint32_t stamp, Rows* evicted);
+
+  uint64_t size() const { return slabs_[0].size() + slabs_[1].size() + slabs_[2].size(); }
+  size_t bytes() const;  // outside the pools
+  void clear();
+
+  uint16_t day() const { return day_; }
+  uint16_t decays() const { return decays_; }
+  void set_clock(uint16_t day, uint16_t decays) { day_ = day, decays_ = decays; }
+
+ private:
+  static constexpr uint32_t kWindow = 32;
+
+  RowClass class_of(uint32_t handle) const {
+    return static_cast<RowClass>(handle & ((1u << layout_->class_bits) - 1));
+  }
+  uint32_t id_of(uint32_t handle) const { return handle >> layout_->class_bits; }
+  uint32_t handle_of(RowClass kind, uint32_t id) const {
+    return id << layout_->class_bits | static_cast<uint32_t>(kind);
+  }
+  Slab& slab(RowClass kind) { return slabs_[static_cast<int>(kind)]; }
+  const Slab& slab(RowClass kind) const { return slabs_[static_cast<int>(kind)]; }
+  std::byte* row(uint32_t handle) const { return slab(class_of(handle)).row(id_of(handle)); }
+  std::byte* payload(uint32_t handle) const { return row(handle) + layout_->header; }
+  uint32_t row_bytes(RowClass kind) const { return layout_->bytes[static_cast<int>(kind)]; }
+  uint16_t unseen(RowClass kind, const std::byte* payload) const;
+
+  uint32_t find(Key key, uint32_t hash) const {
+    return index_.find(hash, [&](uint32_t handle) { return load<Key>(row(handle)) == key; });
+  }
+  // Fills handles with where the items probably are and fetches the rows.
+  void look_up(std::span<const Item> items, uint32_t* handles) const;
+  uint32_t verified(const Item& item, uint32_t handle) const {
+    if (handle != Index::kNone && load<Key>(row(handle)) != item.key) [[unlikely]] {
+      return find(item.key, item.hash);
+    }
+    return handle;
+  }
+
+  uint32_t add(Key key, uint32_t hash, RowClass kind);
+  uint32_t create(Key key, uint32_t hash);  // a new base row
+  // kNone unless admission lets the key in. `handle` is its candidate's or kNone.
+  uint32_t admit(const Item& item, uint32_t handle, bool pushed, BatchCall* call);
+  struct Move {
+    uint32_t from = Index::kNone, to = Index::kNone;
+  };
+  Move remove(uint32_t handle);
+  // Puts the last row of the class where this one was; tells what moved.
+  Move close_gap(uint32_t handle);
+  // Turns a row into one of another class, keeping the bytes that both have.
+  uint32_t convert(uint32_t handle, uint32_t hash, RowClass kind, Move* moved);
+  void start_embedding(uint32_t handle, Key key);
+  void grow(uint64_t rows);
+  void touch(uint32_t handle, uint32_t stamp) {
+    if (layout_->stamped) store<uint32_t>(row(handle) + 8, stamp);
+  }
+  uint64_t priority(RowClass kind, const std::byte* row, uint32_t stamp) const;
+
+  void read_row(uint32_t handle, float* out) const;
+  void push_window(std::span<const Item> items, const float* values, BatchCall* call);
+  void append_copy(RowClass kind, const std::byte* row, Rows* rows) const;
+
+  // Bits of rows that changed since the last marked copy.
+  void set_changed(uint32_t handle) {
+    if (tracking_) set_bit(class_of(handle), id_of(handle), true);
+  }
+  void set_bit(RowClass kind, uint32_t id, bool value);
+  bool bit(RowClass kind, uint32_t id) const;
+
+  const Layout* layout_ = nullptr;
+  Index index_;
+  Slab slabs_[3];
+  uint16_t day_ = 0, decays_ = 0;
+  bool tracking_ = false;     // a marked copy was taken
+  bool all_changed_ = false;  // since then, all rows were
+  std::vector<uint64_t> changed_[3];
+  std::vector<Key> deleted_;  // since then
+};
+
+}  // namespace argosy::ps
