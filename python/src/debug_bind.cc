@@ -1,39 +1,19 @@
-#include <cstring>
-
 #include "argosy/op/nan_finder.h"
 #include "argosy/op/watched.h"
 #include "functions.h"
 #include "python.h"
-
-#include <frameobject.h>
+#include "user_line.h"
 
 namespace argosy::python {
 namespace {
-
-// " (file:line)" of the first Python frame outside this package; empty if there is none.
-std::string user_line() {
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  std::string found;
-  while (frame && found.empty()) {
-    Py code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
-    if (file && !std::strstr(file, "/argosy/"))
-      found = " (" + std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + ")";
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  Py_XDECREF(frame);
-  return found;
-}
 
 // Takes the lines that FLAGS_check_nan_inf_level asks for; null: sys.stdout. Guarded by the GIL.
 PyObject* reporter = nullptr;
 
 void report(const std::string& line) {
   WithGil gil;
-  std::string text = line + user_line();
+  const std::string where = user_line();
+  std::string text = where.empty() ? line : line + " (" + where + ")";
   if (reporter) {
     Py done(PyObject_CallFunction(reporter, "s", text.c_str()));
     if (!done) PyErr_WriteUnraisable(reporter);

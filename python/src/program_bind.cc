@@ -1,11 +1,8 @@
-#include <cstring>
-
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"
-
-#include <frameobject.h>
+#include "user_line.h"
 
 // Functions of argosy._core over Programs and Scopes, which Python holds as capsules; the classes
 // are in argosy/static and argosy/jit.
@@ -351,23 +348,8 @@ PyObject* f_scope_names(Args a) {
   return list.release();
 }
 
-// First line outside this package on the Python stack.
 std::string location() {
-  if (!PyGILState_Check()) return {};
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  std::string found;
-  while (frame && found.empty()) {
-    Py code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
-    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
-    if (file && !std::strstr(file, "/argosy/"))
-      found = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  Py_XDECREF(frame);
-  return found;
+  return PyGILState_Check() ? user_line() : std::string();
 }
 
 PyMethodDef functions[] = {FUNCTION("program_new", f_new, 0),
