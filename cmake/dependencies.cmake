@@ -30,5 +30,8 @@ find_program(ARGOSY_FLATC flatc REQUIRED)
 find_path(ARGOSY_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 find_path(ARGOSY_JSON_INCLUDE nlohmann/json.hpp REQUIRED)
 
+# Of gzip files among the training data.
+find_package(ZLIB REQUIRED)
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

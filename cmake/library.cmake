@@ -83,7 +83,7 @@ endforeach()
 target_sources(argosy PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${public_headers})
 set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp Threads::Threads)
+target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads)
 if(ARGOSY_CUDA)
   target_link_libraries(argosy PRIVATE CUDA::cudart CUDA::cublas)
 endif()

@@ -1,4 +1,5 @@
 #include "argosy/base/cpu.h"
+#include "data.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -41,6 +42,8 @@ PyMODINIT_FUNC PyInit__core() {
     add_profile(module.get());
     add_debug(module.get());
     add_static(module.get());
+    add_data(module.get());
+    add_trainer(module.get());
     return module.release();
   });
 }

@@ -55,6 +55,11 @@ def __getattr__(name):
         return argosy.static.scope.create_lod_tensor
     if name in ("DenseTensor", "LoDTensor"):
         return argosy.static.DenseTensor
+    if name in ("dataset", "DatasetFactory"):
+        module = importlib.import_module("argosy.distributed._dataset.factory")
+        return module if name == "dataset" else module.DatasetFactory
+    if name == "FetchHandler":
+        return importlib.import_module("argosy.static.train").FetchHandler
     if name == "initializer":
         return argosy.nn.initializer
     if name == "require_version":

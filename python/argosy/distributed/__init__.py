@@ -172,4 +172,8 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("argosy.distributed.fleet")
+    if name in ("InMemoryDataset", "QueueDataset"):
+        from argosy.distributed import _dataset
+
+        return getattr(_dataset, name)
     raise AttributeError(f"module 'argosy.distributed' has no attribute {name!r}")

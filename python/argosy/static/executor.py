@@ -63,11 +63,14 @@ class Executor:
         self.place = place
         self._closed = False
         self._executor = _core.executor_new(_PLANS)
+        self._threads = None  # the one of train_from_dataset
 
     def close(self):
         """Ends the use of this Executor."""
         self._closed = True
         _core.executor_clear(self._executor)
+        if self._threads is not None:
+            _core.executor_clear(self._threads)
 
     def flush(self):
         """Waits for runs that are under way: there are none, runs end before they return."""
@@ -129,33 +132,50 @@ class Executor:
             return [_core.to_numpy(v, False) for v in values]  # nobody else has their memory
         return [DenseTensor(v) for v in values]
 
-    def _unsupported(self, name):
-        raise NotImplementedError(
-            f"[Executor.{name}] there are no in-memory datasets of the parameter server yet. Do"
-            " this: read batches with io.DataLoader and call run for each."
-        )
-
     def train_from_dataset(self, program=None, dataset=None, scope=None, thread=0, debug=False,
                            fetch_list=None, fetch_info=None, print_period=100,
                            fetch_handler=None):  # fmt: skip
-        """Runs the Program once for each batch of `dataset`, an iterable of feed dicts.
+        """Runs the Program once for each batch of a data set, on several threads.
+
+        The threads share all state of the scope and write it without waiting for each other
+        (Hogwild; Recht et al. 2011), so with more than one of them results vary a little from run to
+        run. Each runs its operations alone: take as many threads as cores.
 
         Args:
-            dataset: Iterable of dicts, as `feed` of run().
-            fetch_list, fetch_info, print_period: Values printed every so many batches, and labels.
-        """
-        if dataset is None:
-            raise RuntimeError("[train_from_dataset] dataset is needed and should be initialized")
-        if not hasattr(dataset, "__iter__"):
-            self._unsupported("train_from_dataset")
-        names = _flat(fetch_list)
-        for step, feed in enumerate(dataset):
-            values = self.run(program, feed, names, scope=scope)
-            if values and (step + 1) % print_period == 0:
-                labels = fetch_info or [getattr(v, "name", v) for v in names]
-                print(", ".join(f"{label}: {value}" for label, value in zip(labels, values)))
+            program (Program | CompiledProgram, optional): default_main_program() if None.
+            dataset (DatasetBase): QueueDataset or InMemoryDataset; its variables are fed by name. An
+                iterable of feed dicts works too, on this thread.
+            scope (Scope, optional): Where parameters and other state are; the global one if None.
+            thread (int): Number of threads; 0: as many as the data set says.
+            debug (bool): Print progress, and a summary at the end, also without fetch_list.
+            fetch_list (list, optional): Variables whose values are printed every so many batches of
+                the first thread, with the progress.
+            fetch_info (list, optional): What they are called there; their names if None.
+            print_period (int): How many batches of the first thread.
+            fetch_handler (FetchHandler, optional): Called from time to time with values of variables.
 
-    infer_from_dataset = train_from_dataset
+        Raises:
+            ValueError: a line of the data is bad, or a batch does not fit the Program.
+            RuntimeError: no data set, a pipe_command failed, or an operation failed.
+        """
+        from .train import run_dataset
+
+        run_dataset(self, program, dataset, scope, thread, debug, fetch_list, fetch_info,
+                    print_period, fetch_handler, infer=False)  # fmt: skip
+
+    def infer_from_dataset(self, program=None, dataset=None, scope=None, thread=0, debug=False,
+                           fetch_list=None, fetch_info=None, print_period=100,
+                           fetch_handler=None):  # fmt: skip
+        """As train_from_dataset, but nothing is trained: of a Program that trains, only the forward
+        part runs, in test mode. State that the forward part writes, such as the sums of
+        static.auc, is written.
+
+        Args: as of train_from_dataset.
+        """
+        from .train import run_dataset
+
+        run_dataset(self, program, dataset, scope, thread, debug, fetch_list, fetch_info,
+                    print_period, fetch_handler, infer=True)  # fmt: skip
 
 
 def _one_dict(feed):

@@ -19,6 +19,7 @@
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
+#include "argosy/base/inline_region.h"
 #include "argosy/base/profile.h"
 
 namespace argosy {
@@ -299,6 +300,15 @@ void set_num_threads(int n) {
   ARGOSY_CHECK(n >= 1, invalid_argument)
       << "[set_num_threads] expected at least 1 thread, got " << n << '.';
   Pool::instance().resize(std::min(n, 1024));
+}
+
+InlineRegion::InlineRegion() : before_(inside_region) {
+  inside_region = true;
+  limit_openmp_to_this_thread();
+}
+
+InlineRegion::~InlineRegion() {
+  inside_region = before_;
 }
 
 bool in_parallel_region() {

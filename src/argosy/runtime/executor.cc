@@ -1,5 +1,8 @@
 #include "argosy/runtime/executor.h"
 
+#include <set>
+#include <string_view>
+
 #include "argosy/base/flags.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/program/builder.h"
@@ -16,7 +19,8 @@ struct Executor::Entry {
   uint64_t version = 0;
   Place place;
   Parallel parallel = Parallel::off;
-  std::vector<Request::Feed> feeds;
+  bool loose = false;
+  std::vector<Request::Feed> feeds;  // a size of kUnknown: any
   std::vector<bool> fed;
   std::vector<uint32_t> fetches;  // ids
   std::shared_ptr<const Plan> plan;
@@ -58,15 +62,36 @@ void check_fed(const Program& p, const Plan& plan, std::span<const Tensor> feeds
   }
 }
 
+bool fits(const Shape& form, const Shape& shape) {
+  if (form.rank() != shape.rank()) return false;
+  for (int d = 0; d < form.rank(); ++d)
+    if (form[d] != shape[d] && form[d] != kUnknown) return false;
+  return true;
+}
+
 bool same_feeds(const std::vector<Request::Feed>& form, const std::vector<bool>& fed,
                 std::span<const Tensor> feeds) {
   if (form.size() != feeds.size()) return false;
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (fed[i] != feeds[i].defined()) return false;
-    if (fed[i] && (form[i].dtype != feeds[i].dtype() || form[i].shape != feeds[i].shape()))
+    if (fed[i] && (form[i].dtype != feeds[i].dtype() || !fits(form[i].shape, feeds[i].shape())))
       return false;
   }
   return true;
+}
+
+// Which inputs are lists of rows of all samples, whose lengths another input has.
+std::vector<bool> ragged_inputs(const Program& p) {
+  static constexpr std::string_view kLengths = "@LENGTHS";
+  std::set<std::string_view> bases;
+  for (const Ref<Value>& v : p.main.arguments) {
+    std::string_view name = v->name;
+    if (name.size() > kLengths.size() && name.substr(name.size() - kLengths.size()) == kLengths)
+      bases.insert(name.substr(0, name.size() - kLengths.size()));
+  }
+  std::vector<bool> ragged;
+  for (const Ref<Value>& v : p.main.arguments) ragged.push_back(bases.count(v->name) > 0);
+  return ragged;
 }
 
 }  // namespace
@@ -74,7 +99,7 @@ bool same_feeds(const std::vector<Request::Feed>& form, const std::vector<bool>&
 std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& program,
                                            std::span<const Tensor> feeds,
                                            std::span<const Ref<Value>> fetches,
-                                           program::Scope* scope) {
+                                           program::Scope* scope, bool loose) {
   const Place place = place_of(feeds);
   static const flags::Flag& serial = flags::find("FLAGS_new_executor_serial_run");
   const Parallel mode = serial.boolean() ? Parallel::off : parallel;
@@ -82,8 +107,8 @@ std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& progr
     std::lock_guard lock(mutex_);
     for (auto e = entries_.begin(); e != entries_.end(); ++e) {
       if (e->identity != program.get() || e->version != program->version() || e->place != place ||
-          e->parallel != mode || e->program.expired() || e->fetches.size() != fetches.size() ||
-          !same_feeds(e->feeds, e->fed, feeds))
+          e->parallel != mode || e->loose != loose || e->program.expired() ||
+          e->fetches.size() != fetches.size() || !same_feeds(e->feeds, e->fed, feeds))
         continue;
       bool same = true;
       for (size_t i = 0; i < fetches.size(); ++i)
@@ -105,9 +130,17 @@ std::shared_ptr<const Plan> Executor::plan(const std::shared_ptr<Program>& progr
   Request request;
   request.place = place;
   request.parallel = mode;
-  for (const Tensor& t : feeds) {
+  entry.loose = loose;
+  const std::vector<bool> ragged = ragged_inputs(*program);
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Tensor& t = feeds[i];
     entry.fed.push_back(t.defined());
     entry.feeds.push_back(t.defined() ? Request::Feed{t.shape(), t.dtype()} : Request::Feed{});
+    if (!t.defined()) continue;
+    const Shape& declared = program->main.arguments[i]->shape;
+    Shape& form = entry.feeds.back().shape;
+    for (int d = 0; d < form.rank(); ++d)
+      if (declared[d] == kUnknown && (loose || (ragged[i] && d == 0))) form[d] = kUnknown;
   }
   request.feeds = entry.feeds;
   request.fed = entry.fed;
@@ -141,11 +174,11 @@ void Executor::forget(const Plan& plan) {
 }
 
 Tensors Executor::run(const std::shared_ptr<Program>& program, std::span<const Tensor> feeds,
-                      std::span<const Ref<Value>> fetches, program::Scope* scope) {
+                      std::span<const Ref<Value>> fetches, program::Scope* scope, bool loose) {
   program::Recording none(nullptr);
   op::GradMode off(false);
   for (int attempt = 0;; ++attempt) {
-    std::shared_ptr<const Plan> p = plan(program, feeds, fetches, scope);
+    std::shared_ptr<const Plan> p = plan(program, feeds, fetches, scope, loose);
     check_fed(*program, *p, feeds);
     auto frame = p->take_frame();
     if (!frame->bind(feeds, scope)) {

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "argosy/data/stream.h"
+
+namespace argosy::data {
+
+// The output of `sh -c command`, whose stdin is the descriptor `input` (taken over; -1: none) or
+// what `feed` gives. `path` is for messages.
+std::unique_ptr<Stream> run_command(const std::string& command, const std::string& path, int input,
+                                    std::unique_ptr<Stream> feed, const Stop& stop);
+
+void throw_if_stopped(const Stop& stop);
+
+}  // namespace argosy::data

@@ -1,0 +1,220 @@
+#include "argosy/data/source.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "argosy/data/parser.h"
+
+namespace argosy::data {
+
+Source::~Source() = default;
+
+struct Threads::SignalsBlocked::Mask {
+  sigset_t set;
+};
+
+Threads::SignalsBlocked::SignalsBlocked() : before_(new Mask) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_->set);
+}
+
+Threads::SignalsBlocked::~SignalsBlocked() {
+  pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
+}
+
+// --- queue ---
+
+BatchQueue::BatchQueue(size_t lanes, size_t room, int writers)
+    : room_(std::max<size_t>(room, 1)), lanes_(std::max<size_t>(lanes, 1)), writers_(writers) {}
+
+bool BatchQueue::push(Batch batch) {
+  std::unique_lock lock(mutex_);
+  not_full_.wait(lock, [&] { return size_ < room_ || stopped_; });
+  if (stopped_) return false;
+  auto lane = std::min_element(lanes_.begin(), lanes_.end(),
+                               [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  lane->push_back(std::move(batch));
+  ++size_;
+  lock.unlock();
+  not_empty_.notify_one();
+  return true;
+}
+
+bool BatchQueue::pop(size_t worker, Batch* batch) {
+  std::unique_lock lock(mutex_);
+  not_empty_.wait(lock, [&] { return size_ > 0 || stopped_ || writers_ == 0; });
+  if (error_) {
+    std::exception_ptr error = std::exchange(error_, nullptr);
+    lock.unlock();
+    std::rethrow_exception(error);
+  }
+  if (stopped_ || size_ == 0) return false;
+  size_t lane = worker % lanes_.size();
+  while (lanes_[lane].empty()) lane = (lane + 1) % lanes_.size();
+  *batch = std::move(lanes_[lane].front());
+  lanes_[lane].pop_front();
+  --size_;
+  lock.unlock();
+  not_full_.notify_one();
+  return true;
+}
+
+void BatchQueue::writer_ended() {
+  std::lock_guard lock(mutex_);
+  if (--writers_ == 0) not_empty_.notify_all();
+}
+
+void BatchQueue::fail(std::exception_ptr error) {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return;  // errors of stopping
+  error_ = error;
+  stopped_ = true;
+  not_full_.notify_all();
+  not_empty_.notify_all();
+}
+
+void BatchQueue::stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  not_full_.notify_all();
+  not_empty_.notify_all();
+}
+
+size_t BatchQueue::size() const {
+  std::lock_guard lock(mutex_);
+  return size_;
+}
+
+// --- files ---
+
+FileReader::FileReader(const ReadOptions& options, const Stop& stop)
+    : options_(options), stop_(stop) {}
+
+void FileReader::run_erased(Shared& shared, Take take) {
+  const Parser parser(options_.format);
+  Columns columns(options_.format.slots);
+  uint64_t text = 0;
+  std::string why;
+  for (;;) {
+    const size_t file = shared.next_file.fetch_add(1);
+    if (file >= options_.files.size()) break;
+    const std::string& path = options_.files[file];
+    const auto stream = open_stream(path, options_.stream, stop_);
+    Lines lines(*stream);
+    uint64_t counted = 0;
+    auto count_bytes = [&] {
+      const uint64_t now = stream->consumed();
+      shared.bytes.fetch_add(now - counted, std::memory_order_relaxed);
+      counted = now;
+    };
+    const char *begin, *end;
+    while (lines.next(&begin, &end)) {
+      text += static_cast<uint64_t>(end - begin) + 1;
+      if (!parser.parse(begin, end, &columns, &why)) {
+        if (why.empty()) continue;
+        ARGOSY_CHECK(options_.skip_bad_lines, invalid_argument)
+            << "[dataset] " << path << ':' << lines.number() << ": " << why
+            << ". Do this: mend the line"
+            << (options_.stream.pipe_command == "cat" || options_.stream.pipe_command.empty()
+                    ? ""
+                    : " (of what the pipe_command wrote)")
+            << ", or init the data set with bad_lines='skip', which counts such lines and goes on.";
+        shared.bad_lines.fetch_add(1, std::memory_order_relaxed);
+        why.clear();
+        continue;
+      }
+      if (columns.samples < options_.batch_size) continue;
+      shared.samples.fetch_add(static_cast<uint64_t>(columns.samples), std::memory_order_relaxed);
+      count_bytes();
+      if (!take.call(take.object, columns, text)) return;
+      text = 0;
+    }
+    count_bytes();
+  }
+  if (!columns.samples) return;
+  shared.samples.fetch_add(static_cast<uint64_t>(columns.samples), std::memory_order_relaxed);
+  take.call(take.object, columns, text);
+}
+
+namespace {
+
+class FileSource final : public Source {
+ public:
+  explicit FileSource(const ReadOptions& options)
+      : options_(options), queue_(options.lanes, options.room, readers()) {
+    Parser check(options_.format);
+    for (const std::string& file : options_.files) {
+      const uint64_t size = file_size(file);
+      if (!size) sizes_known_ = false;
+      total_ += size;
+    }
+    threads_.start(readers(), [this](int) { read(); });
+  }
+
+  ~FileSource() override {
+    stop();
+    threads_.join();
+  }
+
+  bool next(int worker, Batch* batch) override {
+    return queue_.pop(static_cast<size_t>(worker), batch);
+  }
+
+  void stop() override {
+    stop_.set();
+    queue_.stop();
+  }
+
+  Progress progress() const override {
+    Progress p;
+    p.samples = shared_.samples.load(std::memory_order_relaxed);
+    p.bytes = shared_.bytes.load(std::memory_order_relaxed);
+    p.bad_lines = shared_.bad_lines.load(std::memory_order_relaxed);
+    p.total_bytes = sizes_known_ ? total_ : 0;
+    p.queued = queue_.size();
+    p.room = queue_.room();
+    return p;
+  }
+
+  int64_t batch_size() const override { return options_.batch_size; }
+
+ private:
+  int readers() const {
+    return std::max(1, std::min(options_.readers, static_cast<int>(options_.files.size())));
+  }
+
+  void read() {
+    try {
+      FileReader reader(options_, stop_);
+      reader.run(shared_, [&](Columns& columns, uint64_t bytes) {
+        Batch batch;
+        columns.finish(options_.format.slots, &batch);
+        batch.bytes = bytes;
+        return queue_.push(std::move(batch));
+      });
+      queue_.writer_ended();
+    } catch (...) {
+      queue_.fail(std::current_exception());
+      stop_.set();
+    }
+  }
+
+  const ReadOptions options_;
+  uint64_t total_ = 0;
+  bool sizes_known_ = true;
+  Stop stop_;
+  FileReader::Shared shared_;
+  BatchQueue queue_;
+  Threads threads_;  // after all that they use
+};
+
+}  // namespace
+
+std::unique_ptr<Source> read_files(const ReadOptions& options) {
+  return std::make_unique<FileSource>(options);
+}
+
+}  // namespace argosy::data

@@ -1,0 +1,239 @@
+#include "argosy/trainer/trainer.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "argosy/base/inline_region.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/runtime/plan.h"
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" void AnnotateBenignRaceSized(const char* file, int line, const volatile void* memory,
+                                        size_t size, const char* why);
+#endif
+
+namespace argosy::trainer {
+
+StepHook::~StepHook() = default;
+void StepHook::begin_thread(int) {}
+void StepHook::end_thread(int) {}
+
+namespace {
+
+std::mutex hook_mutex;
+std::shared_ptr<StepHook>& hook_slot() {
+  static auto* hook = new std::shared_ptr<StepHook>;  // guarded by hook_mutex
+  return *hook;
+}
+
+constexpr size_t kReports = 1024;  // that wait to be taken; later ones are dropped
+
+}  // namespace
+
+void set_step_hook(std::shared_ptr<StepHook> hook) {
+  std::lock_guard lock(hook_mutex);
+  hook_slot().swap(hook);
+}
+
+std::shared_ptr<StepHook> step_hook() {
+  std::lock_guard lock(hook_mutex);
+  return hook_slot();
+}
+
+struct Trainer::Impl {
+  Impl(Options o, runtime::Executor& e, std::shared_ptr<data::Source> s)
+      : options(std::move(o)), executor(e), source(std::move(s)), hook(step_hook()) {}
+
+  void run(int thread);
+  void work(int thread);
+  Tensors step(std::span<const Tensor> feeds, bool loose);
+  void say_races_are_meant() const;
+  void fail();
+
+  const Options options;
+  runtime::Executor& executor;
+  const std::shared_ptr<data::Source> source;
+  const std::shared_ptr<StepHook> hook;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+
+  std::atomic<uint64_t> steps{0}, samples{0};
+  std::atomic<bool> stopping{false};
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by mutex:
+  enum class First { free, taken, done } first = First::free;
+  int running = 0;
+  std::exception_ptr error;
+  std::vector<Report> reports;
+  Tensors latest;
+  double seconds = -1;  // that it took, once it has ended
+
+  data::Threads threads;  // after all that they use
+};
+
+Trainer::Trainer(Options options, runtime::Executor& executor, std::shared_ptr<data::Source> source)
+    : impl_(new Impl(std::move(options), executor, std::move(source))) {
+  ARGOSY_CHECK(impl_->options.threads > 0, invalid_argument)
+      << "[train_from_dataset] thread: expected 1 or more, got " << impl_->options.threads << '.';
+  impl_->running = impl_->options.threads;
+  impl_->threads.start(impl_->options.threads, [this](int thread) { impl_->run(thread); });
+}
+
+Trainer::~Trainer() {
+  stop();
+  impl_->threads.join();
+}
+
+void Trainer::Impl::fail() {
+  std::lock_guard lock(mutex);
+  if (!error) error = std::current_exception();
+  stopping = true;
+  source->stop();
+}
+
+void Trainer::Impl::run(int thread) {
+  InlineRegion alone;
+  try {
+    if (hook) hook->begin_thread(thread);
+    work(thread);
+  } catch (...) {
+    fail();
+  }
+  try {
+    if (hook) hook->end_thread(thread);
+  } catch (...) {
+    fail();
+  }
+  std::lock_guard lock(mutex);
+  if (--running == 0) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    seconds = took.count();
+  }
+  changed.notify_all();
+}
+
+// The first step of all runs alone: it makes the plan, and gives all state its form. After that
+// nothing but the contents of tensors changes.
+Tensors Trainer::Impl::step(std::span<const Tensor> feeds, bool loose) {
+  auto run = [&] {
+    return executor.run(options.program, feeds, options.fetches, options.scope.get(), loose);
+  };
+  bool mine = false;
+  {
+    std::unique_lock lock(mutex);
+    if (first != First::done) {
+      changed.wait(lock, [&] { return first != First::taken || stopping; });
+      mine = first == First::free && !stopping;
+      if (mine) first = First::taken;
+    }
+  }
+  if (!mine) return stopping ? Tensors() : run();
+  Tensors values;
+  try {
+    values = run();
+    say_races_are_meant();
+  } catch (...) {
+    fail();  // before the others go on
+    std::lock_guard lock(mutex);
+    first = First::done;
+    changed.notify_all();
+    return {};
+  }
+  std::lock_guard lock(mutex);
+  first = First::done;
+  changed.notify_all();
+  return values;
+}
+
+void Trainer::Impl::say_races_are_meant() const {
+#if defined(__SANITIZE_THREAD__)
+  for (const program::StateUse& s : options.program->states) {
+    if (!s.last) continue;
+    const Tensor t = program::read_state(*s.state, options.scope.get());
+    AnnotateBenignRaceSized(__FILE__, __LINE__, t.raw(), t.nbytes(), "Hogwild");
+    AnnotateBenignRaceSized(__FILE__, __LINE__, t.impl()->storage.get(), sizeof(Storage),
+                            "Hogwild: who wrote last");
+  }
+#endif
+}
+
+void Trainer::Impl::work(int thread) {
+  op::GradMode no_tape(false);
+  std::vector<Tensor> feeds(options.inputs.size());
+  data::Batch batch;
+  uint64_t mine = 0;
+  while (!stopping && source->next(thread, &batch)) {
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      const Input& in = options.inputs[i];
+      if (in.fixed.defined())
+        feeds[i] = in.fixed;
+      else if (in.slot != runtime::kNone)
+        feeds[i] = in.lengths ? batch.lengths[in.slot] : batch.values[in.slot];
+    }
+    Tensors values = step(feeds, batch.samples != source->batch_size());
+    if (stopping) return;
+    for (Tensor& t : feeds) t = Tensor();
+    steps.fetch_add(1, std::memory_order_relaxed);
+    samples.fetch_add(static_cast<uint64_t>(batch.samples), std::memory_order_relaxed);
+    if (hook) hook->end_step(thread);
+    if (thread != 0) continue;
+    const bool report = options.report_every && ++mine % options.report_every == 0;
+    std::lock_guard lock(mutex);
+    latest = values;
+    if (!report || reports.size() >= kReports) continue;
+    reports.push_back({mine, std::move(values)});
+    changed.notify_all();
+  }
+}
+
+bool Trainer::wait(double seconds) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                          [&] { return impl_->running == 0 || !impl_->reports.empty(); });
+  return impl_->running == 0;
+}
+
+std::vector<Report> Trainer::take_reports() {
+  std::lock_guard lock(impl_->mutex);
+  return std::exchange(impl_->reports, {});
+}
+
+Tensors Trainer::latest() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->latest;
+}
+
+Status Trainer::status() const {
+  Status s;
+  s.steps = impl_->steps.load(std::memory_order_relaxed);
+  s.samples = impl_->samples.load(std::memory_order_relaxed);
+  s.data = impl_->source->progress();
+  std::lock_guard lock(impl_->mutex);
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now() - impl_->begin;
+  s.seconds = impl_->seconds >= 0 ? impl_->seconds : now.count();
+  return s;
+}
+
+void Trainer::stop() {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->changed.notify_all();
+  }
+  impl_->source->stop();
+}
+
+void Trainer::finish() {
+  impl_->threads.join();
+  std::exception_ptr error;
+  {
+    std::lock_guard lock(impl_->mutex);
+    error = std::exchange(impl_->error, nullptr);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace argosy::trainer
