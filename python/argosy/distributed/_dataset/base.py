@@ -116,9 +116,7 @@ class DatasetBase:
 
     def _set_bad_lines(self, bad_lines):
         if bad_lines not in ("error", "skip"):
-            raise ValueError(
-                f"[dataset] bad_lines: expected 'error' or 'skip', got {bad_lines!r}."
-            )
+            raise ValueError(f"[dataset] bad_lines: expected 'error' or 'skip', got {bad_lines!r}.")
         self._skip_bad_lines = bad_lines == "skip"
 
     def set_filelist(self, filelist):
