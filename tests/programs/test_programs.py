@@ -78,17 +78,31 @@ def test_plans_are_eager(start):
     for_each(start, check)
 
 
+def through_bytes(program):
+    data = _core.program_to_bytes(program)
+    loaded = _core.program_from_bytes(data)
+    assert _core.program_to_bytes(loaded) == data
+    return loaded
+
+
+def through_text(program):
+    text = _core.program_print(program)
+    constants = [t for _, t in _core.program_describe(program)["constants"]]
+    parsed = _core.program_parse(text, constants, False)
+    assert _core.program_print(parsed) == text
+    return parsed
+
+
+@pytest.mark.parametrize("form", [through_bytes, through_text])
 @pytest.mark.parametrize("start", BATCHES)
-def test_bytes_round_trip(start):
+def test_round_trip(start, form):
     def check(seed):
         g = generate(seed)
         want, state = g.eager()
         program, outputs, recorded = g.record(known_sizes=seed % 2 == 0)
         whole = passes.rewrite(program, outputs, []).program
-        data = _core.program_to_bytes(whole)
-        loaded = _core.program_from_bytes(data)
+        loaded = form(whole)
         _core.program_verify(loaded)
-        assert _core.program_to_bytes(loaded) == data
         # State of a loaded Program is found by name.
         scope = _core.scope_new(None)
         names = [s["name"] for s in _core.program_describe(whole)["states"]]
