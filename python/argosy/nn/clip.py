@@ -31,6 +31,12 @@ class ClipGradBase:
         return result
 
 
+def _clipped(grad, low, high):
+    if grad._layout == "row_sparse":
+        return ops.clip_by_value(grad, low, high)
+    return argosy.clip(grad, low, high)
+
+
 class ClipGradByValue(ClipGradBase):
     """Every element of a gradient is kept within [min, max].
 
@@ -54,7 +60,7 @@ class ClipGradByValue(ClipGradBase):
         return f"Clip Gradient By Value, min = {self.min:f}, max={self.max:f}"
 
     def _dygraph_clip(self, params_grads):
-        return self._clip_each(params_grads, lambda grad: argosy.clip(grad, self.min, self.max))
+        return self._clip_each(params_grads, lambda grad: _clipped(grad, self.min, self.max))
 
 
 class ClipGradByNorm(ClipGradBase):

@@ -17,6 +17,7 @@ from argosy import _core
 from argosy._framework import in_static_mode
 
 from .lr import LambdaDecay, LRScheduler
+from .summary import update_summaries
 
 __all__ = []
 
@@ -670,6 +671,7 @@ class Optimizer:
         return program.global_block().ops[count:]
 
     def _update_all(self, params_grads, rate):
+        params_grads = update_summaries(params_grads)
         grad_of = {id(p): g for p, g in params_grads if g is not None}
         for group in self._current_groups():
             params = [p for p in group.params if id(p) in grad_of]

@@ -214,9 +214,12 @@ void allocate_outputs(const OpDef& op, const Inputs& in, const void* attrs, Plac
   }
   InferContext c{op, in, {}};
   infer(c, attrs);
-  for (const Meta& m : c.out)
-    out.push_back(m.shape.known() ? Tensor::empty(m.shape, m.dtype, place)
-                                  : Tensor::describe(m.shape, m.dtype, place));
+  for (const Meta& m : c.out) {
+    const bool now = m.shape.known() && m.layout == Layout::strided;
+    out.push_back(now ? Tensor::empty(m.shape, m.dtype, place)
+                      : Tensor::describe(m.shape, m.dtype, place));
+    if (m.layout != Layout::strided) out.back().impl()->layout = m.layout;
+  }
 }
 
 // Ops without symbolic operands that belong into a Program all the same.

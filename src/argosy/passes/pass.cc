@@ -20,7 +20,7 @@ struct Pipeline {
 
 const std::vector<Pipeline>& table() {
   static const std::vector<std::string> clean = {"constant_folding", "algebraic", "cse",
-                                                 "dead_code"};
+                                                 "fuse_slots", "dead_code"};
   auto with = [](std::vector<std::string> first, const std::vector<std::string>& more) {
     first.insert(first.end(), more.begin(), more.end());
     return first;

@@ -340,13 +340,16 @@ Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> op
     v = resolve(v);
     use(v, 1);
   }
-  ARGOSY_INVARIANT(o->op->outputs.size() == 1 && !o->op->outputs[0].list && o->op->updates.empty());
-  Ref<Value> v = p_.make_value({}, DType::float32);
-  v->block = place.block;
-  v->producer = o.get();
-  o->results.push_back(v);
+  ARGOSY_INVARIANT(o->op->updates.empty() && o->op->writes.empty());
+  for (size_t i = 0; i < o->op->outputs.size(); ++i) {
+    Ref<Value> v = p_.make_value({}, DType::float32);
+    v->block = place.block;
+    v->producer = o.get();
+    o->results.push_back(v);
+  }
   program::infer_operation(*o);
-  for (const Ref<Value>& x : o->operands) v->requires_grad |= x && x->requires_grad;
+  for (const Ref<Value>& v : o->results)
+    for (const Ref<Value>& x : o->operands) v->requires_grad |= x && x->requires_grad;
   place.block->operations.push_back(std::move(o));
   changed_ = true;
   return *place.block->operations.back();

@@ -119,7 +119,8 @@ class ARGOSY_API Rewriter {
   void set_operands(Operation& o, std::vector<Ref<Value>> operands, uint32_t attr_operands);
   // Drops the current operation. REQUIRES: its results are replaced or unused.
   void erase();
-  // An operation before the current one, with its role and place in the user's program.
+  // An operation before the current one, with its role and place in the user's program. A list
+  // output is of one tensor.
   Operation& insert(std::string_view op, std::vector<Ref<Value>> operands, op::AttrBox attrs,
                     std::vector<uint32_t> ends = {});
   Operation& insert(std::string_view op, std::vector<Ref<Value>> operands);

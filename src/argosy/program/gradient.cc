@@ -7,6 +7,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/sparse/sparse.h"
 #include "argosy/program/builder.h"
 
 // Reverse-mode differentiation of a Program: the gradient rules of the ops, called on symbolic
@@ -27,15 +28,23 @@ class Differentiator {
   bool mark(const Block& block, size_t count);
 
   void add(const Ref<Value>& v, const Tensor& dy);
-  Tensor grad(const Ref<Value>& v) const {
+  Tensor grad(const Ref<Value>& v) {
     auto it = grads_.find(v.get());
-    return it == grads_.end() ? Tensor() : it->second;
+    if (it == grads_.end()) return Tensor();
+    Sum& s = it->second;
+    if (s.parts.size() > 1) s.parts = {ops::add_rows(s.parts)};
+    return s.parts[0];
   }
   // Goes back over the first `count` operations of a block.
   void backward(const Block& block, size_t count);
 
  private:
-  using Grads = std::unordered_map<const Value*, Tensor>;
+  // Several parts: row-sparse, but for one of them; added when they are asked for, since a table
+  // may be looked up hundreds of times.
+  struct Sum {
+    std::vector<Tensor> parts;
+  };
+  using Grads = std::unordered_map<const Value*, Sum>;
 
   bool mark_value(const Ref<Value>& v);
   bool mark_operation(const Operation& o);
@@ -99,11 +108,17 @@ bool Differentiator::mark(const Block& block, size_t count) {
 // --- going back ---
 
 void Differentiator::add(const Ref<Value>& v, const Tensor& dy) {
-  Tensor& sum = grads_[v.get()];
-  if (!sum.defined())
-    sum = dy;
-  else
+  std::vector<Tensor>& parts = grads_[v.get()].parts;
+  if (dy.layout() == Layout::row_sparse) {
+    parts.push_back(dy);
+    return;
+  }
+  for (Tensor& sum : parts) {
+    if (sum.layout() == Layout::row_sparse) continue;
     sum = v->layout == Layout::tensor_array ? ops::array_add(sum, dy) : ops::add(sum, dy);
+    return;
+  }
+  parts.push_back(dy);
 }
 
 Tensor Differentiator::zeros(const Ref<Value>& like) {
@@ -243,7 +258,7 @@ void Differentiator::backward_if(Operation& o, const std::vector<Tensor>& dys) {
     std::vector<Tensor> yields;
     for (size_t i : wanted) {
       Tensor d = grad(block.arguments[i - 1]);
-      yields.push_back(d.defined() ? d : zeros(o.operands[i]));
+      yields.push_back(d.defined() ? ops::rows_to_dense(d) : zeros(o.operands[i]));
     }
     grads_ = std::move(outer);
     drafts[side] = b_.end_block(yields);
@@ -310,7 +325,8 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   carry(start, counter, number(), next, rounds);
 
   std::vector<Tensor> init{handle(b_.localize(rounds))};
-  for (size_t i : moving) init.push_back(dys[i].defined() ? dys[i] : zeros(o.results[i]));
+  for (size_t i : moving)
+    init.push_back(dys[i].defined() ? ops::rows_to_dense(dys[i]) : zeros(o.results[i]));
   // carry() moved the operands behind the carried ones by one.
   for (size_t& i : fixed) init.push_back(zeros(o.operands[++i]));
 
@@ -337,13 +353,17 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   std::vector<Tensor> yields{round};
   for (size_t i : moving) {
     Tensor d = grad(body.arguments[i]);
-    yields.push_back(d.defined() ? d : zeros(body.arguments[i]));
+    yields.push_back(d.defined() ? ops::rows_to_dense(d) : zeros(body.arguments[i]));
   }
   for (size_t k = 0; k < fixed.size(); ++k) {
     Tensor d = grad(body.arguments[fixed[k]]);
     const Tensor& sum = arguments[1 + moving.size() + k];
     const bool array = sum.layout() == Layout::tensor_array;
-    yields.push_back(!d.defined() ? sum : array ? ops::array_add(sum, d) : ops::add(sum, d));
+    const Tensor both[] = {sum, d};
+    yields.push_back(
+        !d.defined() ? sum
+        : array      ? ops::array_add(sum, d)
+                     : (d.layout() == Layout::row_sparse ? ops::add_rows(both) : ops::add(sum, d)));
   }
   grads_ = std::move(outer);
   Draft draft = b_.end_block(yields);

@@ -100,7 +100,8 @@ class Planner {
   bool dense(const Ref<Value>& v) const {
     return !v || (v->layout == Layout::strided && v->shape.known());
   }
-  static bool is_array(const Ref<Value>& v) { return v && v->layout != Layout::strided; }
+  // Holds handles of what was put into it. (Row-sparse values have memory of their own.)
+  static bool is_array(const Ref<Value>& v) { return v && v->layout == Layout::tensor_array; }
 
   Plan& plan_;
   Program& p_;

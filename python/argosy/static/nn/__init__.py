@@ -3,6 +3,7 @@
 from .call import py_func, static_pylayer
 from .common import embedding, fc, sparse_embedding
 from .control_flow import Assert, Print, case, cond, switch_case, while_loop
+from .ctr import continuous_value_model, data_norm
 from .layers import (
     batch_norm,
     bilinear_tensor_product,
@@ -35,10 +36,12 @@ __all__ = [
     "bilinear_tensor_product",
     "case",
     "cond",
+    "continuous_value_model",
     "conv2d",
     "conv2d_transpose",
     "conv3d",
     "conv3d_transpose",
+    "data_norm",
     "deform_conv2d",
     "embedding",
     "fc",

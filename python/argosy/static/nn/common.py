@@ -83,13 +83,17 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
     Args:
         input (Variable): int32 or int64.
         size (list): Number of rows and of columns.
-        is_sparse, is_distributed (bool): Have no effect on results.
+        is_sparse (bool): The gradient has only the rows that were chosen, and optimizers visit only
+            these (Adam with lazy_mode=True, SGD, Adagrad).
+        is_distributed (bool): Has no effect on results.
         padding_idx (int, optional): The row that stays zero; negative counts from the end.
         param_attr (ParamAttr, optional): Of the parameter.
         dtype (str): Of the parameter.
     """
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
-    return argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx)
+    return argosy.nn.functional.embedding(
+        input, weight, padding_idx=padding_idx, sparse=bool(is_sparse)
+    )
 
 
 def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,

@@ -61,30 +61,6 @@ def _owner(lengths):
     return argosy.repeat_interleave(argosy.arange(argosy.shape(lengths)[0]), lengths)
 
 
-def _column(values, like):
-    return argosy.reshape(values, [-1] + [1] * (len(like.shape) - 1))
-
-
-def _sum(x, lengths):
-    count = argosy.shape(lengths)[0]
-    zeros = argosy.zeros([count, *x.shape[1:]], x.dtype)
-    return argosy.scatter_nd_add(zeros, argosy.unsqueeze(_owner(lengths), 1), x)
-
-
-def _max(x, lengths):
-    steps = argosy.arange(argosy.max(lengths))
-    start = argosy.cumsum(lengths) - lengths
-    place = argosy.unsqueeze(start, 1) + argosy.unsqueeze(steps, 0)
-    inside = argosy.unsqueeze(steps, 0) < argosy.unsqueeze(lengths, 1)
-    last = argosy.shape(x)[0] - 1
-    place = argosy.minimum(place, argosy.zeros_like(place) + last)
-    shape = argosy.shape(place)
-    rows = argosy.gather(x, argosy.reshape(place, [-1]))
-    rows = argosy.reshape(rows, [shape[0], shape[1], *x.shape[1:]])
-    inside = argosy.reshape(inside, [shape[0], shape[1]] + [1] * (len(x.shape) - 1))
-    return argosy.max(argosy.where(inside, rows, argosy.full_like(rows, float("-inf"))), 1)
-
-
 _POOLS = ("average", "sum", "sqrt", "max", "last", "first")
 
 
@@ -105,20 +81,7 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
     if kind not in _POOLS:
         raise ValueError(f"[sequence_pool] pool_type: expected one of {_POOLS}, got {pool_type!r}.")
     lengths = _lengths(input, "sequence_pool")
-    if kind in ("first", "last"):
-        end = argosy.cumsum(lengths)
-        place = end - 1 if kind == "last" else end - lengths
-        limit = argosy.zeros_like(place) + (argosy.shape(input)[0] - 1)
-        out = argosy.gather(input, argosy.clip(argosy.minimum(place, limit), min=0))
-    elif kind == "max":
-        out = _max(input, lengths)
-    else:
-        out = _sum(input, lengths)
-        size = _column(argosy.clip(lengths, min=1).astype(input.dtype), input)
-        if kind != "sum":
-            out = out / (size if kind == "average" else argosy.sqrt(size))
-    empty = _column(lengths == 0, input)
-    out = argosy.where(empty, argosy.full_like(out, pad_value), out)
+    out = _core.ops.sequence_pool(input, lengths, None, kind, float(pad_value))
     _mark(out, None)
     return out
 
@@ -137,9 +100,10 @@ def sequence_softmax(input, use_cudnn=False, name=None):
     """Softmax within each sequence of numbers, [T] or [T, 1]."""
     lengths = _lengths(input, "sequence_softmax")
     owner = _owner(lengths)
-    top = argosy.gather(_max(input, lengths), owner).detach()
+    pool = _core.ops.sequence_pool
+    top = argosy.gather(pool(input, lengths, None, "max"), owner).detach()
     power = argosy.exp(input - top)
-    out = power / argosy.gather(_sum(power, lengths), owner)
+    out = power / argosy.gather(pool(power, lengths, None, "sum"), owner)
     _mark(out, lengths)
     return out
 

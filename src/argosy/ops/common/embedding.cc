@@ -169,9 +169,29 @@ Tensor sparse_gradient(const Tensor& x, const Tensor& dy, int64_t height, const 
   return Tensor::row_sparse(rows, values, height);
 }
 
+void rows_grad_infer(InferContext& c, const EmbeddingAttrs&) {
+  c.out[0] = {c.in[2].shape(), c.in[1].dtype(), Layout::row_sparse};
+}
+
+void rows_grad_run(KernelFrame& f, const EmbeddingAttrs& a) {
+  f.out[0] = sparse_gradient(f.in[0], f.in[1], f.in[2].dim(0), a);
+}
+
+ARGOSY_OP(embedding_rows_grad, EmbeddingAttrs)
+    .doc(
+        "embedding_grad as a row-sparse tensor of the shape of `like`: dy's rows, for those that x "
+        "names; repeated ones add up.")
+    .input("x", kAny, Save::value)
+    .input("dy", kFloating)
+    .input("like")
+    .output("dweight")
+    .infer(rows_grad_infer)
+    .kernel("gather", rows_grad_run)
+    .gradient(grad_of_grad)
+    .done();
+
 Tensors embedding_grad_rule(const GradCall& c, const EmbeddingAttrs& a) {
-  if (a.sparse && c.dy().has_data())
-    return {Tensor(), sparse_gradient(c.in[0], c.dy(), c.in[1].dim(0), a)};
+  if (a.sparse) return {Tensor(), embedding_rows_grad_op(c.in[0], c.dy(), c.in[1], a)};
   return {Tensor(), embedding_grad_op(c.in[0], c.dy(), c.in[1], a)};
 }
 

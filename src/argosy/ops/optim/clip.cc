@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/optim/norm.h"
 #include "argosy/ops/sparse/sparse.h"
@@ -87,12 +88,50 @@ void clip_by_norm(op::KernelFrame& f, const ClipByNormAttrs& a) {
   scale_into(f.out[0], x, norm <= a.max_norm ? 1 : a.max_norm / norm);
 }
 
+void infer_layout(op::InferContext& c, const ClipByNormAttrs&) {
+  c.out[0].layout = c.in[0].layout();
+}
+
 ARGOSY_OP(clip_by_norm, ClipByNormAttrs)
     .doc("Scales x to the norm max_norm if its own is larger.")
     .input("x", kFloating)
     .sparse()
     .output("out")
+    .infer(infer_layout)
     .kernel("fused", clip_by_norm)
+    .done();
+
+struct ClipByValueAttrs {
+  double min = 0;
+  double max = 0;
+};
+ARGOSY_ATTRS(ClipByValueAttrs, min, max)
+
+void infer_rows(op::InferContext& c, const ClipByValueAttrs&) {
+  c.out[0].layout = c.in[0].layout();
+}
+
+// Rows that repeat add up first.
+void clip_by_value(op::KernelFrame& f, const ClipByValueAttrs& a) {
+  Tensor x = f.in[0];
+  const bool rows = x.layout() == Layout::row_sparse;
+  if (rows) x = merge_rows(x);
+  const Tensor from = values_of(x);
+  const Tensor to = rows ? Tensor::empty(from.shape(), x.dtype(), x.place()) : f.out[0];
+  cpu::LoopParams limits{a.min, a.max};
+  const int64_t step = item_size(x.dtype()), strides[] = {step, step};
+  char* const ptrs[] = {static_cast<char*>(from.raw()), static_cast<char*>(to.raw())};
+  cpu::clip_loops()[x.dtype()](ptrs, strides, from.numel(), &limits);
+  if (rows) f.out[0] = Tensor::row_sparse(x.parts()[0], to, x.dim(0));
+}
+
+ARGOSY_OP(clip_by_value, ClipByValueAttrs)
+    .doc("x, or the rows of a row-sparse x, within [min, max].")
+    .input("x", kFloating)
+    .sparse()
+    .output("out")
+    .infer(infer_rows)
+    .kernel("fused", clip_by_value)
     .done();
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
@@ -36,9 +37,11 @@ struct Job {
   double scale = 1, l1 = 0, l2 = 0;
   const void* coefficients = nullptr;
   void (*step)(const Slice&) = nullptr;
-  // Of a row-sparse gradient: rows of `width` elements each.
-  const int64_t* rows = nullptr;
+  cpu::Loop add = nullptr;  // of gradients
+  // Of a row-sparse gradient: its rows of `width` elements each.
+  const RowGroups* groups = nullptr;
   int64_t width = 0;
+  bool every_row = false;  // also those that the gradient does not name
 
   bool plain_grad() const { return scale == 1 && l1 == 0 && l2 == 0; }
 };
@@ -70,24 +73,26 @@ void regularize(const T* g, const T* p, T* out, int64_t n, const Job& job) {
   }
 }
 
-// Up to kBlock elements at `at` of the parameter, `grad_at` of the gradient.
-void run_block(const Job& job, int64_t at, int64_t grad_at, int64_t n) {
+// Up to kBlock elements at `at` of the parameter; `given` is their gradient.
+void run_block(const Job& job, int64_t at, char* given, int64_t n) {
   alignas(64) char room[kMaxStates + 2][kBlock * 8];
   alignas(64) char prepared[kBlock * 8];
   const int64_t size = job.compute_size;
-  auto load = [&](const Operand& o, int64_t begin, char* buffer) {
-    char* from = o.data + begin * o.item;
+  auto convert_from = [&](const Operand& o, char* from, char* buffer) {
     if (!o.load) return from;
     convert(o.load, from, o.item, buffer, size, n);
     return buffer;
   };
+  auto load = [&](const Operand& o, char* buffer) {
+    return convert_from(o, o.data + at * o.item, buffer);
+  };
   auto store = [&](const Operand& o, const char* buffer) {
     if (o.store) convert(o.store, buffer, size, o.data + at * o.item, o.item, n);
   };
-  char* param = load(job.param, at, room[0]);
-  char* grad = load(job.grad, grad_at, room[1]);
+  char* param = load(job.param, room[0]);
+  char* grad = convert_from(job.grad, given, room[1]);
   void* states[kMaxStates] = {};
-  for (int k = 0; k < job.state_count; ++k) states[k] = load(job.states[k], at, room[2 + k]);
+  for (int k = 0; k < job.state_count; ++k) states[k] = load(job.states[k], room[2 + k]);
   if (!job.plain_grad()) {
     if (size == 4)
       regularize(reinterpret_cast<float*>(grad), reinterpret_cast<float*>(param),
@@ -104,27 +109,99 @@ void run_block(const Job& job, int64_t at, int64_t grad_at, int64_t n) {
   store(job.copy, param);
 }
 
-void run_range(const Job& job, int64_t at, int64_t grad_at, int64_t n) {
+bool is_direct(const Job& job) {
   bool direct = job.plain_grad() && !job.param.load && !job.grad.load && !job.copy.data;
   for (int k = 0; k < job.state_count; ++k) direct &= !job.states[k].load;
-  if (direct) {
-    void* states[kMaxStates] = {};
-    for (int k = 0; k < job.state_count; ++k)
-      states[k] = job.states[k].data + at * job.states[k].item;
-    job.step({job.param.data + at * job.param.item, job.grad.data + grad_at * job.grad.item, states,
-              n, job.coefficients});
-    return;
-  }
+  return direct;
+}
+
+void run_direct(const Job& job, int64_t at, const char* grad, int64_t n) {
+  void* states[kMaxStates] = {};
+  for (int k = 0; k < job.state_count; ++k)
+    states[k] = job.states[k].data + at * job.states[k].item;
+  job.step({job.param.data + at * job.param.item, grad, states, n, job.coefficients});
+}
+
+// n elements at `at` of the parameter; `grad` is their gradient.
+void run_range(const Job& job, int64_t at, char* grad, int64_t n) {
+  if (is_direct(job)) return run_direct(job, at, grad, n);
   for (int64_t done = 0; done < n; done += kBlock)
-    run_block(job, at + done, grad_at + done, std::min(kBlock, n - done));
+    run_block(job, at + done, grad + done * job.grad.item, std::min(kBlock, n - done));
+}
+
+void run_range(const Job& job, int64_t at, int64_t n) {
+  run_range(job, at, job.grad.data + at * job.grad.item, n);
+}
+
+// --- rows ---
+
+// Groups [begin, end): the sum of the places of each, then the step on its row.
+void run_groups(const Job& job, size_t begin, size_t end) {
+  const RowGroups& g = *job.groups;
+  const int64_t bytes = job.width * job.grad.item;
+  const bool direct = is_direct(job);
+  const int64_t step = job.grad.item, strides[] = {step, step, step};
+  std::vector<char> sum(static_cast<size_t>(bytes));
+  constexpr size_t kAhead = 8;
+  for (size_t i = begin; i < end; ++i) {
+    if (i + kAhead < end) {
+      const int64_t next = g.rows[i + kAhead] * job.width;
+      auto fetch = [&](const Operand& o) {
+        const char* row = o.data + next * o.item;
+        for (int64_t b = 0; b < std::min<int64_t>(job.width * o.item, 512); b += 64)
+          __builtin_prefetch(row + b, 1);
+        __builtin_prefetch(row + job.width * o.item - 1, 1);
+      };
+      fetch(job.param);
+      for (int k = 0; k < job.state_count; ++k) fetch(job.states[k]);
+    }
+    uint32_t at = g.first[i];
+    auto place = [&] { return job.grad.data + int64_t{g.places[at]} * bytes; };
+    char* grad = place();
+    if (g.first[i + 1] - at > 1) {
+      std::memcpy(sum.data(), grad, sum.size());
+      while (++at < g.first[i + 1]) {
+        char* const ptrs[] = {sum.data(), place(), sum.data()};
+        job.add(ptrs, strides, job.width, nullptr);
+      }
+      grad = sum.data();
+    }
+    if (direct)
+      run_direct(job, g.rows[i] * job.width, grad, job.width);
+    else
+      run_range(job, g.rows[i] * job.width, grad, job.width);
+  }
+}
+
+// Elements [begin, end) of the parameter with a gradient of zeros.
+void run_zeros(const Job& job, int64_t begin, int64_t end) {
+  alignas(64) static const char zeros[kBlock * 8] = {};
+  for (; begin < end; begin += kBlock)
+    run_range(job, begin, const_cast<char*>(zeros), std::min(kBlock, end - begin));
 }
 
 void run_rows(const Job& job) {
-  const int64_t count = job.n / std::max<int64_t>(job.width, 1);
-  parallel_for(count, std::max<int64_t>(1, kChunk / std::max<int64_t>(job.width, 1)),
+  const RowGroups& g = *job.groups;
+  const int64_t width = std::max<int64_t>(job.width, 1);
+  if (!job.every_row) {
+    parallel_for(static_cast<int64_t>(g.size()), std::max<int64_t>(1, kChunk / width),
+                 [&](int64_t begin, int64_t end) {
+                   run_groups(job, static_cast<size_t>(begin), static_cast<size_t>(end));
+                 });
+    return;
+  }
+  parallel_for(job.n / width, std::max<int64_t>(1, kChunk / width),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r)
-                   run_range(job, job.rows[r] * job.width, r * job.width, job.width);
+                 auto i = std::lower_bound(g.rows.begin(), g.rows.end(), begin) - g.rows.begin();
+                 for (int64_t row = begin; row < end;) {
+                   const bool more = static_cast<size_t>(i) < g.size();
+                   const int64_t next = more ? std::min(g.rows[static_cast<size_t>(i)], end) : end;
+                   run_zeros(job, row * width, next * width);
+                   if (next < end)
+                     run_groups(job, static_cast<size_t>(i), static_cast<size_t>(i) + 1);
+                   ++i;
+                   row = next + 1;
+                 }
                });
 }
 
@@ -135,7 +212,7 @@ void run_parallel(std::span<const Job> jobs) {
   };
   std::vector<Chunk> chunks;
   for (const Job& job : jobs) {
-    if (job.rows) {
+    if (job.groups) {
       run_rows(job);
       continue;
     }
@@ -144,7 +221,7 @@ void run_parallel(std::span<const Job> jobs) {
   parallel_for(static_cast<int64_t>(chunks.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       const auto& [job, at] = chunks[static_cast<size_t>(c)];
-      run_range(*job, at, at, std::min(kChunk, job->n - at));
+      run_range(*job, at, std::min(kChunk, job->n - at));
     }
   });
 }
@@ -205,6 +282,7 @@ void Update::set_scalar(int k, size_t i, double value) const {
 struct Update::Kept {
   std::vector<Tensor> tensors;
   std::vector<std::pair<Tensor, Tensor>> write_back;  // (strided tensor, its dense copy)
+  std::vector<std::unique_ptr<RowGroups>> groups;
 
   Tensor dense(const Tensor& t, bool written) {
     if (t.is_contiguous()) return t;
@@ -240,17 +318,14 @@ Job Update::prepare(size_t i, Rule rule, std::initializer_list<int> states,
   job.n = to.numel();
   Tensor grad = grads_[i];
   if (grad.layout() == Layout::row_sparse) {
-    if (rows_only && job.l1 == 0 && job.l2 == 0) {  // decay reaches every row
-      grad = merge_rows(grad);
-      kept.tensors.push_back(grad);
-      job.rows = grad.parts()[0].data<int64_t>();
-      job.width = to.dim(0) ? to.numel() / to.dim(0) : 0;
-      grad = grad.parts()[1];
-      job.n = grad.numel();
-    } else {
-      grad = to_dense(grad);
-      kept.tensors.push_back(grad);
-    }
+    const Tensor rows = kept.dense(grad.parts()[0], false);
+    kept.groups.push_back(std::make_unique<RowGroups>(
+        group_rows({rows.data<int64_t>(), static_cast<size_t>(rows.numel())})));
+    job.groups = kept.groups.back().get();
+    job.width = to.dim(0) ? to.numel() / to.dim(0) : 0;
+    job.every_row = !rows_only || job.l1 != 0 || job.l2 != 0;  // decay reaches every row
+    grad = grad.parts()[1];
+    job.add = cpu::add_loops()[grad.dtype()];
   }
   job.grad.bind(kept.dense(grad, false), compute, false);
   return job;
@@ -267,10 +342,10 @@ void Update::run(Rule rule, std::initializer_list<int> states, const void* coeff
   if (total <= kSerial) {
     for (size_t i = 0; i < params_.size(); ++i) {
       const Job job = prepare(i, rule, states, coefficients_of(i), kept);
-      if (job.rows)
+      if (job.groups)
         run_rows(job);
       else
-        run_range(job, 0, 0, job.n);
+        run_range(job, 0, job.n);
     }
   } else {
     std::vector<Job> jobs;

@@ -1,73 +1,258 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
+#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
-#include "argosy/op/dispatch.h"
+#include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/sparse/sparse.h"
 
 namespace argosy::ops {
 namespace {
 
-// out[target[i]] += values[i], row by row in order, so the result does not depend on threads.
-void add_rows(const Tensor& out, const Tensor& values, std::span<const int64_t> target) {
-  const int64_t width = out.dim(0) ? out.numel() / out.dim(0) : 0;
-  const int64_t row_bytes = width * item_size(out.dtype());
-  const int64_t step = item_size(out.dtype());
-  const int64_t strides[] = {step, step, step};
-  cpu::Loop add = cpu::add_loops()[out.dtype()];
-  for (size_t i = 0; i < target.size(); ++i) {
-    char* to = static_cast<char*>(out.raw()) + target[i] * row_bytes;
-    char* from = static_cast<char*>(values.raw()) + static_cast<int64_t>(i) * row_bytes;
-    char* const ptrs[] = {to, from, to};
-    add(ptrs, strides, width, nullptr);
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+using op::NoAttrs;
+
+struct Keyed {
+  int64_t row;
+  uint32_t place;
+};
+
+// Stable, by 11 bits of the row at a time.
+void radix_sort(std::vector<Keyed>& keys, int64_t largest) {
+  constexpr int kBits = 11;
+  std::vector<Keyed> other(keys.size());
+  std::vector<uint32_t> counts(size_t{1} << kBits);
+  const int bits = std::bit_width(static_cast<uint64_t>(largest));
+  for (int shift = 0; shift < bits; shift += kBits) {
+    auto digit = [&](const Keyed& k) {
+      return static_cast<size_t>(k.row >> shift) & ((size_t{1} << kBits) - 1);
+    };
+    std::fill(counts.begin(), counts.end(), 0);
+    for (const Keyed& k : keys) ++counts[digit(k)];
+    uint32_t at = 0;
+    for (uint32_t& c : counts) at += std::exchange(c, at);
+    for (const Keyed& k : keys) other[counts[digit(k)]++] = k;
+    keys.swap(other);
   }
+}
+
+std::span<const int64_t> rows_of(const Tensor& rows) {
+  return {rows.data<int64_t>(), static_cast<size_t>(rows.numel())};
+}
+
+int64_t width_of(const Tensor& x) {
+  int64_t width = 1;
+  for (int i = 1; i < x.rank(); ++i) width *= x.dim(i);
+  return width;
 }
 
 }  // namespace
 
+RowGroups group_rows(std::span<const int64_t> rows) {
+  RowGroups g;
+  std::vector<Keyed> keys(rows.size());
+  int64_t largest = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    keys[i] = {rows[i], static_cast<uint32_t>(i)};
+    largest = std::max(largest, rows[i]);
+  }
+  radix_sort(keys, largest);
+  g.places.resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i == 0 || keys[i].row != keys[i - 1].row) {
+      g.rows.push_back(keys[i].row);
+      g.first.push_back(static_cast<uint32_t>(i));
+    }
+    g.places[i] = keys[i].place;
+  }
+  g.first.push_back(static_cast<uint32_t>(keys.size()));
+  return g;
+}
+
 Tensor to_dense(const Tensor& x) {
   if (x.layout() != Layout::row_sparse) return x;
   Tensor out = full(op::IntArray(x.shape()), 0, x.dtype());
-  Tensor rows = op::contiguous(x.parts()[0]);
-  add_rows(out, op::contiguous(x.parts()[1]),
-           {rows.data<int64_t>(), static_cast<size_t>(rows.numel())});
+  const Tensor merged = merge_rows(x);
+  const std::span<const int64_t> rows = rows_of(merged.parts()[0]);
+  const size_t bytes = static_cast<size_t>(width_of(x) * item_size(x.dtype()));
+  const char* from = static_cast<const char*>(merged.parts()[1].raw());
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::memcpy(static_cast<char*>(out.raw()) + static_cast<size_t>(rows[i]) * bytes,
+                from + i * bytes, bytes);
   return out;
 }
 
+namespace {
+
+Tensor concat_all(std::span<const Tensor> xs) {
+  int64_t count = 0;
+  for (const Tensor& x : xs) count += x.parts()[0].numel();
+  const Tensor& like = xs[0];
+  Tensor rows = Tensor::empty({count}, DType::int64, like.place());
+  Shape shape = like.shape();
+  shape[0] = count;
+  Tensor values = Tensor::empty(shape, like.dtype(), like.place());
+  char* row = static_cast<char*>(rows.raw());
+  char* value = static_cast<char*>(values.raw());
+  for (const Tensor& x : xs) {
+    const Tensor r = op::contiguous(x.parts()[0]), v = op::contiguous(x.parts()[1]);
+    if (r.numel() == 0) continue;
+    std::memcpy(row, r.raw(), r.nbytes());
+    std::memcpy(value, v.raw(), v.nbytes());
+    row += r.nbytes();
+    value += v.nbytes();
+  }
+  return Tensor::row_sparse(rows, values, like.dim(0));
+}
+
+}  // namespace
+
 Tensor concat_rows(const Tensor& a, const Tensor& b) {
-  const Tensor &ra = a.parts()[0], &rb = b.parts()[0];
-  const Tensor va = op::contiguous(a.parts()[1]), vb = op::contiguous(b.parts()[1]);
-  Tensor rows = Tensor::empty({ra.numel() + rb.numel()}, DType::int64, a.place());
-  std::memcpy(rows.raw(), ra.raw(), ra.nbytes());
-  std::memcpy(rows.data<int64_t>() + ra.numel(), rb.raw(), rb.nbytes());
-  Shape shape = va.shape();
-  shape[0] = rows.numel();
-  Tensor values = Tensor::empty(shape, va.dtype(), a.place());
-  std::memcpy(values.raw(), va.raw(), va.nbytes());
-  std::memcpy(static_cast<char*>(values.raw()) + va.nbytes(), vb.raw(), vb.nbytes());
-  return Tensor::row_sparse(rows, values, a.dim(0));
+  const Tensor both[] = {a, b};
+  return concat_all(both);
 }
 
 Tensor merge_rows(const Tensor& x) {
-  const Tensor rows = op::contiguous(x.parts()[0]);
-  const int64_t* row = rows.data<int64_t>();
-  std::vector<int64_t> unique(row, row + rows.numel());
-  std::sort(unique.begin(), unique.end());
-  unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
-  std::vector<int64_t> target(static_cast<size_t>(rows.numel()));
-  for (size_t i = 0; i < target.size(); ++i)
-    target[i] = std::lower_bound(unique.begin(), unique.end(), row[i]) - unique.begin();
-  const int64_t n = static_cast<int64_t>(unique.size());
+  const Tensor rows = op::contiguous(x.parts()[0]), from = op::contiguous(x.parts()[1]);
+  const RowGroups g = group_rows(rows_of(rows));
+  const auto n = static_cast<int64_t>(g.size());
   Tensor out_rows = Tensor::empty({n}, DType::int64, x.place());
-  std::copy(unique.begin(), unique.end(), out_rows.data<int64_t>());
+  std::copy(g.rows.begin(), g.rows.end(), out_rows.data<int64_t>());
   Shape shape = x.shape();
   shape[0] = n;
-  Tensor values = full(op::IntArray(shape), 0, x.dtype());
-  add_rows(values, op::contiguous(x.parts()[1]), target);
+  Tensor values = Tensor::empty(shape, x.dtype(), x.place());
+  const int64_t width = width_of(x), step = item_size(x.dtype()), bytes = width * step;
+  const int64_t strides[] = {step, step, step};
+  cpu::Loop add = cpu::add_loops()[x.dtype()];
+  parallel_for(n, std::max<int64_t>(1, 16384 / std::max<int64_t>(width, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   char* to = static_cast<char*>(values.raw()) + i * bytes;
+                   uint32_t at = g.first[static_cast<size_t>(i)];
+                   const uint32_t stop = g.first[static_cast<size_t>(i) + 1];
+                   auto value = [&] {
+                     return static_cast<char*>(from.raw()) + int64_t{g.places[at]} * bytes;
+                   };
+                   std::memcpy(to, value(), static_cast<size_t>(bytes));
+                   while (++at < stop) {
+                     char* const ptrs[] = {to, value(), to};
+                     add(ptrs, strides, width, nullptr);
+                   }
+                 }
+               });
   return Tensor::row_sparse(out_rows, values, x.dim(0));
+}
+
+// --- ops ---
+
+namespace {
+
+void add_rows_infer(InferContext& c, const NoAttrs&) {
+  const std::span<const Tensor> xs = c.in.list(0);
+  ARGOSY_CHECK(!xs.empty(), invalid_argument)
+      << "[add_rows] needs at least one tensor, got an empty list.";
+  c.out[0] = {xs[0].shape(), xs[0].dtype(), Layout::row_sparse};
+  for (const Tensor& x : xs) {
+    ARGOSY_CHECK(x.dtype() == xs[0].dtype() && x.rank() == xs[0].rank(), invalid_argument)
+        << "[add_rows] tensors must have one form: tensor 0 is " << xs[0] << ", another is " << x
+        << '.';
+    if (x.layout() != Layout::row_sparse) c.out[0].layout = Layout::strided;
+    for (int d = 0; d < x.rank(); ++d)
+      if (c.out[0].shape[d] < 0) c.out[0].shape[d] = x.dim(d);
+  }
+}
+
+void add_rows_run(KernelFrame& f, const NoAttrs&) {
+  const std::span<const Tensor> xs = f.in.list(0);
+  if (f.out[0].layout() == Layout::row_sparse) {
+    f.out[0] = concat_all(xs);
+    return;
+  }
+  // Dense ones in their order, then each row where it belongs.
+  bool any = false;
+  for (const Tensor& x : xs) {
+    if (x.layout() == Layout::row_sparse) continue;
+    const Tensor dense = op::contiguous(x);
+    if (!any) {
+      if (!f.out[0].has_data()) f.allocate(0, dense.shape());
+      op::copy_into(f.out[0], dense);
+    } else {
+      const int64_t step = item_size(x.dtype()), strides[] = {step, step, step};
+      char* const ptrs[] = {static_cast<char*>(f.out[0].raw()), static_cast<char*>(dense.raw()),
+                            static_cast<char*>(f.out[0].raw())};
+      cpu::add_loops()[x.dtype()](ptrs, strides, dense.numel(), nullptr);
+    }
+    any = true;
+  }
+  for (const Tensor& x : xs) {
+    if (x.layout() != Layout::row_sparse) continue;
+    const Tensor merged = merge_rows(x);
+    const std::span<const int64_t> rows = rows_of(merged.parts()[0]);
+    const int64_t width = width_of(x), step = item_size(x.dtype()), bytes = width * step;
+    const int64_t strides[] = {step, step, step};
+    for (size_t i = 0; i < rows.size(); ++i) {
+      char* to = static_cast<char*>(f.out[0].raw()) + rows[i] * bytes;
+      char* const ptrs[] = {
+          to, static_cast<char*>(merged.parts()[1].raw()) + static_cast<int64_t>(i) * bytes, to};
+      cpu::add_loops()[x.dtype()](ptrs, strides, width, nullptr);
+    }
+  }
+}
+
+Tensors add_rows_grad(const GradCall& c, const NoAttrs&) {
+  Tensors out;
+  for (size_t i = 0; i < c.in.list(0).size(); ++i) out.push_back(c.dy());
+  return out;
+}
+
+ARGOSY_OP(add_rows, NoAttrs)
+    .doc("The sum of row-sparse tensors, with all their rows as they are; dense if one of x is.")
+    .list_input("x", kFloating)
+    .sparse()
+    .output("out")
+    .infer(add_rows_infer)
+    .kernel("rows", add_rows_run)
+    .strided()
+    .gradient(add_rows_grad)
+    .done();
+
+void rows_to_dense_infer(InferContext& c, const NoAttrs&) {
+  c.out[0] = {c.in[0].shape(), c.in[0].dtype()};
+}
+
+void rows_to_dense_run(KernelFrame& f, const NoAttrs&) {
+  f.out[0] = to_dense(f.in[0]);
+}
+
+Tensors rows_to_dense_grad(const GradCall& c, const NoAttrs&) {
+  return c.dy();
+}
+
+ARGOSY_OP(rows_to_dense, NoAttrs)
+    .doc("A row-sparse tensor with all its rows, those that it does not name zero.")
+    .input("x", kFloating)
+    .sparse()
+    .output("out")
+    .infer(rows_to_dense_infer)
+    .kernel("scatter", rows_to_dense_run)
+    .strided()
+    .gradient(rows_to_dense_grad)
+    .done();
+
+}  // namespace
+
+Tensor add_rows(std::span<const Tensor> xs) {
+  const uint32_t ends[] = {static_cast<uint32_t>(xs.size())};
+  return std::move(add_rows_op.all(op::Inputs(xs, ends), NoAttrs())[0]);
+}
+
+Tensor rows_to_dense(const Tensor& x) {
+  return x.layout() == Layout::row_sparse ? rows_to_dense_op(x) : x;
 }
 
 }  // namespace argosy::ops

@@ -1,0 +1,363 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "argosy/passes/rewrite.h"
+
+// Look-ups of many slots (embedding, pooled or one row for each sample, joined) as one operation,
+// and their row-sparse gradients as one.
+//
+// embedding(ids_i, W) -> sequence_pool or reshape -> concat      embedding_pool(ids.., W,
+// lengths..) split -> sequence_pool_grad or reshape -> embedding_rows_grad
+//   -> add_rows                                                  embedding_pool_grad(dy, ids.., ..)
+namespace argosy::passes {
+namespace {
+
+// How rows of one slot become one row.
+struct Form {
+  std::string pool = "sum";
+  double pad_value = 0;
+  int64_t padding_idx = -1;
+  bool sparse = false;
+  bool operator==(const Form&) const = default;
+};
+
+struct Slot {
+  Ref<Value> ids, weight, lengths;
+  Form form;
+};
+
+// Elements of a row, if all sizes but the first are known.
+int64_t row_size(const Value& v) {
+  int64_t size = v.shape.rank() ? 1 : -1;
+  for (int d = 1; d < v.shape.rank() && size >= 0; ++d)
+    size = v.shape[d] < 0 ? -1 : size * v.shape[d];
+  return size;
+}
+
+// v without reshapes that keep its rows, if these have `width` elements; else null.
+Ref<Value> rows_behind(Ref<Value> v, int64_t width) {
+  static constexpr std::array<std::string_view, 6> names{"reshape",   "reshape_like", "squeeze",
+                                                         "unsqueeze", "flatten",      "assign"};
+  while (row_size(*v) == width) {
+    const Operation* o = v->producer;
+    if (!o || std::find(names.begin(), names.end(), std::string_view(o->op->name)) == names.end())
+      return v;
+    if (v->block != o->operands[0]->block) return v;
+    v = o->operands[0];
+  }
+  return nullptr;
+}
+
+// Flat operands of list k.
+std::span<const Ref<Value>> list(const Operation& o, size_t k) {
+  const uint32_t begin = k ? o.ends[k - 1] : 0;
+  return std::span(o.operands).subspan(begin, o.ends[k] - begin);
+}
+
+Form form_of(const Operation& pooled) {
+  return {attr<std::string>(pooled, "pool"), attr<double>(pooled, "pad_value"),
+          attr<int64_t>(pooled, "padding_idx"), attr<bool>(pooled, "sparse")};
+}
+
+class Fuser {
+ public:
+  explicit Fuser(Program& p) : r_(p), reads_(p.value_count()) { count_reads(p.main); }
+
+  bool run() {
+    r_.walk([&](Operation& o) {
+      if (is(o, "sequence_pool")) {
+        pool_one(o);
+      } else if (is(o, "concat")) {
+        join(o);
+      } else if (is(o, "embedding_rows_grad")) {
+        pool_one_gradient(o);
+      } else if (is(o, "add_rows")) {
+        join_gradients(o);
+      }
+    });
+    return r_.changed();
+  }
+
+ private:
+  static bool needs_elements(const op::OpDef& op, size_t input) {
+    if (op.name == "split_like") return input != 1;
+    if (op.name == "embedding_pool_grad") return input != 3;
+    for (std::string_view name : {"sequence_pool_grad", "embedding_rows_grad", "embedding_grad"})
+      if (op.name == name) return input != 2;
+    return !reads_only_shape(op, input);
+  }
+
+  // Who needs the elements of a value, not only its shape.
+  void count_reads(const Block& b) {
+    for (const auto& o : b.operations) {
+      const bool lists = !o->ends.empty();
+      size_t input = 0;
+      for (size_t k = 0; k < o->operands.size(); ++k) {
+        while (lists && input < o->ends.size() && k >= o->ends[input]) ++input;
+        const size_t at = lists ? input : k;
+        if (o->operands[k] && needs_elements(*o->op, at)) ++reads_[o->operands[k]->id];
+      }
+      for (const auto& inner : o->blocks) count_reads(*inner);
+    }
+  }
+  bool read_once(const Ref<Value>& v) const {
+    return v->id < reads_.size() && reads_[v->id] <= 1 && !r_.leaves(v);
+  }
+
+  static bool is_lookup(const Operation& o) {
+    return is(o, "embedding") && !attr<bool>(o, "scale_grad_by_freq");
+  }
+
+  // What `rows`, [.., width], were looked up from: read by nobody else.
+  Operation* lookup(const Ref<Value>& rows, int64_t width) {
+    const Ref<Value> v = width > 0 ? rows_behind(rows, width) : nullptr;
+    Operation* o = made_by(v, "embedding");
+    if (!o || !is_lookup(*o) || row_size(*v) != width || v->block != rows->block) return nullptr;
+    // Views between are read once, too, or they are needed anyway.
+    return read_once(v) && read_once(rows) && o->operands[1]->shape[1] == width ? o : nullptr;
+  }
+
+  static op::AttrBox attrs_of(std::string_view op, const Form& form) {
+    op::AttrBox attrs = default_attrs(op::get(op));
+    set_attr(attrs, "pool", form.pool);
+    set_attr(attrs, "pad_value", form.pad_value);
+    set_attr(attrs, "padding_idx", form.padding_idx);
+    set_attr(attrs, "sparse", form.sparse);
+    return attrs;
+  }
+
+  // --- forward ---
+
+  Operation& insert_pool(std::span<const Slot> slots) {
+    std::vector<Ref<Value>> operands;
+    std::vector<uint32_t> ends;
+    bool shared = true;
+    for (const Slot& s : slots) {
+      operands.push_back(s.ids);
+      shared = shared && s.weight == slots[0].weight;
+    }
+    ends.push_back(static_cast<uint32_t>(operands.size()));
+    for (const Slot& s : slots.first(shared ? 1 : slots.size())) operands.push_back(s.weight);
+    ends.push_back(static_cast<uint32_t>(operands.size()));
+    for (const Slot& s : slots)
+      if (s.lengths) operands.push_back(s.lengths);
+    ends.push_back(static_cast<uint32_t>(operands.size()));
+    return r_.insert("embedding_pool", std::move(operands),
+                     attrs_of("embedding_pool", slots[0].form), std::move(ends));
+  }
+
+  void pool_one(Operation& o) {
+    if (o.operands[2] || o.results[0]->shape.rank() != 2) return;
+    const Operation* e = lookup(o.operands[0], o.results[0]->shape[1]);
+    if (!e) return;
+    const Slot slot{e->operands[0],
+                    e->operands[1],
+                    o.operands[1],
+                    {attr<std::string>(o, "pool"), attr<double>(o, "pad_value"),
+                     attr<int64_t>(*e, "padding_idx"), attr<bool>(*e, "sparse")}};
+    const Operation& made = insert_pool({&slot, 1});
+    if (!read_once(o.results[0])) shared_.insert(made.results[0]->id);
+    for (size_t i = 0; i < 2; ++i) r_.stand_in(o.results[i], made.results[i]);
+    r_.erase();
+  }
+
+  // An operand of concat as a slot, if it is one.
+  bool as_slot(const Ref<Value>& v, Slot* slot) {
+    if (v->shape.rank() != 2 || v->shape[1] < 1) return false;
+    if (const Operation* pooled = made_by(v, "embedding_pool")) {
+      if (list(*pooled, 0).size() != 1 || !list(*pooled, 2).size()) return false;
+      *slot = {list(*pooled, 0)[0], list(*pooled, 1)[0], list(*pooled, 2)[0], form_of(*pooled)};
+      return slot->form.pool != "max" && v->block == pooled->results[0]->block &&
+             !shared_.count(v->id);
+    }
+    const Operation* e = lookup(v, v->shape[1]);
+    if (!e || e->operands[0]->shape.rank() < 1) return false;
+    Form form;
+    form.padding_idx = attr<int64_t>(*e, "padding_idx");
+    form.sparse = attr<bool>(*e, "sparse");
+    *slot = {e->operands[0], e->operands[1], nullptr, form};
+    return true;
+  }
+
+  void join(Operation& o) {
+    const op::IntArray& axis = attr<op::IntArray>(o, "axis");
+    if (o.attr_operands || o.results[0]->shape.rank() != 2 || axis.size() != 1 ||
+        (axis[0] != 1 && axis[0] != -1))
+      return;
+    std::vector<Ref<Value>> parts;
+    std::vector<Slot> run;
+    std::vector<Ref<Value>> whole;  // operands of the run
+    bool any = false;
+    auto end_run = [&] {
+      if (run.size() > 1) {
+        parts.push_back(insert_pool(run).results[0]);
+        any = true;
+      } else {
+        parts.insert(parts.end(), whole.begin(), whole.end());
+      }
+      run.clear();
+      whole.clear();
+    };
+    const std::vector<Ref<Value>> operands = o.operands;
+    for (const Ref<Value>& v : operands) {
+      Slot slot;
+      if (!as_slot(v, &slot)) {
+        end_run();
+        parts.push_back(v);
+        continue;
+      }
+      const bool fits =
+          run.empty() || (slot.form == run[0].form && !slot.lengths == !run[0].lengths &&
+                          slot.weight->dtype == run[0].weight->dtype);
+      if (!fits) end_run();
+      run.push_back(slot);
+      whole.push_back(v);
+    }
+    end_run();
+    if (!any) return;
+    if (parts.size() == 1) {
+      r_.stand_in(o.results[0], parts[0]);
+    } else {
+      op::AttrBox attrs(*o.op->attrs, o.attrs.get());
+      const auto count = static_cast<uint32_t>(parts.size());
+      const Operation& made = r_.insert("concat", std::move(parts), std::move(attrs), {count});
+      r_.stand_in(o.results[0], made.results[0]);
+    }
+    r_.erase();
+  }
+
+  // --- gradients ---
+
+  Operation& insert_gradient(const Ref<Value>& dy, std::span<const Slot> slots,
+                             const Ref<Value>& found, std::vector<int64_t> columns) {
+    std::vector<Ref<Value>> operands{dy};
+    std::vector<uint32_t> ends{1};
+    auto end = [&] { ends.push_back(static_cast<uint32_t>(operands.size())); };
+    for (const Slot& s : slots) operands.push_back(s.ids);
+    end();
+    for (const Slot& s : slots)
+      if (s.lengths) operands.push_back(s.lengths);
+    end();
+    operands.push_back(slots[0].weight);
+    end();
+    if (found) operands.push_back(found);
+    end();
+    op::AttrBox attrs = attrs_of("embedding_pool_grad", slots[0].form);
+    set_attr(attrs, "columns", std::move(columns));
+    return r_.insert("embedding_pool_grad", std::move(operands), std::move(attrs), std::move(ends));
+  }
+
+  // A part of a split along columns: what was split, and where the part begins; else itself and -1.
+  static std::pair<Ref<Value>, int64_t> column_of(const Ref<Value>& part) {
+    const Operation* split = made_by(part, "split_like");
+    if (!split || split->attr_operands || part->block != split->operands[0]->block ||
+        split->operands[0]->shape.rank() != 2)
+      return {part, -1};
+    const op::IntArray& axis = attr<op::IntArray>(*split, "axis");
+    if (axis.size() != 1 || (axis[0] != 1 && axis[0] != -1)) return {part, -1};
+    int64_t at = 0;
+    for (const Ref<Value>& v : split->results) {
+      if (v == part) return {split->operands[0], at};
+      if (v->shape[1] < 0) break;
+      at += v->shape[1];
+    }
+    return {part, -1};
+  }
+
+  void pool_one_gradient(Operation& o) {
+    if (attr<bool>(o, "scale_grad_by_freq") || o.results[0]->shape.rank() != 2) return;
+    const int64_t width = o.results[0]->shape[1];
+    const Ref<Value> rows = width > 0 ? rows_behind(o.operands[1], width) : nullptr;
+    if (!rows || rows->block != o.operands[1]->block) return;
+    Slot slot{o.operands[0], o.operands[2], nullptr, {}};
+    slot.form.padding_idx = attr<int64_t>(o, "padding_idx");
+    slot.form.sparse = true;
+    Ref<Value> dy = rows, found;
+    if (const Operation* pooled = made_by(rows, "sequence_pool_grad")) {
+      slot.lengths = pooled->operands[1];
+      slot.form.pool = attr<std::string>(*pooled, "pool");
+      slot.form.pad_value = attr<double>(*pooled, "pad_value");
+      dy = pooled->operands[0];
+      found = pooled->operands[3];
+      if (dy->shape.rank() != 2) return;
+    } else if (dy->shape.rank() != 2 || row_size(*slot.ids) != 1) {
+      return;
+    }
+    auto [whole, column] = found ? std::pair{dy, int64_t{-1}} : column_of(dy);
+    if (!slot.lengths && column < 0) return;
+    const Operation& made =
+        insert_gradient(whole, {&slot, 1}, found,
+                        column < 0 ? std::vector<int64_t>{} : std::vector<int64_t>{column});
+    r_.stand_in(o.results[0], made.results[0]);
+    r_.erase();
+  }
+
+  void join_gradients(Operation& o) {
+    std::vector<Ref<Value>> parts, whole;
+    std::vector<Slot> run;
+    std::vector<int64_t> columns;
+    Ref<Value> source;
+    bool any = false;
+    auto end_run = [&] {
+      if (run.size() > 1) {
+        parts.push_back(insert_gradient(source, run, nullptr, columns).results[0]);
+        any = true;
+      } else {
+        parts.insert(parts.end(), whole.begin(), whole.end());
+      }
+      run.clear();
+      whole.clear();
+      columns.clear();
+    };
+    const std::vector<Ref<Value>> operands = o.operands;
+    for (const Ref<Value>& v : operands) {
+      const Operation* one = made_by(v, "embedding_pool_grad");
+      if (!one || list(*one, 1).size() != 1 || list(*one, 3).size() != 1 || v->block != o.parent ||
+          attr<std::vector<int64_t>>(*one, "columns").empty()) {
+        end_run();
+        parts.push_back(v);
+        continue;
+      }
+      const Slot slot{list(*one, 1)[0], list(*one, 3)[0],
+                      list(*one, 2).empty() ? nullptr : list(*one, 2)[0], form_of(*one)};
+      const bool fits =
+          run.empty() || (one->operands[0] == source && slot.form == run[0].form &&
+                          !slot.lengths == !run[0].lengths && slot.weight == run[0].weight);
+      if (!fits) end_run();
+      source = one->operands[0];
+      run.push_back(slot);
+      whole.push_back(v);
+      columns.push_back(attr<std::vector<int64_t>>(*one, "columns")[0]);
+    }
+    end_run();
+    if (!any) return;
+    if (parts.size() == 1) {
+      r_.stand_in(o.results[0], parts[0]);
+    } else {
+      const auto count = static_cast<uint32_t>(parts.size());
+      const Operation& made =
+          r_.insert("add_rows", std::move(parts), default_attrs(*o.op), {count});
+      r_.stand_in(o.results[0], made.results[0]);
+    }
+    r_.erase();
+  }
+
+  Rewriter r_;
+  std::vector<uint32_t> reads_;  // by id
+  std::set<uint32_t> shared_;    // results made here that are read more than once
+};
+
+bool run(Program& p, const PassContext&) {
+  return Fuser(p).run();
+}
+
+ARGOSY_PASS(
+    fuse_slots, Rounding::kept,
+    "Look-ups in tables whose rows are pooled (sequence_pool) or taken one for each sample, "
+    "and joined by concat, become one embedding_pool; their row-sparse gradients in one "
+    "table become one. 300 slots cost two operations, and rows of ids are never made.",
+    run)
+
+}  // namespace
+}  // namespace argosy::passes

@@ -1,0 +1,106 @@
+"""Ops of click models against NumPy."""
+
+import numpy as np
+import pytest
+from tests.ops.harness import A, Case, table_tests, tensor
+
+import argosy
+from argosy import _core
+
+ops = _core.ops
+WIDE = ("float32", "float64")
+# The second row has a slot that was never shown.
+X = np.array([[1.0, 2.0, 3.0, -1.0], [0.0, 5.0, 1.0, 2.0], [2.0, 1.0, 4.0, 0.5]])
+
+
+def value_model(x, cvm, use_cvm=True):
+    if not use_cvm:
+        return x[:, 2:]
+    show = np.log(x[:, 0] + 1)
+    return np.column_stack([show, np.log(x[:, 1] + 1) - show, x[:, 2:]])
+
+
+def data_norm(x, size, total, square, weight=None, bias=None, epsilon=1e-5, slot_dim=-1):
+    y = (x - total / size) * np.sqrt(size / square)
+    if weight is not None:
+        y = y * weight + bias
+    return np.where(absent(x, slot_dim), 0, y)
+
+
+def absent(x, slot_dim):
+    if slot_dim <= 0:
+        return np.zeros(x.shape, bool)
+    return np.repeat(x[:, ::slot_dim] == 0, slot_dim, 1)
+
+
+def state(low, high):
+    return A(4, low=low, high=high, grad=False)
+
+
+STATES = [state(90, 110), state(-5, 5), state(50, 150)]
+
+# fmt: off
+CASES = [
+    Case("continuous_value_model", [A(3, 5, low=0.0, high=9.0), A(3, 2)], ref=value_model, grad=False, tol=3.0,
+         errors=[([A(3, 2), A(3, 2)], {}, ValueError, "D > 2"), ([A(3, 4), A(3, 3)], {}, ValueError, "cvm must be"),
+                 ([A(3, 4), A(2, 2)], {}, ValueError, "as many rows")]),
+    Case("continuous_value_model", [A(3, 5), A(3, 2)], {"use_cvm": False}, ref=value_model, grad=False, dtypes=WIDE),
+    Case("data_norm", [A(3, 4), *STATES], ref=data_norm, grad=False, dtypes=WIDE, tol=5.0,
+         errors=[([A(3, 4, 1), *STATES], {}, ValueError, r"x must be [N, C]"), ([A(3, 5), *STATES], {}, ValueError, "must be [C]"),
+                 ([A(3, 4), *STATES], {"slot_dim": 3}, ValueError, "slot_dim must divide")]),
+    Case("data_norm", [X, *STATES, A(4), A(4)], {"slot_dim": 2}, ref=data_norm, grad=False, dtypes=WIDE, tol=10.0),
+]
+# fmt: on
+COVERS = {
+    "continuous_value_model_grad": "test_gradient_of_the_value_model",
+    "data_norm_grad": "test_gradients_of_data_norm",
+    "summary_update_": "test_summary_update",
+}
+
+test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+def leaf(x):
+    t = tensor(np.asarray(x, "float64"))
+    t.stop_gradient = False
+    return t
+
+
+@pytest.mark.parametrize("use", [True, False])
+def test_gradient_of_the_value_model(use):
+    x, cvm = leaf(np.ones((2, 5))), np.array([[1.0, 0.0], [3.0, 1.0]])
+    out = ops.continuous_value_model(x, tensor(cvm), use)
+    dy = np.arange(out.size, dtype="float64").reshape(out.shape) + 1
+    (g,) = argosy.grad([out], [x], [tensor(dy)])
+    np.testing.assert_array_equal(g.numpy(), np.column_stack([cvm, dy[:, -3:]]))
+
+
+@pytest.mark.parametrize("slot_dim", [-1, 2])
+@pytest.mark.parametrize("weights", [False, True])
+def test_gradients_of_data_norm(slot_dim, weights):
+    rng = np.random.default_rng(3)
+    size, total, square = np.full(4, 100.0), rng.normal(size=4), np.full(4, 150.0)
+    w, b = (rng.normal(size=4), rng.normal(size=4)) if weights else (None, None)
+    leaves = [leaf(v) for v in (X, size, total, square, *((w, b) if weights else ()))]
+    more = leaves[4:] if weights else [None, None]
+    out = ops.data_norm(*leaves[:4], *more, 0.5, slot_dim)
+    dy = rng.normal(size=X.shape)
+    got = [g.numpy() for g in argosy.grad([out], leaves, [tensor(dy)])]
+    scale, mean, shown = np.sqrt(size / square), total / size, ~absent(X, slot_dim)
+    dx = dy * scale * w * shown if weights else dy * scale
+    count = shown.sum(0)
+    per = count if slot_dim > 0 else 1
+    centred = (X - mean) * shown
+    want = [dx, count / per, (X * shown).sum(0) / per, (centred**2).sum(0) / per + count * 0.5]
+    if weights:
+        want += [(dy * centred * scale).sum(0), (dy * shown).sum(0)]
+    for g, v in zip(got, want):
+        np.testing.assert_allclose(g, v, rtol=1e-12)
+
+
+def test_summary_update():
+    p, g = tensor(np.array([1.0, 2.0])), tensor(np.array([3.0, -1.0]))
+    ops.summary_update_([p], [g], 0.5)
+    np.testing.assert_array_equal(p.numpy(), [3.5, 0.0])
+    with pytest.raises(ValueError, match="wrong form"):
+        ops.summary_update_([p], [tensor(np.ones(3))], 0.5)
