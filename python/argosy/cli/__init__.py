@@ -21,6 +21,11 @@ def _parser(command=None):
     )
     run.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     commands.add_parser(
+        "launch",
+        help="start a program as servers and workers of one job, and watch them",
+        add_help=False,
+    )
+    commands.add_parser(
         "doctor",
         help="print the machine, the libraries, and whether each works",
         description="Print the machine, its instruction sets, the threads and the libraries with "
@@ -50,6 +55,10 @@ def main(argv=None):
         from .run import run
 
         return run(argv[1:])
+    if argv[:1] == ["launch"]:
+        from ..distributed.launch import launch
+
+        return launch(argv[1:])
     # What only one command needs is imported for it alone.
     parser = _parser(argv[0] if argv else None)
     options = parser.parse_args(argv)

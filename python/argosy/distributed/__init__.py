@@ -168,10 +168,10 @@ class DataParallel(nn.Layer):
 
 def __getattr__(name):
     # fleet needs the layers of argosy.nn: loaded when it is asked for.
-    if name == "fleet":
+    if name in ("fleet", "launch"):
         import importlib
 
-        return importlib.import_module("argosy.distributed.fleet")
+        return importlib.import_module(f"argosy.distributed.{name}")
     if name in ("InMemoryDataset", "QueueDataset"):
         from argosy.distributed import _dataset
 

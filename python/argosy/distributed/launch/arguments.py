@@ -1,0 +1,331 @@
+"""Arguments of `argosy launch`, and the plan of processes they make."""
+
+import argparse
+import os
+import secrets
+import socket
+
+from . import ports
+
+__all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser"]
+
+_MAX_RESTART = 3
+
+
+class Task:
+    """One process to be: name (worker.0), kind (server, worker), number, its environment."""
+
+    def __init__(self, kind, number, environ, log):
+        self.kind = kind
+        self.number = number
+        self.environ = environ
+        self.log = log
+
+    @property
+    def name(self):
+        """server.0, worker.1."""
+        return f"{self.kind}.{self.number}"
+
+
+class Plan:
+    """What is started: tasks of this host, the command, and how failures are met.
+
+    restart_any: restart after any failure; else only after death by a signal.
+    """
+
+    def __init__(self, options, tasks, job):
+        self.tasks = tasks
+        self.job = job
+        self.command = _command(options)
+        self.log_dir = os.path.abspath(options.log_dir)
+        self.cpus = options.cpus
+        self.ray_address = options.ray_address
+        self.max_restart = _MAX_RESTART if options.max_restart is None else options.max_restart
+        self.restart_any = options.max_restart is not None
+        self.durable = options.durability != "none"
+        # Where servers keep their state; emptied at start when it is the launcher's own.
+        self.state_dir = tasks[0].environ.get("ARGOSY_PS_DIRECTORY", "")
+        self.state_is_ours = not options.durability_dir
+        self.grace = options.grace
+        self.stream = options.stream
+
+
+def parser(prog="argosy launch"):
+    """The argument parser."""
+    out = argparse.ArgumentParser(
+        prog=prog,
+        description="Start a program as servers and workers of one job, watch them, restart what "
+        "dies. Without servers the program is started once.",
+    )
+    add_arguments(out)
+    return out
+
+
+def add_arguments(out):
+    """Adds the arguments of launch to a parser."""
+    group = out.add_argument_group("processes")
+    group.add_argument(
+        "--servers",
+        "--server_num",
+        metavar="N|IP:PORT,..",
+        help="how many servers on this host, or the addresses of all servers of the job",
+    )
+    group.add_argument(
+        "--workers",
+        "--worker_num",
+        "--trainers",
+        "--trainer_num",
+        metavar="N|IP:PORT,..",
+        help="how many workers on this host, or the addresses of all workers of the job",
+    )
+    group.add_argument("--run_mode", choices=("ps", "collective"), help="default: by --servers")
+    group.add_argument("--host", help="this host among the addresses (default: its own addresses)")
+    group.add_argument("--start_port", type=int, help="first port (default: free ones)")
+    group.add_argument("--nproc_per_node", type=int, help="processes without servers: 1")
+    group.add_argument("--nnodes", default="1", help="hosts of a job without servers: 1")
+    for name in ("--master", "--rank", "--ips", "--log_level", "--log_overwrite", "--with_gloo"):
+        group.add_argument(name, help=argparse.SUPPRESS)
+    group.add_argument("--devices", "--gpus", help=argparse.SUPPRESS)
+    group.add_argument("--job_id", help="name of the job (default: drawn)")
+    group.add_argument("--on", choices=("local", "ray"), default="local", help="what runs the job")
+    group.add_argument("--ray_address", help="of the Ray cluster (default: as ray.init finds it)")
+    group.add_argument(
+        "--cpus", type=float, default=1, help="with --on ray: cores of each process (default 1)"
+    )
+
+    group = out.add_argument_group("failures")
+    group.add_argument(
+        "--max_restart",
+        type=int,
+        help=f"restart a failed process so often, whatever its failure (default: {_MAX_RESTART} "
+        "times when a signal killed it, never when it ended by an error)",
+    )
+    group.add_argument(
+        "--durability",
+        choices=("none", "snapshot", "log"),
+        default="none",
+        help="what servers keep on disk; a server is only restarted with snapshot or log",
+    )
+    group.add_argument("--durability_dir", help="where (default: LOG_DIR/state, emptied at start)")
+    group.add_argument(
+        "--snapshot_seconds", type=float, default=300, help="between snapshots (default 300)"
+    )
+    group.add_argument(
+        "--grace", type=float, default=10, help="seconds between SIGTERM and SIGKILL (default 10)"
+    )
+
+    group = out.add_argument_group("output")
+    group.add_argument("--log_dir", default="log", help="serverlog.N and workerlog.N (default log)")
+    group.add_argument(
+        "--stream",
+        choices=("first", "all", "none"),
+        default="first",
+        help="whose output is shown: worker 0's (default), everyone's, nobody's",
+    )
+
+    group = out.add_argument_group("security")
+    group.add_argument("--tls_ca", help="PEM file of the authority that signed the servers")
+    group.add_argument("--tls_cert", help="PEM file of the servers' certificate")
+    group.add_argument("--tls_key", help="PEM file of its key")
+    group.add_argument(
+        "--insecure", action="store_true", help="let servers listen beyond this host without TLS"
+    )
+    group = out.add_argument_group("program")
+    group.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    out.add_argument("program", metavar="PROGRAM", help="a Python file, or any executable")
+    out.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT")
+
+
+def _command(options):
+    import sys
+
+    if options.module:
+        return [sys.executable, "-u", "-m", options.program, *options.arguments]
+    if options.program.endswith(".py") or not os.access(options.program, os.X_OK):
+        return [sys.executable, "-u", options.program, *options.arguments]
+    return [os.path.abspath(options.program), *options.arguments]
+
+
+def _endpoints(text, what):
+    """A list of ip:port, or a number."""
+    if text is None:
+        return None
+    text = text.strip()
+    if text.isdigit():
+        return int(text)
+    out = [part.strip() for part in text.split(",") if part.strip()]
+    for part in out:
+        host, colon, port = part.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError(
+                f"{what}: expected a number or addresses ip:port,ip:port, got {part!r}."
+            )
+    if len(set(out)) != len(out):
+        raise ValueError(f"{what}: an address is there twice: {text}.")
+    return out
+
+
+def _is_here(address, here):
+    host = address.rpartition(":")[0]
+    return host in here
+
+
+def _addresses_of_this_host(name):
+    if name:
+        return {name}
+    here = {"127.0.0.1", "localhost", "::1", socket.gethostname(), os.environ.get("POD_IP", "")}
+    here.discard("")
+    try:
+        here.update(info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None))
+    except OSError:
+        pass
+    # The address by which the host reaches others; nothing is sent.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("10.255.255.255", 1))
+            here.add(probe.getsockname()[0])
+        except OSError:
+            pass
+    return here
+
+
+def make_plan(options):
+    """The Plan of parsed arguments. Raises ValueError that says what is wrong with them."""
+    if options.max_restart is not None and options.max_restart < 0:
+        raise ValueError(f"--max_restart: expected a number >= 0, got {options.max_restart}.")
+    if not options.module and not os.path.exists(options.program):
+        raise ValueError(f"there is no program {options.program!r}.")
+    servers = _endpoints(options.servers, "--servers")
+    workers = _endpoints(options.workers, "--workers")
+    job = options.job_id or f"argosy-{os.getpid()}-{secrets.token_hex(4)}"
+    environ = _common_environ(options, job)
+    if options.run_mode == "collective" or not servers:
+        if servers or options.run_mode == "ps":
+            raise ValueError(
+                "servers and workers need --servers N (run_mode ps); --run_mode collective has none."
+            )
+        tasks = _collective(options, workers, environ)
+    else:
+        tasks = _parameter_server(options, servers, workers, environ)
+    if options.on == "local":
+        for task in tasks:
+            host, _, port = task.environ["PADDLE_CURRENT_ENDPOINT"].rpartition(":")
+            if task.kind == "server":
+                ports.check(host, int(port))
+    return Plan(options, tasks, job)
+
+
+def _common_environ(options, job):
+    environ = {"ARGOSY_JOB_ID": job, "PADDLE_JOB_ID": job, "PYTHONUNBUFFERED": "1"}
+    # `import paddle` gives argosy, as with `argosy run`.
+    import argosy
+
+    root = os.path.dirname(os.path.abspath(argosy.__file__))
+    site = os.path.join(root, "cli", "site")
+    path = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != site]
+    environ["PYTHONPATH"] = os.pathsep.join([site, *path])
+    environ["PADDLE_LOG_DIR"] = os.path.abspath(options.log_dir)
+    environ["ARGOSY_PS_DURABILITY"] = options.durability
+    if options.durability != "none":
+        environ["ARGOSY_PS_DIRECTORY"] = os.path.abspath(
+            options.durability_dir or os.path.join(options.log_dir, "state")
+        )
+        environ["ARGOSY_PS_SNAPSHOT_SECONDS"] = str(options.snapshot_seconds)
+    for option, name in (("tls_ca", "CA"), ("tls_cert", "CERT"), ("tls_key", "KEY")):
+        value = getattr(options, option)
+        if value:
+            if not os.path.exists(value):
+                raise ValueError(f"--{option}: there is no file {value!r}.")
+            environ[f"ARGOSY_TLS_{name}"] = os.path.abspath(value)
+    if options.insecure:
+        environ["ARGOSY_INSECURE"] = "1"
+    return environ
+
+
+def _collective(options, workers, environ):
+    count = options.nproc_per_node or (workers if isinstance(workers, int) else None) or 1
+    nodes = options.nnodes.split(":")[0]
+    if count != 1 or nodes != "1" or isinstance(workers, list) and len(workers) != 1:
+        raise ValueError(
+            "this version of Argosy connects several workers only through servers. Do this: "
+            "--servers N --workers N, or start one process."
+        )
+    port = options.start_port or ports.pick(1)[0]
+    endpoint = f"127.0.0.1:{port}"
+    environ = dict(
+        environ,
+        PADDLE_TRAINER_ID="0",
+        PADDLE_GLOBAL_RANK="0",
+        PADDLE_LOCAL_RANK="0",
+        PADDLE_RANK_IN_NODE="0",
+        PADDLE_TRAINERS_NUM="1",
+        PADDLE_GLOBAL_SIZE="1",
+        PADDLE_LOCAL_SIZE="1",
+        PADDLE_NNODES="1",
+        PADDLE_TRAINER_ENDPOINTS=endpoint,
+        PADDLE_CURRENT_ENDPOINT=endpoint,
+    )
+    return [Task("worker", 0, environ, "workerlog.0")]
+
+
+def _parameter_server(options, servers, workers, environ):
+    here = _addresses_of_this_host(options.host)
+    workers = 1 if workers is None else workers
+    count = (servers if isinstance(servers, int) else 0) + (
+        workers if isinstance(workers, int) else 0
+    )
+    local = options.host or "127.0.0.1"
+    if options.start_port:
+        free = list(range(options.start_port, options.start_port + count))
+    else:
+        free = ports.pick(count)
+    if isinstance(servers, int):
+        servers = [f"{local}:{free.pop(0)}" for _ in range(servers)]
+    if isinstance(workers, int):
+        if workers < 1:
+            raise ValueError("--workers: expected at least one.")
+        workers = [f"{local}:{free.pop(0)}" for _ in range(workers)]
+    everyone = servers + workers
+    alone = all(_is_here(address, here) for address in everyone)
+    token = os.environ.get("ARGOSY_JOB_TOKEN", "")
+    if not token:
+        if not alone and not options.insecure:
+            raise ValueError(
+                "the job spans hosts, which need one secret. Do this: set ARGOSY_JOB_TOKEN to the "
+                "same string on all of them, or --insecure."
+            )
+        token = secrets.token_hex(16) if alone else ""
+    hosts = {address.rpartition(":")[0] for address in everyone}
+    environ = dict(
+        environ,
+        PADDLE_PSERVERS_IP_PORT_LIST=",".join(servers),
+        PADDLE_TRAINER_ENDPOINTS=",".join(workers),
+        PADDLE_TRAINERS_NUM=str(len(workers)),
+        PADDLE_NNODES=str(len(hosts)),
+        ARGOSY_JOB_TOKEN=token,
+    )
+    tasks = []
+    for kind, role, addresses in (("server", "PSERVER", servers), ("worker", "TRAINER", workers)):
+        in_node = 0
+        for number, address in enumerate(addresses):
+            if not _is_here(address, here):
+                continue
+            host, _, port = address.rpartition(":")
+            own = dict(
+                environ,
+                TRAINING_ROLE=role,
+                PADDLE_ROLE=role,
+                POD_IP=host,
+                PADDLE_PORT=port,
+                PADDLE_CURRENT_ENDPOINT=address,
+                PADDLE_RANK_IN_NODE=str(in_node),
+            )
+            own["PADDLE_TRAINER_ID" if kind == "worker" else "PADDLE_PSERVER_ID"] = str(number)
+            tasks.append(Task(kind, number, own, f"{kind}log.{number}"))
+            in_node += 1
+    if not tasks:
+        raise ValueError(
+            f"none of {', '.join(everyone)} is this host ({', '.join(sorted(here))}). Do this: "
+            "--host with this host's name among the addresses."
+        )
+    return tasks

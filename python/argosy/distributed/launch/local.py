@@ -1,0 +1,238 @@
+"""Runs a plan's processes on this host."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from . import guardian
+from .output import Follower, last_lines
+
+__all__ = ["run"]
+
+_GUARDIAN = os.path.abspath(guardian.__file__)
+_BARE = [sys.executable, "-I", "-S", _GUARDIAN]
+_POLL_SECONDS = 0.05
+
+
+class _Process:
+    """A task, and the process that runs it now."""
+
+    def __init__(self, task, plan):
+        self.task = task
+        self.path = os.path.join(plan.log_dir, task.log)
+        self.restarts = 0
+        self.handle = None
+        self.code = None
+        self.killed_by_us = False
+
+    def start(self, plan):
+        environ = dict(os.environ, **self.task.environ)
+        environ["PADDLE_RESTART_COUNT"] = environ["ARGOSY_RESTART"] = str(self.restarts)
+        with open(self.path, "ab" if self.restarts else "wb") as log:
+            if self.restarts:
+                log.write(f"--- {self.task.name}: restart {self.restarts} ---\n".encode())
+                log.flush()
+            self.handle = subprocess.Popen(
+                _BARE + ["start", str(os.getpid()), "--", *plan.command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environ,
+                start_new_session=True,
+            )
+        self.code = None
+
+    def poll(self):
+        """The exit code if it has just ended, else None."""
+        if self.handle is None or self.code is not None:
+            return None
+        self.code = self.handle.poll()
+        return self.code
+
+    @property
+    def running(self):
+        return self.handle is not None and self.code is None
+
+    def signal(self, number):
+        """To its whole process group."""
+        if self.running:
+            self.killed_by_us = True
+            try:
+                os.killpg(self.handle.pid, number)
+            except OSError:
+                pass
+
+    def sweep_group(self):
+        """Ends what a process that died has left in its group."""
+        try:
+            os.killpg(self.handle.pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def _describe(code):
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"was killed by {name}"
+    return f"ended with exit code {code}"
+
+
+def _exit_code(code):
+    return 128 - code if code < 0 else code
+
+
+def _say(text):
+    print(f"argosy launch: {text}", file=sys.stderr, flush=True)
+
+
+class _Job:
+    def __init__(self, plan):
+        self.plan = plan
+        self.processes = [_Process(task, plan) for task in plan.tasks]
+        self.stop_signal = None
+        self.signals = 0
+        follow = {"first": plan.tasks[:0], "all": plan.tasks, "none": []}[plan.stream]
+        if plan.stream == "first":
+            workers = [task for task in plan.tasks if task.kind == "worker"]
+            follow = workers[:1] or plan.tasks[:1]
+        several = len(plan.tasks) > 1
+        self.followers = [
+            Follower(os.path.join(plan.log_dir, task.log), task.name if several else "", i)
+            for i, task in enumerate(follow)
+        ]
+
+    def _on_signal(self, number, frame):
+        self.signals += 1
+        self.stop_signal = number
+
+    def run(self):
+        """Starts all, watches, ends all. Returns the exit code."""
+        self._prepare_folders()
+        old = {
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
+        watch = subprocess.Popen(
+            _BARE + ["watch", self.plan.job],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            for process in self.processes:
+                process.start(self.plan)
+            return self._watch()
+        finally:
+            for process in self.processes:
+                process.signal(signal.SIGKILL)
+            if not guardian.kill_members(self.plan.job, keep={os.getpid(), watch.pid}):
+                _say("some processes of the job could not be killed.")
+            for process in self.processes:
+                if process.handle is not None:
+                    process.handle.wait()
+            for follower in self.followers:
+                follower.show()
+                follower.close()
+            watch.stdin.close()
+            watch.wait()
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _prepare_folders(self):
+        plan = self.plan
+        os.makedirs(plan.log_dir, exist_ok=True)
+        if plan.state_dir:
+            if plan.state_is_ours:
+                shutil.rmtree(plan.state_dir, ignore_errors=True)
+            os.makedirs(plan.state_dir, exist_ok=True)
+
+    def _watch(self):
+        workers = [p for p in self.processes if p.task.kind == "worker"]
+        servers = [p for p in self.processes if p.task.kind == "server"]
+        patience = None
+        while True:
+            for follower in self.followers:
+                follower.show()
+            if self.stop_signal is not None:
+                name = signal.Signals(self.stop_signal).name
+                _say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
+                self._end_all()
+                return 128 + self.stop_signal
+            for process in self.processes:
+                code = process.poll()
+                if code:
+                    failed = self._failed(process, code)
+                    if failed is not None:
+                        return failed
+            if workers and all(p.code == 0 for p in workers):
+                if not any(p.running for p in servers):
+                    return 0
+                # Servers that no worker has stopped.
+                patience = patience or time.monotonic() + self.plan.grace
+                if time.monotonic() > patience:
+                    _say(
+                        "all workers have ended, servers have not: fleet.stop_worker() was not "
+                        "called? They are ended now."
+                    )
+                    self._end_all()
+                    return 0
+            elif not any(p.running for p in self.processes):
+                return 0
+            time.sleep(_POLL_SECONDS)
+
+    def _failed(self, process, code):
+        """Restarts it, or ends the job and returns its exit code."""
+        process.sweep_group()
+        for follower in self.followers:
+            follower.show()
+        _say(f"{process.task.name} {_describe(code)}. The end of {process.path}:")
+        for line in last_lines(process.path):
+            print(f"    {line}", file=sys.stderr)
+        sys.stderr.flush()
+        plan = self.plan
+        why = None
+        if process.task.kind == "server" and not plan.durable:
+            why = (
+                "what this server held is lost. Do this: --durability log (or snapshot), and it "
+                "is restarted with what it had"
+            )
+        elif code > 0 and not plan.restart_any:
+            why = "it ended by an error; --max_restart N restarts after errors too"
+        elif process.restarts >= plan.max_restart:
+            why = f"it was restarted {process.restarts} times"
+        if why is None:
+            process.restarts += 1
+            _say(f"{process.task.name}: restart {process.restarts} of {plan.max_restart}.")
+            process.start(plan)
+            return None
+        _say(f"{process.task.name} is not restarted: {why}. The job is ended.")
+        self._end_all()
+        return _exit_code(code)
+
+    def _end_all(self):
+        """SIGTERM, some patience, SIGKILL; a second Ctrl-C ends the patience."""
+        before = self.signals
+        for process in self.processes:
+            process.signal(signal.SIGTERM)
+        end = time.monotonic() + self.plan.grace
+        while any(p.running for p in self.processes):
+            for process in self.processes:
+                process.poll()
+            for follower in self.followers:
+                follower.show()
+            if time.monotonic() > end or self.signals > before:
+                for process in self.processes:
+                    process.signal(signal.SIGKILL)
+            time.sleep(_POLL_SECONDS / 2)
+
+
+def run(plan):
+    """Runs the plan to its end. Returns the exit code: 0, that of the first process that failed
+    (128 + n for signal n), or 128 + n when signal n ended the launcher."""
+    return _Job(plan).run()

@@ -1,0 +1,57 @@
+"""Free ports of this host."""
+
+import random
+import socket
+
+__all__ = ["check", "pick"]
+
+
+def _ephemeral_start():
+    try:
+        with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+            return int(file.read().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 32768
+
+
+def _is_free(port, host=""):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As servers do: a port whose last connections are closing is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def pick(count):
+    """That many free ports, below those that outgoing connections take.
+
+    They are drawn, so that two launchers at once seldom meet.
+    """
+    high = _ephemeral_start()
+    low = 10000 if high > 12000 else 1024
+    draw = random.SystemRandom()
+    out = []
+    for _ in range(20 * count + 200):
+        if len(out) == count:
+            return out
+        port = draw.randrange(low, high)
+        if port not in out and _is_free(port):
+            out.append(port)
+    raise OSError(f"argosy launch: no {count} free ports between {low} and {high}.")
+
+
+def check(host, port):
+    """Raises ValueError if the port is taken on this host."""
+    try:
+        socket.getaddrinfo(host, port)
+    except OSError:
+        raise ValueError(f"the host {host!r} is not known here.") from None
+    if not _is_free(port, host if host.replace(".", "").isdigit() else ""):
+        raise ValueError(
+            f"port {port} of {host} is taken. Do this: end what uses it (see `ss -ltnp`), or choose "
+            "another port."
+        )

@@ -1,0 +1,325 @@
+"""argosy launch with toy programs: what they see, how failures end, that nothing stays behind."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from argosy.distributed.launch import guardian
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+
+_ENVIRON = {
+    k: v
+    for k, v in os.environ.items()
+    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_"))
+}
+
+
+class Launch:
+    """One launcher, and the processes of its job."""
+
+    count = 0
+
+    def __init__(self, folder, program, *arguments, options=()):
+        Launch.count += 1
+        self.job = f"test-{os.getpid()}-{Launch.count}"
+        self.logs = folder / "logs"
+        script = folder / "program.py"
+        script.write_text(program)
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "argosy.distributed.launch"),
+                *("--job_id", self.job, "--log_dir", str(self.logs), *options),
+                *(str(script), *arguments),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=_ENVIRON,
+            cwd=folder,
+        )
+
+    def wait(self):
+        """(exit code, standard output, standard error)."""
+        out, err = self.process.communicate(timeout=100)
+        return self.process.returncode, out, err
+
+    def log(self, name):
+        return (self.logs / name).read_text()
+
+    def until(self, what, seconds=60):
+        end = time.monotonic() + seconds
+        while not what():
+            assert time.monotonic() < end, "it did not come to be"
+            time.sleep(0.02)
+
+    def members(self):
+        return guardian.members(self.job)
+
+
+@pytest.fixture
+def launch(tmp_path):
+    jobs = []
+
+    def start(program, *arguments, options=()):
+        jobs.append(Launch(tmp_path, program, *arguments, options=options))
+        return jobs[-1]
+
+    yield start
+    for job in jobs:
+        job.process.kill()
+        job.process.communicate()
+        guardian.kill_members(job.job)
+
+
+_PS = ("--servers", "2", "--workers", "2", "--grace", "1")
+
+_PRINT_ENVIRON = """
+import os, sys, time
+for name in sorted(os.environ):
+    if name.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_")):
+        print(name + "=" + os.environ[name])
+print("arguments", sys.argv[1:])
+"""
+
+
+def _environ(text):
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def test_environment_is_that_of_paddle(launch):
+    job = launch(_PRINT_ENVIRON, "a", "--servers", options=_PS)
+    code, out, err = job.wait()
+    assert (code, err) == (0, "")
+    seen = {n: _environ(job.log(n)) for n in ("serverlog.0", "serverlog.1", "workerlog.1")}
+    server, worker = seen["serverlog.1"], seen["workerlog.1"]
+    endpoints = server["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")
+    assert len(set(endpoints)) == 2
+    assert server["TRAINING_ROLE"] == "PSERVER"
+    assert f"{server['POD_IP']}:{server['PADDLE_PORT']}" == endpoints[1]
+    assert worker["TRAINING_ROLE"] == "TRAINER"
+    assert worker["PADDLE_TRAINER_ID"] == "1"
+    assert worker["PADDLE_TRAINERS_NUM"] == "2"
+    assert worker["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(endpoints)
+    trainers = worker["PADDLE_TRAINER_ENDPOINTS"].split(",")
+    assert f"{worker['POD_IP']}:{worker['PADDLE_PORT']}" == trainers[1]
+    assert len(set(endpoints + trainers)) == 4
+    # One secret for the job, which is on no command line.
+    tokens = {environ["ARGOSY_JOB_TOKEN"] for environ in seen.values()}
+    assert len(tokens) == 1 and len(tokens.pop()) == 32
+    assert "arguments ['a', '--servers']" in job.log("workerlog.0")
+    # Worker 0's output is shown, with its name.
+    assert "[worker.0] PADDLE_TRAINER_ID=0\n" in out and "PADDLE_TRAINER_ID=1" not in out
+
+
+def test_without_servers_one_process(launch):
+    job = launch(_PRINT_ENVIRON, "x")
+    code, out, err = job.wait()
+    assert (code, err) == (0, "")
+    environ = _environ(out)
+    assert environ["PADDLE_TRAINER_ID"] == "0" and environ["PADDLE_TRAINERS_NUM"] == "1"
+    assert environ["PADDLE_CURRENT_ENDPOINT"] == environ["PADDLE_TRAINER_ENDPOINTS"]
+    assert "PADDLE_PSERVERS_IP_PORT_LIST" not in environ and "TRAINING_ROLE" not in environ
+
+
+def test_paddle_means_argosy(launch):
+    job = launch("import paddle\nprint(paddle.__name__, paddle.distributed.fleet.__name__)")
+    assert job.wait()[:2] == (0, "argosy argosy.distributed.fleet\n")
+
+
+_ONE_FAILS = """
+import os, sys, time
+if os.environ["TRAINING_ROLE"] == "TRAINER" and os.environ["PADDLE_TRAINER_ID"] == "1":
+    for i in range(100):
+        print("line", i)
+    raise SystemExit(7)
+time.sleep(1000)
+"""
+
+
+def test_a_failing_worker_ends_the_job(launch):
+    job = launch(_ONE_FAILS, options=_PS)
+    code, out, err = job.wait()
+    assert code == 7
+    assert "worker.1 ended with exit code 7" in err
+    assert "line 99" in err and "line 81\n" in err and "line 79" not in err  # the last 20
+    assert job.members() == []
+
+
+def test_deaf_processes_are_killed(launch):
+    program = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + _ONE_FAILS
+    job = launch(program, options=("--servers=1", "--workers=3", "--grace=0.3"))
+    assert job.wait()[0] == 7
+    assert job.members() == []
+
+
+_FAILS_ONCE = """
+import os, signal, sys
+name = os.environ["TRAINING_ROLE"] + os.environ.get("PADDLE_TRAINER_ID", "")
+print(name, "start", os.environ["PADDLE_RESTART_COUNT"])
+if name == "TRAINER1" and os.environ["PADDLE_RESTART_COUNT"] == "0":
+    if sys.argv[1] == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.exit(3)
+"""
+
+
+def test_a_killed_worker_is_restarted(launch):
+    job = launch(_FAILS_ONCE, "kill", options=_PS)
+    code, out, err = job.wait()
+    assert code == 0
+    assert "worker.1 was killed by SIGKILL" in err and "worker.1: restart 1 of 3" in err
+    log = job.log("workerlog.1")
+    assert "TRAINER1 start 0" in log and "TRAINER1 start 1" in log
+
+
+def test_an_error_is_restarted_when_asked(launch):
+    job = launch(_FAILS_ONCE, "exit", options=(*_PS, "--max_restart=2"))
+    assert job.wait()[0] == 0
+    job = launch(_FAILS_ONCE, "exit", options=_PS)
+    code, out, err = job.wait()
+    assert code == 3 and "--max_restart" in err
+
+
+def test_restarts_have_an_end(launch):
+    program = "import os\nprint('try')\nos.abort() if 'PADDLE_TRAINER_ID' in os.environ else 0"
+    job = launch(program, options=("--servers=1", "--workers=1", "--max_restart=2"))
+    code, out, err = job.wait()
+    assert code == 128 + signal.SIGABRT
+    assert job.log("workerlog.0").count("try\n") == 3
+    assert "it was restarted 2 times" in err
+
+
+_SERVER_DIES = """
+import os, signal, time
+if os.environ["TRAINING_ROLE"] == "PSERVER":
+    folder = os.environ.get("ARGOSY_PS_DIRECTORY", "")
+    print("state in", folder, os.listdir(folder) if folder else "")
+    if os.environ["PADDLE_RESTART_COUNT"] == "0":
+        if folder:
+            open(folder + "/mark", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    open("back", "w").close()
+else:
+    while not os.path.exists("back"):
+        time.sleep(0.05)
+"""
+
+
+def test_a_server_is_restarted_with_its_state_only(launch, tmp_path):
+    job = launch(_SERVER_DIES, options=("--servers=1", "--workers=1", "--grace=1"))
+    code, out, err = job.wait()
+    assert code == 128 + signal.SIGKILL and "what this server held is lost" in err
+    job = launch(_SERVER_DIES, options=("--servers=1", "--workers=1", "--durability=log"))
+    assert job.wait()[0] == 0
+    state = str(job.logs / "state")
+    assert f"state in {state} []" in job.log("serverlog.0")
+    assert f"state in {state} ['mark']" in job.log("serverlog.0")
+
+
+# A process that leaves its session and its group, and one that does not.
+_CHILDREN = """
+import os, subprocess, sys, time
+sleep = "import time; time.sleep(1000)"
+subprocess.Popen([sys.executable, "-c", sleep], start_new_session=True)
+subprocess.Popen([sys.executable, "-c", sleep])
+open("up" + os.environ["TRAINING_ROLE"] + os.environ["PADDLE_PORT"], "w").close()
+time.sleep(1000 if len(sys.argv) == 1 else 0)
+"""
+
+
+def _up(job, count):
+    job.until(lambda: len(list(pathlib.Path(job.logs).parent.glob("up*"))) == count)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ending_the_launcher_ends_everything(launch, number):
+    job = launch(_CHILDREN, options=_PS)
+    _up(job, 4)
+    assert len(job.members()) >= 12
+    job.process.send_signal(number)
+    code, out, err = job.wait()
+    assert code == 128 + number
+    assert job.members() == []
+
+
+def test_killing_the_launcher_ends_everything(launch):
+    job = launch(_CHILDREN, options=_PS)
+    _up(job, 4)
+    job.process.send_signal(signal.SIGKILL)
+    job.wait()
+    job.until(lambda: not job.members(), 20)
+
+
+def test_what_workers_leave_behind_is_killed(launch):
+    job = launch(_CHILDREN, "end", options=_PS)
+    assert job.wait()[0] == 0
+    assert job.members() == []
+
+
+def test_servers_that_nobody_stopped(launch):
+    program = "import os, time\ntime.sleep(1000 * (os.environ['TRAINING_ROLE'] == 'PSERVER'))"
+    job = launch(program, options=(*_PS, "--grace=0.2"))
+    code, out, err = job.wait()
+    assert code == 0 and "stop_worker" in err
+
+
+def test_a_taken_port(launch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        job = launch("", options=("--servers", address, "--workers", "1"))
+        code, out, err = job.wait()
+    assert code == 2 and f"port {address.split(':')[1]} of 127.0.0.1 is taken" in err
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (("--servers", "a,b"), "expected a number or addresses ip:port,ip:port, got 'a'"),
+        (("--servers", "1", "--workers", "0"), "--workers: expected at least one"),
+        (("--servers", "h:1,h:1"), "an address is there twice"),
+        (("--servers", "10.254.1.1:7000"), "set ARGOSY_JOB_TOKEN"),
+        (("--servers", "10.254.1.1:7000", "--workers", "10.254.1.1:7001"), "ARGOSY_JOB_TOKEN"),
+        (("--nproc_per_node", "2"), "connects several workers only through servers"),
+        (("--run_mode", "ps"), "need --servers N"),
+        (("--max_restart", "-1"), "--max_restart: expected a number >= 0"),
+        (("--tls_ca", "no.pem"), "--tls_ca: there is no file"),
+    ],
+)
+def test_wrong_arguments(tmp_path, monkeypatch, options, text):
+    from argosy.distributed.launch import arguments
+
+    monkeypatch.delenv("ARGOSY_JOB_TOKEN", raising=False)
+    program = tmp_path / "p.py"
+    program.write_text("")
+    parsed = arguments.parser().parse_args([*options, str(program)])
+    with pytest.raises(ValueError, match=text.replace("(", r"\(")):
+        arguments.make_plan(parsed)
+
+
+def test_hosts_of_a_list(tmp_path, monkeypatch):
+    """Of a job over hosts each launcher starts its own part."""
+    from argosy.distributed.launch import arguments
+
+    monkeypatch.setenv("ARGOSY_JOB_TOKEN", "secret")
+    program = tmp_path / "p.py"
+    program.write_text("")
+    addresses = "10.1.0.1:6000,10.1.0.2:6000"
+    workers = "10.1.0.1:6001,10.1.0.2:6001,10.1.0.2:6002"
+    parsed = arguments.parser().parse_args(
+        ["--servers", addresses, "--trainers", workers, "--host", "10.1.0.2", str(program)]
+    )
+    monkeypatch.setattr(arguments.ports, "check", lambda host, port: None)
+    plan = arguments.make_plan(parsed)
+    assert [task.name for task in plan.tasks] == ["server.1", "worker.1", "worker.2"]
+    environ = plan.tasks[2].environ
+    assert environ["PADDLE_TRAINERS_NUM"] == "3" and environ["PADDLE_NNODES"] == "2"
+    assert environ["PADDLE_RANK_IN_NODE"] == "1" and environ["ARGOSY_JOB_TOKEN"] == "secret"
