@@ -135,11 +135,21 @@ def _page(name, program, options):
     if options.cost:
         return cost
     if options.text:
-        return text
-    parts = [text, cost]
+        return text + _servers(program)
+    parts = [text, _servers(program), cost] if _servers(program) else [text, cost]
     for title, lines in diffs:
         parts.append("\n".join([title, *lines]) + "\n")
     return "\n".join(parts)
+
+
+def _servers(program):
+    """What servers keep of a program that is divided between trainers and them."""
+    metadata = dict(_core.program_metadata(program))
+    if "parameter_server.tables" not in metadata:
+        return ""
+    from argosy.distributed import ps
+
+    return ps.show(program)
 
 
 # Cost.

@@ -38,6 +38,7 @@ class Program:
         _programs[_core.program_id(self._handle)] = self
         self._states = {}  # Parameters and other state made for this Program, by name
         self._variables = {}  # what Block.create_var made, by name
+        self._remote = {}  # what layers say of embeddings for parameter servers, by name
         self._lengths = {}  # of batches of sequences, by the id of the value
         self._before_run = []  # called with the scope before each run
         self._role = 0
@@ -68,6 +69,7 @@ class Program:
         copy._variables = dict(self._variables)
         copy._seed = self._seed
         copy._lengths = dict(self._lengths)
+        copy._remote = dict(self._remote)
         copy._before_run = list(self._before_run)
         copy._is_start_up_program_ = self._is_start_up_program_
         copy._family = self._family

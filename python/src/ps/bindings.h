@@ -19,4 +19,7 @@ class Buffer {
   Py_buffer view_;
 };
 
+// Each file of bindings adds its functions to the module.
+void add_modes(PyObject* module);
+
 }  // namespace argosy::python

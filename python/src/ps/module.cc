@@ -89,6 +89,7 @@ PyMODINIT_FUNC PyInit__ps() {
   using namespace argosy::python;
   return guarded_object([]() -> PyObject* {
     Py module(check(PyModule_Create(&definition)));
+    add_modes(module.get());
     return module.release();
   });
 }

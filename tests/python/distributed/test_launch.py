@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
@@ -324,56 +323,3 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     environ = plan.tasks[2].environ
     assert environ["PADDLE_TRAINERS_NUM"] == "3" and environ["PADDLE_NNODES"] == "2"
     assert environ["PADDLE_RANK_IN_NODE"] == "1" and environ["ARGOSY_JOB_TOKEN"] == "secret"
-
-
-def test_launch_by_its_old_name(tmp_path):
-    """`python -m paddle.distributed.launch` where paddle means argosy."""
-    (tmp_path / "p.py").write_text("import os\nprint(os.environ['TRAINING_ROLE'])")
-    command = [
-        "run",
-        "-m",
-        "paddle.distributed.launch",
-        "--server_num=1",
-        "--trainer_num=1",
-        "p.py",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "argosy.cli", *command],
-        cwd=tmp_path,
-        env=_ENVIRON,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "[worker.0] TRAINER\n", "")
-    assert (tmp_path / "log" / "serverlog.0").read_text() == "PSERVER\n"
-
-
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
-def test_mpirun(tmp_path):
-    """Processes that mpirun starts find their roles by themselves, and the same addresses."""
-    program = tmp_path / "p.py"
-    program.write_text(
-        "from argosy.distributed import fleet\n"
-        "fleet.init()\n"
-        "role = 'server' if fleet.is_server() else 'worker'\n"
-        "print(role, fleet.rank(), fleet.worker_num(), fleet.server_endpoints(True))\n"
-    )
-    done = subprocess.run(
-        [
-            *("mpirun", "-np", "3", "--oversubscribe", "--allow-run-as-root"),
-            *("--mca", "plm_rsh_agent", "", "-x", "ARGOSY_SERVERS=1", sys.executable, str(program)),
-        ],
-        env=_ENVIRON,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in sorted(done.stdout.splitlines())]
-    assert [line[:3] for line in lines] == [
-        ["server", "0", "2"],
-        ["worker", "0", "2"],
-        ["worker", "1", "2"],
-    ]
-    assert len({line[3] for line in lines}) == 1

@@ -8,6 +8,9 @@ from argosy.nn.layer._helper import make_parameter
 
 __all__ = ["embedding", "fc", "sparse_embedding"]
 
+_TABLES = ("CommonSparseTable", "SSDSparseTable", "MemorySparseTable")
+_ENTRIES = ("ProbabilityEntry", "CountFilterEntry", "ShowClickEntry")
+
 
 def _activated(x, act):
     if act is None:
@@ -85,27 +88,65 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
         size (list): Number of rows and of columns.
         is_sparse (bool): The gradient has only the rows that were chosen, and optimizers visit only
             these (Adam with lazy_mode=True, SGD, Adagrad).
-        is_distributed (bool): Has no effect on results.
+        is_distributed (bool): With fleet.distributed_optimizer, rows live in a table of 64-bit keys,
+            of this process or on servers, and size[0] says nothing: any integer has a row.
         padding_idx (int, optional): The row that stays zero; negative counts from the end.
         param_attr (ParamAttr, optional): Of the parameter.
         dtype (str): Of the parameter.
     """
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
+    if is_distributed:
+        argosy.static.default_main_program()._remote.setdefault(weight.name, {})
     return argosy.nn.functional.embedding(
-        input, weight, padding_idx=padding_idx, sparse=bool(is_sparse)
+        input, weight, padding_idx=padding_idx, sparse=bool(is_sparse or is_distributed)
     )
 
 
 def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
                      table_class="MemorySparseTable", param_attr=None, dtype="float32",
                      slot=None):  # fmt: skip
-    """embedding whose gradient has only the rows that were chosen.
+    """Rows of a table of 64-bit keys, [.., size[1]] for ids [.., 1] (ids without a last size of 1:
+    one more dimension, as :func:`embedding`).
 
-    The table is local: `entry`, `table_class` and `slot` speak of parameter servers and have no
-    effect on results. Arguments as for :func:`embedding`.
+    With fleet.distributed_optimizer the rows live in a table, on the servers of a job or, when the
+    program runs alone, of this process; size[0] says nothing then, any integer has a row. Otherwise it
+    is an embedding whose gradient has only the rows that were chosen.
+
+    Args:
+        input (Variable): int64, the bits of unsigned 64-bit keys.
+        size (list): Number of rows and of columns.
+        padding_idx (int, optional): The id whose row is zeros; negative counts from size[0].
+        is_test (bool): Look up only: rows are neither made nor trained.
+        entry (CountFilterEntry | ProbabilityEntry | ShowClickEntry, optional): Which keys get a row.
+        table_class (str): 'MemorySparseTable', 'SSDSparseTable' or 'CommonSparseTable'.
+        param_attr (ParamAttr, optional): Its name is that of the table: look-ups of one name share
+            rows.
+        dtype (str): 'float32'.
+        slot (int, optional): What click rows keep as the slot of their key.
+
+    Raises:
+        ValueError: another table_class or entry.
     """
+    if table_class not in _TABLES:
+        raise ValueError(
+            f"table_class must be in [{', '.join(_TABLES)}], got {table_class!r} "
+            "([sparse_embedding])."
+        )
+    if entry is not None and type(entry).__name__ not in _ENTRIES:
+        raise ValueError(
+            f"entry must be instance in [{', '.join(_ENTRIES)}], got {type(entry).__name__} "
+            "([sparse_embedding])."
+        )
     prefix = unique_name.generate("embedding")
     weight = make_parameter(prefix, size, param_attr, dtype, False, None)
-    if is_test:
-        weight = weight.detach()
-    return argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx, sparse=True)
+    said = argosy.static.default_main_program()._remote.setdefault(weight.name, {})
+    said.setdefault("slots", []).append(int(slot or 0))
+    said["table_class"] = table_class
+    if entry is not None:
+        said["entry"] = entry
+    if len(input.shape) > 1 and input.shape[-1] == 1:
+        input = argosy.squeeze(input, -1)
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += size[0]
+    rows = argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx, sparse=True)
+    return rows.detach() if is_test else rows

@@ -1,0 +1,101 @@
+#include "argosy/ps/mode/mode.h"
+
+#include "argosy/ps/table/table.h"
+#include "bindings.h"
+
+// Training modes: what init_worker() puts under the operations of a trainer's Program. A Mode is a
+// capsule.
+namespace argosy::python {
+namespace {
+
+constexpr const char* kMode = "argosy._ps.Mode";
+using Mode = std::shared_ptr<ps::Mode>;
+
+PyObject* capsule_of(Mode mode) {
+  return PyCapsule_New(new Mode(std::move(mode)), kMode, [](PyObject* o) {
+    auto* mode = static_cast<Mode*>(PyCapsule_GetPointer(o, kMode));
+    WithoutGil without;  // its threads may wait for servers
+    delete mode;
+  });
+}
+
+ps::Mode& mode_of(PyObject* o) {
+  auto* mode = static_cast<Mode*>(PyCapsule_GetPointer(o, kMode));
+  if (!mode) throw PythonError{};
+  return **mode;
+}
+
+uint32_t number_of(PyObject* o) {
+  const unsigned long v = PyLong_AsUnsignedLong(o);
+  if (PyErr_Occurred()) throw PythonError{};
+  return static_cast<uint32_t>(v);
+}
+
+// mode_local(tables as JSON)
+PyObject* f_local(Args a) {
+  return capsule_of(ps::make_local(ps::parse_tables(text_of(a[0]))));
+}
+
+PyObject* f_install(Args a) {
+  auto* mode = a[0] == Py_None ? nullptr : static_cast<Mode*>(PyCapsule_GetPointer(a[0], kMode));
+  if (!mode && a[0] != Py_None) throw PythonError{};
+  ps::set_remote(mode ? *mode : nullptr);
+  Py_RETURN_NONE;
+}
+
+PyObject* f_flush(Args a) {
+  ps::Mode& mode = mode_of(a[0]);
+  {
+    WithoutGil without;
+    mode.flush();
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* f_stop(Args a) {
+  ps::Mode& mode = mode_of(a[0]);
+  {
+    WithoutGil without;
+    mode.stop();
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* f_stats(Args a) {
+  const std::string text = mode_of(a[0]).stats();
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+PyObject* f_server_tables(Args a) {
+  const std::string text =
+      ps::to_json(ps::server_tables(ps::parse_tables(text_of(a[0])), text_of(a[1])));
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+// mode_shrink(mode, table): rows that went.
+PyObject* f_shrink(Args a) {
+  ps::SparseTable* table = mode_of(a[0]).sparse_table(number_of(a[1]));
+  uint64_t gone = 0;
+  {
+    WithoutGil without;
+    if (table) gone = table->shrink();
+  }
+  return PyLong_FromUnsignedLongLong(gone);
+}
+
+PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
+                           FUNCTION("mode_install", f_install, 1),
+                           FUNCTION("mode_flush", f_flush, 1),
+                           FUNCTION("mode_stop", f_stop, 1),
+                           FUNCTION("mode_stats", f_stats, 1),
+                           FUNCTION("mode_shrink", f_shrink, 2),
+                           FUNCTION("server_tables", f_server_tables, 2),
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void add_modes(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions)) throw PythonError{};
+}
+
+}  // namespace argosy::python

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/mode/step.h"
+
+namespace argosy::ps {
+namespace {
+
+class Async final : public Mode {
+ public:
+  Async(std::shared_ptr<Client> client, const ModeOptions& options)
+      : client_(std::move(client)), options_(options) {
+    for (const TableConfig& t : options_.tables)
+      if (t.kind == "dense" || t.kind == "summary") dense_[t.id];
+    for (uint32_t i = 0; i < std::max(1u, options_.senders); ++i)
+      threads_.emplace_back([this] { run([this] { send_loop(); }); });
+    if (!dense_.empty()) threads_.emplace_back([this] { run([this] { fetch_loop(); }); });
+  }
+  ~Async() override { end_threads(); }
+
+  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
+    check();
+    client_->pull_sparse(table, keys, out, training);
+    ++count_.pulls;
+    count_.keys_pulled += keys.size();
+  }
+
+  // The newest block that was fetched; waits for the first one only.
+  void pull_dense(uint32_t table, std::span<float> out) override {
+    check();
+    auto it = dense_.find(table);
+    ARGOSY_CHECK(it != dense_.end(), invalid_argument)
+        << "[parameter_server] there is no dense table " << table << '.';
+    Block block = newest(it->second);
+    if (!block) {
+      fetch(it->first, it->second, out.size());
+      block = newest(it->second);
+    }
+    ARGOSY_CHECK(block->size() == out.size(), invalid_argument)
+        << "[parameter_server] dense table " << table << " has " << block->size()
+        << " numbers, got place for " << out.size() << '.';
+    std::copy(block->begin(), block->end(), out.begin());
+  }
+
+  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                   float learning_rate) override {
+    check();
+    std::lock_guard lock(mutex_);
+    pending_.add_sparse(find_table(options_.tables, table), keys, values, learning_rate);
+  }
+  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
+    check();
+    std::lock_guard lock(mutex_);
+    pending_.add_dense(table, values, learning_rate);
+  }
+
+  void end_step() override {
+    check();
+    std::unique_lock lock(mutex_);
+    ++count_.steps;
+    if (pending_.empty()) return;
+    pending_.count = 1;
+    queue_.push_back(std::exchange(pending_, {}));
+    work_.notify_one();
+    // The bound: so many steps may be on their way.
+    wait_for(done_, lock, options_.deadline, "sending steps to the servers", [&] {
+      return ahead() <= std::max(1u, options_.queue) || failure_.failed() || stopped_;
+    });
+    failure_.raise();
+  }
+
+  void flush() override {
+    check();
+    std::unique_lock lock(mutex_);
+    if (!pending_.empty()) {
+      pending_.count = 1;
+      queue_.push_back(std::exchange(pending_, {}));
+      work_.notify_one();
+    }
+    wait_for(done_, lock, options_.deadline, "sending the last steps to the servers",
+             [&] { return ahead() == 0 || failure_.failed(); });
+    failure_.raise();
+  }
+
+  void stop() override {
+    if (stopped_) return;
+    try {
+      flush();
+    } catch (...) {
+      end_threads();
+      throw;
+    }
+    end_threads();
+  }
+
+  std::string stats() override {
+    std::lock_guard lock(mutex_);
+    return count_.json(ahead());
+  }
+
+ private:
+  using Block = std::shared_ptr<const std::vector<float>>;
+  struct Dense {
+    std::mutex mutex;  // guards block
+    Block block;
+    std::mutex fetching;  // one request at a time; taken before `mutex`
+  };
+
+  void check() {
+    failure_.raise();
+    if (stopped_) throw_stopped();
+  }
+
+  // REQUIRES: mutex_ held.
+  size_t ahead() const { return queue_.size() + sending_; }
+
+  template <class F>
+  void run(F&& loop) {
+    try {
+      loop();
+    } catch (...) {
+      failure_.set(std::current_exception());
+      std::lock_guard lock(mutex_);
+      work_.notify_all();
+      done_.notify_all();
+      fetch_.notify_all();
+    }
+  }
+
+  void send_loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      work_.wait(lock, [&] { return !queue_.empty() || stopped_ || failure_.failed(); });
+      if (queue_.empty() || failure_.failed()) return;
+      std::deque<Step> taken;
+      while (!queue_.empty() && taken.size() < std::max(1u, options_.merge)) {
+        taken.push_back(std::move(queue_.front()));
+        queue_.pop_front();
+      }
+      sending_ += taken.size();
+      lock.unlock();
+      const size_t count = taken.size();
+      Step all = std::move(taken.front());
+      for (size_t i = 1; i < count; ++i) all.add(std::move(taken[i]), options_.tables);
+      send(all);
+      lock.lock();
+      sending_ -= count;
+      sent_ += count;
+      done_.notify_all();
+      fetch_.notify_one();
+    }
+  }
+
+  void send(const Step& step) {
+    for (const Step::Dense& d : step.dense) {
+      client_->push_dense(d.table, d.values, d.learning_rate);
+      ++count_.pushes;
+    }
+    for (const Step::Sparse& s : step.sparse) {
+      client_->push_sparse(s.table, s.rows.keys(), s.rows.values(), s.learning_rate);
+      ++count_.pushes;
+      count_.keys_pushed += s.rows.size();
+    }
+  }
+
+  static Block newest(Dense& d) {
+    std::lock_guard lock(d.mutex);
+    return d.block;
+  }
+
+  void fetch(uint32_t table, Dense& d, size_t size) {
+    std::lock_guard one(d.fetching);
+    auto block = std::make_shared<std::vector<float>>(size);
+    client_->pull_dense(table, *block);
+    ++count_.pulls;
+    std::lock_guard lock(d.mutex);
+    d.block = std::move(block);
+  }
+
+  void fetch_loop() {
+    uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      fetch_.wait(lock, [&] {
+        return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ || failure_.failed();
+      });
+      if (stopped_ || failure_.failed()) return;
+      seen = sent_;
+      lock.unlock();
+      for (auto& [table, d] : dense_)
+        if (Block block = newest(d)) fetch(table, d, block->size());
+      lock.lock();
+    }
+  }
+
+  void end_threads() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    work_.notify_all();
+    done_.notify_all();
+    fetch_.notify_all();
+    for (std::thread& t : threads_)
+      if (t.joinable()) t.join();
+  }
+
+  std::shared_ptr<Client> client_;
+  const ModeOptions options_;
+  std::map<uint32_t, Dense> dense_;  // its keys never change
+  std::mutex mutex_;                 // guards pending_, queue_, sending_, sent_
+  std::condition_variable work_, done_, fetch_;
+  Step pending_;
+  std::deque<Step> queue_;
+  size_t sending_ = 0;
+  uint64_t sent_ = 0;
+  std::atomic<bool> stopped_{false};
+  Failure failure_;
+  Counters count_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::shared_ptr<Mode> make_async(std::shared_ptr<Client> client, const ModeOptions& options) {
+  return std::make_shared<Async>(std::move(client), options);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,107 @@
+#include "argosy/base/error.h"
+#include "argosy/ps/mode/step.h"
+
+// Modes whose steps end when their pushes are applied: sync and half_async.
+namespace argosy::ps {
+namespace {
+
+// Threads that train together push into one step: what one pushed before another ends its step goes
+// out with that.
+class Direct final : public Mode {
+ public:
+  Direct(std::shared_ptr<Client> client, const ModeOptions& options)
+      : client_(std::move(client)), options_(options), sync_(options.mode == "sync") {}
+
+  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
+    check();
+    client_->pull_sparse(table, keys, out, training);
+    ++count_.pulls;
+    count_.keys_pulled += keys.size();
+  }
+  void pull_dense(uint32_t table, std::span<float> out) override {
+    check();
+    client_->pull_dense(table, out);
+  }
+  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                   float learning_rate) override {
+    check();
+    std::lock_guard lock(pending_mutex_);
+    pending_.add_sparse(find_table(options_.tables, table), keys, values, learning_rate);
+  }
+  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
+    check();
+    std::lock_guard lock(pending_mutex_);
+    pending_.add_dense(table, values, learning_rate);
+  }
+
+  void end_step() override {
+    check();
+    std::lock_guard sending(send_mutex_);
+    ++count_.steps;
+    if (!sync_ && ++held_ < options_.merge) return;
+    send();
+  }
+
+  void flush() override {
+    check();
+    std::lock_guard sending(send_mutex_);
+    if (!sync_) send();
+  }
+  void stop() override {
+    if (stopped_) return;
+    flush();
+    stopped_ = true;
+  }
+  std::string stats() override { return count_.json(0); }
+
+ private:
+  void check() const {
+    if (stopped_) throw_stopped();
+  }
+
+  // REQUIRES: send_mutex_ held, so that steps follow each other.
+  void send() {
+    held_ = 0;
+    Step step;
+    {
+      std::lock_guard lock(pending_mutex_);
+      step = std::move(pending_);
+      pending_ = {};
+    }
+    for (const Step::Sparse& s : step.sparse) {
+      if (sync_)
+        client_->push_sparse_step(s.table, step_, s.rows.keys(), s.rows.values(), s.learning_rate);
+      else
+        client_->push_sparse(s.table, s.rows.keys(), s.rows.values(), s.learning_rate);
+      ++count_.pushes;
+      count_.keys_pushed += s.rows.size();
+    }
+    for (const Step::Dense& d : step.dense) {
+      if (sync_)
+        client_->push_dense_step(d.table, step_, d.values, d.learning_rate);
+      else
+        client_->push_dense(d.table, d.values, d.learning_rate);
+      ++count_.pushes;
+    }
+    if (sync_) client_->end_step(step_++);
+  }
+
+  std::shared_ptr<Client> client_;
+  const ModeOptions options_;
+  const bool sync_;
+  std::mutex pending_mutex_;  // guards pending_
+  Step pending_;
+  std::mutex send_mutex_;  // guards step_, held_; taken before pending_mutex_
+  uint64_t step_ = 0;
+  uint32_t held_ = 0;
+  std::atomic<bool> stopped_{false};
+  Counters count_;
+};
+
+}  // namespace
+
+std::shared_ptr<Mode> make_direct(std::shared_ptr<Client> client, const ModeOptions& options) {
+  return std::make_shared<Direct>(std::move(client), options);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,326 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/mode/step.h"
+#include "argosy/ps/table/table.h"
+
+// Geo mode. What the worker trains are tables of its own, with the optimizers of the Program. The
+// weights that a step sees are
+//     own + offset,
+// where `own` is what the worker's optimizer made of the first value it got, and `offset` what all
+// other workers did so far. An exchange sends own - sent (how far the worker went since the last
+// one) to a table that adds, and reads the sum of all back: offset = sum - own at that moment. So
+// steps that are made while an exchange is under way are not lost, and optimizer state stays.
+namespace argosy::ps {
+namespace {
+
+class GeoSparse {
+ public:
+  GeoSparse(const TableConfig& config)
+      : id_(config.id), dim_(static_cast<size_t>(config.accessor.dim)) {
+    TableConfig own = config;
+    own.tier = "memory";
+    own.admission = {};  // keys are admitted by servers
+    own_ = make_sparse_table(own);
+  }
+
+  void pull(Client& client, Counters& count, std::span<const Key> keys, float* out, bool training) {
+    std::vector<Key> missing = unknown(keys);
+    std::vector<float> values(missing.size() * dim_);
+    if (!missing.empty()) {
+      client.pull_sparse(id_, missing, values.data(), training);
+      ++count.pulls;
+      count.keys_pulled += missing.size();
+      if (training) adopt(missing, values);
+    }
+    std::lock_guard lock(mutex_);
+    own_->pull(keys, out, false);
+    size_t next = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      float* row = out + i * dim_;
+      const size_t fetched = next;  // missing keys are in the order of keys
+      if (next < missing.size() && missing[next] == keys[i]) ++next;
+      const uint32_t at = known_.find(keys[i]);
+      if (at == Distinct::kNone) {  // only without training
+        std::copy_n(values.data() + fetched * dim_, dim_, row);
+        continue;
+      }
+      const float* offset = offset_.data() + at * dim_;
+      for (size_t k = 0; k < dim_; ++k) row[k] += offset[k];
+    }
+  }
+
+  void push(std::span<const Key> keys, const float* values, float learning_rate) {
+    std::lock_guard lock(mutex_);
+    own_->push(keys, values, {learning_rate});
+    for (const Key key : keys) {
+      const uint32_t at = known_.find(key);
+      if (at == Distinct::kNone || touched_[at]) continue;
+      touched_[at] = true;
+      changed_.push_back(at);
+    }
+  }
+
+  void exchange(Client& client, Counters& count, float share) {
+    std::vector<uint32_t> places;
+    std::vector<Key> keys;
+    std::vector<float> now, deltas;
+    {
+      std::lock_guard lock(mutex_);
+      places.swap(changed_);
+      for (const uint32_t at : places) {
+        touched_[at] = false;
+        keys.push_back(known_.keys()[at]);
+      }
+      now.resize(keys.size() * dim_);
+      own_->pull(keys, now.data(), false);
+      deltas.resize(now.size());
+      for (size_t i = 0; i < places.size(); ++i) {
+        float* sent = sent_.data() + places[i] * dim_;
+        for (size_t k = 0; k < dim_; ++k) {
+          deltas[i * dim_ + k] = (now[i * dim_ + k] - sent[k]) * share;
+          sent[k] = now[i * dim_ + k];
+        }
+      }
+    }
+    if (keys.empty()) return;
+    client.push_sparse(id_, keys, deltas.data(), -1);
+    ++count.pushes;
+    count.keys_pushed += keys.size();
+    client.pull_sparse(id_, keys, deltas.data(), false);
+    ++count.pulls;
+    count.keys_pulled += keys.size();
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < places.size(); ++i)
+      for (size_t k = 0; k < dim_; ++k)
+        offset_[places[i] * dim_ + k] = deltas[i * dim_ + k] - now[i * dim_ + k];
+  }
+
+ private:
+  std::vector<Key> unknown(std::span<const Key> keys) {
+    std::vector<Key> missing;
+    std::lock_guard lock(mutex_);
+    for (const Key key : keys)
+      if (known_.find(key) == Distinct::kNone) missing.push_back(key);
+    return missing;
+  }
+
+  // Another thread may have been faster with some of them.
+  void adopt(std::span<const Key> keys, const std::vector<float>& values) {
+    std::lock_guard lock(mutex_);
+    std::vector<Key> fresh;
+    std::vector<float> first;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t before = known_.size();
+      if (known_.add(keys[i]) != before) continue;
+      fresh.push_back(keys[i]);
+      first.insert(first.end(), values.begin() + static_cast<ptrdiff_t>(i * dim_),
+                   values.begin() + static_cast<ptrdiff_t>((i + 1) * dim_));
+    }
+    own_->assign(fresh, first.data());
+    sent_.insert(sent_.end(), first.begin(), first.end());
+    offset_.resize(sent_.size());
+    touched_.resize(known_.size());
+  }
+
+  const uint32_t id_;
+  const size_t dim_;
+  std::mutex mutex_;  // guards all below
+  std::unique_ptr<SparseTable> own_;
+  Distinct known_;                    // rows have the places of their keys here
+  std::vector<float> sent_, offset_;  // [known, dim]
+  std::vector<bool> touched_;
+  std::vector<uint32_t> changed_;
+};
+
+class GeoDense {
+ public:
+  GeoDense(const TableConfig& config)
+      : id_(config.id),
+        size_(static_cast<size_t>(config.size)),
+        own_(make_dense_table(config, size_)) {}
+
+  void pull(Client& client, std::span<float> out) {
+    ARGOSY_CHECK(out.size() == size_, invalid_argument)
+        << "[parameter_server] dense table " << id_ << " has " << size_
+        << " numbers, got place for " << out.size() << '.';
+    std::lock_guard lock(mutex_);
+    begin(client);
+    own_->pull(out.data());
+    for (size_t i = 0; i < size_; ++i) out[i] += offset_[i];
+  }
+  void push(std::span<const float> values, float learning_rate) {
+    own_->push(values.data(), {learning_rate});
+  }
+  void exchange(Client& client, Counters& count, float share) {
+    std::vector<float> now(size_), deltas(size_);
+    {
+      std::lock_guard lock(mutex_);
+      if (sent_.empty()) return;
+      own_->pull(now.data());
+      for (size_t i = 0; i < size_; ++i) deltas[i] = (now[i] - sent_[i]) * share;
+      sent_ = now;
+    }
+    client.push_dense(id_, deltas, -1);
+    ++count.pushes;
+    client.pull_dense(id_, deltas);
+    ++count.pulls;
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < size_; ++i) offset_[i] = deltas[i] - now[i];
+  }
+
+ private:
+  // The first values are those of the servers. REQUIRES: mutex_ held.
+  void begin(Client& client) {
+    if (!sent_.empty() || !size_) return;
+    std::vector<float> first(size_);
+    client.pull_dense(id_, first);
+    own_->assign(first.data());
+    offset_.assign(size_, 0);
+    sent_ = std::move(first);
+  }
+
+  const uint32_t id_;
+  const size_t size_;
+  std::unique_ptr<DenseTable> own_;  // has a lock of its own
+  std::mutex mutex_;                 // guards sent_, offset_
+  std::vector<float> sent_, offset_;
+};
+
+class Geo final : public Mode {
+ public:
+  Geo(std::shared_ptr<Client> client, const ModeOptions& options)
+      : client_(std::move(client)), options_(options) {
+    (void)server_tables(options_.tables, "geo");  // refuses what cannot be exchanged
+    for (const TableConfig& t : options_.tables) {
+      if (t.kind == "sparse") sparse_.try_emplace(t.id, t);
+      if (t.kind == "dense") dense_.try_emplace(t.id, t);
+    }
+    thread_ = std::thread([this] { loop(); });
+  }
+  ~Geo() override { end_thread(); }
+
+  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
+    check();
+    find(sparse_, table).pull(*client_, count_, keys, out, training);
+  }
+  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                   float learning_rate) override {
+    check();
+    find(sparse_, table).push(keys, values, learning_rate);
+  }
+  void pull_dense(uint32_t table, std::span<float> out) override {
+    check();
+    find(dense_, table).pull(*client_, out);
+  }
+  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
+    check();
+    find(dense_, table).push(values, learning_rate);
+  }
+
+  void end_step() override {
+    check();
+    if (++count_.steps % std::max(1u, options_.k_steps)) return;
+    std::unique_lock lock(mutex_);
+    ++wanted_;
+    work_.notify_one();
+    // The next exchange may be under way while training goes on, but not the one after that.
+    wait_for(done_, lock, options_.deadline, "an exchange with the servers",
+             [&] { return wanted_ <= made_ + 1 || failure_.failed() || stopped_; });
+    failure_.raise();
+  }
+
+  void flush() override {
+    check();
+    std::unique_lock lock(mutex_);
+    const uint64_t all = ++wanted_;
+    work_.notify_one();
+    wait_for(done_, lock, options_.deadline, "the last exchange with the servers",
+             [&] { return made_ >= all || failure_.failed(); });
+    failure_.raise();
+  }
+  void stop() override {
+    if (stopped_) return;
+    try {
+      flush();
+    } catch (...) {
+      end_thread();
+      throw;
+    }
+    end_thread();
+  }
+  std::string stats() override {
+    std::lock_guard lock(mutex_);
+    return count_.json(wanted_ - made_);
+  }
+
+ private:
+  template <class T>
+  static T& find(std::map<uint32_t, T>& tables, uint32_t id) {
+    auto it = tables.find(id);
+    ARGOSY_CHECK(it != tables.end(), invalid_argument)
+        << "[parameter_server] there is no table " << id << " of this kind.";
+    return it->second;
+  }
+  void check() {
+    failure_.raise();
+    if (stopped_) throw_stopped();
+  }
+
+  void loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      work_.wait(lock, [&] { return wanted_ > made_ || stopped_; });
+      if (stopped_) return;
+      const uint64_t all = wanted_;
+      lock.unlock();
+      try {
+        for (auto& [id, t] : sparse_) t.exchange(*client_, count_, 1);
+        for (auto& [id, t] : dense_) t.exchange(*client_, count_, share());
+        ++count_.exchanges;
+      } catch (...) {
+        failure_.set(std::current_exception());
+      }
+      lock.lock();
+      made_ = all;
+      done_.notify_all();
+      if (failure_.failed()) return;
+    }
+  }
+
+  // Dense parameters move by the mean of what the workers did: each saw all of them in every step.
+  // Rows move by the sum: most were seen by one of them.
+  float share() const { return 1.0f / static_cast<float>(std::max(1u, options_.workers)); }
+
+  void end_thread() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    work_.notify_all();
+    done_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::shared_ptr<Client> client_;
+  const ModeOptions options_;
+  std::map<uint32_t, GeoSparse> sparse_;  // their keys never change
+  std::map<uint32_t, GeoDense> dense_;
+  std::mutex mutex_;  // guards wanted_, made_
+  std::condition_variable work_, done_;
+  uint64_t wanted_ = 0, made_ = 0;  // exchanges
+  std::atomic<bool> stopped_{false};
+  Failure failure_;
+  Counters count_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<Mode> make_geo(std::shared_ptr<Client> client, const ModeOptions& options) {
+  return std::make_shared<Geo>(std::move(client), options);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,130 @@
+#include "argosy/ps/mode/step.h"
+
+#include <utility>
+
+#include "argosy/base/error.h"
+
+namespace argosy::ps {
+
+SparseTable* Mode::sparse_table(uint32_t) {
+  return nullptr;
+}
+DenseTable* Mode::dense_table(uint32_t) {
+  return nullptr;
+}
+
+size_t pull_width(const TableConfig& table) {
+  const size_t dim = static_cast<size_t>(table.accessor.dim);
+  return table.accessor.kind == "click" ? dim + 3 : dim;
+}
+
+size_t push_width(const TableConfig& table) {
+  const size_t dim = static_cast<size_t>(table.accessor.dim);
+  return table.accessor.kind == "click" ? dim + 4 : dim;
+}
+
+const TableConfig& find_table(const std::vector<TableConfig>& tables, uint32_t id) {
+  for (const TableConfig& t : tables)
+    if (t.id == id) return t;
+  ARGOSY_THROW(invalid_argument) << "[parameter_server] there is no table " << id << ": there are "
+                                 << tables.size() << " tables.";
+}
+
+void Step::add_sparse(const TableConfig& table, std::span<const Key> keys, const float* values,
+                      float learning_rate) {
+  const size_t width = push_width(table);
+  Merged* rows = nullptr;
+  for (Sparse& s : sparse)
+    if (s.table == table.id && s.learning_rate == learning_rate) rows = &s.rows;
+  if (!rows) {
+    sparse.push_back({table.id, learning_rate, Merged(width, table.accessor.kind == "click")});
+    rows = &sparse.back().rows;
+    rows->begin(keys.size());
+  }
+  for (size_t i = 0; i < keys.size(); ++i) rows->add(keys[i], values + i * width);
+}
+
+void Step::add_dense(uint32_t table, std::span<const float> values, float learning_rate) {
+  for (Dense& d : dense)
+    if (d.table == table && d.learning_rate == learning_rate) {
+      for (size_t i = 0; i < values.size(); ++i) d.values[i] += values[i];
+      return;
+    }
+  dense.push_back({table, learning_rate, {values.begin(), values.end()}});
+}
+
+void Step::add(Step&& other, const std::vector<TableConfig>& tables) {
+  count += other.count;
+  if (empty()) {
+    sparse = std::move(other.sparse);
+    dense = std::move(other.dense);
+    return;
+  }
+  for (Sparse& s : other.sparse)
+    add_sparse(find_table(tables, s.table), s.rows.keys(), s.rows.values(), s.learning_rate);
+  for (Dense& d : other.dense) add_dense(d.table, d.values, d.learning_rate);
+}
+
+std::string Counters::json(size_t waiting) const {
+  std::string text = "{";
+  auto field = [&](const char* name, uint64_t value) {
+    if (text.size() > 1) text += ", ";
+    text += std::string("\"") + name + "\": " + std::to_string(value);
+  };
+  field("steps", steps);
+  field("waiting", waiting);
+  field("pushes", pushes);
+  field("pulls", pulls);
+  field("keys_pulled", keys_pulled);
+  field("keys_pushed", keys_pushed);
+  field("exchanges", exchanges);
+  return text + "}";
+}
+
+void Failure::set(std::exception_ptr e) {
+  std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(e);
+  failed_.store(true, std::memory_order_release);
+}
+
+void Failure::raise() {
+  if (!failed()) return;
+  std::lock_guard lock(mutex_);
+  std::rethrow_exception(error_);
+}
+
+void throw_timeout(const char* what, std::chrono::milliseconds deadline) {
+  ARGOSY_THROW(timeout) << "[parameter_server] " << what << " took longer than "
+                        << static_cast<double>(deadline.count()) / 1000
+                        << " s. Do this: look whether the servers live and keep up; raise the "
+                           "deadline (ARGOSY_PS_CALL_SECONDS) if they do.";
+}
+
+void throw_stopped() {
+  ARGOSY_THROW(runtime) << "[parameter_server] the connection is closed: stop_worker() was called. "
+                           "Do this: call fleet.init_worker() again before training.";
+}
+
+std::vector<TableConfig> server_tables(std::vector<TableConfig> tables, const std::string& mode) {
+  if (mode != "geo") return tables;
+  for (TableConfig& t : tables) {
+    if (t.kind != "sparse" && t.kind != "dense") continue;
+    ARGOSY_CHECK(t.accessor.kind == "plain", not_implemented)
+        << "[parameter_server] table '" << t.name << "' has the accessor '" << t.accessor.kind
+        << "', which geo mode cannot exchange: shows and clicks are counted by servers. Do this: "
+           "use a_sync without k_steps, or a plain accessor.";
+    t.accessor.embedding.rule = "sum";
+    t.accessor.weight.rule = "sum";
+  }
+  return tables;
+}
+
+std::shared_ptr<Mode> make_mode(std::shared_ptr<Client> client, const ModeOptions& options) {
+  if (options.mode == "sync" || options.mode == "half_async") return make_direct(client, options);
+  if (options.mode == "async") return make_async(client, options);
+  if (options.mode == "geo") return make_geo(client, options);
+  ARGOSY_THROW(invalid_argument) << "[parameter_server] there is no mode '" << options.mode
+                                 << "'. Do this: use sync, half_async, async or geo.";
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "argosy/ps/config.h"
+#include "argosy/ps/distinct.h"
+#include "argosy/ps/mode/mode.h"
+#include "argosy/ps/service/client.h"
+
+// Parts of several modes.
+namespace argosy::ps {
+
+// What a step pushes, or several steps merged.
+struct Step {
+  struct Sparse {
+    uint32_t table;
+    float learning_rate;
+    Merged rows;
+  };
+  struct Dense {
+    uint32_t table;
+    float learning_rate;
+    std::vector<float> values;
+  };
+  std::vector<Sparse> sparse;
+  std::vector<Dense> dense;
+  uint32_t count = 0;  // steps in it
+
+  bool empty() const { return sparse.empty() && dense.empty(); }
+  // Pushes of one table with one learning rate add up.
+  void add_sparse(const TableConfig& table, std::span<const Key> keys, const float* values,
+                  float learning_rate);
+  void add_dense(uint32_t table, std::span<const float> values, float learning_rate);
+  void add(Step&& other, const std::vector<TableConfig>& tables);
+};
+
+size_t push_width(const TableConfig& table);
+size_t pull_width(const TableConfig& table);
+const TableConfig& find_table(const std::vector<TableConfig>& tables, uint32_t id);
+
+struct Counters {
+  std::atomic<uint64_t> steps{0}, pushes{0}, pulls{0}, keys_pulled{0}, keys_pushed{0}, exchanges{0};
+  std::string json(size_t waiting) const;
+};
+
+// The first error of a background thread; set once, raised by every call from then on.
+class Failure {
+ public:
+  void set(std::exception_ptr e);
+  void raise();  // throws if there is one
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+
+ private:
+  std::mutex mutex_;  // guards error_
+  std::exception_ptr error_;
+  std::atomic<bool> failed_{false};
+};
+
+// Waits until ready() or the deadline, then throws ErrorKind::timeout with what was waited for.
+template <class Ready>
+void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+              std::chrono::milliseconds deadline, const char* what, Ready&& ready);
+
+[[noreturn]] void throw_timeout(const char* what, std::chrono::milliseconds deadline);
+[[noreturn]] void throw_stopped();
+
+template <class Ready>
+void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+              std::chrono::milliseconds deadline, const char* what, Ready&& ready) {
+  if (!condition.wait_for(lock, deadline, std::forward<Ready>(ready)))
+    throw_timeout(what, deadline);
+}
+
+std::shared_ptr<Mode> make_direct(std::shared_ptr<Client> client, const ModeOptions& options);
+std::shared_ptr<Mode> make_async(std::shared_ptr<Client> client, const ModeOptions& options);
+std::shared_ptr<Mode> make_geo(std::shared_ptr<Client> client, const ModeOptions& options);
+
+}  // namespace argosy::ps

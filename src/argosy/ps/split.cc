@@ -1,0 +1,556 @@
+#include "argosy/ps/split.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/passes/rewrite.h"
+#include "argosy/program/builder.h"
+#include "argosy/ps/split_optimizer.h"
+
+namespace argosy::ps {
+namespace {
+
+using passes::attr;
+using passes::default_attrs;
+using passes::is;
+using passes::set_attr;
+using program::Operation;
+using program::Program;
+using program::StateUse;
+using program::Value;
+using Values = std::vector<Ref<Value>>;
+
+std::string at(const Operation& o) {
+  return o.location.empty() ? std::string() : " at " + o.location;
+}
+
+// A look-up of a remote parameter, or the gradient of one.
+struct LookUp {
+  Operation* operation;
+  Ref<Value> ids, rows;  // rows: what it gives, or their gradient
+  int64_t padding;
+  size_t number = 0;  // among the look-ups of the parameter
+};
+
+struct Remote {
+  RemoteParameter said;
+  StateUse* use = nullptr;
+  TableConfig table;
+  std::vector<LookUp> lookups, gradients;
+  const UpdateEntry* update = nullptr;
+};
+
+class Splitter {
+ public:
+  Splitter(Program& p, const SplitOptions& options)
+      : p_(p), options_(options), next_table_(options.first_table) {}
+
+  Split run() {
+    read_uses();
+    find_remote();
+    updates_ = read_updates(p_);
+    for (Remote& r : remote_) trace(r);
+    for (Remote& r : remote_) describe(r);
+    if (options_.dense) find_dense();
+    // Nothing is thrown from here on.
+    build();
+    return std::move(result_);
+  }
+
+ private:
+  struct Use {
+    Operation* operation;
+    size_t operand;
+  };
+  // Parameters of one optimizer operation that have one factor on the learning rate.
+  using DenseKey = std::pair<const Operation*, double>;
+  struct Dense {
+    DenseKey key;
+    TableConfig table;
+    std::vector<const UpdateEntry*> entries;
+  };
+
+  void read_uses() {
+    for (const auto& o : p_.main.operations)
+      for (size_t i = 0; i < o->operands.size(); ++i)
+        if (o->operands[i]) uses_[o->operands[i].get()].push_back({o.get(), i});
+  }
+
+  const RemoteParameter* said(const std::string& name) const {
+    for (const RemoteParameter& r : options_.remote)
+      if (r.name == name) return &r;
+    return nullptr;
+  }
+
+  // --- what is looked up ---
+
+  void find_remote() {
+    for (StateUse& s : p_.states) {
+      const RemoteParameter* given = said(s.state->name);
+      bool looked_up = given != nullptr;
+      if (!given && options_.sparse)
+        for (const Use& u : uses_[s.initial.get()])
+          looked_up |=
+              is(*u.operation, "embedding") && u.operand == 1 && attr<bool>(*u.operation, "sparse");
+      if (!looked_up) continue;
+      Remote r;
+      r.use = &s;
+      if (given) r.said = *given;
+      r.said.name = s.state->name;
+      ARGOSY_CHECK(s.state->dtype == DType::float32 && s.state->shape.rank() == 2, not_implemented)
+          << "[parameter_server] parameter '" << r.said.name
+          << "' cannot live on servers: expected float32 [rows, columns], got " << s.state->dtype
+          << s.state->shape << ". Do this: give the embedding dtype='float32'.";
+      remote_.push_back(std::move(r));
+    }
+  }
+
+  [[noreturn]] void read_as_a_whole(const Remote& r, const Operation& o) {
+    ARGOSY_THROW(invalid_argument)
+        << "[parameter_server] the rows of '" << r.said.name << "' live on servers, but '"
+        << o.op->name << "'" << at(o)
+        << " reads the parameter as a whole. Do this: take it out of the Program, or keep the "
+           "parameter in the trainer (static.nn.embedding with is_sparse and is_distributed "
+           "False).";
+  }
+
+  // Look-ups of r, and its gradient back to the rows that were looked up.
+  void trace(Remote& r) {
+    const Value* table = r.use->initial.get();
+    for (const UpdateEntry& e : updates_)
+      if (e.parameter().get() == table) r.update = &e;
+    for (const Use& u : uses_[table]) {
+      Operation& o = *u.operation;
+      if (is(o, "embedding") && u.operand == 1) {
+        r.lookups.push_back(
+            {&o, o.operands[0], o.results[0], attr<int64_t>(o, "padding_idx"), r.lookups.size()});
+      } else if (is_gradient(o) && u.operand == 2) {
+        continue;  // found from the optimizer
+      } else if (!r.update || &o != r.update->operation) {
+        read_as_a_whole(r, o);
+      }
+    }
+    ARGOSY_CHECK(!r.lookups.empty(), invalid_argument)
+        << "[parameter_server] '" << r.said.name
+        << "' is said to be distributed, but the main block of the Program does not look it up. Do "
+           "this: look it up outside of branches and loops.";
+    if (!r.update) return;
+    resolve(r, r.update->gradient());
+    for (LookUp& g : r.gradients)
+      for (const LookUp& l : r.lookups)
+        if (l.ids == g.ids && l.padding == g.padding) g.number = l.number;
+    std::stable_sort(r.gradients.begin(), r.gradients.end(),
+                     [](const LookUp& a, const LookUp& b) { return a.number < b.number; });
+    for (const Ref<Value>& v : r.update->updated())
+      for (const Use& u : uses_[v.get()]) read_as_a_whole(r, *u.operation);
+  }
+
+  static bool is_gradient(const Operation& o) {
+    return is(o, "embedding_grad") || is(o, "embedding_rows_grad");
+  }
+
+  // A sum of gradients of look-ups: what optimizers of a table are given.
+  void resolve(Remote& r, const Ref<Value>& gradient) {
+    Operation* o = gradient->producer;
+    const bool sum = o && (is(*o, "add") || is(*o, "add_rows") || is(*o, "add_n") ||
+                           is(*o, "assign") || is(*o, "rows_to_dense"));
+    if (!o || (!sum && !is_gradient(*o))) {
+      ARGOSY_THROW(invalid_argument)
+          << "[parameter_server] the gradient of '" << r.said.name << "' goes through '"
+          << (o ? o->op->name : std::string("an input")) << "'" << (o ? at(*o) : std::string())
+          << " before the optimizer, but its rows live on servers and no trainer has the whole "
+             "gradient: it cannot be clipped, scaled or decayed as one. Do this: leave it out with "
+             "ParamAttr(need_clip=False), or remove grad_clip.";
+    }
+    for (const Use& u : uses_[gradient.get()])
+      if (!dropped_.count(u.operation) && u.operation != r.update->operation)
+        not_alone(r, *u.operation);
+    for (const program::Output& out : p_.outputs)
+      if (out.value == gradient) not_alone(r, *o);
+    if (!dropped_.insert(o).second) return;
+    if (sum) {
+      for (const Ref<Value>& v : o->inputs()) resolve(r, v);
+      return;
+    }
+    ARGOSY_CHECK(!attr<bool>(*o, "scale_grad_by_freq"), not_implemented)
+        << "[parameter_server] '" << r.said.name << "' is looked up with scale_grad_by_freq"
+        << at(*o) << ", which tables do not do. Do this: leave it off.";
+    r.gradients.push_back({o, o->operands[0], o->operands[1], attr<int64_t>(*o, "padding_idx")});
+  }
+
+  [[noreturn]] void not_alone(const Remote& r, const Operation& reader) {
+    ARGOSY_THROW(invalid_argument)
+        << "[parameter_server] the gradient of '" << r.said.name << "' is also read by '"
+        << reader.op->name << "'" << at(reader)
+        << ", but its rows live on servers and no trainer has the whole gradient (a global norm "
+           "over them does not exist). Do this: leave the parameter out with "
+           "ParamAttr(need_clip=False), or remove grad_clip.";
+  }
+
+  // --- tables ---
+
+  void describe(Remote& r) {
+    TableConfig& t = r.table;
+    t.id = r.said.table < 0 ? next_table_++ : static_cast<uint32_t>(r.said.table);
+    t.name = r.said.name;
+    t.kind = "sparse";
+    const int64_t width = r.use->state->shape[1];
+    if (r.said.click) {
+      t.accessor.kind = "click";
+      t.accessor.dim = static_cast<int>(width) - 3;
+      ARGOSY_CHECK(t.accessor.dim >= 0, invalid_argument)
+          << "[parameter_server] rows of '" << t.name
+          << "' have show, click, a weight and the embedding: expected a width of at least 3, got "
+          << width << ". Do this: make the embedding wider, or choose another accessor_class.";
+    } else {
+      t.accessor.dim = static_cast<int>(width);
+    }
+    if (r.update && !r.said.own_rule) {
+      rule_of(*r.update, t.name, &t.accessor.embedding);
+      ARGOSY_CHECK(r.update->l1() == 0 && r.update->l2() == 0, invalid_argument)
+          << "[parameter_server] '" << t.name
+          << "' has a regularizer, which would touch every row of its table in every step. Do "
+             "this: give it ParamAttr(regularizer=L2Decay(0.0)), or take weight_decay from the "
+             "optimizer.";
+    }
+    t.accessor.weight = t.accessor.embedding;
+    result_.tables.push_back(t);
+    result_.removed.push_back(t.name);
+  }
+
+  void find_dense() {
+    for (const UpdateEntry& e : updates_) {
+      if (is_remote(e.parameter())) continue;
+      StateUse* use = state_of(e.parameter());
+      if (!use) continue;  // of something that is no parameter
+      OptimizerConfig rule;
+      rule_of(e, use->state->name, &rule);
+      ARGOSY_CHECK(use->state->dtype == DType::float32, not_implemented)
+          << "[parameter_server] parameter '" << use->state->name << "' is " << use->state->dtype
+          << ", but servers keep float32. Do this: make it float32.";
+      const DenseKey key{e.operation, e.rate_scale()};
+      auto found =
+          std::find_if(dense_.begin(), dense_.end(), [&](const Dense& d) { return d.key == key; });
+      if (found == dense_.end()) {
+        Dense d;
+        d.key = key;
+        d.table.id = next_table_++;
+        d.table.name = "dense_" + std::to_string(d.table.id);
+        d.table.kind = "dense";
+        d.table.accessor.dim = 1;
+        d.table.accessor.embedding = rule;
+        found = dense_.insert(dense_.end(), std::move(d));
+      }
+      found->entries.push_back(&e);
+      found->table.size += static_cast<uint64_t>(use->state->shape.numel());
+    }
+    for (const Dense& d : dense_) {
+      result_.tables.push_back(d.table);
+      DenseBlock block{d.table.id, {}};
+      for (const UpdateEntry* e : d.entries)
+        block.parameters.push_back(state_of(e->parameter())->state->name);
+      result_.dense.push_back(std::move(block));
+    }
+  }
+
+  StateUse* state_of(const Ref<Value>& v) {
+    for (StateUse& s : p_.states)
+      if (s.initial == v) return &s;
+    return nullptr;
+  }
+  bool is_remote(const Ref<Value>& v) const {
+    return std::any_of(remote_.begin(), remote_.end(),
+                       [&](const Remote& r) { return r.use->initial == v; });
+  }
+
+  // --- the new Program ---
+
+  Operation& add(std::vector<std::unique_ptr<Operation>>& list, const char* op, Values operands,
+                 std::vector<uint32_t> ends, op::AttrBox attrs, program::Role role) {
+    auto o = std::make_unique<Operation>();
+    o->op = &op::get(op);
+    o->operands = std::move(operands);
+    o->ends = std::move(ends);
+    o->attrs = std::move(attrs);
+    o->parent = &p_.main;
+    o->role = role;
+    list.push_back(std::move(o));
+    return *list.back();
+  }
+
+  static void append(Values& to, const Values& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+
+  void build() {
+    std::vector<std::unique_ptr<Operation>> front, back;
+    for (const Dense& d : dense_) pull_dense(front, d);
+    hoist(front);
+    for (Remote& r : remote_) pull(front, r);
+    for (Remote& r : remote_) push(back, r);
+    regularize();
+    for (const Dense& d : dense_) push_dense(back, d);
+    if (!back.empty())
+      add(back, "ps_end_step", {}, {}, default_attrs(op::get("ps_end_step")),
+          program::Role::optimize);
+    drop_updates();
+    drop_operations();
+    auto& operations = p_.main.operations;
+    operations.insert(operations.begin(), std::make_move_iterator(front.begin()),
+                      std::make_move_iterator(front.end()));
+    operations.insert(operations.end(), std::make_move_iterator(back.begin()),
+                      std::make_move_iterator(back.end()));
+    drop_state();
+    p_.changed();
+  }
+
+  void pull_dense(std::vector<std::unique_ptr<Operation>>& front, const Dense& d) {
+    Values params;
+    for (const UpdateEntry* e : d.entries) params.push_back(e->parameter());
+    op::AttrBox attrs = default_attrs(op::get("ps_pull_dense"));
+    set_attr(attrs, "table", int64_t{d.table.id});
+    const uint32_t count = static_cast<uint32_t>(params.size());
+    Operation& o =
+        add(front, "ps_pull_dense", params, {count}, std::move(attrs), program::Role::optimize);
+    for (const UpdateEntry* e : d.entries) {
+      StateUse& s = *state_of(e->parameter());
+      Ref<Value> v = p_.make_value(s.initial->shape, s.initial->dtype);
+      v->name = s.initial->name;
+      v->requires_grad = s.initial->requires_grad;
+      v->block = &p_.main;
+      v->producer = &o;
+      o.results.push_back(v);
+      pulled_[s.initial.get()] = v;
+    }
+    for (const UpdateEntry* e : d.entries) {
+      // `front` is not yet part of p_. The entry's own operand moves, too.
+      const Ref<Value> before = e->parameter(), after = e->updated()[0];
+      const Ref<Value>& now = pulled_[before.get()];
+      program::replace_uses(p_, before, now);
+      program::replace_uses(p_, after, now);
+      state_of(before)->last = now;
+    }
+  }
+
+  // What computes the ids of look-ups goes first, where no look-up or effect is needed for it; so
+  // all look-ups of a table are one request.
+  void hoist(std::vector<std::unique_ptr<Operation>>& front) {
+    std::unordered_set<const Operation*> moved;
+    for (Remote& r : remote_)
+      for (LookUp& l : r.lookups) {
+        std::vector<Operation*> needed;
+        std::unordered_set<const Operation*> seen;
+        if (!movable(l.ids, seen, needed)) continue;
+        early_.insert(l.operation);
+        moved.insert(needed.begin(), needed.end());
+      }
+    for (auto& o : p_.main.operations)
+      if (moved.count(o.get())) front.push_back(std::move(o));
+    std::erase(p_.main.operations, nullptr);
+  }
+  bool movable(const Ref<Value>& v, std::unordered_set<const Operation*>& seen,
+               std::vector<Operation*>& needed) {
+    Operation* o = v ? v->producer : nullptr;
+    if (!o || !seen.insert(o).second) return true;
+    if (!passes::is_pure(*o->op) || is(*o, "embedding") || o->role != program::Role::forward)
+      return false;
+    for (const Ref<Value>& x : o->operands)
+      if (!movable(x, seen, needed)) return false;
+    needed.push_back(o);
+    return true;
+  }
+
+  void pull(std::vector<std::unique_ptr<Operation>>& front, Remote& r) {
+    auto trains = [&](const LookUp& l) {
+      return std::any_of(r.gradients.begin(), r.gradients.end(),
+                         [&](const LookUp& g) { return g.ids == l.ids; });
+    };
+    for (const bool training : {true, false}) {
+      std::vector<const LookUp*> together;
+      for (const LookUp& l : r.lookups) {
+        if (trains(l) != training) continue;
+        if (early_.count(l.operation))
+          together.push_back(&l);
+        else
+          pull_in_place(r, l, training);
+      }
+      if (!together.empty()) add_pull(front, r, together, training);
+    }
+  }
+
+  void pull_in_place(const Remote& r, const LookUp& l, bool training) {
+    std::vector<std::unique_ptr<Operation>> one;
+    const LookUp* list[] = {&l};
+    add_pull(one, r, list, training);
+    auto& operations = p_.main.operations;
+    auto here = std::find_if(operations.begin(), operations.end(),
+                             [&](const auto& o) { return o.get() == l.operation; });
+    operations.insert(here, std::move(one[0]));
+  }
+
+  void add_pull(std::vector<std::unique_ptr<Operation>>& list, const Remote& r,
+                std::span<const LookUp* const> lookups, bool training) {
+    Values ids;
+    std::vector<int64_t> paddings;
+    for (const LookUp* l : lookups) {
+      ids.push_back(l->ids);
+      paddings.push_back(l->padding);
+    }
+    op::AttrBox attrs = default_attrs(op::get("ps_pull_sparse"));
+    set_attr(attrs, "table", int64_t{r.table.id});
+    set_attr(attrs, "width", r.use->state->shape[1]);
+    set_attr(attrs, "paddings", short_form(std::move(paddings)));
+    set_attr(attrs, "training", training);
+    const uint32_t count = static_cast<uint32_t>(ids.size());
+    Operation& o = add(list, "ps_pull_sparse", std::move(ids), {count}, std::move(attrs),
+                       program::Role::forward);
+    o.location = lookups[0]->operation->location;
+    for (const LookUp* l : lookups) {
+      // The rows stay the same value, made by another operation.
+      l->rows->producer = &o;
+      o.results.push_back(l->rows);
+      l->operation->results.clear();
+      dropped_.insert(l->operation);
+    }
+  }
+
+  static std::vector<int64_t> short_form(std::vector<int64_t> paddings) {
+    if (std::all_of(paddings.begin(), paddings.end(), [](int64_t p) { return p < 0; })) return {};
+    return paddings;
+  }
+
+  Ref<Value> input(const std::string& name) const {
+    for (const Ref<Value>& v : p_.main.arguments)
+      if (v->name == name) return v;
+    return nullptr;
+  }
+
+  void push(std::vector<std::unique_ptr<Operation>>& back, const Remote& r) {
+    if (r.gradients.empty()) return;
+    Values ids, rows;
+    std::vector<int64_t> paddings, slots;
+    for (const LookUp& g : r.gradients) {
+      ids.push_back(g.ids);
+      rows.push_back(g.rows);
+      paddings.push_back(g.padding);
+      slots.push_back(g.number < r.said.slots.size() ? r.said.slots[g.number] : 0);
+    }
+    op::AttrBox attrs = default_attrs(op::get("ps_push_sparse"));
+    set_attr(attrs, "table", int64_t{r.table.id});
+    set_attr(attrs, "paddings", short_form(std::move(paddings)));
+    if (r.said.click) {
+      set_attr(attrs, "click", true);
+      set_attr(attrs, "slots", std::move(slots));
+    }
+    const uint32_t n = static_cast<uint32_t>(ids.size());
+    std::vector<uint32_t> ends{n, 2 * n, 2 * n + 1, 2 * n + 2};
+    append(ids, rows);
+    ids.push_back(r.said.click ? input(r.said.show) : nullptr);
+    ids.push_back(r.said.click ? input(r.said.click_from) : nullptr);
+    Operation& o = add(back, "ps_push_sparse", std::move(ids), std::move(ends), std::move(attrs),
+                       program::Role::optimize);
+    o.location = r.gradients[0].operation->location;
+    if (!r.said.own_rate) give_rate(o, *r.update);
+  }
+
+  static void give_rate(Operation& o, const UpdateEntry& e) {
+    const Operation& from = *e.operation;
+    set_attr(o.attrs, "lr", attr<op::Scalar>(from, "lr"));
+    set_attr(o.attrs, "lr_scale", e.rate_scale());
+    for (const Ref<Value>& v : from.attr_values()) o.operands.push_back(v);
+    o.attr_operands = from.attr_operands;
+  }
+
+  // Weight decay of dense parameters is part of the gradient that is pushed.
+  void regularize() {
+    program::Builder& builder = p_.builder();
+    const program::Role before = builder.role;
+    builder.role = program::Role::optimize;
+    program::Recording recording(p_.shared_from_this());
+    op::GradMode off(false);
+    for (const Dense& d : dense_)
+      for (const UpdateEntry* e : d.entries) {
+        Ref<Value> gradient = e->gradient();
+        if (e->l1() != 0 || e->l2() != 0) {
+          const Tensor param = program::handle(e->parameter());
+          Tensor sum = program::handle(gradient);
+          if (e->l2() != 0) sum = ops::add(sum, ops::scale(param, e->l2()));
+          if (e->l1() != 0) sum = ops::add(sum, ops::scale(ops::sign(param), e->l1()));
+          gradient = builder.current(sum);
+        }
+        pushed_.push_back(gradient);
+      }
+    builder.role = before;
+  }
+
+  void push_dense(std::vector<std::unique_ptr<Operation>>& back, const Dense& d) {
+    Values gradients;
+    for (size_t i = 0; i < d.entries.size(); ++i) gradients.push_back(pushed_[next_pushed_++]);
+    op::AttrBox attrs = default_attrs(op::get("ps_push_dense"));
+    set_attr(attrs, "table", int64_t{d.table.id});
+    const uint32_t count = static_cast<uint32_t>(gradients.size());
+    Operation& o = add(back, "ps_push_dense", std::move(gradients), {count}, std::move(attrs),
+                       program::Role::optimize);
+    give_rate(o, *d.entries[0]);
+  }
+
+  // Takes the entries of parameters that left out of the optimizers' lists.
+  void drop_updates() {
+    std::set<const UpdateEntry*> gone;
+    for (const Remote& r : remote_)
+      if (r.update) gone.insert(r.update);
+    for (const Dense& d : dense_) gone.insert(d.entries.begin(), d.entries.end());
+    for (const UpdateEntry* e : gone)
+      for (const Ref<Value>& v : e->states())
+        if (StateUse* s = state_of(v)) removed_states_.insert(s->state.get());
+    for (const Remote& r : remote_) removed_states_.insert(r.use->state.get());
+    std::set<Operation*> operations;
+    for (const UpdateEntry* e : gone) operations.insert(e->operation);
+    for (Operation* o : operations) {
+      std::set<size_t> places;
+      for (const UpdateEntry* e : gone)
+        if (e->operation == o) places.insert(e->place);
+      if (!drop_places(*o, places)) dropped_.insert(o);
+    }
+  }
+
+  void drop_operations() {
+    std::erase_if(p_.main.operations, [&](const auto& o) { return dropped_.count(o.get()) != 0; });
+  }
+
+  void drop_state() {
+    for (const StateUse& s : p_.states)
+      if (removed_states_.count(s.state.get()) &&
+          std::find(result_.removed.begin(), result_.removed.end(), s.state->name) ==
+              result_.removed.end())
+        result_.removed.push_back(s.state->name);
+    std::erase_if(p_.states,
+                  [&](const StateUse& s) { return removed_states_.count(s.state.get()) != 0; });
+  }
+
+  Program& p_;
+  const SplitOptions& options_;
+  uint32_t next_table_;
+  Split result_;
+  std::unordered_map<const Value*, std::vector<Use>> uses_;
+  std::vector<UpdateEntry> updates_;
+  std::vector<Remote> remote_;
+  std::vector<Dense> dense_;
+  std::unordered_set<const Operation*> dropped_, early_;
+  std::unordered_map<const Value*, Ref<Value>> pulled_;  // by what the state was before
+  Values pushed_;                                        // gradients of dense tables, in order
+  size_t next_pushed_ = 0;
+  std::unordered_set<const program::State*> removed_states_;
+};
+
+}  // namespace
+
+Split split(Program& p, const SplitOptions& options) {
+  return Splitter(p, options).run();
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "argosy/program/program.h"
+#include "argosy/ps/config.h"
+
+// What the split reads of optimizer operations: lists with a place for each parameter.
+namespace argosy::ps {
+
+// One parameter's place in the lists of an optimizer operation.
+struct UpdateEntry {
+  program::Operation* operation;
+  size_t place;
+
+  const Ref<program::Value>& parameter() const;
+  const Ref<program::Value>& gradient() const;
+  std::vector<Ref<program::Value>> states() const;   // moments and the like
+  std::vector<Ref<program::Value>> updated() const;  // results: the parameter, then the states
+  double rate_scale() const;                         // factor on the learning rate
+  double l1() const;
+  double l2() const;
+};
+
+// All entries of the main block, in order.
+std::vector<UpdateEntry> read_updates(const program::Program& p);
+
+// The rule of tables that does what the operation does. Throws if there is none.
+void rule_of(const UpdateEntry& e, const std::string& name, OptimizerConfig* rule);
+
+// Leaves these places out of all lists; false if nothing would be left (nothing is done then).
+bool drop_places(program::Operation& o, const std::set<size_t>& places);
+
+}  // namespace argosy::ps

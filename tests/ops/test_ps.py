@@ -1,0 +1,129 @@
+"""Operations that speak to tables, over tables of this process."""
+
+import json
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import _core
+
+_ps = pytest.importorskip("argosy._ps")
+
+COVERS = {
+    "ps_pull_sparse": "test_rows_follow_their_gradients",
+    "ps_push_sparse": "test_rows_follow_their_gradients",
+    "ps_pull_dense": "test_dense_parameters_are_one_block",
+    "ps_push_dense": "test_dense_parameters_are_one_block",
+    "ps_end_step": "test_dense_parameters_are_one_block",
+}
+ops = _core.ops
+
+
+def tables():
+    sgd = {"rule": "sgd", "initial_range": 0.0, "learning_rate": 0.5}
+    plain = {"kind": "plain", "dim": 2, "embedding": sgd}
+    click = {"kind": "click", "dim": 1, "embedding_threshold": 0.0, "embedding": sgd, "weight": sgd,
+             "show_scale": False}  # fmt: skip
+    return json.dumps(
+        [
+            {"id": 0, "name": "rows", "kind": "sparse", "accessor": plain},
+            {"id": 1, "name": "block", "kind": "dense", "size": 5, "accessor": {"embedding": sgd}},
+            {"id": 2, "name": "clicks", "kind": "sparse", "accessor": click},
+        ]
+    )
+
+
+@pytest.fixture
+def remote():
+    mode = _ps.mode_local(tables())
+    _ps.mode_install(mode)
+    yield mode
+    _ps.mode_install(None)
+
+
+def tensor(values, dtype):
+    return argosy.to_tensor(np.array(values, dtype))
+
+
+def pull(*ids, paddings=(), table=0, width=2, training=True):
+    return [
+        r.numpy() for r in ops.ps_pull_sparse(list(ids), table, width, list(paddings), training)
+    ]
+
+
+def push(ids, gradients, show=None, click=None, table=0, paddings=(), clicks=False, slots=(),
+         lr=-1.0, scale=1.0):  # fmt: skip
+    ops.ps_push_sparse(ids, gradients, show, click, table, list(paddings), clicks, list(slots), lr,
+                       scale)  # fmt: skip
+
+
+def test_rows_follow_their_gradients(remote):
+    a = tensor([[1, 2], [2, -1]], "int64")  # -1 is the key 2^64 - 1
+    b = tensor([7, 2, 3], "int32")
+    first = pull(a, b, paddings=[-1, 7])
+    assert [r.shape for r in first] == [(2, 2, 2), (3, 2)]
+    assert all((r == 0).all() for r in first)
+    ga = np.arange(8, dtype="float32").reshape(2, 2, 2)
+    gb = 10 + np.arange(6, dtype="float32").reshape(3, 2)
+    push([a, b], [tensor(ga, "float32"), tensor(gb, "float32")], paddings=[-1, 7], lr=0.25)
+    got_a, got_b = pull(a, b, paddings=[-1, 7])
+    two = ga[0, 1] + ga[1, 0] + gb[1]  # the sum over all that named it
+    np.testing.assert_allclose(got_a, -0.25 * np.array([[ga[0, 0], two], [two, ga[1, 1]]]))
+    np.testing.assert_allclose(got_b, -0.25 * np.array([[0, 0], two, gb[2]]))  # 7 pads
+
+
+def test_the_tables_own_rate_and_a_factor(remote):
+    ids = tensor([5], "int64")
+    push([ids], [tensor([[1, 2]], "float32")])
+    np.testing.assert_allclose(pull(ids)[0], [[-0.5, -1]])
+    push([ids], [tensor([[1, 2]], "float32")], lr=1.0, scale=0.1)
+    np.testing.assert_allclose(pull(ids)[0], [[-0.6, -1.2]], rtol=1e-6)
+
+
+def test_looking_up_without_training_makes_no_rows(remote):
+    ids = tensor([11, 12], "int64")
+    assert (pull(ids, training=False)[0] == 0).all()
+    assert pull(tensor(np.zeros([0, 3]), "int64"))[0].shape == (0, 3, 2)
+
+
+def test_click_rows_count_shows_and_clicks(remote):
+    ids = tensor([[4, 9], [4, 4]], "int64")  # two instances
+    gradient = tensor(np.ones([2, 2, 4]), "float32")
+    show, click = tensor([[1], [1]], "float32"), tensor([[0], [1]], "int64")
+    push([ids], [gradient], show, click, table=2, clicks=True, slots=[6], lr=0.5)
+    rows = pull(ids, table=2, width=4)[0]
+    np.testing.assert_allclose(rows[0, 0, :3], [3, 2, -1.5])  # shows, clicks, weight
+    np.testing.assert_allclose(rows[0, 1, :3], [1, 0, -0.5])
+
+
+def test_dense_parameters_are_one_block(remote):
+    w, b = tensor(np.ones([2, 2]), "float32"), tensor([9], "float32")
+    ops.ps_pull_dense([w, b], 1)
+    assert (w.numpy() == 0).all() and (b.numpy() == 0).all()
+    ops.ps_push_dense([tensor([[1, 2], [3, 4]], "float32"), tensor([5], "float32")], 1, 0.1, 2.0)
+    ops.ps_end_step()
+    ops.ps_pull_dense([w, b], 1)
+    np.testing.assert_allclose(w.numpy(), [[-0.2, -0.4], [-0.6, -0.8]], rtol=1e-6)
+    np.testing.assert_allclose(b.numpy(), [-1], rtol=1e-6)
+    assert json.loads(_ps.mode_stats(remote))["steps"] == 1
+
+
+def test_errors_say_what_is_wrong(remote):
+    ids = tensor([1, 2], "int64")
+    with pytest.raises(ValueError, match="no table 8"):
+        pull(ids, table=8)
+    with pytest.raises(ValueError, match="gradient 0 has the wrong shape"):
+        push([ids], [tensor(np.ones([3, 2]), "float32")])
+    with pytest.raises(ValueError, match="paddings must be empty or have a number for each"):
+        pull(ids, paddings=[1, 2])
+    with pytest.raises(ValueError, match="expected a gradient for each list of ids"):
+        push([ids, ids], [tensor(np.ones([2, 2]), "float32")])
+    with pytest.raises(ValueError, match="its width is at least 3"):
+        push([ids], [tensor(np.ones([2, 2]), "float32")], table=2, clicks=True)
+
+
+def test_without_a_connection():
+    _ps.mode_install(None)
+    with pytest.raises(RuntimeError, match=r"fleet.init_worker\(\)"):
+        pull(tensor([1], "int64"))
