@@ -111,6 +111,6 @@ class Pass {
 };
 
 // By options().durability: none, snapshot, log. ValueError for others. `host` outlives it.
-std::unique_ptr<Durability> make_durability(Host& host);
+ARGOSY_API std::unique_ptr<Durability> make_durability(Host& host);
 
 }  // namespace argosy::ps

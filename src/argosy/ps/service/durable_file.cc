@@ -158,6 +158,10 @@ void remove_tree(const std::string& path) noexcept {
   std::filesystem::remove_all(path, ignored);
 }
 
+void remove_empty_directory(const std::string& path) noexcept {
+  ::rmdir(path.c_str());
+}
+
 std::string join_path(std::string_view directory, std::string_view name) {
   std::string path(directory);
   if (!path.empty() && path.back() != '/') path += '/';
@@ -166,6 +170,11 @@ std::string join_path(std::string_view directory, std::string_view name) {
 
 bool path_exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
 }
 
 std::vector<std::string> list_directory(const std::string& path) {

@@ -62,8 +62,10 @@ void rename_file(const std::string& from, const std::string& to);
 void remove_file(const std::string& path);
 // With all that is in it. Best effort: what cannot go stays.
 void remove_tree(const std::string& path) noexcept;
+void remove_empty_directory(const std::string& path) noexcept;
 std::string join_path(std::string_view directory, std::string_view name);
 bool path_exists(const std::string& path);
+bool is_directory(const std::string& path);
 // Names in a directory, sorted; none if it is not there.
 std::vector<std::string> list_directory(const std::string& path);
 uint64_t random_number();

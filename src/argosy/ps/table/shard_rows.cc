@@ -181,7 +181,7 @@ void Shard::clear() {
   }
   for (auto& of : slabs_) of.clear();
   for (auto& words : changed_) words.clear();
-  Index::release(index_.reset(0, uint64_t{1} << layout_->class_bits));
+  grow(0);
 }
 
 }  // namespace argosy::ps

@@ -1,0 +1,298 @@
+#include <sys/resource.h>
+
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "tests/cpp/ps/recovery_host.h"
+
+namespace argosy::ps {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+class Recovery : public WithDirectory {
+ protected:
+  std::unique_ptr<TestHost> start(const std::string& mode, uint32_t index = 0,
+                                  uint32_t servers = 1) {
+    auto host = std::make_unique<TestHost>(directory_, mode, index, servers);
+    host->recover();
+    return host;
+  }
+  fs::path own() const { return directory_ + "/server-0-of-1"; }
+  std::vector<fs::path> saves() const {
+    std::vector<fs::path> found;
+    for (const auto& e : fs::directory_iterator(own())) {
+      if (e.path().filename().string().starts_with("save-")) found.push_back(e.path());
+    }
+    return found;
+  }
+};
+
+// Pushes of random keys from several threads, until told.
+class Load {
+ public:
+  Load(TestHost* host, int threads, uint64_t keys) {
+    for (int t = 0; t < threads; ++t) {
+      threads_.emplace_back([=, this] {
+        std::mt19937_64 random(static_cast<uint64_t>(t));
+        for (uint64_t sequence = 1; !stop_; ++sequence) {
+          uint64_t position;
+          if (sequence % 8 == 0) {
+            position = host->push(static_cast<uint32_t>(t), sequence, {},
+                                  std::vector<float>(host->dense().size(), 1));
+          } else {
+            std::vector<Key> batch(20);
+            for (Key& k : batch) k = random() % keys;
+            position = host->push(static_cast<uint32_t>(t), sequence, batch,
+                                  std::vector<float>(40, static_cast<float>(t + 1)));
+          }
+          if (sequence % 16 == 0) {
+            EXPECT_EQ(host->wait(position), "");
+          }
+          ++pushes_;
+        }
+      });
+    }
+  }
+  ~Load() { stop(); }
+  void stop() {
+    stop_ = true;
+    for (std::thread& t : threads_) {
+      if (t.joinable()) t.join();
+    }
+  }
+  void wait_for(uint64_t pushes) const {
+    while (pushes_ < pushes) std::this_thread::sleep_for(milliseconds(1));
+  }
+  uint64_t pushes() const { return pushes_; }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> pushes_{0};
+  std::vector<std::thread> threads_;
+};
+
+std::map<uint32_t, std::vector<uint64_t>> sorted(std::map<uint32_t, std::vector<uint64_t>> w) {
+  for (auto& [client, sequences] : w) std::sort(sequences.begin(), sequences.end());
+  return w;
+}
+
+TEST_F(Recovery, ModesAndDirectoriesAreChecked) {
+  EXPECT_NE(error_of([&] { TestHost host(directory_, "maybe"); }).find("'maybe'"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { TestHost host("", "log"); }).find("needs a directory"),
+            std::string::npos);
+  const auto host = start("log");
+  EXPECT_NE(error_of([&] { start("log"); }).find("in use"), std::string::npos);
+  EXPECT_NE(error_of([&] { start("log", 0, 2); }).find("'server-0-of-1', but now there are 2"),
+            std::string::npos);
+}
+
+TEST_F(Recovery, NoneKeepsNothing) {
+  {
+    const auto host = start("none");
+    EXPECT_EQ(host->push(1, 1, {5}, {1, 2}), 0u);
+    EXPECT_EQ(host->wait(0), "");
+    host->durability().snapshot();
+  }
+  EXPECT_TRUE(fs::is_empty(directory_));
+}
+
+TEST_F(Recovery, FromTheLogAlone) {
+  std::map<Key, std::vector<float>> rows;
+  {
+    const auto host = start("log");
+    Load load(host.get(), 3, 1000);
+    load.wait_for(300);
+    load.stop();
+    rows = host->rows();
+    EXPECT_FALSE(rows.empty());
+  }
+  for (int again = 0; again < 2; ++again) {
+    const auto host = start("log");
+    EXPECT_EQ(host->rows(), rows);
+  }
+}
+
+// Snapshots while pushes go on: each record is in a row once, from the snapshot or from the log.
+TEST_F(Recovery, FromSnapshotsUnderLoadAndTheLog) {
+  for (int round = 0; round < 4; ++round) {
+    std::map<Key, std::vector<float>> rows;
+    std::vector<float> dense;
+    std::map<uint32_t, std::vector<uint64_t>> window;
+    {
+      const auto host = start("log");
+      Load load(host.get(), 3, 20000);
+      for (uint64_t i = 1; i <= 3; ++i) {
+        load.wait_for(i * 100);
+        const uint64_t before = load.pushes();
+        host->durability().snapshot();
+        EXPECT_GT(load.pushes(), before);  // pushes went on
+      }
+      load.wait_for(load.pushes() + 50);
+      load.stop();
+      rows = host->rows();
+      dense = host->dense_values();
+      window = sorted(host->window());
+    }
+    const auto host = start("log");
+    EXPECT_EQ(host->rows(), rows);
+    EXPECT_EQ(host->dense_values(), dense);
+    EXPECT_EQ(sorted(host->window()), window);
+    host->durability().stop();
+    fs::remove_all(own());
+  }
+}
+
+TEST_F(Recovery, SnapshotModeKeepsWhatTheLastSnapshotHas) {
+  std::map<Key, std::vector<float>> rows;
+  {
+    const auto host = start("snapshot");
+    for (Key k = 0; k < 100; ++k) host->push(1, k + 1, {k}, {1, 2});
+    host->durability().snapshot();
+    rows = host->rows();
+    fs::copy(directory_, directory_ + "-copy", fs::copy_options::recursive);
+    host->push(1, 200, {7}, {1, 1});
+  }
+  {
+    // As if killed before the end.
+    TestHost host(directory_ + "-copy", "snapshot");
+    host.recover();
+    EXPECT_EQ(host.rows(), rows);
+  }
+  fs::remove_all(directory_ + "-copy");
+  // An orderly end takes a snapshot.
+  const auto host = start("snapshot");
+  rows[7] = {2, 3};
+  EXPECT_EQ(host->rows(), rows);
+}
+
+TEST_F(Recovery, SnapshotsAddToACompleteOne) {
+  std::map<Key, std::vector<float>> rows;
+  {
+    const auto host = start("snapshot");
+    for (Key k = 0; k < 30000; ++k) host->push(1, k + 1, {k}, {1, 2});
+    host->durability().snapshot();
+    for (int i = 0; i < 5; ++i) {
+      const Key key = static_cast<Key>(i);
+      host->push(1, static_cast<uint64_t>(60000 + i), {key, 100000 + key}, {5, 5, 1, 1});
+      const Key gone[] = {1000 + key, 100000 + key - 1};
+      host->sparse().erase(gone);
+      host->durability().snapshot();
+      EXPECT_EQ(saves().size(), static_cast<size_t>(i + 2));
+    }
+    rows = host->rows();
+    EXPECT_EQ(rows.count(1002), 0u);
+    fs::copy(directory_, directory_ + "-copy", fs::copy_options::recursive);
+  }
+  TestHost host(directory_ + "-copy", "snapshot");
+  host.recover();
+  EXPECT_EQ(host.rows(), rows);
+  fs::remove_all(directory_ + "-copy");
+}
+
+TEST_F(Recovery, AKilledSnapshotLeavesThePreviousOne) {
+  {
+    const auto host = start("log");
+    host->push(1, 1, {5}, {1, 2});
+    host->durability().snapshot();
+  }
+  ASSERT_EQ(saves().size(), 1u);
+  const fs::path left = own() / "save-20260101T000000-00000000" / ".aside-part-0-of-1";
+  fs::create_directories(left);
+  std::ofstream(left / "table-0.0.rows") << "half";
+  const auto host = start("log");
+  EXPECT_EQ(host->rows().size(), 1u);
+  EXPECT_EQ(saves().size(), 1u);
+}
+
+TEST_F(Recovery, TheModeMayChange) {
+  {
+    const auto host = start("log");
+    EXPECT_EQ(host->wait(host->push(1, 1, {5}, {1, 2})), "");
+  }
+  {
+    const auto host = start("snapshot");
+    EXPECT_EQ(host->rows()[5], (std::vector<float>{1, 2}));
+    host->push(1, 2, {5}, {1, 2});
+  }
+  {
+    const auto host = start("log");
+    EXPECT_EQ(host->rows()[5], (std::vector<float>{2, 4}));
+    EXPECT_EQ(host->wait(host->push(1, 3, {5}, {1, 2})), "");
+  }
+  const auto host = start("log");
+  EXPECT_EQ(host->rows()[5], (std::vector<float>{3, 6}));
+}
+
+TEST_F(Recovery, AMissingLogIsAnError) {
+  {
+    const auto host = start("log");
+    Load load(host.get(), 2, 1000);
+    load.wait_for(50);
+    host->durability().snapshot();
+  }
+  fs::remove_all(own() / "log");
+  const std::string error = error_of([&] { start("log"); });
+  EXPECT_TRUE(error.empty() || error.find("files are missing") != std::string::npos) << error;
+}
+
+// The limit of file sizes stands in for a full disk.
+TEST_F(Recovery, ADiskThatFillsUpKeepsThePreviousSnapshot) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  {
+    const auto host = start("log");
+    for (Key k = 0; k < 2000; ++k) host->push(1, k + 1, {k}, {1, 2});
+    host->durability().snapshot();
+    const fs::path first = saves().at(0);
+    EXPECT_EQ(host->wait(host->push(1, 3000, {1}, {1, 2})), "");
+    const rlimit full{20000, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    const std::string error = error_of([&] { host->durability().snapshot(); });
+    const std::string saving = error_of([&] { host->durability().save(directory_ + "/s", 0, ""); });
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_NE(error.find("File too large"), std::string::npos) << error;
+    EXPECT_NE(saving.find("File too large"), std::string::npos) << saving;
+    EXPECT_EQ(saves(), std::vector<fs::path>{first});
+    EXPECT_FALSE(fs::exists(directory_ + "/s/snapshot.json"));
+    host->durability().snapshot();
+    EXPECT_NE(saves().at(0), first);
+    host->durability().save(directory_ + "/s", 0, "");
+  }
+  const auto host = start("log");
+  EXPECT_EQ(host->rows().size(), 2000u);
+  EXPECT_EQ(host->rows()[1], (std::vector<float>{2, 4}));
+}
+
+TEST_F(Recovery, AloneMeansThatNoSnapshotIsWritten) {
+  const auto host = start("log");
+  Load load(host.get(), 2, 1000);
+  const auto snapshots = [&] {
+    const std::string stats = host->durability().stats();
+    return std::stoi(stats.substr(stats.find("\"snapshots\":") + 12));
+  };
+  std::atomic<bool> stop{false};
+  std::thread thread([&] {
+    while (!stop) host->durability().snapshot();
+  });
+  for (int i = 0; i < 20; ++i) {
+    Pass pass(host->durability(), true);
+    const uint64_t pushes = load.pushes();
+    const int before = snapshots();
+    std::this_thread::sleep_for(milliseconds(2));
+    EXPECT_LE(load.pushes(), pushes + 2);  // those that had left the gate
+    EXPECT_EQ(snapshots(), before);
+  }
+  stop = true;
+  thread.join();
+  EXPECT_GT(snapshots(), 0);
+}
+
+}  // namespace
+}  // namespace argosy::ps

@@ -1,0 +1,205 @@
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "argosy/base/file.h"
+#include "tests/cpp/ps/recovery_host.h"
+
+namespace argosy::ps {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+class Snapshot : public WithDirectory {
+ protected:
+  std::string target() const { return directory_ + "/model"; }
+
+  // A model of `servers` servers, saved in steps, as a client does.
+  void save(uint32_t servers, const std::string& marker, float value, Key keys = 3000) {
+    std::vector<std::unique_ptr<TestHost>> hosts;
+    for (uint32_t s = 0; s < servers; ++s) {
+      hosts.push_back(std::make_unique<TestHost>("", "none", s, servers));
+      TestHost& host = *hosts.back();
+      host.recover();
+      for (Key k = 0; k < keys; ++k) {
+        if (server_of(k, servers) == s) host.push(1, k + 1, {k}, {value, static_cast<float>(k)});
+      }
+      const uint64_t first = 10 * s / servers;
+      std::vector<float> dense(host.dense().size());
+      for (size_t i = 0; i < dense.size(); ++i) dense[i] = value * static_cast<float>(first + i);
+      host.dense().assign(dense.data());
+    }
+    for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
+    for (auto& h : hosts) h->durability().pause(marker, milliseconds(10000));
+    uint64_t rows = 0;
+    for (auto& h : hosts) rows += h->durability().finish_save(marker);
+    EXPECT_EQ(rows, keys);
+    for (auto& h : hosts) h->durability().publish_save(marker);
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& e : fs::recursive_directory_iterator(target())) {
+      if (e.is_regular_file()) found.push_back(e.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  std::string load_error(uint32_t servers = 1, uint64_t dense = 10, int dim = 2) {
+    TestHost host("", "none", 0, servers, dense, dim);
+    host.recover();
+    return error_of([&] { host.durability().load(target(), 0); });
+  }
+};
+
+TEST_F(Snapshot, LoadsIntoAnyNumberOfServers) {
+  for (const uint32_t from : {1u, 2u, 3u}) {
+    save(from, "m" + std::to_string(from), 2);
+    for (const uint32_t to : {1u, 2u, 3u, 5u}) {
+      std::map<Key, std::vector<float>> all;
+      std::vector<float> dense;
+      for (uint32_t s = 0; s < to; ++s) {
+        TestHost host("", "none", s, to);
+        host.recover();
+        host.durability().load(target(), 0);
+        for (auto& [key, row] : host.rows()) {
+          EXPECT_EQ(server_of(key, to), s);
+          EXPECT_TRUE(all.emplace(key, row).second);
+        }
+        for (const float x : host.dense_values()) dense.push_back(x);
+      }
+      EXPECT_EQ(all.size(), 3000u);
+      for (const auto& [key, row] : all) {
+        EXPECT_EQ(row, (std::vector<float>{2, static_cast<float>(key)}));
+      }
+      EXPECT_EQ(dense, (std::vector<float>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+    }
+  }
+  // Each save took the place of the one before.
+  EXPECT_FALSE(fs::exists(target() + "/m1"));
+}
+
+TEST_F(Snapshot, ALoadedModelSurvivesARestart) {
+  save(2, "m", 3);
+  for (const std::string mode : {"log", "snapshot"}) {
+    {
+      TestHost host(directory_ + "/" + mode, mode);
+      host.recover();
+      EXPECT_EQ(host.durability().load(target(), 0), 3000u);
+      EXPECT_EQ(host.wait(host.push(1, 1, {5}, {1, 1})), "");
+    }
+    TestHost host(directory_ + "/" + mode, mode);
+    host.recover();
+    EXPECT_EQ(host.rows().size(), 3000u);
+    EXPECT_EQ(host.rows()[5], (std::vector<float>{4, 6}));
+    EXPECT_EQ(host.dense_values()[3], 9);
+  }
+}
+
+// A client adds 1 on server 0, then on server 1: at any one moment the first is ahead by at most
+// one. So it is in a save, whenever that was.
+TEST_F(Snapshot, PartsOfAllServersAreOfOneMoment) {
+  std::vector<std::unique_ptr<TestHost>> hosts;
+  for (uint32_t s = 0; s < 2; ++s) {
+    hosts.push_back(std::make_unique<TestHost>("", "none", s, 2));
+    hosts.back()->recover();
+  }
+  std::vector<Key> keys[2];
+  for (Key k = 0; k < 2000; ++k) keys[server_of(k, 2)].push_back(k);
+  for (int s = 0; s < 2; ++s) keys[s].resize(900);
+  std::atomic<bool> stop{false};
+  std::thread client([&] {
+    for (uint64_t n = 1; !stop; ++n) {
+      for (size_t s = 0; s < 2; ++s) {
+        hosts[s]->push(1, n, keys[s], std::vector<float>(1800, 1));
+      }
+    }
+  });
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+    const std::string marker = "m" + std::to_string(i);
+    for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
+    for (auto& h : hosts) h->durability().pause(marker, milliseconds(10000));
+    for (auto& h : hosts) h->durability().finish_save(marker);
+    for (auto& h : hosts) h->durability().publish_save(marker);
+    TestHost both("", "none");
+    both.recover();
+    both.durability().load(target(), 0);
+    const auto rows = both.rows();
+    float count[2];
+    for (int s = 0; s < 2; ++s) {
+      count[s] = rows.at(keys[s][0])[0];
+      // The push of all these keys is whole.
+      for (const Key k : keys[s]) ASSERT_EQ(rows.at(k)[1], count[s]);
+    }
+    EXPECT_GE(count[0], count[1]);
+    EXPECT_LE(count[0], count[1] + 1);
+    EXPECT_GT(count[1], 0);
+  }
+  stop = true;
+  client.join();
+}
+
+TEST_F(Snapshot, StepsHaveAnOrderAndALimit) {
+  TestHost host("", "none");
+  host.recover();
+  Durability& d = host.durability();
+  EXPECT_NE(error_of([&] { d.pause("m", milliseconds(1)); }).find("out of order"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { d.save(target(), 4, ""); }).find("mode"), std::string::npos);
+  EXPECT_NE(error_of([&] { d.save(target(), 0, "../m"); }).find("marker"), std::string::npos);
+  d.prepare_save(target(), 0, "m");
+  EXPECT_NE(error_of([&] { d.finish_save("m"); }).find("Do this: save again"), std::string::npos);
+  d.pause("m", milliseconds(100));
+  // Goes on once the limit is over.
+  host.push(1, 1, {1}, {1, 1});
+  EXPECT_NE(error_of([&] { d.finish_save("m"); }), "");
+  d.prepare_save(target(), 0, "n");
+  d.pause("n", milliseconds(60000));
+  d.cancel_save("n");
+  host.push(1, 2, {1}, {1, 1});
+  EXPECT_FALSE(fs::exists(target() + "/snapshot.json"));
+  EXPECT_EQ(d.save(target(), 0, ""), 1u);
+}
+
+TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
+  EXPECT_NE(load_error().find("has no snapshot.json"), std::string::npos);
+  save(2, "m", 1, 100);
+  EXPECT_EQ(load_error(), "");
+  EXPECT_NE(load_error(1, 10, 4).find("are laid out as"), std::string::npos);
+  EXPECT_NE(load_error(1, 5).find("has numbers"), std::string::npos);
+  fs::rename(target() + "/m/part-1-of-2", target() + "/m/other");
+  EXPECT_NE(load_error().find("copy the parts of all servers"), std::string::npos);
+  EXPECT_EQ(load_error(2), "");  // needs part 0 only
+  fs::rename(target() + "/m/other", target() + "/m/part-0-of-3");
+  EXPECT_NE(load_error().find("different numbers of servers"), std::string::npos);
+}
+
+TEST_F(Snapshot, DamageIsAnErrorThatNamesTheFile) {
+  save(1, "m", 1, 40);
+  std::mt19937 random(1);
+  for (const fs::path& path : files()) {
+    const std::string whole = read_file(path.string());
+    const auto try_with = [&](const std::string& text) {
+      std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+      const std::string error = load_error();
+      EXPECT_NE(error.find(path.string()), std::string::npos) << path << ": " << error;
+      EXPECT_NE(error.find("Do this"), std::string::npos) << error;
+    };
+    for (size_t i = 0; i < 60; ++i) {
+      const size_t at = i < 20 ? i * whole.size() / 20 : random() % whole.size();
+      if (at + 2 < whole.size()) try_with(whole.substr(0, at));
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
+      // In JSON blanks may change.
+      if (path.extension() != ".json") try_with(flipped);
+      std::ofstream(path, std::ios::binary | std::ios::trunc) << flipped;
+      load_error();
+    }
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << whole;
+    EXPECT_EQ(load_error(), "");
+  }
+}
+
+}  // namespace
+}  // namespace argosy::ps
