@@ -206,7 +206,10 @@ def make_plan(options):
             )
         tasks = _collective(options, workers, environ)
     else:
-        tasks = _parameter_server(options, servers, workers, environ)
+        if options.on == "ray":
+            tasks = _members(servers, workers, environ)
+        else:
+            tasks = _parameter_server(options, servers, workers, environ)
     if options.on == "local":
         for task in tasks:
             host, _, port = task.environ["PADDLE_CURRENT_ENDPOINT"].rpartition(":")
@@ -227,8 +230,10 @@ def _common_environ(options, job):
     environ["PADDLE_LOG_DIR"] = os.path.abspath(options.log_dir)
     environ["ARGOSY_PS_DURABILITY"] = options.durability
     if options.durability != "none":
+        # A cluster's nodes are not cleaned before a job: it has a folder of its own there.
+        folder = "state" if options.on == "local" else f"state-{job}"
         environ["ARGOSY_PS_DIRECTORY"] = os.path.abspath(
-            options.durability_dir or os.path.join(options.log_dir, "state")
+            options.durability_dir or os.path.join(options.log_dir, folder)
         )
         environ["ARGOSY_PS_SNAPSHOT_SECONDS"] = str(options.snapshot_seconds)
     for option, name in (("tls_ca", "CA"), ("tls_cert", "CERT"), ("tls_key", "KEY")):
@@ -266,6 +271,22 @@ def _collective(options, workers, environ):
         PADDLE_CURRENT_ENDPOINT=endpoint,
     )
     return [Task("worker", 0, environ, "workerlog.0")]
+
+
+def _members(servers, workers, environ):
+    """Tasks whose addresses the cluster will choose."""
+    workers = 1 if workers is None else workers
+    if not isinstance(servers, int) or not isinstance(workers, int) or workers < 1:
+        raise ValueError("--on ray places the processes itself: --servers N --workers N.")
+    token = os.environ.get("ARGOSY_JOB_TOKEN", "") or secrets.token_hex(16)
+    environ = dict(environ, PADDLE_TRAINERS_NUM=str(workers), ARGOSY_JOB_TOKEN=token)
+    tasks = []
+    for kind, role, count in (("server", "PSERVER", servers), ("worker", "TRAINER", workers)):
+        for number in range(count):
+            own = dict(environ, TRAINING_ROLE=role, PADDLE_ROLE=role)
+            own["PADDLE_TRAINER_ID" if kind == "worker" else "PADDLE_PSERVER_ID"] = str(number)
+            tasks.append(Task(kind, number, own, f"{kind}log.{number}"))
+    return tasks
 
 
 def _parameter_server(options, servers, workers, environ):

@@ -9,6 +9,7 @@ import time
 
 from . import guardian
 from .output import Follower, last_lines
+from .supervision import describe, exit_code, refusal, say
 
 __all__ = ["run"]
 
@@ -73,24 +74,6 @@ class _Process:
             pass
 
 
-def _describe(code):
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        return f"was killed by {name}"
-    return f"ended with exit code {code}"
-
-
-def _exit_code(code):
-    return 128 - code if code < 0 else code
-
-
-def _say(text):
-    print(f"argosy launch: {text}", file=sys.stderr, flush=True)
-
-
 class _Job:
     def __init__(self, plan):
         self.plan = plan
@@ -132,7 +115,7 @@ class _Job:
             for process in self.processes:
                 process.signal(signal.SIGKILL)
             if not guardian.kill_members(self.plan.job, keep={os.getpid(), watch.pid}):
-                _say("some processes of the job could not be killed.")
+                say("some processes of the job could not be killed.")
             for process in self.processes:
                 if process.handle is not None:
                     process.handle.wait()
@@ -161,7 +144,7 @@ class _Job:
                 follower.show()
             if self.stop_signal is not None:
                 name = signal.Signals(self.stop_signal).name
-                _say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
+                say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
                 self._end_all()
                 return 128 + self.stop_signal
             for process in self.processes:
@@ -176,7 +159,7 @@ class _Job:
                 # Servers that no worker has stopped.
                 patience = patience or time.monotonic() + self.plan.grace
                 if time.monotonic() > patience:
-                    _say(
+                    say(
                         "all workers have ended, servers have not: fleet.stop_worker() was not "
                         "called? They are ended now."
                     )
@@ -191,29 +174,20 @@ class _Job:
         process.sweep_group()
         for follower in self.followers:
             follower.show()
-        _say(f"{process.task.name} {_describe(code)}. The end of {process.path}:")
+        say(f"{process.task.name} {describe(code)}. The end of {process.path}:")
         for line in last_lines(process.path):
             print(f"    {line}", file=sys.stderr)
         sys.stderr.flush()
         plan = self.plan
-        why = None
-        if process.task.kind == "server" and not plan.durable:
-            why = (
-                "what this server held is lost. Do this: --durability log (or snapshot), and it "
-                "is restarted with what it had"
-            )
-        elif code > 0 and not plan.restart_any:
-            why = "it ended by an error; --max_restart N restarts after errors too"
-        elif process.restarts >= plan.max_restart:
-            why = f"it was restarted {process.restarts} times"
+        why = refusal(plan, process.task, code, process.restarts)
         if why is None:
             process.restarts += 1
-            _say(f"{process.task.name}: restart {process.restarts} of {plan.max_restart}.")
+            say(f"{process.task.name}: restart {process.restarts} of {plan.max_restart}.")
             process.start(plan)
             return None
-        _say(f"{process.task.name} is not restarted: {why}. The job is ended.")
+        say(f"{process.task.name} is not restarted: {why}. The job is ended.")
         self._end_all()
-        return _exit_code(code)
+        return exit_code(code)
 
     def _end_all(self):
         """SIGTERM, some patience, SIGKILL; a second Ctrl-C ends the patience."""
