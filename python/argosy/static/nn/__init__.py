@@ -1,5 +1,6 @@
 """Layers and control flow of static Programs."""
 
+from . import sequence_lod
 from .call import py_func, static_pylayer
 from .common import embedding, fc, sparse_embedding
 from .control_flow import Assert, Print, case, cond, switch_case, while_loop
