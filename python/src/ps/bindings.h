@@ -21,5 +21,6 @@ class Buffer {
 
 // Each file of bindings adds its functions to the module.
 void add_modes(PyObject* module);
+void add_tables(PyObject* module);
 
 }  // namespace argosy::python

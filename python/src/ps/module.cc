@@ -90,6 +90,7 @@ PyMODINIT_FUNC PyInit__ps() {
   return guarded_object([]() -> PyObject* {
     Py module(check(PyModule_Create(&definition)));
     add_modes(module.get());
+    add_tables(module.get());
     return module.release();
   });
 }

@@ -214,13 +214,10 @@ void update_packed(const Rule& rule, const RuleBatch& b) {
   for (size_t i = 0; i < b.count; ++i) {
     std::byte* part = b.parts[i];
     decode(part, w, rule.dim, rule.storage);
-    // Chance that repeats when the same pushes repeat.
-    const uint64_t salt = std::bit_cast<uint32_t>(w[0]) ^ uint64_t {
-      std::bit_cast<uint32_t>(w[rule.dim - 1])
-    } << 32 ^ uint64_t { std::bit_cast<uint32_t>(b.gradients[i][0]) } << 16;
     apply<kKind>(rule.config, rule.dim, w, reinterpret_cast<float*>(part + rule.weight_bytes),
                  b.gradients[i], b.scales ? 1 / b.scales[i] : 1.0f, b.learning_rate);
-    encode(part, w, rule.dim, rule.storage, static_cast<uint32_t>(mix(salt)) | 1);
+    encode(part, w, rule.dim, rule.storage,
+           static_cast<uint32_t>(mix(b.keys[i] + mix(b.turn))) | 1);
   }
 }
 

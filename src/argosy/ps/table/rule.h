@@ -26,6 +26,8 @@ struct RuleBatch {
   size_t count = 0;
   std::byte* const* parts = nullptr;
   const float* const* gradients = nullptr;
+  const Key* keys = nullptr;
+  uint32_t turn = 0;  // of the call; with the keys it decides how packed weights are rounded
   const float* scales = nullptr;  // what gradients are divided by; null: 1
   float learning_rate = 0;
 };

@@ -270,7 +270,10 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
   std::byte* parts[kWindow];
   const float* gradients[kWindow];
   float scales[kWindow];
+  Key keys[kWindow];
   RuleBatch batch;
+  batch.keys = keys;
+  batch.turn = call->stamp;
   batch.parts = parts;
   batch.gradients = gradients;
   batch.learning_rate = call->learning_rate;
@@ -282,6 +285,7 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
       const float* value = values + items[i].place * width;
       parts[batch.count] = payload(handles[i]) + offset;
       gradients[batch.count] = value + column;
+      keys[batch.count] = items[i].key;
       if (batch.scales) scales[batch.count] = value[1] > 0 ? value[1] : 1;
       ++batch.count;
     }

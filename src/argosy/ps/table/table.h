@@ -18,7 +18,7 @@ struct PushOptions {
 
 // Rows as they are stored: what snapshots hold and tiers exchange. Row i is
 // bytes[offsets[i], offsets[i + 1]); offsets has one more entry than keys.
-struct Rows {
+struct ARGOSY_API Rows {
   std::vector<Key> keys;
   std::vector<uint32_t> offsets{0};
   std::vector<std::byte> bytes;
