@@ -33,6 +33,29 @@ def absent(x, slot_dim):
     return np.repeat(x[:, ::slot_dim] == 0, slot_dim, 1)
 
 
+SCORES = np.array([[0.0], [0.2], [0.3], [0.99], [1.0]])
+
+
+def auc_count(scores, label, weight=None, thresholds=4095):
+    bins = np.floor(scores[:, -1] * thresholds).astype(int)
+    use = np.ones(len(bins), bool) if weight is None else weight != 0
+    label = label.reshape(-1)
+    return tuple(np.bincount(bins[use & (label == c)], minlength=thresholds + 1) for c in (1, 0))
+
+
+def auc_area(positive, negative, curve):
+    p, q = positive.sum(0)[::-1], negative.sum(0)[::-1]
+    true, false = np.cumsum(p), np.cumsum(q)
+    if curve == "ROC":
+        x, y = false / false[-1], true / true[-1]
+        start = 0.0
+    else:
+        x, y = true / true[-1], true / np.maximum(true + false, 1)
+        start = 1.0
+    x, y = np.append(0.0, x), np.append(start, y)
+    return np.array(((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2).sum())
+
+
 def state(low, high):
     return A(4, low=low, high=high, grad=False)
 
@@ -45,6 +68,13 @@ CASES = [
          errors=[([A(3, 2), A(3, 2)], {}, ValueError, "D > 2"), ([A(3, 4), A(3, 3)], {}, ValueError, "cvm must be"),
                  ([A(3, 4), A(2, 2)], {}, ValueError, "as many rows")]),
     Case("continuous_value_model", [A(3, 5), A(3, 2)], {"use_cvm": False}, ref=value_model, grad=False, dtypes=WIDE),
+    Case("auc_count", [SCORES, np.array([[1], [0], [1], [0], [1]])], {"thresholds": 4}, ref=auc_count, grad=False, dtypes=WIDE,
+         out="int64", errors=[([A(3), A(3)], {}, ValueError, "input must be [N, 1]"), ([A(3, 1, low=0.0), A(2)], {}, ValueError, "one element for each row"),
+                 ([np.array([[np.nan]]), np.array([1])], {}, ValueError, "is not a number")]),
+    Case("auc_count", [np.column_stack([1 - SCORES, SCORES]), np.arange(5) % 2, np.array([1, 1, 0, 1, 1])], {"thresholds": 4}, ref=auc_count,
+         grad=False, dtypes=WIDE, out="int64", note="weights"),
+    *[Case("auc_area", [np.array([[0, 2, 3], [0, 0, 1]]), np.array([[4, 1, 1], [1, 0, 0]])], {"curve": c}, ref=auc_area, grad=False,
+           dtypes=("int64",), out="float64", errors=[([np.zeros(3, "int64")] * 2, {"curve": "F1"}, ValueError, "curve: expected 'ROC'")]) for c in ("ROC", "PR")],
     Case("data_norm", [A(3, 4), *STATES], ref=data_norm, grad=False, dtypes=WIDE, tol=5.0,
          errors=[([A(3, 4, 1), *STATES], {}, ValueError, r"x must be [N, C]"), ([A(3, 5), *STATES], {}, ValueError, "must be [C]"),
                  ([A(3, 4), *STATES], {"slot_dim": 3}, ValueError, "slot_dim must divide")]),

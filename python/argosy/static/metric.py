@@ -40,24 +40,6 @@ def _state(label, shape, value, dtype):
     return argosy.full(shape, value, dtype)
 
 
-def _area(positive, negative, curve):
-    """Area under the curve from the highest threshold down, float64."""
-    pos = argosy.flip(argosy.reshape(positive, [-1]).astype("float64"), [0])
-    neg = argosy.flip(argosy.reshape(negative, [-1]).astype("float64"), [0])
-    true, false = argosy.cumsum(pos), argosy.cumsum(neg)
-    total_true, total_false = argosy.sum(pos), argosy.sum(neg)
-    if curve == "ROC":
-        area = argosy.sum(neg * (true - pos / 2))
-        scale = total_true * total_false
-    else:
-        found = true + false
-        precision = argosy.where(found > 0, true / argosy.clip(found, min=1.0), found * 0 + 1)
-        before = argosy.concat([argosy.ones([1], "float64"), precision[:-1]])
-        area = argosy.sum(pos * (precision + before) / 2)
-        scale = total_true
-    return argosy.where(scale > 0, area / argosy.clip(scale, min=1.0), scale * 0)
-
-
 def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
         ins_tag_weight=None):  # fmt: skip
     """Area under the ROC or the precision-recall curve of a classifier with two classes, over all
@@ -86,21 +68,14 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
     recent = [_state("auc", [window, bins], 0, "int64") for _ in range(2)]
     ever = [_state("auc", [1, bins], 0, "int64") for _ in range(2)]
     with argosy.no_grad():
-        share = argosy.reshape(input[:, -1:], [-1]).astype("float64")
-        place = argosy.clip(argosy.floor(share * num_thresholds), 0, num_thresholds)
-        place = argosy.reshape(place.astype("int64"), [-1, 1])
-        is_one = (argosy.reshape(label, [-1]) != 0).astype("int64")
-        weight = argosy.ones_like(is_one)
-        if ins_tag_weight is not None:
-            weight = (argosy.reshape(ins_tag_weight, [-1]) != 0).astype("int64")
-        for i, counted in enumerate((is_one * weight, (1 - is_one) * weight)):
-            new = argosy.scatter_nd_add(argosy.zeros([bins], "int64"), place, counted)
+        found = _core.ops.auc_count(input, label, ins_tag_weight, num_thresholds)
+        for i, new in enumerate(found):
             new = argosy.reshape(new, [1, bins])
             ever[i]._copy_from(ever[i] + new)
             last = new if window == 1 else argosy.concat([recent[i][1:], new])
             recent[i]._copy_from(ever[i] * 1 if slide_steps == 0 else last)
-        sums = [argosy.sum(v, 0) for v in recent]
-        return _area(*ever, curve), _area(*sums, curve), [*recent, *ever]
+        areas = [_core.ops.auc_area(*counts, curve) for counts in (ever, recent)]
+        return *areas, [*recent, *ever]
 
 
 def ctr_metric_bundle(input, label, ins_tag_weight=None):
