@@ -14,6 +14,9 @@ foreach(room ${rooms})
   if(room STREQUAL ps)
     target_link_libraries(${target} PRIVATE argosy_ps)
   endif()
+  if(room STREQUAL data)
+    target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read
+  endif()
   # What is tested is in the library; its tests compile twice as fast this way.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

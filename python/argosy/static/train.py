@@ -10,6 +10,7 @@ from . import mode
 from .program import Program
 from .scope import Scope, global_scope
 
+_SHOWN = 1000  # numbers of a fetched value that are printed
 _TICK = 0.1  # seconds between looks at Ctrl-C and fetch handlers
 
 
@@ -38,7 +39,7 @@ class FetchHandler:
     def help():
         """Prints how to write one."""
         print(
-            "class Mine(argosy.static.FetchHandler):\n"
+            "class Mine(argosy.base.FetchHandler):\n"
             "    def handler(self, res_dict):\n"
             "        print(res_dict['auc'])\n\n"
             "exe.train_from_dataset(.., fetch_handler=Mine({'auc': auc}, period_secs=10))"
@@ -168,7 +169,7 @@ class _Run:
             return
         parts = [f"time: [{time.strftime('%Y-%m-%d %H:%M:%S')}]", f"batch: [{step}]"]
         for label, value in zip(self.labels, values):
-            parts.append(f"{label}: {_shown(value)}")
+            parts.append(_shown(label, value))
         print(", ".join(parts) + " | " + _progress(_core.trainer_status(self.trainer)), flush=True)
 
     def handle(self):
@@ -178,9 +179,10 @@ class _Run:
             self.handler.handler(dict(zip(self.handled, found)))
 
 
-def _shown(value):
-    array = _core.to_numpy(value, False)
-    return str(array.reshape(-1)[0]) if array.size == 1 else str(array)
+def _shown(label, value):
+    array = _core.to_numpy(value, False).reshape(-1)
+    more = " ..." if array.size > _SHOWN else ""
+    return f"{label}[{array.size}]:[{' '.join(map(str, array[:_SHOWN]))}{more}]"
 
 
 def _size(count):

@@ -103,6 +103,7 @@ inline const char* read_float(const char* const start, float* value) {
     }
   }
   const char* from = start + (*start == '+');
+  if (from != start && *from == '-') return nullptr;
   const char* to = from;
   while (static_cast<unsigned char>(*to) > ' ') ++to;
   const auto [rest, error] = std::from_chars(from, to, *value);

@@ -8,6 +8,8 @@ namespace argosy::data {
 namespace {
 
 inline const char* skip_blanks(const char* p) {
+  // Almost always there is one.
+  p += *p == ' ';
   while (*p == ' ' || *p == '\t') ++p;
   return p;
 }
@@ -111,7 +113,12 @@ bool Parser::sample(const char* p, const char* end, Columns* columns, size_t* sl
     const Form& form = forms_[i];
     const char* const at = skip_blanks(p);
     uint64_t count;
-    p = read_unsigned(at, &count);
+    if (at[1] == ' ' && static_cast<unsigned char>(at[0] - '0') < 10) [[likely]] {
+      count = static_cast<unsigned char>(at[0] - '0');
+      p = at + 1;
+    } else {
+      p = read_unsigned(at, &count);
+    }
     auto fail = [&](const char* expected, const std::string& got) {
       Message m;
       m << "slot '" << format_.slots[i].name << "' (" << i + 1 << " of " << slots << "): expected "

@@ -195,6 +195,9 @@ void Records::load(const ReadOptions& given) {
   }
   if (error) std::rethrow_exception(error);
   bad_lines_ += shared.bad_lines.load();
+  size_t total = places_.size();
+  for (const Loaded& l : loaded) total += l.places.size();
+  places_.reserve(total);
   for (Loaded& l : loaded) {
     arenas_.push_back(std::move(l.arena));
     places_.insert(places_.end(), l.places.begin(), l.places.end());

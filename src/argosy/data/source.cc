@@ -70,7 +70,7 @@ void BatchQueue::writer_ended() {
 void BatchQueue::fail(std::exception_ptr error) {
   std::lock_guard lock(mutex_);
   if (stopped_) return;  // errors of stopping
-  error_ = error;
+  error_ = std::move(error);
   stopped_ = true;
   not_full_.notify_all();
   not_empty_.notify_all();
@@ -196,8 +196,13 @@ class FileSource final : public Source {
         return queue_.push(std::move(batch));
       });
       queue_.writer_ended();
-    } catch (...) {
-      queue_.fail(std::current_exception());
+    } catch (const Error& e) {
+      // A copy, which the worker that gets it has for itself.
+      queue_.fail(std::make_exception_ptr(Error(e)));
+      stop_.set();
+    } catch (const std::exception&) {
+      queue_.fail(std::make_exception_ptr(
+          Error(ErrorKind::memory, "[dataset] no memory left for what was read.")));
       stop_.set();
     }
   }

@@ -1,0 +1,217 @@
+#include "argosy/trainer/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "argosy/base/parallel.h"
+#include "argosy/op/dispatch.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+#include "argosy/program/builder.h"
+
+namespace argosy::trainer {
+namespace {
+
+using program::Program;
+using program::Scope;
+using program::Value;
+
+// Batches 0 .. n-1 of one slot, float32 [4], filled with 1.
+class Ones : public data::Source {
+ public:
+  explicit Ones(int batches, int fail_at = -1) : batches_(batches), fail_at_(fail_at) {}
+  bool next(int, data::Batch* batch) override {
+    const int i = next_.fetch_add(1);
+    if (stopped_ || i >= batches_) return false;
+    ARGOSY_CHECK(i != fail_at_, io) << "the reader failed";
+    const bool last = i == batches_ - 1;
+    Tensor t = Tensor::empty({last ? 3 : 4}, DType::float32);
+    for (int64_t k = 0; k < t.numel(); ++k) t.data<float>()[k] = 1;
+    batch->values = {t};
+    batch->lengths = {Tensor()};
+    batch->samples = t.numel();
+    return true;
+  }
+  void stop() override { stopped_ = true; }
+  data::Progress progress() const override { return {}; }
+  int64_t batch_size() const override { return 4; }
+  bool stopped() const { return stopped_; }
+
+ private:
+  const int batches_, fail_at_;
+  std::atomic<int> next_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+// total += sum(x), where total is state in the scope.
+struct Sums {
+  Sums() : program(Program::make()), scope(std::make_shared<Scope>()) {
+    program::Recording recording(program);
+    program::Builder& b = program->builder();
+    Tensor x = b.input("x", {kUnknown}, DType::float32);
+    auto state = make_ref<program::State>();
+    state->name = "total";
+    state->shape = {};
+    Tensor total = program::handle(state);
+    Tensor sum = ops::sum(x);
+    fetch = {b.current(sum)};
+    b.rebind(total, ops::add(total, sum));
+    Tensor zero = Tensor::empty({}, DType::float32);
+    *zero.data<float>() = 0;
+    scope->var("total").tensor = zero;
+  }
+  Options options(int threads) {
+    Options o;
+    o.program = program;
+    o.inputs.push_back({0, false, {}});
+    o.fetches = fetch;
+    o.scope = scope;
+    o.threads = threads;
+    o.report_every = 10;
+    return o;
+  }
+  float total() const { return *scope->find("total")->tensor.data<float>(); }
+
+  std::shared_ptr<Program> program;
+  std::shared_ptr<Scope> scope;
+  std::vector<Ref<Value>> fetch;
+};
+
+TEST(Trainer, OneThreadIsExact) {
+  Sums s;
+  runtime::Executor executor;
+  executor.parallel = runtime::Parallel::off;
+  Trainer t(s.options(1), executor, std::make_shared<Ones>(101));
+  while (!t.wait(10)) {
+  }
+  t.finish();
+  EXPECT_EQ(s.total(), 403);
+  EXPECT_EQ(t.status().steps, 101u);
+  EXPECT_EQ(t.status().samples, 403u);
+  const auto reports = t.take_reports();
+  ASSERT_EQ(reports.size(), 10u);
+  EXPECT_EQ(reports[9].step, 100u);
+  EXPECT_EQ(*reports[9].values[0].data<float>(), 4);
+  EXPECT_EQ(*t.latest()[0].data<float>(), 3);
+  // One for whole batches, one for all others.
+  EXPECT_EQ(executor.stats().plans, 2u);
+}
+
+TEST(Trainer, ThreadsShareState) {
+  Sums s;
+  runtime::Executor executor;
+  executor.parallel = runtime::Parallel::off;
+  const Tensor before = s.scope->find("total")->tensor;
+  Trainer t(s.options(4), executor, std::make_shared<Ones>(1001));
+  t.finish();
+  EXPECT_EQ(t.status().steps, 1001u);
+  // Updates may be lost, but each is a whole one, of the one tensor.
+  EXPECT_TRUE(s.scope->find("total")->tensor.is(before));
+  EXPECT_GT(s.total(), 0);
+  EXPECT_LE(s.total(), 4003);
+  EXPECT_EQ(s.total(), std::floor(s.total()));
+}
+
+TEST(Trainer, ErrorsOfReadersEndAllThreads) {
+  Sums s;
+  runtime::Executor executor;
+  auto source = std::make_shared<Ones>(1 << 30, 500);
+  Trainer t(s.options(3), executor, source);
+  try {
+    t.finish();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "the reader failed");
+  }
+  EXPECT_TRUE(source->stopped());
+  t.finish();  // told once
+}
+
+TEST(Trainer, ErrorsOfTheFirstStepEndAllThreads) {
+  Sums s;
+  s.scope->erase("total");
+  runtime::Executor executor;
+  Trainer t(s.options(3), executor, std::make_shared<Ones>(1 << 30));
+  try {
+    t.finish();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("'total'"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Trainer, StopsEarly) {
+  Sums s;
+  runtime::Executor executor;
+  {
+    Trainer t(s.options(2), executor, std::make_shared<Ones>(1 << 30));
+    EXPECT_FALSE(t.wait(0.01));
+    t.stop();
+    t.finish();
+  }
+  { Trainer dropped(s.options(2), executor, std::make_shared<Ones>(1 << 30)); }
+}
+
+struct CountingHook : StepHook {
+  void begin_thread(int) override { ++begun; }
+  void end_step(int thread) override {
+    ++steps;
+    EXPECT_TRUE(in_parallel_region());  // kernels run inline
+    ARGOSY_CHECK(fail_at < 0 || steps < fail_at, timeout) << "thread " << thread << " waited";
+  }
+  void end_thread(int) override { ++ended; }
+  std::atomic<int> begun{0}, steps{0}, ended{0};
+  int fail_at = -1;
+};
+
+TEST(Trainer, HooksAreCalledAroundSteps) {
+  Sums s;
+  runtime::Executor executor;
+  auto hook = std::make_shared<CountingHook>();
+  set_step_hook(hook);
+  {
+    Trainer t(s.options(2), executor, std::make_shared<Ones>(100));
+    t.finish();
+  }
+  EXPECT_EQ(hook->begun, 2);
+  EXPECT_EQ(hook->steps, 100);
+  EXPECT_EQ(hook->ended, 2);
+  hook->fail_at = 150;
+  {
+    Trainer t(s.options(2), executor, std::make_shared<Ones>(1000));
+    EXPECT_THROW(t.finish(), Error);
+  }
+  set_step_hook(nullptr);
+  EXPECT_EQ(hook->ended, 4);
+}
+
+TEST(Trainer, RaggedInputsHaveOnePlan) {
+  auto program = Program::make();
+  std::vector<Ref<Value>> fetch;
+  {
+    program::Recording recording(program);
+    program::Builder& b = program->builder();
+    Tensor x = b.input("x", {kUnknown, 2}, DType::float32);
+    Tensor n = b.input("x@LENGTHS", {kUnknown}, DType::int64);
+    fetch = {b.current(ops::sum(x)), b.current(ops::sum(n))};
+  }
+  runtime::Executor executor;
+  for (int64_t rows = 0; rows < 20; ++rows) {
+    Tensor x = Tensor::empty({rows, 2}, DType::float32), n = Tensor::empty({3}, DType::int64);
+    for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] = 1;
+    for (int64_t i = 0; i < 3; ++i) n.data<int64_t>()[i] = i;
+    const Tensor feeds[] = {x, n};
+    const Tensors out = executor.run(program, feeds, fetch);
+    EXPECT_EQ(*out[0].data<float>(), 2 * static_cast<float>(rows));
+    EXPECT_EQ(*out[1].data<int64_t>(), 3);
+  }
+  EXPECT_EQ(executor.stats().plans, 1u);
+  EXPECT_EQ(executor.stats().misses, 1u);
+}
+
+}  // namespace
+}  // namespace argosy::trainer
