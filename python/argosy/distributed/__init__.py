@@ -117,6 +117,16 @@ class ParallelEnv:
         return os.environ.get("PADDLE_CURRENT_ENDPOINT", "")
 
     @property
+    def nrings(self):
+        """How many rings of processes exchange gradients at once: FLAGS_nccl_nrings, else 1."""
+        return _number("FLAGS_nccl_nrings", 1)
+
+    @property
+    def pg_timeout(self):
+        """Milliseconds that a group of processes waits for a member: PADDLE_PG_TIMEOUT."""
+        return _number("PADDLE_PG_TIMEOUT", 1800000)
+
+    @property
     def trainer_endpoints(self):
         """Addresses of all processes."""
         return [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]

@@ -13,6 +13,7 @@ def test_alone(monkeypatch):
     assert (dist.get_rank(), dist.get_world_size()) == (0, 1)
     env = dist.init_parallel_env()
     assert (env.rank, env.nranks, env.local_rank, env.trainer_endpoints) == (0, 1, 0, [])
+    assert (env.nrings, env.pg_timeout) == (1, 1800000)
 
 
 def test_data_parallel_is_the_layer():

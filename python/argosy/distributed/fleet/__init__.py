@@ -1,9 +1,17 @@
 """Training with parameter servers: every method of Fleet as a function, and what they take."""
 
-from . import base, metrics, utils
+from . import base, data_generator, metrics, utils
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker
 from .base.util_factory import UtilBase
+from .data_generator import MultiSlotDataGenerator, MultiSlotStringDataGenerator
+from .dataset import (
+    BoxPSDataset,
+    DatasetBase,
+    FileInstantDataset,
+    InMemoryDataset,
+    QueueDataset,
+)
 from .fleet import Fleet
 
 fleet = Fleet()
@@ -56,6 +64,8 @@ _final_strategy = fleet._final_strategy
 __all__ = [
     "DistributedStrategy",
     "Fleet",
+    "MultiSlotDataGenerator",
+    "MultiSlotStringDataGenerator",
     "PaddleCloudRoleMaker",
     "Role",
     "UserDefinedRoleMaker",

@@ -160,6 +160,8 @@ class Choice:
         if entry is None:
             return
         kind, *values = entry._to_attr().split(":")
+        if kind == "count_filter_entry" and int(values[0]) == 0:
+            return
         if kind == "count_filter_entry":
             table["admission"] = {"kind": "count", "count": int(values[0])}
         elif kind == "probability_entry":
