@@ -1,0 +1,26 @@
+"""A server process of the fault harness: python server.py OPTIONS (JSON), until SIGTERM."""
+
+import json
+import os
+import signal
+import sys
+
+
+def main(options, ready=None):
+    """Serves until told to stop. `ready` is a file made once it listens."""
+    from argosy import _ps
+
+    server = _ps.Server(json.dumps(options))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if ready:
+        with open(ready + ".new", "w") as file:
+            file.write(str(server.port))
+        os.rename(ready + ".new", ready)
+    try:
+        server.wait()
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]), *sys.argv[2:])
