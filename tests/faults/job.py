@@ -196,7 +196,10 @@ class Job:
     def adopt(self, plan):
         """A client that somebody else started, for check()."""
         process = argparse.Namespace(
-            client=plan["client"], plan=plan, journal=plan["journal"], name=f"worker-{plan['client']}"
+            client=plan["client"],
+            plan=plan,
+            journal=plan["journal"],
+            name=f"worker-{plan['client']}",
         )
         self.clients.append(process)
 
@@ -288,7 +291,10 @@ class Job:
         highest = max(sent, default=0) + 3
         pushes = [(q, s) for q in range(1, highest + 1) for s in range(servers)]
         applied = dict(
-            zip(pushes, self.pull(client, [content.marker(process.client, *p, servers) for p in pushes]))
+            zip(
+                pushes,
+                self.pull(client, [content.marker(process.client, *p, servers) for p in pushes]),
+            )
         )
         expected = [0] * content.KEYS
         for (sequence, server), times in applied.items():

@@ -35,15 +35,16 @@ def main():
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         for seed, name, seconds, wrong in pool.map(attempt, seeds):
             counts[name] += 1
-            print(f"seed {seed} {name}: {'FAILED' if wrong else 'ok'} ({seconds:.1f} s)", flush=True)
+            print(
+                f"seed {seed} {name}: {'FAILED' if wrong else 'ok'} ({seconds:.1f} s)", flush=True
+            )
             if wrong:
                 failed.append(seed)
                 print(wrong, flush=True)
     print(", ".join(f"{n} {name}" for name, n in sorted(counts.items())))
     print(
         f"{options.runs - len(failed)} of {options.runs} runs kept all promises "
-        f"({time.monotonic() - start:.0f} s)"
-        + (f"; failed seeds: {failed}" if failed else "")
+        f"({time.monotonic() - start:.0f} s)" + (f"; failed seeds: {failed}" if failed else "")
     )
     return 1 if failed else 0
 

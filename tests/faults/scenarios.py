@@ -1,6 +1,5 @@
 """What goes wrong in a run. Each scenario is a function of a run; its draws come from the seed."""
 
-import array
 import json
 import os
 import random
@@ -9,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -76,9 +74,7 @@ def messages(r):
 def server_killed(r):
     """kill -9 of a server at any point, restart from snapshot and log; clients live on."""
     snapshots = r.draw.choice([0, 1])
-    with r.job(
-        servers=r.draw.choice([1, 2]), faults=r.faults(), snapshot_every=snapshots
-    ) as job:
+    with r.job(servers=r.draw.choice([1, 2]), faults=r.faults(), snapshot_every=snapshots) as job:
         job.start_servers()
         for w in range(2):
             job.start_worker(w, pushes=100)
@@ -135,14 +131,35 @@ def launcher_killed(r):
         state = os.path.join(job.directory, "state")
         plans = []
         for w in range(2):
-            plan = dict(seed=r.seed, client=w + 1, worker=w, workers=content.WORKERS,
-                        pushes=100000, threads=2, journal=f"{job.directory}/journal-{w + 1}")
+            plan = dict(
+                seed=r.seed,
+                client=w + 1,
+                worker=w,
+                workers=content.WORKERS,
+                pushes=100000,
+                threads=2,
+                journal=f"{job.directory}/journal-{w + 1}",
+            )
             plans.append(plan)
         launcher = job.start(
-            "launcher", "-m", "argosy.distributed.launch", "--servers", str(job.servers),
-            "--workers", "2", "--durability", "log", "--durability_dir", state,
-            "--log_dir", os.path.join(job.directory, "logs"), "--stream", "none",
-            os.path.join(ROOT, "tests/faults/launched.py"), json.dumps(plans), job.directory,
+            "launcher",
+            "-m",
+            "argosy.distributed.launch",
+            "--servers",
+            str(job.servers),
+            "--workers",
+            "2",
+            "--durability",
+            "log",
+            "--durability_dir",
+            state,
+            "--log_dir",
+            os.path.join(job.directory, "logs"),
+            "--stream",
+            "none",
+            os.path.join(ROOT, "tests/faults/launched.py"),
+            json.dumps(plans),
+            job.directory,
         )
         for plan in plans:
             job.adopt(plan)
@@ -177,7 +194,11 @@ def disk_full(r):
         job.start_servers()
         for w in range(2):
             job.start_worker(
-                w, pushes=300, save_at=150, pause=0.02, save_to=os.path.join(job.directory, "state/model")
+                w,
+                pushes=300,
+                save_at=150,
+                pause=0.02,
+                save_to=os.path.join(job.directory, "state/model"),
             )
         before = r.draw.randint(1, 100)
         job.wait_acknowledged(before)
@@ -284,9 +305,7 @@ def poisoned(r):
             job.start_worker(w, pushes=60, poison=poison)
         job.wait_workers()
         survivors_have_all(job)
-        rejected = sum(
-            t.get("rejected", 0) for server in job.stats() for t in server["tables"]
-        )
+        rejected = sum(t.get("rejected", 0) for server in job.stats() for t in server["tables"])
         if rejected != total:
             raise Failed(f"{rejected} poisoned rows were counted, {total} were sent")
         check_also_after_death(job, "poisoned")
@@ -363,8 +382,14 @@ def check_model(job, target, servers):
     """Loads a save into other servers and compares it with the journals."""
     options = [
         dict(
-            job.server_options(0), endpoint=f"127.0.0.1:{port}", index=i, servers=servers,
-            durability="none", directory="", load_from=target, snapshot_every=0,
+            job.server_options(0),
+            endpoint=f"127.0.0.1:{port}",
+            index=i,
+            servers=servers,
+            durability="none",
+            directory="",
+            load_from=target,
+            snapshot_every=0,
         )
         for i, port in enumerate(free_ports(servers))
     ]
@@ -372,7 +397,9 @@ def check_model(job, target, servers):
     started = []
     for i, o in enumerate(options):
         ready = os.path.join(job.directory, f"ready-model-{i}")
-        p = job.start(f"model-{i}", os.path.join(ROOT, "tests/faults/server.py"), json.dumps(o), ready)
+        p = job.start(
+            f"model-{i}", os.path.join(ROOT, "tests/faults/server.py"), json.dumps(o), ready
+        )
         p.ready = ready
         started.append(p)
     for p in started:
@@ -385,8 +412,17 @@ def check_model(job, target, servers):
 
 
 SCENARIOS = [
-    messages, server_killed, worker_killed, launcher_killed, disk_full, snapshot_damaged,
-    poisoned, late_server, clock_jumps, everything, server_killed_without_log,
+    messages,
+    server_killed,
+    worker_killed,
+    launcher_killed,
+    disk_full,
+    snapshot_damaged,
+    poisoned,
+    late_server,
+    clock_jumps,
+    everything,
+    server_killed_without_log,
 ]
 
 

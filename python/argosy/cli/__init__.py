@@ -45,6 +45,14 @@ def _parser(command=None):
         add_parser(commands)
     else:
         commands.add_parser("bisect", help="find the first pass that changes a program's result")
+    if command == "ps-dump":
+        from .ps_dump import add_parser
+
+        add_parser(commands)
+    else:
+        commands.add_parser(
+            "ps-dump", help="print what servers saved: a summary, or the rows of a table"
+        )
     return parser
 
 
@@ -79,5 +87,9 @@ def main(argv=None):
         from .bisect import bisect
 
         return bisect(options)
+    if options.command == "ps-dump":
+        from .ps_dump import ps_dump
+
+        return ps_dump(options)
     parser.print_help()
     return 0 if not argv else 2

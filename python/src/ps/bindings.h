@@ -22,5 +22,6 @@ class Buffer {
 // Each file of bindings adds its functions to the module.
 void add_modes(PyObject* module);
 void add_tables(PyObject* module);
+void add_snapshots(PyObject* module);
 
 }  // namespace argosy::python

@@ -91,6 +91,7 @@ PyMODINIT_FUNC PyInit__ps() {
     Py module(check(PyModule_Create(&definition)));
     add_modes(module.get());
     add_tables(module.get());
+    add_snapshots(module.get());
     return module.release();
   });
 }

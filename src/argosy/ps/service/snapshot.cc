@@ -13,10 +13,6 @@
 namespace argosy::ps {
 namespace {
 
-// A dense table's state begins with this many bytes that belong to all of it; arrays of one float32
-// for each of its numbers follow (DenseTable::copy).
-constexpr size_t kDenseHead = 8;
-
 uint64_t dense_first(uint64_t size, uint32_t server, uint32_t servers) {
   return size * server / servers;
 }

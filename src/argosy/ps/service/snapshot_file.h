@@ -64,6 +64,10 @@ struct SparsePart {
   std::vector<File> files;  // in the order in which they are applied
 };
 
+// A dense table's state begins with this many bytes that belong to all of it; arrays of one float32
+// for each of its numbers follow (DenseTable::copy).
+constexpr size_t kDenseHead = 8;
+
 struct DensePart {
   uint32_t table = 0;
   uint64_t first = 0, last = 0;  // which of the table's numbers
