@@ -310,6 +310,8 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     from argosy.distributed.launch import arguments
 
     monkeypatch.setenv("ARGOSY_JOB_TOKEN", "secret")
+    monkeypatch.delenv("ARGOSY_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     program = tmp_path / "p.py"
     program.write_text("")
     addresses = "10.1.0.1:6000,10.1.0.2:6000"
@@ -323,3 +325,6 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     environ = plan.tasks[2].environ
     assert environ["PADDLE_TRAINERS_NUM"] == "3" and environ["PADDLE_NNODES"] == "2"
     assert environ["PADDLE_RANK_IN_NODE"] == "1" and environ["ARGOSY_JOB_TOKEN"] == "secret"
+    # Two workers share this host's cores, its one server has them all.
+    assert environ["ARGOSY_NUM_THREADS"] == str(max(1, len(os.sched_getaffinity(0)) // 2))
+    assert "ARGOSY_NUM_THREADS" not in plan.tasks[0].environ

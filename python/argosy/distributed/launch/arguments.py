@@ -273,6 +273,17 @@ def _collective(options, workers, environ):
     return [Task("worker", 0, environ, "workerlog.0")]
 
 
+def _share_cores(tasks):
+    """Divides this host's cores among its workers, and among its servers, unless the user has."""
+    if os.environ.get("ARGOSY_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS"):
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    for task in tasks:
+        sharing = sum(other.kind == task.kind for other in tasks)
+        if sharing > 1:
+            task.environ["ARGOSY_NUM_THREADS"] = str(max(1, cores // sharing))
+
+
 def _members(servers, workers, environ):
     """Tasks whose addresses the cluster will choose."""
     workers = 1 if workers is None else workers
@@ -344,6 +355,7 @@ def _parameter_server(options, servers, workers, environ):
             own["PADDLE_TRAINER_ID" if kind == "worker" else "PADDLE_PSERVER_ID"] = str(number)
             tasks.append(Task(kind, number, own, f"{kind}log.{number}"))
             in_node += 1
+    _share_cores(tasks)
     if not tasks:
         raise ValueError(
             f"none of {', '.join(everyone)} is this host ({', '.join(sorted(here))}). Do this: "

@@ -5,6 +5,7 @@ import sys
 
 __all__ = ["Follower", "last_lines"]
 
+_LONGEST_LINE = 1 << 20
 _COLORS = (36, 32, 33, 35, 34, 31)
 
 
@@ -43,6 +44,9 @@ class Follower:
             if not data:
                 break
             *lines, self._rest = (self._rest + data).split(b"\n")
+            if len(self._rest) > _LONGEST_LINE:
+                lines.append(self._rest)
+                self._rest = b""
             self._print(lines)
         if end and self._rest:
             self._print([self._rest])
