@@ -42,8 +42,8 @@ Liveness::Liveness(const Program& p, int64_t unknown)
   std::vector<bool> counted(root.size());
   for (int32_t i = 0; i < count; ++i) {
     const Operation& o = *operations[static_cast<size_t>(i)];
-    for (const Ref<Value>& v : o.operands)
-      if (v) end[root[v->id]] = i;
+    for (size_t k = 0; k < o.operands.size(); ++k)
+      if (o.operands[k] && !reads_no_memory(o, k)) end[root[o.operands[k]->id]] = i;
     const size_t outputs = o.op->writes.empty() ? o.outputs() : 0;
     for (size_t k = 0; k < o.results.size(); ++k) {
       const uint32_t id = o.results[k]->id;
@@ -75,14 +75,16 @@ Liveness::Liveness(const Program& p, int64_t unknown)
     now += change[static_cast<size_t>(i)];
     int64_t here = now;
     for (const auto& b : o.blocks) here += inner_peak(*b, unknown);
-    // An elementwise result may take the place of an operand that dies.
-    if (o.op->elementwise && o.results.size() == 1)
-      for (const Ref<Value>& v : o.operands)
-        if (v && begin[root[v->id]] >= 0 && end[root[v->id]] == i &&
-            size[root[v->id]] == size[o.results[0]->id]) {
-          here -= size[o.results[0]->id];
-          break;
-        }
+    // An elementwise result may take the place of an operand that dies; others that of their first.
+    const bool any = o.op->elementwise && o.results.size() == 1;
+    for (size_t k = 0; k < o.operands.size() && (any || (o.op->overwrites && k == 0)); ++k) {
+      const Ref<Value>& v = o.operands[k];
+      if (!v || begin[root[v->id]] < 0 || end[root[v->id]] != i ||
+          size[root[v->id]] != size[o.results[0]->id])
+        continue;
+      here -= size[o.results[0]->id];
+      break;
+    }
     bytes[static_cast<size_t>(i)] = here;
     if (static_cast<size_t>(here) > peak) {
       peak = static_cast<size_t>(here);

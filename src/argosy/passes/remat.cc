@@ -66,8 +66,9 @@ class Rematerializer {
     for (size_t i = 0; i < operations.size(); ++i) {
       const Operation& o = *operations[i];
       const auto at = static_cast<int32_t>(i);
-      for (const Ref<Value>& v : o.operands) {
-        if (!v || !v->producer || v->block != &p_.main) continue;
+      for (size_t k = 0; k < o.operands.size(); ++k) {
+        const Ref<Value>& v = o.operands[k];
+        if (!v || !v->producer || v->block != &p_.main || reads_no_memory(o, k)) continue;
         // A view is as good as what it is a view of.
         Candidate& c = found[v.get()];
         c.value = v;
@@ -229,7 +230,8 @@ class Rematerializer {
       if (o.role == program::Role::forward) return;
       for (size_t i = 0; i < o.operands.size(); ++i) {
         const Ref<Value> v = o.operands[i];
-        if (v && chosen_.count(v.get())) r.set_operand(o, i, copy(v, copy));
+        if (v && chosen_.count(v.get()) && !reads_no_memory(o, i))
+          r.set_operand(o, i, copy(v, copy));
       }
     });
   }

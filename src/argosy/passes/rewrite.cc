@@ -21,9 +21,16 @@ bool reads_only_shape(const op::OpDef& op, size_t input) {
   static const std::string_view second[] = {"sum_like",     "reduce_as",  "expand_like",
                                             "reshape_like", "slice_grad", "attention_bits"};
   if (input == 0) return std::find(std::begin(first), std::end(first), op.name) != std::end(first);
+  if (input == 2) return op.name == "max_pool_grad";
   if (input == 1)
     return std::find(std::begin(second), std::end(second), op.name) != std::end(second);
   return false;
+}
+
+bool reads_no_memory(const Operation& o, size_t operand) {
+  const Value* v = operand < o.operands.size() ? o.operands[operand].get() : nullptr;
+  return v && v->producer && v->layout == Layout::strided && v->shape.known() && o.ends.empty() &&
+         reads_only_shape(*o.op, operand);
 }
 
 bool same_type(const Value& a, const Value& b) {

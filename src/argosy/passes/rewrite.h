@@ -65,6 +65,8 @@ inline bool is_view(const Operation& o) {
 }
 // Nothing but x's sizes matters to input i of the op.
 ARGOSY_API bool reads_only_shape(const op::OpDef& op, size_t input);
+// The same of an operand of known sizes that the run makes: its memory may be another's by then.
+ARGOSY_API bool reads_no_memory(const Operation& o, size_t operand);
 
 ARGOSY_API bool same_type(const Value& a, const Value& b);  // dtype, layout and known, equal sizes
 

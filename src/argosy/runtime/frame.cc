@@ -1,6 +1,7 @@
 #include "argosy/runtime/frame.h"
 
 #include "argosy/base/memory.h"
+#include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
 #include "argosy/program/attributes.h"
@@ -363,9 +364,8 @@ void Frame::run() {
 }
 
 // With what is around the kernel: all but raising errors.
-inline void Frame::run_one(FrameStep& s) {
+inline void Frame::run_step(FrameStep& s) {
   const Step& p = *s.plan;
-  if (p.still) return;
   if (s.plain && !watch::any()) [[likely]] {
     op::KernelFrame frame{*s.op, s.in, s.out};
     s.run(frame, s.attrs);
@@ -382,6 +382,16 @@ inline void Frame::run_one(FrameStep& s) {
   if (p.heavy || ++until_look >= 256) [[unlikely]] {
     until_look = 0;
     if (look_for_interrupt) look_for_interrupt();
+  }
+}
+
+inline void Frame::run_one(FrameStep& s) {
+  if (s.plan->still) return;
+  if (s.plan->spare_bytes) [[unlikely]] {
+    cpu::SpareMemory spare(block_ + s.plan->spare_offset, s.plan->spare_bytes);
+    run_step(s);
+  } else {
+    run_step(s);
   }
 }
 

@@ -45,6 +45,7 @@ class Frame {
   void run_steps(uint32_t begin, uint32_t end);
   void run_parallel(const Segment& segment);
   void run_one(FrameStep& s);
+  void run_step(FrameStep& s);
   void run_guarded(FrameStep& s);  // errors tell the step
   void run_special(FrameStep& s);
   void run_dispatch(FrameStep& s);

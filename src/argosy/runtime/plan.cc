@@ -7,6 +7,7 @@
 #include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/passes/pass.h"
+#include "argosy/passes/rewrite.h"
 #include "argosy/program/builder.h"
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
@@ -89,6 +90,7 @@ class Planner {
   void finish_block(const Block& b, uint32_t index, BlockState& state);
   void place_within(uint32_t index, const Schedule* schedule);
   void place_block(uint32_t index, size_t offset);
+  void find_spare_memory();
 
   uint32_t make_slot(const Value& v, Slot::Kind kind);
   uint32_t make_group(const Ref<Value>& v, Slot::Kind kind, uint32_t at, BlockState* state);
@@ -168,6 +170,7 @@ Tensor Planner::proto(const Ref<Value>& v) const {
 // --- uses ---
 
 void Planner::find_uses(const Block& b) {
+  std::vector<std::pair<uint32_t, uint32_t>> shape_uses;
   for (uint32_t i = 0; i < b.operations.size(); ++i) {
     const Operation& o = *b.operations[i];
     bool keeps = false;  // results hold handles of operands
@@ -176,13 +179,20 @@ void Planner::find_uses(const Block& b) {
       program::each_operation(*inner, [&](const Operation& n) {
         for (const Ref<Value>& v : n.results) keeps = keeps || is_array(v);
       });
-    for (const Ref<Value>& v : o.operands) {
+    for (size_t k = 0; k < o.operands.size(); ++k) {
+      const Ref<Value>& v = o.operands[k];
       if (!v) continue;
+      if (passes::reads_no_memory(o, k)) {
+        shape_uses.emplace_back(v->id, i);
+        continue;
+      }
       last_use_[v->id] = i;
       if (keeps && !is_array(v)) fresh_[v->id] = true;
     }
     for (const auto& inner : o.blocks) find_uses(*inner);
   }
+  for (const auto& [id, i] : shape_uses)
+    if (fresh_[id]) last_use_[id] = last_use_[id] == kNever ? i : std::max(last_use_[id], i);
   for (const Ref<Value>& v : b.yields) {
     if (!v) continue;
     last_use_[v->id] = kEnd;
@@ -356,12 +366,13 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
     ++plan_.report_.copies;
   }
   if (o.op->writes.empty()) {
-    const bool takes_over =
-        step.kind == Step::Kind::kernel && outputs == 1 && (o.op->elementwise || o.op->overwrites);
+    const bool takes_over = step.kind == Step::Kind::kernel &&
+                            (o.op->overwrites || (o.op->elementwise && outputs == 1));
     for (size_t i = 0; i < outputs; ++i) {
       const Ref<Value>& result = o.results[i];
       size_t from = SIZE_MAX;
-      for (size_t k = 0; takes_over && k < o.operands.size() && from == SIZE_MAX; ++k) {
+      const bool first = takes_over && i == 0;
+      for (size_t k = 0; first && k < o.operands.size() && from == SIZE_MAX; ++k) {
         if (k && !o.op->elementwise) break;
         if (o.operands[k] && may_overwrite(o, k, *result, at, o.op->elementwise)) from = k;
       }
@@ -571,7 +582,8 @@ void Planner::place_within(uint32_t index, const Schedule* schedule) {
     };
     for (uint32_t i = 0; i < plan_.blocks[0].end; ++i) {
       const Step& s = plan_.steps[i];
-      for (uint32_t k : s.in) use(k, i);
+      for (size_t k = 0; k < s.in.size(); ++k)
+        if (!passes::reads_no_memory(*s.operation, k)) use(s.in[k], i);
       for (uint32_t k : s.out) use(k, i);
       for (const Copy& c : s.copies) use(c.from, i), use(c.to, i);
     }
@@ -596,6 +608,34 @@ void Planner::place_block(uint32_t index, size_t offset) {
     if (slot != kNone) plan_.slots[slot].offset = static_cast<int64_t>(offset + buffer.offset);
   for (const auto& [buffer, nested] : state.nested)
     place_block(nested, offset + state.buffers[buffer].first.offset);
+}
+
+// For long steps of the main block that no other runs beside: the largest gap in the arena.
+void Planner::find_spare_memory() {
+  constexpr double kLong = 2e4;
+  constexpr size_t kLeast = 1 << 16;
+  std::vector<Buffer> buffers;
+  for (const auto& [buffer, slot] : block_states_[0].buffers) buffers.push_back(buffer);
+  std::sort(buffers.begin(), buffers.end(),
+            [](const Buffer& a, const Buffer& b) { return a.offset < b.offset; });
+  for (const Segment& segment : plan_.segments) {
+    for (uint32_t i = segment.begin; segment.threads == 0 && i < segment.end; ++i) {
+      Step& s = plan_.steps[i];
+      if (s.kind != Step::Kind::kernel || s.cost < kLong) continue;
+      size_t end = 0;
+      auto gap = [&](size_t next) {
+        if (next <= end || next - end < kLeast || next - end <= s.spare_bytes) return;
+        s.spare_offset = end;
+        s.spare_bytes = next - end;
+      };
+      for (const Buffer& b : buffers) {
+        if (b.first > i || b.last < i) continue;
+        gap(b.offset);
+        end = std::max(end, b.offset + b.bytes);
+      }
+      gap(plan_.arena_bytes);
+    }
+  }
 }
 
 void Planner::run(std::span<const Ref<Value>> fetches) {
@@ -646,6 +686,7 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   plan_.arena_bytes = plan_.report_.arena = block_states_[0].placement.bytes;
   plan_.report_.lower_bound = block_states_[0].placement.lower_bound;
   plan_.report_.steps = plan_.steps.size();
+  if (plan_.place.kind == DeviceKind::cpu) find_spare_memory();
 }
 
 std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request& request,

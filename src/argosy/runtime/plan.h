@@ -70,6 +70,8 @@ struct Step {
   bool still = false;   // a view of what never moves: made with the frame
   bool effect = false;  // random numbers, I/O: in order among each other
   double cost = 0;      // estimated nanoseconds on one thread
+  // Bytes of the arena that nothing lives in during this step: for the kernel's temporary memory.
+  size_t spare_offset = 0, spare_bytes = 0;
 };
 
 enum class Parallel : uint8_t { off, automatic, always };

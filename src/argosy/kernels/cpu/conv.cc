@@ -25,6 +25,63 @@ bool is_pointwise(const ConvShape& s) {
   return true;
 }
 
+// Kernels of one element that step over some of the input: the same as a pointwise convolution of
+// what they meet.
+bool is_thinned(const ConvShape& s) {
+  if (s.groups != 1 || s.channels_last) return false;
+  for (int d = 0; d < s.dims; ++d)
+    if (s.kernel[d] != 1 || s.pad[d] != 0 || (s.out[d] - 1) * s.stride[d] >= s.in[d]) return false;
+  return !is_pointwise(s);
+}
+
+ConvShape thinned(const ConvShape& s) {
+  ConvShape t = s;
+  for (int d = 0; d < s.dims; ++d) {
+    t.in[d] = s.out[d];
+    t.stride[d] = t.dilation[d] = 1;
+  }
+  return t;
+}
+
+int64_t planes_at_once(int64_t size) {
+  return std::max<int64_t>(1, 32768 / std::max<int64_t>(size, 1));
+}
+
+// Calls row(begin of a row of the input, of the output, its length there, step in the input) for
+// each plane in [plane, end).
+template <class F>
+void for_thinned_rows(const ConvShape& s, int64_t plane, int64_t end, F&& row) {
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, stride[3] = {1, 1, 1};
+  for (int d = 0; d < s.dims; ++d) {
+    in[3 - s.dims + d] = s.in[d];
+    out[3 - s.dims + d] = s.out[d];
+    stride[3 - s.dims + d] = s.stride[d];
+  }
+  for (; plane < end; ++plane)
+    for (int64_t z = 0; z < out[0]; ++z)
+      for (int64_t y = 0; y < out[1]; ++y)
+        row(((plane * in[0] + z * stride[0]) * in[1] + y * stride[1]) * in[2],
+            ((plane * out[0] + z) * out[1] + y) * out[2], out[2], stride[2]);
+}
+
+// The elements of x that a thinned convolution meets.
+class Thin {
+ public:
+  Thin(const ConvShape& s, const ConvSizes& z, const float* x)
+      : room_(static_cast<size_t>(s.batch * s.in_channels * z.out) * sizeof(float)) {
+    const int64_t planes = s.batch * s.in_channels;
+    parallel_for(planes, planes_at_once(z.out), [&](int64_t begin, int64_t end) {
+      for_thinned_rows(s, begin, end, [&](int64_t i, int64_t o, int64_t n, int64_t step) {
+        for (int64_t k = 0; k < n; ++k) data()[o + k] = x[i + k * step];
+      });
+    });
+  }
+  float* data() const { return room_.as<float>(); }
+
+ private:
+  const Scratch room_;
+};
+
 // float32 copies of 16-bit tensors, and the way back.
 class Widened {
  public:
@@ -54,17 +111,37 @@ class Widened {
 };
 
 void forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y) {
+  if (is_thinned(s))
+    return gemm_conv_forward(thinned(s), Thin(s, ConvSizes(s), x).data(), w, bias, y);
   if (is_pointwise(s) || !onednn_conv_forward(s, x, w, bias, y))
     gemm_conv_forward(s, x, w, bias, y);
 }
 
 void backward_data(const ConvShape& s, const float* dy, const float* w, float* dx) {
+  if (is_thinned(s)) {
+    const ConvSizes z(s);
+    const Scratch room(static_cast<size_t>(s.batch * s.in_channels * z.out) * sizeof(float));
+    auto* from = room.as<float>();
+    gemm_conv_backward_data(thinned(s), dy, w, from);
+    const int64_t planes = s.batch * s.in_channels;
+    return parallel_for(planes, planes_at_once(z.in), [&](int64_t begin, int64_t end) {
+      std::fill(dx + begin * z.in, dx + end * z.in, 0.0f);
+      for_thinned_rows(s, begin, end, [&](int64_t i, int64_t o, int64_t n, int64_t step) {
+        for (int64_t k = 0; k < n; ++k) dx[i + k * step] = from[o + k];
+      });
+    });
+  }
   if (is_pointwise(s) || !onednn_conv_backward_data(s, dy, w, dx))
     gemm_conv_backward_data(s, dy, w, dx);
 }
 
 void backward_weights(const ConvShape& s, const float* x, const float* dy, float* dw,
                       float* dbias) {
+  if (is_thinned(s)) {
+    gemm_conv_backward_weights(thinned(s), Thin(s, ConvSizes(s), x).data(), dy, dw);
+    if (dbias) conv_bias_gradient(s, dy, dbias);
+    return;
+  }
   if (!is_pointwise(s) && onednn_conv_backward_weights(s, x, dy, dw, dbias)) return;
   gemm_conv_backward_weights(s, x, dy, dw);
   if (dbias) conv_bias_gradient(s, dy, dbias);

@@ -47,11 +47,13 @@ Grid cut(const ConvShape& s, ConvKind kind) {
     if (kind == ConvKind::backward_weights)
       slices = slices_of(channels, wanted, 32);
     else if (heavy)
-      slices = slices_of(channels, wanted, 64);
+      slices = slices_of(channels, wanted, 32);
     else if (s.batch < wanted)
       slices = slices_of(channels, wanted / s.batch, 32);
   }
   int64_t chunks = std::clamp<int64_t>(wanted / slices, 1, s.batch);
+  // Each slice of large weights is packed by the one task that uses it.
+  if (heavy && slices >= 8) chunks = 1;
   if (kind == ConvKind::backward_weights) {
     // Each chunk of images leaves a partial sum as large as the weights.
     int64_t most = 2 * (z.x + z.y) / std::max<int64_t>(z.weights, 1);
@@ -219,17 +221,16 @@ bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const floa
   bool alone = grid.chunks == 1;
   int64_t w_bytes = round_up(work.full->packed_bytes(kWeights), 64);
   int64_t step = w_bytes + round_up(grid.slice * 4, 64);
-  Scratch partials(
-      static_cast<size_t>(alone && !work.full->is_packed(kWeights) ? 0 : step * grid.count()));
+  Scratch partials(static_cast<size_t>(alone ? 0 : step * grid.count()));
   auto partial = [&](int64_t chunk, int64_t slice) {
     return partials.as((chunk * grid.slices + slice) * step);
   };
-  auto deliver = [&](int64_t slice) {
+  auto deliver = [&](int64_t slice, const void* sum) {
     float* to = dw + slice * work.weights_step;
     if (work.full->is_packed(kWeights))
-      work.full->unpack(kWeights, partial(0, slice), to);
+      work.full->unpack(kWeights, sum, to);
     else
-      std::memcpy(to, partial(0, slice), static_cast<size_t>(work.weights_step) * 4);
+      std::memcpy(to, sum, static_cast<size_t>(work.weights_step) * 4);
   };
   parallel_for(grid.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -249,13 +250,15 @@ bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const floa
         px = share ? shared_x.at(chunk) : own_x.at();
       }
       bool direct = alone && !plan.is_packed(kWeights);
-      char* to =
-          direct ? reinterpret_cast<char*>(dw + slice * work.weights_step) : partial(chunk, slice);
+      Scratch own(static_cast<size_t>(alone && !direct ? w_bytes : 0));
+      char* to = direct  ? reinterpret_cast<char*>(dw + slice * work.weights_step)
+                 : alone ? own.as()
+                         : partial(chunk, slice);
       float* b = !dbias  ? nullptr
                  : alone ? dbias + slice * grid.slice
                          : reinterpret_cast<float*>(to + w_bytes);
       plan.run(px, to, b, py);
-      if (alone && !direct) deliver(slice);
+      if (alone && !direct) deliver(slice, to);
     }
   });
   if (alone) return true;
@@ -268,7 +271,7 @@ bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const floa
         const auto* part = reinterpret_cast<const float*>(partial(chunk, slice));
         for (int64_t i = 0; i < step / 4; ++i) sum[i] += part[i];
       }
-      deliver(slice);
+      deliver(slice, sum);
       if (dbias) std::copy(sum + numbers, sum + numbers + grid.slice, dbias + slice * grid.slice);
     }
   });

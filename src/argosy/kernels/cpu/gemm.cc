@@ -230,7 +230,39 @@ void half_tile(const Product& p, const float* wide_b, int64_t i, int64_t m, int6
   for (int64_t r = 0; r < m; ++r) float_to_half(p.dtype, c + r * n, out + 2 * r * p.ldc, n);
 }
 
+template <class T>
+void let_through(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n, const T* product) {
+  const T factor = static_cast<T>(p.epilogue->factor);
+  for (int64_t r = 0; r < m; ++r) {
+    const int64_t at = (i + r) * p.ldc + j;
+    const T *gate = static_cast<const T*>(p.epilogue->gate) + at, *from = product + r * n;
+    T* to = reinterpret_cast<T*>(p.c) + at;
+#pragma GCC ivdep
+    for (int64_t q = 0; q < n; ++q) to[q] = gate[q] > 0 ? from[q] * factor : T(0);
+  }
+}
+
+void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n);
+
+// By way of a tile of its own, since C may be the gate.
+void gated_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
+  Scratch scratch(static_cast<size_t>(m * n * p.item()));
+  Epilogue none;
+  Product part = p;
+  part.epilogue = &none;
+  part.a += p.item() * (p.trans_a ? i : i * p.lda);
+  part.b += p.item() * (p.trans_b ? j * p.ldb : j);
+  part.c = scratch.as();
+  part.ldc = n;
+  run_tile(part, 0, m, 0, n);
+  if (p.dtype == DType::float32)
+    let_through(p, i, m, j, n, scratch.as<float>());
+  else
+    let_through(p, i, m, j, n, scratch.as<double>());
+}
+
 void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
+  if (p.epilogue->gate) return gated_tile(p, i, m, j, n);
   const char* a = p.a + p.item() * (p.trans_a ? i : i * p.lda);
   const char* b = p.b + p.item() * (p.trans_b ? j * p.ldb : j);
   char* c = p.c + p.item() * (i * p.ldc + j);
@@ -328,8 +360,26 @@ void run_half(const Product& p) {
   });
 }
 
+void run(const Product& p);
+
+// The whole product first, then the gate.
+void gated_whole(const Product& p) {
+  Scratch scratch(static_cast<size_t>(p.m * p.n * p.item()));
+  Epilogue none;
+  Product whole = p;
+  whole.epilogue = &none;
+  whole.c = scratch.as();
+  whole.ldc = p.n;
+  run(whole);
+  if (p.dtype == DType::float32)
+    let_through(p, 0, p.m, 0, p.n, scratch.as<float>());
+  else
+    let_through(p, 0, p.m, 0, p.n, scratch.as<double>());
+}
+
 void run(const Product& p) {
   if (p.m <= 0 || p.n <= 0) return;
+  if (p.k <= 0 && p.epilogue->gate) return gated_whole(p);
   if (p.k <= 0) {
     scale(p);
     if (!has_epilogue(p)) return;
@@ -348,6 +398,7 @@ void run(const Product& p) {
   if (kHalf.has(p.dtype)) return run_half(p);
   Tiling t = cut(p.dtype, p.m, p.n, p.k, p.trans_b);
   int64_t cuts = depth_cuts(p, t);
+  if (cuts > 1 && p.epilogue->gate) return gated_whole(p);
   if (cuts > 1)
     return p.dtype == DType::float32 ? run_by_depth<float>(p, cuts) : run_by_depth<double>(p, cuts);
   if (t.count() == 1) return run_tile(p, 0, p.m, 0, p.n);
@@ -371,12 +422,13 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
           const void* a, int64_t lda, const void* b, int64_t ldb, double beta, void* c, int64_t ldc,
           const Epilogue& epilogue) {
   if (dtype == DType::float32 && m * n * k <= 4096 && k > 0 && m > 0 && n > 0 && !epilogue.bias &&
-      epilogue.activation == Activation::none &&
+      epilogue.activation == Activation::none && !epilogue.gate &&
       small_sgemm(trans_a, trans_b, m, n, k, static_cast<float>(alpha),
                   static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
                   static_cast<float>(beta), static_cast<float*>(c), ldc))
     return;
   check_dtype(dtype);
+  ARGOSY_INVARIANT(!epilogue.gate || dtype == DType::float32 || dtype == DType::float64);
   run({dtype, trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a), lda,
        static_cast<const char*>(b), ldb, beta, static_cast<char*>(c), ldc, &epilogue});
 }

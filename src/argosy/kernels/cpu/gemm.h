@@ -12,10 +12,15 @@ namespace argosy::cpu {
 
 enum class Activation : uint8_t { none, relu, gelu };
 
-// What happens to C after the product: C = activation(C + bias), bias along N.
+// What happens to C after the product: C = activation(C + bias), bias along N. Or, with a gate,
+// C * factor where the gate is greater than 0, else 0.
 struct Epilogue {
   const void* bias = nullptr;                // [N] of the product's dtype, or null
   Activation activation = Activation::none;  // real floating dtypes only
+  // [M, N] with rows as far apart as C's, which it may be itself; or null. float32 and float64,
+  // with beta 0 and neither bias nor activation.
+  const void* gate = nullptr;
+  double factor = 1;
 };
 
 // C[M, N] = alpha * op(A)[M, K] * op(B)[K, N] + beta * C, then the epilogue. op transposes where

@@ -2,6 +2,7 @@
 
 #include "argosy/kernels/cpu/gemm.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
@@ -252,6 +253,69 @@ ARGOSY_OP(linear, NoAttrs)
     .kernel("gemm", linear_run)
     .gradient(linear_grad)
     .cost(linear_cost)
+    .done();
+
+// --- gated products ---
+
+struct GatedAttrs {
+  bool transpose_y = false;
+  double factor = 1;
+};
+ARGOSY_ATTRS(GatedAttrs, transpose_y, factor)
+
+void gated_infer(InferContext& c, const GatedAttrs& a) {
+  const Shape &gate = c.in[0].shape(), &x = c.in[1].shape(), &y = c.in[2].shape();
+  auto same = [](int64_t p, int64_t q) { return p < 0 || q < 0 || p == q; };
+  bool fits = x.rank() >= 1 && y.rank() == 2 && gate.rank() == x.rank();
+  for (int i = 0; fits && i + 1 < x.rank(); ++i) fits = same(gate[i], x[i]);
+  fits = fits && same(x.back(), y[a.transpose_y]) && same(gate.back(), y[!a.transpose_y]);
+  ARGOSY_CHECK(fits, invalid_argument)
+      << "[gated_matmul] expected x [.., k], y [k, n] and gate [.., n], got x " << x << ", y " << y
+      << " and gate " << gate << ". Do this: check transpose_y.";
+}
+
+void gated_run(KernelFrame& f, const GatedAttrs& a) {
+  const Tensor &gate = f.in[0], &x = f.in[1], &y = f.in[2], &out = f.out[0];
+  if (out.numel() == 0) return;
+  const int64_t k = x.dim(-1), n = out.dim(-1);
+  cpu::Epilogue epilogue;
+  epilogue.gate = gate.raw();
+  epilogue.factor = a.factor;
+  cpu::gemm(out.dtype(), false, a.transpose_y, out.numel() / n, n, k, 1, x.raw(),
+            std::max<int64_t>(k, 1), y.raw(), std::max<int64_t>(y.dim(-1), 1), 0, out.raw(), n,
+            epilogue);
+}
+
+Tensors gated_grad(const GradCall& c, const GatedAttrs& a) {
+  const Tensor &x = c.in[1], &y = c.in[2];
+  const Tensor open = cast(greater_than(c.in[0], zeros_like(c.in[0])), x.dtype());
+  const Tensor d = scale(multiply(c.dy(), open), a.factor);
+  const Tensor rows = x.rank() == 1 ? unsqueeze(x, {0}) : flatten(x, 0, -2);
+  const Tensor drows = x.rank() == 1 ? unsqueeze(d, {0}) : flatten(d, 0, -2);
+  return {{},
+          matmul(d, y, false, !a.transpose_y),
+          a.transpose_y ? matmul(drows, rows, true) : matmul(rows, drows, true)};
+}
+
+double gated_cost(const InferContext& c, const GatedAttrs&) {
+  return 2 * static_cast<double>(c.out[0].shape.numel()) *
+         static_cast<double>(c.in[1].shape().back());
+}
+
+ARGOSY_OP(gated_matmul, GatedAttrs)
+    .doc(
+        "x [.., k] times y [k, n] (transpose_y: y is [n, k]) times factor where gate [.., n] is "
+        "greater than 0, else 0: the gradient of a linear layer after relu, in gate's memory if "
+        "that is free.")
+    .input("gate", only(DType::float32) | only(DType::float64), Save::value)
+    .input("x", only(DType::float32) | only(DType::float64), Save::value)
+    .input("y", only(DType::float32) | only(DType::float64), Save::value)
+    .output("out")
+    .infer(gated_infer)
+    .kernel("gemm", gated_run)
+    .overwrites()
+    .gradient(gated_grad)
+    .cost(gated_cost)
     .done();
 
 }  // namespace

@@ -175,6 +175,7 @@ ARGOSY_OP(layer_norm_grad, LayerNormGradAttrs)
     .output("dbias")
     .infer(layer_norm_grad_infer)
     .kernel("rows", layer_norm_grad_run)
+    .overwrites()
     .compose(layer_norm_grad_parts)
     .gradient(layer_norm_grad_second)
     .done();
