@@ -1,6 +1,12 @@
 #pragma once
 
+#include <memory>
+
 #include "functions.h"
+
+namespace argosy::ps {
+class Client;
+}
 
 // Bindings of libargosy_ps: the module argosy._ps, imported at the first use of a parameter server.
 namespace argosy::python {
@@ -23,5 +29,12 @@ class Buffer {
 void add_modes(PyObject* module);
 void add_tables(PyObject* module);
 void add_snapshots(PyObject* module);
+// Options of a class as JSON, from one positional argument or keyword arguments (server_bind.cc).
+std::string json_of(PyObject* args, PyObject* keywords);
+// Of an argosy._ps.Client; throws TypeError for others.
+std::shared_ptr<ps::Client> client_of(PyObject* o);
+
+void add_client(PyObject* module);
+void add_server(PyObject* module);
 
 }  // namespace argosy::python

@@ -92,6 +92,8 @@ PyMODINIT_FUNC PyInit__ps() {
     add_modes(module.get());
     add_tables(module.get());
     add_snapshots(module.get());
+    add_client(module.get());
+    add_server(module.get());
     return module.release();
   });
 }

@@ -58,6 +58,8 @@ class Durability {
 
   // A shared pass: many at once, for changes of single rows. Waits while one shard is copied.
   virtual void enter() = 0;
+  // enter, if that needs no waiting. (The default: it always might.)
+  virtual bool try_enter() { return false; }
   virtual void leave() = 0;
   // The only one, and no snapshot is being written: for changes of whole tables (shrink, end of
   // day, load). Shared passes wait.

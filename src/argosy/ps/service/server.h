@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "argosy/ps/config.h"
@@ -22,17 +23,29 @@ struct ServerOptions {
   std::string durability = "none";
   std::string directory;  // of snapshots and log
   std::chrono::seconds snapshot_every{0};
+  // A save that tables start from where `directory` has nothing to recover; and its mode.
+  std::string load_from;
+  int load_mode = 0;
   uint32_t threads = 0;  // 0: as many as cores
   uint64_t max_message_bytes = uint64_t{256} << 20;
+  // A client that is silent for so long is forgotten, with what is known of its pushes.
+  std::chrono::seconds client_expiry{3600};
+  std::string faults;  // see fault.h; empty: by the environment variable ARGOSY_PS_FAULTS
 };
 
 class ARGOSY_API Server {
  public:
   virtual ~Server();
   virtual int port() const = 0;
-  virtual void wait() = 0;  // until a client or stop() stops it
-  virtual void stop() = 0;
+  virtual void wait() = 0;                                     // until a client or stop() stops it
+  virtual bool wait_for(std::chrono::milliseconds limit) = 0;  // whether it was stopped
+  virtual void stop() = 0;                                     // lets calls in progress end
+  virtual std::string stats() = 0;                             // JSON
 };
+
+// From JSON: the names above, durations in seconds, tables as in config.h (a list, or its text).
+// Throw ValueError with the name that is wrong.
+ARGOSY_API ServerOptions parse_server_options(std::string_view json);
 
 // Recovers what `directory` has, listens, returns when it serves.
 ARGOSY_API std::unique_ptr<Server> serve(const ServerOptions& options);

@@ -1,0 +1,418 @@
+#include "argosy/ps/service/client.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "argosy/ps/service/client_calls.h"
+#include "argosy/ps/service/wire.h"
+
+namespace argosy::ps {
+namespace {
+
+using std::chrono::milliseconds;
+using Reason = ServiceError::Reason;
+
+// Exchanges on their way at once, for one call.
+constexpr size_t kWave = 32;
+
+class GrpcClient final : public Client {
+ public:
+  explicit GrpcClient(const ClientOptions& options) : options_(options), calls_(options) {
+    calls_.connect();
+    round_ = calls_.next_round();
+  }
+
+  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool create) override {
+    const size_t width = pull_width(table);
+    const std::vector<Chunk> chunks = cut(keys, width);
+    in_waves(chunks, [&](std::span<const Chunk> wave) {
+      std::vector<Exchange> exchanges;
+      for (const Chunk& chunk : wave) {
+        Exchange x = calls_.exchange(chunk.server, Method::pull_sparse);
+        x.header.table = table;
+        x.header.create = create;
+        x.keys = keys_of(chunk, keys);
+        x.take = [&chunk, width, out](std::span<const Piece> pieces) {
+          return scatter(pieces, chunk, width, out);
+        };
+        exchanges.push_back(std::move(x));
+      }
+      calls_.run("pull_sparse", exchanges, options_.call_deadline);
+    });
+  }
+
+  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                   float learning_rate) override {
+    Header h;
+    h.learning_rate = learning_rate;
+    push("push_sparse", h, table, keys, values);
+  }
+
+  void assign_sparse(uint32_t table, std::span<const Key> keys, const float* values) override {
+    Header h;
+    h.change = Change::assign;
+    push("assign_sparse", h, table, keys, values);
+  }
+
+  void push_sparse_step(uint32_t table, uint64_t step, std::span<const Key> keys,
+                        const float* values, float learning_rate) override {
+    Header h;
+    h.change = Change::step;
+    h.step = step;
+    h.learning_rate = learning_rate;
+    push("push_sparse_step", h, table, keys, values);
+  }
+
+  void pull_dense(uint32_t table, std::span<float> out) override {
+    std::vector<Exchange> exchanges;
+    each_part("pull_dense", table, out.size(), [&](uint32_t server, Part part) {
+      Exchange x = calls_.exchange(server, Method::pull_dense);
+      x.header.table = table;
+      x.take = [out, part](std::span<const Piece> pieces) {
+        Cursor in(pieces);
+        const size_t bytes = (part.last - part.first) * sizeof(float);
+        return in.left() == bytes && in.read(out.data() + part.first, bytes);
+      };
+      exchanges.push_back(std::move(x));
+    });
+    calls_.run("pull_dense", exchanges, options_.call_deadline);
+  }
+
+  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
+    Header h;
+    h.learning_rate = learning_rate;
+    push_parts("push_dense", h, table, values);
+  }
+
+  void assign_dense(uint32_t table, std::span<const float> values) override {
+    Header h;
+    h.change = Change::assign;
+    push_parts("assign_dense", h, table, values);
+  }
+
+  void push_dense_step(uint32_t table, uint64_t step, std::span<const float> values,
+                       float learning_rate) override {
+    Header h;
+    h.change = Change::step;
+    h.step = step;
+    h.learning_rate = learning_rate;
+    push_parts("push_dense_step", h, table, values);
+  }
+
+  void end_step(uint64_t step) override {
+    std::vector<Exchange> exchanges;
+    for (uint32_t s = 0; s < calls_.servers(); ++s) {
+      exchanges.push_back(calls_.exchange(s, Method::end_step));
+      exchanges.back().header.step = step;
+    }
+    calls_.run("end_step", exchanges, options_.wait_deadline);
+  }
+
+  uint64_t next_step() const override { return calls_.next_step(); }
+
+  // --- among workers ---
+
+  void barrier(const std::string& name) override { gather("barrier", name, {}); }
+
+  std::vector<std::string> all_gather(const std::string& mine) override {
+    return gather("all_gather", "all_gather", mine);
+  }
+
+  void all_reduce(std::span<double> values, const std::string& operation) override {
+    const bool sum = operation == "sum", min = operation == "min";
+    ARGOSY_CHECK(sum || min || operation == "max", invalid_argument)
+        << "[parameter_server] all_reduce: expected operation sum, min or max, got '" << operation
+        << "'.";
+    const auto parts = gather("all_reduce", "all_reduce",
+                              {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+    // In the order of workers, so that all get the same bits.
+    std::vector<double> result(values.size(), sum   ? 0
+                                              : min ? std::numeric_limits<double>::infinity()
+                                                    : -std::numeric_limits<double>::infinity());
+    for (size_t w = 0; w < parts.size(); ++w) {
+      if (parts[w].size() != values.size_bytes())
+        throw ServiceError(Reason::refused,
+                           "[parameter_server] all_reduce: worker " + std::to_string(w) +
+                               " brings " + std::to_string(parts[w].size() / sizeof(double)) +
+                               " numbers, this worker " + std::to_string(values.size()) +
+                               ". Do this: make the same calls in the same order on all workers.");
+      for (size_t i = 0; i < values.size(); ++i) {
+        double v;
+        std::memcpy(&v, parts[w].data() + i * sizeof(double), sizeof(double));
+        result[i] = sum ? result[i] + v : min ? std::min(result[i], v) : std::max(result[i], v);
+      }
+    }
+    std::copy(result.begin(), result.end(), values.begin());
+  }
+
+  // --- whole tables ---
+
+  uint64_t save(const std::string& directory, int mode) override {
+    ARGOSY_CHECK(mode >= 0 && mode <= 3, invalid_argument)
+        << "[parameter_server] save: expected mode 0 (all), 1 (delta), 2 (base) or 3 (all after a "
+           "shrink), got "
+        << mode << '.';
+    if (mode == 3) {
+      for (const TableConfig& t : calls_.tables())
+        if (t.kind == "sparse") shrink(t.id);
+      mode = 0;
+    }
+    std::random_device device;
+    const std::string marker = std::to_string(uint64_t{device()} << 32 | device());
+    const auto phase = [&](SavePhase p) {
+      return on_all("save", Method::save, [&](Header& h) {
+        h.name = directory;
+        h.mode = mode;
+        h.text = marker;
+        h.phase = p;
+        h.wait_ms = 60'000;
+      });
+    };
+    if (calls_.servers() == 1) return phase(SavePhase::whole);
+    try {
+      phase(SavePhase::prepare);
+      phase(SavePhase::pause);
+      const uint64_t rows = phase(SavePhase::finish);
+      phase(SavePhase::publish);
+      return rows;
+    } catch (...) {
+      try {
+        phase(SavePhase::cancel);
+      } catch (const Error&) {  // servers give it up by themselves
+      }
+      throw;
+    }
+  }
+
+  uint64_t load(const std::string& directory, int mode) override {
+    return on_all("load", Method::load, [&](Header& h) {
+      h.name = directory;
+      h.mode = mode;
+    });
+  }
+
+  uint64_t shrink(uint32_t table) override {
+    pull_width(table);
+    return on_all("shrink", Method::shrink, [&](Header& h) { h.table = table; });
+  }
+
+  void end_day() override {
+    on_all("end_day", Method::end_day, [](Header&) {});
+  }
+
+  std::string stats() override {
+    std::vector<Exchange> exchanges;
+    for (uint32_t s = 0; s < calls_.servers(); ++s)
+      exchanges.push_back(calls_.exchange(s, Method::stats));
+    calls_.run("stats", exchanges, options_.call_deadline);
+    std::string text;
+    for (const Exchange& x : exchanges) text += (text.empty() ? "[" : ", ") + x.answer.text;
+    return text + "]";
+  }
+
+  void stop_servers() override {
+    for (uint32_t s = 0; s < calls_.servers(); ++s) calls_.try_stop(s);
+  }
+
+  const std::vector<TableConfig>& tables() const override { return calls_.tables(); }
+
+  size_t pull_width(uint32_t table) const override { return sparse(table).pull_width; }
+  size_t push_width(uint32_t table) const override { return sparse(table).push_width; }
+
+  uint64_t bytes_sent() const override { return calls_.transport().bytes_sent(); }
+  uint64_t bytes_received() const override { return calls_.transport().bytes_received(); }
+  uint64_t retries() const override { return calls_.retries(); }
+
+ private:
+  // Keys of one request.
+  struct Chunk {
+    uint32_t server = 0;
+    size_t first = 0, count = 0;      // with one server: a run of the keys
+    std::vector<uint32_t> positions;  // with several: which of the keys
+    size_t at(size_t i) const { return positions.empty() ? first + i : positions[i]; }
+  };
+
+  const TableShape& sparse(uint32_t table) const {
+    const TableShape& shape = calls_.shape(0, table);
+    if (!shape.pull_width)
+      throw ServiceError(Reason::refused,
+                         "[parameter_server] table " + std::to_string(table) + " is not sparse.");
+    return shape;
+  }
+
+  std::vector<Chunk> cut(std::span<const Key> keys, size_t width) const {
+    const size_t most =
+        std::max<size_t>(1, options_.chunk_bytes / (sizeof(Key) + width * sizeof(float)));
+    ARGOSY_CHECK(keys.size() <= UINT32_MAX, invalid_argument)
+        << "[parameter_server] keys: expected less than 2^32, got " << keys.size() << '.';
+    std::vector<Chunk> chunks;
+    const uint32_t servers = calls_.servers();
+    if (servers == 1) {
+      for (size_t i = 0; i < keys.size(); i += most)
+        chunks.push_back({0, i, std::min(most, keys.size() - i), {}});
+      return chunks;
+    }
+    // The open chunk of each server.
+    std::vector<Chunk> open(servers);
+    for (uint32_t s = 0; s < servers; ++s) {
+      open[s].server = s;
+      open[s].positions.reserve(std::min(most, keys.size() / servers + keys.size() / 16 + 16));
+    }
+    for (size_t i = 0; i < keys.size(); ++i) {
+      Chunk& chunk = open[server_of(keys[i], servers)];
+      chunk.positions.push_back(static_cast<uint32_t>(i));
+      if (chunk.positions.size() < most) continue;
+      chunk.count = most;
+      Chunk next;
+      next.server = chunk.server;
+      chunks.push_back(std::exchange(chunk, std::move(next)));
+    }
+    for (Chunk& chunk : open) {
+      chunk.count = chunk.positions.size();
+      if (chunk.count) chunks.push_back(std::move(chunk));
+    }
+    return chunks;
+  }
+
+  template <class F>
+  static void in_waves(const std::vector<Chunk>& chunks, F&& f) {
+    for (size_t i = 0; i < chunks.size(); i += kWave)
+      f(std::span(chunks).subspan(i, std::min(kWave, chunks.size() - i)));
+  }
+
+  static std::shared_ptr<const Bytes> keys_of(const Chunk& chunk, std::span<const Key> keys) {
+    auto bytes = std::make_shared<Bytes>(chunk.count * sizeof(Key));
+    const std::span<Key> out = bytes->as<Key>();
+    if (chunk.positions.empty())
+      std::copy_n(keys.begin() + static_cast<ptrdiff_t>(chunk.first), chunk.count, out.begin());
+    else
+      for (size_t i = 0; i < chunk.count; ++i) out[i] = keys[chunk.positions[i]];
+    return bytes;
+  }
+
+  static std::shared_ptr<const Bytes> values_of(const Chunk& chunk, const float* values,
+                                                size_t width) {
+    const size_t row = width * sizeof(float);
+    auto bytes = std::make_shared<Bytes>(chunk.count * row);
+    if (chunk.positions.empty())
+      std::memcpy(bytes->data(), values + chunk.first * width, chunk.count * row);
+    else
+      for (size_t i = 0; i < chunk.count; ++i)
+        std::memcpy(bytes->data() + i * row, values + chunk.positions[i] * width, row);
+    return bytes;
+  }
+
+  static bool scatter(std::span<const Piece> pieces, const Chunk& chunk, size_t width, float* out) {
+    Cursor in(pieces);
+    const size_t row = width * sizeof(float);
+    if (in.left() != chunk.count * row) return false;
+    if (chunk.positions.empty()) return in.read(out + chunk.first * width, chunk.count * row);
+    for (size_t i = 0; i < chunk.count; ++i) in.read(out + chunk.positions[i] * width, row);
+    return true;
+  }
+
+  void push(const char* what, const Header& like, uint32_t table, std::span<const Key> keys,
+            const float* values) {
+    const size_t width = like.change == Change::assign ? pull_width(table) : push_width(table);
+    const std::vector<Chunk> chunks = cut(keys, width);
+    in_waves(chunks, [&](std::span<const Chunk> wave) {
+      std::vector<Exchange> exchanges;
+      for (const Chunk& chunk : wave) {
+        Exchange x = calls_.exchange(chunk.server, Method::push_sparse);
+        fill(&x.header, like, table);
+        x.keys = keys_of(chunk, keys);
+        x.values = values_of(chunk, values, width);
+        exchanges.push_back(std::move(x));
+      }
+      calls_.run_once(what, exchanges, options_.call_deadline);
+    });
+  }
+
+  static void fill(Header* h, const Header& like, uint32_t table) {
+    h->table = table;
+    h->change = like.change;
+    h->step = like.step;
+    h->learning_rate = like.learning_rate;
+  }
+
+  // Calls f(server, part) for the servers that have a part of a dense table.
+  template <class F>
+  void each_part(const char* what, uint32_t table, size_t size, F&& f) const {
+    uint64_t all = 0;
+    for (uint32_t s = 0; s < calls_.servers(); ++s) {
+      const TableShape& shape = calls_.shape(s, table);
+      if (!shape.dense)
+        throw ServiceError(Reason::refused,
+                           "[parameter_server] table " + std::to_string(table) + " is not dense.");
+      all += shape.size;
+    }
+    if (all != size)
+      throw ServiceError(Reason::refused, std::string("[parameter_server] ") + what + ": table " +
+                                              std::to_string(table) + " has " +
+                                              std::to_string(all) + " numbers, got " +
+                                              std::to_string(size) + ".");
+    for (uint32_t s = 0; s < calls_.servers(); ++s) {
+      const Part part = part_of(size, s, calls_.servers());
+      if (part.last > part.first) f(s, part);
+    }
+  }
+
+  void push_parts(const char* what, const Header& like, uint32_t table,
+                  std::span<const float> values) {
+    std::vector<Exchange> exchanges;
+    each_part(what, table, values.size(), [&](uint32_t server, Part part) {
+      Exchange x = calls_.exchange(server, Method::push_dense);
+      fill(&x.header, like, table);
+      const size_t bytes = (part.last - part.first) * sizeof(float);
+      auto copy = std::make_shared<Bytes>(bytes);
+      std::memcpy(copy->data(), values.data() + part.first, bytes);
+      x.values = std::move(copy);
+      exchanges.push_back(std::move(x));
+    });
+    calls_.run_once(what, exchanges, options_.call_deadline);
+  }
+
+  std::vector<std::string> gather(const char* what, const std::string& name, std::string mine) {
+    // One round after another: others see the same order.
+    std::lock_guard lock(round_mutex_);
+    Exchange x = calls_.exchange(0, Method::gather);
+    x.header.round = round_;
+    x.header.name = name;
+    auto bytes = std::make_shared<Bytes>(mine.size());
+    std::copy(mine.begin(), mine.end(), bytes->as<char>().begin());
+    x.values = std::move(bytes);
+    calls_.run(what, {&x, 1}, options_.wait_deadline);
+    ++round_;
+    return std::move(x.answer.parts);
+  }
+
+  template <class F>
+  uint64_t on_all(const char* what, Method method, F&& fill) {
+    std::vector<Exchange> exchanges;
+    for (uint32_t s = 0; s < calls_.servers(); ++s) {
+      exchanges.push_back(calls_.exchange(s, method));
+      fill(exchanges.back().header);
+    }
+    calls_.run_once(what, exchanges, options_.table_deadline);
+    uint64_t sum = 0;
+    for (const Exchange& x : exchanges) sum += x.answer.number;
+    return sum;
+  }
+
+  const ClientOptions options_;
+  Calls calls_;
+  std::mutex round_mutex_;  // guards round_
+  uint64_t round_ = 1;
+};
+
+}  // namespace
+
+Client::~Client() = default;
+
+std::unique_ptr<Client> connect(const ClientOptions& options) {
+  return std::make_unique<GrpcClient>(options);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,324 @@
+#include "argosy/ps/service/client_calls.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace argosy::ps {
+namespace {
+
+using std::chrono::milliseconds;
+using Reason = ServiceError::Reason;
+
+// Of the server's window; the rest is for those that are given up while they are on their way.
+constexpr size_t kSpread = Windows::kWidth / 2;
+// A server answers so soon at the latest to calls that wait for others; then they ask again.
+constexpr milliseconds kWaitSlice{10'000};
+
+ClientId random_id() {
+  std::random_device device;
+  const auto number = [&] { return uint64_t{device()} << 32 | device(); };
+  return {number(), number()};
+}
+
+bool waits(Method method) {
+  return method == Method::end_step || method == Method::gather;
+}
+
+bool takes_long(Method method) {
+  return method == Method::save || method == Method::load || method == Method::shrink ||
+         method == Method::end_day;
+}
+
+ErrorKind kind_of(Reason reason) {
+  switch (reason) {
+    case Reason::timeout:
+      return ErrorKind::timeout;
+    case Reason::refused:
+    case Reason::mismatch:
+      return ErrorKind::invalid_argument;
+    case Reason::unauthenticated:
+      return ErrorKind::io;
+    default:
+      return ErrorKind::runtime;
+  }
+}
+
+std::string seconds(Transport::Clock::duration d) {
+  const auto ms = std::chrono::duration_cast<milliseconds>(d).count();
+  return std::to_string(ms / 1000) + '.' + std::to_string(ms % 1000 / 100) + " s";
+}
+
+[[noreturn]] void fail_forked() {
+  throw ServiceError(Reason::forked,
+                     "[parameter_server] this process was forked from one that is connected to "
+                     "servers; the connection belongs to the parent. Do this: start processes with "
+                     "spawn, or connect after the fork.");
+}
+
+}  // namespace
+
+ServiceError::ServiceError(Reason reason, std::string text)
+    : Error(kind_of(reason), std::move(text)), reason_(reason) {}
+
+uint64_t Sequence::begin(Transport::Clock::time_point end) {
+  std::unique_lock lock(mutex_);
+  const bool free = finished_.wait_until(
+      lock, end, [&] { return running_.empty() || next_ - *running_.begin() < kSpread; });
+  if (!free) return 0;
+  running_.insert(running_.end(), next_);
+  return next_++;
+}
+
+void Sequence::finish(uint64_t number) {
+  std::lock_guard lock(mutex_);
+  running_.erase(number);
+  finished_.notify_all();
+}
+
+Calls::Calls(const ClientOptions& options) : options_(options), id_(random_id()), random_(id_.low) {
+  if (forked()) fail_forked();
+  ARGOSY_CHECK(!options.endpoints.empty(), invalid_argument)
+      << "[parameter_server] endpoints: expected host:port of at least one server, got none.";
+  ARGOSY_CHECK(options.worker < options.workers, invalid_argument)
+      << "[parameter_server] worker: expected one below the number of workers (" << options.workers
+      << "), got " << options.worker << '.';
+  transport_ = make_transport(options);
+  for (size_t i = 0; i < options.endpoints.size(); ++i)
+    servers_.push_back(std::make_unique<Server>());
+}
+
+Calls::~Calls() {
+  if (forked()) transport_.release();
+}
+
+std::string Calls::place(uint32_t server) const {
+  return "server " + std::to_string(server) + " (" + options_.endpoints[server] + ")";
+}
+
+Exchange Calls::exchange(uint32_t server, Method method) const {
+  Exchange x;
+  x.server = server;
+  x.method = method;
+  Header& h = x.header;
+  h.client = id_;
+  h.worker = options_.worker;
+  h.workers = options_.workers;
+  h.server = server;
+  h.servers = servers();
+  Server& s = *servers_[server];
+  std::lock_guard lock(s.mutex);
+  h.epoch = s.epoch;
+  h.incarnation = s.incarnation;
+  return x;
+}
+
+Exchange Calls::hello(uint32_t server) const {
+  Exchange x = exchange(server, Method::hello);
+  if (!options_.tables.empty()) x.header.text = to_json(options_.tables);
+  return x;
+}
+
+void Calls::connect() {
+  std::vector<Exchange> all;
+  for (uint32_t i = 0; i < servers(); ++i) all.push_back(hello(i));
+  run("connect", all, options_.connect_deadline);
+  for (uint32_t i = 0; i < servers(); ++i) {
+    Answer& a = all[i].answer;
+    Server& s = *servers_[i];
+    {
+      std::lock_guard lock(s.mutex);
+      s.epoch = a.epoch;
+      s.incarnation = a.incarnation;
+    }
+    s.tables = std::move(a.tables);
+    next_step_ = std::max(next_step_, a.next_step);
+    if (i == 0) {
+      tables_ = parse_tables(a.text);
+      next_round_ = a.next_round;
+    }
+  }
+}
+
+const TableShape& Calls::shape(uint32_t server, uint32_t table) const {
+  for (const TableShape& t : servers_[server]->tables)
+    if (t.id == table) return t;
+  std::string known;
+  for (const TableConfig& t : tables_)
+    known += (known.empty() ? "" : ", ") + std::to_string(t.id) +
+             (t.name.empty() ? "" : " '" + t.name + "'");
+  throw ServiceError(Reason::refused, "[parameter_server] table " + std::to_string(table) +
+                                          " does not exist: expected one of " + known + ".");
+}
+
+milliseconds Calls::jitter(milliseconds delay) {
+  std::lock_guard lock(mutex_);
+  return milliseconds(
+      std::uniform_int_distribution<milliseconds::rep>(delay.count() / 2, delay.count())(random_));
+}
+
+void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) const {
+  const std::string head =
+      std::string("[parameter_server] ") + what + ", " + place(x.server) + ": ";
+  const std::string& text = x.failure.text;
+  const std::string gave_up = "; gave up after " + seconds(spent) + " and " +
+                              std::to_string(x.attempts) + " attempts. Do this: ";
+  switch (x.failure.code) {
+    case Code::timeout:
+      throw ServiceError(Reason::timeout, head + text + gave_up +
+                                              "look into the logs of those workers, or wait longer "
+                                              "(wait_deadline).");
+    case Code::busy:
+    case Code::silent:
+      throw ServiceError(Reason::timeout,
+                         head + text + gave_up +
+                             "see whether the server runs and can be reached at this address" +
+                             (options_.certificate_authority.empty()
+                                  ? " (and whether it wants TLS)."
+                                  : " (and whether it speaks TLS, with a certificate of this "
+                                    "authority for this host)."));
+    case Code::unauthenticated:
+      throw ServiceError(Reason::unauthenticated,
+                         head + text + ". Do this: give servers and workers the same token.");
+    case Code::mismatch:
+      throw ServiceError(Reason::mismatch,
+                         head + text +
+                             ". Do this: start servers and workers with the same program "
+                             "and the same lists of endpoints; after servers were sharded "
+                             "anew, start the workers again.");
+    case Code::stale_epoch:
+      throw ServiceError(Reason::stale_epoch,
+                         head +
+                             "the servers were sharded anew since this request was first made (" +
+                             text + "). Do this: connect again (start the workers again).");
+    case Code::unknown_client:
+    case Code::too_old:
+      throw ServiceError(Reason::unknown_outcome,
+                         head + text +
+                             "; it may have been applied or not, and is not sent again. "
+                             "Do this: go on if one lost update does not matter, else load "
+                             "the last save.");
+    case Code::bad_request:
+      throw ServiceError(Reason::refused, head + text + '.');
+    default:
+      throw ServiceError(Reason::failed, head + text + '.');
+  }
+}
+
+void Calls::meet_again(const char* what, Exchange* x) {
+  Exchange h = hello(x->server);
+  Exchange* list[] = {&h};
+  transport_->run(list, options_.attempt_deadline);
+  if (h.failure) {
+    const Code code = h.failure.code;
+    if (code == Code::busy || code == Code::silent) return;  // the next attempt says the same
+    x->failure = h.failure;
+    fail(what, *x, {});
+  }
+  Server& s = *servers_[x->server];
+  {
+    std::lock_guard lock(s.mutex);
+    s.epoch = h.answer.epoch;
+    s.incarnation = h.answer.incarnation;
+  }
+  if (x->attempts <= 1) {
+    x->header.epoch = h.answer.epoch;
+    x->header.incarnation = h.answer.incarnation;
+    return;
+  }
+  if (h.answer.epoch != x->header.epoch) {
+    x->failure = {Code::stale_epoch, "epoch " + std::to_string(x->header.epoch) + " became " +
+                                         std::to_string(h.answer.epoch)};
+    fail(what, *x, {});
+  }
+  // A server that started anew either knows of the request what its log or snapshot knows, or never
+  // heard of the client: so it may be sent again. One that forgot the client while it was being
+  // served may have applied it.
+  if (h.answer.incarnation == x->header.incarnation) fail(what, *x, {});
+}
+
+void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {
+  const Clock::time_point start = Clock::now(), end = start + deadline;
+  std::vector<Exchange*> open;
+  for (Exchange& x : exchanges) open.push_back(&x);
+  milliseconds attempt = options_.attempt_deadline, backoff{10};
+  for (bool first = true;; first = false) {
+    if (forked()) fail_forked();
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    if (left.count() <= 0 && !first) fail(what, *open.front(), Clock::now() - start);
+    if (!first) retries_.fetch_add(open.size(), std::memory_order_relaxed);
+    milliseconds limit = attempt;
+    for (Exchange* x : open) {
+      if (waits(x->method)) {
+        // So that the server says who is missing before this side gives up.
+        const milliseconds wait =
+            std::min(kWaitSlice, std::max(left - milliseconds(200), milliseconds(1)));
+        x->header.wait_ms = static_cast<uint32_t>(wait.count());
+        limit = std::max(limit, wait + options_.attempt_deadline);
+      } else if (takes_long(x->method)) {
+        limit = std::max(limit, milliseconds(30'000));
+      }
+    }
+    transport_->run(open, std::max(std::min(limit, left), milliseconds(1)));
+    bool pause = false;
+    size_t kept = 0;
+    for (Exchange* x : open) {
+      switch (x->failure.code) {
+        case Code::ok:
+          continue;
+        case Code::timeout:
+          break;
+        case Code::silent:
+          attempt = std::min(attempt * 2, milliseconds(60'000));
+          break;
+        case Code::busy:
+          pause = true;
+          break;
+        case Code::unknown_client:
+          meet_again(what, x);
+          break;
+        default:
+          fail(what, *x, Clock::now() - start);
+      }
+      open[kept++] = x;
+    }
+    open.resize(kept);
+    if (open.empty()) return;
+    if (pause) {
+      std::this_thread::sleep_for(std::min<Clock::duration>(jitter(backoff), end - Clock::now()));
+      backoff = std::min(backoff * 2, milliseconds(1'000));
+    }
+  }
+}
+
+void Calls::run_once(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {
+  const Clock::time_point end = Clock::now() + deadline;
+  struct Release {
+    Calls& calls;
+    std::span<Exchange> exchanges;
+    ~Release() {
+      for (const Exchange& x : exchanges)
+        if (x.header.sequence) calls.servers_[x.server]->sequence.finish(x.header.sequence);
+    }
+  } release{*this, exchanges};
+  for (Exchange& x : exchanges) {
+    x.header.sequence = servers_[x.server]->sequence.begin(end);
+    if (x.header.sequence) continue;
+    x.failure = {Code::silent, "too many requests wait for an answer"};
+    fail(what, x, deadline);
+  }
+  run(what, exchanges, std::chrono::ceil<milliseconds>(end - Clock::now()));
+}
+
+bool Calls::try_stop(uint32_t server) {
+  Exchange x = exchange(server, Method::stop);
+  Exchange* list[] = {&x};
+  for (int i = 0; i < 3; ++i) {
+    transport_->run(list, std::min(options_.attempt_deadline, milliseconds(2'000)));
+    if (!x.failure) return true;
+    if (x.failure.code != Code::busy && x.failure.code != Code::silent) fail("stop_servers", x, {});
+    if (x.failure.code == Code::busy) std::this_thread::sleep_for(jitter(milliseconds(100)));
+  }
+  return false;
+}
+
+}  // namespace argosy::ps

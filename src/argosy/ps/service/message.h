@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "argosy/base/export.h"
+
+// What clients and servers say to each other, apart from how it travels (wire.h, transport.h).
+// The meaning of fields is in parameter_server.proto.
+namespace argosy::ps {
+
+// Bytes of one owner, not initialized.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(size_t size) : data_(size ? std::malloc(size) : nullptr), size_(size) {
+    if (size && !data_) throw std::bad_alloc();
+  }
+  std::byte* data() const { return static_cast<std::byte*>(data_.get()); }
+  size_t size() const { return size_; }
+  std::span<const std::byte> span() const { return {data(), size_}; }
+  template <class T>
+  std::span<T> as() const {
+    return {static_cast<T*>(data_.get()), size_ / sizeof(T)};
+  }
+  // To be freed with std::free.
+  void* release() {
+    size_ = 0;
+    return data_.release();
+  }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::unique_ptr<void, Free> data_;
+  size_t size_ = 0;
+};
+
+using Piece = std::span<const std::byte>;
+
+enum class Method : uint8_t {
+  hello,
+  pull_sparse,
+  pull_dense,
+  push_sparse,
+  push_dense,
+  shrink,
+  end_day,
+  load,
+  save,
+  end_step,
+  gather,
+  stats,
+  stop,
+};
+constexpr int kMethods = 13;
+
+enum class Change : uint8_t { add, assign, step };
+enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel };
+
+struct ClientId {
+  uint64_t high = 0, low = 0;
+  auto operator<=>(const ClientId&) const = default;
+};
+
+struct Header {
+  ClientId client;
+  uint64_t epoch = 0, incarnation = 0, sequence = 0;
+  uint32_t attempt = 0, worker = 0, workers = 1, server = 0, servers = 1, table = 0;
+  float learning_rate = -1;
+  Change change = Change::add;
+  bool create = false;
+  SavePhase phase = SavePhase::whole;
+  uint64_t step = 0, round = 0;
+  int32_t mode = 0;
+  uint32_t wait_ms = 0;
+  std::string name, text;
+};
+
+struct Request {
+  Method method = Method::hello;
+  Header header;
+  Bytes keys, values;
+};
+
+struct TableShape {
+  uint32_t id = 0;
+  bool dense = false;
+  uint32_t pull_width = 0, push_width = 0;  // sparse
+  uint64_t size = 0;                        // dense: of the part here
+};
+
+struct Answer {
+  uint64_t number = 0, epoch = 0, incarnation = 0, next_step = 0, next_round = 0;
+  std::string text;
+  std::vector<std::string> parts;
+  std::vector<TableShape> tables;
+  Bytes values;
+};
+
+// Why a call failed. The names travel, so they are part of the protocol.
+enum class Code : uint8_t {
+  ok,
+  bad_request,      // not understood, or against a limit
+  unauthenticated,  // wrong or missing token
+  mismatch,         // configurations differ
+  unknown_client,   // say hello first: the server is new, or forgot an idle client
+  stale_epoch,      // the servers were sharded anew
+  too_old,          // the sequence number left the window: nobody knows whether it was applied
+  timeout,          // others did not come in time
+  busy,             // try again (of a client: no connection)
+  failed,           // disk, memory, or a defect of the server
+  silent,           // of a client: no answer yet
+};
+std::string_view name_of(Code code);
+Code code_of(std::string_view name);  // failed for unknown names
+
+struct Failure {
+  Code code = Code::ok;
+  std::string text;
+  explicit operator bool() const { return code != Code::ok; }
+};
+
+}  // namespace argosy::ps

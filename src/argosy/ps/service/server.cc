@@ -1,0 +1,84 @@
+#include "argosy/ps/service/server.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/transport.h"
+
+namespace argosy::ps {
+namespace {
+
+class GrpcServer final : public Server {
+ public:
+  explicit GrpcServer(const ServerOptions& options) : core_(options) {
+    core_.on_stop([this] {
+      std::lock_guard lock(mutex_);
+      asked_ = true;
+      changed_.notify_all();
+    });
+    listener_ = listen(options, core_);
+  }
+
+  ~GrpcServer() override {
+    // In a forked child none of the threads exists: nothing can be ended.
+    if (forked()) {
+      listener_.release();
+      return;
+    }
+    stop();
+  }
+
+  int port() const override { return listener_->port(); }
+
+  void wait() override {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return asked_; });
+    }
+    stop();
+  }
+
+  bool wait_for(std::chrono::milliseconds limit) override {
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, limit, [&] { return asked_; })) return false;
+    }
+    stop();
+    return true;
+  }
+
+  void stop() override {
+    {
+      std::lock_guard lock(mutex_);
+      asked_ = true;
+      changed_.notify_all();
+    }
+    listener_->stop(std::chrono::seconds(5));
+  }
+
+  std::string stats() override { return core_.stats(); }
+
+ private:
+  Core core_;
+  std::unique_ptr<Listener> listener_;
+  std::mutex mutex_;  // guards asked_
+  std::condition_variable changed_;
+  bool asked_ = false;
+};
+
+}  // namespace
+
+Server::~Server() = default;
+
+std::unique_ptr<Server> serve(const ServerOptions& options) {
+  ARGOSY_CHECK(!forked(), runtime)
+      << "[parameter_server] this process was forked from one that used the parameter server, "
+         "whose "
+         "threads it does not have. Do this: start processes with spawn, or fork before.";
+  check_exposure(options);
+  return std::make_unique<GrpcServer>(options);
+}
+
+}  // namespace argosy::ps

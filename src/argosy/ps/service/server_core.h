@@ -1,0 +1,132 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "argosy/ps/service/durability.h"
+#include "argosy/ps/service/message.h"
+#include "argosy/ps/service/server_steps.h"
+#include "argosy/ps/service/window.h"
+
+namespace argosy::ps {
+
+// A server without its sockets: requests in, answers out.
+class ARGOSY_API Core : public Host {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Result {
+    Failure failure;
+    Answer answer;
+  };
+  using Done = std::function<void(Result)>;
+
+  // Makes tables and recovers them.
+  explicit Core(const ServerOptions& options);
+  ~Core() override;
+
+  // Never throws; calls `done` once, from any thread, by `until` or the request's own wait where it
+  // waits for other workers. Whatever the request says, nothing grows without bound.
+  void handle(Request request, Clock::time_point until, Done done);
+  std::string stats();  // JSON
+  // Called often: lets go who waited long enough, forgets silent clients.
+  void tick();
+  // When a client asks for the end.
+  void on_stop(std::function<void()> stop) { on_stop_ = std::move(stop); }
+  // Nobody waits for others from now on.
+  void leave() { leaving_ = true; }
+  // Answers all who wait, ends threads, syncs.
+  void stop();
+
+  const ServerOptions& options() const override { return options_; }
+  std::vector<SparseTable*> sparse_tables() override;
+  std::vector<DenseTable*> dense_tables() override;
+  std::string save_state() override;
+  void load_state(std::span<const std::byte> state) override;
+  uint64_t epoch() const override { return epoch_; }
+  void new_epoch(uint64_t after) override {
+    epoch_ = after + 1;
+    recovered_ = true;
+  }
+  void replay(std::span<const std::byte> record, uint64_t position, const Cut& cut) override;
+
+ private:
+  struct Table {
+    TableConfig config;
+    std::unique_ptr<SparseTable> sparse;
+    std::unique_ptr<DenseTable> dense;
+  };
+  struct Record;  // what the log has of a request
+  Table* find(uint32_t id) const;
+  Table& sparse(uint32_t id) const;  // throw what handle answers
+  Table& dense(uint32_t id) const;
+
+  Answer hello(const Header& header);
+  Answer pull_sparse(const Request& request);
+  Answer pull_dense(const Request& request);
+  void check_push(const Request& request) const;
+  void check_client(const Header& header) const;
+  // What is applied once: claims it, then has `work` done by a thread that may wait.
+  void claim(Request request, Done done, void (Core::*work)(Request, const Done&));
+  void apply_push(Request request, const Done& done);   // within a pass
+  void apply_whole(Request request, const Done& done);  // shrink, end of day, load, save
+  uint64_t save(const Header& header);
+  void end_step(Request request, Clock::time_point until, const Done& done);  // within a pass
+  void gather(Request request, Clock::time_point until, const Done& done);    // within a pass
+  void apply_step(const Cut* cut, uint64_t position);
+  uint64_t append(const Request& request);
+  // The pass was applied: tells others with the same number, and answers.
+  void finish(const Header& header, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
+              const Done& done);
+  void answer_when_durable(const Windows::Outcome& outcome, Answer answer, Done done);
+  // Within a pass: here if that needs no waiting, else by the thread for it.
+  void in_pass(std::function<void()> work);
+  void run_waiting();
+  // By a thread of its own; false if there are too many.
+  bool apart(std::function<void()> work);
+
+  const ServerOptions options_;
+  std::vector<Table> tables_;
+  uint64_t epoch_ = 1;
+  bool recovered_ = false;  // something was
+  const uint64_t incarnation_;
+  Windows windows_;
+  std::unique_ptr<Durability> durability_;
+  std::function<void()> on_stop_;
+  std::atomic<bool> leaving_{false};
+  std::atomic<uint64_t> pulls_{0}, pushes_{0}, repeated_{0}, pulled_rows_{0}, pushed_rows_{0};
+
+  std::mutex meet_;  // guards steps_, rounds_ and who waits; taken after a pass of durability
+  Steps steps_;
+  Rounds rounds_;
+  Meeting in_step_, in_round_;
+
+  uint64_t met_position_ = 0;  // of the last record about steps and rounds
+
+  // Passes that had to wait, so that threads of the transport need not.
+  std::mutex waiting_mutex_;  // guards what follows
+  std::condition_variable waiting_ready_;
+  std::deque<std::function<void()>> waiting_;
+  uint32_t apart_ = 0;  // threads of apart
+  bool stopped_ = false;
+  std::thread waiting_thread_;
+  Clock::time_point last_expiry_ = Clock::now();  // of tick
+};
+
+// What differs between the tables of a server and those of a client, for an error; empty if
+// nothing. Where rows lie is the server's business alone.
+std::string difference(const std::vector<TableConfig>& servers, const std::string& clients);
+
+// This server's part of a dense table: [first, last) of `size` numbers.
+struct Part {
+  uint64_t first, last;
+};
+Part part_of(uint64_t size, uint32_t server, uint32_t servers);
+
+}  // namespace argosy::ps

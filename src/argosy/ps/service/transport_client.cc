@@ -1,0 +1,257 @@
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/fault.h"
+#include "argosy/ps/service/transport.h"
+#include "argosy/ps/service/wire.h"
+
+namespace argosy::ps {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kPaths[kMethods] = {
+    "/argosy.ps.v1.ParameterServer/Hello",     "/argosy.ps.v1.ParameterServer/PullSparse",
+    "/argosy.ps.v1.ParameterServer/PullDense", "/argosy.ps.v1.ParameterServer/PushSparse",
+    "/argosy.ps.v1.ParameterServer/PushDense", "/argosy.ps.v1.ParameterServer/Shrink",
+    "/argosy.ps.v1.ParameterServer/EndDay",    "/argosy.ps.v1.ParameterServer/Load",
+    "/argosy.ps.v1.ParameterServer/Save",      "/argosy.ps.v1.ParameterServer/EndStep",
+    "/argosy.ps.v1.ParameterServer/Gather",    "/argosy.ps.v1.ParameterServer/Stats",
+    "/argosy.ps.v1.ParameterServer/Stop"};
+
+// gRPC's deadlines by the clock that nobody sets.
+gpr_timespec deadline_of(milliseconds from_now) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(from_now.count(), GPR_TIMESPAN));
+}
+
+// gRPC may keep a slice for some time after the call has ended.
+grpc::Slice slice_of(const std::shared_ptr<const Bytes>& bytes) {
+  auto* owner = new std::shared_ptr<const Bytes>(bytes);
+  return grpc::Slice(
+      bytes->data(), bytes->size(),
+      [](void* p) { delete static_cast<std::shared_ptr<const Bytes>*>(p); }, owner);
+}
+
+Failure failure_of(const grpc::Status& s) {
+  const std::string text = s.error_message();
+  if (!s.error_details().empty()) return {code_of(s.error_details()), text};
+  switch (s.error_code()) {
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return {Code::silent, "it does not answer"};
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::UNIMPLEMENTED:
+    case grpc::StatusCode::OUT_OF_RANGE:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return {Code::bad_request, text};
+    default:  // a connection that could not be made, or broke
+      return {Code::busy, text};
+  }
+}
+
+class GrpcTransport final : public Transport {
+ public:
+  explicit GrpcTransport(const ClientOptions& options)
+      : token_(options.token.empty() ? "" : "Bearer " + options.token),
+        faults_(Faults::of(options.faults, options.worker)) {
+    std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+    if (!options.certificate_authority.empty()) {
+      grpc::SslCredentialsOptions tls;
+      tls.pem_root_certs = read_pem(options.certificate_authority, "certificate_authority");
+      credentials = grpc::SslCredentials(tls);
+    }
+    per_server_ = std::clamp(options.channels, 1u, 16u);
+    for (const std::string& endpoint : options.endpoints)
+      for (uint32_t i = 0; i < per_server_; ++i) {
+        grpc::ChannelArguments a;
+        a.SetMaxReceiveMessageSize(-1);
+        a.SetMaxSendMessageSize(-1);
+        a.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Client does
+        a.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+        a.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one connection each
+        a.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+        a.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+        a.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+        a.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+        a.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+        a.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
+        a.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
+        a.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, 256 << 10);
+        stubs_.push_back(std::make_unique<grpc::GenericStub>(
+            grpc::CreateCustomChannel(endpoint, credentials, a)));
+      }
+  }
+
+  ~GrpcTransport() override {
+    for (auto& q : queues_) {
+      q->Shutdown();
+      void* tag;
+      bool ok;
+      while (q->Next(&tag, &ok)) {
+      }
+    }
+  }
+
+  void run(std::span<Exchange*> exchanges, milliseconds attempt) override {
+    std::unique_ptr<grpc::CompletionQueue> queue = take_queue();
+    const Clock::time_point end = Clock::now() + attempt;
+    std::vector<std::unique_ptr<Call>> calls;
+    std::vector<Later> later;
+    size_t open = exchanges.size();  // without an outcome
+    size_t events = 0;               // that will come
+    const auto send = [&](Exchange* x, bool echo, bool lose_answer) {
+      const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+      if (left.count() <= 0) return;
+      calls.push_back(start(*x, left, queue.get()));
+      calls.back()->echo = echo;
+      calls.back()->lose_answer = lose_answer;
+      ++events;
+    };
+    for (Exchange* x : exchanges) {
+      x->failure = {Code::silent, "it does not answer"};
+      ++x->attempts;
+      if (!faults_) {
+        send(x, false, false);
+        continue;
+      }
+      const Faults::Fate fate = faults_->draw();
+      if (fate.lose_request) continue;
+      later.push_back({Clock::now() + fate.delay, x, fate.lose_answer, fate.twice});
+    }
+    while (open) {
+      Clock::time_point wake = end;
+      std::erase_if(later, [&](const Later& l) {
+        if (l.when > Clock::now()) {
+          wake = std::min(wake, l.when);
+          return false;
+        }
+        send(l.exchange, false, l.lose_answer);
+        if (l.twice) send(l.exchange, true, true);
+        return true;
+      });
+      const auto left = std::chrono::duration_cast<milliseconds>(wake - Clock::now());
+      void* tag = nullptr;
+      bool ok;
+      // The queue ends calls at their deadline, so this one is a little later.
+      const auto wait = std::max(left, milliseconds(0)) + milliseconds(wake == end ? 100 : 1);
+      const auto got = queue->AsyncNext(&tag, &ok, deadline_of(wait));
+      if (got == grpc::CompletionQueue::TIMEOUT) {
+        if (Clock::now() >= end) break;
+        continue;
+      }
+      --events;
+      auto* call = static_cast<Call*>(tag);
+      if (call->echo || call->lose_answer) continue;
+      --open;
+      finish(call);
+    }
+    for (auto& call : calls)
+      if (!call->done) call->context.TryCancel();
+    for (; events; --events) {
+      void* tag;
+      bool ok;
+      queue->Next(&tag, &ok);
+    }
+    give_queue(std::move(queue));
+  }
+
+  uint64_t bytes_sent() const override { return sent_; }
+  uint64_t bytes_received() const override { return received_; }
+
+ private:
+  struct Call {
+    Exchange* exchange;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+    grpc::ByteBuffer message;
+    grpc::Status status;
+    bool echo = false, lose_answer = false, done = false;
+  };
+  struct Later {
+    Clock::time_point when;
+    Exchange* exchange;
+    bool lose_answer, twice;
+  };
+
+  std::unique_ptr<Call> start(Exchange& x, milliseconds left, grpc::CompletionQueue* queue) {
+    auto call = std::make_unique<Call>();
+    call->exchange = &x;
+    call->context.set_deadline(deadline_of(left));
+    if (!token_.empty()) call->context.AddMetadata("authorization", token_);
+    x.header.attempt = x.attempts - 1;
+    const size_t keys = x.keys ? x.keys->size() : 0, values = x.values ? x.values->size() : 0;
+    const Encoded e = encode_request(x.header, keys, values);
+    grpc::Slice slices[4];
+    size_t n = 0;
+    slices[n++] = grpc::Slice(e.head);
+    if (keys) slices[n++] = slice_of(x.keys);
+    if (!e.before_last.empty()) slices[n++] = grpc::Slice(e.before_last);
+    if (values) slices[n++] = slice_of(x.values);
+    const grpc::ByteBuffer message(slices, n);
+    sent_.fetch_add(message.Length(), std::memory_order_relaxed);
+    // A thread keeps to one connection.
+    static std::atomic<uint32_t> threads{0};
+    static thread_local const uint32_t thread = threads++;
+    call->reader = stubs_[x.server * per_server_ + thread % per_server_]->PrepareUnaryCall(
+        &call->context, kPaths[static_cast<int>(x.method)], message, queue);
+    call->reader->StartCall();
+    call->reader->Finish(&call->message, &call->status, call.get());
+    return call;
+  }
+
+  void finish(Call* call) {
+    call->done = true;
+    Exchange& x = *call->exchange;
+    if (!call->status.ok()) {
+      x.failure = failure_of(call->status);
+      return;
+    }
+    received_.fetch_add(call->message.Length(), std::memory_order_relaxed);
+    std::vector<grpc::Slice> slices;
+    std::vector<Piece> pieces, values;
+    if (call->message.Dump(&slices).ok())
+      for (const grpc::Slice& s : slices)
+        pieces.push_back({reinterpret_cast<const std::byte*>(s.begin()), s.size()});
+    x.failure = {};
+    if (!decode_answer(pieces, &x.answer, &values))
+      x.failure = {Code::failed, "its answer is not one of parameter_server.proto"};
+    else if (x.take && !x.take(values))
+      x.failure = {Code::failed, "its answer has a wrong number of values"};
+  }
+
+  std::unique_ptr<grpc::CompletionQueue> take_queue() {
+    std::lock_guard lock(mutex_);
+    if (queues_.empty()) return std::make_unique<grpc::CompletionQueue>();
+    auto queue = std::move(queues_.back());
+    queues_.pop_back();
+    return queue;
+  }
+  void give_queue(std::unique_ptr<grpc::CompletionQueue> queue) {
+    std::lock_guard lock(mutex_);
+    queues_.push_back(std::move(queue));
+  }
+
+  const std::string token_;
+  const std::unique_ptr<Faults> faults_;
+  uint32_t per_server_ = 1;
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;  // per_server_ for each server
+  std::atomic<uint64_t> sent_{0}, received_{0};
+  std::mutex mutex_;                                            // guards queues_
+  std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;  // not in use
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_transport(const ClientOptions& options) {
+  mark_used();
+  return std::make_unique<GrpcTransport>(options);
+}
+
+}  // namespace argosy::ps

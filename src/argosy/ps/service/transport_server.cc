@@ -1,0 +1,380 @@
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/fault.h"
+#include "argosy/ps/service/transport.h"
+#include "argosy/ps/service/wire.h"
+
+namespace argosy::ps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kService = "/argosy.ps.v1.ParameterServer/";
+constexpr std::string_view kNames[kMethods] = {
+    "Hello", "PullSparse", "PullDense", "PushSparse", "PushDense", "Shrink", "EndDay",
+    "Load",  "Save",       "EndStep",   "Gather",     "Stats",     "Stop"};
+
+// Calls at once, of all kinds; and those whose message is still coming.
+constexpr int kMaxCalls = 8192, kMaxReading = 512;
+constexpr auto kReadLimit = std::chrono::seconds(60);
+// Calls that each queue is ready to take before it looks again.
+constexpr int kArmed = 8;
+
+grpc::StatusCode status_of(Code code) {
+  switch (code) {
+    case Code::unauthenticated:
+      return grpc::StatusCode::UNAUTHENTICATED;
+    case Code::bad_request:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case Code::timeout:
+      return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case Code::busy:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case Code::failed:
+      return grpc::StatusCode::INTERNAL;
+    default:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+  }
+}
+
+grpc::Slice slice_of(Bytes bytes) {
+  const size_t size = bytes.size();
+  return size ? grpc::Slice(bytes.release(), size, std::free) : grpc::Slice();
+}
+
+class GrpcListener;
+
+struct Call {
+  explicit Call(GrpcListener* listener, grpc::ServerCompletionQueue* queue)
+      : listener(listener), queue(queue) {}
+  GrpcListener* listener;
+  grpc::ServerCompletionQueue* queue;
+  grpc::GenericServerContext context;
+  grpc::GenericServerAsyncReaderWriter stream{&context};
+  grpc::ByteBuffer message;
+  enum class State : uint8_t { accepting, reading, finishing };
+  std::atomic<State> state{State::accepting};
+  Method method = Method::hello;
+  size_t bytes = 0;         // of the message, counted by the listener
+  Clock::time_point until;  // the caller's deadline
+  Clock::time_point accepted;
+  std::shared_ptr<Call> self;  // while gRPC has a tag
+};
+
+class GrpcListener final : public Listener {
+ public:
+  GrpcListener(const ServerOptions& options, Core& core)
+      : core_(core),
+        token_(options.token.empty() ? "" : "Bearer " + options.token),
+        max_bytes_(options.max_message_bytes),
+        faults_(Faults::of(options.faults, 1000 + options.index)) {
+    grpc::ServerBuilder builder;
+    builder.RegisterAsyncGenericService(&service_);
+    builder.SetMaxReceiveMessageSize(clamped(max_bytes_ + (64 << 10)));
+    builder.SetMaxSendMessageSize(clamped(max_bytes_ + (64 << 10)));
+    // A port that is taken is an error, not shared.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
+    builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, 256 << 10);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 64 << 10);
+    builder.SetResourceQuota(
+        grpc::ResourceQuota("argosy_ps").Resize(std::max<size_t>(size_t{2} << 30, 8 * max_bytes_)));
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+    if (!options.certificate.empty()) {
+      grpc::SslServerCredentialsOptions tls;
+      tls.pem_key_cert_pairs.push_back({read_pem(options.certificate_key, "certificate_key"),
+                                        read_pem(options.certificate, "certificate")});
+      credentials = grpc::SslServerCredentials(tls);
+    }
+    builder.AddListeningPort(options.endpoint, credentials, &port_);
+    uint32_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+    threads = std::clamp(threads, 1u, 256u);
+    for (uint32_t i = 0; i < threads; ++i) queues_.push_back(builder.AddCompletionQueue());
+    server_ = builder.BuildAndStart();
+    if (!server_ || port_ == 0) {
+      if (server_) server_->Shutdown();
+      for (auto& q : queues_) drain(*q);
+      ARGOSY_THROW(io)
+          << "[parameter_server] cannot listen on " << options.endpoint
+          << ": the port is taken, the host is not of this machine, or the certificate "
+             "cannot be used. Do this: see who has the port (ss -ltnp), or choose "
+             "port 0 for a free one.";
+    }
+    for (auto& q : queues_)
+      for (int i = 0; i < kArmed; ++i) arm(q.get());
+    for (auto& q : queues_) threads_.emplace_back([this, queue = q.get()] { serve(queue); });
+    ticker_ = std::thread([this] { tick(); });
+  }
+
+  ~GrpcListener() override { stop(milliseconds(0)); }
+
+  int port() const override { return port_; }
+
+  void stop(milliseconds grace) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      stopping_ = true;
+    }
+    core_.leave();
+    server_->Shutdown(std::chrono::system_clock::now() + grace);
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+      changed_.notify_all();
+    }
+    ticker_.join();
+    core_.stop();
+    std::unique_lock lock(mutex_);
+    // Every call has been answered, so its last event comes.
+    const bool ended =
+        changed_.wait_for(lock, std::chrono::seconds(30), [&] { return live_.empty(); });
+    lock.unlock();
+    if (!ended) return leak();
+    for (auto& q : queues_) q->Shutdown();
+    for (auto& t : threads_) t.join();
+  }
+
+ private:
+  static int clamped(uint64_t bytes) {
+    return static_cast<int>(std::min<uint64_t>(bytes, INT32_MAX));
+  }
+
+  static void drain(grpc::ServerCompletionQueue& q) {
+    void* tag;
+    bool ok;
+    q.Shutdown();
+    while (q.Next(&tag, &ok)) {
+    }
+  }
+
+  // A call that never ends would make gRPC abort: better to keep what it uses.
+  void leak() {
+    for (auto& t : threads_) t.detach();
+    for (auto& q : queues_) q.release();
+    server_.release();
+  }
+
+  void arm(grpc::ServerCompletionQueue* queue) {
+    auto call = std::make_shared<Call>(this, queue);
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      live_.insert(call.get());
+    }
+    call->self = call;
+    service_.RequestCall(&call->context, &call->stream, queue, queue, call.get());
+  }
+
+  void serve(grpc::ServerCompletionQueue* queue) {
+    void* tag;
+    bool ok;
+    while (queue->Next(&tag, &ok)) {
+      auto* call = static_cast<Call*>(tag);
+      const std::shared_ptr<Call> keep = std::move(call->self);
+      switch (call->state) {
+        case Call::State::accepting:
+          ok ? accepted(keep) : ended(*call);
+          break;
+        case Call::State::reading:
+          --reading_;
+          ok ? arrived(keep)
+             : answer(keep, {{Code::bad_request, "the message did not come, or is too large"}, {}});
+          break;
+        case Call::State::finishing:
+          ended(*call);
+      }
+    }
+  }
+
+  void ended(Call& call) {
+    in_flight_ -= call.bytes;
+    std::lock_guard lock(mutex_);
+    live_.erase(&call);
+    if (live_.empty()) changed_.notify_all();
+  }
+
+  // Nothing of the message has been read yet.
+  void accepted(const std::shared_ptr<Call>& call) {
+    arm(call->queue);
+    call->accepted = Clock::now();
+    call->until = until(call->context);
+    const auto method = std::find_if(std::begin(kNames), std::end(kNames), [&](auto name) {
+      const std::string& path = call->context.method();
+      return path.size() == kService.size() + name.size() && path.rfind(kService, 0) == 0 &&
+             path.compare(kService.size(), name.npos, name) == 0;
+    });
+    if (method == std::end(kNames))
+      return answer(call, {{Code::bad_request, "there is no such method"}, {}});
+    call->method = static_cast<Method>(method - std::begin(kNames));
+    if (!token_.empty()) {
+      const auto& metadata = call->context.client_metadata();
+      const auto found = metadata.find("authorization");
+      if (found == metadata.end() ||
+          !same_secret({found->second.data(), found->second.size()}, token_))
+        return answer(call, {{Code::unauthenticated, found == metadata.end()
+                                                         ? "the client sent no token"
+                                                         : "the client's token is another one"},
+                             {}});
+    }
+    size_t live;
+    {
+      std::lock_guard lock(mutex_);
+      live = live_.size();
+    }
+    // (Memory that messages take is bounded by this and by what the quota of gRPC lets in.)
+    if (live > kMaxCalls || reading_ >= kMaxReading ||
+        in_flight_ > std::max<uint64_t>(uint64_t{1} << 30, 4 * max_bytes_))
+      return answer(call, {{Code::busy, "the server has too many calls in progress"}, {}});
+    ++reading_;
+    call->state = Call::State::reading;
+    call->self = call;
+    call->stream.Read(&call->message, call.get());
+  }
+
+  void arrived(const std::shared_ptr<Call>& call) {
+    call->bytes = call->message.Length();
+    in_flight_ += call->bytes;
+    if (!faults_) return handle(call, false);
+    const Faults::Fate fate = faults_->draw();
+    if (fate.lose_request) return lost(call);
+    if (fate.delay.count() == 0) return handle(call, fate.lose_answer);
+    std::lock_guard lock(mutex_);
+    delayed_.push_back(
+        {Clock::now() + fate.delay, [this, call, lose = fate.lose_answer] { handle(call, lose); }});
+  }
+
+  void handle(const std::shared_ptr<Call>& call, bool lose_answer) {
+    Request request;
+    request.method = call->method;
+    bool understood = false;
+    std::string why = "the message is not a Request of parameter_server.proto";
+    {
+      std::vector<grpc::Slice> slices;
+      std::vector<Piece> pieces;
+      try {
+        if (call->message.Dump(&slices).ok()) {
+          for (const grpc::Slice& s : slices)
+            pieces.push_back({reinterpret_cast<const std::byte*>(s.begin()), s.size()});
+          understood = decode_request(pieces, &request);
+        }
+      } catch (const std::bad_alloc&) {
+        why = "the server is out of memory";
+      }
+    }
+    call->message.Clear();
+    if (!understood) return answer(call, {{Code::bad_request, std::move(why)}, {}});
+    core_.handle(std::move(request), call->until, [this, call, lose_answer](Core::Result result) {
+      lose_answer ? lost(call) : answer(call, std::move(result));
+    });
+  }
+
+  // From any thread, once for each call.
+  void answer(const std::shared_ptr<Call>& call, Core::Result result) {
+    call->state = Call::State::finishing;
+    call->self = call;
+    if (result.failure) {
+      const std::string details(name_of(result.failure.code));
+      // Texts travel in a header, which has a limit.
+      if (result.failure.text.size() > 4096) result.failure.text.resize(4096);
+      call->stream.Finish({status_of(result.failure.code), result.failure.text, details},
+                          call.get());
+      return;
+    }
+    const Encoded e = encode_answer(result.answer);
+    const grpc::Slice slices[] = {grpc::Slice(e.head), slice_of(std::move(result.answer.values))};
+    const grpc::ByteBuffer message(slices, slices[1].size() ? 2 : 1);
+    call->stream.WriteAndFinish(message, grpc::WriteOptions(), grpc::Status::OK, call.get());
+  }
+
+  // Never answered; ended when nobody waits any more.
+  void lost(const std::shared_ptr<Call>& call) {
+    std::unique_lock lock(mutex_);
+    if (stopping_) {
+      lock.unlock();
+      return answer(call, {{Code::timeout, "lost on purpose"}, {}});
+    }
+    delayed_.push_back({call->until, [this, call] {
+                          answer(call, {{Code::timeout, "lost on purpose"}, {}});
+                        }});
+  }
+
+  void tick() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const bool stopping = stopping_;
+      const Clock::time_point now = Clock::now();
+      std::vector<std::function<void()>> due;
+      std::erase_if(delayed_, [&](auto& one) {
+        if (!stopping && one.first > now) return false;
+        due.push_back(std::move(one.second));
+        return true;
+      });
+      for (Call* call : live_)
+        if (call->state == Call::State::reading && now - call->accepted > kReadLimit)
+          call->context.TryCancel();
+      lock.unlock();
+      for (const auto& f : due) f();
+      due.clear();
+      core_.tick();
+      lock.lock();
+      if (closed_ && delayed_.empty()) return;
+      if (!closed_) changed_.wait_for(lock, milliseconds(faults_ ? 5 : 20));
+    }
+  }
+
+  static Clock::time_point until(const grpc::ServerContext& context) {
+    const gpr_timespec left =
+        gpr_time_sub(gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC),
+                     gpr_now(GPR_CLOCK_MONOTONIC));
+    const auto ms = std::clamp<int64_t>(gpr_time_to_millis(left), 0, 3'600'000);
+    return Clock::now() + milliseconds(ms);
+  }
+
+  Core& core_;
+  const std::string token_;
+  const uint64_t max_bytes_;
+  const std::unique_ptr<Faults> faults_;
+  grpc::AsyncGenericService service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::vector<std::thread> threads_;
+  std::thread ticker_;
+  int port_ = 0;
+  std::atomic<int> reading_{0};
+  std::atomic<uint64_t> in_flight_{0};  // bytes
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::set<Call*> live_;
+  std::vector<std::pair<Clock::time_point, std::function<void()>>> delayed_;
+  bool stopping_ = false;  // no new calls
+  bool closed_ = false;    // gRPC hands out nothing more
+};
+
+}  // namespace
+
+std::unique_ptr<Listener> listen(const ServerOptions& options, Core& core) {
+  mark_used();
+  return std::make_unique<GrpcListener>(options, core);
+}
+
+}  // namespace argosy::ps

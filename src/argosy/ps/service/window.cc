@@ -1,0 +1,173 @@
+#include "argosy/ps/service/window.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "argosy/base/error.h"
+
+namespace argosy::ps {
+
+bool Windows::hello(ClientId client) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found == windows_.end() && windows_.size() >= kMaxClients) return false;
+  windows_[client].seen = Clock::now();
+  return true;
+}
+
+bool Windows::known(ClientId client) const {
+  std::lock_guard lock(mutex_);
+  return windows_.count(client) != 0;
+}
+
+size_t Windows::clients() const {
+  std::lock_guard lock(mutex_);
+  return windows_.size();
+}
+
+// Forgets what leaves the window when it reaches up to `sequence`.
+void Windows::advance(Window* w, uint64_t sequence) {
+  if (sequence <= w->highest) return;
+  if (sequence - w->highest >= kWidth)
+    w->applied.reset();
+  else
+    for (uint64_t s = w->highest + 1; s <= sequence; ++s) w->applied.reset(s % kWidth);
+  w->highest = sequence;
+}
+
+void Windows::set(Window* w, uint64_t sequence, uint64_t number) {
+  advance(w, sequence);
+  if (sequence + kWidth <= w->highest) return;
+  w->applied.set(sequence % kWidth);
+  if (!number) return;
+  constexpr size_t kNumbers = 16;
+  if (w->numbers.size() == kNumbers) w->numbers.erase(w->numbers.begin());
+  w->numbers.emplace_back(sequence, number);
+}
+
+Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outcome,
+                              const Waiter& waiter) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found == windows_.end()) return Claim::unknown_client;
+  Window& w = found->second;
+  w.seen = Clock::now();
+  // The last test: a number so far ahead that the next ones would overflow is not one of ours.
+  if (sequence == 0 || sequence + kWidth <= w.highest || sequence > UINT64_MAX - kWidth)
+    return Claim::too_old;
+  for (Running& r : w.running)
+    if (r.sequence == sequence) {
+      r.waiters.push_back(waiter);
+      return Claim::waiting;
+    }
+  if (sequence <= w.highest && w.applied.test(sequence % kWidth)) {
+    outcome->position = w.position;
+    for (const auto& [s, number] : w.numbers)
+      if (s == sequence) outcome->number = number;
+    return Claim::applied;
+  }
+  advance(&w, sequence);
+  w.running.push_back({sequence, {}});
+  return Claim::fresh;
+}
+
+std::vector<Windows::Waiter> Windows::finish(Window* w, uint64_t sequence) {
+  const auto at = std::find_if(w->running.begin(), w->running.end(),
+                               [&](const Running& r) { return r.sequence == sequence; });
+  if (at == w->running.end()) return {};
+  std::vector<Waiter> waiters = std::move(at->waiters);
+  w->running.erase(at);
+  return waiters;
+}
+
+std::vector<Windows::Waiter> Windows::applied(ClientId client, uint64_t sequence, uint64_t position,
+                                              uint64_t number) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found == windows_.end()) return {};
+  Window& w = found->second;
+  set(&w, sequence, number);
+  w.position = std::max(w.position, position);
+  return finish(&w, sequence);
+}
+
+std::vector<Windows::Waiter> Windows::abandoned(ClientId client, uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  return found == windows_.end() ? std::vector<Waiter>{} : finish(&found->second, sequence);
+}
+
+void Windows::replayed(ClientId client, uint64_t sequence, uint64_t number) {
+  std::lock_guard lock(mutex_);
+  Window& w = windows_[client];
+  w.seen = Clock::now();
+  if (sequence + kWidth > w.highest) set(&w, sequence, number);
+}
+
+void Windows::expire() {
+  const Clock::time_point now = Clock::now();
+  std::lock_guard lock(mutex_);
+  std::erase_if(windows_, [&](const auto& entry) {
+    return entry.second.running.empty() && now - entry.second.seen > expiry_;
+  });
+}
+
+void Windows::clear() {
+  std::lock_guard lock(mutex_);
+  windows_.clear();
+}
+
+namespace {
+
+struct Saved {
+  ClientId client;
+  uint64_t highest = 0, numbers = 0;
+  uint64_t applied[Windows::kWidth / 64] = {};
+};
+
+}  // namespace
+
+std::string Windows::save() const {
+  std::lock_guard lock(mutex_);
+  std::string out;
+  for (const auto& [client, w] : windows_) {
+    Saved saved{client, w.highest, w.numbers.size(), {}};
+    for (uint64_t i = 0; i < kWidth; ++i)
+      if (w.applied.test(i)) saved.applied[i / 64] |= uint64_t{1} << i % 64;
+    out.append(reinterpret_cast<const char*>(&saved), sizeof(saved));
+    for (const auto& [sequence, number] : w.numbers) {
+      const uint64_t pair[2] = {sequence, number};
+      out.append(reinterpret_cast<const char*>(pair), sizeof(pair));
+    }
+  }
+  return out;
+}
+
+void Windows::load(std::span<const std::byte> state) {
+  std::map<ClientId, Window> loaded;
+  const auto read = [&](void* to, size_t n) {
+    ARGOSY_CHECK(state.size() >= n, io)
+        << "[parameter_server] the state of clients in a snapshot is cut short. Do this: start "
+           "from another snapshot.";
+    std::memcpy(to, state.data(), n);
+    state = state.subspan(n);
+  };
+  while (!state.empty()) {
+    Saved saved;
+    read(&saved, sizeof(saved));
+    Window& w = loaded[saved.client];
+    w.highest = saved.highest;
+    w.seen = Clock::now();
+    for (uint64_t i = 0; i < kWidth; ++i)
+      if (saved.applied[i / 64] >> i % 64 & 1) w.applied.set(i);
+    for (uint64_t i = 0; i < saved.numbers; ++i) {
+      uint64_t pair[2];
+      read(pair, sizeof(pair));
+      w.numbers.emplace_back(pair[0], pair[1]);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  windows_ = std::move(loaded);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <bitset>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/ps/service/message.h"
+
+namespace argosy::ps {
+
+// Which requests of which client were applied, so that each is applied once however often it
+// arrives. For a client the last kWidth sequence numbers are known; older ones are refused,
+// whatever became of them. About 700 bytes for a client; one that is silent for `expiry` is
+// forgotten.
+//
+//   claim -> fresh: apply it, then either applied (before the pass of durability is left) or
+//   abandoned. Others with the same number wait meanwhile.
+//
+// Calls from any thread. Time is the steady clock's: jumps of the wall clock do not matter.
+class ARGOSY_API Windows {
+ public:
+  static constexpr uint64_t kWidth = 4096;
+  static constexpr size_t kMaxClients = 65536;
+  using Clock = std::chrono::steady_clock;
+  // Gets what the first attempt came to.
+  struct Outcome {
+    Failure failure;
+    uint64_t position = 0;  // of the record that has to be durable before an answer
+    uint64_t number = 0;    // that the answer brings
+  };
+  using Waiter = std::function<void(const Outcome&)>;
+  enum class Claim : uint8_t { fresh, applied, waiting, too_old, unknown_client };
+
+  explicit Windows(std::chrono::seconds expiry) : expiry_(expiry) {}
+
+  // Makes a client known, or notes that it lives. False: there are too many.
+  bool hello(ClientId client);
+  bool known(ClientId client) const;
+  // applied: *outcome says how it went. waiting: `waiter` is called (once) when that is known, by
+  // whoever calls applied or abandoned, outside of the lock.
+  Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
+  // The waiters are to be called outside of any pass.
+  std::vector<Waiter> applied(ClientId client, uint64_t sequence, uint64_t position,
+                              uint64_t number = 0);
+  std::vector<Waiter> abandoned(ClientId client, uint64_t sequence);
+  // While the log is replayed.
+  void replayed(ClientId client, uint64_t sequence, uint64_t number);
+  void expire();
+  size_t clients() const;
+
+  std::string save() const;
+  // Throws ErrorKind::io on text that save did not write.
+  void load(std::span<const std::byte> state);
+  void clear();
+
+ private:
+  struct Running {
+    uint64_t sequence;
+    std::vector<Waiter> waiters;
+  };
+  struct Window {
+    uint64_t highest = 0;         // claimed or applied
+    uint64_t position = 0;        // of the last record
+    std::bitset<kWidth> applied;  // at sequence % kWidth, of the last kWidth
+    std::vector<Running> running;
+    std::vector<std::pair<uint64_t, uint64_t>> numbers;  // the last few that are not 0
+    Clock::time_point seen;
+  };
+  static void advance(Window* w, uint64_t sequence);
+  static void set(Window* w, uint64_t sequence, uint64_t number);
+  std::vector<Waiter> finish(Window* w, uint64_t sequence);
+
+  const std::chrono::seconds expiry_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<ClientId, Window> windows_;
+};
+
+}  // namespace argosy::ps
