@@ -12,7 +12,7 @@ using Reason = ServiceError::Reason;
 // Of the server's window; the rest is for those that are given up while they are on their way.
 constexpr size_t kSpread = Windows::kWidth / 2;
 // A server answers so soon at the latest to calls that wait for others; then they ask again.
-constexpr milliseconds kWaitSlice{10'000};
+constexpr milliseconds kWaitSlice{1000};
 
 ClientId random_id() {
   std::random_device device;
@@ -244,14 +244,22 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
   for (bool first = true;; first = false) {
     if (forked()) fail_forked();
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
-    if (left.count() <= 0 && !first) fail(what, *open.front(), Clock::now() - start);
+    if (!first) {
+      // Too little for another answer: the last one says more than silence.
+      const auto known = std::find_if(open.begin(), open.end(), [](const Exchange* x) {
+        return x->failure.code == Code::timeout;
+      });
+      if (known != open.end() && left < milliseconds(300))
+        fail(what, **known, Clock::now() - start);
+      if (left.count() <= 0) fail(what, *open.front(), Clock::now() - start);
+    }
     if (!first) retries_.fetch_add(open.size(), std::memory_order_relaxed);
     milliseconds limit = attempt;
     for (Exchange* x : open) {
       if (waits(x->method)) {
         // So that the server says who is missing before this side gives up.
         const milliseconds wait =
-            std::min(kWaitSlice, std::max(left - milliseconds(200), milliseconds(1)));
+            std::min(kWaitSlice, std::max(left - milliseconds(200), left / 2));
         x->header.wait_ms = static_cast<uint32_t>(wait.count());
         limit = std::max(limit, wait + options_.attempt_deadline);
       } else if (takes_long(x->method)) {
@@ -259,7 +267,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
       }
     }
     transport_->run(open, std::max(std::min(limit, left), milliseconds(1)));
-    bool pause = false;
+    bool pause = false, silent = false;
     size_t kept = 0;
     for (Exchange* x : open) {
       switch (x->failure.code) {
@@ -268,7 +276,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
         case Code::timeout:
           break;
         case Code::silent:
-          attempt = std::min(attempt * 2, milliseconds(60'000));
+          silent = true;
           break;
         case Code::busy:
           pause = true;
@@ -283,6 +291,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
     }
     open.resize(kept);
     if (open.empty()) return;
+    if (silent) attempt = std::min(attempt * 2, 8 * options_.attempt_deadline);
     if (pause) {
       std::this_thread::sleep_for(std::min<Clock::duration>(jitter(backoff), end - Clock::now()));
       backoff = std::min(backoff * 2, milliseconds(1'000));

@@ -69,6 +69,7 @@ class Store final : public Durability {
 
   void recover() override;
   void enter() override { gate_.enter(); }
+  bool try_enter() override { return gate_.try_enter(); }
   void leave() override { gate_.leave(); }
   void enter_alone() override {
     take_turn("a change of whole tables");
@@ -625,6 +626,9 @@ void Store::stop() {
       ARGOSY_LOG(error) << e.what();
     }
   }
+  // Another server of this process may have the directory now.
+  log_.reset();
+  lock_.reset();
 }
 
 }  // namespace

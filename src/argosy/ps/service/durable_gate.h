@@ -15,6 +15,12 @@ class Gate {
     open_.wait(lock, [&] { return !alone_ && !waiting_; });
     ++inside_;
   }
+  bool try_enter() {
+    std::lock_guard guard(mutex_);
+    if (alone_ || waiting_) return false;
+    ++inside_;
+    return true;
+  }
   void leave() {
     std::lock_guard guard(mutex_);
     if (--inside_ == 0 && waiting_) empty_.notify_one();

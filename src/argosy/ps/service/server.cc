@@ -12,19 +12,20 @@ namespace {
 
 class GrpcServer final : public Server {
  public:
-  explicit GrpcServer(const ServerOptions& options) : core_(options) {
-    core_.on_stop([this] {
+  explicit GrpcServer(const ServerOptions& options) : core_(std::make_unique<Core>(options)) {
+    core_->on_stop([this] {
       std::lock_guard lock(mutex_);
       asked_ = true;
       changed_.notify_all();
     });
-    listener_ = listen(options, core_);
+    listener_ = listen(options, *core_);
   }
 
   ~GrpcServer() override {
     // In a forked child none of the threads exists: nothing can be ended.
     if (forked()) {
       listener_.release();
+      core_.release();
       return;
     }
     stop();
@@ -58,10 +59,10 @@ class GrpcServer final : public Server {
     listener_->stop(std::chrono::seconds(5));
   }
 
-  std::string stats() override { return core_.stats(); }
+  std::string stats() override { return core_->stats(); }
 
  private:
-  Core core_;
+  std::unique_ptr<Core> core_;
   std::unique_ptr<Listener> listener_;
   std::mutex mutex_;  // guards asked_
   std::condition_variable changed_;

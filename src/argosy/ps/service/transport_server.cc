@@ -253,18 +253,17 @@ class GrpcListener final : public Listener {
   void arrived(const std::shared_ptr<Call>& call) {
     call->bytes = call->message.Length();
     in_flight_ += call->bytes;
-    if (!faults_) return handle(call, false);
+    if (!faults_) return handle(call, {});
     const Faults::Fate fate = faults_->draw();
     if (fate.lose_request) return lost(call);
-    if (fate.delay.count() == 0) return handle(call, fate.lose_answer);
+    if (fate.delay.count() == 0) return handle(call, fate);
     std::lock_guard lock(mutex_);
-    delayed_.push_back(
-        {Clock::now() + fate.delay, [this, call, lose = fate.lose_answer] { handle(call, lose); }});
+    delayed_.push_back({Clock::now() + fate.delay, [this, call, fate] { handle(call, fate); }});
   }
 
-  void handle(const std::shared_ptr<Call>& call, bool lose_answer) {
-    Request request;
-    request.method = call->method;
+  void handle(const std::shared_ptr<Call>& call, const Faults::Fate& fate) {
+    Request request, again;
+    request.method = again.method = call->method;
     bool understood = false;
     std::string why = "the message is not a Request of parameter_server.proto";
     {
@@ -275,6 +274,7 @@ class GrpcListener final : public Listener {
           for (const grpc::Slice& s : slices)
             pieces.push_back({reinterpret_cast<const std::byte*>(s.begin()), s.size()});
           understood = decode_request(pieces, &request);
+          if (fate.twice) decode_request(pieces, &again);
         }
       } catch (const std::bad_alloc&) {
         why = "the server is out of memory";
@@ -282,8 +282,9 @@ class GrpcListener final : public Listener {
     }
     call->message.Clear();
     if (!understood) return answer(call, {{Code::bad_request, std::move(why)}, {}});
-    core_.handle(std::move(request), call->until, [this, call, lose_answer](Core::Result result) {
-      lose_answer ? lost(call) : answer(call, std::move(result));
+    if (fate.twice) core_.handle(std::move(again), call->until, [call](const Core::Result&) {});
+    core_.handle(std::move(request), call->until, [this, call, fate](Core::Result result) {
+      fate.lose_answer ? lost(call) : answer(call, std::move(result));
     });
   }
 
