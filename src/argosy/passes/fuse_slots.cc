@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "argosy/passes/rewrite.h"
@@ -127,6 +128,20 @@ class Fuser {
     return attrs;
   }
 
+  // Are rows of the whole (concat's result, what split_like splits) rows of the parts, joined?
+  static bool joins_rows(const Operation& o, std::span<const Ref<Value>> parts) {
+    const op::IntArray& axis = attr<op::IntArray>(o, "axis");
+    if (o.attr_operands || axis.size() != 1) return false;
+    for (const Ref<Value>& v : parts) {
+      const int rank = v->shape.rank();
+      const int64_t at = axis[0] < 0 ? axis[0] + rank : axis[0];
+      if (rank < 2 || at < 1 || at >= rank) return false;
+      for (int d = 1; d < at; ++d)
+        if (v->shape[d] != 1) return false;
+    }
+    return true;
+  }
+
   // --- forward ---
 
   Operation& insert_pool(std::span<const Slot> slots) {
@@ -147,9 +162,20 @@ class Fuser {
                      attrs_of("embedding_pool", slots[0].form), std::move(ends));
   }
 
+  // [.., width] with the sizes of `like` after the first, which are known.
+  Ref<Value> in_form_of(const Ref<Value>& rows, const Value& like) {
+    if (like.shape.rank() == 2) return rows;
+    op::AttrBox attrs = default_attrs(op::get("reshape"));
+    op::IntArray shape{-1};
+    for (int d = 1; d < like.shape.rank(); ++d) shape.values.push_back(like.shape[d]);
+    set_attr(attrs, "shape", std::move(shape));
+    return r_.insert("reshape", {rows}, std::move(attrs)).results[0];
+  }
+
   void pool_one(Operation& o) {
-    if (o.operands[2] || o.results[0]->shape.rank() != 2) return;
-    const Operation* e = lookup(o.operands[0], o.results[0]->shape[1]);
+    const int64_t width = row_size(*o.results[0]);
+    if (o.operands[2] || o.results[0]->shape.rank() < 2 || width < 1) return;
+    const Operation* e = lookup(o.operands[0], width);
     if (!e) return;
     const Slot slot{e->operands[0],
                     e->operands[1],
@@ -157,21 +183,25 @@ class Fuser {
                     {attr<std::string>(o, "pool"), attr<double>(o, "pad_value"),
                      attr<int64_t>(*e, "padding_idx"), attr<bool>(*e, "sparse")}};
     const Operation& made = insert_pool({&slot, 1});
-    if (!read_once(o.results[0])) shared_.insert(made.results[0]->id);
-    for (size_t i = 0; i < 2; ++i) r_.stand_in(o.results[i], made.results[i]);
+    const Ref<Value> rows = made.results[0], found = made.results[1];
+    if (!read_once(o.results[0])) shared_.insert(rows->id);
+    r_.stand_in(o.results[1], found);
+    r_.stand_in(o.results[0], in_form_of(rows, *o.results[0]));
     r_.erase();
   }
 
   // An operand of concat as a slot, if it is one.
   bool as_slot(const Ref<Value>& v, Slot* slot) {
-    if (v->shape.rank() != 2 || v->shape[1] < 1) return false;
-    if (const Operation* pooled = made_by(v, "embedding_pool")) {
+    const int64_t width = v->shape.rank() < 2 ? -1 : row_size(*v);
+    if (width < 1) return false;
+    const Ref<Value> rows = rows_behind(v, width);
+    if (const Operation* pooled = made_by(rows, "embedding_pool")) {
       if (list(*pooled, 0).size() != 1 || !list(*pooled, 2).size()) return false;
       *slot = {list(*pooled, 0)[0], list(*pooled, 1)[0], list(*pooled, 2)[0], form_of(*pooled)};
       return slot->form.pool != "max" && v->block == pooled->results[0]->block &&
-             !shared_.count(v->id);
+             !shared_.count(rows->id);
     }
-    const Operation* e = lookup(v, v->shape[1]);
+    const Operation* e = lookup(v, width);
     if (!e || e->operands[0]->shape.rank() < 1) return false;
     Form form;
     form.padding_idx = attr<int64_t>(*e, "padding_idx");
@@ -181,17 +211,16 @@ class Fuser {
   }
 
   void join(Operation& o) {
-    const op::IntArray& axis = attr<op::IntArray>(o, "axis");
-    if (o.attr_operands || o.results[0]->shape.rank() != 2 || axis.size() != 1 ||
-        (axis[0] != 1 && axis[0] != -1))
-      return;
+    if (o.operands.empty() || !joins_rows(o, o.operands)) return;
+    const bool flat = o.results[0]->shape.rank() == 2;
+    if (row_size(*o.results[0]) < 1 && !flat) return;
     std::vector<Ref<Value>> parts;
     std::vector<Slot> run;
     std::vector<Ref<Value>> whole;  // operands of the run
     bool any = false;
     auto end_run = [&] {
-      if (run.size() > 1) {
-        parts.push_back(insert_pool(run).results[0]);
+      if (run.size() > 1 && (flat || run.size() == o.operands.size())) {
+        parts.push_back(in_form_of(insert_pool(run).results[0], *o.results[0]));
         any = true;
       } else {
         parts.insert(parts.end(), whole.begin(), whole.end());
@@ -248,21 +277,34 @@ class Fuser {
     return r_.insert("embedding_pool_grad", std::move(operands), std::move(attrs), std::move(ends));
   }
 
-  // A part of a split along columns: what was split, and where the part begins; else itself and -1.
-  static std::pair<Ref<Value>, int64_t> column_of(const Ref<Value>& part) {
+  // A part of what was split by rows: the whole, as [.., width], and the column where the part
+  // begins; else itself and -1.
+  std::pair<Ref<Value>, int64_t> column_of(const Ref<Value>& part) {
     const Operation* split = made_by(part, "split_like");
-    if (!split || split->attr_operands || part->block != split->operands[0]->block ||
-        split->operands[0]->shape.rank() != 2)
+    if (!split || part->block != split->operands[0]->block || !joins_rows(*split, split->results))
       return {part, -1};
-    const op::IntArray& axis = attr<op::IntArray>(*split, "axis");
-    if (axis.size() != 1 || (axis[0] != 1 && axis[0] != -1)) return {part, -1};
+    const Ref<Value>& whole = split->operands[0];
+    const int64_t width = row_size(*whole);
     int64_t at = 0;
     for (const Ref<Value>& v : split->results) {
-      if (v == part) return {split->operands[0], at};
-      if (v->shape[1] < 0) break;
-      at += v->shape[1];
+      if (v == part) break;
+      if (row_size(*v) < 0) return {part, -1};
+      at += row_size(*v);
     }
-    return {part, -1};
+    if (width < 0 && whole->shape.rank() != 2) return {part, -1};
+    return {flat(whole, width), at};
+  }
+
+  // v as [.., width].
+  Ref<Value> flat(const Ref<Value>& v, int64_t width) {
+    if (v->shape.rank() == 2) return v;
+    Ref<Value>& made = flat_[v->id];
+    if (!made) {
+      op::AttrBox attrs = default_attrs(op::get("reshape"));
+      set_attr(attrs, "shape", op::IntArray{-1, width});
+      made = r_.insert("reshape", {v}, std::move(attrs)).results[0];
+    }
+    return made;
   }
 
   void pool_one_gradient(Operation& o) {
@@ -278,14 +320,15 @@ class Fuser {
       slot.lengths = pooled->operands[1];
       slot.form.pool = attr<std::string>(*pooled, "pool");
       slot.form.pad_value = attr<double>(*pooled, "pad_value");
-      dy = pooled->operands[0];
+      dy = rows_behind(pooled->operands[0], width);
       found = pooled->operands[3];
-      if (dy->shape.rank() != 2) return;
-    } else if (dy->shape.rank() != 2 || row_size(*slot.ids) != 1) {
+      if (!dy || dy->block != rows->block) return;
+    } else if (row_size(*slot.ids) != 1) {
       return;
     }
     auto [whole, column] = found ? std::pair{dy, int64_t{-1}} : column_of(dy);
     if (!slot.lengths && column < 0) return;
+    if (column < 0) whole = flat(whole, width);
     const Operation& made =
         insert_gradient(whole, {&slot, 1}, found,
                         column < 0 ? std::vector<int64_t>{} : std::vector<int64_t>{column});
@@ -344,8 +387,9 @@ class Fuser {
   }
 
   Rewriter r_;
-  std::vector<uint32_t> reads_;  // by id
-  std::set<uint32_t> shared_;    // results made here that are read more than once
+  std::vector<uint32_t> reads_;          // by id
+  std::set<uint32_t> shared_;            // results made here that are read more than once
+  std::map<uint32_t, Ref<Value>> flat_;  // what was split, as rows
 };
 
 bool run(Program& p, const PassContext&) {

@@ -83,12 +83,46 @@ def test_rows_that_others_read_stay():
     assert "embedding_pool" not in ops(r.check(["fuse_slots", "dead_code"]))
 
 
+# How programs get from looked up rows [.., 1, 3] to joined ones, beside the usual way.
+FORMS = {
+    "one axis more": lambda parts: argosy.concat(parts, axis=1),
+    "the last axis": lambda parts: argosy.concat(parts, axis=-1),
+    "reshaped after": lambda parts: argosy.concat([argosy.reshape(p, [-1, 3]) for p in parts], 1),
+    "squeezed": lambda parts: argosy.concat([argosy.squeeze(p, 1) for p in parts], axis=-1),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("pool", [None, "average", "max"])
+def test_rows_with_an_axis_of_one(form, pool):
+    with Recorded() as r:
+        w = r.input(TABLE)
+        w.stop_gradient = False
+        parts = []
+        for i in range(3):
+            ids, lengths = ragged(i)
+            if pool is None:
+                ids, lengths = ids[:4], None
+            e = F.embedding(r.input(ids, [-1, 1]), w, sparse=True)
+            if pool is not None:
+                e = _core.ops.sequence_pool(e, r.input(lengths), None, pool, 0.5)
+            parts.append(e)
+        out = FORMS[form](parts)
+        (grad,) = r.gradients([(out * out).sum()], [w])
+        r.fetch(out, _core.ops.rows_to_dense(grad))
+    found = ops(r.check(["fuse_slots", "dead_code"]))
+    assert not {"embedding", "sequence_pool"} & set(found)
+    if pool != "max":
+        assert found.count("embedding_pool") == found.count("embedding_pool_grad") == 1
+        assert not {"sequence_pool_grad", "embedding_rows_grad", "concat"} & set(found)
+
+
 def test_other_axes_and_wider_rows_stay():
     with Recorded() as r:
         w = r.input(TABLE)
         ids = [r.input(ragged(i)[0][:4], [-1, 1]) for i in range(2)]
         rows = [F.embedding(x, w) for x in ids]
-        r.fetch(argosy.concat(rows, axis=1))
         r.fetch(argosy.concat([argosy.reshape(e, [2, -1]) for e in rows], axis=1))
         r.fetch(argosy.concat([argosy.reshape(e, [-1, 3]) for e in rows], axis=0))
+        r.fetch(argosy.concat([argosy.reshape(e, [1, 4, 3]) for e in rows], axis=1))
     assert "embedding_pool" not in ops(r.check(["fuse_slots", "dead_code"]))
