@@ -282,6 +282,9 @@ void validate(const std::string& path, const TableConfig& c) {
     ARGOSY_CHECK(c.tier != "ssd" || !c.directory.empty(), invalid_argument)
         << "[table config] " << path
         << ".directory: tier ssd keeps rows in a database. Do this: name its folder.";
+    ARGOSY_CHECK(c.tier != "ssd" || c.max_rows == 0, invalid_argument)
+        << "[table config] " << path
+        << ".max_rows: tier ssd keeps all rows. Do this: set memory_rows to bound the memory.";
     ARGOSY_CHECK(c.tier == "ssd" || c.memory_rows == 0, invalid_argument)
         << "[table config] " << path << ".memory_rows: only tier ssd has somewhere else to put "
         << "rows, got tier " << c.tier << ". Do this: use tier ssd, or max_rows to drop rows.";

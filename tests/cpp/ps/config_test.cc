@@ -31,10 +31,9 @@ TEST(TableConfig, WhatIsWrittenReadsBackEqual) {
   sparse.accessor.embedding.minimum = -10;
   sparse.accessor.show_scale = false;
   sparse.admission = {"count", 5, 0.25f};
-  sparse.max_rows = uint64_t{1} << 60;
   sparse.tier = "ssd";
   sparse.directory = "/somewhere";
-  sparse.memory_rows = 1000;
+  sparse.memory_rows = uint64_t{1} << 60;
   TableConfig summary;
   summary.kind = "summary";
   summary.size = 39;
@@ -47,7 +46,7 @@ TEST(TableConfig, WhatIsWrittenReadsBackEqual) {
   EXPECT_EQ(back[0].accessor.embedding.minimum, -10);
   EXPECT_EQ(back[0].accessor.embedding.maximum, std::numeric_limits<float>::max());
   EXPECT_FALSE(back[0].accessor.show_scale);
-  EXPECT_EQ(back[0].max_rows, uint64_t{1} << 60);
+  EXPECT_EQ(back[0].memory_rows, uint64_t{1} << 60);
   EXPECT_EQ(back[1].size, 39u);
 }
 
@@ -89,6 +88,7 @@ TEST(TableConfig, ErrorsNameWhatIsWrongAndWhatIsNear) {
       {R"([{"kind": "dense"}])", "needs the number of its values"},
       {R"([{"kind": "summary", "size": 10}])", "multiple of 3"},
       {R"([{"tier": "ssd"}])", "name its folder"},
+      {R"([{"tier": "ssd", "directory": "d", "max_rows": 5}])", "set memory_rows"},
       {R"([{"memory_rows": 5}])", "only tier ssd"},
       {R"([{"admission": {"kind": "count"}}])", "admission.count"},
       {R"([{"admission": {"kind": "probability", "probability": 1.5}}])", "admission.probability"},

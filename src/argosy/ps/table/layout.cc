@@ -1,5 +1,6 @@
 #include "argosy/ps/table/layout.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -72,6 +73,41 @@ RowClass Layout::class_of(size_t row_bytes) const {
       << " bytes, got one of " << row_bytes
       << ". Do this: load them into a table of the layout they were saved with.";
   return RowClass::candidate;
+}
+
+void Layout::refresh(ShardClock now, ShardClock written, std::span<std::byte> copy) const {
+  const RowClass kind = class_of(copy.size());
+  if (kind != RowClass::candidate && !click) return;
+  std::byte* day = copy.data() + (kind == RowClass::candidate ? 2 : kDay);
+  const uint32_t days =
+      load<uint16_t>(day) + uint32_t{static_cast<uint16_t>(now.day - written.day)};
+  store<uint16_t>(day, static_cast<uint16_t>(std::min<uint32_t>(days, 0xffff)));
+  if (kind == RowClass::candidate) return;
+  float shows = load<float>(copy.data() + kShow), clicks = load<float>(copy.data() + kClick);
+  // As often as the shrinks did, so that not even the rounding differs.
+  for (auto missed = static_cast<uint16_t>(now.decays - written.decays); missed > 0; --missed) {
+    shows *= accessor.show_click_decay_rate;
+    clicks *= accessor.show_click_decay_rate;
+  }
+  store(copy.data() + kShow, shows);
+  store(copy.data() + kClick, clicks);
+}
+
+bool Layout::expired(std::span<const std::byte> copy) const {
+  const RowClass kind = class_of(copy.size());
+  if (kind != RowClass::candidate && !click) return false;
+  const auto days = load<uint16_t>(copy.data() + (kind == RowClass::candidate ? 2 : kDay));
+  if (static_cast<float>(days) > accessor.delete_after_unseen_days) return true;
+  return kind != RowClass::candidate && score(copy.data()) < accessor.delete_threshold;
+}
+
+bool Layout::selected(Selection selection, std::span<const std::byte> copy) const {
+  if (class_of(copy.size()) == RowClass::candidate) return false;
+  if (!click) return true;
+  const float delta = selection == Selection::base ? 0 : accessor.delta_threshold;
+  return score(copy.data()) >= accessor.base_threshold &&
+         load<float>(copy.data() + kDelta) >= delta &&
+         static_cast<float>(load<uint16_t>(copy.data() + kDay)) <= accessor.delta_keep_days;
 }
 
 std::string Layout::text(const std::byte* row, size_t row_bytes) const {

@@ -6,6 +6,7 @@
 #include "argosy/ps/config.h"
 #include "argosy/ps/key.h"
 #include "argosy/ps/table/rule.h"
+#include "argosy/ps/table/table.h"
 
 // The bytes of a row. In memory a row is its key (8 bytes), a stamp (4, if the table asks for one)
 // and what follows here; a copied row (Rows) is only what follows. Offsets are multiples of 4.
@@ -23,6 +24,11 @@
 // `day` is the shard's day of the last push in a row of a table, days since then in a copied row.
 // `decays` counts the shrinks that show and click have seen (rows on disk miss some); 0 in copies.
 namespace argosy::ps {
+
+// A shard's days and shrinks.
+struct ShardClock {
+  uint16_t day = 0, decays = 0;
+};
 
 // Sizes of rows in a table. A handle of a row is id << class_bits | class.
 enum class RowClass : uint8_t { base, full, candidate };
@@ -54,6 +60,12 @@ struct Layout {
     return (show - click) * accessor.nonclick_coefficient + click * accessor.click_coefficient;
   }
   float score(const std::byte* row) const;
+
+  // Makes a copied row that was written at one clock what it is at another.
+  void refresh(ShardClock now, ShardClock written, std::span<std::byte> copy) const;
+  // Whether a shrink forgets a copied row, whose show and click it has decayed already.
+  bool expired(std::span<const std::byte> copy) const;
+  bool selected(Selection selection, std::span<const std::byte> copy) const;
 };
 
 template <class T>

@@ -24,8 +24,10 @@ uint32_t slot_of(float value) {
 
 }  // namespace
 
-void Shard::open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates) {
+void Shard::open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+                 bool tiered) {
   layout_ = layout;
+  tiered_ = tiered;
   ChunkPool* pools[] = {base, full, candidates};
   for (int i = 0; i < 3; ++i) slabs_[i].open(pools[i], layout->header + layout->bytes[i]);
 }
@@ -129,9 +131,11 @@ Shard::Move Shard::close_gap(uint32_t handle) {
     moved = {handle_of(kind, last), handle};
     index_.replace(index_hash(mix(load<Key>(from))), moved.from, handle);
     std::memcpy(rows.row(id), from, rows.stride());
-    if (tracking_) set_bit(kind, id, bit(kind, last));
+    move_bits(kind, last, kind, id);
+  } else {
+    changed_.set(kind, id, false);
+    unsaved_.set(kind, id, false);
   }
-  if (tracking_) set_bit(kind, last, false);
   rows.pop();
   return moved;
 }
@@ -143,7 +147,7 @@ uint32_t Shard::convert(uint32_t handle, uint32_t hash, RowClass kind, Move* mov
   const uint32_t made = handle_of(kind, id);
   std::memcpy(rows.row(id), from.row(id_of(handle)), std::min(from.stride(), rows.stride()));
   index_.replace(hash, handle, made);
-  if (tracking_) set_bit(kind, id, bit(class_of(handle), id_of(handle)));
+  move_bits(class_of(handle), id_of(handle), kind, id);
   *moved = close_gap(handle);
   return made;
 }
@@ -354,13 +358,12 @@ void Shard::assign(std::span<const Item> items, const float* values, BatchCall* 
 bool Shard::erase(Key key, uint32_t hash) {
   const uint32_t handle = find(key, hash);
   if (handle == Index::kNone) return false;
-  if (tracking_) deleted_.push_back(key);
+  add_deleted(key);
   remove(handle);
   return true;
 }
 
-bool Shard::put(Key key, uint32_t hash, std::span<const std::byte> bytes, uint32_t stamp,
-                uint16_t missed_decays) {
+bool Shard::put(Key key, uint32_t hash, std::span<const std::byte> bytes, uint32_t stamp) {
   const RowClass kind = layout_->class_of(bytes.size());
   uint32_t handle = find(key, hash);
   const bool added = handle == Index::kNone;
@@ -369,27 +372,26 @@ bool Shard::put(Key key, uint32_t hash, std::span<const std::byte> bytes, uint32
     handle = Index::kNone;
   }
   if (handle == Index::kNone) handle = add(key, hash, kind);
+  set_changed(put_bytes(handle, bytes, stamp));
+  return added;
+}
+
+void Shard::restore(Key key, uint32_t hash, std::span<const std::byte> bytes, uint32_t stamp) {
+  const uint32_t handle = add(key, hash, layout_->class_of(bytes.size()));
+  put_bytes(handle, bytes, stamp);
+  if (!away_.empty() && away_.erase(key)) changed_.set(class_of(handle), id_of(handle), true);
+}
+
+uint32_t Shard::put_bytes(uint32_t handle, std::span<const std::byte> bytes, uint32_t stamp) {
   std::byte* p = payload(handle);
   std::memcpy(p, bytes.data(), bytes.size());
   touch(handle, stamp);
-  if (kind == RowClass::candidate) {
-    store<uint16_t>(p + 2, static_cast<uint16_t>(day_ - load<uint16_t>(p + 2)));
-  } else if (layout_->click) {
-    store<uint16_t>(p + Layout::kDay,
-                    static_cast<uint16_t>(day_ - load<uint16_t>(p + Layout::kDay)));
-    store<uint16_t>(p + Layout::kDecays, 0);
-    if (missed_decays) {
-      float show = load<float>(p + Layout::kShow), click = load<float>(p + Layout::kClick);
-      for (uint16_t i = 0; i < missed_decays; ++i) {
-        show *= layout_->accessor.show_click_decay_rate;
-        click *= layout_->accessor.show_click_decay_rate;
-      }
-      store(p + Layout::kShow, show);
-      store(p + Layout::kClick, click);
-    }
+  const bool candidate = class_of(handle) == RowClass::candidate;
+  if (candidate || layout_->click) {
+    std::byte* day = p + (candidate ? 2 : Layout::kDay);
+    store<uint16_t>(day, static_cast<uint16_t>(day_ - load<uint16_t>(day)));
   }
-  set_changed(handle);
-  return added;
+  return handle;
 }
 
 }  // namespace argosy::ps

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "argosy/ps/table/index.h"
@@ -41,7 +42,9 @@ class alignas(64) Shard {
  public:
   mutable std::mutex mutex;
 
-  void open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates);
+  // tiered: rows may lie on disk too; the shard remembers which ones differ from there.
+  void open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+            bool tiered);
   void prefetch(uint32_t hash) const { index_.prefetch(hash); }
 
   // out[place] for each item.
@@ -52,29 +55,49 @@ class alignas(64) Shard {
 
   // Rows as copies of the row (see Layout).
   // put returns whether the key is new.
-  bool put(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp,
-           uint16_t missed_decays);
+  bool put(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp);
   bool has(Key key, uint32_t hash) const { return find(key, hash) != Index::kNone; }
   void copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* deleted);
   // Bytes that copying all takes at most, to reserve them before the lock is taken for long.
   void measure(size_t* rows, size_t* bytes) const;
 
-  uint64_t shrink();
+  // Keys that went are appended to `gone`.
+  void shrink(std::vector<Key>* gone);
   void end_day();
 
   // The order in which rows are forgotten: the lowest first.
   void priorities(uint32_t stamp, std::vector<uint64_t>* to) const;
-  // Forgets up to `most` rows of priority <= bound; gives the rows to `evicted` if it is not null
-  // (then they are not deletions: they live on elsewhere).
-  uint64_t evict(uint64_t bound, uint64_t most, uint32_t stamp, Rows* evicted);
+  // Forgets up to `most` rows of priority <= bound. Returns how many.
+  uint64_t evict(uint64_t bound, uint64_t most, uint32_t stamp);
+
+  // Tiered. How cold rows are: the highest go to disk first.
+  void coldness(uint32_t stamp, std::vector<uint64_t>* to) const;
+  static uint64_t coldness_of_days(uint32_t days) { return uint64_t{days} << 32; }
+  // Up to `most` rows of coldness >= bound: their keys, and copies of those that differ from disk.
+  void collect_cold(uint64_t bound, uint64_t most, uint32_t stamp, std::vector<Key>* keys,
+                    Rows* unsaved) const;
+  // Copies of rows that differ from disk; and the word that now they do not.
+  void copy_unsaved(Rows* rows) const;
+  void set_saved() { unsaved_.reset(); }
+  void copy_keys(std::vector<Key>* keys) const;
+  void forget(std::span<const Key> keys);  // they are on disk
+  // A row of the disk comes back. REQUIRES: it is not here.
+  void restore(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp);
+  bool all_changed() const { return !tracking_ || all_changed_; }
+  const std::unordered_set<Key>& changed_on_disk() const { return away_; }
+  void add_deleted(Key key) {
+    if (tracking_) deleted_.push_back(key);
+  }
+  // Changes whenever rows of this shard on disk may have.
+  uint64_t version() const { return version_; }
+  void new_version() { ++version_; }
 
   uint64_t size() const { return slabs_[0].size() + slabs_[1].size() + slabs_[2].size(); }
   size_t bytes() const;  // outside the pools
   void clear();
 
-  uint16_t day() const { return day_; }
-  uint16_t decays() const { return decays_; }
-  void set_clock(uint16_t day, uint16_t decays) { day_ = day, decays_ = decays; }
+  ShardClock clock() const { return {day_, decays_}; }
+  void set_clock(ShardClock clock) { day_ = clock.day, decays_ = clock.decays; }
 
  private:
   static constexpr uint32_t kWindow = 32;
@@ -128,12 +151,21 @@ class alignas(64) Shard {
   void push_window(std::span<const Item> items, const float* values, BatchCall* call);
   void append_copy(RowClass kind, const std::byte* row, Rows* rows) const;
 
-  // Bits of rows that changed since the last marked copy.
+  // A bit for each row, by class.
+  struct Bits {
+    std::vector<uint64_t> words[3];
+    bool get(RowClass kind, uint32_t id) const;
+    void set(RowClass kind, uint32_t id, bool value);
+    bool none_of_64(RowClass kind, uint32_t id) const;  // of id .. id + 63
+    void reset();
+  };
   void set_changed(uint32_t handle) {
-    if (tracking_) set_bit(class_of(handle), id_of(handle), true);
+    if (tracking_) changed_.set(class_of(handle), id_of(handle), true);
+    if (tiered_) unsaved_.set(class_of(handle), id_of(handle), true);
   }
-  void set_bit(RowClass kind, uint32_t id, bool value);
-  bool bit(RowClass kind, uint32_t id) const;
+  void move_bits(RowClass from, uint32_t from_id, RowClass to, uint32_t to_id);
+  uint32_t put_bytes(uint32_t handle, std::span<const std::byte> row, uint32_t stamp);
+  uint64_t coldness(RowClass kind, const std::byte* row, uint32_t stamp) const;
 
   const Layout* layout_ = nullptr;
   Index index_;
@@ -141,8 +173,12 @@ class alignas(64) Shard {
   uint16_t day_ = 0, decays_ = 0;
   bool tracking_ = false;     // a marked copy was taken
   bool all_changed_ = false;  // since then, all rows were
-  std::vector<uint64_t> changed_[3];
+  Bits changed_;              // since then
   std::vector<Key> deleted_;  // since then
+  bool tiered_ = false;
+  Bits unsaved_;                  // tiered: other than on disk
+  std::unordered_set<Key> away_;  // changed, then gone to disk
+  uint64_t version_ = 0;
 };
 
 }  // namespace argosy::ps

@@ -12,24 +12,45 @@ uint32_t ordered(float value) {  // as unsigned integers are
   return bits & 0x80000000 ? ~bits : bits | 0x80000000;
 }
 
+// Calls since `then`; rows that a call of now or later touched are new.
+uint32_t age(uint32_t now, uint32_t then) {
+  return static_cast<uint32_t>(std::max(static_cast<int32_t>(now - then), 0));
+}
+
 constexpr RowClass kClasses[] = {RowClass::base, RowClass::full, RowClass::candidate};
 
 }  // namespace
 
-void Shard::set_bit(RowClass kind, uint32_t id, bool value) {
-  auto& words = changed_[static_cast<int>(kind)];
+void Shard::Bits::set(RowClass kind, uint32_t id, bool value) {
+  auto& w = words[static_cast<int>(kind)];
   const size_t word = id / 64;
-  if (word >= words.size()) {
+  if (word >= w.size()) {
     if (!value) return;
-    words.resize(std::max(word + 1, words.size() + words.size() / 4));
+    w.resize(std::max(word + 1, w.size() + w.size() / 4));
   }
   const uint64_t mask = uint64_t{1} << (id % 64);
-  words[word] = value ? words[word] | mask : words[word] & ~mask;
+  w[word] = value ? w[word] | mask : w[word] & ~mask;
 }
 
-bool Shard::bit(RowClass kind, uint32_t id) const {
-  const auto& words = changed_[static_cast<int>(kind)];
-  return id / 64 < words.size() && (words[id / 64] >> (id % 64) & 1);
+bool Shard::Bits::get(RowClass kind, uint32_t id) const {
+  const auto& w = words[static_cast<int>(kind)];
+  return id / 64 < w.size() && (w[id / 64] >> (id % 64) & 1);
+}
+
+bool Shard::Bits::none_of_64(RowClass kind, uint32_t id) const {
+  const auto& w = words[static_cast<int>(kind)];
+  return id / 64 >= w.size() || w[id / 64] == 0;
+}
+
+void Shard::Bits::reset() {
+  for (auto& w : words) w.assign(w.size(), 0);
+}
+
+void Shard::move_bits(RowClass from, uint32_t from_id, RowClass to, uint32_t to_id) {
+  for (Bits* bits : {&changed_, &unsaved_}) {
+    bits->set(to, to_id, bits->get(from, from_id));
+    bits->set(from, from_id, false);
+  }
 }
 
 uint16_t Shard::unseen(RowClass kind, const std::byte* payload) const {
@@ -59,37 +80,37 @@ void Shard::measure(size_t* rows, size_t* bytes) const {
 }
 
 void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* deleted) {
-  const AccessorConfig& a = layout_->accessor;
   const bool serving = selection == Selection::base || selection == Selection::delta;
   const bool changed = selection == Selection::changed && tracking_;
   for (const RowClass kind : kClasses) {
     if (serving && kind == RowClass::candidate) continue;
     Slab& of = slab(kind);
     for (uint32_t id = 0; id < of.size(); ++id) {
-      if (changed && !all_changed_ && !bit(kind, id)) {
-        // Over 64 rows at once where none changed.
-        const auto& words = changed_[static_cast<int>(kind)];
-        if (id % 64 == 0 && (id / 64 >= words.size() || words[id / 64] == 0)) id |= 63;
+      if (changed && !all_changed_ && !changed_.get(kind, id)) {
+        if (id % 64 == 0 && changed_.none_of_64(kind, id)) id |= 63;
         continue;
       }
       std::byte* from = of.row(id);
-      if (serving && layout_->click) {
-        std::byte* p = from + layout_->header;
-        const float delta = selection == Selection::base ? 0 : a.delta_threshold;
-        if (layout_->score(p) < a.base_threshold || load<float>(p + Layout::kDelta) < delta ||
-            static_cast<float>(unseen(kind, p)) > a.delta_keep_days) {
-          continue;
-        }
-        if (mark) store<float>(p + Layout::kDelta, 0);
-      }
       append_copy(kind, from, rows);
+      if (!serving) continue;
+      const size_t bytes = row_bytes(kind);
+      const std::span copy(rows->bytes.data() + rows->bytes.size() - bytes, bytes);
+      if (!layout_->selected(selection, copy)) {
+        rows->keys.pop_back();
+        rows->offsets.pop_back();
+        rows->bytes.resize(rows->bytes.size() - bytes);
+      } else if (mark && layout_->click) {
+        store<float>(from + layout_->header + Layout::kDelta, 0);
+        if (tiered_) unsaved_.set(kind, id, true);
+      }
     }
   }
   if (selection == Selection::changed && deleted) {
     deleted->insert(deleted->end(), deleted_.begin(), deleted_.end());
   }
   if (mark && !serving) {
-    for (auto& words : changed_) words.assign(words.size(), 0);
+    changed_.reset();
+    away_.clear();
     deleted_.clear();
     deleted_.shrink_to_fit();
     tracking_ = true;
@@ -97,9 +118,8 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
   }
 }
 
-uint64_t Shard::shrink() {
+void Shard::shrink(std::vector<Key>* gone) {
   const AccessorConfig& a = layout_->accessor;
-  uint64_t gone = 0;
   ++decays_;
   // Backwards: what fills a gap was looked at before.
   for (const RowClass kind : kClasses) {
@@ -116,14 +136,14 @@ uint64_t Shard::shrink() {
         forget = forget || layout_->score(show, click) < a.delete_threshold;
       }
       if (!forget) continue;
-      if (tracking_) deleted_.push_back(load<Key>(of.row(id)));
+      const Key key = load<Key>(of.row(id));
+      gone->push_back(key);
+      add_deleted(key);
       remove(handle_of(kind, id));
-      ++gone;
     }
   }
   if (layout_->click) all_changed_ = tracking_;
   if (index_.used() > size() + size() / 2 + 64) grow(size());
-  return gone;
 }
 
 void Shard::end_day() {
@@ -135,7 +155,7 @@ uint64_t Shard::priority(RowClass kind, const std::byte* row, uint32_t stamp) co
   const std::byte* p = row + layout_->header;
   if (kind == RowClass::candidate) return 0xffffu - unseen(kind, p);
   constexpr uint64_t row_bit = uint64_t{1} << 62;
-  if (!layout_->click) return row_bit | (0xffffffffu - (stamp - load<uint32_t>(row + 8)));
+  if (!layout_->click) return row_bit | (0xffffffffu - age(stamp, load<uint32_t>(row + 8)));
   return row_bit | uint64_t{ordered(layout_->score(p))} << 16 | (0xffffu - unseen(kind, p));
 }
 
@@ -146,18 +166,14 @@ void Shard::priorities(uint32_t stamp, std::vector<uint64_t>* to) const {
   }
 }
 
-uint64_t Shard::evict(uint64_t bound, uint64_t most, uint32_t stamp, Rows* evicted) {
+uint64_t Shard::evict(uint64_t bound, uint64_t most, uint32_t stamp) {
   uint64_t gone = 0;
   for (const RowClass kind : kClasses) {
     Slab& of = slab(kind);
     for (uint32_t id = of.size(); id-- > 0 && gone < most;) {
       const std::byte* row = of.row(id);
       if (priority(kind, row, stamp) > bound) continue;
-      if (evicted) {
-        append_copy(kind, row, evicted);
-      } else if (tracking_) {
-        deleted_.push_back(load<Key>(row));
-      }
+      add_deleted(load<Key>(row));
       remove(handle_of(kind, id));
       ++gone;
     }
@@ -166,11 +182,70 @@ uint64_t Shard::evict(uint64_t bound, uint64_t most, uint32_t stamp, Rows* evict
   return gone;
 }
 
+uint64_t Shard::coldness(RowClass kind, const std::byte* row, uint32_t stamp) const {
+  const std::byte* p = row + layout_->header;
+  if (kind == RowClass::candidate) return uint64_t{unseen(kind, p)} << 32 | 0xffffffff;
+  if (!layout_->click) return age(stamp, load<uint32_t>(row + 8));
+  return uint64_t{unseen(kind, p)} << 32 | (0xffffffff - ordered(layout_->score(p)));
+}
+
+void Shard::coldness(uint32_t stamp, std::vector<uint64_t>* to) const {
+  for (const RowClass kind : kClasses) {
+    const Slab& of = slab(kind);
+    for (uint32_t id = 0; id < of.size(); ++id) to->push_back(coldness(kind, of.row(id), stamp));
+  }
+}
+
+void Shard::collect_cold(uint64_t bound, uint64_t most, uint32_t stamp, std::vector<Key>* keys,
+                         Rows* unsaved) const {
+  for (const RowClass kind : kClasses) {
+    const Slab& of = slab(kind);
+    for (uint32_t id = 0; id < of.size() && keys->size() < most; ++id) {
+      const std::byte* row = of.row(id);
+      if (coldness(kind, row, stamp) < bound) continue;
+      keys->push_back(load<Key>(row));
+      if (unsaved_.get(kind, id)) append_copy(kind, row, unsaved);
+    }
+  }
+}
+
+void Shard::copy_unsaved(Rows* rows) const {
+  for (const RowClass kind : kClasses) {
+    const Slab& of = slab(kind);
+    for (uint32_t id = 0; id < of.size(); ++id) {
+      if (unsaved_.get(kind, id)) {
+        append_copy(kind, of.row(id), rows);
+      } else if (id % 64 == 0 && unsaved_.none_of_64(kind, id)) {
+        id |= 63;
+      }
+    }
+  }
+}
+
+void Shard::copy_keys(std::vector<Key>* keys) const {
+  for (const auto& of : slabs_) {
+    for (uint32_t id = 0; id < of.size(); ++id) keys->push_back(load<Key>(of.row(id)));
+  }
+}
+
+void Shard::forget(std::span<const Key> keys) {
+  for (const Key key : keys) {
+    const uint32_t handle = find(key, index_hash(mix(key)));
+    if (handle == Index::kNone) continue;
+    if (tracking_ && changed_.get(class_of(handle), id_of(handle))) away_.insert(key);
+    remove(handle);
+  }
+  if (index_.used() > size() + size() / 2 + 64) grow(size());
+}
+
 size_t Shard::bytes() const {
   size_t bytes = index_.bytes() + deleted_.capacity() * sizeof(Key);
   for (const auto& of : slabs_) bytes += of.bytes();
-  for (const auto& words : changed_) bytes += words.capacity() * sizeof(uint64_t);
-  return bytes;
+  for (const Bits* bits : {&changed_, &unsaved_}) {
+    for (const auto& words : bits->words) bytes += words.capacity() * sizeof(uint64_t);
+  }
+  // A node and its part of the buckets.
+  return bytes + away_.size() * (4 * sizeof(void*));
 }
 
 void Shard::clear() {
@@ -180,7 +255,11 @@ void Shard::clear() {
     }
   }
   for (auto& of : slabs_) of.clear();
-  for (auto& words : changed_) words.clear();
+  for (Bits* bits : {&changed_, &unsaved_}) {
+    for (auto& words : bits->words) words.clear();
+  }
+  away_.clear();
+  ++version_;
   grow(0);
 }
 

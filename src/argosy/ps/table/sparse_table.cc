@@ -1,13 +1,11 @@
+#include "argosy/ps/table/sparse_table.h"
+
 #include <pthread.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 
 #include "argosy/base/error.h"
-#include "argosy/ps/table/batch.h"
-#include "argosy/ps/table/shard.h"
-#include "argosy/ps/table/table.h"
+#include "argosy/base/log.h"
 
 namespace argosy::ps {
 namespace {
@@ -17,186 +15,245 @@ std::atomic<uint32_t> forks{0};
 [[maybe_unused]] const int watching_forks =
     pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 
-class Sparse final : public SparseTable {
- public:
-  explicit Sparse(const TableConfig& config)
-      : config_(config),
-        layout_(config),
-        pools_{ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[0])),
-               ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[1])),
-               ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[2]))},
-        shards_(kShards),
-        forks_(forks.load(std::memory_order_relaxed)) {
-    for (auto& shard : shards_) shard.open(&layout_, &pools_[0], &pools_[1], &pools_[2]);
-  }
+constexpr size_t kAhead = 24;  // keys whose index lines are on their way
 
-  const TableConfig& config() const override { return config_; }
-  size_t pull_width() const override { return layout_.pull_width; }
-  size_t push_width() const override { return layout_.push_width; }
-  std::string layout() const override { return layout_.name(); }
-  std::string text(std::span<const std::byte> row) const override {
-    return layout_.text(row.data(), row.size());
-  }
+}  // namespace
 
-  void pull(std::span<const Key> keys, float* out, bool create) override {
-    BatchCall call;
-    call.create = create;
-    each_group(keys, &call,
-               [&](Shard& shard, std::span<const Item> items) { shard.pull(items, out, &call); });
-  }
+Sparse::Sparse(const TableConfig& config)
+    : config_(config),
+      layout_(config),
+      pools_{ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[0])),
+             ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[1])),
+             ChunkPool(size_t{Slab::kChunkRows} * (layout_.header + layout_.bytes[2]))},
+      shards_(kShards),
+      forks_(forks.load(std::memory_order_relaxed)) {
+  const bool tiered = config.tier == "ssd";
+  for (auto& shard : shards_) shard.open(&layout_, &pools_[0], &pools_[1], &pools_[2], tiered);
+  if (!tiered) return;
+  disk_ = std::make_unique<Disk>(config.directory, layout_.name());
+  if (config.memory_rows) share_ = std::max<uint64_t>(config.memory_rows / kShards, 1);
+  const auto clocks = disk_->clocks();
+  for (uint32_t s = 0; s < kShards; ++s) shards_[s].set_clock(clocks[s]);
+}
 
-  void push(std::span<const Key> keys, const float* values, const PushOptions& options) override {
-    BatchCall call;
-    call.learning_rate = options.learning_rate;
-    each_group(keys, &call, [&](Shard& shard, std::span<const Item> items) {
-      shard.push(items, values, &call);
-    });
+Sparse::~Sparse() {
+  if (!disk_ || forks.load(std::memory_order_relaxed) != forks_) {
+    // In a forked child the database has no threads to close it with.
+    if (disk_) disk_.release();
+    return;
   }
-
-  void assign(std::span<const Key> keys, const float* values) override {
-    BatchCall call;
-    each_group(keys, &call, [&](Shard& shard, std::span<const Item> items) {
-      shard.assign(items, values, &call);
-    });
+  try {
+    save_all();
+  } catch (const std::exception& e) {
+    ARGOSY_LOG(error) << "table '" << config_.name
+                      << "': rows in memory were not saved to disk: " << e.what();
   }
+}
 
-  void erase(std::span<const Key> keys) override {
-    BatchCall call;
-    each_group(keys, &call, [&](Shard& shard, std::span<const Item> items) {
-      for (const Item& item : items) call.added -= shard.erase(item.key, item.hash);
-    });
-  }
+void Sparse::check_process() const {
+  ARGOSY_CHECK(forks.load(std::memory_order_relaxed) == forks_, runtime)
+      << "[table] " << config_.name << ": this process was forked from the one that made the "
+      << "table, whose locks may be held for ever here. Do this: make tables after the fork, or "
+      << "start workers with the method 'spawn'.";
+}
 
-  uint64_t shrink() override {
-    check_process();
-    uint64_t gone = 0;
-    for (auto& shard : shards_) {
-      std::lock_guard lock(shard.mutex);
-      gone += shard.shrink();
+template <class F>
+void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f) {
+  check_process();
+  const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
+  call->stamp = turn;
+  std::vector<Item> missing;
+  std::vector<MissingGroup> missing_groups;
+  if (disk_ && look_on_disk) call->missing = &missing;
+  GroupedLease batch;
+  batch->group(keys, turn * 389);
+  const auto items = batch->items();
+  const auto groups = batch->groups();
+  size_t ahead = 0, ahead_group = 0;
+  for (const auto& group : groups) {
+    const size_t to = std::min(items.size(), group.end + kAhead);
+    for (; ahead < to; ++ahead) {
+      if (ahead == groups[ahead_group].end) ++ahead_group;
+      shards_[groups[ahead_group].shard].prefetch(items[ahead].hash);
     }
-    rows_.fetch_sub(static_cast<int64_t>(gone), std::memory_order_relaxed);
-    return gone + enforce_cap();
-  }
-
-  void end_day() override {
-    check_process();
-    for (auto& shard : shards_) {
-      std::lock_guard lock(shard.mutex);
-      shard.end_day();
-    }
-  }
-
-  TableStats stats() const override {
-    check_process();
-    TableStats stats;
-    for (const auto& shard : shards_) {
-      std::lock_guard lock(shard.mutex);
-      stats.rows += shard.size();
-      stats.memory_bytes += shard.bytes();
-    }
-    for (const auto& pool : pools_) stats.memory_bytes += pool.bytes();
-    stats.memory_bytes += sizeof(*this) + shards_.size() * sizeof(Shard);
-    stats.rejected = rejected_.load(std::memory_order_relaxed);
-    return stats;
-  }
-
-  void copy_shard(uint32_t number, Selection selection, bool mark, Rows* rows,
-                  std::vector<Key>* deleted) override {
-    check_process();
-    ARGOSY_CHECK(number < kShards, index)
-        << "[table] shard: expected a number below " << kShards << ", got " << number << '.';
-    Shard& shard = shards_[number];
-    if (selection == Selection::all) {  // memory first: it takes longer than the copy
-      size_t count, bytes;
-      {
-        std::lock_guard lock(shard.mutex);
-        shard.measure(&count, &bytes);
-      }
-      rows->keys.reserve(rows->keys.size() + count + count / 64);
-      rows->offsets.reserve(rows->offsets.size() + count + count / 64);
-      rows->bytes.reserve(rows->bytes.size() + bytes + bytes / 64);
-    }
+    Shard& shard = shards_[group.shard];
     std::lock_guard lock(shard.mutex);
-    shard.copy(selection, mark, rows, deleted);
-  }
-
-  void put_rows(const Rows& rows) override {
-    ARGOSY_CHECK(rows.offsets.size() == rows.keys.size() + 1 &&
-                     rows.offsets.back() <= rows.bytes.size() &&
-                     std::is_sorted(rows.offsets.begin(), rows.offsets.end()),
-                 invalid_argument)
-        << "[table] rows: offsets do not fit " << rows.keys.size() << " keys and "
-        << rows.bytes.size() << " bytes.";
-    const std::span<const std::byte> bytes(rows.bytes);
-    const auto row = [&](size_t i) {
-      return bytes.subspan(rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]);
-    };
-    for (size_t i = 0; i < rows.keys.size(); ++i) layout_.class_of(row(i).size());
-    BatchCall call;
-    each_group(rows.keys, &call, [&](Shard& shard, std::span<const Item> items) {
-      for (const Item& item : items) {
-        call.added += shard.put(item.key, item.hash, row(item.place), call.stamp, 0);
-      }
-    });
-  }
-
-  void clear() override {
-    check_process();
-    for (auto& shard : shards_) {
-      std::lock_guard lock(shard.mutex);
-      rows_.fetch_sub(static_cast<int64_t>(shard.size()), std::memory_order_relaxed);
-      shard.clear();
+    const size_t missed = missing.size();
+    f(shard, batch->items(group));
+    if (missing.size() > missed) {
+      missing_groups.push_back({group.shard, missed, missing.size(), shard.version()});
+    } else if (share_) {
+      relieve(shard, group.shard, turn, &call->added);
     }
   }
-
- private:
-  void check_process() const {
-    ARGOSY_CHECK(forks.load(std::memory_order_relaxed) == forks_, runtime)
-        << "[table] " << config_.name << ": this process was forked from the one that made the "
-        << "table, whose locks may be held for ever here. Do this: make tables after the fork, or "
-        << "start workers with the method 'spawn'.";
-  }
-
-  template <class F>
-  void each_group(std::span<const Key> keys, BatchCall* call, F&& f) {
-    check_process();
-    const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
-    call->stamp = turn;
-    GroupedLease batch;
-    batch->group(keys, turn * 389);
-    // Lines of the index are on their way some keys before they are needed.
-    constexpr size_t kAhead = 24;
-    const auto items = batch->items();
-    const auto groups = batch->groups();
-    size_t ahead = 0, ahead_group = 0;
-    for (const auto& group : groups) {
-      const size_t to = std::min(items.size(), group.end + kAhead);
-      for (; ahead < to; ++ahead) {
-        if (ahead == groups[ahead_group].end) ++ahead_group;
-        shards_[groups[ahead_group].shard].prefetch(items[ahead].hash);
-      }
+  if (!missing_groups.empty()) {
+    call->missing = nullptr;
+    Disk::Found found;
+    disk_->read(missing, &found);
+    size_t row = 0;
+    for (const auto& group : missing_groups) {
       Shard& shard = shards_[group.shard];
+      const auto of_group = std::span(missing).subspan(group.begin, group.end - group.begin);
       std::lock_guard lock(shard.mutex);
-      f(shard, batch->items(group));
+      restore_missing(shard, group, of_group, found, &row, call);
+      f(shard, of_group);
+      if (share_) relieve(shard, group.shard, turn, &call->added);
     }
-    if (call->added) rows_.fetch_add(call->added, std::memory_order_relaxed);
-    if (call->rejected) rejected_.fetch_add(call->rejected, std::memory_order_relaxed);
-    enforce_cap();
   }
+  if (call->added) rows_.fetch_add(call->added, std::memory_order_relaxed);
+  if (call->rejected) rejected_.fetch_add(call->rejected, std::memory_order_relaxed);
+  enforce_cap();
+}
 
-  // Forgets rows of the lowest priority until max_rows / 64 more would fit. Returns how many.
-  uint64_t enforce_cap();
+void Sparse::pull(std::span<const Key> keys, float* out, bool create) {
+  BatchCall call;
+  call.create = create;
+  each_group(keys, &call, true,
+             [&](Shard& shard, std::span<const Item> items) { shard.pull(items, out, &call); });
+}
 
-  const TableConfig config_;
-  const Layout layout_;
-  std::array<ChunkPool, 3> pools_;  // by RowClass
-  std::vector<Shard> shards_;
-  const uint32_t forks_;
-  std::atomic<uint32_t> turn_{0};  // of calls; also the clock of stamps
-  std::atomic<int64_t> rows_{0};
-  std::atomic<uint64_t> rejected_{0};
-  std::mutex cap_mutex_;  // one thread at a time looks for rows to forget
-};
+void Sparse::push(std::span<const Key> keys, const float* values, const PushOptions& options) {
+  BatchCall call;
+  call.learning_rate = options.learning_rate;
+  each_group(keys, &call, true,
+             [&](Shard& shard, std::span<const Item> items) { shard.push(items, values, &call); });
+}
+
+void Sparse::assign(std::span<const Key> keys, const float* values) {
+  BatchCall call;
+  each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+    shard.assign(items, values, &call);
+  });
+}
+
+void Sparse::erase(std::span<const Key> keys) {
+  BatchCall call;
+  std::vector<Key> of_shard;
+  each_group(keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
+    of_shard.clear();
+    for (const Item& item : items) {
+      const bool here = shard.erase(item.key, item.hash);
+      call.added -= here;
+      if (disk_ && !here) shard.add_deleted(item.key);
+      of_shard.push_back(item.key);
+    }
+    if (!disk_) return;
+    disk_->erase(shard_of(of_shard[0]), of_shard);
+    shard.new_version();
+  });
+}
+
+uint64_t Sparse::shrink() {
+  check_process();
+  std::lock_guard day_lock(day_mutex_);
+  if (disk_) turn_clocks(0, 1);
+  uint64_t gone = 0, gone_on_disk = 0;
+  std::vector<Key> keys;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    keys.clear();
+    {
+      std::lock_guard lock(shards_[s].mutex);
+      shards_[s].shrink(&keys);
+      if (disk_) {
+        disk_->erase(s, keys);
+        shards_[s].new_version();
+      }
+    }
+    gone += keys.size();
+    if (disk_) gone_on_disk += shrink_disk(s);
+  }
+  rows_.fetch_sub(static_cast<int64_t>(gone), std::memory_order_relaxed);
+  return gone + gone_on_disk + enforce_cap();
+}
+
+void Sparse::end_day() {
+  check_process();
+  std::lock_guard day_lock(day_mutex_);
+  if (disk_) turn_clocks(1, 0);
+  const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
+  const auto days = static_cast<uint32_t>(config_.accessor.ssd_unseen_days);
+  // Of plain rows, those that no call used since then go to disk.
+  uint64_t cold = Shard::coldness_of_days(days + 1);
+  if (!layout_.click) {
+    day_ends_.push_back(turn);
+    if (day_ends_.size() > days + 1) day_ends_.erase(day_ends_.begin());
+    cold = day_ends_.size() > days ? turn - day_ends_.front() + 1 : ~uint64_t{0};
+  }
+  int64_t added = 0;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    std::lock_guard lock(shards_[s].mutex);
+    shards_[s].end_day();
+    if (disk_) to_disk(shards_[s], s, cold, ~uint64_t{0}, turn, &added);
+  }
+  rows_.fetch_add(added, std::memory_order_relaxed);
+  if (disk_) save_all();
+}
+
+TableStats Sparse::stats() const {
+  check_process();
+  TableStats stats;
+  for (const auto& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    stats.rows += shard.size();
+    stats.memory_bytes += shard.bytes();
+  }
+  for (const auto& pool : pools_) stats.memory_bytes += pool.bytes();
+  stats.memory_bytes += sizeof(*this) + shards_.size() * sizeof(Shard);
+  stats.rejected = rejected_.load(std::memory_order_relaxed);
+  if (disk_) stats.disk_rows = disk_->rows();
+  return stats;
+}
+
+void Sparse::copy_shard(uint32_t number, Selection selection, bool mark, Rows* rows,
+                        std::vector<Key>* deleted) {
+  check_process();
+  ARGOSY_CHECK(number < kShards, index)
+      << "[table] shard: expected a number below " << kShards << ", got " << number << '.';
+  Shard& shard = shards_[number];
+  if (selection == Selection::all) {  // memory first: it takes longer than the copy
+    size_t count, bytes;
+    {
+      std::lock_guard lock(shard.mutex);
+      shard.measure(&count, &bytes);
+    }
+    rows->keys.reserve(rows->keys.size() + count + count / 64);
+    rows->offsets.reserve(rows->offsets.size() + count + count / 64);
+    rows->bytes.reserve(rows->bytes.size() + bytes + bytes / 64);
+  }
+  if (disk_) return copy_with_disk(number, selection, mark, rows, deleted);
+  std::lock_guard lock(shard.mutex);
+  shard.copy(selection, mark, rows, deleted);
+}
+
+void Sparse::put_rows(const Rows& rows) {
+  ARGOSY_CHECK(rows.offsets.size() == rows.keys.size() + 1 &&
+                   rows.offsets.back() <= rows.bytes.size() &&
+                   std::is_sorted(rows.offsets.begin(), rows.offsets.end()),
+               invalid_argument)
+      << "[table] rows: offsets do not fit " << rows.keys.size() << " keys and "
+      << rows.bytes.size() << " bytes.";
+  const std::span<const std::byte> bytes(rows.bytes);
+  const auto row = [&](size_t i) {
+    return bytes.subspan(rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]);
+  };
+  for (size_t i = 0; i < rows.keys.size(); ++i) layout_.class_of(row(i).size());
+  BatchCall call;
+  each_group(rows.keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
+    for (const Item& item : items) {
+      call.added += shard.put(item.key, item.hash, row(item.place), call.stamp);
+    }
+  });
+}
+
+void Sparse::clear() {
+  check_process();
+  if (disk_) disk_->clear();
+  for (auto& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    rows_.fetch_sub(static_cast<int64_t>(shard.size()), std::memory_order_relaxed);
+    shard.clear();
+  }
+}
 
 uint64_t Sparse::enforce_cap() {
   const auto cap = static_cast<int64_t>(config_.max_rows);
@@ -224,7 +281,7 @@ uint64_t Sparse::enforce_cap() {
     for (auto& shard : shards_) {
       if (excess == 0) break;
       std::lock_guard lock(shard.mutex);
-      const uint64_t n = shard.evict(limit, excess, stamp, nullptr);
+      const uint64_t n = shard.evict(limit, excess, stamp);
       excess -= n;
       gone += n;
     }
@@ -232,8 +289,6 @@ uint64_t Sparse::enforce_cap() {
   rows_.fetch_sub(static_cast<int64_t>(gone), std::memory_order_relaxed);
   return gone;
 }
-
-}  // namespace
 
 SparseTable::~SparseTable() = default;
 DenseTable::~DenseTable() = default;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/ps/table/shard.h"
+
+namespace argosy::ps {
+
+// The rows of a table that do not lie in memory, in a RocksDB database: shard and key -> clock and
+// the copied row. Thread safe; who changes a shard's rows holds the shard's lock, so that calls
+// about one shard are in order. A write is in the system's page cache when it returns: it survives
+// the death of the process, not of the machine. Errors are of kind io and name the folder.
+class Disk {
+ public:
+  // Makes the database or opens it, which must then be of the same layout.
+  Disk(const std::string& directory, const std::string& layout);
+  ~Disk();
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+
+  // values[i]: the bytes that write() was given for items[i], after its clock; found[i] is false if
+  // there are none.
+  struct Found {
+    std::vector<bool> found;
+    std::vector<ShardClock> clocks;
+    Rows rows;  // of those found, in order
+  };
+  void read(std::span<const Item> items, Found* out) const;
+
+  void write(uint32_t shard, ShardClock clock, const Rows& rows);
+  void erase(uint32_t shard, std::span<const Key> keys);
+  void clear();
+
+  // The rows of a shard, as they are at the first call of next().
+  class Scan {
+   public:
+    Scan(const Disk& disk, uint32_t shard);
+    ~Scan();
+    bool next();
+    Key key() const;
+    ShardClock clock() const;
+    std::span<const std::byte> row() const;
+
+   private:
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+
+  std::vector<ShardClock> clocks() const;  // as stored last; zeros in a new database
+  void store_clocks(const std::vector<ShardClock>& clocks);
+  uint64_t rows() const;  // estimated; with older copies of rows that are in memory again
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace argosy::ps

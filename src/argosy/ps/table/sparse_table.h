@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "argosy/ps/table/batch.h"
+#include "argosy/ps/table/disk.h"
+#include "argosy/ps/table/shard.h"
+#include "argosy/ps/table/table.h"
+
+namespace argosy::ps {
+
+// Shards in memory and, with tier ssd, a database behind them. What is in memory is the truth; the
+// database may have older copies of it. A row goes to disk before it leaves memory, and comes back
+// when a call asks for its key.
+class Sparse final : public SparseTable {
+ public:
+  explicit Sparse(const TableConfig& config);
+  ~Sparse() override;
+
+  const TableConfig& config() const override { return config_; }
+  size_t pull_width() const override { return layout_.pull_width; }
+  size_t push_width() const override { return layout_.push_width; }
+  std::string layout() const override { return layout_.name(); }
+  std::string text(std::span<const std::byte> row) const override {
+    return layout_.text(row.data(), row.size());
+  }
+
+  void pull(std::span<const Key> keys, float* out, bool create) override;
+  void push(std::span<const Key> keys, const float* values, const PushOptions& options) override;
+  void assign(std::span<const Key> keys, const float* values) override;
+  void erase(std::span<const Key> keys) override;
+  uint64_t shrink() override;
+  void end_day() override;
+  TableStats stats() const override;
+  void copy_shard(uint32_t number, Selection selection, bool mark, Rows* rows,
+                  std::vector<Key>* deleted) override;
+  void put_rows(const Rows& rows) override;
+  void clear() override;
+
+ private:
+  void check_process() const;
+
+  // f(shard, items) under the lock of each shard that has some of the keys.
+  template <class F>
+  void each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f);
+  // Forgets rows of the lowest priority until max_rows / 64 more would fit. Returns how many.
+  uint64_t enforce_cap();
+
+  // Tier ssd.
+  struct MissingGroup {
+    uint32_t shard;
+    size_t begin, end;
+    uint64_t version;  // of the shard when they were missing
+  };
+  void restore_missing(Shard& shard, const MissingGroup& group, std::span<const Item> items,
+                       const Disk::Found& found, size_t* row, BatchCall* call);
+  // REQUIRES: the lock of the shard.
+  void relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added);
+  void to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
+               int64_t* added);
+  void save_all();  // what differs from disk
+  void copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
+                      std::vector<Key>* deleted);
+  uint64_t shrink_disk(uint32_t number);
+  void turn_clocks(uint16_t days, uint16_t decays);
+
+  const TableConfig config_;
+  const Layout layout_;
+  std::array<ChunkPool, 3> pools_;  // by RowClass
+  std::vector<Shard> shards_;
+  std::unique_ptr<Disk> disk_;  // tier ssd
+  uint64_t share_ = 0;          // rows of a shard in memory, 0 for any number
+  const uint32_t forks_;
+  std::atomic<uint32_t> turn_{0};  // of calls; also the clock of stamps
+  std::atomic<int64_t> rows_{0};
+  std::atomic<uint64_t> rejected_{0};
+  std::mutex cap_mutex_;  // one thread at a time looks for rows to forget
+  std::mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards
+  std::vector<uint32_t> day_ends_;  // the turns of the last days' ends; guarded by day_mutex_
+};
+
+}  // namespace argosy::ps

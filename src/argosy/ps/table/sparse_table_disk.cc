@@ -1,0 +1,185 @@
+// What Sparse does only with a database behind its shards.
+#include <algorithm>
+
+#include "argosy/ps/table/sparse_table.h"
+
+namespace argosy::ps {
+namespace {
+
+std::span<std::byte> row_of(Rows* rows, size_t i) {
+  return {rows->bytes.data() + rows->offsets[i], rows->offsets[i + 1] - rows->offsets[i]};
+}
+
+void append(Rows* to, Key key, std::span<const std::byte> row) {
+  to->keys.push_back(key);
+  to->bytes.insert(to->bytes.end(), row.begin(), row.end());
+  to->offsets.push_back(static_cast<uint32_t>(to->bytes.size()));
+}
+
+void drop_last(Rows* rows) {
+  rows->keys.pop_back();
+  rows->offsets.pop_back();
+  rows->bytes.resize(rows->offsets.back());
+}
+
+}  // namespace
+
+void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<const Item> items,
+                             const Disk::Found& found, size_t* row, BatchCall* call) {
+  Disk::Found again;
+  const Disk::Found* source = &found;
+  size_t at = *row;
+  for (size_t i = group.begin; i < group.end; ++i) *row += found.found[i];
+  const bool stale = shard.version() != group.version;
+  if (stale) {  // rows went to disk, or from it, since it was read
+    disk_->read(items, &again);
+    source = &again;
+    at = 0;
+  }
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!source->found[stale ? i : group.begin + i]) continue;
+    const Rows& rows = source->rows;
+    const auto* from = rows.bytes.data();
+    bytes.assign(from + rows.offsets[at], from + rows.offsets[at + 1]);
+    const ShardClock clock = source->clocks[at++];
+    if (shard.has(items[i].key, items[i].hash)) continue;
+    layout_.refresh(shard.clock(), clock, bytes);
+    shard.restore(items[i].key, items[i].hash, bytes, call->stamp);
+    ++call->added;
+  }
+}
+
+void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added) {
+  const uint64_t rows = shard.size();
+  if (rows <= share_) return;
+  // Some more than must, so that the next calls need not look again.
+  const uint64_t excess = rows - share_ + share_ / 16;
+  std::vector<uint64_t> cold;
+  cold.reserve(rows);
+  shard.coldness(stamp, &cold);
+  const auto nth = cold.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(excess, rows) - 1);
+  std::nth_element(cold.begin(), nth, cold.end(), [](uint64_t a, uint64_t b) { return a > b; });
+  to_disk(shard, number, *nth, excess, stamp, added);
+}
+
+void Sparse::to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
+                     int64_t* added) {
+  std::vector<Key> keys;
+  Rows unsaved;
+  shard.collect_cold(bound, most, stamp, &keys, &unsaved);
+  if (keys.empty()) return;
+  disk_->write(number, shard.clock(), unsaved);
+  shard.forget(keys);
+  shard.new_version();
+  *added -= static_cast<int64_t>(keys.size());
+}
+
+void Sparse::save_all() {
+  Rows rows;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    rows.clear();
+    std::lock_guard lock(shards_[s].mutex);
+    shards_[s].copy_unsaved(&rows);
+    disk_->write(s, shards_[s].clock(), rows);
+    shards_[s].set_saved();
+  }
+}
+
+// Clocks on disk are never behind those of the rows there: a process that dies in between must not
+// leave rows that seem to be of the future.
+void Sparse::turn_clocks(uint16_t days, uint16_t decays) {
+  std::vector<ShardClock> clocks(kShards);
+  for (uint32_t s = 0; s < kShards; ++s) {
+    std::lock_guard lock(shards_[s].mutex);
+    const ShardClock now = shards_[s].clock();
+    clocks[s].day = static_cast<uint16_t>(now.day + days);
+    clocks[s].decays = static_cast<uint16_t>(now.decays + decays);
+  }
+  disk_->store_clocks(clocks);
+}
+
+uint64_t Sparse::shrink_disk(uint32_t number) {
+  Shard& shard = shards_[number];
+  if (!layout_.click && !layout_.counted) return 0;
+  // Reads the disk without the lock. Clocks turn only under day_mutex_, which the caller holds.
+  std::vector<Key> keys;
+  uint64_t version;
+  ShardClock now;
+  {
+    std::lock_guard lock(shard.mutex);
+    version = shard.version();
+    now = shard.clock();
+  }
+  const auto find_expired = [&] {
+    keys.clear();
+    std::vector<std::byte> bytes;
+    for (Disk::Scan scan(*disk_, number); scan.next();) {
+      bytes.assign(scan.row().begin(), scan.row().end());
+      layout_.refresh(now, scan.clock(), bytes);
+      if (layout_.expired(bytes)) keys.push_back(scan.key());
+    }
+  };
+  find_expired();
+  std::lock_guard lock(shard.mutex);
+  if (shard.version() != version) find_expired();
+  // Of a row that is in memory the disk has an old copy, which nobody reads.
+  std::erase_if(keys, [&](Key key) { return shard.has(key, index_hash(mix(key))); });
+  for (const Key key : keys) shard.add_deleted(key);
+  disk_->erase(number, keys);
+  shard.new_version();
+  return keys.size();
+}
+
+void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
+                            std::vector<Key>* deleted) {
+  Shard& shard = shards_[number];
+  const bool serving = selection == Selection::base || selection == Selection::delta;
+  std::unique_lock lock(shard.mutex);
+  if (selection == Selection::changed && !shard.all_changed()) {
+    std::vector<Item> items;
+    for (const Key key : shard.changed_on_disk()) {
+      const uint32_t hash = index_hash(mix(key));
+      if (!shard.has(key, hash)) items.push_back({key, hash, 0});
+    }
+    shard.copy(selection, mark, rows, deleted);
+    Disk::Found found;
+    disk_->read(items, &found);
+    for (size_t i = 0; i < found.rows.keys.size(); ++i) {
+      const auto row = row_of(&found.rows, i);
+      layout_.refresh(shard.clock(), found.clocks[i], row);
+      append(rows, found.rows.keys[i], row);
+    }
+    return;
+  }
+
+  const ShardClock clock = shard.clock();
+  std::vector<Key> in_memory;
+  shard.copy_keys(&in_memory);
+  std::sort(in_memory.begin(), in_memory.end());
+  shard.copy(selection, mark, rows, deleted);
+  Disk::Scan scan(*disk_, number);  // of this moment
+  // Delta scores of rows on disk are set to 0 by writing the rows again.
+  if (!(serving && mark)) lock.unlock();
+  Rows reset;
+  while (scan.next()) {
+    if (std::binary_search(in_memory.begin(), in_memory.end(), scan.key())) continue;
+    append(rows, scan.key(), scan.row());
+    const auto row = row_of(rows, rows->keys.size() - 1);
+    layout_.refresh(clock, scan.clock(), row);
+    if (serving && !layout_.selected(selection, row)) {
+      drop_last(rows);
+      continue;
+    }
+    if (serving && mark && layout_.click) {
+      append(&reset, scan.key(), row);
+      store<float>(row_of(&reset, reset.keys.size() - 1).data() + Layout::kDelta, 0);
+    }
+  }
+  if (!reset.keys.empty()) {
+    disk_->write(number, clock, reset);
+    shard.new_version();
+  }
+}
+
+}  // namespace argosy::ps
