@@ -148,10 +148,10 @@ class Executor:
             scope (Scope, optional): Where parameters and other state are; the global one if None.
             thread (int): Number of threads; 0: as many as the data set says.
             debug (bool): Print progress, and a summary at the end, also without fetch_list.
-            fetch_list (list, optional): Variables whose values are printed every so many batches of
-                the first thread, with the progress.
+            fetch_list (list, optional): Variables whose values are printed every so many batches,
+                with the progress.
             fetch_info (list, optional): What they are called there; their names if None.
-            print_period (int): How many batches of the first thread.
+            print_period (int): How many batches, of all threads together.
             fetch_handler (FetchHandler, optional): Called from time to time with values of variables.
 
         Raises:

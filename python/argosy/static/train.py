@@ -31,8 +31,7 @@ class FetchHandler:
         self.period_secs = period_secs
 
     def handler(self, res_dict):
-        """To be defined: called with {name: value as a NumPy array} of the first thread's last
-        batch. Prints them unless defined."""
+        """To be defined: called with {name: value as a NumPy array} of the last batch. Prints them unless defined."""
         print(", ".join(f"{name}: {value}" for name, value in res_dict.items()), flush=True)
 
     @staticmethod

@@ -164,7 +164,6 @@ void Trainer::Impl::work(int thread) {
   op::GradMode no_tape(false);
   std::vector<Tensor> feeds(options.inputs.size());
   data::Batch batch;
-  uint64_t mine = 0;
   while (!stopping && source->next(thread, &batch)) {
     for (size_t i = 0; i < feeds.size(); ++i) {
       const Input& in = options.inputs[i];
@@ -176,15 +175,14 @@ void Trainer::Impl::work(int thread) {
     Tensors values = step(feeds, batch.samples != source->batch_size());
     if (stopping) return;
     for (Tensor& t : feeds) t = Tensor();
-    steps.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t number = steps.fetch_add(1, std::memory_order_relaxed) + 1;
     samples.fetch_add(static_cast<uint64_t>(batch.samples), std::memory_order_relaxed);
     if (hook) hook->end_step(thread);
-    if (thread != 0) continue;
-    const bool report = options.report_every && ++mine % options.report_every == 0;
+    const bool report = options.report_every && number % options.report_every == 0;
     std::lock_guard lock(mutex);
     latest = values;
     if (!report || reports.size() >= kReports) continue;
-    reports.push_back({mine, std::move(values)});
+    reports.push_back({number, std::move(values)});
     changed.notify_all();
   }
 }

@@ -47,10 +47,10 @@ struct Options {
   std::vector<Ref<program::Value>> fetches;
   std::shared_ptr<program::Scope> scope;
   int threads = 1;
-  uint64_t report_every = 100;  // steps of the first thread; 0: never
+  uint64_t report_every = 100;  // steps of all threads; 0: never
 };
 
-// What the first thread fetched in its step number `step` (from 1).
+// What was fetched in step number `step` (from 1) of all threads.
 struct Report {
   uint64_t step = 0;
   Tensors values;
@@ -73,7 +73,7 @@ class ARGOSY_API Trainer {
   // Until there are reports, the pass ended, or some time went by. True if it ended.
   bool wait(double seconds);
   std::vector<Report> take_reports();
-  Tensors latest() const;  // what the first thread fetched last; empty before its first step
+  Tensors latest() const;  // what was fetched last; empty before the first step
   Status status() const;
   void stop();
   // Waits for the end, and throws the first error of any thread.
