@@ -17,7 +17,7 @@ inline unsigned digits(const char* p, uint64_t* value) {
   std::memcpy(&bytes, p, 8);
   const uint64_t low = bytes - 0x3030303030303030, high = bytes + 0x4646464646464646;
   const uint64_t others = (low | high) & 0x8080808080808080;
-  const unsigned n = others ? static_cast<unsigned>(std::countr_zero(others)) / 8 : 8;
+  const auto n = static_cast<unsigned>(std::countr_zero(others)) / 8;
   if (n == 0) {
     *value = 0;
     return 0;

@@ -139,6 +139,19 @@ bool Parser::sample(const char* p, const char* end, Columns* columns, size_t* sl
       return fail(m.str().c_str(), "the end of the line");
     }
     Bytes& values = columns->values[i];
+    if (count == 1 && form.kind == Kind::int64 && form.width == 1 && !format_.drop_zeros)
+        [[likely]] {
+      // What most slots are.
+      uint64_t bits = 0;
+      const char* const after = read_bits(skip_blanks(p), &bits);
+      if (after && ends_token(*after)) [[likely]] {
+        p = after;
+        values.append(&bits, sizeof bits);
+        constexpr int64_t kOne = 1;
+        if (form.ragged) columns->lengths[i].append(&kOne, sizeof kOne);
+        continue;
+      }
+    }
     const size_t before = values.size();
     char* to = values.extend(count * form.item);
     const char* wrong = nullptr;
