@@ -29,3 +29,11 @@ __all__ = [
     "softmax_mask_fuse",
     "softmax_mask_fuse_upper_triangle",
 ]
+
+
+def __getattr__(name):
+    if name == "data_generator":
+        import importlib
+
+        return importlib.import_module("argosy.incubate.data_generator")
+    raise AttributeError(f"module 'argosy.incubate' has no attribute {name!r}")
