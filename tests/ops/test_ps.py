@@ -119,7 +119,7 @@ def test_errors_say_what_is_wrong(remote):
         pull(ids, paddings=[1, 2])
     with pytest.raises(ValueError, match="expected a gradient for each list of ids"):
         push([ids, ids], [tensor(np.ones([2, 2]), "float32")])
-    with pytest.raises(ValueError, match="its width is at least 3"):
+    with pytest.raises(ValueError, match="its width is at least 4"):
         push([ids], [tensor(np.ones([2, 2]), "float32")], table=2, clicks=True)
 
 

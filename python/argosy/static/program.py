@@ -41,6 +41,7 @@ class Program:
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
         self._lengths = {}  # of batches of sequences, by the id of the value
         self._before_run = []  # called with the scope before each run
+        self._after_data = []  # called after each pass over a data set that trains
         self._role = 0
         self._seed = 0
         self._family = object()  # shared by clones: their values have the same ids

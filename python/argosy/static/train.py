@@ -82,6 +82,8 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
     run = _Run(name, labels, list(handled), fetch_handler, debug)
     run.start(exe, program, dataset, scope, threads, fetches + list(handled.values()), print_period)
     run.to_the_end()
+    for done in [] if infer else program._after_data:
+        done()
 
 
 def _forward(program):

@@ -36,6 +36,25 @@ PyObject* f_local(Args a) {
   return capsule_of(ps::make_local(ps::parse_tables(text_of(a[0]))));
 }
 
+// mode_connect(client, tables as JSON, mode, workers, merge, queue, senders, pull_every, k_steps,
+// state table, seconds)
+PyObject* f_connect(Args a) {
+  ps::ModeOptions o;
+  o.tables = ps::parse_tables(text_of(a[1]));
+  o.mode = text_of(a[2]);
+  o.workers = number_of(a[3]);
+  o.merge = number_of(a[4]);
+  o.queue = number_of(a[5]);
+  o.senders = number_of(a[6]);
+  o.pull_every = number_of(a[7]);
+  o.k_steps = number_of(a[8]);
+  o.state_table = number_of(a[9]);
+  const double seconds = PyFloat_AsDouble(a[10]);
+  if (PyErr_Occurred()) throw PythonError{};
+  o.deadline = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  return capsule_of(ps::make_mode(client_of(a[0]), o));
+}
+
 PyObject* f_install(Args a) {
   auto* mode = a[0] == Py_None ? nullptr : static_cast<Mode*>(PyCapsule_GetPointer(a[0], kMode));
   if (!mode && a[0] != Py_None) throw PythonError{};
@@ -48,6 +67,15 @@ PyObject* f_flush(Args a) {
   {
     WithoutGil without;
     mode.flush();
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* f_join(Args a) {
+  ps::Mode& mode = mode_of(a[0]);
+  {
+    WithoutGil without;
+    mode.join();
   }
   Py_RETURN_NONE;
 }
@@ -84,6 +112,8 @@ PyObject* f_shrink(Args a) {
 }
 
 PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
+                           FUNCTION("mode_connect", f_connect, 11),
+                           FUNCTION("mode_join", f_join, 1),
                            FUNCTION("mode_install", f_install, 1),
                            FUNCTION("mode_flush", f_flush, 1),
                            FUNCTION("mode_stop", f_stop, 1),

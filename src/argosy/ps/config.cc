@@ -219,9 +219,9 @@ void check_range(const std::string& path, double value, double least, double mos
 }
 
 void validate(const std::string& path, const OptimizerConfig& c) {
-  check_choice(
-      path + ".rule", c.rule,
-      {"sgd", "adagrad", "adagrad_elementwise", "adam", "adam_shared", "ftrl", "rmsprop", "sum"});
+  check_choice(path + ".rule", c.rule,
+               {"sgd", "adagrad", "adagrad_elementwise", "adagrad_lazy", "adam", "adam_shared",
+                "adam_lazy", "ftrl", "rmsprop", "sum"});
   constexpr double large = 3.5e38;
   check_range(path + ".learning_rate", c.learning_rate, 0, large);
   check_range(path + ".initial_range", c.initial_range, 0, large);
@@ -231,7 +231,11 @@ void validate(const std::string& path, const OptimizerConfig& c) {
   if (c.rule == "adagrad" || c.rule == "adagrad_elementwise") {
     check_range(path + ".initial_g2sum", c.initial_g2sum, 1e-30, large);
   }
-  if (c.rule == "adam" || c.rule == "adam_shared") {
+  if (c.rule == "adagrad_lazy") {
+    check_range(path + ".initial_g2sum", c.initial_g2sum, 0, large);
+    check_range(path + ".epsilon", c.epsilon, 0, large);
+  }
+  if (c.rule == "adam" || c.rule == "adam_shared" || c.rule == "adam_lazy") {
     check_range(path + ".beta1", c.beta1, 0, 0.9999999);
     check_range(path + ".beta2", c.beta2, 0, 0.9999999);
     check_range(path + ".epsilon", c.epsilon, 0, large);
@@ -296,10 +300,11 @@ void validate(const std::string& path, const TableConfig& c) {
   }
   if (c.kind == "dense") {
     validate(path + ".accessor.embedding", c.accessor.embedding);
-    ARGOSY_CHECK(c.accessor.embedding.rule != "adam_shared", invalid_argument)
-        << "[table config] " << path
-        << ".accessor.embedding.rule: adam_shared is for rows, a dense "
-        << "table has none. Do this: use adam.";
+    const std::string& rule = c.accessor.embedding.rule;
+    const bool of_rows = rule == "adam_shared" || rule == "adam_lazy" || rule == "adagrad_lazy";
+    ARGOSY_CHECK(!of_rows, invalid_argument)
+        << "[table config] " << path << ".accessor.embedding.rule: " << rule
+        << " is for rows, a dense table has none. Do this: use adam or adagrad.";
   }
   if (c.kind == "summary") {
     ARGOSY_CHECK(c.size % 3 == 0, invalid_argument)

@@ -17,6 +17,8 @@ namespace argosy::ps {
 struct OptimizerConfig {
   // sgd, adagrad (one state for the whole row), adagrad_elementwise, adam, adam_shared (one pair of
   // moments for the row), ftrl, rmsprop, sum (adds what is pushed; integers stay exact below 2^24).
+  // As a Program's own optimizers treat row-sparse gradients: adam_lazy (the learning rate of a
+  // push has the correction of the moments' bias), adagrad_lazy.
   std::string rule = "sgd";
   float learning_rate = 0.05f;  // unless a push brings one
   // New weights are uniform in [-range, range], by key: no seed needed.

@@ -5,10 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "argosy/op/dispatch.h"
-#include "argosy/ops/math/math.h"
 #include "argosy/passes/rewrite.h"
-#include "argosy/program/builder.h"
+#include "argosy/program/attributes.h"
 #include "argosy/ps/split_optimizer.h"
 
 namespace argosy::ps {
@@ -62,6 +60,7 @@ class Splitter {
   }
 
  private:
+  using Operations = std::vector<std::unique_ptr<Operation>>;
   struct Use {
     Operation* operation;
     size_t operand;
@@ -202,15 +201,15 @@ class Splitter {
     if (r.said.click) {
       t.accessor.kind = "click";
       t.accessor.dim = static_cast<int>(width) - 3;
-      ARGOSY_CHECK(t.accessor.dim >= 0, invalid_argument)
+      ARGOSY_CHECK(t.accessor.dim >= 1, invalid_argument)
           << "[parameter_server] rows of '" << t.name
-          << "' have show, click, a weight and the embedding: expected a width of at least 3, got "
+          << "' have show, click, a weight and the embedding: expected a width of at least 4, got "
           << width << ". Do this: make the embedding wider, or choose another accessor_class.";
     } else {
       t.accessor.dim = static_cast<int>(width);
     }
     if (r.update && !r.said.own_rule) {
-      rule_of(*r.update, t.name, &t.accessor.embedding);
+      rule_of(*r.update, t.name, true, &t.accessor.embedding);
       ARGOSY_CHECK(r.update->l1() == 0 && r.update->l2() == 0, invalid_argument)
           << "[parameter_server] '" << t.name
           << "' has a regularizer, which would touch every row of its table in every step. Do "
@@ -228,7 +227,7 @@ class Splitter {
       StateUse* use = state_of(e.parameter());
       if (!use) continue;  // of something that is no parameter
       OptimizerConfig rule;
-      rule_of(e, use->state->name, &rule);
+      rule_of(e, use->state->name, false, &rule);
       ARGOSY_CHECK(use->state->dtype == DType::float32, not_implemented)
           << "[parameter_server] parameter '" << use->state->name << "' is " << use->state->dtype
           << ", but servers keep float32. Do this: make it float32.";
@@ -269,8 +268,8 @@ class Splitter {
 
   // --- the new Program ---
 
-  Operation& add(std::vector<std::unique_ptr<Operation>>& list, const char* op, Values operands,
-                 std::vector<uint32_t> ends, op::AttrBox attrs, program::Role role) {
+  Operation& add(Operations& list, const char* op, Values operands, std::vector<uint32_t> ends,
+                 op::AttrBox attrs, program::Role role) {
     auto o = std::make_unique<Operation>();
     o->op = &op::get(op);
     o->operands = std::move(operands);
@@ -287,12 +286,11 @@ class Splitter {
   }
 
   void build() {
-    std::vector<std::unique_ptr<Operation>> front, back;
+    Operations front, back;
     for (const Dense& d : dense_) pull_dense(front, d);
     hoist(front);
     for (Remote& r : remote_) pull(front, r);
     for (Remote& r : remote_) push(back, r);
-    regularize();
     for (const Dense& d : dense_) push_dense(back, d);
     if (!back.empty())
       add(back, "ps_end_step", {}, {}, default_attrs(op::get("ps_end_step")),
@@ -308,7 +306,7 @@ class Splitter {
     p_.changed();
   }
 
-  void pull_dense(std::vector<std::unique_ptr<Operation>>& front, const Dense& d) {
+  void pull_dense(Operations& front, const Dense& d) {
     Values params;
     for (const UpdateEntry* e : d.entries) params.push_back(e->parameter());
     op::AttrBox attrs = default_attrs(op::get("ps_pull_dense"));
@@ -338,7 +336,7 @@ class Splitter {
 
   // What computes the ids of look-ups goes first, where no look-up or effect is needed for it; so
   // all look-ups of a table are one request.
-  void hoist(std::vector<std::unique_ptr<Operation>>& front) {
+  void hoist(Operations& front) {
     std::unordered_set<const Operation*> moved;
     for (Remote& r : remote_)
       for (LookUp& l : r.lookups) {
@@ -364,7 +362,7 @@ class Splitter {
     return true;
   }
 
-  void pull(std::vector<std::unique_ptr<Operation>>& front, Remote& r) {
+  void pull(Operations& front, Remote& r) {
     auto trains = [&](const LookUp& l) {
       return std::any_of(r.gradients.begin(), r.gradients.end(),
                          [&](const LookUp& g) { return g.ids == l.ids; });
@@ -383,7 +381,7 @@ class Splitter {
   }
 
   void pull_in_place(const Remote& r, const LookUp& l, bool training) {
-    std::vector<std::unique_ptr<Operation>> one;
+    Operations one;
     const LookUp* list[] = {&l};
     add_pull(one, r, list, training);
     auto& operations = p_.main.operations;
@@ -392,8 +390,8 @@ class Splitter {
     operations.insert(here, std::move(one[0]));
   }
 
-  void add_pull(std::vector<std::unique_ptr<Operation>>& list, const Remote& r,
-                std::span<const LookUp* const> lookups, bool training) {
+  void add_pull(Operations& list, const Remote& r, std::span<const LookUp* const> lookups,
+                bool training) {
     Values ids;
     std::vector<int64_t> paddings;
     for (const LookUp* l : lookups) {
@@ -429,8 +427,9 @@ class Splitter {
     return nullptr;
   }
 
-  void push(std::vector<std::unique_ptr<Operation>>& back, const Remote& r) {
+  void push(Operations& back, const Remote& r) {
     if (r.gradients.empty()) return;
+    const Ref<Value> corrected = correct_rate(back, r);
     Values ids, rows;
     std::vector<int64_t> paddings, slots;
     for (const LookUp& g : r.gradients) {
@@ -454,7 +453,16 @@ class Splitter {
     Operation& o = add(back, "ps_push_sparse", std::move(ids), std::move(ends), std::move(attrs),
                        program::Role::optimize);
     o.location = r.gradients[0].operation->location;
-    if (!r.said.own_rate) give_rate(o, *r.update);
+    if (corrected) {
+      op::Scalar rate;
+      rate.tensor = program::element_placeholder();
+      set_attr(o.attrs, "lr", rate);
+      set_attr(o.attrs, "lr_scale", r.update->rate_scale());
+      o.operands.push_back(corrected);
+      o.attr_operands = 1;
+    } else if (!r.said.own_rate) {
+      give_rate(o, *r.update);
+    }
   }
 
   static void give_rate(Operation& o, const UpdateEntry& e) {
@@ -465,31 +473,58 @@ class Splitter {
     o.attr_operands = from.attr_operands;
   }
 
-  // Weight decay of dense parameters is part of the gradient that is pushed.
-  void regularize() {
-    program::Builder& builder = p_.builder();
-    const program::Role before = builder.role;
-    builder.role = program::Role::optimize;
-    program::Recording recording(p_.shared_from_this());
-    op::GradMode off(false);
-    for (const Dense& d : dense_)
-      for (const UpdateEntry* e : d.entries) {
-        Ref<Value> gradient = e->gradient();
-        if (e->l1() != 0 || e->l2() != 0) {
-          const Tensor param = program::handle(e->parameter());
-          Tensor sum = program::handle(gradient);
-          if (e->l2() != 0) sum = ops::add(sum, ops::scale(param, e->l2()));
-          if (e->l1() != 0) sum = ops::add(sum, ops::scale(ops::sign(param), e->l1()));
-          gradient = builder.current(sum);
-        }
-        pushed_.push_back(gradient);
-      }
-    builder.role = before;
+  // op(operands), one result.
+  Ref<Value> compute(Operations& list, const char* op, Values operands, op::AttrBox attrs) {
+    Operation& o =
+        add(list, op, std::move(operands), {}, std::move(attrs), program::Role::optimize);
+    Ref<Value> v = p_.make_value({}, DType::float32);
+    v->block = &p_.main;
+    v->producer = &o;
+    o.results.push_back(v);
+    program::infer_operation(o);
+    return v;
+  }
+  Ref<Value> compute(Operations& list, const char* op, Values operands) {
+    return compute(list, op, std::move(operands), default_attrs(op::get(op)));
+  }
+  Ref<Value> scaled(Operations& list, const Ref<Value>& v, double factor, double bias = 0) {
+    op::AttrBox attrs = default_attrs(op::get("scale"));
+    set_attr(attrs, "scale", op::Scalar(factor));
+    set_attr(attrs, "bias", bias);
+    return compute(list, "scale", {v}, std::move(attrs));
   }
 
-  void push_dense(std::vector<std::unique_ptr<Operation>>& back, const Dense& d) {
+  // Weight decay of dense parameters is part of the gradient that is pushed.
+  Ref<Value> with_decay(Operations& list, const UpdateEntry& e) {
+    Ref<Value> sum = e.gradient();
+    if (e.l2() != 0) sum = compute(list, "add", {sum, scaled(list, e.parameter(), e.l2())});
+    if (e.l1() != 0) {
+      const Ref<Value> sign = compute(list, "sign", {e.parameter()});
+      sum = compute(list, "add", {sum, scaled(list, sign, e.l1())});
+    }
+    return sum;
+  }
+
+  // Adam's correction of the moments' bias counts steps of the trainer, not visits of a row: the
+  // powers stay state of the trainer, and the rate is corrected there.
+  Ref<Value> correct_rate(Operations& list, const Remote& r) {
+    const std::optional<AdamPowers> powers = powers_of(*r.update);
+    if (!powers || r.said.own_rule) return nullptr;
+    const Ref<Value> root = compute(list, "sqrt", {scaled(list, powers->second, -1, 1)});
+    Ref<Value> rate = compute(list, "divide", {root, scaled(list, powers->first, -1, 1)});
+    const Operation& o = *r.update->operation;
+    rate = o.attr_operands ? compute(list, "multiply", {rate, o.attr_values()[0]})
+                           : scaled(list, rate, attr<op::Scalar>(o, "lr").real());
+    state_of(powers->first)->last = scaled(list, powers->first, powers->beta1);
+    state_of(powers->second)->last = scaled(list, powers->second, powers->beta2);
+    kept_.insert(powers->first.get());
+    kept_.insert(powers->second.get());
+    return rate;
+  }
+
+  void push_dense(Operations& back, const Dense& d) {
     Values gradients;
-    for (size_t i = 0; i < d.entries.size(); ++i) gradients.push_back(pushed_[next_pushed_++]);
+    for (const UpdateEntry* e : d.entries) gradients.push_back(with_decay(back, *e));
     op::AttrBox attrs = default_attrs(op::get("ps_push_dense"));
     set_attr(attrs, "table", int64_t{d.table.id});
     const uint32_t count = static_cast<uint32_t>(gradients.size());
@@ -506,7 +541,8 @@ class Splitter {
     for (const Dense& d : dense_) gone.insert(d.entries.begin(), d.entries.end());
     for (const UpdateEntry* e : gone)
       for (const Ref<Value>& v : e->states())
-        if (StateUse* s = state_of(v)) removed_states_.insert(s->state.get());
+        if (StateUse* s = state_of(v); s && !kept_.count(v.get()))
+          removed_states_.insert(s->state.get());
     for (const Remote& r : remote_) removed_states_.insert(r.use->state.get());
     std::set<Operation*> operations;
     for (const UpdateEntry* e : gone) operations.insert(e->operation);
@@ -541,9 +577,8 @@ class Splitter {
   std::vector<Remote> remote_;
   std::vector<Dense> dense_;
   std::unordered_set<const Operation*> dropped_, early_;
+  std::unordered_set<const Value*> kept_;                // states that the trainer goes on with
   std::unordered_map<const Value*, Ref<Value>> pulled_;  // by what the state was before
-  Values pushed_;                                        // gradients of dense tables, in order
-  size_t next_pushed_ = 0;
   std::unordered_set<const program::State*> removed_states_;
 };
 

@@ -103,19 +103,20 @@ std::vector<UpdateEntry> read_updates(const program::Program& p) {
   return found;
 }
 
-void rule_of(const UpdateEntry& e, const std::string& name, OptimizerConfig* rule) {
+void rule_of(const UpdateEntry& e, const std::string& name, bool rows, OptimizerConfig* rule) {
   const Operation& o = *e.operation;
   if (has_list(o, "masters")) no_rule(e, name, "it keeps master copies of 16-bit parameters");
   const auto real = [&](const char* field) { return static_cast<float>(attr<double>(o, field)); };
   if (is(o, "sgd_")) {
     rule->rule = "sgd";
   } else if (is(o, "adagrad_")) {
-    rule->rule = "adagrad_elementwise";
+    rule->rule = rows ? "adagrad_lazy" : "adagrad";
+    rule->initial_g2sum = 0;
     rule->epsilon = real("epsilon");
   } else if (is(o, "adam_")) {
     if (has_list(o, "moment2_maxs")) no_rule(e, name, "it keeps the largest moments (amsgrad)");
     if (number(e, "decays", 0) != 0) no_rule(e, name, "it decays weights (AdamW)");
-    rule->rule = "adam";
+    rule->rule = rows ? "adam_lazy" : "adam";
     rule->beta1 = real("beta1");
     rule->beta2 = real("beta2");
     rule->epsilon = real("epsilon");
@@ -131,6 +132,13 @@ void rule_of(const UpdateEntry& e, const std::string& name, OptimizerConfig* rul
   // The rate of the Program when it is known: pushes bring the current one anyway.
   if (const auto& lr = attr<op::Scalar>(o, "lr"); !lr.tensor.defined())
     rule->learning_rate = static_cast<float>(lr.real());
+}
+
+std::optional<AdamPowers> powers_of(const UpdateEntry& e) {
+  if (!is(*e.operation, "adam_")) return {};
+  const Values states = e.states();
+  const auto beta = [&](const char* name) { return attr<double>(*e.operation, name); };
+  return AdamPowers{states[states.size() - 2], states.back(), beta("beta1"), beta("beta2")};
 }
 
 bool drop_places(Operation& o, const std::set<size_t>& places) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,8 +28,17 @@ struct UpdateEntry {
 // All entries of the main block, in order.
 std::vector<UpdateEntry> read_updates(const program::Program& p);
 
-// The rule of tables that does what the operation does. Throws if there is none.
-void rule_of(const UpdateEntry& e, const std::string& name, OptimizerConfig* rule);
+// The rule of tables that does what the operation does, for `rows` what it does with row-sparse
+// gradients. Throws if there is none.
+void rule_of(const UpdateEntry& e, const std::string& name, bool rows, OptimizerConfig* rule);
+
+// adam_: where the states have the powers of beta1 and beta2, from which the correction of the
+// moments' bias is computed.
+struct AdamPowers {
+  Ref<program::Value> first, second;
+  double beta1, beta2;
+};
+std::optional<AdamPowers> powers_of(const UpdateEntry& e);
 
 // Leaves these places out of all lists; false if nothing would be left (nothing is done then).
 bool drop_places(program::Operation& o, const std::set<size_t>& places);

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import json
+import time
 import weakref
 
 from argosy import _core
@@ -13,7 +14,9 @@ from .division import divide
 
 __all__ = ["make_runtime", "mode_of", "show"]
 
-_STATE = "parameter_server.state"  # a table of one number: whether dense tables have values
+# A table of servers: the row 0 is above 0 once dense tables have values; the row 1 is where workers of
+# sync training tell each other that they have no more data.
+_STATE = "parameter_server.state"
 
 
 def mode_of(strategy):
@@ -124,8 +127,285 @@ class ServedRuntime(Runtime):
         self._division = division
         self._roles = role_maker
         self._settings = ServiceSettings()
-        self._name = mode_of(strategy)
+        self._mode_name = mode_of(strategy)
         self._configs = strategy.a_sync_configs
-        self._scopes = None
+        self._connection = None
         self._mode = None
-        self._directory = None
+        self._scopes = None
+        self._load_from = ""
+        self._tables = json.loads(_ps().server_tables(json.dumps(division.tables), self._mode_name))
+        self._state = len(self._tables)
+        accessor = {"kind": "plain", "dim": 1, "embedding": {"rule": "sum", "initial_range": 0.0}}
+        self._tables.append(
+            {"id": self._state, "name": _STATE, "kind": "sparse", "accessor": accessor}
+        )
+        for program in programs:
+            program._after_data.append(self._after_data)
+
+    # ---- servers ------------------------------------------------------------------------------
+
+    def init_server(self, dirname=None, var_names=None):
+        names = set(self._division.sparse)
+        if var_names is not None and not names <= {getattr(v, "name", v) for v in var_names}:
+            raise NotImplementedError(
+                f"[fleet.init_server] var_names must have all of {sorted(names)}: tables are loaded "
+                "together. Do this: leave var_names out."
+            )
+        self._load_from = os.path.abspath(dirname) if dirname else ""
+
+    def run_server(self):
+        settings = self._settings
+        index = self._roles._server_index()
+        server = _ps().Server(
+            endpoint=self._roles._get_pserver_endpoints()[index],
+            index=index,
+            servers=self._roles._server_num(),
+            workers=self._roles._worker_num(),
+            tables=self._tables,
+            token=settings.token,
+            certificate=settings.certificate,
+            certificate_key=settings.certificate_key,
+            insecure=settings.insecure,
+            durability=settings.durability,
+            directory=settings.server_directory(index),
+            snapshot_every=settings.snapshot_every,
+            load_from=self._load_from,
+        )
+        server.wait()
+
+    # ---- workers ------------------------------------------------------------------------------
+
+    def init_worker(self, scopes=None):
+        if self._mode is not None:
+            return
+        from argosy.static import global_scope
+
+        self._scopes = list(scopes) if scopes else [global_scope()] * len(self._programs)
+        if len(self._scopes) != len(self._programs):
+            raise ValueError(
+                f"[fleet.init_worker] scopes: expected one for each of {len(self._programs)} "
+                f"programs, got {len(self._scopes)}."
+            )
+        settings = self._settings
+        workers = self._roles._worker_num()
+        connection = _ps().Client(
+            endpoints=self._roles._get_pserver_endpoints(),
+            worker=self._roles._worker_index(),
+            workers=workers,
+            tables=self._tables,
+            token=settings.token,
+            certificate_authority=settings.certificate_authority,
+            connect_deadline=settings.connect_seconds,
+            call_deadline=settings.call_seconds,
+        )
+        self._connection = connection
+        self._begin_dense()
+        configs = self._configs
+        self._mode = _ps().mode_connect(
+            connection,
+            json.dumps(self._division.tables),
+            self._mode_name,
+            workers,
+            max(1, configs["max_merge_var_num"]),
+            max(1, configs["send_queue_size"]),
+            max(1, configs["thread_pool_size"]),
+            max(1, configs["min_send_grad_num_before_recv"]),
+            max(1, configs["k_steps"]),
+            self._state,
+            settings.call_seconds,
+        )
+        self.client = _Together(connection, self._after_data)
+        _install(self, self._mode)
+
+    def _begin_dense(self):
+        """Worker 0 gives dense tables their first values, unless servers have them (from a model, or
+        because this worker was started again); all take what servers have."""
+        import numpy as np
+
+        keys, given = np.zeros(1, "uint64"), np.zeros(1, "float32")
+        if self._division.dense:
+            self._connection.pull_sparse(self._state, keys, given, True)
+            if self._roles._is_first_worker() and not given[0]:
+                for table, names in self._division.dense.items():
+                    values = [self._value(name).reshape(-1) for name in names]
+                    self._connection.assign_dense(table, np.concatenate(values))
+                self._connection.push_sparse(self._state, keys, np.ones(1, "float32"))
+            deadline = time.monotonic() + self._settings.connect_seconds
+            while True:
+                self._connection.pull_sparse(self._state, keys, given, True)
+                if given[0]:
+                    break
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        "[fleet.init_worker] worker 0 gave no first values of dense parameters within"
+                        f" {self._settings.connect_seconds:g} s. Do this: look why it did not come to"
+                        " init_worker(); ARGOSY_PS_CONNECT_SECONDS sets the time."
+                    )
+                time.sleep(0.05)
+            self._take_dense()
+
+    def _place(self, name):
+        for program, scope in zip(self._programs, self._scopes):
+            handle = program._states.get(name)
+            if handle is not None:
+                return handle, scope
+        raise RuntimeError(f"[fleet] no program has the parameter '{name}'.")
+
+    def _value(self, name):
+        handle, scope = self._place(name)
+        value = handle if not handle._symbolic else scope._value(name)
+        if value is None:
+            raise RuntimeError(
+                f"[fleet.init_worker] parameter '{name}' has no first value. Do this: run the startup"
+                " program before: exe.run(static.default_startup_program())."
+            )
+        return _core.to_numpy(value, False)
+
+    def _take_dense(self):
+        """Puts dense parameters, as servers have them, into the scopes."""
+        import numpy as np
+
+        from argosy.static.program import set_state
+
+        for table, names in self._division.dense.items():
+            shapes = [[int(n) for n in self._place(name)[0].shape] for name in names]
+            sizes = [int(np.prod(shape, dtype="int64")) for shape in shapes]
+            block = np.empty(sum(sizes), "float32")
+            self._connection.pull_dense(table, block)
+            at = 0
+            for name, shape, size in zip(names, shapes, sizes):
+                handle, scope = self._place(name)
+                set_state(handle, block[at : at + size].reshape(shape), scope)
+                at += size
+
+    def _connected(self, what):
+        if self._connection is None:
+            raise RuntimeError(
+                f"[fleet.{what}] this worker is not connected. Do this: call fleet.init_worker()"
+                " before, and fleet.stop_worker() at the end."
+            )
+        return self._connection
+
+    def _sent(self, what):
+        """The connection, once all that was pushed is on the servers."""
+        connection = self._connected(what)
+        _ps().mode_flush(self._mode)
+        return connection
+
+    def _after_data(self):
+        """A pass over a data set has ended: sync training waits for workers that have more, and what
+        is computed next sees dense parameters as they are now."""
+        if self._mode is not None:
+            _ps().mode_join(self._mode)
+            self._take_dense()
+
+    def stop_worker(self):
+        connection = self._connected("stop_worker")
+        _ps().mode_join(self._mode)
+        connection.barrier("stop_worker")
+        if self._division.dense:
+            self._take_dense()
+            connection.barrier("stop_worker: taken")
+        self._end()
+        if self._roles._is_first_worker():
+            connection.stop_servers()
+
+    def _end(self):
+        mode, self._mode, self._connection, self.client = self._mode, None, None, None
+        if mode is not None:
+            _ps().mode_install(None)
+            _ps().mode_stop(mode)
+
+    # ---- models -------------------------------------------------------------------------------
+
+    def _local(self):
+        return LocalRuntime(self._programs)
+
+    def save_persistables(self, dirname, main_program=None, mode=0):
+        connection = self._sent("save_persistables")
+        connection.save(os.path.abspath(dirname), mode)
+        self._take_dense()
+        self._local().save_persistables(_trainer(dirname), main_program, mode)
+
+    def save_inference_model(
+        self, dirname, feeded_var_names, target_vars, main_program=None, mode=0
+    ):
+        connection = self._sent("save_inference_model")
+        connection.save(os.path.abspath(dirname), mode)
+        self._take_dense()
+        self._local().save_inference_model(
+            dirname, feeded_var_names, target_vars, main_program, mode
+        )
+
+    def load_model(self, dirname, mode=0):
+        self._sent("load_model").load(os.path.abspath(dirname), mode)
+        if os.path.isdir(_trainer(dirname)):
+            self._local().load_model(_trainer(dirname), mode)
+        self._take_dense()
+
+    def load_inference_model(self, dirname, mode=0):
+        self._sent("load_inference_model").load(os.path.abspath(dirname), mode)
+        self._take_dense()
+
+    def _one_table(self, what):
+        raise NotImplementedError(
+            f"[fleet.{what}] tables are saved and loaded together. Do this: fleet.save_persistables, "
+            "fleet.load_model."
+        )
+
+    def save_one_table(self, table_id, path, mode):
+        self._one_table("save_one_table")
+
+    def load_one_table(self, table_id, path, mode):
+        self._one_table("load_one_table")
+
+    def save_dense_params(self, executor, dirname, scope, program, var_names=None):
+        self._sent("save_dense_params")
+        self._take_dense()
+        self._local().save_dense_params(executor, dirname, scope, program, var_names)
+
+    def save_cache_model(self, dirname, mode=0, table_id=0):
+        return self._sent("save_cache_model").save(os.path.abspath(dirname), 2)
+
+    def shrink(self, threshold=None):
+        connection = self._sent("shrink")
+        for table in self._division.sparse.values():
+            connection.shrink(table)
+
+    def set_date(self, table_id, day_id):
+        self._sent("set_date").end_day()
+
+    def print_table_stat(self, table_id, pass_id=0, threshold=0):
+        servers = json.loads(self._sent("print_table_stat").stats())
+        found = [t for s in servers for t in s.get("tables", []) if t.get("id") == table_id]
+        rows = sum(t.get("rows", 0) for t in found)
+        size = sum(t.get("memory_bytes", 0) for t in found)
+        print(f"table {table_id}, pass {pass_id}: {rows} rows, {size} bytes in memory", flush=True)
+
+
+def _trainer(dirname):
+    """Where a trainer's own state is saved, beside the tables."""
+    return os.path.join(dirname, "trainer")
+
+
+class _Together:
+    """The client for calls in which workers meet: what they pushed is applied first."""
+
+    def __init__(self, connection, before):
+        self._connection = connection
+        self._before = before
+
+    def barrier(self, name="barrier"):
+        self._before()
+        self._connection.barrier(name)
+
+    def all_reduce(self, values, operation="sum"):
+        self._before()
+        self._connection.all_reduce(values, operation)
+
+    def all_gather(self, mine):
+        self._before()
+        return self._connection.all_gather(mine)
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)

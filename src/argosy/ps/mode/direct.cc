@@ -10,7 +10,9 @@ namespace {
 class Direct final : public Mode {
  public:
   Direct(std::shared_ptr<Client> client, const ModeOptions& options)
-      : client_(std::move(client)), options_(options), sync_(options.mode == "sync") {}
+      : client_(std::move(client)), options_(options), sync_(options.mode == "sync") {
+    if (sync_) step_ = client_->next_step();
+  }
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
     check();
@@ -47,6 +49,23 @@ class Direct final : public Mode {
     std::lock_guard sending(send_mutex_);
     if (!sync_) send();
   }
+  // A step adds to the row the part of the workers that are here; all are, once that is 1.
+  void join() override {
+    if (!sync_ || options_.workers < 2) return flush();
+    check();
+    ARGOSY_CHECK(options_.state_table >= 0, internal) << "sync mode without a table for join()";
+    const uint32_t table = static_cast<uint32_t>(options_.state_table);
+    const Key key = 1;
+    const float one = 1;
+    std::lock_guard sending(send_mutex_);
+    for (float before = 0, after = 0; after - before < 0.999f;) {
+      client_->pull_sparse(table, {&key, 1}, &before, true);
+      client_->push_sparse_step(table, step_, {&key, 1}, &one, -1);
+      send();
+      client_->pull_sparse(table, {&key, 1}, &after, true);
+    }
+  }
+
   void stop() override {
     if (stopped_) return;
     flush();

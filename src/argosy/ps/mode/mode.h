@@ -34,6 +34,8 @@ struct ModeOptions {
   uint32_t senders = 1;     // async: threads that send
   uint32_t pull_every = 1;  // async: steps sent until dense parameters are fetched again
   uint32_t k_steps = 100;   // geo: steps of this process from exchange to exchange
+  // sync: a sparse table with rows of one number that adds; its row 1 belongs to join().
+  int64_t state_table = -1;
   std::chrono::milliseconds deadline{60'000};  // of any wait here
 };
 
@@ -42,6 +44,9 @@ class ARGOSY_API Mode : public Remote {
  public:
   // Returns when everything pushed so far is applied (of sync: the steps that were ended).
   virtual void flush() = 0;
+  // All workers call it, when they have no more data: flushes, and in sync mode takes part in the
+  // steps (with no gradients) that others still make.
+  virtual void join() { flush(); }
   // Flushes and ends all threads. May be called again; other calls throw after it. The destructor
   // ends threads without flushing.
   virtual void stop() = 0;

@@ -157,9 +157,9 @@ void push_run(KernelFrame& f, const PushAttrs& a) {
   const auto ids = f.in.list(0), gradients = f.in.list(1);
   PerInstance show(f.in[2], 1), click(f.in[3], 0);
   const int64_t width = gradients[0].dim(-1);
-  ARGOSY_CHECK(width >= (a.click ? 3 : 1), invalid_argument)
+  ARGOSY_CHECK(width >= (a.click ? 4 : 1), invalid_argument)
       << "[ps_push_sparse] a click row has show, click, a weight and the embedding: its width is "
-         "at least 3, got "
+         "at least 4, got "
       << width << '.';
   size_t total = 0;
   for (size_t l = 0; l < ids.size(); ++l) {

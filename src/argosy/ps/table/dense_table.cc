@@ -17,7 +17,7 @@ constexpr float kSummaryDecay = 0.999999f;
 
 class Dense final : public DenseTable {
  public:
-  Dense(const TableConfig& config, size_t size) : config_(config), c_(config.accessor.embedding) {
+  Dense(const TableConfig& config, size_t size) : config_(config), c_(config_.accessor.embedding) {
     const std::string& rule = c_.rule;
     kind_ = config.kind == "summary" ? Kind::summary
             : rule == "sgd"          ? Kind::sgd

@@ -20,16 +20,19 @@ enum class Kind : uint8_t {
   sgd,
   adagrad,
   adagrad_elementwise,
+  adagrad_lazy,
   adam,
   adam_shared,
+  adam_lazy,
   ftrl,
   rmsprop,
   sum
 };
 
 Kind kind_of(const std::string& name) {
-  constexpr const char* names[] = {
-      "sgd", "adagrad", "adagrad_elementwise", "adam", "adam_shared", "ftrl", "rmsprop", "sum"};
+  constexpr const char* names[] = {"sgd",     "adagrad",     "adagrad_elementwise", "adagrad_lazy",
+                                   "adam",    "adam_shared", "adam_lazy",           "ftrl",
+                                   "rmsprop", "sum"};
   for (size_t i = 0; i < std::size(names); ++i) {
     if (name == names[i]) return static_cast<Kind>(i);
   }
@@ -79,6 +82,23 @@ inline void apply(const OptimizerConfig& c, uint32_t dim, float* __restrict w, f
       const float ratio = std::sqrt(c.initial_g2sum / (c.initial_g2sum + s[j]));
       w[j] = bounded(w[j] - lr * scaled * ratio, least, most);
       s[j] += scaled * scaled;
+    }
+  } else if constexpr (kKind == Kind::adagrad_lazy) {
+    for (uint32_t j = 0; j < dim; ++j) {
+      const float scaled = g[j] * inverse;
+      s[j] += scaled * scaled;
+      const float root = std::sqrt(c.initial_g2sum + s[j]) + c.epsilon;
+      w[j] = bounded(w[j] - lr * scaled / root, least, most);
+    }
+  } else if constexpr (kKind == Kind::adam_lazy) {
+    float* __restrict first = s;
+    float* __restrict second = s + dim;
+    for (uint32_t j = 0; j < dim; ++j) {
+      const float m = c.beta1 * first[j] + (1 - c.beta1) * g[j];
+      const float v = c.beta2 * second[j] + (1 - c.beta2) * g[j] * g[j];
+      first[j] = m;
+      second[j] = v;
+      w[j] = bounded(w[j] - lr * (m / (std::sqrt(v) + c.epsilon)), least, most);
     }
   } else if constexpr (kKind == Kind::adam) {
     float* __restrict first = s;
@@ -246,11 +266,13 @@ uint32_t state_floats(Kind kind, const OptimizerConfig& c, uint32_t dim) {
     case Kind::adagrad:
       return 1;
     case Kind::adagrad_elementwise:
+    case Kind::adagrad_lazy:
       return dim;
     case Kind::adam:
       return 2 * dim + 2;
     case Kind::adam_shared:
       return 4;
+    case Kind::adam_lazy:
     case Kind::ftrl:
       return 2 * dim;
     case Kind::rmsprop:
@@ -326,6 +348,12 @@ Rule make_rule(const OptimizerConfig& config, uint32_t dim, Storage storage) {
       break;
     case Kind::adam_shared:
       rule.update = update_for<Kind::adam_shared>(dim, storage);
+      break;
+    case Kind::adagrad_lazy:
+      rule.update = update_for<Kind::adagrad_lazy>(dim, storage);
+      break;
+    case Kind::adam_lazy:
+      rule.update = update_for<Kind::adam_lazy>(dim, storage);
       break;
     case Kind::ftrl:
       rule.update = update_for<Kind::ftrl>(dim, storage);
