@@ -125,6 +125,10 @@ class Executor:
                 values = _seeded(self._executor, program._seed, plan, feeds, scope)
             else:
                 values = _execute(self._executor, plan, feeds, scope)
+            if return_numpy:
+                values = [
+                    _core.ops.rows_to_dense(v) if v._layout == "row_sparse" else v for v in values
+                ]
         finally:
             if recording:
                 _core.program_end()

@@ -107,6 +107,20 @@ def test_a_large_table_never_has_a_dense_gradient():
         assert device.max_memory_allocated() - before < 1e6
 
 
+def test_a_gradient_that_is_fetched(start):
+    x = static.data("x", [-1, 1], "int64")
+    e = static.nn.embedding(x, [ROWS, 4], is_sparse=True, param_attr=table())
+    O.SGD(0.0).minimize(e.sum())
+    exe = start()
+    feed = {"x": np.array([[3], [1], [3]])}
+    (got,) = exe.run(feed=feed, fetch_list=["table@GRAD"])
+    want = np.zeros((ROWS, 4))
+    np.add.at(want, [3, 1, 3], 1)
+    np.testing.assert_array_equal(got, want)
+    (rows,) = exe.run(feed=feed, fetch_list=["table@GRAD"], return_numpy=False)
+    assert "row_sparse" in repr(rows)
+
+
 def test_batches_of_sequences_share_one_plan():
     from argosy import _core
 
