@@ -50,6 +50,8 @@ def child(args):
     strategy.a_sync = args.mode != "sync"
     if args.mode == "geo":
         strategy.a_sync_configs = {"k_steps": args.k_steps}
+    if args.mode == "async" and args.ahead:
+        strategy.a_sync_configs = {"send_queue_size": args.ahead}
     if args.mode == "half_async":
         strategy.a_sync_configs = {"send_queue_size": 0}
     inputs, predict, loss = bench.build(paddle, args)
@@ -116,7 +118,7 @@ def job(python, framework, mode, args, files):
         }
     command = [python, __file__, "--child", "--framework", framework, "--mode", mode,
                "--threads", str(args.threads), "--rows", str(args.rows), "--slots", args.slots,
-               "--k-steps", str(args.k_steps), "--check-lines", str(args.check_lines),
+               "--k-steps", str(args.k_steps), "--ahead", str(args.ahead), "--check-lines", str(args.check_lines),
                "--files", *files]  # fmt: skip
     cores = sorted(os.sched_getaffinity(0))[: args.cores]
     running = []
@@ -162,6 +164,7 @@ def main():
     parser.add_argument("--cores", type=int, default=2, help="that all processes share")
     parser.add_argument("--modes", nargs="*", default=["async"])
     parser.add_argument("--k-steps", type=int, default=100)
+    parser.add_argument("--ahead", type=int, default=0, help="async: send_queue_size")
     parser.add_argument("--local", action="store_true")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--check-lines", type=int, default=40000)

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import json
+import os
 import time
 import weakref
 
@@ -17,6 +18,11 @@ __all__ = ["make_runtime", "mode_of", "show"]
 # A table of servers: the row 0 is above 0 once dense tables have values; the row 1 is where workers of
 # sync training tell each other that they have no more data.
 _STATE = "parameter_server.state"
+
+
+# Steps of async training that may be ahead of the servers, unless the strategy says it. More of them
+# make no difference to speed and cost accuracy: gradients are of older parameters.
+_AHEAD = 4
 
 
 def mode_of(strategy):
@@ -129,6 +135,8 @@ class ServedRuntime(Runtime):
         self._settings = ServiceSettings()
         self._mode_name = mode_of(strategy)
         self._configs = strategy.a_sync_configs
+        if not strategy.strategy.a_sync_configs.is_set("send_queue_size"):
+            self._configs["send_queue_size"] = _AHEAD
         self._connection = None
         self._mode = None
         self._scopes = None
