@@ -1,6 +1,9 @@
+#include <mutex>
+
 #include "argosy/op/dispatch.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/program.h"
+#include "argosy/program/state.h"
 
 namespace argosy::program {
 namespace {
@@ -119,14 +122,27 @@ Tensors Program::run(std::span<const Tensor> feeds, std::span<const Ref<Value>> 
   return result;
 }
 
-Tensor read_state(const State& state, Scope* scope) {
+namespace {
+// Runs on several threads may share a Scope: guards what one of them puts into a Variable while
+// others read it.
+std::mutex replacing;
+}  // namespace
+
+Tensor peek_state(const State& state, Scope* scope) {
   if (state.tensor.defined()) return state.tensor;
   Variable* v = scope ? scope->find(state.name) : nullptr;
-  ARGOSY_CHECK(v && v->tensor.defined(), runtime)
+  if (!v) return {};
+  std::lock_guard lock(replacing);
+  return v->tensor;
+}
+
+Tensor read_state(const State& state, Scope* scope) {
+  Tensor t = peek_state(state, scope);
+  ARGOSY_CHECK(t.defined(), runtime)
       << "'" << state.name << "' (" << state.dtype << state.shape
       << ") has no value in this scope. Do this: run the startup program first, or load a "
          "checkpoint.";
-  return v->tensor;
+  return t;
 }
 
 void write_state(const State& state, Scope* scope, const Tensor& value) {
@@ -134,10 +150,12 @@ void write_state(const State& state, Scope* scope, const Tensor& value) {
   if (!to.defined()) {
     ARGOSY_CHECK(scope, runtime) << "State '" << state.name << "' needs a scope.";
     Variable& v = scope->var(state.name);
-    to = v.tensor;
+    to = peek_state(state, scope);
     if (!to.defined() || to.shape() != value.shape() || to.dtype() != value.dtype()) {
-      v.tensor = value.layout() == Layout::strided ? copy_of(value) : value;
-      v.tensor.impl()->persistable = state.persistable;
+      Tensor made = value.layout() == Layout::strided ? copy_of(value) : value;
+      made.impl()->persistable = state.persistable;
+      std::lock_guard lock(replacing);
+      std::swap(v.tensor, made);
       return;
     }
   }

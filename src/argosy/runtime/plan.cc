@@ -9,6 +9,7 @@
 #include "argosy/passes/pass.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/builder.h"
+#include "argosy/program/state.h"
 #include "argosy/runtime/frame.h"
 #include "argosy/runtime/lower.h"
 #include "argosy/runtime/memory_plan.h"
@@ -708,9 +709,7 @@ std::shared_ptr<const Plan> Plan::compile(const Program& program, const Request&
   for (size_t i = 0; i < p.main.arguments.size(); ++i)
     if (request.fed[i]) p.main.arguments[i]->shape = request.feeds[i].shape;
   for (const StateUse& s : p.states) {
-    Tensor t = s.state->tensor;
-    if (program::Variable* v = !t.defined() && scope ? scope->find(s.state->name) : nullptr)
-      t = v->tensor;
+    const Tensor t = program::peek_state(*s.state, scope);
     if (!t.defined()) continue;
     s.initial->shape = t.shape();
     s.initial->dtype = t.dtype();

@@ -116,6 +116,57 @@ TEST(Trainer, ThreadsShareState) {
   EXPECT_EQ(s.total(), std::floor(s.total()));
 }
 
+// Batches of 0 to 6 numbers, fed to a Program that puts them into state: each run may replace it.
+class Lists : public Ones {
+ public:
+  using Ones::Ones;
+  bool next(int thread, data::Batch* batch) override {
+    if (!Ones::next(thread, batch)) return false;
+    Tensor t = Tensor::empty({count_++ % 7}, DType::float32);
+    for (int64_t k = 0; k < t.numel(); ++k) t.data<float>()[k] = static_cast<float>(t.numel());
+    batch->values = {t};
+    return true;
+  }
+
+ private:
+  std::atomic<int64_t> count_{0};
+};
+
+TEST(Trainer, StateOfAnotherFormInEachStep) {
+  auto program = Program::make();
+  auto scope = std::make_shared<Scope>();
+  std::vector<Ref<Value>> fetch;
+  {
+    program::Recording recording(program);
+    program::Builder& b = program->builder();
+    Tensor x = b.input("x", {kUnknown}, DType::float32);
+    b.input("x@LENGTHS", {kUnknown}, DType::int64);
+    auto state = make_ref<program::State>();
+    state->name = "last";
+    state->shape = {kUnknown};
+    Tensor last = program::handle(state);
+    Tensor twice = ops::add(x, x);
+    fetch = {b.current(ops::sum(twice))};
+    b.rebind(last, twice);
+    scope->var("last").tensor = Tensor::empty({0}, DType::float32);
+  }
+  Options o;
+  o.program = program;
+  o.inputs.push_back({0, false, {}});
+  o.inputs.emplace_back();
+  o.inputs.back().slot = runtime::kNone;
+  o.fetches = fetch;
+  o.scope = scope;
+  o.threads = 4;
+  runtime::Executor executor;
+  Trainer t(std::move(o), executor, std::make_shared<Lists>(2000));
+  t.finish();
+  EXPECT_EQ(t.status().steps, 2000u);
+  const Tensor last = scope->find("last")->tensor;
+  for (int64_t i = 0; i < last.numel(); ++i)
+    EXPECT_EQ(last.data<float>()[i], 2 * static_cast<float>(last.numel()));
+}
+
 TEST(Trainer, ErrorsOfReadersEndAllThreads) {
   Sums s;
   runtime::Executor executor;
