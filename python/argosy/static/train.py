@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from argosy import _core
@@ -11,6 +12,7 @@ from .program import Program
 from .scope import Scope, global_scope
 
 _SHOWN = 1000  # numbers of a fetched value that are printed
+_WAYS = ("sent", "received")
 _TICK = 0.1  # seconds between looks at Ctrl-C and fetch handlers
 
 
@@ -119,6 +121,7 @@ class _Run:
         self.handler = handler
         self.prints = bool(labels) or debug
         self.debug = debug
+        self.before = _service()
 
     def start(self, exe, program, dataset, scope, threads, fetches, print_period):
         from .executor import _plan
@@ -163,7 +166,7 @@ class _Run:
             status = _core.trainer_status(self.trainer)
             self.trainer = None  # waits for its threads
         if self.debug:
-            print(f"{self.name}: {status['steps']} batches, {_progress(status)}", flush=True)
+            print(f"{self.name}: {status['steps']} batches, {self.progress(status)}", flush=True)
 
     def report(self, step, values):
         if not self.prints:
@@ -171,13 +174,28 @@ class _Run:
         parts = [f"time: [{time.strftime('%Y-%m-%d %H:%M:%S')}]", f"batch: [{step}]"]
         for label, value in zip(self.labels, values):
             parts.append(_shown(label, value))
-        print(", ".join(parts) + " | " + _progress(_core.trainer_status(self.trainer)), flush=True)
+        print(", ".join(parts) + " | " + self.progress(), flush=True)
+
+    def progress(self, status=None):
+        parts = _progress(_core.trainer_status(self.trainer) if status is None else status)
+        now = _service()
+        if now:
+            parts += [f"{way} {_size(now[way] - self.before.get(way, 0))}" for way in _WAYS]
+            parts.append(f"{now['waiting']} steps to send")
+        return ", ".join(parts)
 
     def handle(self):
         values = _core.trainer_latest(self.trainer)
         if values:
             found = [_core.to_numpy(v, True) for v in values[len(self.labels) :]]
             self.handler.handler(dict(zip(self.handled, found)))
+
+
+def _service():
+    """Of the parameter server, if this process has one (see fleet.runtime.Runtime.progress)."""
+    module = sys.modules.get("argosy.distributed.fleet")
+    runtime = getattr(getattr(module, "fleet", None), "_runtime", None)
+    return {} if runtime is None else runtime.progress()
 
 
 def _shown(label, value):
@@ -213,4 +231,4 @@ def _progress(status):
         parts.append(f"{status['bad_lines']} bad lines")
     if total and 0 < done <= total:
         parts.append(f"ETA {seconds * (total - done) / done:.0f} s")
-    return ", ".join(parts)
+    return parts

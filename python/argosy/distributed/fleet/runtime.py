@@ -79,6 +79,11 @@ class Runtime(abc.ABC):
 
     client = None
 
+    def progress(self):
+        """What train_from_dataset prints of the service: bytes sent and received so far, and how many
+        steps wait to be sent, as a dict of 'sent', 'received', 'waiting'; {} where there is none."""
+        return {}
+
     @abc.abstractmethod
     def init_worker(self, scopes=None):
         """Connects to the servers (which may start later, until the connect deadline), gives the

@@ -225,6 +225,13 @@ class ServedRuntime(Runtime):
         self.client = _Together(connection, self._after_data)
         _install(self, self._mode)
 
+    def progress(self):
+        if self._mode is None:
+            return {}
+        sent, received, _ = self._connection.traffic()
+        waiting = json.loads(_ps().mode_stats(self._mode))["waiting"]
+        return {"sent": sent, "received": received, "waiting": waiting}
+
     def _begin_dense(self):
         """Worker 0 gives dense tables their first values, unless servers have them (from a model, or
         because this worker was started again); all take what servers have."""
