@@ -38,7 +38,7 @@ soak: build  ## 100,000 training steps among failing calls; memory must stay fla
 
 # FUZZ_SECONDS for each of the four.
 FUZZ_SECONDS ?= 60
-FUZZERS := program_bytes program_text weights infer
+FUZZERS := program_bytes program_text weights infer service
 
 fuzz:  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
 	@tools/setup.sh

@@ -28,6 +28,13 @@ target_include_directories(argosy_ps_proto SYSTEM PUBLIC ${ps_generated})
 target_link_libraries(argosy_ps_proto PUBLIC protobuf::libprotobuf PkgConfig::ARGOSY_GRPC)
 target_compile_options(argosy_ps_proto PRIVATE -O1 -w)
 
+if(ARGOSY_FUZZ)  # see library.cmake
+  file(GLOB handlers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/server_*.cc
+    ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/w*.cc)
+  set_source_files_properties(${handlers} PROPERTIES COMPILE_OPTIONS
+    "-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer;-O1;-g1;-fsanitize-coverage=trace-pc")
+endif()
+
 add_library(argosy_ps SHARED ${ps_sources})
 target_link_libraries(argosy_ps PUBLIC argosy)
 target_link_libraries(argosy_ps PRIVATE argosy_flags argosy_baseline argosy_ps_proto RocksDB::rocksdb-shared

@@ -67,6 +67,62 @@ def norm(r):
     yield argosy.nn.functional.dropout(y, 0.3)
 
 
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """A field of a protobuf message: bytes, or an unsigned integer."""
+    if isinstance(value, bytes):
+        return varint(number << 3 | 2) + varint(len(value)) + value
+    return varint(number << 3) + varint(value)
+
+
+def service_inputs():
+    """Rows of messages to the handlers of a parameter server, as service_fuzz.cc reads them."""
+
+    def call(method, keys=0, values=0, worker=0, **header):
+        numbers = {"table": 11, "change": 13, "create": 14, "step": 15, "round": 16, "mode": 17}
+        numbers |= {"wait_ms": 18, "name": 19, "phase": 21}
+        data = b"".join(field(numbers[name], v) for name, v in header.items())
+        data = field(1, field(7, worker) + field(8, 2) + field(10, 1) + data)
+        data += field(2, struct.pack(f"<{keys}Q", *range(keys))) if keys else b""
+        data += field(3, struct.pack(f"<{values}f", *[1] * values)) if values else b""
+        return bytes([method, 3]) + struct.pack("<H", len(data)) + data
+
+    hello, pull, pull_dense, push, push_dense, shrink, end_day = range(7)
+    load, save, end_step, gather, stats, stop = range(7, 13)
+    yield "pulls", call(pull, 5, create=1) + call(pull, 5, table=1) + call(pull_dense, table=2)
+    yield (
+        "pushes",
+        (call(push, 3, 6) + call(push, 2, 12, table=1, create=1) + call(push_dense, 0, 5, table=2)),
+    )
+    yield "assigns", call(push, 3, 6, change=1) + call(push_dense, 0, 5, table=2, change=1)
+    steps = [call(push, 2, 4, worker=w, change=2, step=0) for w in range(2)]
+    steps += [call(push_dense, 0, 5, worker=w, table=2, change=2, step=0) for w in range(2)]
+    yield "steps", b"".join(steps + [call(end_step, worker=w, step=0) for w in range(2)])
+    yield (
+        "rounds",
+        b"".join(
+            call(gather, 0, 3, worker=w, round=r, name=b"b") for r in (1, 2) for w in range(2)
+        ),
+    )
+    yield "days", call(push, 3, 6) + call(end_day) + call(shrink) + call(shrink, table=1)
+    yield "files", call(save, name=b"x", phase=1) + call(save, phase=2) + call(load, name=b"x")
+    yield "others", call(stats) + call(hello) + call(stop)
+    # What the log has of a push and of an end of a step: see Core::Record.
+    for method, change, keys, values in ((push, 0, 2, 4), (push, 2, 2, 4), (end_step, 0, 0, 0)):
+        record = struct.pack("<BBHIQQQQfIQQQ", method, change, 0, 0, 1, 1, 1, 0, -1, 0,
+                             keys * 8, values * 4, 0)  # fmt: skip
+        record += bytes(keys * 8 + values * 4)
+        data = bytes([200, 0]) + struct.pack("<H", len(record)) + record
+        yield f"record_{method}_{change}", data
+    yield "answer", bytes([202, 0, 14, 0]) + field(1, field(1, 7)) + field(3, bytes(8))
+
+
 def without_path(data):
     """Source lines name this file; where it lies is nobody's business. Lengths stay."""
     path = __file__.encode()
@@ -75,7 +131,7 @@ def without_path(data):
 
 def main(folder):
     folder = pathlib.Path(folder)
-    for kind in ("program_bytes", "program_text", "weights", "infer"):
+    for kind in ("program_bytes", "program_text", "weights", "infer", "service"):
         (folder / kind).mkdir(parents=True, exist_ok=True)
     for build in (plain, elements, constants, control, state, norm):
         with Recorder() as r:
@@ -103,6 +159,8 @@ def main(folder):
     rng = np.random.default_rng(0)
     for i in range(8):
         (folder / "infer" / f"random{i}").write_bytes(rng.bytes(60))
+    for name, data in service_inputs():
+        (folder / "service" / name).write_bytes(data)
 
 
 main(sys.argv[1])

@@ -121,8 +121,8 @@ enum class Code : uint8_t {
   failed,           // disk, memory, or a defect of the server
   silent,           // of a client: no answer yet
 };
-std::string_view name_of(Code code);
-Code code_of(std::string_view name);  // failed for unknown names
+ARGOSY_API std::string_view name_of(Code code);
+ARGOSY_API Code code_of(std::string_view name);  // failed for unknown names
 
 struct Failure {
   Code code = Code::ok;

@@ -143,14 +143,14 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
       case Method::push_dense:
         check_client(h);
         check_push(request);
-        return claim(std::move(request), std::move(done), &Core::apply_push);
+        return claim(std::move(request), done, &Core::apply_push);
       case Method::shrink:
       case Method::end_day:
       case Method::load:
       case Method::save:
         check_client(h);
         if (request.method == Method::shrink) sparse(h.table);
-        return claim(std::move(request), std::move(done), &Core::apply_whole);
+        return claim(std::move(request), done, &Core::apply_whole);
       case Method::end_step:
       case Method::gather: {
         check_client(h);
@@ -313,7 +313,7 @@ void Core::check_push(const Request& request) const {
       if (!std::isfinite(v)) refuse(Code::bad_request, "a value to be assigned is not finite");
 }
 
-void Core::claim(Request request, Done done, void (Core::*work)(Request, const Done&)) {
+void Core::claim(Request request, const Done& done, void (Core::*work)(Request, const Done&)) {
   const Header& h = request.header;
   const auto waiter = [this, done](const Windows::Outcome& o) {
     if (o.failure) return done(failed(o.failure));

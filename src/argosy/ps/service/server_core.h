@@ -73,7 +73,7 @@ class ARGOSY_API Core : public Host {
   void check_push(const Request& request) const;
   void check_client(const Header& header) const;
   // What is applied once: claims it, then has `work` done by a thread that may wait.
-  void claim(Request request, Done done, void (Core::*work)(Request, const Done&));
+  void claim(Request request, const Done& done, void (Core::*work)(Request, const Done&));
   void apply_push(Request request, const Done& done);   // within a pass
   void apply_whole(Request request, const Done& done);  // shrink, end of day, load, save
   uint64_t save(const Header& header);

@@ -36,7 +36,7 @@ class Meeting {
 };
 
 // The gradients of the open step. Not locked: the server does.
-class Steps {
+class ARGOSY_API Steps {
  public:
   Steps(uint32_t workers, uint64_t max_bytes) : max_bytes_(max_bytes), ended_(workers) {}
 
@@ -78,7 +78,7 @@ class Steps {
 
 // Collective calls: every worker brings a text, and gets those of all. The current round and the
 // one before it are kept: whoever is in a round has the answers of those before.
-class Rounds {
+class ARGOSY_API Rounds {
  public:
   explicit Rounds(uint32_t workers) : last_(workers, 0) {}
   // Rounds count from 1.

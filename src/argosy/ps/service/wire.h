@@ -15,11 +15,11 @@ struct Encoded {
   std::string head;         // header, and tag and length of the first bulk field
   std::string before_last;  // tag and length of the last one, if there are two
 };
-Encoded encode_request(const Header& header, size_t keys_bytes, size_t values_bytes);
-Encoded encode_answer(const Answer& answer);
+ARGOSY_API Encoded encode_request(const Header& header, size_t keys_bytes, size_t values_bytes);
+ARGOSY_API Encoded encode_answer(const Answer& answer);
 
 // Reads pieces as one row of bytes.
-class Cursor {
+class ARGOSY_API Cursor {
  public:
   explicit Cursor(std::span<const Piece> pieces);
   size_t left() const { return left_; }
@@ -38,8 +38,9 @@ class Cursor {
 };
 
 // False: not such a message.
-bool decode_request(std::span<const Piece> pieces, Request* request);
+ARGOSY_API bool decode_request(std::span<const Piece> pieces, Request* request);
 // `values` points into the pieces; answer->values stays empty.
-bool decode_answer(std::span<const Piece> pieces, Answer* answer, std::vector<Piece>* values);
+ARGOSY_API bool decode_answer(std::span<const Piece> pieces, Answer* answer,
+                              std::vector<Piece>* values);
 
 }  // namespace argosy::ps
