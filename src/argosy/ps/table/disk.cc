@@ -5,11 +5,13 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "argosy/base/error.h"
 
@@ -50,6 +52,12 @@ rocksdb::Options options() {
   o.compression = rocksdb::kNoCompression;  // floats do not compress
   o.write_buffer_size = size_t{64} << 20;
   o.max_background_jobs = 2;
+  // Most keys that are asked for are not among the rows written last, and rows come in the order of
+  // their keys, a shard at a time.
+  o.memtable_prefix_bloom_size_ratio = 0.05;
+  o.memtable_whole_key_filtering = true;
+  o.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
+  o.allow_concurrent_memtable_write = false;
   o.level_compaction_dynamic_level_bytes = true;
   // Data is read from the page cache, without a copy into a cache of RocksDB's own.
   o.allow_mmap_reads = true;
@@ -144,7 +152,11 @@ void Disk::write(uint32_t shard, ShardClock clock, const Rows& rows) {
   char head[kClockBytes];
   std::memcpy(head, &clock.day, 2);
   std::memcpy(head + 2, &clock.decays, 2);
-  for (size_t i = 0; i < rows.keys.size(); ++i) {
+  std::vector<uint32_t> order(rows.keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return rows.keys[a] < rows.keys[b]; });
+  for (const uint32_t i : order) {
     encode_key(key, shard, rows.keys[i]);
     const auto* row = reinterpret_cast<const char*>(rows.bytes.data());
     const rocksdb::Slice name(key, kKeyBytes);
