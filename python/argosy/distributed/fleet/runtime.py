@@ -101,6 +101,10 @@ class Runtime(abc.ABC):
         """Makes the tables. dirname: a model of save_persistables that they start from (saved by
         any number of servers); var_names: only these parameters."""
 
+    def take_tables(self, dirname):
+        """Lets tables be laid out as those of the model in dirname, for programs that only predict
+        and do not know what trained it."""
+
     @abc.abstractmethod
     def run_server(self):
         """Serves at this server's endpoint until a worker stops it."""

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import glob
 import json
 import os
 import time
@@ -160,6 +161,28 @@ class ServedRuntime(Runtime):
                 "together. Do this: leave var_names out."
             )
         self._load_from = os.path.abspath(dirname) if dirname else ""
+
+    def take_tables(self, dirname):
+        """Lets tables be as those of the model in dirname, whose rows have the state of the optimizer
+        that trained them: for programs that only predict. On servers and workers alike."""
+        dirname = os.path.abspath(dirname)
+        save = json.loads(_ps().snapshot_describe(dirname))["saves"][-1]
+        manifest = glob.glob(
+            os.path.join(glob.escape(dirname), save, "part-0-of-*", "manifest.json")
+        )
+        with open(manifest[0]) as file:
+            saved = {t["name"]: t for t in json.load(file)["content"]["tables"]}
+        for i, table in enumerate(self._tables):
+            other = saved.get(table["name"], table)
+            for a, b in ((table, other), (table.get("accessor", {}), other.get("accessor", {}))):
+                for key in ("kind", "dim", "size"):
+                    if a.get(key, 0) != b.get(key, 0):
+                        raise ValueError(
+                            f"[parameter_server] table '{table['name']}': {key} is {a.get(key)!r} in "
+                            f"this program and {b.get(key)!r} in {dirname}. Do this: minimize with "
+                            "the strategy that the model was trained with."
+                        )
+            self._tables[i] = dict(other, id=table["id"])
 
     def run_server(self):
         settings = self._settings
@@ -320,8 +343,9 @@ class ServedRuntime(Runtime):
         connection.barrier("stop_worker")
         if self._division.dense:
             self._take_dense()
-            connection.barrier("stop_worker: taken")
         self._end()
+        # Ending a mode may exchange with the servers once more: they stop when all have.
+        connection.barrier("stop_worker: ended")
         if self._roles._is_first_worker():
             connection.stop_servers()
 

@@ -54,7 +54,7 @@ def main():
     strategy = fleet.DistributedStrategy()
     strategy.a_sync = True
     strategy.a_sync_configs = {"k_steps": 20}
-    optimizer = fleet.distributed_optimizer(paddle.optimizer.SGD(learning_rate=1.0), strategy)
+    optimizer = fleet.distributed_optimizer(paddle.optimizer.SGD(learning_rate=20.0), strategy)
     optimizer.minimize(loss)
     if fleet.is_server():
         fleet.init_server()

@@ -43,6 +43,8 @@ class DistributedInfer:
             chosen = fleet.distributed_optimizer(optimizer.SGD(0.0), strategy)
             with static.program_guard(self._main, self._startup):
                 chosen.minimize(loss, self._startup)
+            if dirname is not None:
+                fleet.fleet._runtime.take_tables(dirname)
             self._program = self._main.clone(for_test=True)
         if fleet.is_server():
             fleet.init_server(dirname)

@@ -1,0 +1,151 @@
+"""Programs of the classic shape (programs/), unchanged, under the launcher and alone."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import pytest
+
+from argosy.distributed.launch import ports
+
+_PROGRAMS = pathlib.Path(__file__).parent / "programs"
+_ENVIRON = {
+    k: v
+    for k, v in os.environ.items()
+    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_"))
+}
+
+
+def _results(text):
+    """What workers printed, by their numbers."""
+    found = [
+        json.loads(line.split("RESULT ", 1)[1]) for line in text.splitlines() if "RESULT" in line
+    ]
+    return sorted(found, key=lambda one: one["worker"])
+
+
+def _logs(folder):
+    return "".join(
+        f"\n## {p.name}\n{p.read_text()}" for p in sorted((folder / "log").glob("*log*"))
+    )
+
+
+def _launch(folder, program, *arguments, servers=2, workers=2, options=()):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "argosy.cli", "launch", "--stream", "all", *options),
+            *("--servers", str(servers), "--workers", str(workers)),
+            *(str(_PROGRAMS / program), *arguments),
+        ],
+        cwd=folder,
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr + _logs(folder)
+    out = _results(done.stdout)
+    assert len(out) == workers
+    return out
+
+
+def _alone(folder, program, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "argosy.cli", "run", str(_PROGRAMS / program), *arguments],
+        cwd=folder,
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return _results(done.stdout)
+
+
+def test_wide_deep_alone(tmp_path):
+    (one,) = _alone(tmp_path, "wide_deep.py", "--save", "saved")
+    assert one["last"] < one["first"] - 0.1 and one["auc"] > 0.8 and one["steps"] == 200
+    assert {"embedding", "fc_0.w_0"} <= {p.name for p in (tmp_path / "saved").iterdir()}
+    assert (tmp_path / "saved" / "inference" / "__model__.pdmodel").exists()
+
+
+@pytest.mark.parametrize("mode, auc", [("sync", 0.85), ("geo", 0.83), ("async", 0.6)])
+def test_wide_deep(tmp_path, mode, auc):
+    out = _launch(tmp_path, "wide_deep.py", "--mode", mode)
+    for one in out:
+        assert one["auc"] > auc and one["steps"] == 400
+        assert one["last"] < one["first"] or mode == "async"
+    assert out[0]["auc"] == out[1]["auc"]
+
+
+def test_a_saved_model_goes_on(tmp_path):
+    """Saved by two servers, loaded by one, the loss is where it was."""
+    (before,) = _launch(tmp_path, "wide_deep.py", "--mode=sync", "--save=saved", workers=1)
+    # So few steps are too few to learn it again.
+    few = ("--mode=sync", "--steps=10", "--load", str(tmp_path / "saved"))
+    (after,) = _launch(tmp_path, "wide_deep.py", *few, servers=1, workers=1)
+    (fresh,) = _launch(tmp_path, "wide_deep.py", *few[:2], servers=1, workers=1)
+    assert after["first"] < before["last"] + 0.08 < fresh["first"]
+
+
+def _click_files(folder):
+    draw = random.Random(1)
+    for part in range(4):
+        with open(folder / f"part-{part}", "w") as file:
+            for _ in range(1000):
+                user = draw.randrange(50)
+                items = [1000 + draw.randrange(80) for _ in range(draw.randrange(1, 6))]
+                score = (user % 5 - 2) + sum(item % 3 - 1 for item in items)
+                click = int(draw.random() < 1 / (1 + 2.718281828 ** (-1.5 * score)))
+                file.write(f"{click}\t{user}\t{','.join(map(str, items))}\n")
+
+
+def test_data_set(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    _click_files(data)
+    (alone,) = _alone(tmp_path, "ctr_dataset.py", str(data))
+    assert alone["samples"] == 4000 and alone["auc"] > 0.8
+    out = _launch(tmp_path, "ctr_dataset.py", str(data))
+    assert [one["samples"] for one in out] == [4000, 4000]
+    assert [len(one["files"]) for one in out] == [2, 2]
+    assert out[0]["auc"] == out[1]["auc"] > alone["auc"] - 0.05
+    assert any((data / "saved").iterdir())
+
+
+def test_roles_of_the_program_itself(tmp_path):
+    """Started by hand, with UserDefinedRoleMaker: geo, two workers."""
+    addresses = ",".join(f"127.0.0.1:{port}" for port in ports.pick(2))
+    command = [sys.executable, "-m", "argosy.cli", "run", str(_PROGRAMS / "skip_gram.py")]
+    options = dict(
+        cwd=tmp_path, env=_ENVIRON, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    roles = [("worker", "0"), ("worker", "1"), ("server", "0"), ("server", "1")]
+    started = [subprocess.Popen([*command, *role, "2", addresses], **options) for role in roles]
+    try:
+        texts = [process.communicate(timeout=120)[0] for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    assert [process.returncode for process in started] == [0, 0, 0, 0], "\n".join(texts)
+    for one in _results("".join(texts)):
+        assert one["last"] < 0.4
+        assert one["same"] > one["apart"] + 0.3
+
+
+def test_prediction_with_tables_on_servers(tmp_path):
+    _launch(tmp_path, "wide_deep.py", "--mode=sync", "--save=saved", workers=1)
+    saved = str(tmp_path / "saved")
+    (one,) = _launch(tmp_path, "infer.py", saved, servers=1, workers=1)
+    assert one["auc"] > 0.78
+    for other in _launch(tmp_path, "infer.py", saved, servers=2, workers=2):
+        assert other["total"] == pytest.approx(one["total"], rel=1e-5)
+
+
+def test_prediction_alone(tmp_path):
+    _alone(tmp_path, "wide_deep.py", "--save", "saved")
+    (one,) = _alone(tmp_path, "infer.py", str(tmp_path / "saved"))
+    assert one["auc"] > 0.78
