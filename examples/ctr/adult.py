@@ -60,11 +60,21 @@ def id_of(name, value):
     return zlib.crc32(f"{name}={value}".encode()) % (ROWS - 1) + 1
 
 
-def write(folder, out):
+def line(row, numbers):
+    values = features(row)
+    ids = [id_of(name, v) for name, v in values.items()]
+    for cross in CROSSES:
+        ids.append(id_of(cross, [values[name] for name in cross]))
+    click = int(row["wage_class"].strip().startswith(">50K"))
+    text = "".join(f"1 {x} " for x in ids) + f"{len(numbers)} "
+    return text + " ".join(f"{x:.5g}" for x in numbers) + f" 1 {click}\n"
+
+
+def write(folder, out, files=4):
     """Writes MultiSlot text of the data in `folder` (adult.data.gz, adult.test.gz).
 
     Returns:
-        tuple: Paths of the training and of the test files.
+        tuple: Paths of `files` training files and as many test files.
     """
     os.makedirs(out, exist_ok=True)
     scale, paths = None, []
@@ -75,16 +85,9 @@ def write(folder, out):
         numbers[:, 3:5] = np.log1p(numbers[:, 3:5])
         scale = scale or (numbers.mean(0), np.maximum(numbers.std(0), 1e-6))
         numbers = (numbers - scale[0]) / scale[1]
-        order = np.random.default_rng(0).permutation(len(rows)) if part == "data" else None
-        paths.append(os.path.join(out, f"adult-{part}.txt"))
-        with open(paths[-1], "w") as f:
-            for i in range(len(rows)) if order is None else order:
-                values = features(rows[i])
-                ids = [id_of(name, v) for name, v in values.items()]
-                for cross in CROSSES:
-                    ids.append(id_of(cross, [values[name] for name in cross]))
-                click = int(rows[i]["wage_class"].strip().startswith(">50K"))
-                text = "".join(f"1 {x} " for x in ids)
-                text += f"{len(NUMBERS)} " + " ".join(f"{x:.5g}" for x in numbers[i])
-                f.write(f"{text} 1 {click}\n")
-    return [paths[0]], [paths[1]]
+        order = np.random.default_rng(0).permutation(len(rows))
+        paths.append([os.path.join(out, f"adult-{part}-{k}.txt") for k in range(files)])
+        for k, path in enumerate(paths[-1]):
+            with open(path, "w") as f:
+                f.writelines(line(rows[i], numbers[i]) for i in order[k::files])
+    return paths

@@ -132,8 +132,21 @@ def write(out, lines, files=1, prefix="part", batch=8192, stream=0, **model):
     return paths, bayes_auc(np.concatenate(chances))
 
 
-def write_behaviour(out, lines, items=200, kinds=10, stream=0, seed=0, name="behaviour"):
-    """Writes one file for DIN: what somebody clicked (a slot of any length), the item offered, one
+def behaviour(rng, items, kinds):
+    """History, item offered, number, and the chance of a click."""
+    likes = rng.integers(0, kinds, 3)
+    size = int(rng.integers(1, 21))
+    kind = np.where(rng.random(size) < 0.8, rng.choice(likes, size), rng.integers(0, kinds, size))
+    history = kind + kinds * rng.integers(0, items // kinds, size)
+    wanted = rng.choice(kind) if rng.random() < 0.5 else rng.integers(0, kinds)
+    item = wanted + kinds * rng.integers(0, items // kinds)
+    number = float(rng.normal())
+    fit = min((kind == wanted).sum(), 5)
+    return history + 1, item + 1, number, 1 / (1 + math.exp(2.5 - 1.2 * fit - 0.5 * number))
+
+
+def write_behaviour(out, lines, files=4, items=200, kinds=10, stream=0, seed=0):
+    """Writes files for DIN: what somebody clicked (a slot of any length), the item offered, one
     number, a click. Items are of kinds; who clicked more items of a kind likes it more.
 
     Returns:
@@ -141,24 +154,17 @@ def write_behaviour(out, lines, items=200, kinds=10, stream=0, seed=0, name="beh
     """
     os.makedirs(out, exist_ok=True)
     rng = np.random.default_rng([seed, stream, 77])
-    path, chances = os.path.join(out, f"{name}-{stream}"), []
-    with open(path, "w") as f:
-        for _ in range(lines):
-            likes = rng.integers(0, kinds, 3)
-            size = int(rng.integers(1, 21))
-            kind = np.where(
-                rng.random(size) < 0.8, rng.choice(likes, size), rng.integers(0, kinds, size)
-            )
-            history = kind + kinds * rng.integers(0, items // kinds, size)
-            wanted = rng.choice(kind) if rng.random() < 0.5 else rng.integers(0, kinds)
-            item = wanted + kinds * rng.integers(0, items // kinds)
-            number = float(rng.normal())
-            fit = (kind == wanted).sum()
-            chances.append(1 / (1 + math.exp(2.5 - 1.2 * min(fit, 5) - 0.5 * number)))
-            click = int(rng.random() < chances[-1])
-            ids = " ".join(str(i + 1) for i in history)
-            f.write(f"{size} {ids} 1 {item + 1} 1 {number:.4g} 1 {click}\n")
-    return [path], bayes_auc(np.array(chances))
+    paths, chances = [], []
+    for i in range(files):
+        paths.append(os.path.join(out, f"behaviour{stream}-{i}"))
+        with open(paths[-1], "w") as f:
+            for _ in range(lines * (i + 1) // files - lines * i // files):
+                history, item, number, chance = behaviour(rng, items, kinds)
+                chances.append(chance)
+                ids = " ".join(map(str, history))
+                click = int(rng.random() < chance)
+                f.write(f"{len(history)} {ids} 1 {item} 1 {number:.4g} 1 {click}\n")
+    return paths, bayes_auc(np.array(chances))
 
 
 def main():
