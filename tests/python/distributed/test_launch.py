@@ -319,6 +319,9 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     parsed = arguments.parser().parse_args(
         ["--servers", addresses, "--trainers", workers, "--host", "10.1.0.2", str(program)]
     )
+    with pytest.raises(ValueError, match="10.1.0.1, 10.1.0.2 are reached from other hosts"):
+        arguments.make_plan(parsed)
+    parsed.insecure = True
     monkeypatch.setattr(arguments.ports, "check", lambda host, port: None)
     plan = arguments.make_plan(parsed)
     assert [task.name for task in plan.tasks] == ["server.1", "worker.1", "worker.2"]

@@ -4,12 +4,15 @@ import json
 import os
 import pathlib
 import random
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from argosy.distributed.launch import ports
+from argosy.distributed.launch import guardian, ports
 
 _PROGRAMS = pathlib.Path(__file__).parent / "programs"
 _ENVIRON = {
@@ -81,14 +84,68 @@ def test_wide_deep(tmp_path, mode, auc):
     assert out[0]["auc"] == out[1]["auc"]
 
 
-def test_a_saved_model_goes_on(tmp_path):
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """(folder of a model that two servers saved, what its worker printed)."""
+    folder = tmp_path_factory.mktemp("trained")
+    (result,) = _launch(folder, "wide_deep.py", "--mode=sync", "--save=saved", workers=1)
+    return str(folder / "saved"), result
+
+
+def test_a_saved_model_goes_on(tmp_path, saved):
     """Saved by two servers, loaded by one, the loss is where it was."""
-    (before,) = _launch(tmp_path, "wide_deep.py", "--mode=sync", "--save=saved", workers=1)
+    folder, before = saved
     # So few steps are too few to learn it again.
-    few = ("--mode=sync", "--steps=10", "--load", str(tmp_path / "saved"))
+    few = ("--mode=sync", "--steps=10", "--load", folder)
     (after,) = _launch(tmp_path, "wide_deep.py", *few, servers=1, workers=1)
-    (fresh,) = _launch(tmp_path, "wide_deep.py", *few[:2], servers=1, workers=1)
-    assert after["first"] < before["last"] + 0.08 < fresh["first"]
+    assert before["last"] + 0.08 < before["first"]
+    assert after["first"] < before["last"] + 0.08
+
+
+def _role(pid):
+    """TRAINER1, PSERVER0: what a process of a job is."""
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        environ = dict(x.split(b"=", 1) for x in file.read().split(b"\0") if b"=" in x)
+    number = environ.get(b"PADDLE_TRAINER_ID") or environ.get(b"PADDLE_PSERVER_ID")
+    return (environ[b"TRAINING_ROLE"] + number).decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.parametrize("victim", ["PSERVER1", "TRAINER1"])
+def test_kill(tmp_path, victim):
+    """A server or a worker killed while it works comes back, and synchronous training goes on; after
+    a server's death to the very same numbers."""
+    job = f"kill-{os.getpid()}-{victim}"
+    command = [
+        *(sys.executable, "-m", "argosy.cli", "launch", "--stream", "all", "--job_id", job),
+        *("--durability", "log", "--servers", "2", "--workers", "2"),
+        *(str(_PROGRAMS / "wide_deep.py"), "--mode", "sync"),
+    ]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=_ENVIRON,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        log = tmp_path / "log" / "workerlog.1"
+        end = time.monotonic() + 100
+        while not (log.exists() and "step 100," in log.read_text()) and time.monotonic() < end:
+            time.sleep(0.01)
+        (pid,) = [pid for pid in guardian.members(job) if _role(pid) == victim]
+        os.kill(pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=150)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err + _logs(tmp_path)
+    assert "was killed by SIGKILL" in err and "restart 1 of 3" in err
+    results = _results(out)
+    assert len(results) == 2 and results[0]["auc"] == results[1]["auc"] > 0.85
+    if victim == "PSERVER1":
+        undisturbed = _launch(tmp_path, "wide_deep.py", "--mode", "sync")
+        assert results == undisturbed
 
 
 def _click_files(folder):
@@ -136,12 +193,11 @@ def test_roles_of_the_program_itself(tmp_path):
         assert one["same"] > one["apart"] + 0.3
 
 
-def test_prediction_with_tables_on_servers(tmp_path):
-    _launch(tmp_path, "wide_deep.py", "--mode=sync", "--save=saved", workers=1)
-    saved = str(tmp_path / "saved")
-    (one,) = _launch(tmp_path, "infer.py", saved, servers=1, workers=1)
-    assert one["auc"] > 0.78
-    for other in _launch(tmp_path, "infer.py", saved, servers=2, workers=2):
+def test_prediction_with_tables_on_servers(tmp_path, saved):
+    folder, _ = saved
+    (one,) = _launch(tmp_path, "infer.py", folder, servers=1, workers=1)
+    assert one["auc"] > 0.83
+    for other in _launch(tmp_path, "infer.py", folder, servers=2, workers=2):
         assert other["total"] == pytest.approx(one["total"], rel=1e-5)
 
 
@@ -149,3 +205,24 @@ def test_prediction_alone(tmp_path):
     _alone(tmp_path, "wide_deep.py", "--save", "saved")
     (one,) = _alone(tmp_path, "infer.py", str(tmp_path / "saved"))
     assert one["auc"] > 0.78
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
+def test_mpirun(tmp_path):
+    """One server and two workers that mpirun started."""
+    done = subprocess.run(
+        [
+            *("mpirun", "-np", "3", "--oversubscribe", "--allow-run-as-root"),
+            *("--mca", "plm_rsh_agent", "", "-x", "ARGOSY_SERVERS=1"),
+            *(sys.executable, "-m", "argosy.cli", "run", str(_PROGRAMS / "wide_deep.py")),
+            *("--mode=sync", "--steps=100"),
+        ],
+        cwd=tmp_path,
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    out = _results(done.stdout)
+    assert [one["steps"] for one in out] == [200, 200] and out[0]["auc"] == out[1]["auc"] > 0.8

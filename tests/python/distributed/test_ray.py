@@ -1,6 +1,8 @@
 """argosy launch --on ray, on a local cluster of two nodes. Skipped where Ray is not installed."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,6 +109,15 @@ def test_a_server_without_durability_is_not(launch):
 def test_addresses_are_refused(launch):
     code, out, err = launch("fine", options=("--servers", "h:1"))
     assert code == 2 and "--on ray places the processes itself" in err
+
+
+def test_training(launch, tmp_path):
+    programs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+    shutil.copy(os.path.join(programs, "wide_deep.py"), tmp_path / "program.py")
+    code, out, err = launch("--mode=sync", "--steps=100")
+    assert code == 0, err
+    result = json.loads(out[out.index("RESULT ") + 7 :].splitlines()[0])
+    assert result["steps"] == 200 and result["auc"] > 0.8
 
 
 def test_ending_the_launcher_ends_everything(launch, tmp_path):

@@ -7,7 +7,7 @@ import socket
 
 from . import ports
 
-__all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser"]
+__all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser", "unprotected"]
 
 _MAX_RESTART = 3
 
@@ -273,6 +273,23 @@ def _collective(options, workers, environ):
     return [Task("worker", 0, environ, "workerlog.0")]
 
 
+def unprotected(hosts, environ):
+    """What to say when servers would listen to other hosts without TLS and nobody allowed it; ''."""
+    open_to_others = [host for host in hosts if host not in ("localhost", "::1")]
+    open_to_others = [host for host in open_to_others if not host.startswith("127.")]
+    environ = {**os.environ, **environ}
+    if (
+        not open_to_others
+        or environ.get("ARGOSY_TLS_CERT")
+        or environ.get("ARGOSY_INSECURE") in ("1", "true", "True")
+    ):
+        return ""
+    return (
+        f"servers on {', '.join(sorted(open_to_others))} are reached from other hosts, unprotected. "
+        "Do this: --tls_ca, --tls_cert and --tls_key, or --insecure on a network of your own."
+    )
+
+
 def _share_cores(tasks):
     """Divides this host's cores among its workers, and among its servers, unless the user has."""
     if os.environ.get("ARGOSY_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS"):
@@ -328,6 +345,9 @@ def _parameter_server(options, servers, workers, environ):
             )
         token = secrets.token_hex(16) if alone else ""
     hosts = {address.rpartition(":")[0] for address in everyone}
+    wrong = unprotected({address.rpartition(":")[0] for address in servers}, environ)
+    if wrong:
+        raise ValueError(wrong)
     environ = dict(
         environ,
         PADDLE_PSERVERS_IP_PORT_LIST=",".join(servers),

@@ -13,6 +13,7 @@ import time
 import warnings
 
 from . import guardian, ports
+from .arguments import unprotected
 from .output import Follower, last_lines
 from .supervision import describe, exit_code, refusal, say
 
@@ -108,6 +109,12 @@ class _Job:
                 return 1
             self._make_actors(group)
             self._give_addresses()
+            wrong = unprotected(
+                {t.host for t in plan.tasks if t.kind == "server"}, plan.tasks[0].environ
+            )
+            if wrong:
+                say(wrong)
+                return 2
             for task in plan.tasks:
                 self._start(task)
             return self._watch()

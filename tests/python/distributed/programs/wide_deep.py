@@ -110,6 +110,8 @@ def main():
     for ids, x, y in batches(100 + fleet.worker_index(), options.steps):
         value, p = exe.run(program, feed=feed(ids, x, y), fetch_list=[loss, predict])
         losses.append(float(value))
+        if len(losses) % 50 == 0:
+            print(f"step {len(losses)}, loss {losses[-1]:.4f}", flush=True)
         if len(losses) > options.steps * 0.7:
             bucket = (p[:, 1] * 4095).astype(int)
             np.add.at(positive, bucket[y[:, 0] == 1], 1)
