@@ -36,9 +36,9 @@ sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
 soak: build  ## 100,000 training steps among failing calls; memory must stay flat
 	@$(PY) tests/soak/failing_calls.py --steps 100000
 
-# FUZZ_SECONDS for each of the four.
+# FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60
-FUZZERS := program_bytes program_text weights infer service
+FUZZERS := program_bytes program_text weights infer service multislot
 
 fuzz:  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
 	@tools/setup.sh

@@ -30,11 +30,11 @@ set_source_files_properties(
 # What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
 # that fuzzing is fast, and the build is one of few files.
 if(ARGOSY_FUZZ)
-  foreach(room tensor op program)
+  foreach(room tensor op program data)
     file(GLOB of_room CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/${room}/*.cc)
     set(options -fsanitize=address,undefined -fno-sanitize-recover=undefined
       -fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute -fno-omit-frame-pointer -O1 -g1)
-    if(room STREQUAL program)
+    if(room MATCHES "program|data")
       list(APPEND options -fsanitize-coverage=trace-pc)
     endif()
     set_source_files_properties(${of_room} PROPERTIES COMPILE_OPTIONS "${options}")

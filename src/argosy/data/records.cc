@@ -147,6 +147,7 @@ size_t Records::length(const char* at) const {
 
 void Records::load(const ReadOptions& given) {
   ReadOptions options = given;
+  options.format = format_;
   options.batch_size = 256;  // samples that are packed at a time
   const int readers =
       std::max(1, std::min(options.readers, static_cast<int>(options.files.size())));

@@ -22,7 +22,7 @@ class ARGOSY_API Records {
 
   // Adds all samples of the files; `readers` of them at a time. Throws as Source::next.
   void load(const ReadOptions& options);
-  void stop_loading();  // from another thread
+  void stop_loading();  // from another thread; nothing if load() has not begun
 
   size_t size() const { return places_.size(); }
   uint64_t bytes() const;  // of memory

@@ -388,13 +388,13 @@ TEST(Records, LoadingIsStoppedByErrorsAndByOthers) {
   EXPECT_EQ(records.size(), 0u);
   o = options({folder.write("c", "")});
   o.stream.pipe_command = "sleep 1000";
-  std::thread loading([&] { EXPECT_THROW(records.load(o), Error); });
-  while (loading.joinable()) {
-    records.stop_loading();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    records.stop_loading();
-    loading.join();
-  }
+  std::atomic<bool> ended{false};
+  std::thread loading([&] {
+    EXPECT_THROW(records.load(o), Error);
+    ended = true;
+  });
+  while (!ended) records.stop_loading();  // it may not have begun
+  loading.join();
 }
 
 }  // namespace

@@ -101,6 +101,19 @@ def test_preload(tmp_path):
     assert dataset.get_memory_data_size() == 100
 
 
+def test_variables_may_not_change_under_samples(tmp_path):
+    dataset = memory(numbered(tmp_path, 10), batch_size=4)
+    dataset.load_into_memory()
+    dataset.update_settings(use_var=[static.data("z", [None, 1], "int64")], batch_size=2)
+    for call in (dataset.load_into_memory, lambda: rows(dataset)):
+        with pytest.raises(RuntimeError, match="release_memory"):
+            call()
+    dataset.release_memory()
+    dataset.update_settings(use_var=slots())
+    dataset.load_into_memory()
+    assert len(rows(dataset)) == 10
+
+
 def test_padding_is_dropped_as_in_paddle(tmp_path):
     (tmp_path / "a").write_text("1 3 3 0 5 0\n1 4 2 0 0\n1 0 1 7\n1 1 0\n")
     dataset = memory(tmp_path / "a", batch_size=4)

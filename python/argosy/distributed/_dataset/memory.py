@@ -130,8 +130,17 @@ class InMemoryDataset(DatasetBase):
         readers = self.thread_num if thread_num is None else _whole("thread_num", thread_num)
         options = self._read_options(readers)
         if self._records is None:
-            self._records = _core.records_new(self._format())
+            self._loaded_format = self._format()
+            self._records = _core.records_new(self._loaded_format)
+        self._check_format()
         self._preload = _Loading(self._records, options)
+
+    def _check_format(self):
+        if self._loaded_format != self._format():
+            raise RuntimeError(
+                "[InMemoryDataset] use_var or what else lines hold was changed, and samples of the old"
+                " form are in memory. Do this: release_memory() first."
+            )
 
     def wait_preload_done(self):
         """Waits for preload_into_memory, and raises what went wrong there."""
@@ -236,7 +245,9 @@ class InMemoryDataset(DatasetBase):
         )
 
     def _start(self, threads):
-        return _core.records_batches(self._loaded("train_from_dataset"), self._batch_size)
+        records = self._loaded("train_from_dataset")
+        self._check_format()
+        return _core.records_batches(records, self._batch_size)
 
 
 class _Loading:
@@ -259,8 +270,9 @@ class _Loading:
             while self._thread.is_alive():
                 self._thread.join(0.1)
         except BaseException:
-            _core.records_stop_loading(self._records)
-            self._thread.join()
+            while self._thread.is_alive():  # it may not have begun
+                _core.records_stop_loading(self._records)
+                self._thread.join(0.01)
             raise
         if self._error is not None:
             raise self._error
