@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -331,3 +333,53 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     # Two workers share this host's cores, its one server has them all.
     assert environ["ARGOSY_NUM_THREADS"] == str(max(1, len(os.sched_getaffinity(0)) // 2))
     assert "ARGOSY_NUM_THREADS" not in plan.tasks[0].environ
+
+
+def test_launch_by_its_old_name(tmp_path):
+    """`python -m paddle.distributed.launch` where paddle means argosy."""
+    (tmp_path / "p.py").write_text("import os\nprint(os.environ['TRAINING_ROLE'])")
+    command = [
+        "run",
+        "-m",
+        "paddle.distributed.launch",
+        "--server_num=1",
+        "--trainer_num=1",
+        "p.py",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "argosy.cli", *command],
+        cwd=tmp_path,
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[worker.0] TRAINER\n", "")
+    assert (tmp_path / "log" / "serverlog.0").read_text() == "PSERVER\n"
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
+def test_mpirun(tmp_path):
+    """Processes that mpirun starts find their roles by themselves, and the same addresses."""
+    program = tmp_path / "p.py"
+    program.write_text(
+        "from argosy.distributed import fleet\n"
+        "fleet.init()\n"
+        "role = 'server' if fleet.is_server() else 'worker'\n"
+        "print(role, fleet.rank(), fleet.worker_num(), fleet.server_endpoints(True))\n"
+    )
+    done = subprocess.run(
+        [
+            *("mpirun", "-np", "3", "--oversubscribe", "--allow-run-as-root"),
+            *("--mca", "plm_rsh_agent", "", "-x", "ARGOSY_SERVERS=1", sys.executable, str(program)),
+        ],
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    found = sorted(re.findall(r"(server|worker) (\d) (\d) (127.0.0.1:\d+)", done.stdout))
+    roles = [("server", "0", "2"), ("worker", "0", "2"), ("worker", "1", "2")]
+    assert [one[:3] for one in found] == roles, done.stdout + done.stderr
+    assert len({one[3] for one in found}) == 1

@@ -22,6 +22,10 @@ class _AliasLoader:
         # The import system has marked the module with the alias's spec.
         module.__spec__ = self._spec
 
+    def get_code(self, name):
+        """For `python -m paddle.x`."""
+        return importlib.util.find_spec(self._real).loader.get_code(self._real)
+
 
 class AliasFinder:
     """Finds paddle and paddle.x as the very modules argosy and argosy.x."""
@@ -34,9 +38,14 @@ class AliasFinder:
             return None
         real = "argosy" + name[len("paddle") :]
         # In an interpreter without argosy (a child of another environment) paddle stays paddle.
-        if real not in sys.modules and importlib.util.find_spec(real) is None:
+        if real in sys.modules:
+            return importlib.machinery.ModuleSpec(name, _AliasLoader(real))
+        spec = importlib.util.find_spec(real)
+        if spec is None:
             return None
-        return importlib.machinery.ModuleSpec(name, _AliasLoader(real))
+        out = importlib.machinery.ModuleSpec(name, _AliasLoader(real), origin=spec.origin)
+        out.submodule_search_locations = spec.submodule_search_locations
+        return out
 
 
 def install():

@@ -4,6 +4,8 @@ import copy
 import logging
 import os
 
+from argosy._framework import in_dynamic_mode
+
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
@@ -206,6 +208,9 @@ class Fleet:
             self._user_defined_strategy = copy.deepcopy(strategy)
             self._util._set_strategy(self._user_defined_strategy)
         self._optimizer = DistributedOptimizer(self, optimizer)
+        # Without a program there is nothing to divide, and other code may want the very class.
+        if self._roles()._is_non_distributed() and in_dynamic_mode():
+            return optimizer
         return self._optimizer
 
     def distributed_model(self, model):

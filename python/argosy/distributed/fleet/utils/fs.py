@@ -172,6 +172,7 @@ def _until_timeout(function):
         outer = self._deadline
         if outer is None:
             self._deadline = time.monotonic() + self._time_out
+        why = None
         try:
             while True:
                 try:
@@ -179,10 +180,13 @@ def _until_timeout(function):
                 except ExecuteError as error:
                     if outer is not None:
                         raise
+                    # A try that the deadline cut short tells less than the one before.
+                    if why is None or not isinstance(error, FSShellCmdAborted):
+                        why = error
                     if time.monotonic() + self._sleep >= self._deadline:
                         raise FSTimeOut(
                             f"[HDFSClient.{function.__name__}] failed for {self._time_out:g} s, "
-                            f"the last time so: {error}"
+                            f"the last time so: {why}"
                         ) from error
                     time.sleep(self._sleep)
         finally:
