@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 _ENVIRON = {
     k: v
     for k, v in os.environ.items()
-    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_"))
+    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_", "PYTHONUNBUFFERED"))
 }
 
 
@@ -366,7 +366,9 @@ def test_mpirun(tmp_path):
         "from argosy.distributed import fleet\n"
         "fleet.init()\n"
         "role = 'server' if fleet.is_server() else 'worker'\n"
-        "print(role, fleet.rank(), fleet.worker_num(), fleet.server_endpoints(True))\n"
+        "out = (role, fleet.rank(), fleet.worker_num(), fleet.server_endpoints(True))\n"
+        # In one piece: mpirun mixes what its processes write.
+        "print('%s %s %s %s\\n' % out, end='')\n"
     )
     done = subprocess.run(
         [

@@ -18,7 +18,7 @@ _PROGRAMS = pathlib.Path(__file__).parent / "programs"
 _ENVIRON = {
     k: v
     for k, v in os.environ.items()
-    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_"))
+    if not k.startswith(("PADDLE_", "TRAINING_ROLE", "POD_IP", "ARGOSY_", "PYTHONUNBUFFERED"))
 }
 
 
