@@ -118,6 +118,18 @@ def test_clipping_rows_by_value():
     )
 
 
+def test_many_rows_are_merged_in_order():
+    ids = np.random.default_rng(4).zipf(1.1, 20000) * 7919 % 3000001
+    g, _ = row_sparse(ids, height=3000001, width=1)
+    rows, values = (p.numpy() for p in ops.clip_by_value(g, -1e9, 1e9)._parts)
+    want, place = np.unique(ids, return_inverse=True)
+    np.testing.assert_array_equal(rows, want)
+    # In the order of occurrence, so bit for bit.
+    sums = np.zeros((len(want), 1))
+    np.add.at(sums, place, g._parts[1].numpy())
+    np.testing.assert_array_equal(values, sums)
+
+
 def test_row_sparse_gradients_in_a_program():
     from argosy._recorder import Recorder
 

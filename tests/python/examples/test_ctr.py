@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,6 +98,32 @@ def test_adult(ctr, tmp_path):
             results = ctr.run(["--adult", str(tmp_path), "--model", model, *more], said.append)
         assert results[-1][1] > 0.8
     assert len(said) == 6
+
+
+@pytest.mark.parametrize("mode", ["async", "geo"])
+def test_with_servers(mode, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "argosy.distributed.launch",
+        "--servers",
+        "1",
+        "--workers",
+        "2",
+    ]
+    command += [
+        "--log_dir",
+        str(tmp_path / "log"),
+        str(FOLDER / "train.py"),
+        "--mode",
+        mode,
+        *SMALL,
+    ]
+    command += ["--model", "deepfm", "--layers", "16", "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = re.search(r"epoch 0: .* training AUC ([\d.]+), test AUC ([\d.]+)", done.stdout)
+    assert said and float(said[2]) > 0.5
 
 
 @pytest.mark.skipif("ARGOSY_ADULT" not in os.environ, reason="ARGOSY_ADULT names no folder")
