@@ -148,6 +148,14 @@ def test_kill(tmp_path, victim):
         assert results == undisturbed
 
 
+def test_workers_together(tmp_path):
+    out = _launch(tmp_path, "together.py", workers=3)
+    for one in out:
+        assert one["sum"] == [0, 6, 12] and one["max"] == [2.0, 0.0] and one["min"] == 5
+        assert one["gathered"] == [{"worker": i, "text": "ä" * i} for i in range(3)]
+        assert one["sizes"] == [1000, 2000, 3000] and one["metrics"] == 0.5
+
+
 def _click_files(folder):
     draw = random.Random(1)
     for part in range(4):
