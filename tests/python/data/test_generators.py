@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from argosy.distributed import QueueDataset
 from argosy.distributed.fleet.data_generator import (
     DataGenerator,
     MultiSlotDataGenerator,
@@ -93,3 +94,24 @@ def test_what_must_be_defined():
         MultiSlotDataGenerator().run_from_memory()
     with pytest.raises(NotImplementedError, match="MultiSlotDataGenerator"):
         DataGenerator()._gen_str([])
+
+
+def test_a_generator_is_checked_against_variables(tmp_path):
+    class Variable:
+        def __init__(self, name, dtype):
+            self.name, self.dtype = name, dtype
+
+    (tmp_path / "text").write_text("1 0.5\n2 3\n")
+    check = QueueDataset()._check_use_var_with_data_generator
+    a, b = Variable("a", "int64"), Variable("b", "float32")
+
+    class Floats(Pairs):
+        def generate_sample(self, line):
+            x, y = line.split()
+            return lambda: iter([[("a", [int(x)]), ("b", [float(y)])]])
+
+    check([a, b], Floats(), tmp_path / "text")
+    with pytest.raises(ValueError, match="var_list = 1 vs data_generator = 2"):
+        check([a], Floats(), tmp_path / "text")
+    with pytest.raises(TypeError, match="non-float"):
+        check([b, a], Floats(), tmp_path / "text")

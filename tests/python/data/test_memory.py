@@ -101,6 +101,11 @@ def test_preload(tmp_path):
     assert dataset.get_memory_data_size() == 100
 
 
+def test_unknown_settings_are_passed_over_with_a_warning():
+    with pytest.warns(UserWarning, match="without effect: \\['rank_offset'\\]"):
+        paddle.distributed.InMemoryDataset().init(rank_offset="x", batch_size=3)
+
+
 def test_variables_may_not_change_under_samples(tmp_path):
     dataset = memory(numbered(tmp_path, 10), batch_size=4)
     dataset.load_into_memory()

@@ -135,6 +135,14 @@ class DatasetBase:
             return 0
         return _core.data_progress(self._last_source)["bad_lines"]
 
+    def _check_use_var_with_data_generator(self, var_list, data_generator_class, test_file):
+        """Raises ValueError or TypeError unless what a DataGenerator makes of the lines of test_file
+        fits the variables: as many slots, none empty, floats for float32, ints for others."""
+        with open(test_file) as f:
+            for line in f:
+                for sample in data_generator_class.generate_sample(line)():
+                    _check_sample(sample, var_list)
+
     def _desc(self):
         """The settings as text."""
         lines = [f'name: "{type(self).__name__}"', f"batch_size: {self._batch_size}"]
@@ -194,6 +202,25 @@ def _slot(v):
             " has. Do this: give the sizes after the first, or lod_level=1 for lists of any length."
         )
     return v.name, v.dtype, v.lod_level > 0, row
+
+
+def _check_sample(sample, var_list):
+    if len(sample) != len(var_list):
+        raise ValueError(
+            f"var length mismatch error: var_list = {len(var_list)} vs data_generator ="
+            f" {len(sample)}"
+        )
+    for v, (name, values) in zip(var_list, sample):
+        if len(values) == 0:
+            raise ValueError(f"var length error: var {name}'s length in data_generator is 0")
+        wanted = float if str(v.dtype).endswith("float32") else int
+        if not all(isinstance(value, wanted) for value in values):
+            raise TypeError(
+                f"var dtype mismatch error: var name = {name}, var type in var_list ="
+                f" {wanted.__name__}, while var in data_generator contains non-{wanted.__name__}"
+                f" value, which is {values}. Do this: check that the order of var_list is that of the"
+                " data generator."
+            )
 
 
 class QueueDataset(DatasetBase):

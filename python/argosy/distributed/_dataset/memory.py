@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
 from argosy import _core
 
-from .base import DatasetBase, _whole
+from .base import _SETTINGS, DatasetBase, _whole
 
 
 class InMemoryDataset(DatasetBase):
@@ -56,8 +57,18 @@ class InMemoryDataset(DatasetBase):
         super().init(**kwargs)
         self._init_distributed_settings(**kwargs)
 
+    def _check_names(self, what, kwargs):
+        # As Paddle, which passes over what it does not know.
+        known = {**_SETTINGS, **dict.fromkeys(self._more_settings)}
+        unknown = [name for name in kwargs if name not in known]
+        if unknown:
+            warnings.warn(
+                f"[{type(self).__name__}.{what}] settings without effect: {unknown}; there are"
+                f" {sorted(known)}.",
+                stacklevel=4,
+            )
+
     def _init_distributed_settings(self, **kwargs):
-        self._check_names("_init_distributed_settings", kwargs)
         if kwargs.get("merge_size", -1) > 0:
             self._set_merge_by_lineid(kwargs["merge_size"])
         if "parse_ins_id" in kwargs:
@@ -71,9 +82,7 @@ class InMemoryDataset(DatasetBase):
         """Changes settings of init."""
         self._check_names("update_settings", kwargs)
         self._apply(kwargs)
-        self._init_distributed_settings(
-            **{k: v for k, v in kwargs.items() if k in self._more_settings}
-        )
+        self._init_distributed_settings(**kwargs)
 
     def _set_parse_ins_id(self, parse_ins_id):
         self._parse_ins_id = bool(parse_ins_id) or self._merge_size > 0
