@@ -232,6 +232,29 @@ TEST(SparseTable, ChangedRowsAreThoseSinceTheMark) {
   EXPECT_EQ(copied(Selection::all, false, nullptr).size(), 5000u);
 }
 
+// Big tables forget a shard at a time: not exactly the oldest, but old ones.
+TEST(SparseTable, BigTablesKeepTheirCap) {
+  auto c = plain("sum", 1);
+  c.max_rows = 1'001'000;
+  const auto table = make_sparse_table(c);
+  std::vector<Key> keys(100'000);
+  std::vector<float> ones(keys.size(), 1);
+  for (Key first = 0; first < 1'300'000; first += keys.size()) {
+    for (size_t i = 0; i < keys.size(); ++i) keys[i] = first + i;
+    table->push(keys, ones.data(), {});
+    EXPECT_LE(table->stats().rows, c.max_rows);
+  }
+  EXPECT_GT(table->stats().rows, c.max_rows - 5000);
+  Rows rows;
+  for (uint32_t s = 0; s < kShards; ++s) {
+    table->copy_shard(s, Selection::all, false, &rows, nullptr);
+  }
+  EXPECT_EQ(std::count_if(rows.keys.begin(), rows.keys.end(), [](Key k) { return k < 200'000; }),
+            0);
+  EXPECT_EQ(std::count_if(rows.keys.begin(), rows.keys.end(), [](Key k) { return k >= 400'000; }),
+            900'000);
+}
+
 TEST(SparseTable, BadRowsAreRefused) {
   const auto table = make_sparse_table(plain("sgd", 2));
   Rows rows;

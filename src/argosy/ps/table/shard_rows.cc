@@ -168,6 +168,7 @@ void Shard::priorities(uint32_t stamp, std::vector<uint64_t>* to) const {
 
 uint64_t Shard::evict(uint64_t bound, uint64_t most, uint32_t stamp) {
   uint64_t gone = 0;
+  if (most == 0) return gone;
   for (const RowClass kind : kClasses) {
     Slab& of = slab(kind);
     for (uint32_t id = of.size(); id-- > 0 && gone < most;) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "argosy/base/error.h"
 #include "argosy/base/log.h"
@@ -69,6 +70,16 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
   batch->group(keys, turn * 389);
   const auto items = batch->items();
   const auto groups = batch->groups();
+  // What was done before an error counts too.
+  struct Totals {
+    Sparse* table;
+    BatchCall* call;
+    void add() {
+      table->rows_.fetch_add(std::exchange(call->added, 0), std::memory_order_relaxed);
+      table->rejected_.fetch_add(std::exchange(call->rejected, 0), std::memory_order_relaxed);
+    }
+    ~Totals() { add(); }
+  } totals{this, call};
   size_t ahead = 0, ahead_group = 0;
   for (const auto& group : groups) {
     const size_t to = std::min(items.size(), group.end + kAhead);
@@ -100,8 +111,7 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
       if (share_) relieve(shard, group.shard, turn, &call->added);
     }
   }
-  if (call->added) rows_.fetch_add(call->added, std::memory_order_relaxed);
-  if (call->rejected) rejected_.fetch_add(call->rejected, std::memory_order_relaxed);
+  totals.add();
   enforce_cap();
 }
 
@@ -258,23 +268,50 @@ void Sparse::clear() {
 uint64_t Sparse::enforce_cap() {
   const auto cap = static_cast<int64_t>(config_.max_rows);
   if (cap == 0 || rows_.load(std::memory_order_relaxed) <= cap) return 0;
+  return cap > 1'000'000 ? evict_by_shards(cap) : evict_exactly(cap);
+}
+
+// Keys are spread evenly, so the lowest 64th of each shard in turn is nearly the lowest of the
+// table, and a call pays only for about as many rows as it made.
+uint64_t Sparse::evict_by_shards(int64_t cap) {
+  const uint32_t stamp = turn_.load(std::memory_order_relaxed);
+  std::vector<uint64_t> priorities;
+  uint64_t gone = 0;
+  for (uint32_t tries = 0; tries < 64 * kShards && rows_.load(std::memory_order_relaxed) > cap;
+       ++tries) {
+    Shard& shard = shards_[cap_cursor_.fetch_add(1, std::memory_order_relaxed) & (kShards - 1)];
+    std::lock_guard lock(shard.mutex);
+    if (shard.size() == 0) continue;
+    priorities.clear();
+    shard.priorities(stamp, &priorities);
+    const uint64_t most = priorities.size() / 64 + 1;
+    const auto nth = priorities.begin() + static_cast<ptrdiff_t>(most - 1);
+    std::nth_element(priorities.begin(), nth, priorities.end());
+    uint64_t n = shard.evict(*nth - 1, most, stamp);
+    n += shard.evict(*nth, most - n, stamp);
+    rows_.fetch_sub(static_cast<int64_t>(n), std::memory_order_relaxed);
+    gone += n;
+  }
+  return gone;
+}
+
+// The lowest of all, and some more than must, so that the next calls need not look again.
+uint64_t Sparse::evict_exactly(int64_t cap) {
   std::lock_guard cap_lock(cap_mutex_);
   const int64_t rows = rows_.load(std::memory_order_relaxed);
   if (rows <= cap) return 0;
   auto excess = static_cast<uint64_t>(rows - (cap - cap / 64));
   const uint32_t stamp = turn_.load(std::memory_order_relaxed);
-  // Where rows are many, a part of the shards stands for all: keys are spread evenly.
-  const uint32_t step = rows > 4'000'000 ? 16 : 1;
   std::vector<uint64_t> priorities;
-  for (uint32_t s = 0; s < kShards; s += step) {
-    std::lock_guard lock(shards_[s].mutex);
-    shards_[s].priorities(stamp, &priorities);
+  for (auto& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    shard.priorities(stamp, &priorities);
   }
   if (priorities.empty()) return 0;
-  const size_t nth = std::min(priorities.size() - 1, static_cast<size_t>((excess - 1) / step));
-  std::nth_element(priorities.begin(), priorities.begin() + static_cast<ptrdiff_t>(nth),
-                   priorities.end());
-  const uint64_t bound = priorities[nth];
+  const auto nth = priorities.begin() +
+                   static_cast<ptrdiff_t>(std::min<uint64_t>(priorities.size(), excess) - 1);
+  std::nth_element(priorities.begin(), nth, priorities.end());
+  const uint64_t bound = *nth;
   uint64_t gone = 0;
   // Strictly below first, so that of equal rows only as many go as must.
   for (const uint64_t limit : {bound - 1, bound}) {

@@ -45,8 +45,10 @@ class Sparse final : public SparseTable {
   // f(shard, items) under the lock of each shard that has some of the keys.
   template <class F>
   void each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f);
-  // Forgets rows of the lowest priority until max_rows / 64 more would fit. Returns how many.
+  // Forgets rows of the lowest priority if there are more than max_rows. Returns how many.
   uint64_t enforce_cap();
+  uint64_t evict_exactly(int64_t cap);
+  uint64_t evict_by_shards(int64_t cap);
 
   // Tier ssd.
   struct MissingGroup {
@@ -76,7 +78,8 @@ class Sparse final : public SparseTable {
   std::atomic<uint32_t> turn_{0};  // of calls; also the clock of stamps
   std::atomic<int64_t> rows_{0};
   std::atomic<uint64_t> rejected_{0};
-  std::mutex cap_mutex_;  // one thread at a time looks for rows to forget
+  std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
+  std::atomic<uint32_t> cap_cursor_{0};
   std::mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards
   std::vector<uint32_t> day_ends_;  // the turns of the last days' ends; guarded by day_mutex_
 };
