@@ -41,6 +41,7 @@ class Program:
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
         self._lengths = {}  # of batches of sequences, by the id of the value
         self._before_run = []  # called with the scope before each run
+        self._before_evaluation = []  # what copies for evaluation call before each run as well
         self._after_data = []  # called after each pass over a data set that trains
         self._role = 0
         self._seed = 0
@@ -62,7 +63,12 @@ class Program:
         """
         make = _core.program_for_test if for_test else _core.program_clone
         self._name_values()
-        return self._copy(make(self._handle))
+        copy = self._copy(make(self._handle))
+        if for_test:
+            copy._before_run += self._before_evaluation
+        else:
+            copy._before_evaluation = list(self._before_evaluation)
+        return copy
 
     def _copy(self, handle):
         copy = Program(handle)

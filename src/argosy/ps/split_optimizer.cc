@@ -111,7 +111,7 @@ void rule_of(const UpdateEntry& e, const std::string& name, bool rows, Optimizer
     rule->rule = "sgd";
   } else if (is(o, "adagrad_")) {
     rule->rule = rows ? "adagrad_lazy" : "adagrad";
-    rule->initial_g2sum = 0;
+    rule->initial_g2sum = 1e-30f;  // the least that tables take
     rule->epsilon = real("epsilon");
   } else if (is(o, "adam_")) {
     if (has_list(o, "moment2_maxs")) no_rule(e, name, "it keeps the largest moments (amsgrad)");

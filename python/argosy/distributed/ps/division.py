@@ -14,13 +14,15 @@ class Division:
     """What came of it.
 
     tables: dicts of TableConfig (config.h), rules as trainers see them. dense: {table id: names of
-    its parameters, in order}. programs: those that were rewritten.
+    its parameters, in order}. programs: those that were rewritten; evaluating: those of them that
+    are not trained.
     """
 
     def __init__(self):
         self.tables = []
         self.dense = {}
         self.programs = []
+        self.evaluating = []
 
     @property
     def sparse(self):
@@ -28,7 +30,7 @@ class Division:
         return {t["name"]: t["id"] for t in self.tables if t["kind"] == "sparse"}
 
 
-def divide(programs, startups, strategy, everything):
+def divide(programs, startups, optimizer, strategy, everything):
     """Rewrites the programs in place: trainers' parts of `programs`, what is left of `startups`.
 
     everything: embeddings with sparse gradients and dense parameters go to tables as well, not only
@@ -72,7 +74,11 @@ def divide(programs, startups, strategy, everything):
     if not out.tables:
         return None
     _divide_startups(startups, removed, out)
+    first = getattr(optimizer, "initial_accumulator_value", 0.0)
     for table in out.tables:
+        rule = table["accessor"]["embedding"]
+        if first and rule["rule"] in ("adagrad", "adagrad_lazy"):
+            rule["initial_g2sum"] = first
         if table["name"] in known and table["kind"] == "sparse":
             known[table["name"]].apply(table)
     _divide_others(programs, startups, known, out)
@@ -141,3 +147,4 @@ def _divide_others(programs, startups, known, out):
             continue  # another startup program, or one that reads the parameter otherwise
         if changed:
             out.programs.append(program)
+            out.evaluating.append(program)

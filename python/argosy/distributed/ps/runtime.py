@@ -21,30 +21,27 @@ __all__ = ["make_runtime", "mode_of", "show"]
 _STATE = "parameter_server.state"
 
 
-# Steps of async training that may be ahead of the servers, unless the strategy says it. More of them
-# make no difference to speed and cost accuracy: gradients are of older parameters.
-_AHEAD = 4
-
-
 def mode_of(strategy):
     """sync, half_async, async or geo, as a_sync and a_sync_configs say.
 
-    a_sync False: sync. k_steps > 0: geo. send_queue_size 0 (no step may be ahead of the servers):
-    half_async. Else async.
+    a_sync False: sync. k_steps > 0: geo. send_queue_size says that N > 0 steps may be ahead of the
+    servers: async. Else half_async: with more threads than one, others compute while a step is sent,
+    and no gradient is of parameters that miss the thread's own last step, which costs accuracy.
     """
-    configs = strategy.a_sync_configs
+    configs = strategy.strategy.a_sync_configs
     if not strategy.a_sync:
         return "sync"
-    if configs["k_steps"] > 0:
+    if configs.k_steps > 0:
         return "geo"
-    return "half_async" if configs["send_queue_size"] == 0 else "async"
+    ahead = configs.is_set("send_queue_size") and configs.send_queue_size > 0
+    return "async" if ahead else "half_async"
 
 
 def make_runtime(programs, startups, optimizer, strategy, role_maker):
     """Divides the programs and returns the Runtime of this process; None if it runs alone and has no
     distributed parameters."""
     alone = role_maker._is_non_distributed()
-    division = divide(programs, startups, strategy, everything=not alone)
+    division = divide(programs, startups, optimizer, strategy, everything=not alone)
     if alone:
         return None if division is None else AloneRuntime(programs, division)
     if division is None:
@@ -136,8 +133,6 @@ class ServedRuntime(Runtime):
         self._settings = ServiceSettings()
         self._mode_name = mode_of(strategy)
         self._configs = strategy.a_sync_configs
-        if not strategy.strategy.a_sync_configs.is_set("send_queue_size"):
-            self._configs["send_queue_size"] = _AHEAD
         self._connection = None
         self._mode = None
         self._scopes = None
@@ -148,8 +143,12 @@ class ServedRuntime(Runtime):
         self._tables.append(
             {"id": self._state, "name": _STATE, "kind": "sparse", "accessor": accessor}
         )
+        self._taken = 0  # steps there were when dense parameters were last taken
         for program in programs:
             program._after_data.append(self._after_data)
+            program._before_evaluation.append(self._refresh)
+        for program in division.evaluating:
+            program._before_run.append(self._refresh)
 
     # ---- servers ------------------------------------------------------------------------------
 
@@ -316,6 +315,16 @@ class ServedRuntime(Runtime):
                 set_state(handle, block[at : at + size].reshape(shape), scope)
                 at += size
 
+    def _refresh(self, scope):
+        """Before a program that evaluates: its parameters are those of the servers."""
+        if self._mode is None:
+            return
+        steps = json.loads(_ps().mode_stats(self._mode))["steps"]
+        if steps != self._taken:
+            _ps().mode_flush(self._mode)
+            self._take_dense()
+            self._taken = steps
+
     def _connected(self, what):
         if self._connection is None:
             raise RuntimeError(
@@ -331,21 +340,18 @@ class ServedRuntime(Runtime):
         return connection
 
     def _after_data(self):
-        """A pass over a data set has ended: sync training waits for workers that have more, and what
-        is computed next sees dense parameters as they are now."""
+        """A pass over a data set has ended: sync training waits for workers that have more."""
         if self._mode is not None:
             _ps().mode_join(self._mode)
-            self._take_dense()
+            self._taken = -1  # others may have changed parameters meanwhile
 
     def stop_worker(self):
         connection = self._connected("stop_worker")
         _ps().mode_join(self._mode)
-        connection.barrier("stop_worker")
-        if self._division.dense:
-            self._take_dense()
+        connection.barrier("stop_worker")  # all that workers pushed is applied
+        self._take_dense()
         self._end()
-        # Ending a mode may exchange with the servers once more: they stop when all have.
-        connection.barrier("stop_worker: ended")
+        connection.barrier("stop_worker: nobody asks any more")
         if self._roles._is_first_worker():
             connection.stop_servers()
 

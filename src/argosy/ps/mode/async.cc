@@ -29,7 +29,8 @@ class Async final : public Mode {
     count_.keys_pulled += keys.size();
   }
 
-  // The newest block that was fetched; waits for the first one only.
+  // The newest block that was fetched. Waits for the first one, and for one that is not more steps
+  // behind than may be ahead of the servers.
   void pull_dense(uint32_t table, std::span<float> out) override {
     check();
     auto it = dense_.find(table);
@@ -37,8 +38,17 @@ class Async final : public Mode {
         << "[parameter_server] there is no dense table " << table << '.';
     Block block = newest(it->second);
     if (!block) {
-      fetch(it->first, it->second, out.size());
+      fetch(it->first, it->second, out.size(), 0);
       block = newest(it->second);
+    } else {
+      std::unique_lock lock(mutex_);
+      wait_for(fetched_, lock, options_.deadline, "fetching dense parameters from the servers",
+               [&] {
+                 block = newest(it->second);
+                 return ended_ <= it->second.version + bound() + options_.pull_every - 1 ||
+                        failure_.failed() || stopped_;
+               });
+      failure_.raise();
     }
     ARGOSY_CHECK(block->size() == out.size(), invalid_argument)
         << "[parameter_server] dense table " << table << " has " << block->size()
@@ -64,12 +74,12 @@ class Async final : public Mode {
     ++count_.steps;
     if (pending_.empty()) return;
     pending_.count = 1;
+    ++ended_;
     queue_.push_back(std::exchange(pending_, {}));
     work_.notify_one();
     // The bound: so many steps may be on their way.
-    wait_for(done_, lock, options_.deadline, "sending steps to the servers", [&] {
-      return ahead() <= std::max(1u, options_.queue) || failure_.failed() || stopped_;
-    });
+    wait_for(done_, lock, options_.deadline, "sending steps to the servers",
+             [&] { return ahead() <= bound() || failure_.failed() || stopped_; });
     failure_.raise();
   }
 
@@ -78,6 +88,7 @@ class Async final : public Mode {
     std::unique_lock lock(mutex_);
     if (!pending_.empty()) {
       pending_.count = 1;
+      ++ended_;
       queue_.push_back(std::exchange(pending_, {}));
       work_.notify_one();
     }
@@ -107,7 +118,8 @@ class Async final : public Mode {
   struct Dense {
     std::mutex mutex;  // guards block
     Block block;
-    std::mutex fetching;  // one request at a time; taken before `mutex`
+    uint64_t version = 0;  // has so many steps at least; guarded by mutex_ of Async
+    std::mutex fetching;   // one request at a time; taken before `mutex`
   };
 
   void check() {
@@ -115,6 +127,7 @@ class Async final : public Mode {
     if (stopped_) throw_stopped();
   }
 
+  uint64_t bound() const { return std::max(1u, options_.queue); }
   // REQUIRES: mutex_ held.
   size_t ahead() const { return queue_.size() + sending_; }
 
@@ -128,6 +141,7 @@ class Async final : public Mode {
       work_.notify_all();
       done_.notify_all();
       fetch_.notify_all();
+      fetched_.notify_all();
     }
   }
 
@@ -151,14 +165,19 @@ class Async final : public Mode {
       sending_ -= count;
       sent_ += count;
       done_.notify_all();
-      fetch_.notify_one();
     }
   }
 
+  // Dense parameters first: they are fetched again while the rows go out.
   void send(const Step& step) {
     for (const Step::Dense& d : step.dense) {
       client_->push_dense(d.table, d.values, d.learning_rate);
       ++count_.pushes;
+    }
+    {
+      std::lock_guard lock(mutex_);
+      dense_sent_ += step.count;
+      fetch_.notify_one();
     }
     for (const Step::Sparse& s : step.sparse) {
       client_->push_sparse(s.table, s.rows.keys(), s.rows.values(), s.learning_rate);
@@ -172,13 +191,18 @@ class Async final : public Mode {
     return d.block;
   }
 
-  void fetch(uint32_t table, Dense& d, size_t size) {
+  void fetch(uint32_t table, Dense& d, size_t size, uint64_t version) {
     std::lock_guard one(d.fetching);
     auto block = std::make_shared<std::vector<float>>(size);
     client_->pull_dense(table, *block);
     ++count_.pulls;
-    std::lock_guard lock(d.mutex);
-    d.block = std::move(block);
+    {
+      std::lock_guard lock(d.mutex);
+      d.block = std::move(block);
+    }
+    std::lock_guard lock(mutex_);
+    d.version = std::max(d.version, version);
+    fetched_.notify_all();
   }
 
   void fetch_loop() {
@@ -186,13 +210,14 @@ class Async final : public Mode {
     std::unique_lock lock(mutex_);
     for (;;) {
       fetch_.wait(lock, [&] {
-        return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ || failure_.failed();
+        return dense_sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ ||
+               failure_.failed();
       });
       if (stopped_ || failure_.failed()) return;
-      seen = sent_;
+      seen = dense_sent_;
       lock.unlock();
       for (auto& [table, d] : dense_)
-        if (Block block = newest(d)) fetch(table, d, block->size());
+        if (Block block = newest(d)) fetch(table, d, block->size(), seen);
       lock.lock();
     }
   }
@@ -205,6 +230,7 @@ class Async final : public Mode {
     work_.notify_all();
     done_.notify_all();
     fetch_.notify_all();
+    fetched_.notify_all();
     for (std::thread& t : threads_)
       if (t.joinable()) t.join();
   }
@@ -212,12 +238,12 @@ class Async final : public Mode {
   std::shared_ptr<Client> client_;
   const ModeOptions options_;
   std::map<uint32_t, Dense> dense_;  // its keys never change
-  std::mutex mutex_;                 // guards pending_, queue_, sending_, sent_
-  std::condition_variable work_, done_, fetch_;
+  std::mutex mutex_;                 // guards all below but the atomics
+  std::condition_variable work_, done_, fetch_, fetched_;
   Step pending_;
   std::deque<Step> queue_;
   size_t sending_ = 0;
-  uint64_t sent_ = 0;
+  uint64_t ended_ = 0, sent_ = 0, dense_sent_ = 0;  // steps
   std::atomic<bool> stopped_{false};
   Failure failure_;
   Counters count_;

@@ -1,0 +1,151 @@
+"""Training modes with servers and workers that are processes, against the same program alone."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "click.py")
+LIMIT = 240
+
+
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    found = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
+    for s in sockets:
+        s.close()
+    return found
+
+
+class Job:
+    def __init__(self, mode, servers=1, workers=2, environ=(), **settings):
+        at = free_ports(servers + workers)
+        base = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "TRAINING_"))}
+        base.update(environ)
+        base["ARGOSY_NUM_THREADS"] = "1"
+        if servers:
+            base.update(
+                PADDLE_PSERVERS_IP_PORT_LIST=",".join(at[:servers]),
+                PADDLE_TRAINER_ENDPOINTS=",".join(at[servers:]),
+                PADDLE_TRAINERS_NUM=str(workers),
+            )
+        self.processes = []
+        for i, endpoint in enumerate(at):
+            env = dict(base)
+            if servers:
+                env["TRAINING_ROLE"] = "PSERVER" if i < servers else "TRAINER"
+                env["POD_IP"], env["PADDLE_PORT"] = endpoint.split(":")
+                env["PADDLE_TRAINER_ID"] = str(i - servers if i >= servers else i)
+            self.processes.append(
+                subprocess.Popen(
+                    [sys.executable, PROGRAM, mode, json.dumps(settings)],
+                    env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                )
+            )  # fmt: skip
+        self.servers, self.workers = self.processes[:servers], self.processes[servers:]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.processes:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+            p.stdout.close()
+
+    def results(self):
+        """What workers printed; all processes have ended well."""
+        found = []
+        for p in self.workers:
+            text, _ = p.communicate(timeout=LIMIT)
+            assert p.returncode == 0, text
+            found.append(json.loads(text.split("RESULT ")[1]))
+        for p in self.servers:
+            assert p.wait(LIMIT) == 0, p.stdout.read()
+        return found
+
+
+def trained(mode, **settings):
+    with Job(mode, **settings) as job:
+        return job.results()
+
+
+def alone(**settings):
+    return trained("sync", servers=0, workers=1, **settings)[0]
+
+
+@pytest.mark.parametrize("optimizer, rate", [("sgd", 0.5), ("adam", 0.01), ("adagrad", 0.2)])
+def test_sync_training_equals_one_process(optimizer, rate):
+    one = alone(optimizer=optimizer, rate=rate)
+    two = trained("sync", optimizer=optimizer, rate=rate)
+    for worker in two:
+        np.testing.assert_allclose(worker["predictions"], one["predictions"], rtol=1e-5, atol=1e-5)
+
+
+def test_learning_rates_of_a_schedule_are_carried():
+    one = alone(decay=True)
+    (served,) = trained("sync", workers=1, servers=2, decay=True)
+    np.testing.assert_allclose(served["predictions"], one["predictions"], rtol=0, atol=1e-5)
+    other = alone()
+    assert np.abs(np.array(other["predictions"]) - one["predictions"]).max() > 1e-3
+
+
+@pytest.mark.parametrize("mode", ["async", "half_async", "geo"])
+def test_modes_that_do_not_wait_learn_the_same_problem(mode):
+    settings = {"optimizer": "adam", "rate": 0.01, "steps": 400}
+    one = alone(**settings)
+    assert one["auc"] > 0.8
+    for worker in trained(mode, **settings):
+        assert worker["auc"] > one["auc"] - 0.03
+
+
+def write_files(folder, sizes):
+    draw = np.random.RandomState(2)
+    files = []
+    for i, size in enumerate(sizes):
+        path = folder / f"part-{i}"
+        lines = [f"2 {a} {b} 1 {c}\n" for a, b, c in draw.randint(0, 2, (size, 3))]
+        path.write_text("".join(lines))
+        files.append(str(path))
+    return files
+
+
+def test_sync_workers_with_unequal_data_end_together(tmp_path):
+    files = write_files(tmp_path, [40, 12])
+    first, second = trained("sync", files=files)
+    np.testing.assert_array_equal(first["predictions"], second["predictions"])
+
+
+def test_a_model_is_saved_and_servers_start_from_it(tmp_path):
+    (before,) = trained("sync", workers=1, save=str(tmp_path / "model"), steps=20)
+    assert before["saved"]
+    (after,) = trained(
+        "sync", workers=1, servers=2, load=str(tmp_path / "model"), steps=1, rate=0.0
+    )
+    np.testing.assert_allclose(after["predictions"], before["predictions"], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "geo"])
+def test_a_dead_server_is_an_error_in_time(mode):
+    environ = {"ARGOSY_PS_CALL_SECONDS": "3"}
+    with Job(mode, workers=1, environ=environ, steps=10**9, say=True, k_steps=2) as job:
+        worker = job.workers[0]
+        for line in worker.stdout:
+            if line.startswith("step"):
+                break
+        job.servers[0].send_signal(signal.SIGKILL)
+        start = time.monotonic()
+        text, _ = worker.communicate(timeout=LIMIT)
+        assert worker.returncode not in (0, None) and worker.returncode > 0, text
+        assert "TimeoutError: " in text, text
+        assert time.monotonic() - start < LIMIT / 2
