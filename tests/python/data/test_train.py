@@ -285,3 +285,49 @@ def test_feed_dicts(tmp_path, capsys):
         dataset=list(model.batches(files)), fetch_list=[model.loss], print_period=1
     )
     assert capsys.readouterr().out.count(model.loss.name) == 2
+
+
+def test_last_batches_are_what_run_makes_of_them(tmp_path):
+    """Their plan leaves the size open; all sorts of layers must bear that."""
+    draw = np.random.RandomState(3)
+    data = [[[int(draw.randint(3))], draw.rand(64).round(3).tolist()] for _ in range(37)]
+    path = reference.write(tmp_path / "a", data)
+    paddle.seed(4)
+    label = static.data("label", [None, 1], "int64")
+    image = static.data("image", [None, 1, 8, 8], "float32")
+    h = static.nn.conv2d(image, 4, 3, padding=1)
+    h = paddle.nn.functional.relu(static.nn.batch_norm(h))
+    h = paddle.nn.functional.max_pool2d(h, 2)
+    h = static.nn.layer_norm(paddle.flatten(h, 1))
+    h = paddle.concat([h, paddle.transpose(h, [1, 0]).transpose([1, 0]) * 2], 1)
+    a, b = paddle.split(static.nn.fc(h, 12, activation="tanh"), 2, axis=1)
+    h = paddle.stack([a, b, a * b], 1).reshape([-1, 18])
+    loss = paddle.nn.functional.cross_entropy(static.nn.fc(h, 3), label).mean()
+    paddle.optimizer.Momentum(0.1, 0.9).minimize(loss)
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    scope = static.global_scope()
+    states = [v.name for v in static.default_main_program().list_vars() if v.persistable]
+    start = {n: np.array(scope.find_var(n).get_tensor()) for n in states if scope.find_var(n)}
+
+    def now():
+        return {n: np.array(scope.find_var(n).get_tensor()) for n in start}
+
+    dataset = paddle.distributed.QueueDataset()
+    dataset.init(batch_size=16, use_var=[label, image])
+    dataset.set_filelist([path])
+    exe.train_from_dataset(dataset=dataset)
+    trained = now()
+    for name, value in start.items():
+        scope.find_var(name).get_tensor().set(value, paddle.CPUPlace())
+    for i in range(0, 37, 16):
+        part = data[i : i + 16]
+        exe.run(
+            feed={
+                "label": reference.flat(part, 0, "int64")[:, None],
+                "image": reference.flat(part, 1, "float32").reshape(-1, 1, 8, 8),
+            }
+        )
+    assert any((trained[n] != start[n]).any() for n in start)
+    for name, value in now().items():
+        np.testing.assert_allclose(value, trained[name], rtol=1e-5, atol=1e-6, err_msg=name)
