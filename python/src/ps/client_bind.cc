@@ -13,12 +13,32 @@ struct ClientObject {
 };
 PyTypeObject* client_type;
 
+// A call of this thread came from Python, and has released the GIL here: calls of trainers' threads
+// must not ask for it, since whoever holds it may wait for them.
+thread_local bool released = false;
+
+class Released {
+ public:
+  Released() { released = true; }
+  ~Released() { released = false; }
+
+ private:
+  WithoutGil without_;
+};
+
+void raise_if_interrupted() {
+  if (!released) return;
+  WithGil with;
+  if (PyErr_CheckSignals()) throw PythonError{};
+}
+
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded_object([&]() -> PyObject* {
-    const ps::ClientOptions options = ps::parse_client_options(json_of(args, keywords));
+    ps::ClientOptions options = ps::parse_client_options(json_of(args, keywords));
+    options.between_attempts = raise_if_interrupted;
     std::shared_ptr<ps::Client> client;
     {
-      WithoutGil without;
+      Released without;
       client = ps::connect(options);
     }
     auto* self = reinterpret_cast<ClientObject*>(check(type->tp_alloc(type, 0)));
@@ -109,7 +129,7 @@ PyObject* pull_sparse(ps::Client& c, Args a, Py_ssize_t count) {
   const bool create = count < 4 || truth(a[3]);
   expect_rows("pull_sparse", keys.span().size(), c.pull_width(table), out.size());
   {
-    WithoutGil without;
+    Released without;
     c.pull_sparse(table, keys.span(), static_cast<float*>(out.data()), create);
   }
   Py_RETURN_NONE;
@@ -122,7 +142,7 @@ PyObject* push_sparse(ps::Client& c, Args a, Py_ssize_t count) {
   const float rate = count < 4 ? -1 : to_rate(a[3]);
   expect_rows("push_sparse", keys.span().size(), c.push_width(table), values.size());
   {
-    WithoutGil without;
+    Released without;
     c.push_sparse(table, keys.span(), floats(values).data(), rate);
   }
   Py_RETURN_NONE;
@@ -134,7 +154,7 @@ PyObject* assign_sparse(ps::Client& c, Args a, Py_ssize_t) {
   const uint32_t table = to_u32(a[0]);
   expect_rows("assign_sparse", keys.span().size(), c.pull_width(table), values.size());
   {
-    WithoutGil without;
+    Released without;
     c.assign_sparse(table, keys.span(), floats(values).data());
   }
   Py_RETURN_NONE;
@@ -148,7 +168,7 @@ PyObject* push_sparse_step(ps::Client& c, Args a, Py_ssize_t count) {
   const float rate = count < 5 ? -1 : to_rate(a[4]);
   expect_rows("push_sparse_step", keys.span().size(), c.push_width(table), values.size());
   {
-    WithoutGil without;
+    Released without;
     c.push_sparse_step(table, step, keys.span(), floats(values).data(), rate);
   }
   Py_RETURN_NONE;
@@ -158,7 +178,7 @@ PyObject* pull_dense(ps::Client& c, Args a, Py_ssize_t) {
   const Buffer out(a[1], 'f', true);
   const uint32_t table = to_u32(a[0]);
   {
-    WithoutGil without;
+    Released without;
     c.pull_dense(table, {static_cast<float*>(out.data()), out.size()});
   }
   Py_RETURN_NONE;
@@ -169,7 +189,7 @@ PyObject* push_dense(ps::Client& c, Args a, Py_ssize_t count) {
   const uint32_t table = to_u32(a[0]);
   const float rate = count < 3 ? -1 : to_rate(a[2]);
   {
-    WithoutGil without;
+    Released without;
     c.push_dense(table, floats(values), rate);
   }
   Py_RETURN_NONE;
@@ -179,7 +199,7 @@ PyObject* assign_dense(ps::Client& c, Args a, Py_ssize_t) {
   const Buffer values(a[1], 'f', false);
   const uint32_t table = to_u32(a[0]);
   {
-    WithoutGil without;
+    Released without;
     c.assign_dense(table, floats(values));
   }
   Py_RETURN_NONE;
@@ -191,7 +211,7 @@ PyObject* push_dense_step(ps::Client& c, Args a, Py_ssize_t count) {
   const uint64_t step = to_u64(a[1]);
   const float rate = count < 4 ? -1 : to_rate(a[3]);
   {
-    WithoutGil without;
+    Released without;
     c.push_dense_step(table, step, floats(values), rate);
   }
   Py_RETURN_NONE;
@@ -200,7 +220,7 @@ PyObject* push_dense_step(ps::Client& c, Args a, Py_ssize_t count) {
 PyObject* end_step(ps::Client& c, Args a, Py_ssize_t) {
   const uint64_t step = to_u64(a[0]);
   {
-    WithoutGil without;
+    Released without;
     c.end_step(step);
   }
   Py_RETURN_NONE;
@@ -213,7 +233,7 @@ PyObject* next_step(ps::Client& c, Args, Py_ssize_t) {
 PyObject* barrier(ps::Client& c, Args a, Py_ssize_t count) {
   const std::string name = count ? text_of(a[0]) : "barrier";
   {
-    WithoutGil without;
+    Released without;
     c.barrier(name);
   }
   Py_RETURN_NONE;
@@ -223,7 +243,7 @@ PyObject* all_reduce(ps::Client& c, Args a, Py_ssize_t count) {
   const Buffer values(a[0], 'd', true);
   const std::string operation = count < 2 ? "sum" : text_of(a[1]);
   {
-    WithoutGil without;
+    Released without;
     c.all_reduce({static_cast<double*>(values.data()), values.size()}, operation);
   }
   Py_RETURN_NONE;
@@ -236,7 +256,7 @@ PyObject* all_gather(ps::Client& c, Args a, Py_ssize_t) {
   std::vector<std::string> parts;
   const std::string mine(data, static_cast<size_t>(size));
   {
-    WithoutGil without;
+    Released without;
     parts = c.all_gather(mine);
   }
   Py list(check(PyList_New(static_cast<Py_ssize_t>(parts.size()))));
@@ -254,7 +274,7 @@ PyObject* with_directory(ps::Client& c, Args a, Py_ssize_t count) {
   if (PyErr_Occurred()) throw PythonError{};
   uint64_t rows;
   {
-    WithoutGil without;
+    Released without;
     rows = (c.*F)(directory, mode);
   }
   return PyLong_FromUnsignedLongLong(rows);
@@ -264,7 +284,7 @@ PyObject* shrink(ps::Client& c, Args a, Py_ssize_t) {
   const uint32_t table = to_u32(a[0]);
   uint64_t rows;
   {
-    WithoutGil without;
+    Released without;
     rows = c.shrink(table);
   }
   return PyLong_FromUnsignedLongLong(rows);
@@ -272,7 +292,7 @@ PyObject* shrink(ps::Client& c, Args a, Py_ssize_t) {
 
 PyObject* end_day(ps::Client& c, Args, Py_ssize_t) {
   {
-    WithoutGil without;
+    Released without;
     c.end_day();
   }
   Py_RETURN_NONE;
@@ -281,7 +301,7 @@ PyObject* end_day(ps::Client& c, Args, Py_ssize_t) {
 PyObject* stats(ps::Client& c, Args, Py_ssize_t) {
   std::string text;
   {
-    WithoutGil without;
+    Released without;
     text = c.stats();
   }
   return text_to_python(text);
@@ -289,7 +309,7 @@ PyObject* stats(ps::Client& c, Args, Py_ssize_t) {
 
 PyObject* stop_servers(ps::Client& c, Args, Py_ssize_t) {
   {
-    WithoutGil without;
+    Released without;
     c.stop_servers();
   }
   Py_RETURN_NONE;

@@ -1,5 +1,7 @@
 """Several workers: steps, collective calls, exactly-once pushes when messages are lost."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -142,6 +144,23 @@ class TestCollective:
         together(lambda: clients[0].barrier("a"), lambda: clients[1].barrier("a"))
         fresh = connect(servers, worker=1, workers=2)
         together(lambda: clients[0].barrier("b"), lambda: fresh.barrier("b"))
+
+
+def test_ctrl_c_ends_a_wait():
+    server = serve(workers=2)
+    code = """
+import os, signal, sys, threading
+from argosy import _ps
+client = _ps.Client(endpoints=["127.0.0.1:{port}"], workers=2)
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    client.barrier("b")
+except KeyboardInterrupt:
+    sys.exit(0)
+sys.exit(1)
+"""
+    done = subprocess.run([sys.executable, "-c", code.format(port=server.port)], timeout=60)
+    assert done.returncode == 0
 
 
 FAULTS = {"attempt_deadline": 0.2, "call_deadline": 60, "wait_deadline": 60}

@@ -31,6 +31,8 @@ struct ClientOptions {
   uint32_t channels = 2;                     // connections to each server
   uint64_t chunk_bytes = uint64_t{4} << 20;  // larger requests are cut
   std::string faults;  // see fault.h; empty: by the environment variable ARGOSY_PS_FAULTS
+  // Called by the thread of a call between its attempts; ends the call by an exception (Ctrl-C).
+  void (*between_attempts)() = nullptr;
 };
 
 // What a call can end with. kind() makes it a Python exception.

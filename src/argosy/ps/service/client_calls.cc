@@ -245,6 +245,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
     if (forked()) fail_forked();
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     if (!first) {
+      if (options_.between_attempts) options_.between_attempts();
       // Too little for another answer: the last one says more than silence.
       const auto known = std::find_if(open.begin(), open.end(), [](const Exchange* x) {
         return x->failure.code == Code::timeout;

@@ -56,6 +56,8 @@ class GrpcServer final : public Server {
       asked_ = true;
       changed_.notify_all();
     }
+    // Who comes second waits for the first.
+    std::lock_guard stopping(stopping_);
     listener_->stop(std::chrono::seconds(5));
   }
 
@@ -64,6 +66,7 @@ class GrpcServer final : public Server {
  private:
   std::unique_ptr<Core> core_;
   std::unique_ptr<Listener> listener_;
+  std::mutex stopping_;
   std::mutex mutex_;  // guards asked_
   std::condition_variable changed_;
   bool asked_ = false;

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <mutex>
 
 namespace argosy::ps {
 namespace {
@@ -13,12 +12,11 @@ std::atomic<bool> used{false}, in_child{false};
 }  // namespace
 
 void mark_used() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      if (used.load(std::memory_order_relaxed)) in_child.store(true, std::memory_order_relaxed);
-    });
+  // (Not std::call_once: it would tie this library to the thread-local storage of libstdc++.)
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    if (used.load(std::memory_order_relaxed)) in_child.store(true, std::memory_order_relaxed);
   });
+  (void)registered;
   used.store(true, std::memory_order_relaxed);
 }
 
