@@ -7,9 +7,13 @@
 namespace argosy::data {
 namespace {
 
+// Branches that are almost always taken: what follows need not wait for the bytes.
 inline const char* skip_blanks(const char* p) {
-  // Almost always there is one.
-  p += *p == ' ';
+  if (*p == ' ') [[likely]] {
+    ++p;
+    if (static_cast<unsigned char>(*p) > ' ') [[likely]]
+      return p;
+  }
   while (*p == ' ' || *p == '\t') ++p;
   return p;
 }
