@@ -1,5 +1,6 @@
 """argosy launch --on ray, on a local cluster of two nodes. Skipped where Ray is not installed."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -10,9 +11,11 @@ import time
 
 import pytest
 
-pytest.importorskip("ray")
+from argosy.distributed.launch import guardian
 
-from argosy.distributed.launch import guardian  # noqa: E402
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed"
+)
 
 _PROGRAM = """
 import os, sys, time
