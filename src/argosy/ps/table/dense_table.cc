@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -11,7 +12,7 @@
 namespace argosy::ps {
 namespace {
 
-enum class Kind : uint8_t { sgd, adagrad, adam, ftrl, rmsprop, sum, summary };
+enum class Kind : uint8_t { sgd, adagrad, adam, ftrl, rmsprop, sum, summary, step };
 
 constexpr float kSummaryDecay = 0.999999f;
 
@@ -19,13 +20,14 @@ class Dense final : public DenseTable {
  public:
   Dense(const TableConfig& config, size_t size) : config_(config), c_(config_.accessor.embedding) {
     const std::string& rule = c_.rule;
-    kind_ = config.kind == "summary" ? Kind::summary
-            : rule == "sgd"          ? Kind::sgd
-            : rule == "adam"         ? Kind::adam
-            : rule == "ftrl"         ? Kind::ftrl
-            : rule == "rmsprop"      ? Kind::rmsprop
-            : rule == "sum"          ? Kind::sum
-                                     : Kind::adagrad;
+    kind_ = config.kind == "global_step" ? Kind::step
+            : config.kind == "summary"   ? Kind::summary
+            : rule == "sgd"              ? Kind::sgd
+            : rule == "adam"             ? Kind::adam
+            : rule == "ftrl"             ? Kind::ftrl
+            : rule == "rmsprop"          ? Kind::rmsprop
+            : rule == "sum"              ? Kind::sum
+                                         : Kind::adagrad;
     weights_.assign(size, 0);
     const bool two =
         kind_ == Kind::adam || kind_ == Kind::ftrl || (kind_ == Kind::rmsprop && c_.momentum != 0);
@@ -34,6 +36,7 @@ class Dense final : public DenseTable {
     second_.assign(two ? size : 0, 0);
     powers_[0] = c_.beta1;
     powers_[1] = c_.beta2;
+    exact_.assign(kind_ == Kind::step ? size : 0, 0);
   }
 
   const TableConfig& config() const override { return config_; }
@@ -47,6 +50,7 @@ class Dense final : public DenseTable {
   void assign(const float* values) override {
     std::lock_guard lock(mutex_);
     if (!weights_.empty()) std::memcpy(weights_.data(), values, 4 * weights_.size());
+    std::copy_n(values, exact_.size(), exact_.begin());
   }
 
   void push(const float* gradient, const PushOptions& options) override {
@@ -68,6 +72,7 @@ class Dense final : public DenseTable {
     for (const auto* part : {&weights_, &first_, &second_}) {
       append(&bytes, part->data(), 4 * part->size());
     }
+    append(&bytes, exact_.data(), 8 * exact_.size());
     return bytes;
   }
 
@@ -83,6 +88,7 @@ class Dense final : public DenseTable {
     };
     take(powers_, sizeof powers_);
     for (auto* part : {&weights_, &first_, &second_}) take(part->data(), 4 * part->size());
+    take(exact_.data(), 8 * exact_.size());
   }
 
   uint64_t rejected() const override {
@@ -96,7 +102,8 @@ class Dense final : public DenseTable {
     to->insert(to->end(), begin, begin + bytes);
   }
   size_t state_bytes() const {
-    return sizeof powers_ + 4 * (weights_.size() + first_.size() + second_.size());
+    return sizeof powers_ + 4 * (weights_.size() + first_.size() + second_.size()) +
+           8 * exact_.size();
   }
 
   float bounded(float w) const {
@@ -112,6 +119,12 @@ class Dense final : public DenseTable {
     switch (kind_) {
       case Kind::sum:
         for (size_t j = 0; j < n; ++j) w[j] += g[j];
+        break;
+      case Kind::step:
+        for (size_t j = 0; j < n; ++j) {
+          exact_[j] += static_cast<double>(g[j]);
+          w[j] = static_cast<float>(exact_[j]);
+        }
         break;
       case Kind::summary:
         for (size_t j = 0; j < n; ++j) w[j] = w[j] * kSummaryDecay + g[j];
@@ -168,6 +181,7 @@ class Dense final : public DenseTable {
   Kind kind_;
   mutable std::mutex mutex_;  // guards what follows; sizes never change
   std::vector<float> weights_, first_, second_;
+  std::vector<double> exact_;  // step: counts past 2^24
   float powers_[2];
   uint64_t rejected_ = 0;
 };
@@ -176,9 +190,10 @@ class Dense final : public DenseTable {
 
 std::unique_ptr<DenseTable> make_dense_table(const TableConfig& config, size_t size) {
   validate(config);
-  ARGOSY_CHECK(config.kind == "dense" || config.kind == "summary", invalid_argument)
-      << "[dense table] " << config.name << ": expected kind dense or summary, got " << config.kind
-      << '.';
+  ARGOSY_CHECK(config.kind == "dense" || config.kind == "summary" || config.kind == "global_step",
+               invalid_argument)
+      << "[dense table] " << config.name << ": expected kind dense, summary or global_step, got "
+      << config.kind << '.';
   return std::make_unique<Dense>(config, size);
 }
 

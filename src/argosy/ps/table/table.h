@@ -92,6 +92,7 @@ class ARGOSY_API SparseTable {
 //     here), rmsprop, ftrl are those of the optimizer operations of a Program; sum adds. adagrad's
 //     accumulators start at initial_g2sum.
 //   summary: w = 0.999999 w + pushed (the statistics of data_norm).
+//   global_step: adds what is pushed; counted in double, pulled as float.
 class ARGOSY_API DenseTable {
  public:
   virtual ~DenseTable();
