@@ -70,6 +70,21 @@ PyObject* f_about(Args a) {
   return check(Py_BuildValue("(siii)", kind, static_cast<int>(v->id), role, place));
 }
 
+// What the operation that made a value reads; empty if no operation of the main block did.
+PyObject* f_operands(Args a) {
+  Py list(check(PyList_New(0)));
+  const Value* v = program::value_of(tensor_of(a[0]));
+  if (!v || !v->producer) return list.release();
+  const auto p = v->program.lock();
+  if (!p || v->producer->parent != &p->main) return list.release();
+  for (const Ref<Value>& x : v->producer->inputs()) {
+    if (!x) continue;
+    Py item(check(wrap(program::handle(x))));
+    if (PyList_Append(list.get(), item.get())) throw PythonError{};
+  }
+  return list.release();
+}
+
 // Names of the inputs of a run, in order.
 PyObject* f_inputs(Args a) {
   Py list(check(PyList_New(0)));
@@ -136,6 +151,7 @@ Tensors call(int64_t number, std::span<const Tensor> in) {
 PyMethodDef functions[] = {FUNCTION("program_for_test", f_for_test, 1),
                            FUNCTION("program_extract", f_extract, 4),
                            FUNCTION("program_about", f_about, 1),
+                           FUNCTION("program_operands", f_operands, 1),
                            FUNCTION("program_inputs", f_inputs, 1),
                            FUNCTION("program_states", f_states, 1),
                            FUNCTION("program_first", f_first, 2),

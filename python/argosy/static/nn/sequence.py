@@ -21,8 +21,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _find(program, v, operations, seen):
-    kind, number, _, place = _core.program_about(v)
+def _find(program, v, seen):
+    kind, number, _, _ = _core.program_about(v)
     if number in seen:
         return None
     seen.add(number)
@@ -30,10 +30,8 @@ def _find(program, v, operations, seen):
         return program._lengths[number]
     if kind == "input":
         return _core.program_first(program._handle, v.name + "@LENGTHS")
-    if place < 0:
-        return None
-    for operand in operations[place].operands_source():
-        found = _find(program, operand, operations, seen) if operand is not None else None
+    for operand in _core.program_operands(v):
+        found = _find(program, operand, seen)
         if found is not None:
             return found
     return None
@@ -42,7 +40,7 @@ def _find(program, v, operations, seen):
 def _lengths(v, name, missing=True):
     """int64 [sequences], the lengths of a batch."""
     program = program_of(v)
-    found = _find(program, v, program.global_block().ops, set())
+    found = _find(program, v, set())
     if found is None and missing:
         raise ValueError(
             f"[{name}] '{v.name}' is no batch of sequences. Do this: declare the input with"
