@@ -29,6 +29,9 @@ using std::chrono::seconds;
 constexpr uint64_t kLogBytes = uint64_t{1} << 30;
 // Pushes wait while one piece is copied: a few ms.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+// While there are pushes, a copy takes no more of the disk and the cores than this, in bytes a
+// second.
+constexpr double kPace = 256e6;
 // Snapshots that add to a complete one: at most so many, and half of its bytes in all.
 constexpr size_t kMaxAdded = 16;
 // A save copies again what changed meanwhile until little is left for the pause.
@@ -244,11 +247,15 @@ void Store::recover() {
 template <class F>
 uint64_t Store::dump(SnapshotWriter* writer, Selection selection, bool mark, bool consistent,
                      bool positions, F&& interrupted) {
-  uint64_t sum = 0;
+  uint64_t sum = 0, entered = gate_.entered();
+  auto free = Clock::now();  // when the bytes so far are paid for
   std::vector<Copy> copies;
   for (SparseTable* table : host_.sparse_tables()) {
     for (uint32_t shard = 0; shard < kShards;) {
       interrupted();
+      const uint64_t before = std::exchange(entered, gate_.entered());
+      if (before == entered) free = Clock::now();
+      std::this_thread::sleep_until(free);
       uint64_t bytes = 0, position = 0;
       size_t n = 0;
       if (consistent) {
@@ -276,6 +283,9 @@ uint64_t Store::dump(SnapshotWriter* writer, Selection selection, bool mark, boo
         writer->write(*table, copy.shard, position, copy.rows, copy.deleted);
       }
       sum += bytes;
+      free = std::max(free, Clock::now() - milliseconds(100)) +
+             std::chrono::duration_cast<Clock::duration>(
+                 std::chrono::duration<double>(static_cast<double>(bytes) / kPace));
     }
   }
   return sum;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace argosy::ps {
@@ -14,6 +15,12 @@ class Gate {
     std::unique_lock lock(mutex_);
     open_.wait(lock, [&] { return !alone_ && !waiting_; });
     ++inside_;
+    ++entered_;
+  }
+  // How often somebody entered.
+  uint64_t entered() {
+    std::lock_guard guard(mutex_);
+    return entered_;
   }
   bool try_enter() {
     std::lock_guard guard(mutex_);
@@ -42,6 +49,7 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable open_, empty_;
   int inside_ = 0, waiting_ = 0;
+  uint64_t entered_ = 0;
   bool alone_ = false;
 };
 
