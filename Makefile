@@ -7,7 +7,7 @@ PY := .venv/bin/python
 unexport MAKEFLAGS
 export PYTHON
 
-.PHONY: help build demo test test-cpp test-python property sanitize soak lint format bench docs wheel clean
+.PHONY: help build demo test test-cpp test-python property sanitize soak faults fuzz lint format bench docs wheel clean
 .DEFAULT_GOAL := build
 
 build:  ## install what is missing, compile, generate the Python API
@@ -35,6 +35,10 @@ sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
 
 soak: build  ## 100,000 training steps among failing calls; memory must stay flat
 	@$(PY) tests/soak/failing_calls.py --steps 100000
+
+RUNS ?= 200
+faults: build  ## RUNS seeded runs of servers and workers that are killed, cut off and starved
+	@$(PY) -m tests.faults.run --runs $(RUNS) --jobs $(JOBS)
 
 # FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60

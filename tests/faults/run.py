@@ -1,4 +1,4 @@
-"""Seeded runs of the fault harness: python tests/faults/run.py --runs 200."""
+"""Seeded runs of the fault harness: python -m tests.faults.run --runs 200."""
 
 import argparse
 import collections

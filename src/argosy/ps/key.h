@@ -32,4 +32,14 @@ constexpr uint32_t server_of(Key key, uint32_t servers) {
   return static_cast<uint32_t>(((mix(key) >> 32) * servers) >> 32);
 }
 
+// A server's part of a dense table: [first, last) of `size` numbers.
+struct Part {
+  uint64_t first, last;
+};
+constexpr Part part_of(uint64_t size, uint32_t server, uint32_t servers) {
+  using Wide = unsigned __int128;
+  return {static_cast<uint64_t>(Wide{size} * server / servers),
+          static_cast<uint64_t>(Wide{size} * (server + 1) / servers)};
+}
+
 }  // namespace argosy::ps

@@ -167,7 +167,7 @@ class GrpcClient final : public Client {
         h.mode = mode;
         h.text = marker;
         h.phase = p;
-        h.wait_ms = 60'000;
+        h.wait_ms = 20'000;
       });
     };
     if (calls_.servers() == 1) return phase(SavePhase::whole);

@@ -53,12 +53,6 @@ Core::Result succeeded(Answer answer) {
 
 }  // namespace
 
-Part part_of(uint64_t size, uint32_t server, uint32_t servers) {
-  using Wide = unsigned __int128;
-  return {static_cast<uint64_t>(Wide{size} * server / servers),
-          static_cast<uint64_t>(Wide{size} * (server + 1) / servers)};
-}
-
 Core::Core(const ServerOptions& options)
     : options_(options),
       incarnation_(random64()),

@@ -123,10 +123,4 @@ class ARGOSY_API Core : public Host {
 // nothing. Where rows lie is the server's business alone.
 std::string difference(const std::vector<TableConfig>& servers, const std::string& clients);
 
-// This server's part of a dense table: [first, last) of `size` numbers.
-struct Part {
-  uint64_t first, last;
-};
-Part part_of(uint64_t size, uint32_t server, uint32_t servers);
-
 }  // namespace argosy::ps

@@ -13,10 +13,6 @@
 namespace argosy::ps {
 namespace {
 
-uint64_t dense_first(uint64_t size, uint32_t server, uint32_t servers) {
-  return size * server / servers;
-}
-
 template <class Table>
 Table* find(const std::vector<Table*>& tables, uint32_t id) {
   const auto it = std::find_if(tables.begin(), tables.end(),
@@ -137,7 +133,7 @@ void load_rows(const OpenPart::File& file, const TableSet& tables, bool all) {
 
 void load_dense(DenseTable* table, const std::vector<OpenPart>& parts, const TableSet& tables) {
   const uint64_t size = table->config().size;
-  const uint64_t first = dense_first(size, tables.server, tables.servers);
+  const uint64_t first = part_of(size, tables.server, tables.servers).first;
   const uint64_t last = first + table->size();
   std::vector<std::byte> state;
   uint64_t have = 0;
@@ -216,7 +212,7 @@ void SnapshotWriter::add_dense(const DenseTable& table, std::span<const std::byt
                                uint64_t position) {
   DensePart d;
   d.table = table.config().id;
-  d.first = dense_first(table.config().size, manifest_.server, manifest_.servers);
+  d.first = part_of(table.config().size, manifest_.server, manifest_.servers).first;
   d.last = d.first + table.size();
   d.position = position;
   d.name = "table-" + std::to_string(d.table) + ".dense";

@@ -15,18 +15,18 @@
 namespace argosy::ps {
 namespace {
 
-struct Part {
+struct Written {
   std::string path;
   Manifest manifest;
 };
 
 // Of all saves, in order.
-std::vector<Part> parts_of(const std::string& directory) {
+std::vector<Written> parts_of(const std::string& directory) {
   const std::vector<std::string> saves = read_index(directory);
   ARGOSY_CHECK(!saves.empty(), io)
       << "[snapshot] '" << directory << "' has no snapshot.json, so no save ended there. Do this: "
       << "name the directory that was given to save, or server-I-of-N in a server's own.";
-  std::vector<Part> parts;
+  std::vector<Written> parts;
   for (const std::string& save : saves) {
     const uint32_t servers = count_servers(directory, save);
     for (uint32_t i = 0; i < servers; ++i) {
@@ -43,7 +43,7 @@ std::vector<Part> parts_of(const std::string& directory) {
   return parts;
 }
 
-const TableConfig& find(const std::vector<Part>& parts, const std::string& table) {
+const TableConfig& find(const std::vector<Written>& parts, const std::string& table) {
   std::string known;
   for (const TableConfig& t : parts.back().manifest.tables) {
     if (t.name == table || std::to_string(t.id) == table) return t;
@@ -75,12 +75,12 @@ class Lines {
   const std::function<void(std::string_view)>& out_;
 };
 
-void print_sparse(const std::vector<Part>& parts, const TableConfig& config, Lines* lines) {
+void print_sparse(const std::vector<Written>& parts, const TableConfig& config, Lines* lines) {
   TableConfig in_memory = config;
   in_memory.tier = "memory";
   const std::unique_ptr<SparseTable> table = make_sparse_table(in_memory);
   std::vector<std::unique_ptr<RowsReader>> files;
-  for (const Part& part : parts) {
+  for (const Written& part : parts) {
     for (const SparsePart& s : part.manifest.sparse) {
       if (s.table != config.id) continue;
       for (const SparsePart::File& f : s.files) {
@@ -110,10 +110,10 @@ void print_sparse(const std::vector<Part>& parts, const TableConfig& config, Lin
   }
 }
 
-void print_dense(const std::vector<Part>& parts, const TableConfig& config, Lines* lines) {
+void print_dense(const std::vector<Written>& parts, const TableConfig& config, Lines* lines) {
   // Each save has all numbers.
   const std::string& save = parts.back().manifest.save;
-  for (const Part& part : parts) {
+  for (const Written& part : parts) {
     for (const DensePart& d : part.manifest.dense) {
       if (part.manifest.save != save || d.table != config.id || d.first >= d.last) continue;
       const std::string bytes = read_checked(join_path(part.path, d.name), d.bytes, d.sum);
@@ -138,13 +138,13 @@ void print_dense(const std::vector<Part>& parts, const TableConfig& config, Line
 }  // namespace
 
 std::string describe_snapshot(const std::string& directory) {
-  const std::vector<Part> parts = parts_of(directory);
+  const std::vector<Written> parts = parts_of(directory);
   const Manifest& last = parts.back().manifest;
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   for (const TableConfig& config : last.tables) {
     uint64_t rows = 0, deleted = 0, bytes = 0;
     std::string layout;
-    for (const Part& part : parts) {
+    for (const Written& part : parts) {
       for (const SparsePart& s : part.manifest.sparse) {
         if (s.table != config.id) continue;
         layout = s.layout;
@@ -171,7 +171,7 @@ std::string describe_snapshot(const std::string& directory) {
       {"saves", read_index(directory)},
       {"servers", last.servers},
       {"parts_here", std::count_if(parts.begin(), parts.end(),
-                                   [&](const Part& p) { return p.manifest.save == last.save; })},
+                                   [&](const Written& p) { return p.manifest.save == last.save; })},
       {"mode", last.mode},
       {"tables", tables}};
   return whole.dump();
@@ -179,7 +179,7 @@ std::string describe_snapshot(const std::string& directory) {
 
 void print_snapshot(const std::string& directory, const std::string& table, uint64_t limit,
                     const std::function<void(std::string_view)>& out) {
-  const std::vector<Part> parts = parts_of(directory);
+  const std::vector<Written> parts = parts_of(directory);
   const TableConfig& config = find(parts, table);
   Lines lines(limit, out);
   config.kind == "sparse" ? print_sparse(parts, config, &lines)
