@@ -24,20 +24,6 @@ bool waits(Method method) {
   return method == Method::end_step || method == Method::gather;
 }
 
-bool takes_long(const Exchange& x) {
-  switch (x.method) {
-    case Method::save:  // training waits between pause and finish: a lost message is sent again
-                        // soon
-      return x.header.phase == SavePhase::whole || x.header.phase == SavePhase::prepare;
-    case Method::load:
-    case Method::shrink:
-    case Method::end_day:
-      return true;
-    default:
-      return false;
-  }
-}
-
 ErrorKind kind_of(Reason reason) {
   switch (reason) {
     case Reason::timeout:
@@ -272,8 +258,6 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
             std::min(kWaitSlice, std::max(left - milliseconds(200), left / 2));
         x->header.wait_ms = static_cast<uint32_t>(wait.count());
         limit = std::max(limit, wait + options_.attempt_deadline);
-      } else if (takes_long(*x)) {
-        limit = std::max(limit, milliseconds(30'000));
       }
     }
     transport_->run(open, std::max(std::min(limit, left), milliseconds(1)));
