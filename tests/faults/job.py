@@ -212,7 +212,9 @@ class Job:
         try:
             return process.wait(limit)
         except subprocess.TimeoutExpired:
-            raise Failed(f"{process.name} hangs: {self.tail(process)}") from None
+            serves = os.path.exists(getattr(process, "ready", ""))
+            doing = "serves and does not end" if serves else "hangs"
+            raise Failed(f"{process.name} {doing}: {self.tail(process)}") from None
 
     def wait_workers(self, killed=()):
         """Until all workers ended by themselves."""

@@ -274,7 +274,12 @@ def snapshot_damaged(r):
         files = [os.path.join(state, "snapshot.json")]
         for save in saves:
             part = os.path.join(state, save, "part-0-of-1")
-            files += [os.path.join(part, name) for name in sorted(os.listdir(part))]
+            # Of saves that others add to, only rows are read.
+            files += [
+                os.path.join(part, name)
+                for name in sorted(os.listdir(part))
+                if save == saves[-1] or name.endswith((".rows", ".json"))
+            ]
         for path in r.draw.sample(files, min(3, len(files))):
             whole = open(path, "rb").read()
             if not whole:
