@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import argosy as paddle
 
@@ -32,6 +33,31 @@ for _ in range(40):
     optimizer.clear_grad()
     losses.append(float(loss))
 assert losses[-1] < 0.5 * losses[0], losses
+
+# gRPC, Protobuf and RocksDB, which the wheel brings along: a server on this host, tables on disk.
+import numpy as np  # noqa: E402
+
+from argosy import _ps  # noqa: E402
+
+with tempfile.TemporaryDirectory() as folder:
+    table = {
+        "id": 0,
+        "name": "rows",
+        "tier": "ssd",
+        "directory": folder,
+        "memory_rows": 2000,
+        "accessor": {"dim": 4, "embedding": {"rule": "sum", "initial_range": 0, "maximum": 1e9}},
+    }
+    server = _ps.Server(endpoint="127.0.0.1:0", index=0, servers=1, workers=1, tables=[table])
+    client = _ps.Client(endpoints=[f"127.0.0.1:{server.port}"], tables=[table])
+    keys = np.arange(20_000, dtype=np.uint64)
+    for _ in range(2):
+        client.push_sparse(0, keys, np.ones((len(keys), 4), "float32"))
+    rows = np.zeros((len(keys), 4), "float32")
+    client.pull_sparse(0, keys, rows)
+    assert (rows == 2).all(), rows
+    del client
+    server.stop()
 
 # The least of several: what the import itself costs, not what else the machine does.
 code = "import time; t = time.perf_counter(); import argosy; print(time.perf_counter() - t)"
