@@ -53,8 +53,7 @@ def child(args):
     if args.ahead and args.mode == "async" and args.framework == "argosy":
         strategy.a_sync_configs = {"send_queue_size": args.ahead}
     inputs, predict, loss = bench.build(paddle, args)
-    main = paddle.static.default_main_program()
-    test = main.clone(for_test=True)
+    test = paddle.static.default_main_program().clone(for_test=True)
     optimizer = paddle.optimizer.Adam(1e-3, lazy_mode=True)
     fleet.distributed_optimizer(optimizer, strategy).minimize(loss)
     if fleet.is_server():
@@ -74,7 +73,7 @@ def child(args):
     dataset.set_filelist(files)
     fleet.barrier_worker()
     start, cpu = time.time(), time.process_time()
-    exe.train_from_dataset(main, dataset, thread=args.threads)
+    exe.train_from_dataset(paddle.static.default_main_program(), dataset, thread=args.threads)
     fleet.barrier_worker()
     result = {"start": start, "end": time.time(), "cpu": time.process_time() - cpu}
     if args.framework == "argosy":
