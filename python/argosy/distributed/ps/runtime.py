@@ -5,6 +5,7 @@ import contextlib
 import glob
 import json
 import os
+import tempfile
 import time
 import weakref
 
@@ -85,13 +86,30 @@ def _ps():
     return _ps
 
 
+_folders = []  # temporary ones, removed at the end of the process
+
+
+def _with_folders(tables, folder):
+    """The tables, those on disk in `folder`, or in a temporary one if that is empty."""
+    if all(t.get("tier") != "ssd" for t in tables):
+        return tables
+    if not folder:
+        _folders.append(tempfile.TemporaryDirectory(prefix="argosy-tables-"))
+        folder = _folders[-1].name
+    os.makedirs(folder, exist_ok=True)
+    return [
+        {**t, "directory": os.path.join(folder, t["directory"])} if t.get("tier") == "ssd" else t
+        for t in tables
+    ]
+
+
 class AloneRuntime(LocalRuntime):
     """A program that runs alone: tables of this process instead of servers."""
 
     def __init__(self, programs, division):
         super().__init__(programs)
         self._division = division
-        self._mode = _ps().mode_local(json.dumps(division.tables))
+        self._mode = _ps().mode_local(json.dumps(_with_folders(division.tables, "")))
         _install(self, self._mode)  # programs run without init_worker, too
 
     def init_worker(self, scopes=None):
@@ -191,7 +209,7 @@ class ServedRuntime(Runtime):
             index=index,
             servers=self._roles._server_num(),
             workers=self._roles._worker_num(),
-            tables=self._tables,
+            tables=_with_folders(self._tables, settings.server_directory(index)),
             token=settings.token,
             certificate=settings.certificate,
             certificate_key=settings.certificate_key,

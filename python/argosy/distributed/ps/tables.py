@@ -118,6 +118,7 @@ class Choice:
             ssd = message.table_class == "SSDSparseTable"
         if ssd:
             table["tier"] = "ssd"
+            table["directory"] = f"table-{table['id']}"  # in a folder of the process that keeps it
         if message is None:
             return
         accessor = message.accessor
