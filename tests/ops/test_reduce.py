@@ -99,6 +99,8 @@ CASES = [
          dtypes=INT, grad=False, note="integers"),
     Case("mean", X, {"dtype": "float64", "axis": 0}, ref=reference(np.mean), out="float64",
          dtypes=("bool", *INT, *FLOAT)),
+    *[Case("sum_squares", X, attrs, ref=reference(lambda x, **k: (x * x).sum(**k)), dtypes=FLOAT, tol=8) for attrs in AXES],
+    Case("sum_squares", X, {"axis": [1], "mean": True}, ref=lambda x, axis, mean: (x * x).mean(1), dtypes=FLOAT, tol=8),
     Case("mean", EMPTY, {"axis": 0}, ref=lambda x, axis: np.full(3, np.nan), dtypes=FLOAT,
          grad=False),
     *[Case("nansum", [WITH_NAN], attrs, ref=reference(np.nansum), dtypes=FLOAT, tol=4, grad=False)

@@ -20,6 +20,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
 #include "argosy/base/inline_region.h"
+#include "argosy/base/parallel_context.h"
 #include "argosy/base/profile.h"
 
 namespace argosy {
@@ -44,6 +45,8 @@ class RegionGuard {
   ~RegionGuard() { inside_region = false; }
 };
 
+thread_local void* context = nullptr;
+
 // Polls for about 100 us. Waking a sleeper costs some 40 us on a virtual machine, more than many a
 // kernel runs, and a training step asks for the pool every few tens: a thread that stays awake that
 // long between kernels is there when the next one starts.
@@ -63,6 +66,7 @@ struct Job {
       : body(b), n(size), grain(step), chunks(pieces), max_helpers(most), forks(fork_count) {}
 
   const Body body;
+  void* const shared = context;  // of the caller
   const int64_t n, grain, chunks;
   const int max_helpers;
   const uint32_t forks;  // Pool::forks_ at the start
@@ -174,7 +178,9 @@ class Pool {
       if (Job* job = take(&surplus)) {
         {
           profile::Scope scope("parallel_for", profile::Kind::kernel);
+          context = job->shared;
           work_on(*job);
+          context = nullptr;
         }
         leave(*job);
         continue;
@@ -280,6 +286,10 @@ class Pool {
 };
 
 }  // namespace
+
+void*& parallel_context() {
+  return context;
+}
 
 void parallel_for(int64_t n, int64_t grain, Body body) {
   if (n <= 0) return;

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/passes/liveness.h"
 #include "argosy/passes/rewrite.h"
 
 // Segments of the forward pass that are computed again for the gradient, so that what they make
@@ -38,18 +40,33 @@ class Recomputer {
  public:
   explicit Recomputer(Program& p) : r_(p) {
     // What leaves its segment within the forward pass is kept, and so are random numbers.
-    for (const auto& o : p.main.operations)
-      if (o->role == program::Role::forward)
-        for (const Ref<Value>& v : o->operands)
-          if (v && v->producer && v->producer->segment != o->segment) kept_.insert(v.get());
+    int32_t at = 0;
+    for (const auto& o : p.main.operations) {
+      ++at;
+      for (const Ref<Value>& v : o->operands) {
+        if (!v) continue;
+        if (o->role != program::Role::forward)
+          last_gradient_[v.get()] = at;
+        else if (v->producer && v->producer->segment != o->segment)
+          kept_.insert(v.get());
+      }
+    }
+    find_spared(p);
   }
 
   bool run() {
     r_.walk([&](Operation& o) {
-      if (o.role == program::Role::forward || o.parent != &r_.program().main) return;
+      if (o.parent != &r_.program().main) return;
+      ++at_;
+      if (o.role == program::Role::forward) return;
       for (size_t i = 0; i < o.operands.size(); ++i) {
         const Ref<Value> v = o.operands[i];
-        if (v && again(*v)) r_.set_operand(o, i, copy_of(v));
+        if (!v) continue;
+        if (again(*v))
+          r_.set_operand(o, i,
+                         copies_.count(v.get()) && is_easy(*v) ? late_copy_of(v) : copy_of(v));
+        else if (is_spared(*v) && is_easy(*v))
+          r_.set_operand(o, i, late_copy_of(v));
       }
     });
     return r_.changed();
@@ -58,9 +75,15 @@ class Recomputer {
  private:
   bool again(const Value& v) const {
     const Operation* o = v.producer;
-    return o && o->segment && o->role == program::Role::forward && !has_effect(*o->op) &&
-           !o->op->structural && !kept_.count(&v) &&
+    return o && o->segment && o->segment != spared_ && o->role == program::Role::forward &&
+           !has_effect(*o->op) && !o->op->structural && !kept_.count(&v) && !comes_along(v) &&
            !r_.leaves(Ref<Value>::share(const_cast<Value*>(&v)));
+  }
+
+  // Statistics and the like of an operation whose result is kept are kept with it.
+  bool comes_along(const Value& v) const {
+    const Value* first = v.producer->results[0].get();
+    return first != &v && kept_.count(first) && 8 * bytes_of(v) <= bytes_of(*first);
   }
 
   // Computed right before the current operation, once.
@@ -76,9 +99,60 @@ class Recomputer {
     return copies_.at(v.get());
   }
 
+  // The gradient of the last segment follows right upon it, if hardly anything comes between: it is
+  // not computed again then but for what is easily made.
+  void find_spared(const Program& p) {
+    int64_t own = 0, after = 0;
+    for (const auto& o : p.main.operations) {
+      if (o->role != program::Role::forward) continue;
+      if (o->segment && o->segment != spared_) own = 0;
+      if (o->segment) {
+        spared_ = o->segment;
+        after = 0;
+      }
+      for (const Ref<Value>& v : o->results)
+        if (!is_view(*o)) (o->segment ? own : after) += bytes_of(*v);
+    }
+    if (2 * after > own) spared_ = 0;
+  }
+  bool is_spared(const Value& v) const {
+    const Operation* o = v.producer;
+    return spared_ && o && o->segment == spared_ && o->role == program::Role::forward &&
+           !kept_.count(&v) && !r_.leaves(Ref<Value>::share(const_cast<Value*>(&v)));
+  }
+
+  // Is v easily made now from what is there anyway? Then it need not be kept until now, even if it
+  // was made (again) already on the way to something else.
+  bool is_easy(const Value& v) const {
+    const Operation& o = *v.producer;
+    const bool easy =
+        (o.op->elementwise || is(o, "layer_norm") || is(o, "rms_norm")) && is_pure(*o.op);
+    if (!easy || o.results[0].get() != &v) return false;
+    return std::all_of(o.operands.begin(), o.operands.end(), [&](const Ref<Value>& x) {
+      if (!x || !x->producer) return true;
+      const auto last = last_gradient_.find(x.get());
+      return last != last_gradient_.end() && last->second >= at_;
+    });
+  }
+
+  // Right before the current operation, once.
+  Ref<Value> late_copy_of(const Ref<Value>& v) {
+    if (auto it = late_copies_.find(v.get()); it != late_copies_.end()) return it->second;
+    const Operation& o = *v->producer;
+    std::vector<Ref<Value>> operands;
+    for (const Ref<Value>& x : o.operands) operands.push_back(copy_of(x));
+    const Operation& copy = r_.insert_copy(o, std::move(operands));
+    for (size_t i = 0; i < o.results.size(); ++i)
+      if (o.results[i] == v) late_copies_.emplace(v.get(), copy.results[i]);
+    return late_copies_.at(v.get());
+  }
+
   Rewriter r_;
+  uint32_t spared_ = 0;
+  int32_t at_ = 0;  // the current operation of the main block, counted from 1
+  std::unordered_map<const Value*, int32_t> last_gradient_;  // the last that is not of forward
   std::unordered_set<const Value*> kept_;
-  std::unordered_map<const Value*, Ref<Value>> copies_;
+  std::unordered_map<const Value*, Ref<Value>> copies_, late_copies_;
 };
 
 bool run(Program& p, const PassContext& c) {
@@ -92,7 +166,9 @@ ARGOSY_PASS(recompute, Rounding::kept,
             "Computes the operations of marked segments (fleet.utils.recompute, or ranges of "
             "operations in the option recompute.segments, \"3-8,10-14\") again right before the "
             "gradient first needs them, instead of keeping what they made. What leaves a segment "
-            "is kept, and so are random numbers, which are never drawn twice.",
+            "is kept, and so are random numbers, which are never drawn twice. Normalizations and "
+            "elementwise values are made when they are needed; of the last segment, whose gradient "
+            "follows at once, only these.",
             run)
 
 }  // namespace

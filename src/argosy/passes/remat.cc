@@ -21,6 +21,28 @@ bool is_cheap(const Operation& o) {
          std::find(std::begin(more), std::end(more), o.op->name) != std::end(more);
 }
 
+// Not cheap, but there may be some work to spare for it.
+bool is_product(const Operation& o) {
+  return o.role == program::Role::forward && (is(o, "linear") || is(o, "matmul")) &&
+         !o.attr_operands;
+}
+
+// Arithmetic operations, as far as ops tell; 0 where sizes are not known.
+double work_of(const Operation& o) {
+  if (!o.op->cost || o.attr_operands || o.op->structural) return 0;
+  std::vector<Tensor> in;
+  for (const Ref<Value>& v : o.operands) {
+    if (v && (v->layout != Layout::strided || !v->shape.known())) return 0;
+    in.push_back(v ? Tensor::describe(v->shape, v->dtype) : Tensor());
+  }
+  op::InferContext c{*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), {}};
+  for (const Ref<Value>& v : o.results) {
+    if (v->layout != Layout::strided || !v->shape.known()) return 0;
+    c.out.push_back({v->shape, v->dtype, v->layout});
+  }
+  return o.op->cost(c, o.attrs.get());
+}
+
 // What its copy reads. Normalization over a batch is repeated from the statistics that its gradient
 // needs anyway.
 std::vector<Ref<Value>> sources(const Operation& o) {
@@ -38,7 +60,8 @@ class Rematerializer {
       : p_(p),
         live_(p, c.number("remat.unknown", 16)),
         least_(c.number("remat.bytes", 1024)),
-        depth_(c.number("remat.depth", 6)) {
+        depth_(c.number("remat.depth", 6)),
+        percent_(c.number("remat.products", 10)) {
     for (const auto& o : p.outputs) leaves_.insert(o.value.get());
     for (const auto& s : p.states)
       if (s.last) leaves_.insert(s.last.get());
@@ -46,8 +69,17 @@ class Rematerializer {
 
   bool run() {
     if (live_.bytes.empty()) return false;
+    double forward = 0;
+    for (const auto& o : p_.main.operations)
+      if (o->role == program::Role::forward) forward += work_of(*o);
+    spare_ = forward * static_cast<double>(percent_) / 100;
     find_candidates();
+    bytes_ = live_.bytes;
     choose();
+    if (spare_ > 0) {
+      products_ = true;
+      choose();
+    }
     if (chosen_.empty()) return false;
     rewrite();
     return true;
@@ -87,7 +119,7 @@ class Rematerializer {
     for (auto& [value, c] : found) {
       c.forward = std::max(c.forward, reads[live_.root[value->id]]);
       if (!c.backward || c.forward >= c.backward || leaves_.count(value) ||
-          !is_cheap(*value->producer))
+          !(is_cheap(*value->producer) || is_product(*value->producer)))
         continue;
       users_[live_.root[value->id]].push_back(c);
     }
@@ -108,6 +140,10 @@ class Rematerializer {
     std::sort(roots_.begin(), roots_.end());
   }
 
+  bool may_repeat(const Operation& o) const {
+    return is_cheap(o) || (products_ && is_product(o) && work_of(o) > 0);
+  }
+
   // Is v in memory at operation `at`?
   bool there(const Value& v, int32_t at) const {
     const uint32_t root = live_.root[v.id];
@@ -118,7 +154,7 @@ class Rematerializer {
   bool plan(const Ref<Value>& v, int32_t at, int64_t depth, std::vector<const Operation*>* work,
             std::vector<uint32_t>* needs) const {
     const Operation* o = v->producer;
-    if (!o || !is_cheap(*o) || depth == 0) return false;
+    if (!o || !may_repeat(*o) || depth == 0) return false;
     if (std::find(work->begin(), work->end(), o) != work->end()) return true;
     for (const Ref<Value>& x : sources(*o)) {
       if (!x) continue;
@@ -137,7 +173,7 @@ class Rematerializer {
     int32_t forward = 0, backward = 0;
     std::vector<uint32_t> needs;
     int64_t temporary = 0;
-    double worth = 0;
+    double worth = 0, work = 0;
   };
 
   // Does an elementwise operation of `work` put its result in the place of v?
@@ -164,19 +200,24 @@ class Rematerializer {
       std::vector<const Operation*> work;
       can = can && plan(c.value, c.backward, depth_, &work, &choice->needs);
       repeated += work.size();
-      for (const Operation* o : work)
+      for (const Operation* o : work) {
+        if (is_product(*o)) choice->work += work_of(*o);
         for (const Ref<Value>& v : o->results)
           if (live_.root[v->id] != root && !overwritten(*v, work))
             choice->temporary += live_.size[v->id];
+      }
     }
     dropped_.erase(root);
     if (!can || unmovable_.count(root) || choice->forward + 1 >= choice->backward) return false;
-    choice->worth = static_cast<double>(live_.size[root]) / static_cast<double>(repeated);
+    if (choice->work > spare_) return false;
+    // By bytes for each operation; where products count, for the arithmetic in them.
+    const double price = products_ ? choice->work + 1 : static_cast<double>(repeated);
+    choice->worth = static_cast<double>(live_.size[root]) / price;
     return true;
   }
 
   void choose() {
-    std::vector<int64_t> bytes = live_.bytes;
+    std::vector<int64_t>& bytes = bytes_;
     auto peak_of = [&] { return std::max_element(bytes.begin(), bytes.end()) - bytes.begin(); };
     for (;;) {
       const int64_t at = peak_of();
@@ -192,6 +233,7 @@ class Rematerializer {
       }
       if (best.worth == 0) return;
       dropped_.insert(best.root);
+      spare_ -= best.work;
       for (uint32_t need : best.needs) pinned_.insert(need);
       for (int32_t i = best.forward + 1; i < best.backward; ++i)
         bytes[static_cast<size_t>(i)] -= live_.size[best.root];
@@ -238,7 +280,10 @@ class Rematerializer {
 
   Program& p_;
   const Liveness live_;
-  const int64_t least_, depth_;
+  const int64_t least_, depth_, percent_;
+  bool products_ = false;       // are they considered, too?
+  double spare_ = 0;            // work that may still be spent on them
+  std::vector<int64_t> bytes_;  // during each operation, without what was dropped
   std::unordered_set<const Value*> leaves_;
   std::unordered_map<uint32_t, std::vector<Candidate>> users_;  // by root
   std::vector<uint32_t> roots_;
@@ -254,8 +299,10 @@ ARGOSY_PASS(remat, Rounding::kept,
             "What cheap operations made (elementwise ones, normalization, casts, broadcasts) is "
             "made again for the gradient instead of being kept, from values that are there anyway, "
             "greedily by bytes for each operation repeated, as long as the estimated peak falls. "
-            "Options: remat.bytes, the least size of a value (1024); remat.depth, the longest "
-            "chain (6); remat.unknown, what an unknown size counts as (16).",
+            "Matrix products are, too, for up to 10% of the forward pass's arithmetic. Options: "
+            "remat.bytes, the least size of a value (1024); remat.depth, the longest chain (6); "
+            "remat.products, percent for products (10); remat.unknown, what an unknown size counts "
+            "as (16).",
             run)
 
 }  // namespace

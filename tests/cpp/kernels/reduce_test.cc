@@ -130,6 +130,8 @@ double exact(Reduce kind, const std::vector<T>& v) {
       return count == static_cast<double>(v.size());
     case Reduce::sum_squares:
       return static_cast<double>(squares);
+    case Reduce::mean_squares:
+      return static_cast<double>(squares / v.size());
     case Reduce::sum_abs:
       return static_cast<double>(absolute);
     case Reduce::norm:
@@ -163,7 +165,8 @@ void check(double low, double high, double tolerance) {
       const Reduce kind = static_cast<Reduce>(k);
       if (!is_floating(type) &&
           (kind == Reduce::mean || kind == Reduce::sum_squares || kind == Reduce::sum_abs ||
-           kind == Reduce::norm || kind == Reduce::logsumexp || kind == Reduce::prod)) {
+           kind == Reduce::norm || kind == Reduce::logsumexp || kind == Reduce::prod ||
+           kind == Reduce::mean_squares)) {
         continue;
       }
       if (!parts.empty() && parts[0].empty() && (kind == Reduce::max || kind == Reduce::min))

@@ -74,6 +74,25 @@ def test_recompute_of_ranges():
         r.rewrite("recompute", **{"recompute.segments": "5"})
 
 
+def test_recompute_of_normalizations():
+    """What leaves a segment is kept with its statistics; what is easily made is made when needed."""
+    argosy.seed(3)
+    first, second = nn.Linear(8, 64), nn.Linear(64, 8)
+    norms = [nn.LayerNorm(8), nn.LayerNorm(8)]
+
+    def block(x):
+        x = norms[0](x + F.tanh(x))
+        return norms[1](x + second(F.relu(first(x))))
+
+    layers = nn.LayerList([first, second, *norms])
+    r = training([layers], lambda _, h: recompute(block, recompute(block, h)))
+    after = r.check("recompute")
+    assert ops(r).count("layer_norm") == 4 and ops(r).count("linear") == 4
+    # The first block's first norm: on the way to the product, and again for the product's gradient.
+    # The gradient of the last block comes right after it: only its first norm is made again.
+    assert ops(after).count("layer_norm") == 7 and ops(after).count("linear") == 6
+
+
 def test_recompute_updates_running_statistics_once():
     argosy.seed(2)
     norm = nn.BatchNorm1D(8)

@@ -5,6 +5,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/bits.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
@@ -230,35 +231,54 @@ void half_tile(const Product& p, const float* wide_b, int64_t i, int64_t m, int6
   for (int64_t r = 0; r < m; ++r) float_to_half(p.dtype, c + r * n, out + 2 * r * p.ldc, n);
 }
 
-template <class T>
-void let_through(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n, const T* product) {
-  const T factor = static_cast<T>(p.epilogue->factor);
-  for (int64_t r = 0; r < m; ++r) {
-    const int64_t at = (i + r) * p.ldc + j;
-    const T *gate = static_cast<const T*>(p.epilogue->gate) + at, *from = product + r * n;
-    T* to = reinterpret_cast<T*>(p.c) + at;
-#pragma GCC ivdep
-    for (int64_t q = 0; q < n; ++q) to[q] = gate[q] > 0 ? from[q] * factor : T(0);
+// Where a gate is open, as bits: C, which may be the gate, can be written then.
+class OpenGates {
+ public:
+  OpenGates(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n)
+      : p_(p), at_(i * p.ldc + j), m_(m), n_(n), row_((n + 7) / 8), bits_(row_ * m) {
+    if (p.dtype == DType::float32)
+      look(static_cast<const float*>(p.epilogue->gate) + at_);
+    else
+      look(static_cast<const double*>(p.epilogue->gate) + at_);
   }
-}
+  // What came through the others vanishes.
+  void close() const {
+    for (int64_t r = 0; r < m_; ++r) {
+      char* row = p_.c + p_.item() * (at_ + r * p_.ldc);
+      keep_by_bits(p_.dtype, row, bits_.as<uint8_t>(r * row_), 0, n_, n_, p_.epilogue->factor, row);
+    }
+  }
+
+ private:
+  template <class T>
+  void look(const T* gate) {
+    constexpr int64_t kBlock = 512;
+    uint8_t open[kBlock];
+    for (int64_t r = 0; r < m_; ++r, gate += p_.ldc) {
+      uint8_t* to = bits_.as<uint8_t>(r * row_);
+      for (int64_t j = 0; j < n_; j += kBlock) {
+        const int64_t count = std::min(kBlock, n_ - j), whole = divide_up(count, 8) * 8;
+        for (int64_t q = 0; q < count; ++q) open[q] = gate[j + q] > 0;
+        std::fill(open + count, open + whole, uint8_t{0});
+        pack_bits(open, whole, to + j / 8);
+      }
+    }
+  }
+
+  const Product& p_;
+  const int64_t at_, m_, n_, row_;
+  const Scratch bits_;
+};
 
 void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n);
 
-// By way of a tile of its own, since C may be the gate.
 void gated_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
-  Scratch scratch(static_cast<size_t>(m * n * p.item()));
+  const OpenGates gates(p, i, m, j, n);
   Epilogue none;
-  Product part = p;
-  part.epilogue = &none;
-  part.a += p.item() * (p.trans_a ? i : i * p.lda);
-  part.b += p.item() * (p.trans_b ? j * p.ldb : j);
-  part.c = scratch.as();
-  part.ldc = n;
-  run_tile(part, 0, m, 0, n);
-  if (p.dtype == DType::float32)
-    let_through(p, i, m, j, n, scratch.as<float>());
-  else
-    let_through(p, i, m, j, n, scratch.as<double>());
+  Product plain = p;
+  plain.epilogue = &none;
+  run_tile(plain, i, m, j, n);
+  gates.close();
 }
 
 void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
@@ -362,19 +382,13 @@ void run_half(const Product& p) {
 
 void run(const Product& p);
 
-// The whole product first, then the gate.
 void gated_whole(const Product& p) {
-  Scratch scratch(static_cast<size_t>(p.m * p.n * p.item()));
+  const OpenGates gates(p, 0, p.m, 0, p.n);
   Epilogue none;
-  Product whole = p;
-  whole.epilogue = &none;
-  whole.c = scratch.as();
-  whole.ldc = p.n;
-  run(whole);
-  if (p.dtype == DType::float32)
-    let_through(p, 0, p.m, 0, p.n, scratch.as<float>());
-  else
-    let_through(p, 0, p.m, 0, p.n, scratch.as<double>());
+  Product plain = p;
+  plain.epilogue = &none;
+  run(plain);
+  gates.close();
 }
 
 void run(const Product& p) {

@@ -484,6 +484,7 @@ Step step_of(Reduce kind) {
     case Reduce::count_nonzero:
       return Step::nonzero;
     case Reduce::sum_squares:
+    case Reduce::mean_squares:
     case Reduce::norm:
       return Step::squares;
     case Reduce::sum_abs:
@@ -552,6 +553,7 @@ void reduce(Reduce kind, DType type, const void* x, std::span<const int64_t> sha
       });
       return;
     case Reduce::mean:
+    case Reduce::mean_squares:
       return write_floating(type, l, accs, result, [n](double v) { return v / n; });
     case Reduce::norm:
       return write_floating(type, l, accs, result, [](double v) { return std::sqrt(v); });

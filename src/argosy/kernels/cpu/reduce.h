@@ -24,8 +24,9 @@ enum class Reduce : uint8_t {
   norm,           // sqrt(sum_squares), rounded once
   count_nonzero,  // any dtype; int64
   logsumexp,      // floating
+  mean_squares,   //
 };
-inline constexpr int kReduceKinds = 12;
+inline constexpr int kReduceKinds = 13;
 
 // The dtype of the result of reducing `t`.
 ARGOSY_API DType reduced_dtype(Reduce kind, DType t);

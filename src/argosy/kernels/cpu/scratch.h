@@ -2,14 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "argosy/base/export.h"
 #include "argosy/base/memory.h"
 
 namespace argosy::cpu {
 
-// Memory that nobody uses while the calling thread runs a kernel: what that thread's Scratch takes
-// before it asks the pool. Ends with this object; they do not nest.
+// Memory that nobody uses while the calling thread runs a kernel: what its Scratch, and that of
+// pool threads in its loops, takes before it asks the pool of memory. For the life of this object.
 class ARGOSY_API SpareMemory {
  public:
   // begin: 64-byte aligned.
@@ -19,8 +21,17 @@ class ARGOSY_API SpareMemory {
 
   // Null if there is not that much.
   static void* take(size_t bytes);
-  // False if block is not of it. What was taken last is free again.
-  static bool give(void* block, size_t bytes);
+  // False if block is not of it.
+  static bool give(void* block) noexcept;
+
+ private:
+  struct Block {
+    char *begin, *end;
+  };
+  char *const begin_, *const end_;
+  void* const outer_;
+  std::mutex mutex_;
+  std::vector<Block> used_;  // guarded by mutex_, in order
 };
 
 // Temporary CPU memory of a kernel, from the pool, 64-byte aligned and uninitialized.
@@ -30,7 +41,7 @@ class Scratch {
     if (!block_) block_ = memory::allocate(Place{}, bytes);
   }
   ~Scratch() {
-    if (!SpareMemory::give(block_, bytes_)) memory::deallocate(Place{}, block_, bytes_);
+    if (!SpareMemory::give(block_)) memory::deallocate(Place{}, block_, bytes_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

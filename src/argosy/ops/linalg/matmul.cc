@@ -224,7 +224,7 @@ void linear_run(KernelFrame& f, const NoAttrs&) {
 Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
   Tensor dx, dw, db;
-  if (c.needs(0)) dx = matmul(dy, w, false, true);
+  // That of x last: x itself is not needed any more then.
   if (c.needs(1)) {
     if (x.rank() == 1)
       dw = matmul(unsqueeze(x, {1}), unsqueeze(dy, {0}));
@@ -232,6 +232,7 @@ Tensors linear_grad(const GradCall& c, const NoAttrs&) {
       dw = matmul(flatten(x, 0, -2), flatten(dy, 0, -2), true, false);
   }
   if (c.needs(2)) db = sum_like(dy, c.in[2]);
+  if (c.needs(0)) dx = matmul(dy, w, false, true);
   return {dx, dw, db};
 }
 

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace argosy {
+
+// A pointer of the calling thread that pool threads have, too, while they work on its loops. Null
+// at first.
+void*& parallel_context();
+
+}  // namespace argosy
