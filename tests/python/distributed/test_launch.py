@@ -282,6 +282,13 @@ def test_a_taken_port(launch):
     assert code == 2 and f"port {address.split(':')[1]} of 127.0.0.1 is taken" in err
 
 
+def test_logs_that_cannot_be_written(launch, tmp_path):
+    (tmp_path / "logs").write_text("a file")
+    code, out, err = launch("").wait()
+    assert code == 1 and err.startswith("python -m argosy.distributed.launch: ") and "logs" in err
+    assert len(err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "options, text",
     [

@@ -19,7 +19,11 @@ def launch(argv=None, prog="argosy launch"):
         from .on_ray import run
     else:
         from .local import run
-    return run(plan)
+    try:
+        return run(plan)
+    except OSError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        return 1
 
 
 def fleetrun():
