@@ -75,12 +75,11 @@ def test_wide_deep_alone(tmp_path):
     assert (tmp_path / "saved" / "inference" / "__model__.pdmodel").exists()
 
 
-@pytest.mark.parametrize("mode, auc", [("sync", 0.85), ("geo", 0.83), ("async", 0.6)])
-def test_wide_deep(tmp_path, mode, auc):
+@pytest.mark.parametrize("mode", ["sync", "geo", "async"])
+def test_wide_deep(tmp_path, mode):
     out = _launch(tmp_path, "wide_deep.py", "--mode", mode)
     for one in out:
-        assert one["auc"] > auc and one["steps"] == 400
-        assert one["last"] < one["first"] or mode == "async"
+        assert one["auc"] > 0.85 and one["steps"] == 400 and one["last"] < 0.55
     assert out[0]["auc"] == out[1]["auc"]
 
 
