@@ -30,6 +30,21 @@ install_debian_packages() {
   "${run[@]}" install -y --no-install-recommends $missing
 }
 
+# make_command NAME MODULE FUNCTION: what an installed wheel has as a script.
+make_command() {
+  if [ ! -x ".venv/bin/$1" ]; then
+    cat >".venv/bin/$1" <<END
+#!$PWD/.venv/bin/python
+import sys
+
+from $2 import $3
+
+sys.exit($3())
+END
+    chmod +x ".venv/bin/$1"
+  fi
+}
+
 make_environment() {
   local python=${PYTHON:-python3} site stamp
   # Unusable when the interpreter it was made from is gone, or it was made without python3-venv.
@@ -55,17 +70,8 @@ make_environment() {
   if [ "$(cat "$site/argosy.pth" 2>/dev/null)" != "$PWD/python" ]; then
     echo "$PWD/python" >"$site/argosy.pth"
   fi
-  if [ ! -x .venv/bin/argosy ]; then
-    cat >.venv/bin/argosy <<END
-#!$PWD/.venv/bin/python
-import sys
-
-from argosy.cli import main
-
-sys.exit(main())
-END
-    chmod +x .venv/bin/argosy
-  fi
+  make_command argosy argosy.cli main
+  make_command fleetrun argosy.distributed.launch fleetrun
 }
 
 install_debian_packages
