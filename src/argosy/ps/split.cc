@@ -239,7 +239,7 @@ class Splitter {
         d.key = key;
         d.table.id = next_table_++;
         d.table.name = "dense_" + std::to_string(d.table.id);
-        d.table.kind = "dense";
+        d.table.kind = is_summary(e) ? "summary" : "dense";
         d.table.accessor.dim = 1;
         d.table.accessor.embedding = rule;
         found = dense_.insert(dense_.end(), std::move(d));
@@ -467,6 +467,7 @@ class Splitter {
 
   static void give_rate(Operation& o, const UpdateEntry& e) {
     const Operation& from = *e.operation;
+    if (is_summary(e)) return;
     set_attr(o.attrs, "lr", attr<op::Scalar>(from, "lr"));
     set_attr(o.attrs, "lr_scale", e.rate_scale());
     for (const Ref<Value>& v : from.attr_values()) o.operands.push_back(v);

@@ -17,6 +17,7 @@ using Values = std::vector<Ref<Value>>;
 
 // Optimizer ops: input 0 is the list of parameters, 1 that of gradients.
 bool is_optimizer(const Operation& o) {
+  if (is(o, "summary_update_")) return true;
   return o.role == program::Role::optimize && o.op->writes.size() > 1 && o.op->writes[0] == 0 &&
          o.op->inputs.size() >= 3 && o.op->inputs[0].list && o.op->inputs[0].name == "params" &&
          o.ends.size() == o.op->inputs.size();
@@ -56,6 +57,10 @@ bool has_list(const Operation& o, const char* name) {
 }
 
 }  // namespace
+
+bool is_summary(const UpdateEntry& e) {
+  return is(*e.operation, "summary_update_");
+}
 
 const Ref<Value>& UpdateEntry::parameter() const {
   return operation->operands[place];
@@ -105,6 +110,10 @@ std::vector<UpdateEntry> read_updates(const program::Program& p) {
 
 void rule_of(const UpdateEntry& e, const std::string& name, bool rows, OptimizerConfig* rule) {
   const Operation& o = *e.operation;
+  if (is_summary(e)) {
+    rule->rule = "sum";
+    return;
+  }
   if (has_list(o, "masters")) no_rule(e, name, "it keeps master copies of 16-bit parameters");
   const auto real = [&](const char* field) { return static_cast<float>(attr<double>(o, field)); };
   if (is(o, "sgd_")) {

@@ -25,6 +25,9 @@ struct UpdateEntry {
   double l2() const;
 };
 
+// Is it a sum over data (data_norm) rather than a weight? Its table is a summary.
+bool is_summary(const UpdateEntry& e);
+
 // All entries of the main block, in order.
 std::vector<UpdateEntry> read_updates(const program::Program& p);
 

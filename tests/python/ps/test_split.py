@@ -359,6 +359,22 @@ def test_click_rows(fresh):
     assert table["accessor"]["kind"] == "click" and table["accessor"]["dim"] == 2
 
 
+def test_sums_of_data_norm_are_a_summary_table(fresh):
+    main, _ = fresh
+    ids, label = ids_and_label()
+    numbers = static.data("numbers", [None, 4])
+    wide = static.nn.data_norm(numbers, name="dn")
+    out = static.nn.fc(paddle.concat([paddle.sum(look_up(ids), 1), wide], 1), 1)
+    loss = paddle.mean((out - label) ** 2)
+    paddle.optimizer.Adam(0.1).minimize(loss)
+    done, metadata = divide(main, loss, **{"remote.table": ""})
+    summary = next(t for t in tables(metadata) if t["kind"] == "summary")
+    assert summary["size"] == 12
+    text = "\n".join(lines(done))
+    assert "summary_update_" not in text and text.count("ps_push_dense") == 2
+    assert text.count("ps_pull_dense") == 2
+
+
 def test_a_click_row_is_at_least_four_wide(fresh):
     loss = small_model(paddle.optimizer.SGD(0.1))
     refused(fresh[0], loss, ValueError, "width of at least 4, got 2", **{"remote.table": "click"})

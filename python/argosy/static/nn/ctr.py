@@ -40,7 +40,7 @@ def data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW
     from the mean. y = (x - sum / size) * sqrt(size / square_sum). A step of an optimizer adds the
     batch's numbers to them, which are their gradients: state = state * summary_decay_rate + gradient,
     whatever the optimizer's own rule, and without clipping or decay. Threads that share one scope add
-    to the same sums.
+    to the same sums; so do workers of a parameter server, whose table forgets by 0.999999 a push.
 
     Args:
         input (Variable): float, [N, C].

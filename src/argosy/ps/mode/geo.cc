@@ -196,7 +196,7 @@ class Geo final : public Mode {
     (void)server_tables(options_.tables, "geo");  // refuses what cannot be exchanged
     for (const TableConfig& t : options_.tables) {
       if (t.kind == "sparse") sparse_.try_emplace(t.id, t);
-      if (t.kind == "dense") dense_.try_emplace(t.id, t);
+      if (t.kind == "dense" || t.kind == "summary") dense_.try_emplace(t.id, t);
     }
     thread_ = std::thread([this] { loop(); });
   }

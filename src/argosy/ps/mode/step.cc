@@ -108,6 +108,7 @@ void throw_stopped() {
 std::vector<TableConfig> server_tables(std::vector<TableConfig> tables, const std::string& mode) {
   if (mode != "geo") return tables;
   for (TableConfig& t : tables) {
+    if (t.kind == "summary") t.kind = "dense";  // trainers forget, servers add up what moved
     if (t.kind != "sparse" && t.kind != "dense") continue;
     ARGOSY_CHECK(t.accessor.kind == "plain", not_implemented)
         << "[parameter_server] table '" << t.name << "' has the accessor '" << t.accessor.kind
