@@ -19,7 +19,7 @@ void append(Rows* to, Key key, std::span<const std::byte> row) {
 void drop_last(Rows* rows) {
   rows->keys.pop_back();
   rows->offsets.pop_back();
-  rows->bytes.resize(rows->offsets.back());
+  rows->bytes.erase(rows->bytes.begin() + rows->offsets.back(), rows->bytes.end());
 }
 
 }  // namespace
