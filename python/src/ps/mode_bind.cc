@@ -111,6 +111,20 @@ PyObject* f_shrink(Args a) {
   return PyLong_FromUnsignedLongLong(gone);
 }
 
+// mode_save(mode, directory, how), mode_load: rows.
+template <uint64_t (ps::Mode::*F)(const std::string&, int)>
+PyObject* f_disk(Args a) {
+  ps::Mode& mode = mode_of(a[0]);
+  const std::string directory = text_of(a[1]);
+  const int how = static_cast<int>(number_of(a[2]));
+  uint64_t rows = 0;
+  {
+    WithoutGil without;
+    rows = (mode.*F)(directory, how);
+  }
+  return PyLong_FromUnsignedLongLong(rows);
+}
+
 PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
                            FUNCTION("mode_connect", f_connect, 11),
                            FUNCTION("mode_join", f_join, 1),
@@ -119,6 +133,8 @@ PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
                            FUNCTION("mode_stop", f_stop, 1),
                            FUNCTION("mode_stats", f_stats, 1),
                            FUNCTION("mode_shrink", f_shrink, 2),
+                           FUNCTION("mode_save", f_disk<&ps::Mode::save>, 3),
+                           FUNCTION("mode_load", f_disk<&ps::Mode::load>, 3),
                            FUNCTION("server_tables", f_server_tables, 2),
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -200,3 +200,22 @@ def test_rows_on_disk(fresh):
     feed = {"ids": np.arange(8).reshape(4, 2), "label": ones, "show": ones}
     losses = [float(exe.run(main, feed, [loss])[0]) for _ in range(30)]
     assert losses[-1] < losses[0] / 2
+
+
+def test_tables_are_saved_with_the_model(fresh, tmp_path):
+    main, startup = fresh
+    rows, out, loss = model()
+    exe = static.Executor()
+    exe.run(startup)
+    ones = np.ones([4, 1], "float32")
+    feed = {"ids": np.arange(8).reshape(4, 2), "label": ones, "show": ones}
+    for _ in range(5):
+        exe.run(main, feed)
+    test = main.clone(for_test=True)
+    (before,) = exe.run(test, feed, [out])
+    fleet.save_persistables(exe, str(tmp_path))
+    for _ in range(5):
+        exe.run(main, feed)
+    assert np.abs(exe.run(test, feed, [out])[0] - before).max() > 1e-3
+    fleet.load_model(str(tmp_path), 0)
+    np.testing.assert_array_equal(exe.run(test, feed, [out])[0], before)

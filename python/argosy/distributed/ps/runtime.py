@@ -115,6 +115,27 @@ class AloneRuntime(LocalRuntime):
     def init_worker(self, scopes=None):
         _ps().mode_install(self._mode)
 
+    def save_persistables(self, dirname, main_program=None, mode=0):
+        _ps().mode_save(self._mode, os.path.abspath(dirname), mode)
+        super().save_persistables(_trainer(dirname), main_program, mode)
+
+    def save_inference_model(
+        self, dirname, feeded_var_names, target_vars, main_program=None, mode=0
+    ):
+        _ps().mode_save(self._mode, os.path.abspath(dirname), mode)
+        super().save_inference_model(dirname, feeded_var_names, target_vars, main_program, mode)
+
+    def load_model(self, dirname, mode=0):
+        _ps().mode_load(self._mode, os.path.abspath(dirname), mode)
+        if os.path.isdir(_trainer(dirname)):
+            super().load_model(_trainer(dirname), mode)
+
+    def load_inference_model(self, dirname, mode=0):
+        _ps().mode_load(self._mode, os.path.abspath(dirname), mode)
+
+    def save_cache_model(self, dirname, mode=0, table_id=0):
+        return _ps().mode_save(self._mode, os.path.abspath(dirname), 2)
+
     def shrink(self, threshold=None):
         for table in self._division.sparse.values():
             _ps().mode_shrink(self._mode, table)

@@ -27,19 +27,31 @@ class Direct final : public Mode {
   void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                    float learning_rate) override {
     check();
+    if (at_once()) {
+      client_->push_sparse(table, keys, values, learning_rate);
+      ++count_.pushes;
+      count_.keys_pushed += keys.size();
+      return;
+    }
     std::lock_guard lock(pending_mutex_);
     pending_.add_sparse(find_table(options_.tables, table), keys, values, learning_rate);
   }
   void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
     check();
+    if (at_once()) {
+      client_->push_dense(table, values, learning_rate);
+      ++count_.pushes;
+      return;
+    }
     std::lock_guard lock(pending_mutex_);
     pending_.add_dense(table, values, learning_rate);
   }
 
   void end_step() override {
     check();
-    std::lock_guard sending(send_mutex_);
     ++count_.steps;
+    if (at_once()) return;
+    std::lock_guard sending(send_mutex_);
     if (!sync_ && ++held_ < options_.merge) return;
     send();
   }
@@ -77,6 +89,9 @@ class Direct final : public Mode {
   void check() const {
     if (stopped_) throw_stopped();
   }
+
+  // Nothing to merge: what the end of the step would send is sent without keeping it.
+  bool at_once() const { return !sync_ && options_.merge <= 1; }
 
   // REQUIRES: send_mutex_ held, so that steps follow each other.
   void send() {

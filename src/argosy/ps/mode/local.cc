@@ -2,15 +2,19 @@
 
 #include "argosy/base/error.h"
 #include "argosy/ps/mode/step.h"
+#include "argosy/ps/service/durability.h"
 #include "argosy/ps/table/table.h"
 
 // Tables of this process, without servers.
 namespace argosy::ps {
 namespace {
 
-class Local final : public Mode {
+// Tables are saved as the only server of a job would: servers load what was saved here, and the
+// other way around.
+class Local final : public Mode, private Host {
  public:
   explicit Local(const std::vector<TableConfig>& tables) {
+    options_.tables = tables;
     for (const TableConfig& t : tables) {
       if (t.kind == "sparse") sparse_[t.id] = make_sparse_table(t);
       if (t.kind == "dense" || t.kind == "summary")
@@ -39,10 +43,50 @@ class Local final : public Mode {
   void flush() override {}
   void stop() override {}
   std::string stats() override { return count_.json(0); }
+
+  uint64_t save(const std::string& directory, int mode) override {
+    std::lock_guard lock(saving_);
+    if (mode == 3)
+      for (auto& [id, table] : sparse_) table->shrink();
+    const std::string marker = "local-" + std::to_string(++saves_) + "-" +
+                               std::to_string(std::chrono::system_clock::now().time_since_epoch() /
+                                              std::chrono::microseconds(1));
+    return with_store([&](Durability& store) { return store.save(directory, mode, marker); });
+  }
+  uint64_t load(const std::string& directory, int mode) override {
+    std::lock_guard lock(saving_);
+    return with_store([&](Durability& store) { return store.load(directory, mode); });
+  }
   SparseTable* sparse_table(uint32_t table) override { return &find(sparse_, table); }
   DenseTable* dense_table(uint32_t table) override { return &find(dense_, table); }
 
  private:
+  template <class F>
+  uint64_t with_store(F&& f) {
+    const std::unique_ptr<Durability> store = make_durability(*this);
+    store->recover();
+    const uint64_t rows = f(*store);
+    store->stop();
+    return rows;
+  }
+
+  const ServerOptions& options() const override { return options_; }
+  std::vector<SparseTable*> sparse_tables() override {
+    std::vector<SparseTable*> found;
+    for (auto& [id, table] : sparse_) found.push_back(table.get());
+    return found;
+  }
+  std::vector<DenseTable*> dense_tables() override {
+    std::vector<DenseTable*> found;
+    for (auto& [id, table] : dense_) found.push_back(table.get());
+    return found;
+  }
+  std::string save_state() override { return {}; }
+  void load_state(std::span<const std::byte>) override {}
+  uint64_t epoch() const override { return 0; }
+  void new_epoch(uint64_t) override {}
+  void replay(std::span<const std::byte>, uint64_t, const Cut&) override {}
+
   template <class T>
   static T& find(std::map<uint32_t, std::unique_ptr<T>>& tables, uint32_t id) {
     auto it = tables.find(id);
@@ -54,6 +98,9 @@ class Local final : public Mode {
   std::map<uint32_t, std::unique_ptr<SparseTable>> sparse_;
   std::map<uint32_t, std::unique_ptr<DenseTable>> dense_;
   Counters count_;
+  ServerOptions options_;
+  std::mutex saving_;  // one save or load at a time; guards saves_
+  uint64_t saves_ = 0;
 };
 
 }  // namespace

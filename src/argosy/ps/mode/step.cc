@@ -12,6 +12,12 @@ SparseTable* Mode::sparse_table(uint32_t) {
 DenseTable* Mode::dense_table(uint32_t) {
   return nullptr;
 }
+uint64_t Mode::save(const std::string&, int) {
+  ARGOSY_THROW(internal) << "tables on servers are saved by the client";
+}
+uint64_t Mode::load(const std::string&, int) {
+  ARGOSY_THROW(internal) << "tables on servers are loaded by the client";
+}
 
 size_t pull_width(const TableConfig& table) {
   const size_t dim = static_cast<size_t>(table.accessor.dim);
