@@ -248,13 +248,16 @@ template <class F>
 uint64_t Store::dump(SnapshotWriter* writer, Selection selection, bool mark, bool consistent,
                      bool positions, F&& interrupted) {
   uint64_t sum = 0, entered = gate_.entered();
-  auto free = Clock::now();  // when the bytes so far are paid for
+  auto free = Clock::now(), busy = free;  // when the bytes so far are paid for; until when to care
   std::vector<Copy> copies;
   for (SparseTable* table : host_.sparse_tables()) {
     for (uint32_t shard = 0; shard < kShards;) {
       interrupted();
-      const uint64_t before = std::exchange(entered, gate_.entered());
-      if (before == entered) free = Clock::now();
+      if (const uint64_t now = gate_.entered(); now != entered) {
+        entered = now;
+        busy = Clock::now() + milliseconds(500);
+      }
+      if (Clock::now() > busy) free = Clock::now();
       std::this_thread::sleep_until(free);
       uint64_t bytes = 0, position = 0;
       size_t n = 0;
