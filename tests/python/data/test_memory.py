@@ -1,5 +1,9 @@
 """InMemoryDataset: shuffles, sizes, ids."""
 
+import _thread
+import os
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -99,6 +103,41 @@ def test_preload(tmp_path):
     with pytest.raises(ValueError, match=":1: "):
         dataset.load_into_memory()
     assert dataset.get_memory_data_size() == 100
+
+
+def test_a_program_may_end_while_it_loads(tmp_path):
+    (tmp_path / "a").write_text("1 1 1 1\n")
+    script = (
+        "import sys\n"
+        "import argosy as paddle\n"
+        "paddle.enable_static()\n"
+        "d = paddle.distributed.InMemoryDataset()\n"
+        "y = paddle.static.data('y', [None, 1], 'int64')\n"
+        "d.init(use_var=[y], pipe_command='sleep 1000')\n"
+        "d.set_filelist([sys.argv[1]])\n"
+        "d.preload_into_memory()\n"
+        "print('loading')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "a")],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "loading\n", "")
+
+
+def test_ctrl_c_ends_loading(tmp_path):
+    started = tmp_path / "started"
+    dataset = memory(numbered(tmp_path, 3), pipe_command=f"echo $$ > {started}; sleep 1000")
+    timer = threading.Timer(1, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        dataset.load_into_memory()
+    timer.join()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    dataset.update_settings(pipe_command="cat")
+    dataset.load_into_memory()
+    assert dataset.get_memory_data_size() == 3
 
 
 def test_unknown_settings_are_passed_over_with_a_warning():

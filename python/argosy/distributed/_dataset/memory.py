@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 
 from argosy import _core
 
@@ -263,28 +264,36 @@ class _Loading:
     """A thread that loads; an error is kept for wait()."""
 
     def __init__(self, records, options):
-        self._records = records
         self._error = None
-        self._thread = threading.Thread(target=self._run, args=(options,), daemon=True)
-        self._thread.start()
+        # Not the thread's own end: a join that Ctrl-C interrupts takes it for ended.
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, args=(records, options), daemon=True).start()
+        # No thread may be in C++ while the interpreter ends.
+        self._stop = weakref.finalize(self, _stop_loading, records, self._ended)
 
-    def _run(self, options):
+    def _run(self, records, options):
         try:
-            _core.records_load(self._records, options)
+            _core.records_load(records, options)
         except BaseException as error:
             self._error = error
+        finally:
+            self._ended.set()
 
     def wait(self):
         try:
-            while self._thread.is_alive():
-                self._thread.join(0.1)
+            while not self._ended.wait(0.1):
+                pass
         except BaseException:
-            while self._thread.is_alive():  # it may not have begun
-                _core.records_stop_loading(self._records)
-                self._thread.join(0.01)
+            self._stop()
             raise
         if self._error is not None:
             raise self._error
+
+
+def _stop_loading(records, ended):
+    while not ended.is_set():  # it may not have begun
+        _core.records_stop_loading(records)
+        ended.wait(0.01)
 
 
 class BoxPSDataset(InMemoryDataset):
