@@ -112,9 +112,13 @@ def save(obj, path, protocol=4, **configs):
     if not isinstance(protocol, int) or isinstance(protocol, bool):
         raise ValueError(
             f"[save] protocol must be an int: expected 2, 3 or 4, got {type(protocol).__name__}."
+            " Do this: pass one of these numbers."
         )
     if not 2 <= protocol <= 4:
-        raise ValueError(f"[save] unknown pickle protocol: expected 2, 3 or 4, got {protocol}.")
+        raise ValueError(
+            f"[save] unknown pickle protocol: expected 2, 3 or 4, got {protocol}."
+            " Do this: pass one of these numbers."
+        )
     if _is_layer(obj):
         raise ValueError(
             f"[save] a Layer cannot be saved: expected a state dict, got {type(obj).__name__}. "
@@ -199,11 +203,13 @@ def _options(function, configs, known):
     if unknown:
         raise ValueError(
             f"[{function}] unknown option {unknown[0]}: expected {', '.join((*known, 'format'))}."
+            " Do this: correct its name."
         )
     file_format = configs.get("format")
     if file_format not in (None, "pickle", "safetensors"):
         raise ValueError(
             f"[{function}] unknown format: expected 'pickle' or 'safetensors', got {file_format!r}."
+            " Do this: pass one of them."
         )
     return file_format
 
@@ -214,6 +220,7 @@ def _file_name(function, path):
     except TypeError:
         raise ValueError(
             f"[{function}] expected a path or BytesIO, got {type(path).__name__}."
+            " Do this: pass a file name or an io.BytesIO."
         ) from None
     if isinstance(name, bytes):
         name = os.fsdecode(name)

@@ -46,6 +46,7 @@ def default_collate_fn(batch):
             raise RuntimeError(
                 "[default_collate_fn] samples of one batch must have equally many fields, got "
                 f"{sorted({len(s) for s in batch})}."
+                " Do this: return as many fields for each sample, or pass collate_fn."
             )
         return [default_collate_fn(list(field)) for field in zip(*batch)]
     raise TypeError(

@@ -156,7 +156,8 @@ class DataLoader:
     def __len__(self):
         if self.dataset_kind == _MapKind.ITER:
             raise _LoaderHasNoLength(
-                "[DataLoader] the length of an IterableDataset is not known before its end."
+                "[DataLoader] the length of an IterableDataset is not known before its end. "
+                "Do this: count the batches while iterating."
             )
         return len(self.batch_sampler) if self.auto_collate_batch else len(self.dataset)
 

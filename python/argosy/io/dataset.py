@@ -48,7 +48,10 @@ class IterableDataset(Dataset):
         )
 
     def __len__(self):
-        raise _NoLength(f"[{type(self).__name__}] an IterableDataset has no length.")
+        raise _NoLength(
+            f"[{type(self).__name__}] an IterableDataset has no length. "
+            "Do this: count its samples while iterating."
+        )
 
     def __add__(self, other):
         return ChainDataset([self, other])
@@ -67,6 +70,7 @@ class TensorDataset(Dataset):
         if any(n != lengths[0] for n in lengths):
             raise AssertionError(
                 f"[TensorDataset] tensors must have equally long first axes, got {lengths}."
+                " Do this: cut or complete them."
             )
         self.tensors = tensors
 
@@ -83,12 +87,15 @@ def _as_fields(sample):
 
 def _check_datasets(op, datasets, iterable):
     if len(datasets) == 0:
-        raise AssertionError(f"[{op}] datasets is empty: expected at least one.")
+        raise AssertionError(
+            f"[{op}] datasets is empty: expected at least one. Do this: pass a list of data sets."
+        )
     for i, dataset in enumerate(datasets):
         if isinstance(dataset, IterableDataset) != iterable:
             kind = "an IterableDataset" if iterable else "a Dataset with samples by index"
             raise AssertionError(
                 f"[{op}] datasets[{i}] must be {kind}, got {type(dataset).__name__}."
+                " Do this: pass data sets of one kind."
             )
 
 
@@ -102,7 +109,10 @@ class ComposeDataset(Dataset):
         _check_datasets("ComposeDataset", self.datasets, iterable=False)
         lengths = [len(d) for d in self.datasets]
         if any(n != lengths[0] for n in lengths):
-            raise AssertionError(f"[ComposeDataset] datasets must be equally long, got {lengths}.")
+            raise AssertionError(
+                f"[ComposeDataset] datasets must be equally long, got {lengths}."
+                " Do this: cut or complete them."
+            )
 
     def __len__(self):
         return len(self.datasets[0])
@@ -148,11 +158,13 @@ class ConcatDataset(Dataset):
             if -idx > len(self):
                 raise ValueError(
                     f"[ConcatDataset] index {idx} is out of range for {len(self)} samples."
+                    " Do this: pass an index of that range."
                 )
             idx += len(self)
         elif idx >= len(self):
             raise IndexError(
                 f"[ConcatDataset] index {idx} is out of range for {len(self)} samples."
+                " Do this: pass an index of that range."
             )
         which = bisect.bisect_right(self.cumulative_sizes, idx)
         begin = self.cumulative_sizes[which - 1] if which else 0
@@ -195,6 +207,7 @@ def random_split(dataset, lengths, generator=None):
             if not 0 <= fraction <= 1:
                 raise ValueError(
                     f"[random_split] lengths[{i}]: expected a fraction in [0, 1], got {fraction}."
+                    " Do this: pass fractions such as [0.8, 0.2]."
                 )
             counts.append(math.floor(total * fraction))
         for i in range(total - sum(counts)):
@@ -207,6 +220,7 @@ def random_split(dataset, lengths, generator=None):
         raise ValueError(
             f"[random_split] lengths must add up to the {total} samples of the data set (or be "
             f"fractions that add up to 1), got {lengths} with sum {sum(lengths)}."
+            " Do this: pass such lengths."
         )
     order = argosy.randperm(total).tolist() if total else []
     parts, at = [], 0

@@ -49,10 +49,12 @@ class RandomSampler(Sampler):
         if not isinstance(replacement, bool):
             raise TypeError(
                 f"[RandomSampler] replacement: expected bool, got {type(replacement).__name__}."
+                " Do this: pass True or False."
             )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
                 f"[RandomSampler] num_samples: expected a positive int, got {self.num_samples!r}."
+                " Do this: pass the number of samples to draw."
             )
 
     @property
@@ -91,7 +93,10 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices):
         if len(indices) == 0:
-            raise ValueError("[SubsetRandomSampler] indices is empty: expected at least one.")
+            raise ValueError(
+                "[SubsetRandomSampler] indices is empty: expected at least one."
+                " Do this: pass a list of indices."
+            )
         self.indices = indices
 
     def __iter__(self):
@@ -118,10 +123,12 @@ class WeightedRandomSampler(Sampler):
             raise ValueError(
                 f"[WeightedRandomSampler] num_samples: expected a positive int, got "
                 f"{num_samples!r}."
+                " Do this: pass the number of samples to draw."
             )
         if not isinstance(replacement, bool):
             raise ValueError(
                 f"[WeightedRandomSampler] replacement: expected bool, got {replacement!r}."
+                " Do this: pass True or False."
             )
         import numpy
 
@@ -130,11 +137,13 @@ class WeightedRandomSampler(Sampler):
         if weights.ndim != 1:
             raise ValueError(
                 f"[WeightedRandomSampler] weights: expected one axis, got shape {weights.shape}."
+                " Do this: pass one weight for each sample."
             )
         if not replacement and num_samples > weights.size:
             raise ValueError(
                 "[WeightedRandomSampler] num_samples must not exceed the number of weights without "
                 f"replacement, got num_samples={num_samples}, {weights.size} weights."
+                " Do this: draw fewer, or with replacement."
             )
         self.weights = weights
         self.num_samples = num_samples
@@ -148,6 +157,7 @@ class WeightedRandomSampler(Sampler):
             raise AssertionError(
                 "[WeightedRandomSampler] weights must be >= 0 and not all zero, got "
                 f"{weights.tolist()[:8]}."
+                " Do this: pass such weights."
             )
         odds = weights / weights.sum()
         picks = numpy.random.choice(len(odds), self.num_samples, self.replacement, odds)

@@ -26,7 +26,10 @@ class WorkerInfo:
         self.__dict__.update(id=id, num_workers=num_workers, dataset=dataset, seed=seed)
 
     def __setattr__(self, name, value):
-        raise RuntimeError(f"[WorkerInfo] {name} cannot be set: the information is read only.")
+        raise RuntimeError(
+            f"[WorkerInfo] {name} cannot be set: the information is read only."
+            " Do this: keep own data in the data set."
+        )
 
     def __repr__(self):
         return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed})"

@@ -15,6 +15,7 @@ def _as_array(op, name, value):
         raise ValueError(
             f"[{op}] {name} has the wrong type: expected a tensor or NumPy array, got "
             f"{type(value).__name__}."
+            " Do this: convert it with to_tensor."
         )
     return value
 
@@ -226,6 +227,7 @@ class Auc(Metric):
             raise IndexError(
                 "[Auc.update] preds has the wrong shape: expected [N, 2], probabilities of the two "
                 f"classes, got {list(preds.shape)}."
+                " Do this: pass the softmax of two classes."
             )
         score = preds[:, 1]
         if not ((score >= 0) & (score <= 1)).all():

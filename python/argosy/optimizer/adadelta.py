@@ -37,7 +37,10 @@ class Adadelta(Optimizer):
     ):
         for label, value in (("learning_rate", learning_rate), ("epsilon", epsilon), ("rho", rho)):
             if value is None:
-                raise ValueError(f"[Adadelta] {label} is missing: expected a float, got None.")
+                raise ValueError(
+                    f"[Adadelta] {label} is missing: expected a float, got None."
+                    " Do this: pass a number."
+                )
         self._epsilon = epsilon
         self._rho = rho
         self._default_dict = {"epsilon": epsilon, "rho": rho}

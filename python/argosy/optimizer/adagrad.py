@@ -32,7 +32,10 @@ class Adagrad(Optimizer):
     ):
         for label, value in (("learning_rate", learning_rate), ("epsilon", epsilon)):
             if value is None:
-                raise AssertionError(f"[Adagrad] {label} is missing: expected a float, got None.")
+                raise AssertionError(
+                    f"[Adagrad] {label} is missing: expected a float, got None."
+                    " Do this: pass a number."
+                )
         self._epsilon = epsilon
         self.initial_accumulator_value = initial_accumulator_value
         self._default_dict = {

@@ -47,11 +47,13 @@ class AdamW(Adam):
             raise TypeError(
                 "[AdamW] weight_decay has the wrong type: expected float or Tensor, got "
                 f"{type(weight_decay).__name__}."
+                " Do this: pass a number such as 0.01."
             )
         if lr_ratio is not None and not callable(lr_ratio):
             raise AssertionError(
                 "[AdamW] lr_ratio must be a function of a parameter, got "
                 f"{type(lr_ratio).__name__}."
+                " Do this: pass a function that gives a factor for a parameter."
             )
         self._weight_decay = weight_decay
         self._lr_ratio = lr_ratio

@@ -33,11 +33,20 @@ class ASGD(Optimizer):
         name=None,
     ):
         if learning_rate is None:
-            raise ValueError("[ASGD] learning_rate is missing: expected a float, got None.")
+            raise ValueError(
+                "[ASGD] learning_rate is missing: expected a float, got None."
+                " Do this: pass a number such as 0.001."
+            )
         if batch_num is None:
-            raise ValueError("[ASGD] batch_num is missing: expected a positive int, got None.")
+            raise ValueError(
+                "[ASGD] batch_num is missing: expected a positive int, got None."
+                " Do this: pass the number of batches of an epoch."
+            )
         if not 0 < batch_num:
-            raise ValueError(f"[ASGD] batch_num is out of range: expected > 0, got {batch_num}.")
+            raise ValueError(
+                f"[ASGD] batch_num is out of range: expected > 0, got {batch_num}."
+                " Do this: pass the number of batches of an epoch."
+            )
         self._n = batch_num
         self._multi_precision = multi_precision
         self._specs = [

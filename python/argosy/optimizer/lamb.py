@@ -46,7 +46,10 @@ class Lamb(Optimizer):
         _check_rate_given("Lamb", learning_rate)
         for label, value in (("beta1", beta1), ("beta2", beta2), ("epsilon", epsilon)):
             if value is None:
-                raise AssertionError(f"[Lamb] {label} is missing: expected a float, got None.")
+                raise AssertionError(
+                    f"[Lamb] {label} is missing: expected a float, got None."
+                    " Do this: pass a number."
+                )
         self._beta1 = beta1
         self._beta2 = beta2
         self._epsilon = epsilon

@@ -50,6 +50,7 @@ class LBFGS(Optimizer):
         if line_search_fn not in (None, "strong_wolfe"):
             raise RuntimeError(
                 f"[LBFGS] line_search_fn: expected None or 'strong_wolfe', got {line_search_fn!r}."
+                " Do this: pass one of them."
             )
         self.max_iter = max_iter
         self.max_eval = max_iter * 5 // 4 if max_eval is None else max_eval

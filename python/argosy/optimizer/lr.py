@@ -42,7 +42,10 @@ def _check_rate(op, name, value):
             f"{type(value).__name__} ({value!r}). Do this: pass a Python number."
         )
     if value < 0:
-        raise ValueError(f"[{op}] {name} is out of range: expected >= 0, got {value}.")
+        raise ValueError(
+            f"[{op}] {name} is out of range: expected >= 0, got {value}."
+            " Do this: pass a number of 0 or more."
+        )
 
 
 def _check_type(op, name, value, kind):
@@ -50,6 +53,7 @@ def _check_type(op, name, value, kind):
         raise TypeError(
             f"[{op}] {name} has the wrong type: expected {kind.__name__}, got "
             f"{type(value).__name__} ({value!r})."
+            " Do this: pass a value of that type."
         )
 
 
@@ -153,7 +157,10 @@ class NoamDecay(LRScheduler):
 
     def __init__(self, d_model, warmup_steps, learning_rate=1.0, last_epoch=-1, verbose=False):
         if d_model <= 0:
-            raise ValueError(f"[NoamDecay] d_model is out of range: expected > 0, got {d_model}.")
+            raise ValueError(
+                f"[NoamDecay] d_model is out of range: expected > 0, got {d_model}."
+                " Do this: pass the model's width."
+            )
         self.d_model = d_model
         self.warmup_steps = warmup_steps
         super().__init__(learning_rate, last_epoch, verbose)
@@ -172,11 +179,15 @@ class PiecewiseDecay(LRScheduler):
 
     def __init__(self, boundaries, values, last_epoch=-1, verbose=False):
         if len(boundaries) == 0:
-            raise ValueError("[PiecewiseDecay] boundaries is empty: expected at least one step.")
+            raise ValueError(
+                "[PiecewiseDecay] boundaries is empty: expected at least one step."
+                " Do this: pass the steps at which the rate changes."
+            )
         if len(values) <= len(boundaries):
             raise ValueError(
                 "[PiecewiseDecay] too few values: expected len(boundaries) + 1 = "
                 f"{len(boundaries) + 1}, got {len(values)}."
+                " Do this: pass one value more than boundaries."
             )
         self.boundaries = boundaries
         self.values = values
@@ -196,6 +207,7 @@ class NaturalExpDecay(LRScheduler):
         if not gamma > 0.0:
             raise AssertionError(
                 f"[NaturalExpDecay] gamma is out of range: expected > 0, got {gamma}."
+                " Do this: pass a positive gamma, such as 0.5."
             )
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
@@ -235,10 +247,12 @@ class PolynomialDecay(LRScheduler):
         if not isinstance(decay_steps, int) or decay_steps <= 0:
             raise AssertionError(
                 f"[PolynomialDecay] decay_steps: expected a positive int, got {decay_steps!r}."
+                " Do this: pass a whole number of steps."
             )
         if not power > 0.0:
             raise AssertionError(
                 f"[PolynomialDecay] power is out of range: expected > 0, got {power}."
+                " Do this: pass a positive power, such as 1.0."
             )
         self.decay_steps = decay_steps
         self.end_lr = end_lr
@@ -266,15 +280,18 @@ class LinearWarmup(LRScheduler):
             raise TypeError(
                 "[LinearWarmup] learning_rate has the wrong type: expected float, int or "
                 f"LRScheduler, got {type(learning_rate).__name__}."
+                " Do this: pass a number or a scheduler."
             )
         if not isinstance(warmup_steps, int) or warmup_steps <= 0:
             raise AssertionError(
                 f"[LinearWarmup] warmup_steps: expected a positive int, got {warmup_steps!r}."
+                " Do this: pass a whole number of steps."
             )
         if not end_lr > start_lr:
             raise AssertionError(
                 f"[LinearWarmup] end_lr must be greater than start_lr, got start_lr={start_lr}, "
                 f"end_lr={end_lr}."
+                " Do this: exchange them."
             )
         self.learning_rate = learning_rate
         self.warmup_steps = warmup_steps
@@ -315,6 +332,7 @@ class ExponentialDecay(LRScheduler):
         if not 0.0 < gamma < 1.0:
             raise AssertionError(
                 f"[ExponentialDecay] gamma is out of range: expected 0 < gamma < 1, got {gamma}."
+                " Do this: pass a gamma such as 0.9."
             )
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
@@ -331,13 +349,18 @@ class MultiStepDecay(LRScheduler):
             raise TypeError(
                 "[MultiStepDecay] milestones has the wrong type: expected tuple or list, got "
                 f"{type(milestones).__name__}."
+                " Do this: pass a list of epochs."
             )
         if any(a >= b for a, b in zip(milestones, milestones[1:])):
             raise ValueError(
                 f"[MultiStepDecay] milestones must increase strictly, got {list(milestones)}."
+                " Do this: sort them and drop what is there twice."
             )
         if gamma >= 1.0:
-            raise ValueError(f"[MultiStepDecay] gamma is out of range: expected < 1, got {gamma}.")
+            raise ValueError(
+                f"[MultiStepDecay] gamma is out of range: expected < 1, got {gamma}."
+                " Do this: pass a gamma such as 0.1."
+            )
         self.milestones = milestones
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
@@ -359,9 +382,13 @@ class StepDecay(LRScheduler):
         if step_size <= 0:
             raise AssertionError(
                 f"[StepDecay] step_size is out of range: expected > 0, got {step_size}."
+                " Do this: pass the number of epochs between two steps."
             )
         if gamma >= 1.0:
-            raise ValueError(f"[StepDecay] gamma is out of range: expected < 1, got {gamma}.")
+            raise ValueError(
+                f"[StepDecay] gamma is out of range: expected < 1, got {gamma}."
+                " Do this: pass a gamma such as 0.1."
+            )
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(learning_rate, last_epoch, verbose)
@@ -429,15 +456,20 @@ class ReduceOnPlateau(LRScheduler):
     ):
         mode = mode.lower()
         if mode not in ("min", "max"):
-            raise ValueError(f"[ReduceOnPlateau] mode: expected 'min' or 'max', got {mode!r}.")
+            raise ValueError(
+                f"[ReduceOnPlateau] mode: expected 'min' or 'max', got {mode!r}."
+                " Do this: pass one of them."
+            )
         if factor >= 1.0:
             raise ValueError(
                 f"[ReduceOnPlateau] factor is out of range: expected < 1, got {factor}."
+                " Do this: pass a factor such as 0.1."
             )
         threshold_mode = threshold_mode.lower()
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(
                 f"[ReduceOnPlateau] threshold_mode: expected 'rel' or 'abs', got {threshold_mode!r}."
+                " Do this: pass one of them."
             )
         _check_rate("ReduceOnPlateau", "learning_rate", learning_rate)
         self.mode = mode
@@ -471,6 +503,7 @@ class ReduceOnPlateau(LRScheduler):
                 raise TypeError(
                     "[ReduceOnPlateau.step] metrics has the wrong type: expected a number, tensor "
                     f"or array of one element, got {type(metrics).__name__}."
+                    " Do this: pass the value to watch, such as the mean loss."
                 )
             size = math.prod(shape)
             if size != 1:
@@ -513,9 +546,15 @@ class CosineAnnealingDecay(LRScheduler):
     def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):
         _check_type("CosineAnnealingDecay", "T_max", T_max, int)
         if not _is_number(eta_min):
-            raise TypeError(f"[CosineAnnealingDecay] eta_min: expected a number, got {eta_min!r}.")
+            raise TypeError(
+                f"[CosineAnnealingDecay] eta_min: expected a number, got {eta_min!r}."
+                " Do this: pass the smallest learning rate."
+            )
         if T_max <= 0:
-            raise AssertionError(f"[CosineAnnealingDecay] T_max must be positive, got {T_max}.")
+            raise AssertionError(
+                f"[CosineAnnealingDecay] T_max must be positive, got {T_max}."
+                " Do this: pass the number of epochs of half a period."
+            )
         self.T_max = T_max
         self.eta_min = float(eta_min)
         super().__init__(learning_rate, last_epoch, verbose)
@@ -562,19 +601,25 @@ class OneCycleLR(LRScheduler):
         _check_rate("OneCycleLR", "end_learning_rate", end_learning_rate)
         _check_type("OneCycleLR", "total_steps", total_steps, int)
         if total_steps <= 0:
-            raise ValueError(f"[OneCycleLR] total_steps must be positive, got {total_steps}.")
+            raise ValueError(
+                f"[OneCycleLR] total_steps must be positive, got {total_steps}."
+                " Do this: pass the number of steps of the whole training."
+            )
         _check_type("OneCycleLR", "phase_pct", phase_pct, float)
         if not 0 <= phase_pct <= 1:
             raise ValueError(
                 f"[OneCycleLR] phase_pct is out of range: expected 0 .. 1, got {phase_pct}."
+                " Do this: pass the part of the steps in which the rate grows."
             )
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
                 f"[OneCycleLR] anneal_strategy: expected 'cos' or 'linear', got {anneal_strategy!r}."
+                " Do this: pass one of them."
             )
         if three_phase and phase_pct >= 0.5:
             raise ValueError(
                 f"[OneCycleLR] three_phase needs phase_pct < 0.5, got phase_pct={phase_pct}."
+                " Do this: lower phase_pct or leave three_phase out."
             )
         start = max_learning_rate / float(divide_factor)
         end = float(end_learning_rate)
@@ -647,7 +692,10 @@ class CyclicLR(LRScheduler):
                 continue
             _check_type("CyclicLR", name, size, int)
             if size <= 0:
-                raise ValueError(f"[CyclicLR] {name} must be positive, got {size}.")
+                raise ValueError(
+                    f"[CyclicLR] {name} must be positive, got {size}."
+                    " Do this: pass a number of steps."
+                )
         _check_type("CyclicLR", "exp_gamma", exp_gamma, float)
         modes = {
             "triangular": (lambda x: 1.0, "cycle"),
@@ -655,10 +703,14 @@ class CyclicLR(LRScheduler):
             "exp_range": (lambda x: self.gamma**x, "iterations"),
         }
         if scale_fn is None and mode not in modes:
-            raise ValueError(f"[CyclicLR] mode: expected one of {list(modes)}, got {mode!r}.")
+            raise ValueError(
+                f"[CyclicLR] mode: expected one of {list(modes)}, got {mode!r}."
+                " Do this: pass one of them, or scale_fn."
+            )
         if scale_mode not in ("cycle", "iterations"):
             raise ValueError(
                 f"[CyclicLR] scale_mode: expected 'cycle' or 'iterations', got {scale_mode!r}."
+                " Do this: pass one of them."
             )
         down = step_size_up if step_size_down is None else step_size_down
         self.cycle_size = float(step_size_up + down)
@@ -701,13 +753,18 @@ class LinearLR(LRScheduler):
             raise ValueError(
                 f"[LinearLR] start_factor is out of range: expected 0 < factor <= 1, got "
                 f"{start_factor}."
+                " Do this: pass a factor such as 0.33."
             )
         if not 0 <= end_factor <= 1.0:
             raise ValueError(
                 f"[LinearLR] end_factor is out of range: expected 0 <= factor <= 1, got {end_factor}."
+                " Do this: pass a factor such as 1.0."
             )
         if total_steps <= 0:
-            raise ValueError(f"[LinearLR] total_steps must be positive, got {total_steps}.")
+            raise ValueError(
+                f"[LinearLR] total_steps must be positive, got {total_steps}."
+                " Do this: pass the number of steps of the ramp."
+            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_steps = total_steps
@@ -738,10 +795,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueError(
                 f"[CosineAnnealingWarmRestarts] T_0: expected a positive int, got {T_0!r}."
+                " Do this: pass the epochs until the first restart."
             )
         if not isinstance(T_mult, int) or T_mult < 1:
             raise ValueError(
                 f"[CosineAnnealingWarmRestarts] T_mult: expected an int >= 1, got {T_mult!r}."
+                " Do this: pass 1 or more."
             )
         self.T_0 = T_0
         self.T_i = T_0
@@ -793,6 +852,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             if epoch < 0:
                 raise ValueError(
                     f"[CosineAnnealingWarmRestarts.step] epoch must be >= 0, got {epoch}."
+                    " Do this: count epochs from 0."
                 )
             self._place(epoch)
             self.last_epoch = math.floor(epoch)

@@ -39,9 +39,15 @@ class Momentum(Optimizer):
         name=None,
     ):
         if learning_rate is None:
-            raise ValueError("[Momentum] learning_rate is missing: expected a float, got None.")
+            raise ValueError(
+                "[Momentum] learning_rate is missing: expected a float, got None."
+                " Do this: pass a number such as 0.001."
+            )
         if momentum is None:
-            raise ValueError("[Momentum] momentum is missing: expected a float, got None.")
+            raise ValueError(
+                "[Momentum] momentum is missing: expected a float, got None."
+                " Do this: pass a number such as 0.9."
+            )
         self._momentum = momentum
         self._use_nesterov = bool(use_nesterov)
         self._multi_precision = multi_precision

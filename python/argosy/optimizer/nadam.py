@@ -49,6 +49,7 @@ class NAdam(Optimizer):
         if momentum_decay is None or not 0.0 <= momentum_decay:
             raise ValueError(
                 f"[NAdam] momentum_decay is out of range: expected >= 0, got {momentum_decay}."
+                " Do this: pass a number such as 0.004."
             )
         self._beta1 = beta1
         self._beta2 = beta2

@@ -129,6 +129,7 @@ class Optimizer:
             raise TypeError(
                 f"[{label}] learning_rate has the wrong type: expected float or LRScheduler, got "
                 f"{type(learning_rate).__name__}."
+                " Do this: pass a number or a scheduler of optimizer.lr."
             )
         self._check_clip(grad_clip)
         self._name = name
@@ -166,6 +167,7 @@ class Optimizer:
                 if not _is_tensor(p):
                     raise AttributeError(
                         f"[{label}] parameters must be tensors, got {type(p).__name__} ({p!r:.60})."
+                        " Do this: pass layer.parameters()."
                     )
             self._drop_repeated()
             self._param_groups = self._parameter_list
@@ -181,6 +183,7 @@ class Optimizer:
                 f"[{type(self).__name__}] grad_clip has the wrong type: expected "
                 "nn.ClipGradByGlobalNorm, nn.ClipGradByNorm or nn.ClipGradByValue, got "
                 f"{type(grad_clip).__name__}."
+                " Do this: pass one of these objects."
             )
 
     def _as_regularizer(self, weight_decay):
@@ -198,6 +201,7 @@ class Optimizer:
             raise TypeError(
                 f"[{type(self).__name__}] weight_decay has the wrong type: expected float or a "
                 f"regularizer (regularizer.L1Decay, L2Decay), got {type(weight_decay).__name__}."
+                " Do this: pass a number such as 1e-4, or one of these objects."
             )
         return weight_decay
 
@@ -230,6 +234,7 @@ class Optimizer:
         if "params" not in param_group:
             raise AssertionError(
                 f"[{label}] a parameter group needs the key 'params', got {sorted(param_group)}."
+                " Do this: pass {'params': [..], ..}."
             )
         params = param_group["params"]
         if _is_tensor(params):
@@ -241,7 +246,10 @@ class Optimizer:
         param_group["params"] = params = list(params)
         seen = {id(p) for g in self._groups for p in g.params}
         if any(id(p) in seen for p in params):
-            raise ValueError(f"[{label}] some parameters appear in more than one parameter group.")
+            raise ValueError(
+                f"[{label}] some parameters appear in more than one parameter group."
+                " Do this: list each parameter once."
+            )
         decay = param_group.get("weight_decay")
         for key, value in self._default_dict.items():
             param_group.setdefault(key, value)
@@ -425,6 +433,7 @@ class Optimizer:
             raise AssertionError(
                 f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong dtype: expected "
                 f"{_dtype_name(tensor)}, got {have}."
+                " Do this: cast it, or save it again from an optimizer of this dtype."
             )
         tensor.set_value(value)
 
@@ -496,6 +505,7 @@ class Optimizer:
             raise TypeError(
                 "[set_lr_scheduler] scheduler has the wrong type: expected LRScheduler, got "
                 f"{type(scheduler).__name__}."
+                " Do this: pass a scheduler of optimizer.lr."
             )
         self._learning_rate = scheduler
 
@@ -647,7 +657,10 @@ class Optimizer:
             tuple: An empty list, and the list of pairs (parameter, gradient).
         """
         if not _is_tensor(loss):
-            raise AssertionError(f"[minimize] loss must be a tensor, got {type(loss).__name__}.")
+            raise AssertionError(
+                f"[minimize] loss must be a tensor, got {type(loss).__name__}."
+                " Do this: pass what the loss function returned."
+            )
         pairs = self.backward(loss, startup_program, parameters, no_grad_set)
         return self.apply_gradients(pairs), pairs
 

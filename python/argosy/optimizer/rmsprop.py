@@ -41,12 +41,21 @@ class RMSProp(Optimizer):
         name=None,
     ):
         if learning_rate is None:
-            raise ValueError("[RMSProp] learning_rate is missing: expected a float, got None.")
+            raise ValueError(
+                "[RMSProp] learning_rate is missing: expected a float, got None."
+                " Do this: pass a number such as 0.001."
+            )
         for label, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
             if value is None:
-                raise ValueError(f"[RMSProp] {label} is missing: expected a float, got None.")
+                raise ValueError(
+                    f"[RMSProp] {label} is missing: expected a float, got None."
+                    " Do this: pass a number."
+                )
             if not 0.0 <= value:
-                raise ValueError(f"[RMSProp] {label} is out of range: expected >= 0, got {value}.")
+                raise ValueError(
+                    f"[RMSProp] {label} is out of range: expected >= 0, got {value}."
+                    " Do this: pass 0 or more."
+                )
         self._rho = rho
         self._epsilon = epsilon
         self._momentum = momentum

@@ -33,18 +33,23 @@ class Rprop(Optimizer):
         name=None,
     ):
         if learning_rate is None:
-            raise ValueError("[Rprop] learning_rate is missing: expected a float, got None.")
+            raise ValueError(
+                "[Rprop] learning_rate is missing: expected a float, got None."
+                " Do this: pass a number such as 0.001."
+            )
         low, high = learning_rate_range
         rate = learning_rate() if callable(learning_rate) else learning_rate
         if not 0.0 < low <= rate <= high:
             raise ValueError(
                 "[Rprop] learning_rate_range: expected 0 < smallest <= learning_rate <= largest, "
                 f"got range {learning_rate_range} and learning_rate {rate}."
+                " Do this: widen the range or change the rate."
             )
         shrink, grow = etas
         if not 0.0 < shrink < 1.0 < grow:
             raise ValueError(
                 f"[Rprop] etas: expected 0 < etas[0] < 1 < etas[1], got {tuple(etas)}."
+                " Do this: pass two factors such as (0.5, 1.2)."
             )
         self._learning_rate_range = [float(low), float(high)]
         self._etas = [float(shrink), float(grow)]

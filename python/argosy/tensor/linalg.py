@@ -34,7 +34,10 @@ def _reversed_axes(x):
 def _swapped_axes(x):
     """x with its last two dimensions swapped."""
     if x.ndim < 2:
-        raise ValueError(f"[mT] needs a tensor of at least 2 dimensions, got {x.ndim}.")
+        raise ValueError(
+            f"[mT] needs a tensor of at least 2 dimensions, got {x.ndim}."
+            " Do this: add an axis with unsqueeze."
+        )
     return _swap(x)
 
 
@@ -48,6 +51,7 @@ def matrix_transpose(x, name=None):
     if x.ndim < 2:
         raise ValueError(
             f"[matrix_transpose] needs a tensor of at least 2 dimensions, got {x.ndim}."
+            " Do this: add an axis with unsqueeze."
         )
     return _swap(x)
 
@@ -78,7 +82,10 @@ def tensordot(x, y, axes=2, name=None):
         axes = axes.tolist()
     if isinstance(axes, int):
         if axes < 0:
-            raise ValueError(f"[tensordot] axes must not be negative, got {axes}.")
+            raise ValueError(
+                f"[tensordot] axes must not be negative, got {axes}."
+                " Do this: pass how many of the last and first axes to add over."
+            )
         left, right = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
         axes = [a.tolist() if isinstance(a, Tensor) else a for a in axes]
@@ -107,12 +114,16 @@ def multi_dot(x, name=None):
     vectors."""
     x = list(x)
     if len(x) < 2:
-        raise ValueError(f"[multi_dot] expected at least 2 tensors, got {len(x)}.")
+        raise ValueError(
+            f"[multi_dot] expected at least 2 tensors, got {len(x)}."
+            " Do this: pass a list of matrices."
+        )
     for i, t in enumerate(x):
         if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(x) - 1)):
             raise ValueError(
                 f"[multi_dot] operand {i} must be a matrix (the first and last may be vectors), got"
                 f" shape {list(t.shape)}."
+                " Do this: check the order of the operands."
             )
     sizes = [1 if x[0].ndim == 1 else x[0].shape[0]]
     sizes += [t.shape[0] for t in x[1:]] + [1 if x[-1].ndim == 1 else x[-1].shape[1]]
@@ -139,9 +150,15 @@ def multi_dot(x, name=None):
 def matrix_power(x, n, name=None):
     """The n-th power of square matrices; the inverse's for negative n."""
     if not isinstance(n, int):
-        raise TypeError(f"[matrix_power] n must be an int, got {type(n).__name__}.")
+        raise TypeError(
+            f"[matrix_power] n must be an int, got {type(n).__name__}."
+            " Do this: pass a whole number."
+        )
     if x.ndim < 2 or (x.shape[-1] != x.shape[-2] and -1 not in x.shape[-2:]):
-        raise ValueError(f"[matrix_power] x must be square, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"[matrix_power] x must be square, got shape {list(x.shape)}."
+            " Do this: check its last two sizes."
+        )
     if n < 0:
         x, n = _ops.inverse(x), -n
     if n == 0:
@@ -193,12 +210,16 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
     if isinstance(axis, list) and len(axis) == 1:
         axis = axis[0]
     if isinstance(p, str) and p not in ("fro", "nuc"):
-        raise ValueError(f"[norm] p must be 'fro', 'nuc' or a number, got {p!r}.")
+        raise ValueError(
+            f"[norm] p must be 'fro', 'nuc' or a number, got {p!r}. Do this: pass one of these."
+        )
     if isinstance(axis, list) and len(axis) == 2:
         return _result(matrix_norm(x, p, axis, keepdim), out)
     if p == "nuc":
         if axis is not None:
-            raise TypeError(f"[norm] p='nuc' needs two axes, got axis={axis}.")
+            raise TypeError(
+                f"[norm] p='nuc' needs two axes, got axis={axis}. Do this: pass axis=[-2, -1]."
+            )
         return _result(matrix_norm(x, p, [-2, -1], keepdim), out)
     return _result(_p_norm(x, 2.0 if p == "fro" else p, axis, keepdim), out)
 
@@ -207,7 +228,10 @@ def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, ou
     """(sum of |x|^p)^(1/p) over axis (None: all): the largest |x| for p = inf, the smallest for -inf,
     the number of elements that are not 0 for p = 0."""
     if isinstance(p, str):
-        raise ValueError(f"[vector_norm] p must be a number, got {p!r}.")
+        raise ValueError(
+            f"[vector_norm] p must be a number, got {p!r}."
+            " Do this: pass a number, or use matrix_norm."
+        )
     if dtype is not None:
         x = _ops.cast(x, dtype)
     return _result(_p_norm(x, p, _axis_list(axis), keepdim), out)
@@ -223,13 +247,20 @@ def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B
     if p not in _MATRIX_NORMS:
         raise ValueError(
             f"[matrix_norm] p must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
+            " Do this: pass one of these."
         )
     axis = _axis_list(axis)
     if not isinstance(axis, list) or len(axis) != 2:
-        raise ValueError(f"[matrix_norm] axis must be two axes, got {axis}.")
+        raise ValueError(
+            f"[matrix_norm] axis must be two axes, got {axis}."
+            " Do this: pass two numbers such as [-2, -1]."
+        )
     rows, columns = (a + x.ndim if a < 0 else a for a in axis)
     if rows == columns:
-        raise ValueError(f"[matrix_norm] the two axes must differ, got {axis}.")
+        raise ValueError(
+            f"[matrix_norm] the two axes must differ, got {axis}."
+            " Do this: pass two numbers such as [-2, -1]."
+        )
     if p == "fro":
         return _p_norm(x, 2.0, [rows, columns], keepdim)
     if p in ("nuc", 2, -2):
@@ -259,14 +290,18 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
     """
     modes = ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     if compute_mode not in (*modes, modes[0] + "_if_necessary"):
-        raise ValueError(f"[cdist] unknown compute_mode {compute_mode!r}.")
+        raise ValueError(
+            f"[cdist] unknown compute_mode {compute_mode!r}."
+            " Do this: pass 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'."
+        )
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
         raise ValueError(
             "[cdist] expected x [.., m, d] and y [.., n, d], got shapes"
             f" {list(x.shape)} and {list(y.shape)}."
+            " Do this: make their last sizes equal."
         )
     if p < 0:
-        raise ValueError(f"[cdist] p must not be negative, got {p}.")
+        raise ValueError(f"[cdist] p must not be negative, got {p}. Do this: pass 0 or more.")
     many = x.shape[-2] > 25 or y.shape[-2] > 25
     if p == 2 and (compute_mode == modes[0] or (many and compute_mode != modes[1])):
         squares = _ops.add(
@@ -282,7 +317,10 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
 def pdist(x, p=2.0, name=None):
     """The p-norms of the differences of all pairs of rows of x [n, d], i < j: [n (n - 1) / 2]."""
     if x.ndim != 2:
-        raise ValueError(f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}."
+            " Do this: reshape it to [n, d]."
+        )
     n = x.shape[0]
     if n < 0:  # a Program that does not know how many: all pairs, of which half are taken
         norms = _p_norm(_ops.subtract(_ops.unsqueeze(x, 1), _ops.unsqueeze(x, 0)), p, -1, False)
@@ -331,7 +369,10 @@ def qr(x, mode="reduced", name=None):
     only r.
     """
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"[qr] mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
+        raise ValueError(
+            f"[qr] mode must be 'reduced', 'complete' or 'r', got {mode!r}."
+            " Do this: pass one of these."
+        )
     q, r = _ops.qr_factors(x, mode == "complete")
     return r if mode == "r" else (q, r)
 
@@ -358,7 +399,10 @@ def lu(x, pivot=True, get_infos=False, name=None):
     """x [.., m, n] = P L U: L and U packed into one matrix, and pivots (int32, 1-based: row i was
     swapped with row pivots[i]); with get_infos also where U's diagonal is first 0 (0: nowhere)."""
     if not pivot:
-        raise ValueError("[lu] factors without pivoting are not computed on the CPU, got False.")
+        raise ValueError(
+            "[lu] factors without pivoting are not computed on the CPU, got False."
+            " Do this: leave pivot out."
+        )
     factors, pivots, infos = _ops.lu_factor(x)
     return (factors, pivots, infos) if get_infos else (factors, pivots)
 
@@ -379,7 +423,9 @@ def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
 def lu_solve(b, lu, pivots, trans="N", name=None):
     """z with a z = b (trans "T": a^T z = b; "C": a^H z = b), given a's factors from lu."""
     if trans not in ("N", "T", "C"):
-        raise ValueError(f"[lu_solve] trans must be 'N', 'T' or 'C', got {trans!r}.")
+        raise ValueError(
+            f"[lu_solve] trans must be 'N', 'T' or 'C', got {trans!r}. Do this: pass one of these."
+        )
     p = _ops.cast(_ops.lu_permutation(pivots, lu), lu.dtype)
     if trans == "N":
         half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
@@ -402,6 +448,7 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ValueError(
             f"[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got {driver!r}."
+            " Do this: pass one of these, or None for 'gels'."
         )
     m, n = x.shape[-2], x.shape[-1]
     z, rank, singular = _ops.lstsq_solution(x, y, -1.0 if rcond is None else rcond, driver)
@@ -481,6 +528,7 @@ def cond(x, p=None, name=None):
     if p not in (None, *_MATRIX_NORMS):
         raise ValueError(
             f"[cond] p must be None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
+            " Do this: pass one of these."
         )
     if p in (None, 2, -2):
         s = svdvals(x)
@@ -498,7 +546,10 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
     weight.
     """
     if x.ndim > 2:
-        raise ValueError(f"[cov] x must have at most 2 dimensions, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"[cov] x must have at most 2 dimensions, got shape {list(x.shape)}."
+            " Do this: reshape it to [variables, observations]."
+        )
     x = _ops.unsqueeze(x, 0) if x.ndim == 1 else x if rowvar else _swap(x)
     weights = None
     for name_, w in (("fweights", fweights), ("aweights", aweights)):
@@ -508,6 +559,7 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
             raise ValueError(
                 f"[cov] {name_} must have one element for each of the {x.shape[-1]} observations,"
                 f" got shape {list(w.shape)}."
+                " Do this: pass one weight for each."
             )
         w = _ops.cast(w, x.dtype)
         weights = w if weights is None else _ops.multiply(weights, w)
@@ -534,7 +586,10 @@ def corrcoef(x, rowvar=True, name=None):
     """The correlation coefficients of the variables, which are the rows of x (columns unless
     rowvar)."""
     if x.ndim > 2 or x.ndim == 0:
-        raise ValueError(f"[corrcoef] x must have 1 or 2 dimensions, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"[corrcoef] x must have 1 or 2 dimensions, got shape {list(x.shape)}."
+            " Do this: reshape it to [variables, observations]."
+        )
     c = cov(x, rowvar)
     if c.ndim == 0:
         return _ops.divide(c, c)
@@ -570,6 +625,7 @@ def householder_product(x, tau, name=None):
         raise ValueError(
             "[householder_product] expected x [.., m, n], m >= n, and tau [.., k], k <= n, got"
             f" shapes {list(x.shape)} and {list(tau.shape)}."
+            " Do this: check their last sizes."
         )
     return _reflected(x, tau, _ops.eye(m, n, x.dtype), True)
 
@@ -594,7 +650,10 @@ def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
     m, n = x.shape[-2], x.shape[-1]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise ValueError(f"[svd_lowrank] q must be from 0 to {min(m, n)}, got {q}.")
+        raise ValueError(
+            f"[svd_lowrank] q must be from 0 to {min(m, n)}, got {q}."
+            " Do this: pass a number in this range."
+        )
     a = x if M is None else _ops.subtract(x, M)
     wide = m < n
     a = _adjoint(a) if wide else a
@@ -640,7 +699,10 @@ def matrix_exp(x, name=None):
     """The exponential of square matrices, by scaling and squaring: Higham, "The scaling and squaring
     method for the matrix exponential revisited" (2005)."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"[matrix_exp] x must be square, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"[matrix_exp] x must be square, got shape {list(x.shape)}."
+            " Do this: check its last two sizes."
+        )
     if x.size == 0:
         return _ops.scale(x, 1.0)
     largest = float(_ops.max(matrix_norm(x.detach(), 1)))
@@ -673,7 +735,10 @@ def cartesian_prod(x, name=None):
     """All combinations of an element of each vector of the list x, as rows."""
     for t in x:
         if t.ndim != 1:
-            raise ValueError(f"[cartesian_prod] expected vectors, got shape {list(t.shape)}.")
+            raise ValueError(
+                f"[cartesian_prod] expected vectors, got shape {list(t.shape)}."
+                " Do this: flatten it."
+            )
     if len(x) == 1:
         return x[0]
     sizes = [sizes_of(t)[0] for t in x]
@@ -691,6 +756,7 @@ def block_diag(inputs, name=None):
         if t.ndim != 2:
             raise ValueError(
                 f"[block_diag] expected at most 2 dimensions, got shape {list(t.shape)}."
+                " Do this: reshape it to a matrix."
             )
     width = sum(sizes_of(t)[1] for t in blocks)
     rows, before = [], 0
@@ -715,7 +781,10 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None)
     rows, dims = _ops.flatten(x, 0, -2), x.shape[-1]
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims:
-        raise ValueError(f"[histogramdd] expected bins for {dims} dimensions, got {len(bins)}.")
+        raise ValueError(
+            f"[histogramdd] expected bins for {dims} dimensions, got {len(bins)}."
+            " Do this: pass a number of bins, or edges, for each column."
+        )
     edges, place, inside, total = [], None, None, 1
     for d, own in enumerate(bins):
         column = _ops.slice(rows, [1], [d], [d + 1], [1], [1])
