@@ -71,6 +71,12 @@ struct Call {
   Clock::time_point until;  // the caller's deadline
   Clock::time_point accepted;
   std::shared_ptr<Call> self;  // while gRPC has a tag
+
+  // Before an operation of gRPC begins; the thread that gets its event goes on.
+  void hand_over(State next, const std::shared_ptr<Call>& this_call) {
+    self = this_call;
+    state = next;
+  }
 };
 
 class GrpcListener final : public Listener {
@@ -180,7 +186,7 @@ class GrpcListener final : public Listener {
       if (stopping_) return;
       live_.insert(call.get());
     }
-    call->self = call;
+    call->hand_over(Call::State::accepting, call);
     service_.RequestCall(&call->context, &call->stream, queue, queue, call.get());
   }
 
@@ -189,8 +195,9 @@ class GrpcListener final : public Listener {
     bool ok;
     while (queue->Next(&tag, &ok)) {
       auto* call = static_cast<Call*>(tag);
+      const Call::State state = call->state;  // orders what follows after hand_over
       const std::shared_ptr<Call> keep = std::move(call->self);
-      switch (call->state) {
+      switch (state) {
         case Call::State::accepting:
           ok ? accepted(keep) : ended(*call);
           break;
@@ -245,8 +252,7 @@ class GrpcListener final : public Listener {
         in_flight_ > std::max<uint64_t>(uint64_t{1} << 30, 4 * max_bytes_))
       return answer(call, {{Code::busy, "the server has too many calls in progress"}, {}});
     ++reading_;
-    call->state = Call::State::reading;
-    call->self = call;
+    call->hand_over(Call::State::reading, call);
     call->stream.Read(&call->message, call.get());
   }
 
@@ -290,8 +296,7 @@ class GrpcListener final : public Listener {
 
   // From any thread, once for each call.
   void answer(const std::shared_ptr<Call>& call, Core::Result result) {
-    call->state = Call::State::finishing;
-    call->self = call;
+    call->hand_over(Call::State::finishing, call);
     if (result.failure) {
       const std::string details(name_of(result.failure.code));
       // Texts travel in a header, which has a limit.
