@@ -54,6 +54,7 @@ bool run(program::Program& p, const passes::PassContext& context) {
   SplitOptions options;
   options.sparse = context.number("parameter_server.sparse", 1) != 0;
   options.dense = context.number("parameter_server.dense", 1) != 0;
+  options.workers = static_cast<uint32_t>(context.number("parameter_server.workers", 1));
   options.first_table = static_cast<uint32_t>(context.number("parameter_server.first_table", 0));
   for (const auto& [name, value] : context.options)
     if (name.rfind(kRemote, 0) == 0)
@@ -81,7 +82,8 @@ ARGOSY_PASS(
     "table=, click, own_rule, own_rate, show=, clicks=, slots=); parameter_server.sparse, whether "
     "all "
     "embeddings with sparse gradients do (1); parameter_server.dense, whether other parameters do "
-    "(1); parameter_server.first_table, where new ids start (0).",
+    "(1); parameter_server.workers, how many push steps of their own (1); "
+    "parameter_server.first_table, where new ids start (0).",
     run)
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "argosy/ps/split.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -516,8 +517,10 @@ class Splitter {
     const Operation& o = *r.update->operation;
     rate = o.attr_operands ? compute(list, "multiply", {rate, o.attr_values()[0]})
                            : scaled(list, rate, attr<op::Scalar>(o, "lr").real());
-    state_of(powers->first)->last = scaled(list, powers->first, powers->beta1);
-    state_of(powers->second)->last = scaled(list, powers->second, powers->beta2);
+    state_of(powers->first)->last =
+        scaled(list, powers->first, std::pow(powers->beta1, options_.workers));
+    state_of(powers->second)->last =
+        scaled(list, powers->second, std::pow(powers->beta2, options_.workers));
     kept_.insert(powers->first.get());
     kept_.insert(powers->second.get());
     return rate;

@@ -26,8 +26,11 @@ struct RemoteParameter {
 
 struct SplitOptions {
   std::vector<RemoteParameter> remote;
-  bool sparse = true;        // all embeddings with sparse gradients go to tables as well
-  bool dense = true;         // and everything else that an optimizer updates
+  bool sparse = true;  // all embeddings with sparse gradients go to tables as well
+  bool dense = true;   // and everything else that an optimizer updates
+  // Workers that push steps of their own to the same rows: each step of this one is as many of
+  // Adam's (1 where workers step together).
+  uint32_t workers = 1;
   uint32_t first_table = 0;  // new ids count from here
 };
 

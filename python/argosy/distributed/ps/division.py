@@ -30,11 +30,11 @@ class Division:
         return {t["name"]: t["id"] for t in self.tables if t["kind"] == "sparse"}
 
 
-def divide(programs, startups, optimizer, strategy, everything):
+def divide(programs, startups, optimizer, strategy, everything, workers=1):
     """Rewrites the programs in place: trainers' parts of `programs`, what is left of `startups`.
 
     everything: embeddings with sparse gradients and dense parameters go to tables as well, not only
-    what is said to be distributed. Returns a Division, or None if nothing goes to tables. Other
+    what is said to be distributed. workers: how many push steps of their own. Returns a Division, or None if nothing goes to tables. Other
     programs that look up the same embeddings (copies for evaluation) are rewritten, too.
 
     Raises ValueError or NotImplementedError for what cannot be divided; programs are as before then,
@@ -50,6 +50,7 @@ def divide(programs, startups, optimizer, strategy, everything):
         options = {
             "parameter_server.sparse": str(int(everything)),
             "parameter_server.dense": str(int(everything)),
+            "parameter_server.workers": str(workers),
             "parameter_server.first_table": str(len(out.tables)),
         }
         ids = out.sparse

@@ -42,7 +42,9 @@ def make_runtime(programs, startups, optimizer, strategy, role_maker):
     """Divides the programs and returns the Runtime of this process; None if it runs alone and has no
     distributed parameters."""
     alone = role_maker._is_non_distributed()
-    division = divide(programs, startups, optimizer, strategy, everything=not alone)
+    together = alone or mode_of(strategy) == "sync"
+    workers = 1 if together else role_maker._worker_num()
+    division = divide(programs, startups, optimizer, strategy, not alone, workers)
     if alone:
         return None if division is None else AloneRuntime(programs, division)
     if division is None:
