@@ -10,6 +10,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -80,6 +81,17 @@ rocksdb::Options options() {
 struct Disk::State {
   std::string directory;
   std::unique_ptr<rocksdb::DB> db;
+  // A write failed. RocksDB's log is not to be touched again then: builds with assertions abort.
+  std::atomic<bool> broken{false};
+
+  void write(rocksdb::WriteBatch* batch) {
+    ARGOSY_CHECK(!broken.load(std::memory_order_relaxed), io)
+        << "[table] the database '" << directory << "' takes no more rows since a write failed. Do "
+        << "this: make room on the disk and start the process again.";
+    const auto status = db->Write({}, batch);
+    if (!status.ok()) broken.store(true, std::memory_order_relaxed);
+    check(status, "write");
+  }
 
   void check(const rocksdb::Status& status, const char* what) const {
     ARGOSY_CHECK(status.ok(), io) << "[table] cannot " << what << " the database '" << directory
@@ -105,7 +117,9 @@ Disk::Disk(const std::string& directory, const std::string& layout)
       << layout << "', got '" << stored << "'. Do this: name another folder or remove this one.";
 }
 
-Disk::~Disk() = default;
+Disk::~Disk() {
+  if (state_->broken.load()) (void)state_->db.release();  // closing it would write
+}
 
 void Disk::read(std::span<const Item> items, Found* out) const {
   const size_t n = items.size();
@@ -164,7 +178,7 @@ void Disk::write(uint32_t shard, ShardClock clock, const Rows& rows) {
         {head, kClockBytes}, {row + rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]}};
     state_->check(batch.Put(rocksdb::SliceParts(&name, 1), rocksdb::SliceParts(parts, 2)), "write");
   }
-  state_->check(state_->db->Write({}, &batch), "write");
+  state_->write(&batch);
 }
 
 void Disk::erase(uint32_t shard, std::span<const Key> keys) {
@@ -175,7 +189,7 @@ void Disk::erase(uint32_t shard, std::span<const Key> keys) {
     encode_key(name, shard, key);
     state_->check(batch.Delete({name, kKeyBytes}), "write");
   }
-  state_->check(state_->db->Write({}, &batch), "write");
+  state_->write(&batch);
 }
 
 void Disk::clear() {
@@ -252,7 +266,9 @@ void Disk::store_clocks(const std::vector<ShardClock>& clocks) {
     bytes.append(reinterpret_cast<const char*>(&clock.day), 2);
     bytes.append(reinterpret_cast<const char*>(&clock.decays), 2);
   }
-  state_->check(state_->db->Put({}, kMetaClocks, bytes), "write");
+  rocksdb::WriteBatch batch;
+  state_->check(batch.Put(kMetaClocks, bytes), "write");
+  state_->write(&batch);
 }
 
 uint64_t Disk::rows() const {

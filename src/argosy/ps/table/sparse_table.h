@@ -78,6 +78,7 @@ class Sparse final : public SparseTable {
   std::atomic<uint32_t> turn_{0};  // of calls; also the clock of stamps
   std::atomic<int64_t> rows_{0};
   std::atomic<uint64_t> rejected_{0};
+  std::atomic<uint64_t> failed_writes_{0};  // of rows that were to leave memory
   std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
   std::atomic<uint32_t> cap_cursor_{0};
   std::mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards

@@ -1,6 +1,8 @@
 // What Sparse does only with a database behind its shards.
 #include <algorithm>
 
+#include "argosy/base/error.h"
+#include "argosy/base/log.h"
 #include "argosy/ps/table/sparse_table.h"
 
 namespace argosy::ps {
@@ -60,7 +62,15 @@ void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* add
   shard.coldness(stamp, &cold);
   const auto nth = cold.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(excess, rows) - 1);
   std::nth_element(cold.begin(), nth, cold.end(), [](uint64_t a, uint64_t b) { return a > b; });
-  to_disk(shard, number, *nth, excess, stamp, added);
+  try {
+    to_disk(shard, number, *nth, excess, stamp, added);
+  } catch (const Error& e) {
+    // A full disk must not make an error of a push that was applied. The rows stay in memory.
+    if (failed_writes_.fetch_add(1, std::memory_order_relaxed) % 1024 == 0) {
+      ARGOSY_LOG(error) << "table '" << config_.name
+                        << "': rows stay in memory above memory_rows: " << e.what();
+    }
+  }
 }
 
 void Sparse::to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
