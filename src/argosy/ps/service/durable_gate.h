@@ -26,6 +26,7 @@ class Gate {
     std::lock_guard guard(mutex_);
     if (alone_ || waiting_) return false;
     ++inside_;
+    ++entered_;
     return true;
   }
   void leave() {
