@@ -1,6 +1,7 @@
 """Adadelta."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -21,8 +22,8 @@ class Adadelta(Optimizer):
 
     _op = "adadelta_"
     _specs = [
-        _Spec("_avg_squared_grad", dtype="wide"),
-        _Spec("_avg_squared_update", dtype="wide"),
+        Spec("_avg_squared_grad", dtype="wide"),
+        Spec("_avg_squared_update", dtype="wide"),
     ]
 
     def __init__(

@@ -1,6 +1,7 @@
 """Adagrad."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -42,7 +43,7 @@ class Adagrad(Optimizer):
             "epsilon": epsilon,
             "initial_accumulator_value": initial_accumulator_value,
         }
-        self._specs = [_Spec("moment", "initial_accumulator_value", dtype="wide")]
+        self._specs = [Spec("moment", "initial_accumulator_value", dtype="wide")]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _state_specs(self):

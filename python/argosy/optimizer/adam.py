@@ -1,6 +1,7 @@
 """Adam."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -61,11 +62,11 @@ class Adam(Optimizer):
 
     _op = "adam_"
     _plain = [
-        _Spec("moment1", dtype="wide"),
-        _Spec("moment2", dtype="wide"),
+        Spec("moment1", dtype="wide"),
+        Spec("moment2", dtype="wide"),
         None,
     ]
-    _largest = _Spec("moment2_max", dtype="wide")
+    _largest = Spec("moment2_max", dtype="wide")
 
     def __init__(
         self,
@@ -105,8 +106,8 @@ class Adam(Optimizer):
             *self._plain[:2],
             self._largest if amsgrad else None,
             # The powers are those of the step to come.
-            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
-            _Spec("beta2_pow_acc", "beta2", "one", "scalar"),
+            Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+            Spec("beta2_pow_acc", "beta2", "one", "scalar"),
         ]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 

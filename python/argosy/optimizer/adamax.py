@@ -1,7 +1,8 @@
 """Adamax."""
 
 from .adam import _check_beta, _check_epsilon, _check_rate_given
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -42,9 +43,9 @@ class Adamax(Optimizer):
         self._epsilon = epsilon
         self._default_dict = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
         self._specs = [
-            _Spec("moment", dtype="wide"),
-            _Spec("inf_norm", dtype="wide"),
-            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+            Spec("moment", dtype="wide"),
+            Spec("inf_norm", dtype="wide"),
+            Spec("beta1_pow_acc", "beta1", "one", "scalar"),
         ]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 

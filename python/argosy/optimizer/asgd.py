@@ -1,6 +1,7 @@
 """Stochastic average gradient."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -50,9 +51,9 @@ class ASGD(Optimizer):
         self._n = batch_num
         self._multi_precision = multi_precision
         self._specs = [
-            _Spec("d"),
-            _Spec("y", shape=lambda shape: [batch_num, *shape]),
-            _Spec("m", 0, "one", "int64"),
+            Spec("d"),
+            Spec("y", shape=lambda shape: [batch_num, *shape]),
+            Spec("m", 0, "one", "int64"),
         ]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 

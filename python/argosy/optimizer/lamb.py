@@ -1,7 +1,8 @@
 """LAMB."""
 
 from .adam import _check_rate_given
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -65,10 +66,10 @@ class Lamb(Optimizer):
             "exclude_from_weight_decay_fn": exclude_from_weight_decay_fn,
         }
         self._specs = [
-            _Spec("moment1", dtype="wide"),
-            _Spec("moment2", dtype="wide"),
-            _Spec("beta1_pow_acc", "beta1", "one", "scalar"),
-            _Spec("beta2_pow_acc", "beta2", "one", "scalar"),
+            Spec("moment1", dtype="wide"),
+            Spec("moment2", dtype="wide"),
+            Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+            Spec("beta2_pow_acc", "beta2", "one", "scalar"),
         ]
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 

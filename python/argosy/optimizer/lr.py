@@ -7,7 +7,14 @@ on Python floats; ``state_dict()`` holds everything a resumed run needs.
 """
 
 import math
-import warnings
+
+from .scheduler import (
+    LRScheduler,
+    _check_callable,
+    _check_rate,
+    _check_type,
+    _is_number,
+)
 
 __all__ = [
     "LRScheduler",
@@ -29,123 +36,6 @@ __all__ = [
     "LinearLR",
     "CosineAnnealingWarmRestarts",
 ]
-
-
-def _is_number(value):
-    return isinstance(value, (int, float))
-
-
-def _check_rate(op, name, value):
-    if not _is_number(value):
-        raise TypeError(
-            f"[{op}] {name} has the wrong type: expected float or int, got "
-            f"{type(value).__name__} ({value!r}). Do this: pass a Python number."
-        )
-    if value < 0:
-        raise ValueError(
-            f"[{op}] {name} is out of range: expected >= 0, got {value}."
-            " Do this: pass a number of 0 or more."
-        )
-
-
-def _check_type(op, name, value, kind):
-    if not isinstance(value, kind):
-        raise TypeError(
-            f"[{op}] {name} has the wrong type: expected {kind.__name__}, got "
-            f"{type(value).__name__} ({value!r})."
-            " Do this: pass a value of that type."
-        )
-
-
-def _check_callable(op, name, value):
-    if not callable(value):
-        raise TypeError(
-            f"[{op}] {name} is not callable: expected a function, got {type(value).__name__}. "
-            "Do this: pass a function of the step number, such as `lambda epoch: 0.95 ** epoch`."
-        )
-
-
-class LRScheduler:
-    """Base of all schedulers: subclasses say what the rate is in ``get_lr()``.
-
-    Args:
-        learning_rate (float): The rate to start from, kept in ``base_lr``. >= 0.
-        last_epoch (int): Number of the step to continue after; -1 to start at 0.
-        verbose (bool): Print the rate after each step.
-
-    Subclasses that have more to save than ``last_epoch`` and ``last_lr`` list the attribute names in
-    ``self.keys`` inside ``state_keys()``.
-    """
-
-    def __init__(self, learning_rate=0.1, last_epoch=-1, verbose=False):
-        _check_rate(type(self).__name__, "learning_rate", learning_rate)
-        self.base_lr = float(learning_rate)
-        self.last_lr = float(learning_rate)
-        self.last_epoch = last_epoch
-        self.verbose = verbose
-        self._var_name = None
-        self.step()
-
-    def __call__(self):
-        """Returns the current learning rate, a float."""
-        return self.last_lr
-
-    def step(self, epoch=None):
-        """Moves to the next step, or to step number `epoch`, and computes the rate there."""
-        if epoch is None:
-            self.last_epoch += 1
-            self.last_lr = self.get_lr()
-        else:
-            self.last_epoch = epoch
-            closed_form = getattr(self, "_get_closed_form_lr", self.get_lr)
-            self.last_lr = closed_form()
-        self._report()
-
-    def _report(self):
-        if self.verbose:
-            name = type(self).__name__
-            print(f"Epoch {self.last_epoch}: {name} set learning rate to {self.last_lr}.")
-
-    def get_lr(self):
-        """Returns the rate at step ``self.last_epoch``. Subclasses implement it."""
-        raise NotImplementedError(
-            f"[{type(self).__name__}] get_lr() is missing. Do this: implement get_lr(self) so that "
-            "it returns the rate at step self.last_epoch."
-        )
-
-    def state_keys(self):
-        """Sets ``self.keys``, the names of the attributes that ``state_dict()`` saves."""
-        self.keys = ["last_epoch", "last_lr"]
-
-    def state_dict(self):
-        """Returns a dict of the attributes named by ``state_keys()``; numbers become floats."""
-        self.state_keys()
-        state = {}
-        for key in self.keys:
-            if key not in self.__dict__:
-                continue
-            value = self.__dict__[key]
-            if hasattr(value, "numpy") and hasattr(value, "shape"):
-                value = float(value)
-            state[key] = value
-        return state
-
-    def set_state_dict(self, state_dict):
-        """Takes over what ``state_dict()`` of an equally built scheduler returned."""
-        self.state_keys()
-        for key in self.keys:
-            if key not in state_dict:
-                raise RuntimeError(
-                    f"[{type(self).__name__}.set_state_dict] key '{key}' is missing: expected "
-                    f"{self.keys}, got {list(state_dict)}. Do this: load the state that "
-                    "state_dict() of the same class of scheduler gave."
-                )
-            self.__dict__[key] = state_dict[key]
-        if len(state_dict) > len(self.keys):
-            unused = [k for k in state_dict if k not in self.keys]
-            warnings.warn(f"[{type(self).__name__}.set_state_dict] values not used: {unused}")
-
-    set_dict = set_state_dict
 
 
 class NoamDecay(LRScheduler):

@@ -1,6 +1,7 @@
 """Gradient descent with momentum."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -23,7 +24,7 @@ class Momentum(Optimizer):
     """
 
     _op = "momentum_"
-    _specs = [_Spec("velocity")]
+    _specs = [Spec("velocity")]
 
     def __init__(
         self,

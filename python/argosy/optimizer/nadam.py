@@ -1,7 +1,8 @@
 """NAdam."""
 
 from .adam import _check_beta, _check_epsilon, _check_rate_given
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -23,11 +24,11 @@ class NAdam(Optimizer):
 
     _op = "nadam_"
     _specs = [
-        _Spec("momentum_decay_pow", 1.0, "spread", "scalar"),
-        _Spec("beta2_pow", 1.0, "spread", "scalar"),
-        _Spec("mu_product", 1.0, "spread", "scalar"),
-        _Spec("moment1", dtype="wide"),
-        _Spec("moment2", dtype="wide"),
+        Spec("momentum_decay_pow", 1.0, "spread", "scalar"),
+        Spec("beta2_pow", 1.0, "spread", "scalar"),
+        Spec("mu_product", 1.0, "spread", "scalar"),
+        Spec("moment1", dtype="wide"),
+        Spec("moment2", dtype="wide"),
     ]
 
     def __init__(

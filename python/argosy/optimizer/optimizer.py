@@ -17,6 +17,7 @@ from argosy import _core
 from argosy._framework import in_static_mode
 
 from .lr import LambdaDecay, LRScheduler
+from .records import Batch, Group
 from .summary import update_summaries
 
 __all__ = []
@@ -43,43 +44,6 @@ def _no_grad():
     import argosy
 
     return argosy.no_grad()
-
-
-class _Spec:
-    """One accumulator of each parameter: its name, first value, and shape.
-
-    fill: a number, or the name of the option that gives it.
-    shape: "like" the parameter; "one" element, shape [1]; "spread": one element that state_dict shows
-    in the parameter's shape; or a function of the parameter's shape.
-    dtype: None for the computing type of the parameter (see Optimizer._state_dtype), else a name.
-    """
-
-    __slots__ = ("name", "fill", "shape", "dtype")
-
-    def __init__(self, name, fill=0.0, shape="like", dtype=None):
-        self.name = name
-        self.fill = fill
-        self.shape = shape
-        self.dtype = dtype
-
-
-class _Batch:
-    """What one call of an optimizer op needs besides gradients: parallel lists over parameters."""
-
-    __slots__ = ("params", "states", "masters", "lr_scales", "l1", "l2", "others", "extra")
-
-
-class _Group:
-    """Parameters that share options, and the batches made so far, by the ids of their parameters:
-    which of them have a gradient may change from step to step."""
-
-    __slots__ = ("params", "options", "batches", "last")
-
-    def __init__(self, params, options):
-        self.params = params
-        self.options = options
-        self.batches = {}
-        self.last = None
 
 
 class Optimizer:
@@ -171,7 +135,7 @@ class Optimizer:
                     )
             self._drop_repeated()
             self._param_groups = self._parameter_list
-            self._groups.append(_Group(self._parameter_list, self._default_dict))
+            self._groups.append(Group(self._parameter_list, self._default_dict))
         self._warn_about_own_regularizers()
         self.clear_gradients = self.clear_grad
 
@@ -267,7 +231,7 @@ class Optimizer:
                 p.optimize_attr = {}
             p.optimize_attr["learning_rate"] = scale
         self._param_groups.append(param_group)
-        self._groups.append(_Group(params, param_group))
+        self._groups.append(Group(params, param_group))
 
     def _current_groups(self):
         """The groups; where none were given, one of what ``_parameter_list`` and ``_grad_clip`` are
@@ -692,7 +656,7 @@ class Optimizer:
                 self._update(group, params, [grad_of.pop(id(p)) for p in params], rate)
         rest = [(p, g) for p, g in params_grads if id(p) in grad_of]
         if rest:
-            group = _Group([p for p, _ in rest], self._default_dict)
+            group = Group([p for p, _ in rest], self._default_dict)
             self._update(group, group.params, [g for _, g in rest], rate)
 
     def _apply_optimize(self, loss, startup_program, params_grads):
@@ -737,7 +701,7 @@ class Optimizer:
         )
 
     def _make_batch(self, group, params):
-        batch = _Batch()
+        batch = Batch()
         batch.params = params
         batch.extra = {}
         for p in params:

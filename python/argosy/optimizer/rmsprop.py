@@ -1,6 +1,7 @@
 """RMSProp."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -23,9 +24,9 @@ class RMSProp(Optimizer):
 
     _op = "rmsprop_"
     _specs = [
-        _Spec("momentum", dtype="wide"),
-        _Spec("mean_square", dtype="wide"),
-        _Spec("mean_grad", dtype="wide"),
+        Spec("momentum", dtype="wide"),
+        Spec("mean_square", dtype="wide"),
+        Spec("mean_grad", dtype="wide"),
     ]
 
     def __init__(

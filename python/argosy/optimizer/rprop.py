@@ -1,6 +1,7 @@
 """Rprop."""
 
-from .optimizer import Optimizer, _Spec
+from .optimizer import Optimizer
+from .records import Spec
 
 __all__ = []
 
@@ -54,7 +55,7 @@ class Rprop(Optimizer):
         self._learning_rate_range = [float(low), float(high)]
         self._etas = [float(shrink), float(grow)]
         self._multi_precision = multi_precision
-        self._specs = [_Spec("prevs"), _Spec("learning_rates", float(rate))]
+        self._specs = [Spec("prevs"), Spec("learning_rates", float(rate))]
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
     def _state_specs(self):

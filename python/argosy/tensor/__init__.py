@@ -5,7 +5,7 @@ import types as _types
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
-from argosy.tensor import creation, linalg, manipulation, math, random, registry, search
+from argosy.tensor import creation, joined, linalg, manipulation, math, random, registry, search
 
 
 def _public(module):
@@ -27,6 +27,7 @@ __all__ = (
     + _public(manipulation)
     + _public(search)
     + _public(linalg)
+    + _public(joined)
     + _public(random)
     + _public(math)
     + ["to_tensor"]

@@ -98,7 +98,7 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
       if (!layout_->selected(selection, copy)) {
         rows->keys.pop_back();
         rows->offsets.pop_back();
-        rows->bytes.erase(rows->bytes.end() - static_cast<ptrdiff_t>(bytes), rows->bytes.end());
+        rows->bytes.resize(rows->bytes.size() - bytes);
       } else if (mark && layout_->click) {
         store<float>(from + layout_->header + Layout::kDelta, 0);
         if (tiered_) unsaved_.set(kind, id, true);
