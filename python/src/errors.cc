@@ -1,7 +1,7 @@
 #include <new>
 #include <string>
 
-#include "python.h"
+#include "error_types.h"
 
 namespace argosy::python {
 namespace {
@@ -17,30 +17,14 @@ PyObject* operand_error = nullptr;
 // Paddle asserts where Python and NumPy raise ValueError or TypeError.
 PyObject* conversion_error = nullptr;
 
+PyObject* core_module = nullptr;  // borrowed: it has set_error, so it is there
+
 PyObject* python_type(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::invalid_argument:
-      return PyExc_ValueError;
-    case ErrorKind::type:
-      return operand_error;
-    case ErrorKind::index:
-      return out_of_range_error;
-    case ErrorKind::not_implemented:
-      return PyExc_NotImplementedError;
-    case ErrorKind::memory:
-      return PyExc_MemoryError;
-    case ErrorKind::runtime:
-      return PyExc_RuntimeError;
-    case ErrorKind::io:
-      return PyExc_OSError;
-    case ErrorKind::timeout:
-      return PyExc_TimeoutError;
-    case ErrorKind::internal:
-      return internal_error;
-    case ErrorKind::device:
-      return device_error;
-  }
-  return PyExc_RuntimeError;
+  const ErrorType type = error_type(kind);
+  if (type.builtin) return type.builtin;
+  PyObject* found = PyObject_GetAttrString(core_module, type.core);
+  Py_XDECREF(found);  // the module keeps it
+  return found ? found : PyExc_RuntimeError;
 }
 
 // A Python exception on its way through C++ frames. The GIL may be released in between.
@@ -78,6 +62,7 @@ void set_error() {
 }
 
 void add_errors(PyObject* module) {
+  core_module = module;
   internal_error = PyErr_NewExceptionWithDoc("argosy.InternalError",
                                              "A defect of Argosy itself: please report it.",
                                              PyExc_RuntimeError, nullptr);

@@ -99,18 +99,7 @@ class Executor:
             TypeError: feed is no dict, or fetch_list holds something else.
             RuntimeError: a name to fetch is unknown, or state has no value (startup did not run).
         """
-        if self._closed:
-            raise RuntimeError("[Executor.run] this Executor is closed. Do this: make another.")
-        program = mode.default_main_program() if program is None else program
-        program = getattr(program, "_program", program)
-        if not isinstance(program, Program):
-            raise AttributeError(
-                f"[Executor.run] program: expected static.Program or CompiledProgram, got"
-                f" '{type(program).__name__}'."
-            )
-        scope = global_scope() if scope is None else scope
-        if not isinstance(scope, Scope):
-            raise TypeError(f"[Executor.run] scope: expected a Scope, got {type(scope).__name__}.")
+        program, scope = self._checked("run", program, scope)
         feed = _one_dict(feed)
         fetch_list = _flat(fetch_list)
         plan = _plan(program, feed, fetch_list, use_prune)
@@ -135,6 +124,24 @@ class Executor:
         if return_numpy:
             return [_core.to_numpy(v, False) for v in values]  # nobody else has their memory
         return [DenseTensor(v) for v in values]
+
+    def _checked(self, name, program, scope):
+        """The Program and the scope of a call of method `name`."""
+        if self._closed:
+            raise RuntimeError(f"[Executor.{name}] this Executor is closed. Do this: make another.")
+        program = mode.default_main_program() if program is None else program
+        program = getattr(program, "_program", program)
+        if not isinstance(program, Program):
+            raise AttributeError(
+                f"[Executor.{name}] program: expected static.Program or CompiledProgram, got"
+                f" '{type(program).__name__}'."
+            )
+        scope = global_scope() if scope is None else scope
+        if not isinstance(scope, Scope):
+            raise TypeError(
+                f"[Executor.{name}] scope: expected a Scope, got {type(scope).__name__}."
+            )
+        return program, scope
 
     def train_from_dataset(self, program=None, dataset=None, scope=None, thread=0, debug=False,
                            fetch_list=None, fetch_info=None, print_period=100,

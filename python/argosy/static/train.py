@@ -7,10 +7,6 @@ import time
 
 from argosy import _core
 
-from . import mode
-from .program import Program
-from .scope import Scope, global_scope
-
 _SHOWN = 1000  # numbers of a fetched value that are printed
 _WAYS = ("sent", "received")
 _TICK = 0.1  # seconds between looks at Ctrl-C and fetch handlers
@@ -53,20 +49,9 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
     from .executor import _flat
 
     name = "infer_from_dataset" if infer else "train_from_dataset"
-    if exe._closed:
-        raise RuntimeError(f"[Executor.{name}] this Executor is closed. Do this: make another.")
     if dataset is None:
         raise RuntimeError("dataset is needed and should be initialized")
-    program = mode.default_main_program() if program is None else program
-    program = getattr(program, "_program", program)
-    if not isinstance(program, Program):
-        raise AttributeError(
-            f"[Executor.{name}] program: expected static.Program or CompiledProgram, got"
-            f" '{type(program).__name__}'."
-        )
-    scope = global_scope() if scope is None else scope
-    if not isinstance(scope, Scope):
-        raise TypeError(f"[Executor.{name}] scope: expected a Scope, got {type(scope).__name__}.")
+    program, scope = exe._checked(name, program, scope)
     fetches = _flat(fetch_list)
     labels = [getattr(v, "name", v) for v in fetches] if fetch_info is None else list(fetch_info)
     if len(labels) != len(fetches):

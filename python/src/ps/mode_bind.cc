@@ -62,29 +62,12 @@ PyObject* f_install(Args a) {
   Py_RETURN_NONE;
 }
 
-PyObject* f_flush(Args a) {
+template <void (ps::Mode::*F)()>
+PyObject* f_wait(Args a) {
   ps::Mode& mode = mode_of(a[0]);
   {
     WithoutGil without;
-    mode.flush();
-  }
-  Py_RETURN_NONE;
-}
-
-PyObject* f_join(Args a) {
-  ps::Mode& mode = mode_of(a[0]);
-  {
-    WithoutGil without;
-    mode.join();
-  }
-  Py_RETURN_NONE;
-}
-
-PyObject* f_stop(Args a) {
-  ps::Mode& mode = mode_of(a[0]);
-  {
-    WithoutGil without;
-    mode.stop();
+    (mode.*F)();
   }
   Py_RETURN_NONE;
 }
@@ -127,10 +110,10 @@ PyObject* f_disk(Args a) {
 
 PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
                            FUNCTION("mode_connect", f_connect, 11),
-                           FUNCTION("mode_join", f_join, 1),
+                           FUNCTION("mode_join", f_wait<&ps::Mode::join>, 1),
                            FUNCTION("mode_install", f_install, 1),
-                           FUNCTION("mode_flush", f_flush, 1),
-                           FUNCTION("mode_stop", f_stop, 1),
+                           FUNCTION("mode_flush", f_wait<&ps::Mode::flush>, 1),
+                           FUNCTION("mode_stop", f_wait<&ps::Mode::stop>, 1),
                            FUNCTION("mode_stats", f_stats, 1),
                            FUNCTION("mode_shrink", f_shrink, 2),
                            FUNCTION("mode_save", f_disk<&ps::Mode::save>, 3),

@@ -2,41 +2,17 @@
 #include <new>
 
 #include "bindings.h"
+#include "error_types.h"
 
 namespace argosy::python {
 namespace {
 
 // The exceptions are those of argosy._core: found by name, since this is another library.
 PyObject* python_type(ErrorKind kind) {
-  const char* name = nullptr;
-  switch (kind) {
-    case ErrorKind::invalid_argument:
-      return PyExc_ValueError;
-    case ErrorKind::not_implemented:
-      return PyExc_NotImplementedError;
-    case ErrorKind::memory:
-      return PyExc_MemoryError;
-    case ErrorKind::runtime:
-      return PyExc_RuntimeError;
-    case ErrorKind::io:
-      return PyExc_OSError;
-    case ErrorKind::timeout:
-      return PyExc_TimeoutError;
-    case ErrorKind::type:
-      name = "OperandError";
-      break;
-    case ErrorKind::index:
-      name = "OutOfRangeError";
-      break;
-    case ErrorKind::internal:
-      name = "InternalError";
-      break;
-    case ErrorKind::device:
-      name = "DeviceError";
-      break;
-  }
+  const ErrorType known = error_type(kind);
+  if (known.builtin) return known.builtin;
   Py core(PyImport_ImportModule("argosy._core"));
-  PyObject* type = core ? PyObject_GetAttrString(core.get(), name) : nullptr;
+  PyObject* type = core ? PyObject_GetAttrString(core.get(), known.core) : nullptr;
   PyErr_Clear();
   return type ? type : PyExc_RuntimeError;  // kept for the life of the process
 }

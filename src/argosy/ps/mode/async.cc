@@ -98,14 +98,7 @@ class Async final : public Mode {
   }
 
   void stop() override {
-    if (stopped_) return;
-    try {
-      flush();
-    } catch (...) {
-      end_threads();
-      throw;
-    }
-    end_threads();
+    if (!stopped_) flush_then(this, [this] { end_threads(); });
   }
 
   std::string stats() override {

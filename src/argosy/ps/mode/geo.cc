@@ -242,14 +242,7 @@ class Geo final : public Mode {
     failure_.raise();
   }
   void stop() override {
-    if (stopped_) return;
-    try {
-      flush();
-    } catch (...) {
-      end_thread();
-      throw;
-    }
-    end_thread();
+    if (!stopped_) flush_then(this, [this] { end_thread(); });
   }
   std::string stats() override {
     std::lock_guard lock(mutex_);

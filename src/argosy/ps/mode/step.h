@@ -69,6 +69,18 @@ template <class Ready>
 void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
               std::chrono::milliseconds deadline, const char* what, Ready&& ready);
 
+// Flushes, and ends the mode's threads whatever comes of that.
+template <class End>
+void flush_then(Mode* mode, End&& end_threads) {
+  try {
+    mode->flush();
+  } catch (...) {
+    end_threads();
+    throw;
+  }
+  end_threads();
+}
+
 [[noreturn]] void throw_timeout(const char* what, std::chrono::milliseconds deadline);
 [[noreturn]] void throw_stopped();
 
