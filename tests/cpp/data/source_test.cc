@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <fstream>
 #include <set>
 
@@ -250,6 +251,10 @@ TEST(Sources, LeaveNothingBehind) {
       ASSERT_TRUE(source->next(0, &b));
     }
   }
+  // A joined thread stays listed until the kernel has buried it, a moment after the join.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (count("/proc/self/task") > threads && std::chrono::steady_clock::now() < limit)
+    usleep(1000);
   EXPECT_EQ(count("/proc/self/task"), threads);
   EXPECT_EQ(count("/proc/self/fd"), files);
 }
