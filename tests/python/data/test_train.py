@@ -204,20 +204,22 @@ def test_state_of_metrics_is_shared(tmp_path):
 
 
 class Handler(paddle.base.FetchHandler):
-    def __init__(self, variables, period_secs):
+    def __init__(self, variables, period_secs, called):
         super().__init__(variables, period_secs)
-        self.seen = []
+        self.seen, self.called = [], called
 
     def handler(self, res_dict):
         self.seen.append(res_dict)
+        self.called.touch()
 
 
 def test_fetch_handler(tmp_path):
     files = click_data(tmp_path, files=1, count=64)
     model = Model(paddle.optimizer.SGD(0.1))
-    handler = Handler({"loss": model.loss}, period_secs=0.05)
-    # Lines that come slowly.
-    dataset = model.dataset(files, pipe_command="head -32; sleep 1; cat")
+    handler = Handler({"loss": model.loss}, 0.05, tmp_path / "called")
+    # The other lines come when the handler was called.
+    waits = f"until [ -e {handler.called} ]; do sleep 0.02; done"
+    dataset = model.dataset(files, pipe_command=f"head -32; {waits}; cat")
     model.exe.train_from_dataset(dataset=dataset, fetch_handler=handler)
     assert handler.seen and float(handler.seen[0]["loss"]) > 0
 
@@ -243,15 +245,15 @@ def test_ctrl_c_ends_all_threads(tmp_path):
     model = Model(paddle.optimizer.SGD(0.1))
     before = len(os.listdir("/proc/self/task"))
     timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         model.exe.train_from_dataset(
             dataset=model.dataset(files, pipe_command="cat; sleep 1000", thread_num=2)
         )
     timer.join()
-XX
-        if len(os.listdir("/proc/self/task")) <= before:
-            break
+    # A joined thread stays listed until the kernel has buried it.
+    end = time.monotonic() + 60
+    while len(os.listdir("/proc/self/task")) > before and time.monotonic() < end:
         time.sleep(0.02)
     assert len(os.listdir("/proc/self/task")) <= before
 
