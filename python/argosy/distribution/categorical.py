@@ -12,8 +12,8 @@ class Categorical(Distribution):
     """Distribution over the indices 0 to K - 1.
 
     Paddle reads ``logits`` [..., K] in two ways, which agree only where the exponentials of the
-    logits are proportional to them: sample, probs and log_prob take them as weights, which they
-    divide by their sum; entropy and kl_divergence take their softmax.
+    logits are proportional to them: probs and log_prob take them as weights, which they divide by
+    their sum; sample, entropy and kl_divergence take their softmax.
     """
 
     def __init__(self, logits, name=None):
@@ -33,7 +33,7 @@ class Categorical(Distribution):
         for size in shape:
             count *= size
         with argosy.no_grad():
-            weights = self.logits.reshape([-1, self.logits.shape[-1]])
+            weights = F.softmax(self.logits.reshape([-1, self.logits.shape[-1]]), -1)
             drawn = argosy.multinomial(weights, count, True)
             return drawn.transpose([1, 0]).reshape([*shape, *self.batch_shape])
 

@@ -175,8 +175,9 @@ def test_categorical_reads_logits_as_weights_and_as_logits():
     drawn = c.sample([6000])
     assert drawn.shape == [6000, 2] and drawn.dtype == paddle.int64
     np.testing.assert_allclose(
-        [np.bincount(drawn.numpy()[:, i], minlength=3) / 6000 for i in range(2)], weights, atol=0.03
+        [np.bincount(drawn.numpy()[:, i], minlength=3) / 6000 for i in range(2)], soft, atol=0.03
     )
+    assert (D.Categorical(t([-50.0, 0.0, -50.0])).sample([20]).numpy() == 1).all()
 
 
 @pytest.mark.parametrize("method", ["onion", "cvine"])

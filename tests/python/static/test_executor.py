@@ -158,6 +158,34 @@ def test_random_seed():
     assert not np.array_equal(first, again)
 
 
+@pytest.mark.parametrize(
+    "kind, drawn",
+    [
+        ("Uniform", lambda: argosy.uniform([4, 2], min=-1.0, max=1.0, seed=7)),
+        ("Normal", lambda: argosy.tensor.random.gaussian([4, 2], mean=0.0, std=1.0, seed=7)),
+        ("XavierUniform", lambda: argosy.uniform([4, 2], min=-1.0, max=1.0, seed=7)),
+        ("KaimingNormal", lambda: argosy.tensor.random.gaussian([4, 2], std=0.5**0.5, seed=7)),
+        ("Orthogonal", None),
+    ],
+)
+def test_first_values_come_from_the_seed_of_the_startup_program(kind, drawn):
+    main, startup = static.Program(), static.Program()
+    startup.random_seed = 7
+    with static.program_guard(main, startup):
+        initializer = getattr(argosy.nn.initializer, kind)()
+        made = [
+            static.create_parameter([4, 2], "float32", default_initializer=initializer)
+            for _ in range(2)
+        ]
+    exe = static.Executor()
+    exe.run(startup)
+    first, second = exe.run(main, fetch_list=made)
+    np.testing.assert_array_equal(first, second)
+    if drawn is not None:
+        argosy.disable_static()
+        np.testing.assert_allclose(first, drawn().numpy(), rtol=1e-6)
+
+
 def test_tensors_made_while_building_are_anew_in_each_run():
     count = argosy.to_tensor([1.0])
     count += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 
 import argosy
 from argosy import _core
@@ -52,6 +53,19 @@ def _drawn(draw, dtype):
     if str(dtype).rsplit(".", 1)[-1] in _SIXTEEN_BIT:
         return draw("float32").astype(dtype)
     return draw(dtype)
+
+
+def seed_of(initializer):
+    """The seed that its values are drawn from: its own, or random_seed of the Program that gives
+    parameters their first values; 0 draws from the generator of :func:`argosy.seed`.
+
+    So parameters of one shape and kind of initializer start equal in a Program with a seed.
+    """
+    mode = sys.modules.get("argosy.static.mode")
+    if initializer._seed or mode is None:
+        return initializer._seed
+    program = mode._State.startup if mode.static_mode() else mode._State.main
+    return program.random_seed if program is not None else 0
 
 
 def draw_uniform(shape, low, high, seed, dtype):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .initializer import Initializer, calculate_gain, draw_gaussian, draw_uniform
+from .initializer import Initializer, calculate_gain, draw_gaussian, draw_uniform, seed_of
 
 
 class MSRAInitializer(Initializer):
@@ -34,9 +34,9 @@ class MSRAInitializer(Initializer):
         gain = calculate_gain(self._nonlinearity, self._negative_slope)
         if self._uniform:
             limit = gain * math.sqrt(3.0 / float(fan)) if fan else 0.0
-            return draw_uniform(shape, -limit, limit, self._seed, dtype)
+            return draw_uniform(shape, -limit, limit, seed_of(self), dtype)
         return draw_gaussian(shape, 0.0, gain / math.sqrt(float(fan)) if fan else 0.0,
-                             self._seed, dtype)  # fmt: skip
+                             seed_of(self), dtype)  # fmt: skip
 
 
 class KaimingNormal(MSRAInitializer):

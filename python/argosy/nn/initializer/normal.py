@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 
-from .initializer import Initializer, _drawn, draw_gaussian
+from .initializer import Initializer, _drawn, draw_gaussian, seed_of
 
 
 class NormalInitializer(Initializer):
@@ -25,7 +25,7 @@ class NormalInitializer(Initializer):
                 "[Normal] complex mean is not supported: expected a real number, got "
                 f"{self._mean}. Do this: draw real and imaginary parts apart."
             )
-        return draw_gaussian(shape, float(self._mean), float(self._std_dev), self._seed, dtype)
+        return draw_gaussian(shape, float(self._mean), float(self._std_dev), seed_of(self), dtype)
 
 
 class Normal(NormalInitializer):
@@ -58,7 +58,7 @@ class TruncatedNormalInitializer(Initializer):
         numbers = [float(v) for v in (self._mean, self._std_dev)]
         bounds = float(self._a), float(self._b)
         draw = _core.ops.truncated_gaussian_random
-        return _drawn(lambda kind: draw(shape, *numbers, self._seed, *bounds, kind), dtype)
+        return _drawn(lambda kind: draw(shape, *numbers, seed_of(self), *bounds, kind), dtype)
 
 
 class TruncatedNormal(TruncatedNormalInitializer):

@@ -8,7 +8,7 @@ import operator
 import argosy
 from argosy import _core
 
-from .initializer import Initializer
+from .initializer import Initializer, seed_of
 
 
 class Orthogonal(Initializer):
@@ -30,6 +30,7 @@ class Orthogonal(Initializer):
                 "[Orthogonal] gain: expected a number, got None. Do this: leave it out."
             )
         self._gain = gain
+        self._seed = 0
 
     def _values(self, shape, dtype):
         if len(shape) < 2:
@@ -39,7 +40,8 @@ class Orthogonal(Initializer):
             )
         rows, cols = shape[0], functools.reduce(operator.mul, shape[1:], 1)
         kind = "float64" if str(dtype).endswith("float64") else "float32"
-        normal = _core.ops.gaussian([max(rows, cols), min(rows, cols)], 0.0, 1.0, 0, kind)
+        drawn = [max(rows, cols), min(rows, cols)]
+        normal = _core.ops.gaussian(drawn, 0.0, 1.0, seed_of(self), kind)
         q = _core.ops.orthogonalize(normal, float(self._gain))
         if rows < cols:
             q = argosy.t(q)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .initializer import Initializer, draw_uniform
+from .initializer import Initializer, draw_uniform, seed_of
 
 
 class UniformInitializer(Initializer):
@@ -27,7 +27,7 @@ class UniformInitializer(Initializer):
         self._diag_val = diag_val
 
     def _values(self, shape, dtype):
-        return draw_uniform(shape, float(self._low), float(self._high), self._seed, dtype)
+        return draw_uniform(shape, float(self._low), float(self._high), seed_of(self), dtype)
 
 
 class Uniform(UniformInitializer):

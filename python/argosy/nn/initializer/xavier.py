@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .initializer import Initializer, draw_gaussian, draw_uniform
+from .initializer import Initializer, draw_gaussian, draw_uniform, seed_of
 
 
 class XavierInitializer(Initializer):
@@ -24,9 +24,9 @@ class XavierInitializer(Initializer):
         total = float(fan_in + fan_out)
         if self._uniform:
             limit = self._gain * math.sqrt(6.0 / total) if total else 0.0
-            return draw_uniform(shape, -limit, limit, self._seed, dtype)
+            return draw_uniform(shape, -limit, limit, seed_of(self), dtype)
         std = self._gain * math.sqrt(2.0 / total) if total else 0.0
-        return draw_gaussian(shape, 0.0, std, self._seed, dtype)
+        return draw_gaussian(shape, 0.0, std, seed_of(self), dtype)
 
 
 class XavierNormal(XavierInitializer):
