@@ -5,12 +5,13 @@ import array
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 from tests.faults import content
+
+from argosy.distributed.launch import ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIMIT = 60  # seconds that any wait may take: more is a hang
@@ -18,17 +19,6 @@ LIMIT = 60  # seconds that any wait may take: more is a hang
 
 class Failed(AssertionError):
     """The run broke a promise; the text says which."""
-
-
-def free_ports(count):
-    """Ports that nobody has now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Journal:
@@ -64,7 +54,7 @@ class Job:
     def __init__(self, seed, directory, servers=1, durability="log", faults="", **options):
         self.seed, self.directory, self.servers = seed, directory, servers
         self.durability, self.faults, self.options = durability, faults, options
-        self.ports = free_ports(servers)
+        self.ports = ports.pick(servers)
         self.processes, self.server, self.clients = [], [None] * servers, []
         self.count = 0
 

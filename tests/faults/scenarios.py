@@ -12,7 +12,9 @@ import tempfile
 import time
 
 from tests.faults import clock, content
-from tests.faults.job import LIMIT, ROOT, Failed, Job, Journal, free_ports
+from tests.faults.job import LIMIT, ROOT, Failed, Job, Journal
+
+from argosy.distributed.launch import ports
 
 __all__ = ["SCENARIOS", "run"]
 
@@ -396,7 +398,7 @@ def check_model(job, target, servers):
             load_from=target,
             snapshot_every=0,
         )
-        for i, port in enumerate(free_ports(servers))
+        for i, port in enumerate(ports.pick(servers))
     ]
     job.faults, faults = "", job.faults
     started = []

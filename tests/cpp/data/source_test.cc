@@ -239,8 +239,9 @@ TEST(Commands, LinesAreCountedInTheOutput) {
 TEST(Sources, LeaveNothingBehind) {
   Folder folder;
   const std::string path = folder.write("a", lines(0, 100000));
+  const size_t threads = count("/proc/self/task");
   { const auto warm = read_files(options({path})); }
-  const size_t threads = count("/proc/self/task"), files = count("/proc/self/fd");
+  const size_t files = count("/proc/self/fd");
   for (const char* command : {"", "cat; sleep 1000", "sleep 1000"}) {
     ReadOptions o = options({path, path, path});
     o.stream.pipe_command = command;
@@ -252,10 +253,10 @@ TEST(Sources, LeaveNothingBehind) {
     }
   }
   // A joined thread stays listed until the kernel has buried it, a moment after the join.
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (count("/proc/self/task") > threads && std::chrono::steady_clock::now() < limit)
     usleep(1000);
-  EXPECT_EQ(count("/proc/self/task"), threads);
+  EXPECT_LE(count("/proc/self/task"), threads);
   EXPECT_EQ(count("/proc/self/fd"), files);
 }
 

@@ -95,14 +95,14 @@ TEST_F(LogTest, ReadsBackWhatWasAppended) {
       expected.push_back(std::string(static_cast<size_t>(i * 7), static_cast<char>('a' + i % 26)));
       EXPECT_EQ(put(log, expected.back()), static_cast<uint64_t>(i + 1));
     }
-    log.wait(100, milliseconds(10000));
+    log.wait(100, milliseconds(60000));
     EXPECT_EQ(log.durable(), 100u);
     EXPECT_EQ(read(0), expected);
   }
   Log again(options(), 0);
   EXPECT_EQ(again.last(), 100u);
   expected.push_back("more");
-  again.wait(put(again, "more"), milliseconds(10000));
+  again.wait(put(again, "more"), milliseconds(60000));
   EXPECT_EQ(read(0), expected);
   expected.erase(expected.begin(), expected.begin() + 60);
   EXPECT_EQ(read(60), expected);
@@ -121,7 +121,7 @@ TEST_F(LogTest, ManyThreadsAppendAndWait) {
           EXPECT_GE(log.durable(), number);
           ++called;
         });
-        log.wait(number, milliseconds(10000));
+        log.wait(number, milliseconds(60000));
       }
     });
   }
@@ -146,9 +146,9 @@ TEST_F(LogTest, ATornTailIsCut) {
   {
     Log log(options(), 0);
     for (int i = 0; i < 3; ++i)
-      log.wait(put(log, "record" + std::to_string(i)), milliseconds(10000));
+      log.wait(put(log, "record" + std::to_string(i)), milliseconds(60000));
     whole = fs::file_size(segments()[0]);
-    log.wait(put(log, std::string(1000, 'x')), milliseconds(10000));
+    log.wait(put(log, std::string(1000, 'x')), milliseconds(60000));
   }
   const uint64_t all = fs::file_size(segments()[0]);
   std::vector<char> bytes(all);
@@ -162,7 +162,7 @@ TEST_F(LogTest, ATornTailIsCut) {
     EXPECT_EQ(fs::file_size(segments()[0]), whole);
   }
   Log log(options(), 0);
-  log.wait(put(log, "after"), milliseconds(10000));
+  log.wait(put(log, "after"), milliseconds(60000));
   EXPECT_EQ(read(0), (std::vector<std::string>{"record0", "record1", "record2", "after"}));
 }
 
@@ -170,14 +170,14 @@ TEST_F(LogTest, AFileThatGotNoHeaderIsNoSegment) {
   { Log log(options(), 0); }
   std::ofstream(directory_ + "/log-00000000000000000001") << "ARGO";
   Log log(options(), 0);
-  log.wait(put(log, "x"), milliseconds(10000));
+  log.wait(put(log, "x"), milliseconds(60000));
   EXPECT_EQ(read(0).size(), 1u);
 }
 
 TEST_F(LogTest, DamageInWhatWasDurableIsAnError) {
   {
     Log log(options(), 0);
-    for (int i = 0; i < 5; ++i) log.wait(put(log, std::string(100, 'y')), milliseconds(10000));
+    for (int i = 0; i < 5; ++i) log.wait(put(log, std::string(100, 'y')), milliseconds(60000));
   }
   const fs::path path = segments()[0];
   // Each byte of a header, and some of the payload, of the second record (at 32 + 136).
@@ -195,7 +195,7 @@ TEST_F(LogTest, SegmentsAreMadeAndForgotten) {
   LogOptions o = options();
   o.segment_bytes = 500;
   Log log(o, 0);
-  for (int i = 0; i < 40; ++i) log.wait(put(log, std::string(68, 'z')), milliseconds(10000));
+  for (int i = 0; i < 40; ++i) log.wait(put(log, std::string(68, 'z')), milliseconds(60000));
   const size_t made = segments().size();
   EXPECT_GE(made, 8u);
   EXPECT_EQ(read(0).size(), 40u);
@@ -215,7 +215,7 @@ TEST_F(LogTest, AMissingSegmentIsAnError) {
   o.segment_bytes = 500;
   {
     Log log(o, 0);
-    for (int i = 0; i < 40; ++i) log.wait(put(log, std::string(68, 'z')), milliseconds(10000));
+    for (int i = 0; i < 40; ++i) log.wait(put(log, std::string(68, 'z')), milliseconds(60000));
   }
   const fs::path middle = segments()[3];
   fs::rename(middle, directory_ + "/aside");
@@ -228,12 +228,12 @@ TEST_F(LogTest, AMissingSegmentIsAnError) {
 TEST_F(LogTest, BeginsAnewBehindASnapshot) {
   {
     Log log(options(), 0);
-    log.wait(put(log, "old"), milliseconds(10000));
+    log.wait(put(log, "old"), milliseconds(60000));
   }
   Log log(options(), 10);
   EXPECT_EQ(log.last(), 10u);
   EXPECT_EQ(put(log, "new"), 11u);
-  log.wait(11, milliseconds(10000));
+  log.wait(11, milliseconds(60000));
   EXPECT_EQ(read(10), (std::vector<std::string>{"new"}));
 }
 
@@ -246,13 +246,13 @@ TEST_F(LogTest, AFullDiskRefusesPushesAndLosesNone) {
   {
     Log log(options(), 0);
     expected.push_back("first");
-    log.wait(put(log, "first"), milliseconds(10000));
+    log.wait(put(log, "first"), milliseconds(60000));
     const rlimit full{200, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &full);
     // It gets a number, so it will be there in the end, though nobody may acknowledge it now.
     expected.push_back(std::string(5000, 'b'));
     const uint64_t number = put(log, expected.back());
-    const std::string failure = error_of([&] { log.wait(number, milliseconds(10000)); });
+    const std::string failure = error_of([&] { log.wait(number, milliseconds(60000)); });
     EXPECT_NE(failure.find("Do this: make room"), std::string::npos) << failure;
     std::string told;
     log.when_durable(number, [&](const std::string& text) { told = text; });
@@ -269,7 +269,7 @@ TEST_F(LogTest, AFullDiskRefusesPushesAndLosesNone) {
     EXPECT_EQ(last, "");
     expected.push_back("third");
     EXPECT_EQ(put(log, "third"), number + 1);
-    log.wait(number + 1, milliseconds(10000));
+    log.wait(number + 1, milliseconds(60000));
   }
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(read(0), expected);

@@ -29,6 +29,7 @@ struct FakeServers {
   std::map<uint32_t, std::unique_ptr<SparseTable>> sparse;
   std::map<uint32_t, std::unique_ptr<DenseTable>> dense;
   std::atomic<int> delay_ms{0};      // of each push
+  std::atomic<bool> held{false};     // pushes wait until it is false
   std::atomic<int> pushes_left{-1};  // then pushes throw; below 0: they never do
   std::atomic<int> pushes{0}, pulls{0};
   std::atomic<uint64_t> numbers{0};  // on the wire
@@ -98,7 +99,7 @@ class FakeClient final : public Client {
       s_.ended.notify_all();
       return;
     }
-    ARGOSY_CHECK(s_.ended.wait_for(lock, std::chrono::seconds(20), [&] { return s_.step > step; }),
+    ARGOSY_CHECK(s_.ended.wait_for(lock, std::chrono::seconds(120), [&] { return s_.step > step; }),
                  timeout)
         << "a worker is missing";
   }
@@ -121,6 +122,7 @@ class FakeClient final : public Client {
 
  private:
   void arrive(size_t numbers) {
+    while (s_.held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (s_.delay_ms) std::this_thread::sleep_for(std::chrono::milliseconds(s_.delay_ms));
     if (s_.pushes_left >= 0) {
       ARGOSY_CHECK(s_.pushes_left-- > 0, timeout) << "[parameter_server] the server is gone";

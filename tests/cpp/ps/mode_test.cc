@@ -19,7 +19,7 @@ std::shared_ptr<Mode> start(FakeServers& servers, const std::string& name,
   o.mode = name;
   o.tables = std::move(tables);
   o.workers = servers.workers;
-  o.deadline = std::chrono::seconds(10);
+  o.deadline = std::chrono::seconds(120);
   return make_mode(std::make_shared<FakeClient>(servers), o);
 }
 
@@ -228,7 +228,7 @@ TEST(Async, EverythingArrivesOnce) {
 TEST(Async, MergesWhatWaits) {
   const std::vector<TableConfig> tables{rows_table(0, 1, "sum")};
   FakeServers servers(tables);
-  servers.delay_ms = 20;
+  servers.held = true;
   ModeOptions o;
   o.merge = 8;
   auto m = start(servers, "async", tables, o);
@@ -236,8 +236,11 @@ TEST(Async, MergesWhatWaits) {
     push(*m, 0, {1}, {1});
     m->end_step();
   }
+  servers.held = false;
   m->stop();
-  EXPECT_LT(servers.pushes, 8);
+  // What the sender had taken before it was held, then 8 at most at a time.
+  EXPECT_GE(servers.pushes, 2);
+  EXPECT_LE(servers.pushes, 3);
   Row row(1);
   const Key key = 1;
   servers.sparse[0]->pull({&key, 1}, row.data(), false);
@@ -269,7 +272,7 @@ TEST(Async, DenseParametersComeBack) {
   m->push_dense(0, Row{5}, -1);
   m->end_step();
   m->flush();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (block[0] != 5 && std::chrono::steady_clock::now() < until) {
     std::this_thread::yield();
     m->pull_dense(0, block);

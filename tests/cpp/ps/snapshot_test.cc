@@ -31,7 +31,7 @@ class Snapshot : public WithDirectory {
       host.dense().assign(dense.data());
     }
     for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
-    for (auto& h : hosts) h->durability().pause(marker, milliseconds(10000));
+    for (auto& h : hosts) h->durability().pause(marker, milliseconds(60000));
     uint64_t rows = 0;
     for (auto& h : hosts) rows += h->durability().finish_save(marker);
     EXPECT_EQ(rows, keys);
@@ -108,18 +108,20 @@ TEST_F(Snapshot, PartsOfAllServersAreOfOneMoment) {
   for (Key k = 0; k < 2000; ++k) keys[server_of(k, 2)].push_back(k);
   for (int s = 0; s < 2; ++s) keys[s].resize(900);
   std::atomic<bool> stop{false};
+  std::atomic<uint64_t> pushed{0};
   std::thread client([&] {
     for (uint64_t n = 1; !stop; ++n) {
       for (size_t s = 0; s < 2; ++s) {
         hosts[s]->push(1, n, keys[s], std::vector<float>(1800, 1));
       }
+      pushed = n;
     }
   });
   for (int i = 0; i < 8; ++i) {
-    std::this_thread::sleep_for(milliseconds(10));
+    for (const uint64_t before = pushed; pushed < before + 2;) std::this_thread::yield();
     const std::string marker = "m" + std::to_string(i);
     for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
-    for (auto& h : hosts) h->durability().pause(marker, milliseconds(10000));
+    for (auto& h : hosts) h->durability().pause(marker, milliseconds(60000));
     for (auto& h : hosts) h->durability().finish_save(marker);
     for (auto& h : hosts) h->durability().publish_save(marker);
     TestHost both("", "none");

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 
 import numpy as np
@@ -120,7 +121,7 @@ def test_a_program_may_end_while_it_loads(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "a")],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "loading\n", "")
 
@@ -128,11 +129,18 @@ def test_a_program_may_end_while_it_loads(tmp_path):
 def test_ctrl_c_ends_loading(tmp_path):
     started = tmp_path / "started"
     dataset = memory(numbered(tmp_path, 3), pipe_command=f"echo $$ > {started}; sleep 1000")
-    timer = threading.Timer(1, _thread.interrupt_main)
-    timer.start()
+
+    def interrupt():
+        end = time.monotonic() + 100
+        while not (started.exists() and started.read_text()) and time.monotonic() < end:
+            time.sleep(0.02)
+        _thread.interrupt_main()
+
+    thread = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
+        thread.start()
         dataset.load_into_memory()
-    timer.join()
+    thread.join()
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
     dataset.update_settings(pipe_command="cat")

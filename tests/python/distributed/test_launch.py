@@ -49,13 +49,13 @@ class Launch:
 
     def wait(self):
         """(exit code, standard output, standard error)."""
-        out, err = self.process.communicate(timeout=100)
+        out, err = self.process.communicate(timeout=200)
         return self.process.returncode, out, err
 
     def log(self, name):
         return (self.logs / name).read_text()
 
-    def until(self, what, seconds=60):
+    def until(self, what, seconds=100):
         end = time.monotonic() + seconds
         while not what():
             assert time.monotonic() < end, "it did not come to be"
@@ -256,7 +256,7 @@ def test_killing_the_launcher_ends_everything(launch):
     _up(job, 4)
     job.process.send_signal(signal.SIGKILL)
     job.wait()
-    job.until(lambda: not job.members(), 20)
+    job.until(lambda: not job.members())
 
 
 def test_what_workers_leave_behind_is_killed(launch):
@@ -359,7 +359,7 @@ def test_launch_by_its_old_name(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[worker.0] TRAINER\n", "")
     assert (tmp_path / "log" / "serverlog.0").read_text() == "PSERVER\n"
@@ -385,7 +385,7 @@ def test_mpirun(tmp_path):
         env=_ENVIRON,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     found = sorted(re.findall(r"(server|worker) (\d) (\d) (127.0.0.1:\d+)", done.stdout))

@@ -102,11 +102,22 @@ def test_a_saved_model_goes_on(tmp_path, saved):
 
 
 def _role(pid):
-    """TRAINER1, PSERVER0: what a process of a job is."""
-    with open(f"/proc/{pid}/environ", "rb") as file:
-        environ = dict(x.split(b"=", 1) for x in file.read().split(b"\0") if b"=" in x)
+    """TRAINER1, PSERVER0: what a process of a job is; None if it has no role, or ended."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environ = dict(x.split(b"=", 1) for x in file.read().split(b"\0") if b"=" in x)
+    except OSError:
+        return None
     number = environ.get(b"PADDLE_TRAINER_ID") or environ.get(b"PADDLE_PSERVER_ID")
-    return (environ[b"TRAINING_ROLE"] + number).decode()
+    return (environ[b"TRAINING_ROLE"] + number).decode() if number else None
+
+
+def _until(what, seconds=100):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.01)
+    return found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
@@ -130,12 +141,11 @@ def test_kill(tmp_path, victim):
     )
     try:
         log = tmp_path / "log" / "workerlog.1"
-        end = time.monotonic() + 100
-        while not (log.exists() and "step 100," in log.read_text()) and time.monotonic() < end:
-            time.sleep(0.01)
-        (pid,) = [pid for pid in guardian.members(job) if _role(pid) == victim]
+        # Looked for before, so that no time goes by between the line and the kill.
+        (pid,) = _until(lambda: [p for p in guardian.members(job) if _role(p) == victim])
+        _until(lambda: log.exists() and "step 50," in log.read_text())
         os.kill(pid, signal.SIGKILL)
-        out, err = process.communicate(timeout=150)
+        out, err = process.communicate(timeout=200)
     finally:
         process.kill()
     assert process.returncode == 0, err + _logs(tmp_path)
@@ -190,7 +200,7 @@ def test_roles_of_the_program_itself(tmp_path):
     roles = [("worker", "0"), ("worker", "1"), ("server", "0"), ("server", "1")]
     started = [subprocess.Popen([*command, *role, "2", addresses], **options) for role in roles]
     try:
-        texts = [process.communicate(timeout=120)[0] for process in started]
+        texts = [process.communicate(timeout=200)[0] for process in started]
     finally:
         for process in started:
             process.kill()

@@ -15,7 +15,7 @@ class _Room:
 
     def __init__(self, workers):
         self.workers = workers
-        self.gate = threading.Barrier(workers, timeout=30)
+        self.gate = threading.Barrier(workers, timeout=200)
         self.given = [None] * workers
 
     def exchange(self, number, value):

@@ -63,7 +63,7 @@ def no_process_is_left():
     import gc
 
     gc.collect()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and set(multiprocessing.active_children()) - before:
         time.sleep(0.05)
     assert not set(multiprocessing.active_children()) - before
@@ -420,26 +420,26 @@ TRAIN_FOREVER = """
 def alive(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_orphans_however_the_main_process_ends(end):
-    before = set(os.listdir("/dev/shm"))
     main = run_script(TRAIN_FOREVER)
     pids = [int(p) for p in main.stdout.readline().split()]
     assert len(pids) == 2 and all(map(alive, pids))
+    for pid in (main.pid, *pids):  # no file with a name, that somebody would have to remove
+        assert "/dev/shm" not in pathlib.Path(f"/proc/{pid}/maps").read_text()
     main.send_signal(end)
-    _, errors = main.communicate(timeout=20)
+    _, errors = main.communicate(timeout=200)
     assert main.returncode != 0
     if end == signal.SIGINT:
         assert "KeyboardInterrupt" in errors
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, pids))
-    assert set(os.listdir("/dev/shm")) <= before
 
 
 def test_an_unfinished_loader_does_not_hold_up_the_end_of_the_program():
@@ -455,7 +455,7 @@ def test_an_unfinished_loader_does_not_hold_up_the_end_of_the_program():
         print("done")
         """
     )
-    out, errors = main.communicate(timeout=30)
+    out, errors = main.communicate(timeout=200)
     assert (main.returncode, out, errors) == (0, "done\n", "")
 
 

@@ -19,7 +19,7 @@ def serve(index=0, servers=1, workers=1, endpoint="127.0.0.1:0", **options):
 
 def connect(servers, **options):
     options.setdefault("tables", TABLES)
-    options.setdefault("call_deadline", 20)
+    options.setdefault("call_deadline", 100)
     ports = [s if isinstance(s, int) else s.port for s in servers]
     return _ps.Client(endpoints=[f"127.0.0.1:{p}" for p in ports], **options)
 

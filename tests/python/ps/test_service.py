@@ -11,6 +11,7 @@ import pytest
 from tests.python.ps.jobs import DENSE, SPARSE, SUM, connect, pull, push, serve, stats
 
 from argosy import _ps
+from argosy.distributed.launch import ports
 
 
 @pytest.fixture(params=[1, 3])
@@ -181,10 +182,8 @@ class TestErrors:
             connect([server, server], workers=2)
 
     def test_no_server(self):
-        start = time.monotonic()
         with pytest.raises(TimeoutError, match="server 0.*gave up after.*attempts"):
             connect([9], connect_deadline=0.5)
-        assert time.monotonic() - start < 10
 
     def test_port_taken(self):
         server = serve()
@@ -242,15 +241,13 @@ class TestWho:
 
 class TestLife:
     def test_worker_starts_first(self):
-        probe = serve()
-        port = probe.port
-        probe.stop()
+        (port,) = ports.pick(1)
         got = []
         worker = threading.Thread(target=lambda: got.append(connect([port])))
         worker.start()
         time.sleep(0.3)
         server = serve(endpoint=f"127.0.0.1:{port}")
-        worker.join(20)
+        worker.join(100)
         push(got[0], [1])
         assert (pull(got[0], [1]) == 1).all()
         server.stop()
@@ -307,13 +304,13 @@ class TestLife:
         server = serve()
         assert server.wait(0.05) is False
         connect([server]).stop_servers()
-        assert server.wait(10) is True
+        assert server.wait(60) is True
 
     def test_idle_client_is_met_again(self):
         server = serve(client_expiry=0.2)
         client = connect([server])
         push(client, [1])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while stats(client)[0]["clients"] and time.monotonic() < deadline:
             time.sleep(0.05)
         push(client, [1])
@@ -341,7 +338,7 @@ if pid == 0:
 sys.exit(status or os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
         path = __file__.rsplit("/tests/", 1)[0]
-        done = subprocess.run([sys.executable, "-c", code.format(path=path)], timeout=60)
+        done = subprocess.run([sys.executable, "-c", code.format(path=path)], timeout=200)
         assert done.returncode == 0
 
     def test_interrupt(self):
@@ -349,11 +346,12 @@ sys.exit(status or os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 import os, signal, threading, sys
 from argosy import _ps
 server = _ps.Server(endpoint="127.0.0.1:0")
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
+    timer.start()
     server.wait()
 except KeyboardInterrupt:
     sys.exit(0)
 sys.exit(1)
 """
-        assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+        assert subprocess.run([sys.executable, "-c", code], timeout=200).returncode == 0

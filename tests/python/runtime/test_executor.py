@@ -418,13 +418,14 @@ executor = _core.executor_new(2)
 def run(n):
     feeds = [argosy.to_tensor(np.asarray(n, "int64"))]
     return int(_core.executor_run(executor, r._program, feeds, [y], None)[0])
-threading.Timer(0.3, _thread.interrupt_main).start()
+timer = threading.Timer(0.3, _thread.interrupt_main)
 try:
+    timer.start()
     run(10**15)
 except KeyboardInterrupt:
     print("interrupted", run(3))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
     assert done.stdout == "interrupted 3\n", done.stderr
 
 

@@ -236,18 +236,21 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
   std::vector<Exchange*> open;
   for (Exchange& x : exchanges) open.push_back(&x);
   milliseconds attempt = options_.attempt_deadline, backoff{10};
+  Exchange* told = nullptr;  // of open: the server said who is missing, in these words
+  std::string missing;
   for (bool first = true;; first = false) {
     if (forked()) fail_forked();
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
     if (!first) {
       if (options_.between_attempts) options_.between_attempts();
-      // Too little for another answer: the last one says more than silence.
-      const auto known = std::find_if(open.begin(), open.end(), [](const Exchange* x) {
-        return x->failure.code == Code::timeout;
-      });
-      if (known != open.end() && left < milliseconds(300))
-        fail(what, **known, Clock::now() - start);
-      if (left.count() <= 0) fail(what, *open.front(), Clock::now() - start);
+      // What the server told says more than silence; and in so little time it cannot answer again.
+      const bool answers = told && told->failure.code == Code::timeout;
+      if (left < (answers ? milliseconds(300) : milliseconds(1))) {
+        if (!told || told->failure.code == Code::busy)
+          fail(what, *open.front(), Clock::now() - start);
+        told->failure = {Code::timeout, missing};
+        fail(what, *told, Clock::now() - start);
+      }
     }
     if (!first) retries_.fetch_add(open.size(), std::memory_order_relaxed);
     milliseconds limit = attempt;
@@ -266,8 +269,11 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
     for (Exchange* x : open) {
       switch (x->failure.code) {
         case Code::ok:
+          if (told == x) told = nullptr;
           continue;
         case Code::timeout:
+          told = x;
+          missing = x->failure.text;
           break;
         case Code::silent:
           silent = true;
