@@ -91,14 +91,14 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
         continue;
       }
       std::byte* from = of.row(id);
+      const size_t begin = rows->bytes.size();
       append_copy(kind, from, rows);
       if (!serving) continue;
-      const size_t bytes = row_bytes(kind);
-      const std::span copy(rows->bytes.data() + rows->bytes.size() - bytes, bytes);
+      const std::span copy(rows->bytes.data() + begin, row_bytes(kind));
       if (!layout_->selected(selection, copy)) {
         rows->keys.pop_back();
         rows->offsets.pop_back();
-        rows->bytes.resize(rows->bytes.size() - bytes);
+        rows->bytes.erase(rows->bytes.begin() + static_cast<ptrdiff_t>(begin), rows->bytes.end());
       } else if (mark && layout_->click) {
         store<float>(from + layout_->header + Layout::kDelta, 0);
         if (tiered_) unsaved_.set(kind, id, true);
