@@ -19,6 +19,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import pytest
+from tests.ops.arrays import LAYOUTS, array, dtype_of, flat, rounded, tensor
 
 import argosy
 from argosy import _core
@@ -168,63 +169,6 @@ def positional(name):
 
 def parse_default(attr):
     return attr["default"] if attr["kind"] == "dtype" else eval(attr["default"], {"inf": np.inf})
-
-
-# --- arrays and tensors ---
-
-
-def rounded(x, dtype):
-    """x as the values that dtype can hold; bfloat16 as float32."""
-    if dtype != "bfloat16":
-        return x.astype(dtype)
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    bits = ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32)
-    return bits.view(np.float32).reshape(np.shape(x))
-
-
-def tensor(x, dtype=None, layout=None):
-    """A Tensor of a NumPy array. layout: how its elements lie in memory (LAYOUTS)."""
-    x = np.asarray(x)
-    if layout is not None:
-        x = layout(x)
-    t = _core.to_tensor(x, None, layout is None)
-    return t if dtype is None or str(t.dtype).endswith("." + dtype) else _core.ops.cast(t, dtype)
-
-
-def array(t):
-    """A Tensor's values as a NumPy array; bfloat16 as float32."""
-    x = t.numpy()
-    if dtype_of(t) == "bfloat16":
-        x = (x.astype(np.uint32) << 16).view(np.float32).reshape(x.shape)
-    return x
-
-
-def dtype_of(t):
-    return str(t.dtype).rpartition(".")[2]
-
-
-def transposed(x):
-    return x.T.copy().T
-
-
-def stepped(x):
-    if x.ndim == 0:
-        return x
-    big = np.zeros([2 * n + 1 for n in x.shape], x.dtype)
-    view = big[tuple(slice(1, 2 * n + 1, 2) for n in x.shape)]
-    view = np.asarray(view)
-    view[...] = x
-    return view
-
-
-LAYOUTS = {"contiguous": None, "transposed": transposed, "stepped": stepped}
-
-
-def flat(outputs):
-    """Outputs of a call as a list of tensors."""
-    if isinstance(outputs, (list, tuple)):
-        return [t for o in outputs for t in flat(o)]
-    return [outputs]
 
 
 # --- modes ---
@@ -651,8 +595,12 @@ def check_recorded_gradient(case, operands, fresh, wanted, weights, places, want
             outputs = flat(case.call(*operands.fill(inputs), **case.attrs))
             free = [inputs[i] for i in wanted]
             seeds = [np.conj(w) for w in weights]
-            found = r.gradients(weighted([outputs[p] for p in places], seeds), free)
-            again = r.gradients(weighted(found, second[0]), free) if second else ()
+            outputs = [outputs[p] for p in places]
+            found = r.gradients(weighted(outputs, seeds), free)
+            again = ()
+            if second:
+                curved = r.gradients(weighted(bent(outputs), seeds), free)
+                again = r.gradients(weighted(curved, second[0]), free)
         all_found = [("gradient", g, w) for g, w in zip(found, first)]
         all_found += [
             ("second derivative", g, w) for g, w in zip(again, second[1] if second else ())
@@ -673,11 +621,20 @@ def weighted(values, weights):
     ]
 
 
-def check_second(call, fresh, arrays, wanted, weights, what, rng):
-    """The gradient of the gradient, against differences of the gradient.
+def bent(outputs):
+    """x + x^2 / 2 of each, so that what comes back to an op depends on what it was given."""
+    return [_core.ops.add(o, _core.ops.scale(_core.ops.multiply(o, o), 0.5)) for o in outputs]
+
+
+def check_second(straight, fresh, arrays, wanted, weights, what, rng):
+    """The gradient of the gradient of bent outputs, against differences of the gradient.
 
     Returns (probes of the first gradients that have gradients, the second derivatives), or None.
     """
+
+    def call(*tensors):
+        return bent(differentiable(flat(straight(*tensors))))
+
     tensors = fresh(arrays)
     _, grads = gradients(call, tensors, wanted, weights, create_graph=True)
     probes = [rng.uniform(0.5, 1.5, np.shape(arrays[i])) for i in wanted]
@@ -765,6 +722,7 @@ def check_covers(case):
         outputs = flat(case.call(*operands.fill(operands.tensors), **case.attrs))
         outputs = differentiable(outputs)
         if outputs and wanted:
+            outputs = bent(outputs)
             seeds = [tensor(np.ones(tuple(o.shape)), dtype_of(o)) for o in outputs]
             inputs = [operands.tensors[i] for i in wanted]
             first = argosy.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)

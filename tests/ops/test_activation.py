@@ -96,7 +96,7 @@ CASES = [
     Case("prelu", [A(2, away=0.05), A(1)], ref=lambda x, w: np.where(x > 0, x, w[0] * x), tol=TOL, note="one weight",
          shapes=[[(), (1,)]]),
     Case("rrelu", X, {"lower": 0.2, "upper": 0.4, "training": False},
-         ref=lambda x, lower, upper, training: np.where(x >= 0, x, 0.3 * x), tol=TOL, second=False,
+         ref=lambda x, lower, upper, training: np.where(x >= 0, x, 0.3 * x), tol=TOL,
          errors=[(X, {"lower": 0.5, "upper": 0.2}, ValueError, "lower")]),
 ]
 # fmt: on

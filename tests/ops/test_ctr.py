@@ -134,3 +134,27 @@ def test_summary_update():
     np.testing.assert_array_equal(p.numpy(), [3.5, 0.0])
     with pytest.raises(ValueError, match="wrong form"):
         ops.summary_update_([p], [tensor(np.ones(3))], 0.5)
+
+
+@pytest.mark.parametrize("use_cvm", [True, False])
+def test_second_derivative_of_the_value_model(use_cvm):
+    rng = np.random.default_rng(0)
+    width = 4 if use_cvm else 2
+    x, cvm, dy = (tensor(rng.uniform(0.5, 2, s)) for s in ((3, 4), (3, 2), (3, width)))
+    x.stop_gradient = dy.stop_gradient = False
+    out = _core.ops.continuous_value_model(x, cvm, use_cvm)
+    (first,) = argosy.grad([out], [x], [dy], create_graph=True)
+    (second,) = argosy.grad([(first * first).sum()], [dy])
+    want = 2 * dy.numpy()
+    if use_cvm:
+        want[:, :2] = 0  # what comes back there is not looked at
+    np.testing.assert_allclose(second.numpy(), want)
+
+
+def test_data_norm_says_that_it_has_no_second_derivative():
+    x, one = tensor(np.ones((3, 2))), tensor(np.ones(2))
+    x.stop_gradient = False
+    out = _core.ops.data_norm(x, one, one, one, None, None)
+    (first,) = argosy.grad([(out * out).sum()], [x], create_graph=True)
+    with pytest.raises(NotImplementedError, match="has no second derivative"):
+        argosy.grad([first.sum()], [x])

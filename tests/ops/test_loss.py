@@ -272,6 +272,7 @@ CASES = [
 COVERS = {
     "ctc_loss": "test_ctc_loss",
     "ctc_rows": "test_ctc_loss",
+    "alignment_grad": "test_second_derivatives_of_alignments",
     "rnnt_loss": "test_rnnt_loss",
     "rnnt_rows": "test_rnnt_loss",
 }
@@ -362,6 +363,21 @@ def test_rnnt_loss():
         return _core.ops.rnnt_loss(t, tensor(labels), steps, lengths, 0, 0.0, "none")
 
     check_gradient(call, x, want)
+
+
+def test_second_derivatives_of_alignments():
+    """There is none by the scores, and one by what the gradient is multiplied with."""
+    x = tensor(np.random.default_rng(0).normal(size=(4, 2, 3)))
+    dy = tensor(np.ones(2))
+    x.stop_gradient = dy.stop_gradient = False
+    labels, ones = tensor(np.array([[1], [2]], "int32")), tensor(np.array([1, 1]))
+    steps = tensor(np.array([4, 3]))
+    loss = _core.ops.ctc_loss(x, labels, steps, ones, 0, "none")
+    (first,) = argosy.grad([loss], [x], [dy], create_graph=True)
+    with pytest.raises(NotImplementedError, match="no second derivative by its scores"):
+        argosy.grad([first], [x, dy], retain_graph=True)
+    (second,) = argosy.grad([first * 2], [dy], no_grad_vars=[x])
+    np.testing.assert_allclose(second.numpy(), 2 * first.numpy().sum((0, 2)), atol=1e-12)
 
 
 def test_fastemit_scales_the_emissions():

@@ -268,3 +268,15 @@ def test_clip_grad_norm_of_a_gradient_that_is_no_number():
     for p in (2.0, np.inf):
         with pytest.raises(RuntimeError, match="non-finite"):
             ops.clip_grad_norm_(grads, 1.0, p, True)
+
+
+def test_gradients_by_frequency_can_be_differentiated():
+    ids = np.array([[0, 2, 2], [3, 2, 0]])
+    rng = np.random.default_rng(0)
+    weight, dy, probe = (tensor(rng.normal(size=s)) for s in ((4, 2), (2, 3, 2), (4, 2)))
+    weight.stop_gradient = dy.stop_gradient = False
+    out = _core.ops.embedding(tensor(ids), weight, 3, False, True)
+    (first,) = argosy.grad([out], [weight], [dy], create_graph=True)
+    (second,) = argosy.grad([first], [dy], [probe])
+    counts = np.array([2, 1, 3, np.inf])  # no gradient for padding
+    np.testing.assert_allclose(second.numpy(), (probe.numpy() / counts[:, None])[ids])

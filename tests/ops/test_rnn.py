@@ -6,6 +6,7 @@ from tests.ops.harness import A, Case, array, dtype_of, table_tests, tensor
 
 import argosy
 from argosy import _core
+from argosy._recorder import Recorder
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
@@ -80,7 +81,8 @@ def layers(mode, count, bidirectional, lengths=None, **more):
     inputs = [*operands(mode, count, directions, (2, 4, 3)), lengths]
     attrs = {"mode": mode, "hidden_size": 3, "num_layers": count, "bidirectional": bidirectional}
     return Case(
-        "rnn", inputs, {**attrs, "training": False, **more}, ref=rnn, second=False, tol=20,
+        "rnn", inputs, {**attrs, "training": False, **more}, ref=rnn, tol=20,
+        known={0: [1]},
         dtypes=("float16", "float32", "float64"), covers=["rnn_direction", "rnn_direction_grad"],
         strided=mode == "LSTM",
     )  # fmt: skip
@@ -100,6 +102,16 @@ def projected(x, h, c, w_ih, w_hh, b_ih, b_hh, w_ho):
     return [h @ w_ho, c]
 
 
+def inside_a_branch(x, h, w_ih, w_hh, b_ih, b_hh):
+    """The parts that a gradient's gradient is made of are appended to a block of an `if`."""
+
+    def layer():
+        attrs = ("GRU", 3, 1, False, 0.0, False, False)
+        return _core.ops.rnn(x, [h], [w_ih, w_hh, b_ih, b_hh], None, *attrs)[0]
+
+    return argosy.static.nn.cond(x.sum() < 1e9, layer, lambda: layer() * 2)
+
+
 LENGTHS = np.array([2, 4])
 CELL = {
     m: [A(2, 4), *[A(2, 3)] * (2 if m == "LSTM" else 1), A(3 * g, 4), A(3 * g, 3)]
@@ -116,13 +128,15 @@ CASES = [
     layers("GRU", 2, False, np.array([4, 0])),
     Case("rnn", [A(4, 2, 3), *operands("LSTM", 1, 2, (2, 4, 3))[1:], LENGTHS.astype("int32")],
          {"mode": "LSTM", "hidden_size": 3, "bidirectional": True, "time_major": True}, ref=rnn, dtypes=TYPES,
-         second=False, tol=20, note="time major",
+         tol=20, note="time major", known={0: [0]},
          errors=[(STRANGE, {"mode": "ELMAN"}, ValueError, "mode must be"),
                  (STRANGE, {"mode": "LSTM"}, ValueError, "has 2 states"),
                  (STRANGE, {"mode": "RNN_TANH", "num_layers": 2}, ValueError, "4 weights for each"),
                  ([A(2, 4), *STRANGE[1:]], {"mode": "RNN_TANH"}, ValueError, "[batch, time, features]"),
                  ([A(2, 4, 5), *STRANGE[1:]], {"mode": "RNN_TANH"}, ValueError, "weight_ih: expected shape"),
                  ([A(3, 4, 3), *STRANGE[1:]], {"mode": "RNN_TANH"}, ValueError, "initial state: expected shape")]),
+    Case(inside_a_branch, [A(2, 3, 2), A(1, 2, 3), A(9, 2), A(9, 3), A(9), A(9)], grad=True, dtypes=TYPES,
+         known={0: [1]}),
     Case("simple_rnn_cell", CELL["RNN_TANH"] + BIASES["RNN_TANH"], ref=cell("RNN_TANH"), dtypes=TYPES, tol=8),
     Case("simple_rnn_cell", CELL["RNN_RELU"] + BIASES["RNN_RELU"], {"activation": "relu"}, ref=cell("RNN_RELU"),
          dtypes=TYPES, tol=8,
@@ -170,3 +184,62 @@ def test_16_bit_results_keep_the_dtype(dtype):
         make(x), [make(s) for s in states], [make(w) for w in weights], None, "LSTM", 3
     )
     assert [dtype_of(t) for t in results] == [dtype] * 3
+
+
+def penalty(net, x):
+    """What gradient penalties are: a function of the gradient of x."""
+    y, _ = net(x)
+    (dx,) = argosy.grad([(y * y).sum()], [x], create_graph=True)
+    return ((dx * dx).sum([1, 2]).sqrt() - 1).pow(2).mean()
+
+
+def test_gradient_penalty_through_a_net():
+    argosy.seed(0)
+    net = argosy.nn.LSTM(3, 4, num_layers=2, direction="bidirect")
+    net.to(dtype="float64")
+    x = tensor(np.random.default_rng(0).normal(size=(2, 5, 3)))
+    x.stop_gradient = False
+    penalty(net, x).backward()
+    rng = np.random.default_rng(1)
+    for p in net.parameters():
+        values, found = p.numpy(), p.grad.numpy()
+        direction = rng.normal(size=values.shape)
+        ends = []
+        for step in (1e-6, -1e-6):
+            p.set_value(values + step * direction)
+            ends.append(float(penalty(net, x)))
+        p.set_value(values)
+        assert (found * direction).sum() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)
+
+
+def test_third_derivative():
+    def scalar(x, order):
+        """The sum of the derivative of this order, by differences for the last."""
+        states = [tensor(np.zeros((1, 1, 1)))] * 2
+        weights = [tensor(np.full(s, 0.7)) for s in ((4, 1), (4, 1), (4,), (4,))]
+        y = _core.ops.rnn(x, states, weights, None, "LSTM", 1)[0].sum()
+        for _ in range(order):
+            (y,) = argosy.grad([y.sum()], [x], create_graph=True)
+        return y.sum()
+
+    at = np.array([0.3, -0.5, 0.8]).reshape(1, 3, 1)
+    x = tensor(at)
+    x.stop_gradient = False
+    ends = []
+    for step in (1e-5, -1e-5):
+        moved = tensor(at + step)
+        moved.stop_gradient = False
+        ends.append(float(scalar(moved, 2)))
+    assert float(scalar(x, 3)) == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+
+
+def test_unknown_numbers_of_steps_are_refused():
+    with Recorder() as r:
+        x = r.input([2, -1, 3], "float64")
+        x.stop_gradient = False
+        weights = [tensor(np.ones(s)) for s in ((4, 3), (4, 1), (4,), (4,))]
+        states = [tensor(np.zeros((1, 2, 1)))] * 2
+        y = _core.ops.rnn(x, states, weights, None, "LSTM", 1)[0]
+        first = r.gradients([y], [x])
+        with pytest.raises(NotImplementedError, match="Do this: give the time axis a size"):
+            r.gradients(first, [x])

@@ -206,10 +206,10 @@ CASES = [
                  ([A(2, 11, 9)], {"output_size": [5, 6], **WINDOW, "stride": [2, 2]}, ValueError, "multiple")]),
     *(Case("grid_sample", [A(2, 3, 4, 5), FAR],
            {"mode": mode, "padding_mode": padding, "align_corners": corners}, ref=grid_sample,
-           dtypes=SOLO, second=False, tol=8, covers=["grid_sample_grad"])
+           dtypes=SOLO, tol=8, covers=["grid_sample_grad", "grid_slope", "grid_slope_spread"])
       for mode in ("bilinear", "nearest") for padding in ("zeros", "border", "reflection")
       for corners in (True, False)),
-    Case("grid_sample", [A(1, 2, 3, 4, 5), SPACE], ref=grid_sample, dtypes=SOLO, second=False, tol=8,
+    Case("grid_sample", [A(1, 2, 3, 4, 5), SPACE], ref=grid_sample, dtypes=SOLO, tol=8,
          errors=[([A(2, 3, 4, 5), A(2, 3, 3, 3)], {}, ValueError, "with grid [N, H', W', 2]"),
                  ([A(2, 3, 4, 5), FAR], {"mode": "cubic"}, ValueError, "mode must be"),
                  ([A(2, 3, 4, 5), FAR], {"padding_mode": "wrap"}, ValueError, "padding_mode must be")]),

@@ -604,7 +604,8 @@ std::shared_ptr<Program> program_of(const Tensor& t) {
 
 Tensors record(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
   auto* recorder = static_cast<Program*>(op::thread_state.recorder);
-  if (op.compose && !op.gradient) {
+  // With a kernel it stays one operation, and is opened by whoever asks for its gradient.
+  if (op.compose && !op.gradient && op.kernels[0].empty()) {
     op::InferContext checks{op, in, {}};
     if (op.infer) op::infer(checks, attrs);
     return op.compose(in, attrs);

@@ -25,7 +25,7 @@ class Differentiator {
   void activate(const Ref<Value>& wrt) { active_.insert(wrt.get()); }
   void block(const Ref<Value>& v) { blocked_.insert(v.get()); }
   bool active(const Ref<Value>& v) const { return v && active_.count(v.get()); }
-  bool mark(const Block& block, size_t count);
+  bool mark(const Block& block, size_t count, size_t first = 0);
 
   void add(const Ref<Value>& v, const Tensor& dy);
   Tensor grad(const Ref<Value>& v) {
@@ -35,8 +35,8 @@ class Differentiator {
     if (s.parts.size() > 1) s.parts = {ops::add_rows(s.parts)};
     return s.parts[0];
   }
-  // Goes back over the first `count` operations of a block.
-  void backward(const Block& block, size_t count);
+  // Goes back over the operations [first, count) of a block.
+  void backward(const Block& block, size_t count, size_t first = 0);
 
  private:
   // Several parts: row-sparse, but for one of them; added when they are asked for, since a table
@@ -51,6 +51,8 @@ class Differentiator {
   void backward_if(Operation& o, const std::vector<Tensor>& dys);
   void backward_while(Operation& o, const std::vector<Tensor>& dys);
   void backward_rule(Operation& o, const std::vector<Tensor>& dys);
+  void backward_parts(const Operation& o, std::vector<Tensor>& in, const void* attrs,
+                      const std::vector<Tensor>& dys);
   Tensor zeros(const Ref<Value>& like);
   Ref<Value> save_in(Block& block, const std::vector<std::pair<Ref<Value>, Ref<Value>>>& saved);
   void load_in(Draft& draft, const Ref<Value>& bundle, size_t at);
@@ -99,9 +101,9 @@ bool Differentiator::mark_operation(const Operation& o) {
   return changed;
 }
 
-bool Differentiator::mark(const Block& block, size_t count) {
+bool Differentiator::mark(const Block& block, size_t count, size_t first) {
   bool changed = false;
-  for (size_t i = 0; i < count; ++i) changed |= mark_operation(*block.operations[i]);
+  for (size_t i = first; i < count; ++i) changed |= mark_operation(*block.operations[i]);
   return changed;
 }
 
@@ -126,10 +128,10 @@ Tensor Differentiator::zeros(const Ref<Value>& like) {
                                               : ops::zeros_like(handle(like));
 }
 
-void Differentiator::backward(const Block& block, size_t count) {
+void Differentiator::backward(const Block& block, size_t count, size_t first) {
   std::vector<Operation*> operations;
-  for (size_t i = 0; i < count; ++i) operations.push_back(block.operations[i].get());
-  for (size_t i = count; i-- > 0;) {
+  for (size_t i = first; i < count; ++i) operations.push_back(block.operations[i].get());
+  for (size_t i = operations.size(); i-- > 0;) {
     Operation& o = *operations[i];
     std::vector<Tensor> dys;
     bool any = false;
@@ -148,7 +150,7 @@ void Differentiator::backward(const Block& block, size_t count) {
 }
 
 void Differentiator::backward_rule(Operation& o, const std::vector<Tensor>& dys) {
-  ARGOSY_CHECK(o.op->gradient, not_implemented)
+  ARGOSY_CHECK(o.op->gradient || o.op->compose, not_implemented)
       << '[' << o.op->name << "] has no gradient" << (o.location.empty() ? "" : " (called at ")
       << o.location << (o.location.empty() ? "" : ")")
       << ". Do this: set stop_gradient=True on its inputs, or detach() its result.";
@@ -162,11 +164,37 @@ void Differentiator::backward_rule(Operation& o, const std::vector<Tensor>& dys)
   for (size_t i = 0; i < outputs; ++i) out.push_back(handle(o.results[i]));
   for (const Ref<Value>& v : o.attr_values()) elements.push_back(handle(v));
   op::AttrBox attrs = attributes(o, elements);
+  if (!o.op->gradient) return backward_parts(o, in, attrs.get(), dys);
   op::GradCall call(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), out,
                     std::span(dys).first(outputs), needs.data());
   Tensors dxs = o.op->gradient(call, attrs.get());
   for (size_t k = 0; k < dxs.size() && k < in.size(); ++k)
     if (needs[k] && dxs[k].defined()) add(o.operands[k], dxs[k]);
+}
+
+// An op with a kernel and no rule is opened: its composition, of copies of its operands so that
+// these are told apart from what else they are used for, is appended and differentiated.
+void Differentiator::backward_parts(const Operation& o, std::vector<Tensor>& in, const void* attrs,
+                                    const std::vector<Tensor>& dys) {
+  Differentiator parts(b_);
+  for (size_t k = 0; k < in.size(); ++k) {
+    if (!active(o.operands[k])) continue;
+    in[k] = ops::assign(in[k]);
+    parts.activate(b_.current(in[k]));
+  }
+  const Block& block = b_.top();
+  const size_t first = block.operations.size();
+  const Tensors out =
+      o.op->compose(op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), attrs);
+  const size_t count = block.operations.size();
+  parts.mark(block, count, first);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (dys[i].defined() && out[i].defined() && parts.active(b_.current(out[i])))
+      parts.add(b_.current(out[i]), dys[i]);
+  parts.backward(block, count, first);
+  for (size_t k = 0; k < in.size(); ++k)
+    if (active(o.operands[k]))
+      if (Tensor d = parts.grad(b_.current(in[k])); d.defined()) add(o.operands[k], d);
 }
 
 // --- what gradients of blocks need ---

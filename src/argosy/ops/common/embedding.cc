@@ -8,7 +8,10 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/sparse/sparse.h"
 
 // Rows of a table by number.
 namespace argosy::ops {
@@ -209,10 +212,15 @@ ARGOSY_OP(embedding, EmbeddingAttrs)
     .done();
 
 Tensors grad_of_grad(const GradCall& c, const EmbeddingAttrs& a) {
-  ARGOSY_CHECK(!a.scale_grad_by_freq, not_implemented)
-      << "[embedding] has no second derivative with scale_grad_by_freq. Do this: leave it off.";
-  return {Tensor(), embedding_op(c.in[0], c.dy(), EmbeddingAttrs{a.padding_idx, false, false}),
-          Tensor()};
+  const Tensor& x = c.in[0];
+  const Tensor table = rows_to_dense(c.dy());
+  Tensor found = embedding_op(x, table, EmbeddingAttrs{a.padding_idx, false, false});
+  if (a.scale_grad_by_freq) {  // over how often each row occurs
+    const Tensor one = ones_like(slice(found, -1, 0, 1));
+    const Tensor counts = embedding_grad_op(x, one, slice(table, 1, 0, 1), EmbeddingAttrs{});
+    found = divide(found, embedding_op(x, counts, EmbeddingAttrs{}));
+  }
+  return {Tensor(), found, Tensor()};
 }
 
 // --- rows that are too long ---

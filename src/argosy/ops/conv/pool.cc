@@ -133,12 +133,12 @@ void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
   cpu::max_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), a), dy.raw(),
                          f.in[1].data<int32_t>(), x.raw());
 }
-// What the gradient's gradient picks out again: ddx at the indices.
-Tensors max_grad_grad(const GradCall& c, const PoolAttrs& a) {
-  Tensor ddx = c.dy(), index = c.in[1];
+// x at the indices of its maxima.
+Tensor picked(const Tensor& x, Tensor index, bool channels_last) {
+  Tensor ddx = x;
   const int rank = ddx.rank();
   std::vector<int64_t> to_first, back;
-  if (a.cl) {
+  if (channels_last) {
     to_first = {0, rank - 1};
     for (int i = 1; i + 1 < rank; ++i) to_first.push_back(i);
     back.push_back(0);
@@ -147,9 +147,14 @@ Tensors max_grad_grad(const GradCall& c, const PoolAttrs& a) {
     ddx = transpose(ddx, to_first);
     index = transpose(index, to_first);
   }
-  Tensor picked = take_along(flatten(ddx, 2, -1), flatten(index, 2, -1), -1);
-  picked = reshape_like(picked, index);
-  return {a.cl ? transpose(picked, back) : picked, Tensor(), Tensor()};
+  Tensor found = take_along(flatten(ddx, 2, -1), flatten(index, 2, -1), -1);
+  found = reshape_like(found, index);
+  return channels_last ? transpose(found, back) : found;
+}
+
+// What the gradient's gradient picks out again: ddx at the indices.
+Tensors max_grad_grad(const GradCall& c, const PoolAttrs& a) {
+  return {picked(c.dy(), c.in[1], a.cl), Tensor(), Tensor()};
 }
 
 ARGOSY_OP(max_pool_grad, PoolAttrs)
@@ -346,6 +351,26 @@ ARGOSY_AVG_POOL(avg_pool3d)
 
 // --- lp ---
 
+void indices_infer(InferContext& c, const PoolAttrs&) {
+  c.out[0] = {c.in[1].shape(), DType::int32};
+}
+void indices_run(KernelFrame& f, const PoolAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.in[1];
+  if (y.numel() == 0) return;
+  Tensor again = Tensor::empty(y.shape(), y.dtype());
+  cpu::max_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), a), x.raw(), again.raw(),
+                f.out[0].data<int32_t>());
+}
+
+ARGOSY_OP(max_indices, PoolAttrs)
+    .doc("Where the maximum of each window lies in its plane of x; y: of the form of the result.")
+    .input("x", kFloating)
+    .input("y", kFloating)
+    .index_output("indices")
+    .infer(indices_infer)
+    .kernel("direct", indices_run)
+    .done();
+
 void lp_infer(InferContext& c, const LpAttrs& a) {
   c.out[0].shape = pooled(c.name(), c.in[0].shape(), windows(a));
 }
@@ -380,8 +405,11 @@ void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
 Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
   const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
   const double p = a.norm_type;
-  ARGOSY_CHECK(p <= 1e30, not_implemented)
-      << "[lp_pool] has no second derivative with an infinite norm_type. Do this: use max_pool.";
+  if (p > 1e30) {  // the maximum: dy at its places
+    const PoolAttrs max = windows(a);
+    const Tensor indices = max_indices_op(x, y, max);
+    return {Tensor(), Tensor(), picked(h, indices, max.cl)};
+  }
   AvgAttrs window{a.kernel, a.stride, a.padding, a.pad_alg, a.ceil_mode};
   window.divisor_override = 1;
   window.cl = a.cl;

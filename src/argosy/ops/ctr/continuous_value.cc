@@ -1,8 +1,11 @@
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
 
 // continuous_value_model: the two columns that count shows and clicks of a feature.
 namespace argosy::ops {
@@ -67,6 +70,13 @@ void grad_run(KernelFrame& f, const ValueModelAttrs&) {
   });
 }
 
+Tensors grad_of_grad(const GradCall& c, const ValueModelAttrs& a) {
+  const Tensor counts = slice(c.dy(), 1, 0, kCounts);
+  const Tensor rest = slice(c.dy(), 1, kCounts, std::numeric_limits<int64_t>::max());
+  const Tensor all[] = {zeros_like(counts), rest};
+  return {a.use_cvm ? concat(all, 1) : rest, counts, Tensor()};
+}
+
 ARGOSY_OP(continuous_value_model_grad, ValueModelAttrs)
     .doc("dy, its first two columns (added, if they were dropped) those of cvm.")
     .input("dy", only(DType::float32) | only(DType::float64))
@@ -75,6 +85,7 @@ ARGOSY_OP(continuous_value_model_grad, ValueModelAttrs)
     .output("dx")
     .infer(grad_infer)
     .kernel("rows", grad_run)
+    .gradient(grad_of_grad)
     .done();
 
 Tensors value_model_grad(const GradCall& c, const ValueModelAttrs& a) {

@@ -126,6 +126,12 @@ void grad_run(KernelFrame& f, const DataNormAttrs& a) {
   });
 }
 
+Tensors no_second(const GradCall&, const DataNormAttrs&) {
+  ARGOSY_THROW(not_implemented)
+      << "[data_norm] has no second derivative: the gradients of its states are sums of the batch. "
+         "Do this: leave create_graph off, or use batch_norm.";
+}
+
 ARGOSY_OP(data_norm_grad, DataNormAttrs)
     .doc("Gradients of data_norm; those of the states are what the batch adds to them.")
     .input("dy", kReal)
@@ -142,6 +148,7 @@ ARGOSY_OP(data_norm_grad, DataNormAttrs)
     .output("dbias")
     .infer(grad_infer)
     .kernel("rows", grad_run)
+    .gradient(no_second)
     .done();
 
 Tensors data_norm_grad(const GradCall& c, const DataNormAttrs& a) {

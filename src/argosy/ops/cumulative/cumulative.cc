@@ -111,9 +111,18 @@ void cumprod_run(op::KernelFrame& f, const CumprodAttrs& a) {
 
 // The gradient of y = cumprod(x): dx[k] = sum over i >= k of dy[i] times the product of x[0..i]
 // without x[k]. y[i] / x[k] where that is defined; beyond the first zero of a row, products are
-// taken again without it.
+// taken again without it. Of the parts only those for an unknown size divide.
 Tensors cumprod_grad_parts(const op::Inputs& in, const ScanAttrs& a) {
   const Tensor &x = in[0], &y = in[1], &dy = in[2];
+  if (x.rank() == 0) return dy;
+  const int64_t axis = axis_of("cumprod", a.axis, x.rank());
+  if (const int64_t n = x.dim(static_cast<int>(axis)); n >= 0) {
+    if (n == 0) return dy;
+    const Tensor wide = conj_if_complex(x);
+    const Tensor last = slice(wide, axis, 0, 1);  // counts for nothing: there is no r[n]
+    const Tensor parts[] = {slice(wide, axis, 1, std::numeric_limits<int64_t>::max()), last};
+    return multiply(product_before(wide, axis, false), chained_sum(dy, concat(parts, axis), axis));
+  }
   Tensor sums = cumsum_of(multiply(dy, conj_if_complex(y)), ScanAttrs{a.axis, {}, true});
   return divide(sums, conj_if_complex(x));
 }
@@ -161,24 +170,14 @@ void cumprod_grad_run(op::KernelFrame& f, const ScanAttrs& a) {
                                         [&]<class T>(T) { cumprod_grad_rows<T, T>(f, r); });
 }
 
-// From cumprod_grad_parts, so only where x has no zeros; h is the gradient of dx.
-Tensors cumprod_grad_second(const GradCall& c, const ScanAttrs& a) {
-  const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
-  Tensor sums = cumsum_of(divide(h, x), ScanAttrs{a.axis, {}, false});
-  return {c.needs(0) ? negative(divide(multiply(conj_if_complex(h), c.out(0)), x)) : Tensor(),
-          c.needs(1) ? multiply(conj_if_complex(sums), dy) : Tensor(),
-          c.needs(2) ? multiply(sums, y) : Tensor()};
-}
-
 ARGOSY_OP(cumprod_grad, ScanAttrs)
     .doc("The gradient of y = cumprod(x) along axis, right where x has zeros too.")
     .input("x", kFloating | kComplex, Save::value)
     .input("y", kFloating | kComplex, Save::value)
     .input("dy", kFloating | kComplex, Save::value)
-    .output("dx", Save::value)
+    .output("dx")
     .compose(cumprod_grad_parts)
     .kernel("rows", cumprod_grad_run)
-    .gradient(cumprod_grad_second)
     .done();
 
 Tensors cumprod_gradient(const GradCall& c, const CumprodAttrs& a) {

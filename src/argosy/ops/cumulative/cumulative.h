@@ -7,5 +7,10 @@ namespace argosy::ops {
 
 ARGOSY_API Tensor cumsum(const Tensor& x, int64_t axis, bool reverse = false);
 ARGOSY_API Tensor cumprod(const Tensor& x, int64_t axis);
+// For each element the product of those before it (reverse: behind it) on the axis, whose size must
+// be known: products alone, so that derivatives of any order are right where x is 0, too.
+Tensor product_before(const Tensor& x, int64_t axis, bool reverse);
+// r with r[k] = x[k] + factor[k] r[k + 1] on the axis, likewise.
+Tensor chained_sum(const Tensor& x, const Tensor& factor, int64_t axis);
 
 }  // namespace argosy::ops

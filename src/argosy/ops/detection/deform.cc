@@ -2,12 +2,18 @@
 
 #include "argosy/kernels/cpu/roi.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/reduce/reduce.h"
+#include "argosy/ops/vision/slopes.h"
 
 namespace argosy::ops {
 namespace {
 
 using op::GradCall;
 using op::InferContext;
+using op::IntArray;
 using op::KernelFrame;
 using op::Save;
 
@@ -103,6 +109,56 @@ void grad_run(KernelFrame& f, const DeformAttrs& a) {
   });
 }
 
+// Where each element of the kernel looks without offsets: [taps, 2 (y, x), rows, columns].
+Tensor places_without_offset(int64_t rows, int64_t columns, const DeformAttrs& a) {
+  Tensor t = Tensor::empty({a.kernel[0] * a.kernel[1], 2, rows, columns}, DType::float64);
+  double* to = t.data<double>();
+  for (int64_t k = 0; k < t.dim(0); ++k)
+    for (size_t axis = 0; axis < 2; ++axis) {
+      const int64_t tap = axis == 0 ? k / a.kernel[1] : k % a.kernel[1];
+      for (int64_t i = 0; i < rows * columns; ++i) {
+        const int64_t at = axis == 0 ? i / columns : i % columns;
+        *to++ = static_cast<double>(at * a.stride[axis] - a.padding[axis] + tap * a.dilation[axis]);
+      }
+    }
+  return t;
+}
+
+// The same as samples of images at points, group by group, which can be differentiated again.
+Tensors grad_parts(const op::Inputs& in, const DeformAttrs& a) {
+  const Tensor &dy = in[0], &x = in[1], &offset = in[2], &mask = in[3];
+  const int64_t rows = out_size(x, a, 0), columns = out_size(x, a, 1), channels = x.dim(1);
+  ARGOSY_CHECK(rows >= 0 && columns >= 0 && channels >= 0, not_implemented)
+      << "[deform_conv2d] the gradient of its gradient needs to know the sizes of images while a "
+         "Program is built, got "
+      << x << ". Do this: give x sizes (in InputSpec or static.data).";
+  const int64_t taps = a.kernel[0] * a.kernel[1], share = channels / a.groups;
+  auto spread = [&](const Tensor& t, std::initializer_list<int64_t> shape) {
+    return reshape(t, IntArray(shape));
+  };
+  // [images * groups, channels of a group or 1, ..]
+  const Tensor images = spread(x, {-1, share, x.dim(2), x.dim(3)});
+  const Tensor d = spread(dy, {-1, share, taps * rows, columns});
+  const Tensor places = add(spread(offset, {-1, taps, 2, rows, columns}),
+                            cast(places_without_offset(rows, columns, a), offset.dtype()));
+  const Tensor xy[] = {pick(places, 2, 1), pick(places, 2, 0)};
+  const Tensor points = flatten(stack(xy, -1), 1, 2);
+  const Tensor factor = mask.defined() ? spread(mask, {-1, 1, taps * rows, columns}) : Tensor();
+  const Tensor scaled = mask.defined() ? multiply(d, factor) : d;
+  auto by = [&](int64_t coordinate) {
+    Tensor s = sum(multiply(scaled, slope_at_pixels(images, points, {coordinate})), IntArray{1});
+    return spread(s, {-1, taps, rows, columns});
+  };
+  const Tensor yx[] = {by(1), by(0)};
+  Tensors out{reshape_like(spread_at_pixels(images, points, scaled), x),
+              reshape_like(stack(yx, 2), offset)};
+  out.push_back(mask.defined() ? reshape_like(sum(multiply(d, slope_at_pixels(images, points, {})),
+                                                  IntArray{1}, true),
+                                              mask)
+                               : full(IntArray{0}, op::Scalar(0.0), x.dtype()));
+  return out;
+}
+
 ARGOSY_OP(deform_columns_grad, DeformAttrs)
     .doc("The gradients of deform_columns with respect to the images, the offsets and the mask.")
     .input("dy", kWide)
@@ -114,6 +170,7 @@ ARGOSY_OP(deform_columns_grad, DeformAttrs)
     .output("dmask")
     .infer(grad_infer)
     .kernel("groups", grad_run)
+    .compose(grad_parts)
     .done();
 
 Tensors columns_grad(const GradCall& c, const DeformAttrs& a) {

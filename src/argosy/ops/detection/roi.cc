@@ -3,6 +3,11 @@
 #include <cstring>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
+#include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
 namespace {
@@ -142,15 +147,26 @@ void pool_grad_run(KernelFrame& f, const RoiAttrs& a) {
   });
 }
 
+// What the gradient of the gradient is at the places of the maxima; 0 where there was none.
+Tensors pool_grad_grad(const GradCall& c, const RoiAttrs&) {
+  const Tensor& argmax = c.in[2];
+  const Tensor of_image[] = {c.in[3]};
+  Tensor planes = flatten(index_get(c.dy(), of_image, {0}), 2, 3);
+  Tensor places = maximum(argmax, constant(op::Scalar(int64_t{0}), DType::int64, argmax.place()));
+  Tensor picked = reshape_like(take_along(planes, flatten(places, 2, 3), -1), argmax);
+  return {where(equal(places, argmax), picked, zeros_like(picked)), Tensor(), Tensor(), Tensor()};
+}
+
 ARGOSY_OP(roi_pool_grad, RoiAttrs)
     .doc("The gradient of roi_pool: dy at the places of the maxima.")
     .input("dy", kWide)
     .input("x")
-    .input("argmax", only(DType::int64))
-    .input("image", only(DType::int64))
+    .input("argmax", only(DType::int64), Save::value)
+    .input("image", only(DType::int64), Save::value)
     .output("dx")
     .infer(infer_grad)
     .kernel("channels", pool_grad_run)
+    .gradient(pool_grad_grad)
     .done();
 
 Tensors pool_grad(const GradCall& c, const RoiAttrs& a) {
@@ -197,15 +213,18 @@ void psroi_grad_run(KernelFrame& f, const RoiAttrs& a) {
   });
 }
 
+Tensors psroi_grad_grad(const GradCall& c, const RoiAttrs& a);
+
 ARGOSY_OP(psroi_pool_grad, RoiAttrs)
     .doc("The gradient of psroi_pool with respect to the images.")
     .input("dy", kWide)
     .input("x")
-    .input("boxes", kWide)
-    .input("image", only(DType::int64))
+    .input("boxes", kWide, Save::value)
+    .input("image", only(DType::int64), Save::value)
     .output("dx")
     .infer(infer_grad)
     .kernel("channels", psroi_grad_run)
+    .gradient(psroi_grad_grad)
     .done();
 
 Tensors psroi_grad(const GradCall& c, const RoiAttrs& a) {
@@ -225,6 +244,10 @@ ARGOSY_OP(psroi_pool, RoiAttrs)
     .kernel("regions", psroi_run)
     .gradient(psroi_grad)
     .done();
+
+Tensors psroi_grad_grad(const GradCall& c, const RoiAttrs& a) {
+  return {psroi_pool_op(c.dy(), c.in[2], c.in[3], a), Tensor(), Tensor(), Tensor()};
+}
 
 }  // namespace
 }  // namespace argosy::ops

@@ -13,7 +13,7 @@
 #include "argosy/ops/reduce/reduce.h"
 
 // Losses over all alignments of a sequence with its labels: CTC and RNN-T. The gradient is computed
-// with the loss and kept; there is no second derivative.
+// with the loss and kept; there is no second derivative, and whoever asks is told.
 namespace argosy::ops {
 namespace {
 
@@ -58,16 +58,45 @@ void check_batch(const char* op, const Inputs& in, int64_t batch) {
         << " must have one element for each of the " << batch << " sequences, got " << in[i] << '.';
 }
 
-// The gradient of the scores: what was kept, times that of each sequence's loss.
-template <class A>
-Tensors kept_gradient(const GradCall& c, const A&) {
-  const Tensor& kept = c.out(1);
+// What was kept, times the gradient of each sequence's loss. Inputs: scores, kept, dy.
+Tensor by_sequence(const Tensor& dy, const Tensor& kept) {
   op::IntArray shape{-1};
   const int batch_axis = kept.rank() == 3 ? 1 : 0;
   for (int i = batch_axis + 1; i < kept.rank(); ++i) shape.values.push_back(1);
-  Tensors out{cast(multiply(kept, cast(reshape(c.dy(), shape), kept.dtype())), c.in[0].dtype())};
-  out.resize(4);
-  return out;
+  return cast(reshape(dy, shape), kept.dtype());
+}
+void kept_infer(InferContext& c, const op::NoAttrs&) {
+  c.out[0] = {c.in[0].shape(), c.in[0].dtype()};
+}
+Tensors kept_parts(const Inputs& in, const op::NoAttrs&) {
+  return cast(multiply(in[1], by_sequence(in[2], in[1])), in[0].dtype());
+}
+Tensors kept_second(const GradCall& c, const op::NoAttrs&) {
+  ARGOSY_CHECK(!c.needs(0), not_implemented)
+      << "[ctc_loss, rnnt_loss] a loss over alignments has no second derivative by its scores. Do "
+         "this: leave create_graph off, or detach the scores.";
+  const Tensor& kept = c.in[1];
+  op::IntArray others;
+  for (int i = 0; i < kept.rank(); ++i)
+    if (i != (kept.rank() == 3 ? 1 : 0)) others.values.push_back(i);
+  Tensor d = sum(multiply(cast(c.dy(), kept.dtype()), kept), others);
+  return {Tensor(), Tensor(), cast(reshape_like(d, c.in[2]), c.in[2].dtype())};
+}
+
+ARGOSY_OP(alignment_grad, op::NoAttrs)
+    .doc("The gradient of scores from that of each sequence's loss and what was kept with these.")
+    .input("scores", kFloating, op::Save::shape)
+    .input("kept", kFloating, op::Save::value)
+    .input("dy", kFloating, op::Save::shape)
+    .output("dscores")
+    .infer(kept_infer)
+    .compose(kept_parts)
+    .gradient(kept_second)
+    .done();
+
+template <class A>
+Tensors kept_gradient(const GradCall& c, const A&) {
+  return {alignment_grad_op(c.in[0], c.out(1), c.dy()), Tensor(), Tensor(), Tensor()};
 }
 
 // --- CTC ---
@@ -189,7 +218,7 @@ void ctc_rows_run(KernelFrame& f, const CtcRowsAttrs& a) {
 
 ARGOSY_OP(ctc_rows, CtcRowsAttrs)
     .doc("ctc_loss of each sequence.")
-    .input("log_probs", kFloating, op::Save::shape)
+    .input("log_probs", kFloating, op::Save::value)
     .input("labels", kIntegral)
     .input("input_lengths", kIntegral)
     .input("label_lengths", kIntegral)
@@ -331,7 +360,7 @@ void rnnt_rows_run(KernelFrame& f, const RnntRowsAttrs& a) {
 
 ARGOSY_OP(rnnt_rows, RnntRowsAttrs)
     .doc("rnnt_loss of each sequence.")
-    .input("input", kFloating, op::Save::shape)
+    .input("input", kFloating, op::Save::value)
     .input("label", kIntegral)
     .input("input_lengths", kIntegral)
     .input("label_lengths", kIntegral)

@@ -207,10 +207,11 @@ Tensor i0e_of(const Tensor& x);
 Tensor i1_of(const Tensor& x);
 Tensor i1e_of(const Tensor& x);
 
-// y / x, and 1/2 at 0: i1 and i1e grow like x / 2 there.
+// y / x, and 1/2 + x^2 / 16 at 0: i1 grows like that times x there, i1e as far as its first slope.
 Tensor over_x(const Tensor& y, const Tensor& x) {
   Tensor zero = zero_mask(x);
-  return add(divide(y, add(x, zero)), scale(zero, 0.5));
+  Tensor away = divide(multiply(y, scale(zero, -1, 1)), add(x, zero));
+  return add(away, multiply(zero, scale(multiply(x, x), 1.0 / 16, 0.5)));
 }
 
 Tensors i0_grad_rule(const GradCall& c, const NoAttrs&) {
@@ -268,7 +269,10 @@ ARGOSY_OP(logit, LogitAttrs)
 Tensors sinc_parts(const op::Inputs& in, const NoAttrs&) {
   Tensor zero = zero_mask(in[0]);
   Tensor angle = scale(add(in[0], zero), kPi);
-  return add(multiply(divide(sin(angle), angle), scale(zero, -1, 1)), zero);
+  // At 0 the beginning of the series, whose derivatives are right up to the fifth.
+  Tensor square = multiply(in[0], scale(in[0], kPi * kPi));
+  Tensor series = scale(multiply(square, scale(square, 1.0 / 120, -1.0 / 6)), 1, 1);
+  return add(multiply(divide(sin(angle), angle), scale(zero, -1, 1)), multiply(zero, series));
 }
 
 ARGOSY_OP(sinc, NoAttrs)

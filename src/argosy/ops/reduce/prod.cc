@@ -1,4 +1,5 @@
 #include "argosy/base/parallel.h"
+#include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
 
@@ -18,6 +19,9 @@ void prod_infer(op::InferContext& c, const TypedReduceAttrs& a) {
 
 // The product of the others for each element of the rows of x [outer, n], right for zeros too.
 Tensors others_parts(const op::Inputs& in, const NoAttrs&) {
+  if (in[0].dim(-1) >= 0)
+    return multiply(product_before(in[0], in[0].rank() - 1, false),
+                    product_before(in[0], in[0].rank() - 1, true));
   Tensor all = unsqueeze(prod(in[0], op::IntArray::one(-1)), op::IntArray::one(-1));
   return divide(all, in[0]);
 }
@@ -54,19 +58,12 @@ void others_run(op::KernelFrame& f, const NoAttrs&) {
                                         [&]<class T>(T) { others_rows<T, T>(x, f.out[0], n); });
 }
 
-// From others_parts, so only where x has no zeros.
-Tensors others_grad(const GradCall& c, const NoAttrs&) {
-  Tensor terms = multiply(c.dy(), conj_if_complex(c.out(0)));
-  return divide(subtract(sum(terms, {-1}, true), terms), conj_if_complex(c.in[0]));
-}
-
 ARGOSY_OP(product_of_others, NoAttrs)
     .doc("For each element the product of the other elements of its last dimension.")
     .input("x", kFloating | kComplex, Save::value)
-    .output("out", Save::value)
+    .output("out")
     .compose(others_parts)
     .kernel("two passes", others_run)
-    .gradient(others_grad)
     .done();
 
 // Axes that are reduced go last, the gradient is taken there, and they go back.

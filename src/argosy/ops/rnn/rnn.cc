@@ -4,6 +4,7 @@
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/rnn/unrolled.h"
 
 // Recurrent layers: rnn_direction runs one direction of one layer over whole sequences in one
 // kernel; rnn stacks them.
@@ -143,6 +144,10 @@ void direction_grad_run(KernelFrame& f, const DirectionAttrs& a) {
   cpu::rnn_backward(in[kX].dtype(), s, args);
 }
 
+Tensors direction_grad_parts(const Inputs& in, const DirectionAttrs& a) {
+  return unrolled_gradients(in, mode_of(a.mode), a.time_major, a.reverse);
+}
+
 ARGOSY_OP(rnn_direction_grad, DirectionAttrs)
     .doc("Gradients of the operands of rnn_direction.")
     .input("x", kWide)
@@ -166,6 +171,7 @@ ARGOSY_OP(rnn_direction_grad, DirectionAttrs)
     .output("db_hh")
     .infer(direction_grad_infer)
     .kernel("whole_sequence", direction_grad_run)
+    .compose(direction_grad_parts)
     .done();
 
 Tensors direction_grad(const GradCall& c, const DirectionAttrs& a) {
@@ -186,8 +192,8 @@ ARGOSY_OP(rnn_direction, DirectionAttrs)
         "One direction of one recurrent layer: y, the last state and (LSTM) the last cell state. "
         "lengths: steps from its length on leave a sequence's state as it is, and its y 0.")
     .input("x", kWide, Save::value)
-    .input("h0", kWide, Save::shape)
-    .optional_input("c0", kWide, Save::shape)
+    .input("h0", kWide, Save::value)
+    .optional_input("c0", kWide, Save::value)
     .input("w_ih", kWide, Save::value)
     .input("w_hh", kWide, Save::value)
     .optional_input("b_ih", kWide, Save::value)

@@ -278,6 +278,38 @@ void grad_run(KernelFrame& f, const SlotAttrs& a) {
   }
 }
 
+// --- gradient of the gradient ---
+
+// embedding_pool of `max` where it is known which row each element came from.
+void picked_infer(InferContext& c, const SlotAttrs& a) {
+  const Slots s = forward_slots(c.in);
+  check("embedding_pool_picked", s, a);
+  c.out[0] = {c.in[3].shape(), s.tables[0].dtype()};
+}
+
+void picked_run(KernelFrame& f, const SlotAttrs& a) {
+  const char* name = "embedding_pool_picked";
+  const Slots s = forward_slots(f.in);
+  const Tensor &found = f.in[3], &out = f.out[0];
+  const int64_t samples = out.dim(0), width = out.dim(1);
+  dispatch_floating(out.dtype(), [&]<class T>(T) {
+    for (size_t i = 0; i < s.size(); ++i) {
+      Tensors kept;
+      const Ragged r = ragged(name, s, i, samples, kept);
+      check_ids(name, r, i, s.table(i).dim(0));
+      const T* table = s.table(i).template data<T>();
+      const int64_t dim = s.table(i).dim(1), column = s.columns(i, a);
+      for (int64_t b = 0; b < samples; ++b)
+        for (int64_t k = 0; k < dim; ++k) {
+          const int64_t at = b * width + column + k;
+          const int32_t row = found.data<int32_t>()[at];  // -1: there was none
+          const int64_t id = row < 0 ? a.padding_idx : r.ids[r.begin(b) + row];
+          out.data<T>()[at] = row < 0 || id == a.padding_idx ? T(0.0f) : table[id * dim + k];
+        }
+    }
+  });
+}
+
 // d/d(dy): the look-up in the gradients of the tables, its slots where dy has them.
 Tensors grad_of_grad(const GradCall& c, const SlotAttrs& a);
 
@@ -294,6 +326,35 @@ ARGOSY_OP(embedding_pool_grad, SlotAttrs)
     .infer(grad_infer)
     .kernel("rows", grad_run)
     .gradient(grad_of_grad)
+    .done();
+
+Tensors picked_grad(const GradCall& c, const SlotAttrs& a) {
+  const Slots s = forward_slots(c.in);
+  std::vector<Tensor> in{c.dy()};
+  std::vector<uint32_t> ends{1};
+  for (std::span<const Tensor> more : {s.ids, s.lengths, s.tables, c.in.list(3)}) {
+    in.insert(in.end(), more.begin(), more.end());
+    ends.push_back(static_cast<uint32_t>(in.size()));
+  }
+  Tensors found = embedding_pool_grad_op.all(Inputs(in, ends.data()), a);
+  Tensors out;
+  out.resize(c.in.flat().size());
+  for (size_t t = 0; t < s.tables.size(); ++t) out[c.in.place_of(1) + t] = found[t];
+  return out;
+}
+
+ARGOSY_OP(embedding_pool_picked, SlotAttrs)
+    .doc(
+        "What `found` of embedding_pool with pool='max' names, from other tables of the same "
+        "shapes.")
+    .list_input("ids", kIndex, Save::value)
+    .list_input("weights", kFloating, Save::shape)
+    .list_input("lengths", only(DType::int64), Save::value)
+    .input("found", only(DType::int32), Save::value)
+    .output("out")
+    .infer(picked_infer)
+    .kernel("gather", picked_run)
+    .gradient(picked_grad)
     .done();
 
 Tensors pool_grad(const GradCall& c, const SlotAttrs& a) {
@@ -343,9 +404,24 @@ ARGOSY_OP(embedding_pool, SlotAttrs)
 
 Tensors grad_of_grad(const GradCall& c, const SlotAttrs& a) {
   const Slots s = backward_slots(c.in);
-  ARGOSY_CHECK(a.pool != "max", not_implemented)
-      << "[embedding_pool] has no second derivative with pool='max'. Do this: use embedding and "
-         "sequence_pool.";
+  if (a.pool == "max") {
+    std::vector<Tensor> in(s.ids.begin(), s.ids.end());
+    std::vector<uint32_t> ends{static_cast<uint32_t>(in.size())};
+    auto list = [&](std::span<const Tensor> from) {
+      in.insert(in.end(), from.begin(), from.end());
+      ends.push_back(static_cast<uint32_t>(in.size()));
+    };
+    std::vector<Tensor> tables;
+    for (size_t t = 0; t < s.tables.size(); ++t)
+      tables.push_back(c.dy(t).defined() ? rows_to_dense(c.dy(t)) : zeros_like(s.tables[t]));
+    list(tables);
+    list(s.lengths);
+    list(c.in.list(4));
+    Tensors out;
+    out.resize(c.in.flat().size());
+    out[0] = std::move(embedding_pool_picked_op.all(Inputs(in, ends.data()), a)[0]);
+    return out;
+  }
   // Slots of one call after the other, at their columns.
   std::vector<size_t> order(s.size());
   std::iota(order.begin(), order.end(), size_t{0});

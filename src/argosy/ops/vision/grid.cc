@@ -6,9 +6,13 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/vision/sampler.h"
 
 // affine_grid and grid_sample: spatial transformers.
 namespace argosy::ops {
+
+ARGOSY_ATTRS(SampleAttrs, mode, padding_mode, align_corners)
+
 namespace {
 
 using op::GradCall;
@@ -102,13 +106,6 @@ ARGOSY_OP(affine_grid, AffineAttrs)
 
 // --- grid_sample ---
 
-struct SampleAttrs {
-  std::string mode = "bilinear";
-  std::string padding_mode = "zeros";
-  bool align_corners = true;
-};
-ARGOSY_ATTRS(SampleAttrs, mode, padding_mode, align_corners)
-
 void sample_infer(InferContext& c, const SampleAttrs& a) {
   const Tensor &x = c.in[0], &grid = c.in[1];
   const int dims = x.rank() - 2;
@@ -131,114 +128,6 @@ void sample_infer(InferContext& c, const SampleAttrs& a) {
       << grid.dtype() << '.';
   for (int d = 0; d < dims; ++d) c.out[0].shape[2 + d] = grid.dim(1 + d);
 }
-
-// The elements of one plane that a point is made of.
-template <class T>
-class Sampler {
- public:
-  static constexpr int kMaxTaps = 8;
-
-  Sampler(const Tensor& x, const SampleAttrs& a)
-      : dims_(x.rank() - 2),
-        nearest_(a.mode == "nearest"),
-        corners_(a.align_corners),
-        border_(a.padding_mode == "border"),
-        reflect_(a.padding_mode == "reflection") {
-    for (int d = dims_; d-- > 0;) {
-      size_[d] = x.dim(2 + d);
-      step_[d] = d + 1 == dims_ ? 1 : step_[d + 1] * size_[d + 1];
-    }
-  }
-
-  int dims() const { return dims_; }
-  int count() const { return count_; }
-  int64_t index(int t) const { return index_[t]; }
-  T weight(int t) const { return weight_[t]; }
-  // How the weight of tap t changes with coordinate i of the point.
-  T slope(int t, int i) const { return slope_[t][i]; }
-
-  // point: x, y(, z).
-  void at(const T* point) {
-    int64_t first[3];
-    T part[3], rate[3];
-    for (int d = 0; d < dims_; ++d) {
-      const T p = place(point[dims_ - 1 - d], size_[d], &rate[d]);
-      // What lies further out, or is not a number, meets no element.
-      const bool near = p > T(-2) && p < static_cast<T>(size_[d] + 1);
-      const T low = near ? (nearest_ ? std::nearbyint(p) : std::floor(p)) : T(-2);
-      first[d] = static_cast<int64_t>(low);
-      part[d] = near ? p - low : T(0);
-    }
-    count_ = 0;
-    for (int t = 0; t < (nearest_ ? 1 : 1 << dims_); ++t) {
-      int64_t index = 0;
-      T weight[3];
-      bool inside = true;
-      for (int d = 0; d < dims_; ++d) {
-        const int64_t k = first[d] + (t >> d & 1);
-        inside = inside && k >= 0 && k < size_[d];
-        index += k * step_[d];
-        weight[d] = nearest_ ? T(1) : t >> d & 1 ? part[d] : 1 - part[d];
-      }
-      if (!inside) continue;
-      index_[count_] = index;
-      T whole = 1;
-      for (int d = 0; d < dims_; ++d) {
-        whole *= weight[d];
-        T s = nearest_ ? T(0) : t >> d & 1 ? rate[d] : -rate[d];
-        for (int e = 0; e < dims_; ++e)
-          if (e != d) s *= weight[e];
-        slope_[count_][dims_ - 1 - d] = s;
-      }
-      weight_[count_++] = whole;
-    }
-  }
-
- private:
-  // From [-1, 1] to elements of an axis; rate: how fast it changes.
-  T place(T g, int64_t n, T* rate) const {
-    const T size = static_cast<T>(n), last = size - 1;
-    T p = corners_ ? (g + 1) / 2 * last : ((g + 1) * size - 1) / 2;
-    *rate = (corners_ ? last : size) / 2;
-    if (reflect_) {
-      // Mirrors at the centres or at the outer edges of the first and last element.
-      const T low = corners_ ? T(0) : T(-0.5), span = corners_ ? last : size;
-      if (span <= 0) {
-        *rate = 0;
-        return 0;
-      }
-      T q = p - low;
-      if (q < 0) {
-        q = -q;
-        *rate = -*rate;
-      }
-      q -= std::floor(q / (2 * span)) * 2 * span;
-      if (q > span) {
-        q = 2 * span - q;
-        *rate = -*rate;
-      }
-      p = q + low;
-    }
-    if (border_ || reflect_) {
-      if (p > 0 && p < last) return p;
-      if (p != 0 && p != last) *rate = 0;
-      return p >= last ? last : T(0);
-    }
-    return p;
-  }
-
-  int dims_;
-  bool nearest_, corners_, border_, reflect_;
-  int64_t size_[3], step_[3];
-  int count_ = 0;
-  int64_t index_[kMaxTaps];
-  T weight_[kMaxTaps];
-  T slope_[kMaxTaps][3];
-};
-
-// What 16-bit floats compute in.
-template <class T>
-using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
 
 // What a block of points is made of, so that all channels use it.
 template <class T>
@@ -415,13 +304,14 @@ void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {
 
 ARGOSY_OP(grid_sample_grad, SampleAttrs)
     .doc("Gradients of the two operands of grid_sample.")
-    .input("x", kFloating)
-    .input("grid", kFloating)
-    .input("dy", kFloating)
+    .input("x", kFloating, Save::value)
+    .input("grid", kFloating, Save::value)
+    .input("dy", kFloating, Save::value)
     .output("dx")
     .output("dgrid")
     .infer(sample_grad_infer)
     .kernel("images", sample_grad_run)
+    .gradient(sample_second_gradient)
     .done();
 
 Tensors sample_gradient(const GradCall& c, const SampleAttrs& a) {
