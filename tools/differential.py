@@ -101,8 +101,34 @@ def namespace(paddle):
             optimizer.clear_grad()
         return layer.parameters()
 
+    def static(function, *inputs, grad=False):
+        """The shapes of a function's results in a Program with those inputs, and their values.
+
+        With `grad` also the gradient of the first result's sum for each floating point input.
+        """
+        paddle.enable_static()
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.static.program_guard(main, startup):
+            feed, slots = {}, []
+            for i, value in enumerate(inputs):
+                name = f"x{i}"
+                dtype = str(value.dtype).rpartition(".")[2]
+                slots.append(paddle.static.data(name, list(value.shape), dtype))
+                slots[-1].stop_gradient = not grad
+                feed[name] = value.numpy()
+            found = function(*slots)
+            found = list(found) if isinstance(found, (list, tuple)) else [found]
+            if grad:
+                wanted = [slot for slot in slots if "float" in str(slot.dtype)]
+                found += paddle.static.gradients([found[0].sum()], wanted)
+            executor = paddle.static.Executor(paddle.CPUPlace())
+            executor.run(startup)
+            values = executor.run(main, feed=feed, fetch_list=found)
+        return [[list(value.shape) for value in found], values]
+
     return {
         "paddle": paddle,
+        "static": static,
         "np": np,
         "nn": paddle.nn,
         "F": paddle.nn.functional,

@@ -26,19 +26,19 @@ PyObject* f_for_test(Args a) {
   return wrap_program(program::clone_for_test(*program_of(a[0])));
 }
 
-// (program, feeds, targets, writes) -> (program, names of inputs that are missing)
+// (program, feeds, targets, writes) -> (program, places of inputs that are missing)
 PyObject* f_extract(Args a) {
   Program& p = *program_of(a[0]);
   const auto feeds = values_of(p, a[1]), targets = values_of(p, a[2]);
-  std::vector<std::string> missing;
+  std::vector<size_t> missing;
   Py made(check(
       wrap_program(program::extract(p, feeds, targets, PyObject_IsTrue(a[3]) == 1, &missing))));
-  Py names(check(PyList_New(0)));
-  for (const std::string& name : missing) {
-    Py text(check(PyUnicode_FromString(name.c_str())));
-    if (PyList_Append(names.get(), text.get())) throw PythonError{};
+  Py places(check(PyList_New(0)));
+  for (const size_t place : missing) {
+    Py number(check(PyLong_FromSize_t(place)));
+    if (PyList_Append(places.get(), number.get())) throw PythonError{};
   }
-  return check(PyTuple_Pack(2, made.get(), names.get()));
+  return check(PyTuple_Pack(2, made.get(), places.get()));
 }
 
 // Of a handle: (kind, id, role, place), kind being "state", "input", "result", "argument" (of a

@@ -262,11 +262,16 @@ def _make_plan(program, feed, fetch_list, prune):
             f"The variable {unknown[0]} is not found in program. It is not declared or is pruned.",
             stacklevel=4,
         )
-    if prune or any(name not in feed for name in names):
-        fed = [v for v in inputs if v.name in feed]
-        handle, missing = _core.program_extract(handle, fed, fetches, not prune)
+    again = {name for name in names if names.count(name) > 1}  # declared twice, see static.data
+    if prune or again or any(name not in feed for name in names):
+        whole, fed = handle, [v for v in inputs if v.name in feed and v.name not in again]
+        handle, missing = _core.program_extract(whole, fed, fetches, not prune)
+        if again:
+            declared = _core.program_inputs(whole)
+            fed += [declared[i] for i in missing if declared[i].name in feed]
+            handle, missing = _core.program_extract(whole, fed, fetches, not prune)
         if missing:
-            raise _missing(program, missing[0], names, feed)
+            raise _missing(program, _core.program_inputs(whole)[missing[0]].name, names, feed)
         described = _core.program_describe(handle)["outputs"]
         fetches = [value for _, value in described]
         inputs = fed

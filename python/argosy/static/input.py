@@ -7,11 +7,17 @@ from argosy import _core
 from . import mode
 
 
+class StaticModeError(RuntimeError, AssertionError):
+    """Something of static mode was called outside of it."""
+
+
 def data(name, shape, dtype=None, lod_level=0):
     """An input of the main Program, which runs are fed by its name.
 
     Args:
-        name (str): Unique among the inputs.
+        name (str): What a run feeds it by. Asked for again with the same form, the input is the one
+            there is; with another form it is a second one, and a run feeds its value to whichever
+            of the two its results need.
         shape (list | tuple): Sizes; None or -1 where they may differ from run to run.
         dtype (str | dtype, optional): The default dtype if None.
         lod_level (int): 1 for a batch of sequences (see static.nn.sequence_pool), which is fed with
@@ -22,7 +28,6 @@ def data(name, shape, dtype=None, lod_level=0):
 
     Raises:
         TypeError: name is no str, or shape no list or tuple.
-        ValueError: there is an input of this name and another form.
     """
     if not isinstance(name, str):
         raise TypeError(f"The type of 'name' in data must be str, but received {type(name)}.")
@@ -31,20 +36,14 @@ def data(name, shape, dtype=None, lod_level=0):
             f"The type of 'shape' in data must be list or tuple, but received {type(shape)}."
         )
     if not mode.static_mode():
-        raise RuntimeError(
+        raise StaticModeError(
             "[static.data] inputs are declared in static mode. Do this: call enable_static() first."
         )
     sizes = [-1 if s is None else int(s) for s in shape]
     dtype = _core.dtype(_core.get_default_dtype() if dtype is None else dtype)
     program = mode.default_main_program()
     for v in _core.program_inputs(program._handle):
-        if v.name == name:
-            if list(v.shape) != sizes or v.dtype != dtype:
-                raise ValueError(
-                    f"[static.data] this Program has an input '{name}' of {v.dtype} {v.shape}; it"
-                    f" cannot have another of {dtype} {sizes}. Do this: choose another name, or"
-                    " build under program_guard(Program())."
-                )
+        if v.name == name and list(v.shape) == sizes and v.dtype == dtype:
             return v
     if lod_level not in (0, 1):
         raise NotImplementedError(
@@ -52,7 +51,7 @@ def data(name, shape, dtype=None, lod_level=0):
         )
     made = _core.program_input(program._handle, name, sizes, dtype)
     made.stop_gradient = True
-    if lod_level == 1:
+    if lod_level == 1 and _core.program_first(program._handle, name + "@LENGTHS") is None:
         _core.program_input(program._handle, name + "@LENGTHS", [-1], "int64")
     return made
 

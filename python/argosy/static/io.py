@@ -348,8 +348,9 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
         test._handle, counterparts(feeds), counterparts(fetches), False
     )
     if missing:
+        lacking = _core.program_inputs(test._handle)[missing[0]].name
         raise ValueError(
-            f"[normalize_program] the outputs {names} also depend on input '{missing[0]}', which is"
+            f"[normalize_program] the outputs {names} also depend on input '{lacking}', which is"
             f" not in feed_vars {[v.name for v in feeds]}. Do this: add it, or fetch a variable that"
             " does not need it."
         )

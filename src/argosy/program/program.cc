@@ -64,8 +64,8 @@ Ref<Value> Program::find(std::string_view name) const {
   for (size_t i = main.operations.size(); i-- > 0;)
     for (const Ref<Value>& v : main.operations[i]->results)
       if (v->name == name) return v;
-  for (const Ref<Value>& v : main.arguments)
-    if (v->name == name) return v;
+  for (size_t i = main.arguments.size(); i-- > 0;)
+    if (main.arguments[i]->name == name) return main.arguments[i];
   for (const StateUse& s : states)
     if (s.state->name == name) return s.last ? s.last : s.initial;
   for (const Constant& c : constants)

@@ -160,7 +160,7 @@ std::vector<bool> fed_io(const Program& p, std::span<const Ref<Value>> arguments
 
 std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> feeds,
                                  std::span<const Ref<Value>> targets, bool writes,
-                                 std::vector<std::string>* missing) {
+                                 std::vector<size_t>* missing) {
   std::vector<Ref<Value>> by_id;
   auto to = p.clone(&by_id);
   if (!writes)
@@ -199,10 +199,11 @@ std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> f
   }
   size_t at = 0;
   std::erase_if(operations, [&](const auto&) { return !keep[at++]; });
-  for (const Ref<Value>& v : to->main.arguments)
-    if (missing && needed[v->id] &&
-        std::find(arguments.begin(), arguments.end(), v) == arguments.end())
-      missing->push_back(v->name);
+  for (size_t i = 0; missing && i < to->main.arguments.size(); ++i) {
+    const Ref<Value>& v = to->main.arguments[i];
+    if (needed[v->id] && std::find(arguments.begin(), arguments.end(), v) == arguments.end())
+      missing->push_back(i);
+  }
   to->main.arguments = std::move(arguments);
   std::erase_if(to->states, [&](const StateUse& s) { return !needed[s.initial->id] && !s.last; });
   std::erase_if(to->constants, [&](const Constant& c) { return !needed[c.value->id]; });

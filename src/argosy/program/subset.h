@@ -14,10 +14,10 @@ ARGOSY_API std::shared_ptr<Program> clone_for_test(const Program& p);
 
 // What `targets` (values of p's main block) need, if `feeds` (also values of p) are fed: the inputs
 // of the result are the feeds, in order. writes: keep what state needs to be written, too, and what
-// prints or calls Python as far as it is fed; otherwise state is not written. Names of inputs of p
-// that would be needed and are not fed go to `missing`.
+// prints or calls Python as far as it is fed; otherwise state is not written. The places among p's
+// inputs of those that would be needed and are not fed go to `missing`.
 ARGOSY_API std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> feeds,
                                             std::span<const Ref<Value>> targets, bool writes,
-                                            std::vector<std::string>* missing);
+                                            std::vector<size_t>* missing);
 
 }  // namespace argosy::program
