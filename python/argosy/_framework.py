@@ -126,9 +126,9 @@ class finfo:
 
     def __repr__(self):
         return (
-            f"paddle.finfo(min={self.min}, max={self.max}, eps={self.eps},"
-            f" resolution={self.resolution}, smallest_normal={self.smallest_normal},"
-            f" tiny={self.tiny}, bits={self.bits}, dtype={self.dtype})"
+            f"paddle.finfo(min={self.min:g}, max={self.max:g}, eps={self.eps:g},"
+            f" resolution={self.resolution:g}, smallest_normal={self.smallest_normal:g},"
+            f" tiny={self.tiny:g}, bits={self.bits}, dtype={self.dtype})"
         )
 
 

@@ -6,6 +6,10 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 
 
+class ArgumentError(AssertionError, ValueError, TypeError):
+    """A wrong argument, where programs written for Paddle expect an AssertionError."""
+
+
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it."""
     if isinstance(result, (list, tuple)):

@@ -70,6 +70,11 @@ class Optimizer:
         self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
     ):
         label = type(self).__name__
+        if learning_rate is None:
+            raise ValueError(
+                f"[{label}] learning_rate is missing: expected a number or an LRScheduler, got None. "
+                "Do this: pass one."
+            )
         if parameters is None and in_static_mode():
             parameters = []  # all that the loss depends on
         if parameters is None:

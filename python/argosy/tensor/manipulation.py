@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into, sizes_of
+from argosy._support import ArgumentError, into, sizes_of
 from argosy.tensor.registry import method
 
 _DTYPES = (_core.dtype, str)
@@ -12,6 +12,25 @@ _END = 2**63 - 1  # as the end of a slice: whatever the size
 
 def _ints(value):
     return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
+
+
+def _axis(name, axis, x, error=_core.OutOfRangeError):
+    """axis as a number from 0 on."""
+    axis = int(axis)
+    if not -x.ndim <= axis < x.ndim:
+        raise error(
+            f"[{name}] axis is out of range: expected {-x.ndim} <= axis < {x.ndim} for a tensor of"
+            f" {x.ndim} dimensions, got {axis}. Do this: correct it."
+        )
+    return axis % x.ndim
+
+
+def _tensor(name, x):
+    if not isinstance(x, Tensor):
+        raise _core.OperandError(
+            f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: make it one with"
+            " argosy.to_tensor(..)."
+        )
 
 
 @method
@@ -34,7 +53,7 @@ def chunk(x, chunks, axis=0, name=None):
 def tensor_split(x, num_or_indices, axis=0, name=None):
     """x cut along axis into nearly equal parts (an int: the first parts are longer by one), or at
     the given indices. Returns a list of views."""
-    axis = int(axis)
+    axis = _axis("tensor_split", axis, x)
     if isinstance(num_or_indices, int):
         n = num_or_indices
         if n <= 0:
@@ -150,20 +169,20 @@ def moveaxis(x, source, destination, name=None):
     source = [source] if isinstance(source, int) else list(source)
     destination = [destination] if isinstance(destination, int) else list(destination)
     if len(source) != len(destination):
-        raise ValueError(
+        raise ArgumentError(
             f"[moveaxis] source and destination must be equally long, got {len(source)} and "
             f"{len(destination)} axes. Do this: name a destination for each source."
         )
     for axis in source + destination:
         if not -rank <= axis < rank:
-            raise ValueError(
+            raise ArgumentError(
                 f"[moveaxis] axis {axis} is out of range: expected -{rank} <= axis < {rank}. Do "
                 "this: correct it."
             )
     source = [a % rank for a in source]
     destination = [a % rank for a in destination]
     if len(set(source)) != len(source) or len(set(destination)) != len(destination):
-        raise ValueError(
+        raise ArgumentError(
             f"[moveaxis] an axis is named twice: source {source}, destination "
             f"{destination}. Do this: name each once."
         )
@@ -200,7 +219,7 @@ def t(input, name=None):
 @method
 def unflatten(x, axis, shape, name=None):
     """x with dimension axis cut into `shape`, of which one size may be -1."""
-    axis = axis + x.ndim if axis < 0 else axis
+    axis = _axis("unflatten", axis, x, ArgumentError)
     shape = shape.tolist() if isinstance(shape, Tensor) else list(shape)
     if -1 not in (*shape, x.shape[axis]) and not any(isinstance(s, Tensor) for s in shape):
         total = 1
@@ -263,6 +282,8 @@ def meshgrid(*args, **kwargs):
     """For vectors of sizes n0, n1, ..: tensors of shape [n0, n1, ..], the i-th of which varies along
     dimension i."""
     vectors = _each(args)
+    for v in vectors:
+        _tensor("meshgrid", v)
     shape = [t.size if t.size >= 0 else sizes_of(t)[0] for t in vectors]
     out = []
     for i, v in enumerate(vectors):
@@ -336,6 +357,11 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
 @method
 def rot90(x, k=1, axes=(0, 1), name=None):
     """x turned by 90 degrees k times in the plane of two axes, from the first towards the second."""
+    if x.ndim < 2 or len(axes) != 2:
+        raise ValueError(
+            f"[rot90] expected a tensor of 2 dimensions or more and two axes, got shape"
+            f" {list(x.shape)} and axes {list(axes)}. Do this: correct them."
+        )
     a, b = axes
     if len(set((a % x.ndim, b % x.ndim))) != 2:
         raise ValueError(
@@ -353,6 +379,7 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 def diag(x, offset=0, padding_value=0, name=None):
     """A matrix with vector x on its diagonal and padding_value elsewhere, or the diagonal of a
     matrix x."""
+    _tensor("diag", x)
     if x.ndim == 2:
         return _ops.assign(_ops.diagonal(x, offset, 0, 1))
     if x.ndim != 1:
@@ -402,12 +429,25 @@ def numel(x, name=None):
     return _ops.numel(x)
 
 
+def _holds_tensor(x):
+    if isinstance(x, (list, tuple)):
+        return any(_holds_tensor(item) for item in x)
+    return isinstance(x, Tensor)
+
+
 def assign(x, output=None):
-    """A copy of x (tensor, array or number), put into output if given."""
+    """A copy of x (tensor, array, number or list), put into output if given.
+
+    Numbers have NumPy's dtypes here, float64 for those with a point, and one dimension.
+    """
     if not isinstance(x, Tensor):
-        x = _core.to_tensor(x, None, True)
-        x = x.astype("float32") if str(x.dtype).endswith("float64") else x
-        copy = x
+        import numpy as np
+
+        if isinstance(x, (bool, int, float, complex, np.generic)):
+            x = [x]
+        if isinstance(x, (list, tuple)) and not _holds_tensor(x):
+            x = np.asarray(x)
+        copy = _core.to_tensor(x, None, True)
     else:
         copy = _ops.assign(x)
     return copy if output is None else into(output, copy)
@@ -443,7 +483,9 @@ def as_complex(x, name=None):
 @method
 def unfold(x, axis, size, step, name=None):
     """Windows of `size` elements along axis, `step` apart, as a last dimension; a view."""
-    axis = axis + x.ndim if axis < 0 else axis
+    if x.ndim == 0:
+        x = _ops.unsqueeze(x, [0])
+    axis = _axis("unfold", axis, x)
     if x.shape[axis] < 0:
         sizes = sizes_of(x)
         starts = _ops.arange(0, sizes[axis] - (size - 1), step, "int64")

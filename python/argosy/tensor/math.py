@@ -19,6 +19,10 @@ def true_divide(input, other, *, out=None):  # noqa: A002
 @method
 def increment(x, value=1.0, name=None):
     """Adds value to x, a tensor of one element, in place, and returns x."""
+    if not isinstance(x, _core.Tensor):
+        raise _core.OperandError(
+            f"[increment] x: expected a Tensor, got {type(x).__name__}. Do this: use +."
+        )
     if x.size != 1:
         raise ValueError(
             f"[increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
@@ -114,6 +118,11 @@ def _quantile(name, x, q, axis, keepdim, interpolation):
     if isinstance(q, Tensor):
         q = q.tolist()
     single = not isinstance(q, (list, tuple))
+    if isinstance(q, str) or q is None:
+        raise TypeError(
+            f"[{name}] q: expected a number, a list of numbers or a tensor, got {q!r}. Do this: pass"
+            " one between 0 and 1."
+        )
     qs = [float(q)] if single else [float(v) for v in q]
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         raise ValueError(

@@ -43,6 +43,10 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
             " stop_gradient=False, outside no_grad().",
             stacklevel=2,
         )
+    if grad_tensor is not None:
+        from argosy.autograd.run import _seeds
+
+        _seeds("backward", "grad_tensor", grad_tensor, [self])
     _core.backward(self, grad_tensor, retain_graph)
 
 
@@ -128,11 +132,6 @@ def _array(self, dtype=None, copy=None):
 
 
 def _deepcopy(self, memo):
-    if not self.is_leaf:
-        raise RuntimeError(
-            "[deepcopy] only leaf tensors can be copied: this one has a gradient history. Do this: copy"
-            " x.detach() instead."
-        )
     copy = type(self).__new__(type(self))
     copy._set_data(_core.to_tensor(self, None, True))
     copy.stop_gradient = self.stop_gradient

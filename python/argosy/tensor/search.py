@@ -43,7 +43,10 @@ def where(condition, x=None, y=None, name=None, *, out=None):
     if not isinstance(condition, Tensor):
         condition = _core.to_tensor(condition, None, False)
     if condition.dtype != _core.bool:
-        condition = condition.astype("bool")
+        raise _core.OperandError(
+            f"[where] condition: expected a bool tensor, got {condition.dtype}. Do this: compare it"
+            " with something, or cast it with .astype('bool')."
+        )
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)

@@ -154,12 +154,32 @@ def test_append_op_and_create_var(start):
 def test_data():
     x = static.data("x", [None, 2])
     assert x.dtype == argosy.float32 and x.stop_gradient and x.name == "x"
-    with pytest.raises(ValueError, match="has an input 'x'"):
-        static.data("x", [3])
     with pytest.raises(TypeError, match="shape"):
         static.data("y", 3)
     with pytest.raises(TypeError, match="name"):
         static.data(3, [3])
+
+
+def test_data_again_with_another_form(start):
+    """A Program grows over many calls, as one that tests share; the name feeds what is fetched."""
+    x = static.data("x", [2])
+    y = x + 1
+    other = static.data("x", [3], "int64")
+    z = other * 2
+    assert other is not x and other.name == x.name == "x"
+    exe = start()
+    floats, whole = np.ones(2, "float32"), np.arange(3)
+    assert exe.run(feed={"x": floats}, fetch_list=[y])[0].tolist() == [2, 2]
+    assert exe.run(feed={"x": whole}, fetch_list=[z, "x"])[0].tolist() == [0, 2, 4]
+    assert exe.run(feed={"x": floats}, fetch_list=[y])[0].tolist() == [2, 2]
+    with pytest.raises(ValueError, match="data type of fed Variable 'x'"):
+        exe.run(feed={"x": floats}, fetch_list=[y, z])
+    with pytest.raises(ValueError, match="input 'x' is not fed"):
+        exe.run(feed={}, fetch_list=[z])
+    again = static.data("x", [2])
+    assert exe.run(feed={"x": floats}, fetch_list=[again + y])[0].tolist() == [3, 3]
+    twin = static.data("x", [2], "float64")
+    assert exe.run(feed={"x": np.ones(2)}, fetch_list=[twin.sum()])[0] == 2
 
 
 def test_input_spec():

@@ -30,3 +30,13 @@ def test_sizes():
 def test_uniform_starts_at_zero():
     values = argosy.uniform([1000]).numpy()
     assert values.min() >= 0 and values.max() < 1 and abs(values.mean() - 0.5) < 0.05
+
+
+def test_assign_takes_the_dtypes_of_numpy():
+    assert argosy.assign(3.5).dtype == argosy.float64 and argosy.assign(3.5).shape == [1]
+    assert argosy.assign([1, 2]).dtype == argosy.int64
+    assert argosy.assign([[1.5], [2.0]]).dtype == argosy.float64
+    assert argosy.assign(np.float32(2)).dtype == argosy.float32
+    assert argosy.assign(True).dtype == argosy.bool
+    y = argosy.zeros([2])
+    assert argosy.assign(argosy.ones([2]), y) is y and y.tolist() == [1, 1]

@@ -477,7 +477,8 @@ class _Upsampling2D(Layer):
         if self.scale_factor is not None:
             text = f"scale_factor={self.scale_factor}"
         else:
-            text = f"size={self.size}"
+            size = [self.size, self.size] if isinstance(self.size, int) else self.size
+            text = f"size={size}"
         return join(f"{text}, data_format={self.data_format}", self.name)
 
 

@@ -331,6 +331,8 @@ Shape expanded(const Shape& x, const IntArray& wanted) {
           << "[expand] a new leading dimension needs a size, got -1 at position " << i << '.';
       size = own;
     }
+    ARGOSY_CHECK(size >= 0 || symbolic || own < 0, invalid_argument)
+        << "[expand] sizes must be -1 or at least 0, got " << size << " at position " << i << '.';
     ARGOSY_CHECK(own == 1 || own == size || own < 0 || size < 0, invalid_argument)
         << "[expand] cannot expand a tensor of shape " << x << " to " << Shape(wanted.values)
         << ": size " << own << " is neither 1 nor " << size << '.';
