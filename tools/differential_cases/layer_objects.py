@@ -173,7 +173,7 @@ CASES = [
     "l = nn.Linear(2, 2);; l.weight.set_value(np.ones([2, 2], 'float32'));; l.weight",
     "l = nn.Linear(2, 2);; l.weight.set_value(np.ones([3, 2], 'float32'))",
     "l = nn.Linear(2, 2);; paddle.assign(T(2, 2), l.weight);; bool((l.weight == T(2, 2)).all())",
-    "l = nn.Linear(2, 2);; l.weight[0] = 1.0",
+    "l = nn.Linear(2, 2);; l.weight.__setitem__(0, 1.0)",
     "l = nn.Linear(2, 2);; l.weight.add_(T(2, 2))",
     "l = nn.Linear(2, 2);; g = paddle.no_grad();; g.__enter__();; l.weight.add_(T(2, 2));; g.__exit__(None, None, None);; l.weight.stop_gradient",
     "l = nn.BatchNorm1D(3);; l(T(4, 3));; [l._mean, l._variance]",

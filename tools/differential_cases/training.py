@@ -161,7 +161,7 @@ CASES = [
     f"{_NET}o = paddle.optimizer.SGD(0.1, parameters=P);; l = L(T(4, 3)).sum();; g = o.backward(l);; len(g)",
     f"{_NET}o = paddle.optimizer.Adam(0.1, parameters=[{{'params': [P[0]], 'learning_rate': 0.1}}, {{'params': [P[1]], 'weight_decay': 0.1}}]);; train(L, o, T(4, 3))",
     f"{_NET}o = paddle.optimizer.AdamW(0.1, parameters=[{{'params': [P[0]], 'weight_decay': 0.5}}, {{'params': [P[1]], 'learning_rate': 0.1}}]);; train(L, o, T(4, 3))",
-    f"{_NET}o = paddle.optimizer.SGD(0.1, parameters=[{{'params': [P[0]]}}, {{'params': [P[0]]}}])",
+    f"{_NET}paddle.optimizer.SGD(0.1, parameters=[{{'params': [P[0]]}}, {{'params': [P[0]]}}])",
     f"{_NET}o = paddle.optimizer.SGD(0.1, parameters=[{{'params': [P[0]]}}]);; o._param_groups.__class__.__name__",
     *[f"{_NET}o = paddle.optimizer.{o}(0.1, parameters=P, weight_decay=paddle.regularizer.{r}(0.1));; train(L, o, T(4, 3))"
       for o in "SGD Momentum Adam Adagrad RMSProp Adadelta Adamax".split() for r in ("L1Decay", "L2Decay")],
