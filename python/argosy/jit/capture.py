@@ -65,6 +65,18 @@ class Captured:
         self._split = None
         self._grad_free = None
 
+    @property
+    def main_program(self):
+        """The Program, with its operations, variables and text."""
+        from argosy.static.program import Program
+
+        return Program(self.program)
+
+    @property
+    def parameters(self):
+        """The trainable parameters and the buffers that the Program reads."""
+        return [tensor for tensor, _, _ in _core.program_bound_states(self.program)]
+
     def rebuild(self, tensors):
         """The function's result, holding these tensors."""
         leaves = flatten(self.structure)

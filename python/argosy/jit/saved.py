@@ -3,6 +3,7 @@
 import json
 import os
 
+import argosy
 from argosy import _core
 from argosy._core import Tensor
 from argosy.nn.layer.layers import Layer
@@ -151,7 +152,7 @@ def load(path, **configs):
     """A layer that runs what jit.save wrote; its Python class is not needed.
 
     Args:
-        path (str): The prefix given to save.
+        path (str): The prefix given to save, or to static.save_inference_model.
         configs: Accepted for compatibility.
 
     Returns:
@@ -159,6 +160,8 @@ def load(path, **configs):
     """
     path = os.fspath(path)
     if not os.path.exists(path + PROGRAM_SUFFIX):
+        if os.path.exists(path + ".pdmodel"):
+            return TranslatedLayer._from_inference_model(path)
         raise ValueError(
             f"[jit.load] there is no {path + PROGRAM_SUFFIX}. Do this: pass the prefix that was given"
             " to jit.save (without the suffix)."
@@ -191,6 +194,14 @@ class TranslatedLayer(Layer):
                 layer._add(name, other, _weights(other, scope))
         return layer
 
+    @classmethod
+    def _from_inference_model(cls, path):
+        from argosy.static.io import load_from_file
+
+        program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
+        weights = argosy.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
+        return cls({"forward": program}, weights)
+
     def _add(self, name, program, weights):
         metadata = _core.program_metadata(program)
         for state in _core.program_describe(program)["states"]:
@@ -201,7 +212,11 @@ class TranslatedLayer(Layer):
         for v, grad in zip(outputs, needed):
             v.stop_gradient = not grad
         text = metadata.get("result")
-        structure = _decode(json.loads(text)) if text else [Leaf(i) for i in range(len(outputs))]
+        if text:
+            structure = _decode(json.loads(text))
+        else:
+            structure = [Leaf(i) for i in range(len(outputs))]
+            structure = structure[0] if len(structure) == 1 else structure
         self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
         if name != "forward":
             self.__dict__[name] = lambda *args: self._run(name, args)
@@ -249,7 +264,7 @@ class TranslatedLayer(Layer):
                 f"[TranslatedLayer.program] there is no method {method_name!r}: expected one of"
                 f" {sorted(self._programs)}."
             )
-        return self._programs[method_name].program
+        return self._programs[method_name].main_program
 
     def _input_spec(self, method_name="forward"):
         """InputSpecs of a method."""

@@ -509,6 +509,8 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
 def load_inference_model(path_prefix, executor, **kwargs):
     """Reads what :func:`save_inference_model` wrote; the values go to the global scope.
 
+    Where there is no such file, path_prefix may be that of :func:`argosy.jit.save`.
+
     Args:
         path_prefix (str | None): As given there; None: model_filename and params_filename are the
             bytes themselves.
@@ -532,12 +534,30 @@ def load_inference_model(path_prefix, executor, **kwargs):
         if model is not None:
             paths = [os.path.join(path_prefix, model), os.path.join(path_prefix, params or "")]
         if not os.path.exists(paths[0]):
-            raise ValueError(f"[load_inference_model] there is no file {paths[0]}.")
+            if os.path.exists(f"{path_prefix}.argosy"):
+                return _inference_parts(_load_captured(path_prefix))
+            raise ValueError(
+                f"[load_inference_model] there is no file {paths[0]}. Do this: pass the prefix that"
+                " was given to save_inference_model (without .pdmodel)."
+            )
         content = load_from_file(paths[0])
         values = load_from_file(paths[1]) if os.path.isfile(paths[1]) else None
     program = deserialize_program(content)
     if values:
         deserialize_persistables(program, values, executor)
+    return _inference_parts(program)
+
+
+def _load_captured(path_prefix):
+    """The Program of forward that jit.save wrote; its values go to the global scope."""
+    handle, scope = _core.program_load(path_prefix)
+    program = _loaded(handle)
+    for name, v in program._all_states().items():
+        set_state(v, _core.scope_get(scope, name), global_scope())
+    return program
+
+
+def _inference_parts(program):
     described = _core.program_describe(program._handle)
     inputs = [v.name for v in _core.program_inputs(program._handle)]
     return [program, inputs, [v for _, v in described["outputs"]]]

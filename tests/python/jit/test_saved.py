@@ -124,3 +124,36 @@ def test_errors(net, tmp_path):
     (tmp_path / "l.argosy").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(Exception, match="(?i)truncated|bytes"):
         jit.load(str(tmp_path / "l"))
+
+
+def test_static_programs_and_captured_layers_load_each_other(tmp_path):
+    layer = nn.Linear(3, 2)
+    want = layer(argosy.to_tensor(X)).numpy()
+    jit.save(layer, str(tmp_path / "captured"), [InputSpec([None, 3], "float32", "x")])
+    argosy.enable_static()
+    try:
+        exe = argosy.static.Executor()
+        program, inputs, outputs = argosy.static.load_inference_model(
+            str(tmp_path / "captured"), exe
+        )
+        assert inputs == ["x"]
+        (got,) = exe.run(program, feed={"x": X}, fetch_list=outputs)
+        argosy.static.save_inference_model(
+            str(tmp_path / "static"), [program._find("x")], outputs, exe, program=program
+        )
+    finally:
+        argosy.disable_static()
+    np.testing.assert_array_equal(got, want)
+    again = jit.load(str(tmp_path / "static"))
+    np.testing.assert_array_equal(again(argosy.to_tensor(X)).numpy(), want)
+    assert [tuple(p.shape) for p in again.parameters()] == [(3, 2), (2,)]
+
+
+def test_programs_of_captured_functions_can_be_inspected(net, tmp_path):
+    captured = jit.to_static(net.head).concrete_program
+    kinds = [op.type for op in captured.main_program.global_block().ops]
+    assert kinds and "linear" in kinds[-1]
+    assert {id(p) for p in captured.parameters} == {id(p) for p in net.out.parameters()}
+    jit.save(net, str(tmp_path / "n"), [InputSpec([None, 3])])
+    program = jit.load(str(tmp_path / "n")).program("head")
+    assert [op.type for op in program.global_block().ops] == kinds
