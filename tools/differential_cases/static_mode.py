@@ -21,10 +21,20 @@ _GUARD = (
 CASES = [
     *[f"static(paddle.{name}, T(2, 3, low=0.1, high=0.9), grad=True)" for name in _UNARY],
     *[f"static(F.{name}, T(2, 3), grad=True)" for name in _ACTIVATIONS],
-    *[f"static(paddle.{name}, T(2, 3, low=0.1), T(3, low=0.3, seed=1), grad=True)" for name in _BINARY[:11]],
+    *[
+        f"static(paddle.{name}, T(2, 3, low=0.1), T(3, low=0.3, seed=1), grad=True)"
+        for name in _BINARY[:11]
+    ],
     *[f"static(paddle.{name}, T(2, 3, low=0.1))" for name in _REDUCE],
-    *[f"static(lambda x: paddle.{name}(x, axis=1, keepdim=True), T(2, 3, low=0.1), grad=True)" for name in _REDUCE if name != "median"],
-    *[f"static(lambda x, y: x {op} y, T(2, 3, low=0.1), T(3, low=0.3, seed=1))" for op in _OPERATORS],
+    *[
+        f"static(lambda x: paddle.{name}(x, axis=1, keepdim=True), T(2, 3, low=0.1), grad=True)"
+        for name in _REDUCE
+        if name != "median"
+    ],
+    *[
+        f"static(lambda x, y: x {op} y, T(2, 3, low=0.1), T(3, low=0.3, seed=1))"
+        for op in _OPERATORS
+    ],
     *[f"static(lambda x: x {op} 2, T(2, 3, low=0.1))" for op in _OPERATORS],
     *[f"static(lambda x: 2.0 {op} x, T(2, 3, low=0.1))" for op in _OPERATORS],
     *[f"static(lambda x: x {op} 2, I(2, 3, low=1))" for op in _OPERATORS],
@@ -138,7 +148,8 @@ CASES = [
     "static(lambda x: paddle.static.Print(x), T(2))",
     # Objects.
     _G + "x = paddle.static.data('x', [None, 3]);; x.shape",
-    _G + "x = paddle.static.data('x', [-1, 3], 'int64');; [x.shape, x.dtype, x.name, x.stop_gradient, x.ndim]",
+    _G
+    + "x = paddle.static.data('x', [-1, 3], 'int64');; [x.shape, x.dtype, x.name, x.stop_gradient, x.ndim]",
     _G + "x = paddle.static.data('x', (2, 3));; [list(x.shape), x.dtype]",
     _G + "x = paddle.static.data('x', [-1, 3]);; (x + 1).shape",
     _G + "x = paddle.static.data('x', [-1, 3]);; paddle.concat([x, x]).shape",
@@ -149,7 +160,8 @@ CASES = [
     _G + "x = paddle.static.data('x', [-1, 3]);; x[0:2].shape",
     _G + "x = paddle.static.data('x', [-1, 3]);; x[0].shape",
     _G + "x = paddle.static.data('x', [-1, 3]);; paddle.flatten(x).shape",
-    _G + "x = paddle.static.data('x', [-1, 3, 8, 8]);; F.conv2d(x, paddle.ones([2, 3, 3, 3])).shape",
+    _G
+    + "x = paddle.static.data('x', [-1, 3, 8, 8]);; F.conv2d(x, paddle.ones([2, 3, 3, 3])).shape",
     _G + "x = paddle.static.data('x', [-1, 3, 8, 8]);; F.max_pool2d(x, 2).shape",
     _G + "x = paddle.static.data('x', [-1, 3, 8, 8]);; F.interpolate(x, scale_factor=2).shape",
     _G + "x = paddle.static.data('x', [-1, 3]);; paddle.split(x, 3, 1)[0].shape",
@@ -168,7 +180,8 @@ CASES = [
     _G + "x = paddle.static.data('x', [2, 3]);; x[0] = 1.0;; 1",
     _G + "x = paddle.static.data('x', [2, 3]);; x.backward()",
     _G + "x = paddle.static.data('x', [2, 3]);; x.tolist()",
-    _G + "x = paddle.static.data('x', [2, 3]);; [x.persistable, x.is_leaf if hasattr(x, 'is_leaf') else 0]",
+    _G
+    + "x = paddle.static.data('x', [2, 3]);; [x.persistable, x.is_leaf if hasattr(x, 'is_leaf') else 0]",
     _G + "paddle.static.data(3, [2, 3])",
     _G + "paddle.static.data('x', 2)",
     _G + "paddle.static.data('x', [2], 'abc')",
@@ -185,44 +198,68 @@ CASES = [
     "paddle.static.data('x', [2])",
     "paddle.in_dynamic_mode()",
     _G + "paddle.in_dynamic_mode()",
-    _GUARD + "x = paddle.static.data('x', [2]);; exe.run(main, feed={'x': np.ones(2, 'float32')}, fetch_list=[x + 1])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; exe.run(main, feed={'x': np.ones(2, 'float32')}, fetch_list=[x + 1])",
     _GUARD + "x = paddle.static.data('x', [2]);; exe.run(main, feed={'x': np.ones(2, 'float32')})",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(main, feed={'x': np.ones(2, 'float32')}, fetch_list=[y], return_numpy=False)",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=y)",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=[3])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(main, feed={'x': np.ones(2, 'float32')}, fetch_list=[y], return_numpy=False)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=y)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=[3])",
     _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={}, fetch_list=[y])",
     _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed=[1], fetch_list=[y])",
     _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(3)",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float64')}, fetch_list=[y])",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(3, 'float32')}, fetch_list=[y])",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': [1.0, 2.0]}, fetch_list=[y])",
-    _GUARD + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': paddle.to_tensor([1.0])}, fetch_list=[y])",
-    _GUARD + "w = paddle.create_parameter([2], 'float32', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; paddle.optimizer.SGD(0.1).minimize(loss);; exe.run(startup);; [exe.run(main, fetch_list=[loss]) for _ in range(3)]",
-    _GUARD + "x = paddle.static.data('x', [4, 2]);; net = constant(nn.Linear(2, 1)) if False else nn.Linear(2, 1, weight_attr=nn.initializer.Constant(0.3));; loss = (net(x) ** 2).mean();; opt = paddle.optimizer.Adam(0.1, parameters=net.parameters());; opt.minimize(loss);; exe.run(startup);; [exe.run(main, feed={'x': np.ones([4, 2], 'float32')}, fetch_list=[loss]) for _ in range(3)]",
-    _GUARD + "x = paddle.static.data('x', [4, 2]);; loss = paddle.static.nn.fc(x, 1, weight_attr=nn.initializer.Constant(0.3)).mean();; sched = paddle.optimizer.lr.StepDecay(0.1, 1, 0.5);; opt = paddle.optimizer.Momentum(sched);; opt.minimize(loss);; exe.run(startup);; out = [];; [(out.append(exe.run(main, feed={'x': np.ones([4, 2], 'float32')}, fetch_list=[loss])), sched.step()) for _ in range(3)];; out",
-    _GUARD + "w = paddle.create_parameter([2], 'float32', name='w', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; g = paddle.static.append_backward(loss);; exe.run(startup);; [len(g), exe.run(main, fetch_list=[g[0][1]])]",
-    _GUARD + "w = paddle.create_parameter([2], 'float32', name='w', default_initializer=nn.initializer.Constant(1.0));; [p.name for p in main.all_parameters()]",
-    _GUARD + "w = paddle.create_parameter([2], 'float32', name='w');; [w.name, w.persistable, w.stop_gradient, w.trainable, w.shape]",
-    _GUARD + "x = paddle.static.data('x', [2], 'float32');; y = x * 2;; test = main.clone(for_test=True);; exe.run(test, feed={'x': np.ones(2, 'float32')}, fetch_list=[y])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(2, 'float64')}, fetch_list=[y])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': np.ones(3, 'float32')}, fetch_list=[y])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': [1.0, 2.0]}, fetch_list=[y])",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; y = x * 2;; exe.run(feed={'x': paddle.to_tensor([1.0])}, fetch_list=[y])",
+    _GUARD
+    + "w = paddle.create_parameter([2], 'float32', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; paddle.optimizer.SGD(0.1).minimize(loss);; exe.run(startup);; [exe.run(main, fetch_list=[loss]) for _ in range(3)]",
+    _GUARD
+    + "x = paddle.static.data('x', [4, 2]);; net = constant(nn.Linear(2, 1)) if False else nn.Linear(2, 1, weight_attr=nn.initializer.Constant(0.3));; loss = (net(x) ** 2).mean();; opt = paddle.optimizer.Adam(0.1, parameters=net.parameters());; opt.minimize(loss);; exe.run(startup);; [exe.run(main, feed={'x': np.ones([4, 2], 'float32')}, fetch_list=[loss]) for _ in range(3)]",
+    _GUARD
+    + "x = paddle.static.data('x', [4, 2]);; loss = paddle.static.nn.fc(x, 1, weight_attr=nn.initializer.Constant(0.3)).mean();; sched = paddle.optimizer.lr.StepDecay(0.1, 1, 0.5);; opt = paddle.optimizer.Momentum(sched);; opt.minimize(loss);; exe.run(startup);; out = [];; [(out.append(exe.run(main, feed={'x': np.ones([4, 2], 'float32')}, fetch_list=[loss])), sched.step()) for _ in range(3)];; out",
+    _GUARD
+    + "w = paddle.create_parameter([2], 'float32', name='w', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; g = paddle.static.append_backward(loss);; exe.run(startup);; [len(g), exe.run(main, fetch_list=[g[0][1]])]",
+    _GUARD
+    + "w = paddle.create_parameter([2], 'float32', name='w', default_initializer=nn.initializer.Constant(1.0));; [p.name for p in main.all_parameters()]",
+    _GUARD
+    + "w = paddle.create_parameter([2], 'float32', name='w');; [w.name, w.persistable, w.stop_gradient, w.trainable, w.shape]",
+    _GUARD
+    + "x = paddle.static.data('x', [2], 'float32');; y = x * 2;; test = main.clone(for_test=True);; exe.run(test, feed={'x': np.ones(2, 'float32')}, fetch_list=[y])",
     _GUARD + "[main.num_blocks, main.random_seed, len(list(main.list_vars()))]",
     _GUARD + "main.random_seed = 5;; x = paddle.rand([3]);; len(exe.run(main, fetch_list=[x])[0])",
-    _GUARD + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x;; g = paddle.static.gradients(y, x);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=g)",
-    _GUARD + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x * x;; g = paddle.static.gradients(y, x);; h = paddle.static.gradients(g, x);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=h)",
-    _GUARD + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x;; g = paddle.static.gradients([y], [x], target_gradients=[x]);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=g)",
-    _GUARD + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; z = paddle.static.data('z', [2]);; z.stop_gradient = False;; paddle.static.gradients(x * 2, z)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x;; g = paddle.static.gradients(y, x);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=g)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x * x;; g = paddle.static.gradients(y, x);; h = paddle.static.gradients(g, x);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=h)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; y = x * x;; g = paddle.static.gradients([y], [x], target_gradients=[x]);; exe.run(feed={'x': np.ones(2, 'float32')}, fetch_list=g)",
+    _GUARD
+    + "x = paddle.static.data('x', [2]);; x.stop_gradient = False;; z = paddle.static.data('z', [2]);; z.stop_gradient = False;; paddle.static.gradients(x * 2, z)",
     _GUARD + "paddle.static.gradients(3, 4)",
     _GUARD + "paddle.static.append_backward(3)",
     _GUARD + "type(paddle.static.global_scope()).__name__ != ''",
     "s = paddle.static.Scope() if hasattr(paddle.static, 'Scope') else None;; s is None",
-    _GUARD + "with_scope = paddle.static.scope_guard(paddle.static.global_scope());; with_scope.__enter__();; 1",
+    _GUARD
+    + "with_scope = paddle.static.scope_guard(paddle.static.global_scope());; with_scope.__enter__();; 1",
     _GUARD + "paddle.static.cpu_places()",
     _GUARD + "len(paddle.static.cpu_places(3))",
-    _GUARD + "d = paddle.static.default_main_program();; d is main, paddle.static.default_startup_program() is startup",
+    _GUARD
+    + "d = paddle.static.default_main_program();; d is main, paddle.static.default_startup_program() is startup",
     _GUARD + "paddle.static.program_guard(3).__enter__()",
     _GUARD + "n = paddle.static.name_scope('a');; n.__enter__();; 1",
     _GUARD + "w = paddle.static.WeightNormParamAttr(dim=0, name='wn');; w.name, w.dim",
-    _GUARD + "e = paddle.static.ExponentialMovingAverage(0.9);; w = paddle.create_parameter([2], 'float32', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; paddle.optimizer.SGD(0.1).minimize(loss);; 1",
+    _GUARD
+    + "e = paddle.static.ExponentialMovingAverage(0.9);; w = paddle.create_parameter([2], 'float32', default_initializer=nn.initializer.Constant(1.0));; loss = (w * w).sum();; paddle.optimizer.SGD(0.1).minimize(loss);; 1",
     _GUARD + "paddle.static.set_program_state(main, {'a': np.ones(2, 'float32')})",
-    _GUARD + "b = paddle.static.BuildStrategy();; e = paddle.static.ExecutionStrategy();; c = paddle.static.CompiledProgram(main);; x = paddle.ones([2]) + 1;; exe.run(c, fetch_list=[x])",
-    _GUARD + "x = paddle.static.data('x', [2, 3]);; x.stop_gradient = False;; paddle.grad((x * x).sum(), x)[0].shape",
+    _GUARD
+    + "b = paddle.static.BuildStrategy();; e = paddle.static.ExecutionStrategy();; c = paddle.static.CompiledProgram(main);; x = paddle.ones([2]) + 1;; exe.run(c, fetch_list=[x])",
+    _GUARD
+    + "x = paddle.static.data('x', [2, 3]);; x.stop_gradient = False;; paddle.grad((x * x).sum(), x)[0].shape",
 ]

@@ -64,8 +64,15 @@ _LR = [
 CASES = [
     *[f"{_NET}o = paddle.optimizer.{o};; train(L, o, T(4, 3))" for o in _OPT],
     *[f"{_NET}o = paddle.optimizer.{o};; train(L, o, T(4, 3), steps=2);; {_KEYS}" for o in _OPT],
-    *[f"s = paddle.optimizer.lr.{s};; v = [];; [(v.append(s.get_lr()), s.step()) for _ in range(9)];; v" for s in _LR],
-    *[f"s = paddle.optimizer.lr.{s};; v = [];; [(v.append(s.get_lr()), s.step()) for _ in range(3)];; s.state_dict()" for s in _LR if "Lambda" not in s and "Multiplicative" not in s],
+    *[
+        f"s = paddle.optimizer.lr.{s};; v = [];; [(v.append(s.get_lr()), s.step()) for _ in range(9)];; v"
+        for s in _LR
+    ],
+    *[
+        f"s = paddle.optimizer.lr.{s};; v = [];; [(v.append(s.get_lr()), s.step()) for _ in range(3)];; s.state_dict()"
+        for s in _LR
+        if "Lambda" not in s and "Multiplicative" not in s
+    ],
     *[f"s = paddle.optimizer.lr.{s};; s.step(5);; [s.last_lr, s.last_epoch, s()]" for s in _LR],
     "s = paddle.optimizer.lr.ReduceOnPlateau(0.1, patience=1);; v = [];; [(s.step(m), v.append(s.last_lr)) for m in [1.0, 1.1, 1.2, 1.3, 0.5, 0.6, 0.7]];; v",
     "s = paddle.optimizer.lr.ReduceOnPlateau(0.1, mode='max', patience=0, cooldown=1, min_lr=0.01);; v = [];; [(s.step(m), v.append(s.last_lr)) for m in [1.0, 1.1, 1.0, 0.9, 0.8]];; v",
@@ -163,10 +170,21 @@ CASES = [
     f"{_NET}o = paddle.optimizer.AdamW(0.1, parameters=[{{'params': [P[0]], 'weight_decay': 0.5}}, {{'params': [P[1]], 'learning_rate': 0.1}}]);; train(L, o, T(4, 3))",
     f"{_NET}paddle.optimizer.SGD(0.1, parameters=[{{'params': [P[0]]}}, {{'params': [P[0]]}}])",
     f"{_NET}o = paddle.optimizer.SGD(0.1, parameters=[{{'params': [P[0]]}}]);; o._param_groups.__class__.__name__",
-    *[f"{_NET}o = paddle.optimizer.{o}(0.1, parameters=P, weight_decay=paddle.regularizer.{r}(0.1));; train(L, o, T(4, 3))"
-      for o in "SGD Momentum Adam Adagrad RMSProp Adadelta Adamax".split() for r in ("L1Decay", "L2Decay")],
-    *[f"{_NET}o = paddle.optimizer.{o}(0.1, parameters=P, grad_clip=nn.{c});; train(L, o, T(4, 3))"
-      for o in ("SGD", "Adam", "AdamW") for c in ("ClipGradByValue(0.01)", "ClipGradByNorm(0.01)", "ClipGradByGlobalNorm(0.01)", "ClipGradByValue(0.01, -0.2)")],
+    *[
+        f"{_NET}o = paddle.optimizer.{o}(0.1, parameters=P, weight_decay=paddle.regularizer.{r}(0.1));; train(L, o, T(4, 3))"
+        for o in "SGD Momentum Adam Adagrad RMSProp Adadelta Adamax".split()
+        for r in ("L1Decay", "L2Decay")
+    ],
+    *[
+        f"{_NET}o = paddle.optimizer.{o}(0.1, parameters=P, grad_clip=nn.{c});; train(L, o, T(4, 3))"
+        for o in ("SGD", "Adam", "AdamW")
+        for c in (
+            "ClipGradByValue(0.01)",
+            "ClipGradByNorm(0.01)",
+            "ClipGradByGlobalNorm(0.01)",
+            "ClipGradByValue(0.01, -0.2)",
+        )
+    ],
     "L = constant(nn.Linear(3, 2, weight_attr=paddle.ParamAttr(learning_rate=0.5), bias_attr=paddle.ParamAttr(regularizer=paddle.regularizer.L2Decay(0.5))));; o = paddle.optimizer.SGD(0.1, parameters=L.parameters());; train(L, o, T(4, 3))",
     "L = constant(nn.Linear(3, 2, weight_attr=paddle.ParamAttr(need_clip=False)));; o = paddle.optimizer.SGD(0.1, parameters=L.parameters(), grad_clip=nn.ClipGradByGlobalNorm(0.01));; train(L, o, T(4, 3))",
     "L = constant(nn.Linear(3, 2, weight_attr=paddle.ParamAttr(trainable=False)));; o = paddle.optimizer.SGD(0.1, parameters=L.parameters());; train(L, o, T(4, 3))",

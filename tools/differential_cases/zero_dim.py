@@ -10,7 +10,9 @@ leaky_relu log_sigmoid mish selu celu softshrink swish thresholded_relu tanh har
 """.split()
 _BINARY = "add subtract multiply divide maximum minimum fmax fmin pow atan2 hypot".split()
 _COMPARE = "equal not_equal less_than greater_equal".split()
-_REDUCE = "sum mean max min prod amax amin logsumexp nansum nanmean std var median nanmedian".split()
+_REDUCE = (
+    "sum mean max min prod amax amin logsumexp nansum nanmean std var median nanmedian".split()
+)
 _BOOL_REDUCE = "all any".split()
 
 CASES = [
