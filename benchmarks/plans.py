@@ -189,13 +189,36 @@ def bench_parallel():
 
         return Planned(build, [(n,)])
 
-    for count in (1, 2, 4):
-        p = branches(count)
-        one, auto = p.seconds(SERIAL), p.seconds(AUTOMATIC)
+    def rounds(count, times=40):
+        """The same in the body of a loop, a few ops in each round."""
+
+        def build(r, x):
+            def body(i, *ys):
+                for _ in range(8):
+                    ys = [argosy.tanh(y) for y in ys]
+                return i + 1, *ys
+
+            n, i = argosy.full([], times, "int64"), argosy.full([], 0, "int64")
+            start = [x * float(k + 1) for k in range(count)]
+            return list(while_loop(lambda i, *ys: i < n, body, [i, *start]))[1:]
+
+        return Planned(build, [(12000,)])
+
+    def show(name, p):
+        threads = _core.num_threads()
+        _core.set_num_threads(1)
+        one = p.seconds(SERIAL)
+        _core.set_num_threads(threads)
+        auto = p.seconds(AUTOMATIC)
         print(
-            f"{count} branch(es) of 60 short ops: in order {one * 1e6:.0f} us, automatic"
-            f" {auto * 1e6:.0f} us: {one / auto:.2f} x ({p.report()['parallel']} steps in parallel)"
+            f"{name}: one thread in order {one * 1e6:.0f} us, automatic {auto * 1e6:.0f} us:"
+            f" {one / auto:.2f} x ({p.report()['parallel']} steps in parallel)"
         )
+
+    for n in (1000, 3000, 12000):
+        for count in (1, 2, 4):
+            show(f"{count} branch(es) of 60 ops on {n} numbers", branches(count, n=n))
+    show("2 branches in a loop", rounds(2))
 
 
 BENCHES = {

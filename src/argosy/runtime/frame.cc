@@ -54,7 +54,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   }
   for (const auto& [slot, tensor] : p.constants) take_body(*slots[slot].impl(), *tensor.impl());
   place_views(false);
-  if (p.report().parallel) waits_ = std::make_unique<std::atomic<int32_t>[]>(p.blocks[0].end);
+  if (p.report().parallel) waits_ = std::make_unique<std::atomic<int32_t>[]>(p.steps.size());
   size_t count = 0;
   for (const Step& s : p.steps) count += s.in.size();
   operands_.reserve(count);
@@ -354,12 +354,16 @@ thread_local uint32_t until_look = 0;
 }
 
 void Frame::run() {
-  for (const Segment& s : plan.segments) {
+  run_block(plan.blocks[0]);
+}
+
+void Frame::run_segments(const BlockPlan& block) {
+  for (const Segment& s : block.segments) {
     // Who watches steps wants them in order.
     if (s.threads && !watch::any())
-      run_parallel(s);
+      run_parallel(block, s);
     else
-      run_steps(s.begin, s.end);
+      run_steps(block.begin + s.begin, block.begin + s.end);
   }
 }
 

@@ -41,9 +41,15 @@ class Frame {
   std::vector<Tensor> slots;
 
  private:
-  void run_block(const BlockPlan& block) { run_steps(block.begin, block.end); }
+  void run_block(const BlockPlan& block) {
+    if (block.segments.empty())
+      run_steps(block.begin, block.end);
+    else
+      run_segments(block);
+  }
+  void run_segments(const BlockPlan& block);
   void run_steps(uint32_t begin, uint32_t end);
-  void run_parallel(const Segment& segment);
+  void run_parallel(const BlockPlan& block, const Segment& segment);
   void run_one(FrameStep& s);
   void run_step(FrameStep& s);
   void run_guarded(FrameStep& s);  // errors tell the step

@@ -1,4 +1,5 @@
 #include <immintrin.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,8 +27,8 @@ struct Later {
 
 class Walk {
  public:
-  Walk(const Plan& plan, const Segment& segment, std::atomic<int32_t>* waits)
-      : plan_(plan), segment_(segment), waits_(waits) {
+  Walk(const BlockPlan& plan, const Segment& segment, std::atomic<int32_t>* waits)
+      : plan_(plan), waits_(waits) {
     left_.store(segment.end - segment.begin, std::memory_order_relaxed);
     for (uint32_t i = segment.begin; i < segment.end; ++i) {
       waits_[i].store(static_cast<int32_t>(plan.nodes[i].waits_for), std::memory_order_relaxed);
@@ -79,10 +80,14 @@ class Walk {
 
   // Polls, then sleeps until there may be something to do.
   bool wait() {
-    constexpr uint64_t kCycles = 100000;
+    constexpr uint64_t kCycles = 250000;
     auto more = [&] { return queued_.load(std::memory_order_relaxed) || over(); };
-    for (uint64_t start = __rdtsc(); __rdtsc() - start < kCycles; _mm_pause())
+    const uint64_t start = __rdtsc();
+    for (int round = 0; __rdtsc() - start < kCycles; ++round, _mm_pause()) {
       if (more()) return true;
+      // Whom this waits for may stand in line for this very core.
+      if (round % 32 == 31) sched_yield();
+    }
     std::unique_lock lock(mutex_);
     ++sleepers_;
     changed_.wait(lock, more);
@@ -126,8 +131,7 @@ class Walk {
     changed_.notify_all();
   }
 
-  const Plan& plan_;
-  const Segment& segment_;
+  const BlockPlan& plan_;
   std::atomic<int32_t>* const waits_;
   std::atomic<uint32_t> left_{0};
   std::atomic<size_t> queued_{0};
@@ -142,13 +146,13 @@ class Walk {
 
 }  // namespace
 
-void Frame::run_parallel(const Segment& segment) {
-  Walk walk(plan, segment, waits_.get());
+void Frame::run_parallel(const BlockPlan& block, const Segment& segment) {
+  Walk walk(block, segment, waits_.get() + block.begin);
   auto body = [&](int64_t, int64_t) {
     op::GradMode off(false);
     const Place before = op::thread_state.place;
     op::thread_state.place = plan.place;
-    walk.work([&](uint32_t i) { run_guarded(steps_[i]); });
+    walk.work([&](uint32_t i) { run_guarded(steps_[block.begin + i]); });
     op::thread_state.place = before;
   };
   parallel_for(segment.threads, 1, body);

@@ -89,7 +89,7 @@ class Planner {
   void operation(const Operation& o, uint32_t at, BlockState& state);
   void structural(const Operation& o, uint32_t at, Step& step, BlockState& state);
   void finish_block(const Block& b, uint32_t index, BlockState& state);
-  void place_within(uint32_t index, const Schedule* schedule);
+  void place_within(uint32_t index);
   void place_block(uint32_t index, size_t offset);
   void find_spare_memory();
 
@@ -455,10 +455,8 @@ void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState
         group_[inner.arguments[k]->id] = static_cast<uint32_t>(groups_.size() - 1);
       }
     block(inner, index);
-    if (!block_states_[index].buffers.empty()) {
-      state.nested.emplace_back(state.buffers.size(), index);
-      state.buffers.push_back({{0, at, at}, kNone});
-    }
+    state.nested.emplace_back(state.buffers.size(), index);
+    state.buffers.push_back({{0, at, at}, kNone});
   }
   block_begin_ = begin;
 }
@@ -566,23 +564,25 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
 }
 
 // Offsets within the block. Those of nested blocks come first: their memory is a buffer of this.
-void Planner::place_within(uint32_t index, const Schedule* schedule) {
+void Planner::place_within(uint32_t index) {
   BlockState& state = block_states_[index];
+  BlockPlan& block = plan_.blocks[index];
+  Schedule schedule(plan_, block, request_.parallel);
   for (const auto& [at, nested] : state.nested) {
-    place_within(nested, nullptr);
+    place_within(nested);
     state.buffers[at].first.bytes = aligned(block_states_[nested].placement.bytes);
   }
   std::vector<Buffer> buffers;
   for (const auto& [buffer, slot] : state.buffers) buffers.push_back(buffer);
-  if (schedule && schedule->parallel()) {
+  if (schedule.parallel()) {
     // Steps that use each slot's memory.
     std::vector<std::vector<uint32_t>> users(plan_.slots.size());
     auto use = [&](uint32_t slot, uint32_t step) {
       while (slot != kNone && plan_.slots[slot].base != kNone) slot = plan_.slots[slot].base;
       if (slot != kNone) users[slot].push_back(step);
     };
-    for (uint32_t i = 0; i < plan_.blocks[0].end; ++i) {
-      const Step& s = plan_.steps[i];
+    for (uint32_t i = 0; i < block.end - block.begin; ++i) {
+      const Step& s = plan_.steps[block.begin + i];
       for (size_t k = 0; k < s.in.size(); ++k)
         if (!passes::reads_no_memory(*s.operation, k)) use(s.in[k], i);
       for (uint32_t k : s.out) use(k, i);
@@ -590,9 +590,9 @@ void Planner::place_within(uint32_t index, const Schedule* schedule) {
     }
     auto may_follow = [&](uint32_t earlier, uint32_t later) {
       const uint32_t slot = state.buffers[earlier].second, first = buffers[later].first;
-      if (slot == kNone) return schedule->ordered(buffers[earlier].last, first);
+      if (slot == kNone) return schedule.ordered(buffers[earlier].last, first);
       for (uint32_t user : users[slot])
-        if (!schedule->ordered(user, first)) return false;
+        if (!schedule.ordered(user, first)) return false;
       return true;
     };
     const MayFollow rule = may_follow;
@@ -601,6 +601,12 @@ void Planner::place_within(uint32_t index, const Schedule* schedule) {
     state.placement = place_buffers(buffers);
   }
   for (size_t i = 0; i < buffers.size(); ++i) state.buffers[i].first = buffers[i];
+  if (!schedule.parallel()) return;
+  block.segments = std::move(schedule.segments);
+  block.nodes = std::move(schedule.nodes);
+  block.successors = std::move(schedule.successors);
+  for (const Segment& s : block.segments)
+    if (s.threads) plan_.report_.parallel += s.end - s.begin;
 }
 
 void Planner::place_block(uint32_t index, size_t offset) {
@@ -619,7 +625,10 @@ void Planner::find_spare_memory() {
   for (const auto& [buffer, slot] : block_states_[0].buffers) buffers.push_back(buffer);
   std::sort(buffers.begin(), buffers.end(),
             [](const Buffer& a, const Buffer& b) { return a.offset < b.offset; });
-  for (const Segment& segment : plan_.segments) {
+  const Segment whole{0, plan_.blocks[0].end, 0};
+  std::span<const Segment> segments = plan_.blocks[0].segments;
+  if (segments.empty()) segments = {&whole, 1};
+  for (const Segment& segment : segments) {
     for (uint32_t i = segment.begin; segment.threads == 0 && i < segment.end; ++i) {
       Step& s = plan_.steps[i];
       if (s.kind != Step::Kind::kernel || s.cost < kLong) continue;
@@ -676,14 +685,8 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   }
   for (const Ref<Value>& v : fetches) plan_.fetches.push_back(slot_[v->id]);
   for (Step& s : plan_.steps) s.cost = estimate_cost(plan_, s);
-  Schedule schedule(plan_, request_.parallel);
-  place_within(0, &schedule);
+  place_within(0);
   place_block(0, 0);
-  plan_.segments = std::move(schedule.segments);
-  plan_.nodes = std::move(schedule.nodes);
-  plan_.successors = std::move(schedule.successors);
-  for (const Segment& s : plan_.segments)
-    if (s.threads) plan_.report_.parallel += s.end - s.begin;
   plan_.arena_bytes = plan_.report_.arena = block_states_[0].placement.bytes;
   plan_.report_.lower_bound = block_states_[0].placement.lower_bound;
   plan_.report_.steps = plan_.steps.size();

@@ -76,7 +76,7 @@ struct Step {
 
 enum class Parallel : uint8_t { off, automatic, always };
 
-// A range of steps of the main block, see runtime/schedule.h.
+// A range of steps of a block, counted from its first, see runtime/schedule.h.
 struct Segment {
   uint32_t begin, end;
   uint32_t threads;  // 0: walked in order
@@ -85,7 +85,7 @@ struct Segment {
 // A step in a segment that several threads run.
 struct Node {
   uint32_t waits_for = 0;       // how many steps of the segment
-  uint32_t begin = 0, end = 0;  // in Plan::successors, best first
+  uint32_t begin = 0, end = 0;  // in BlockPlan::successors, best first
   double priority = 0;          // nanoseconds to the end of the segment along the longest chain
 };
 
@@ -97,6 +97,10 @@ struct BlockPlan {
   // memory of its own before the first round; what is yielded must be copied for the same reason.
   std::vector<bool> owns_argument, copies_yield;
   std::vector<uint32_t> transients;  // slots that hold memory only while a run needs it
+  // How several threads run it; all empty if one does. Steps are counted from the block's first.
+  std::vector<Segment> segments;
+  std::vector<Node> nodes;
+  std::vector<uint32_t> successors;
 };
 
 struct StatePlan {
@@ -146,9 +150,6 @@ class ARGOSY_API Plan {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<BlockPlan> blocks;  // the first is the main one
-  std::vector<Segment> segments;
-  std::vector<Node> nodes;  // by step of the main block
-  std::vector<uint32_t> successors;
   std::vector<uint32_t> fetches;
   std::vector<uint32_t> feeds;  // kNone where nothing reads it
   std::vector<StatePlan> states;

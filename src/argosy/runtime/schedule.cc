@@ -41,13 +41,16 @@ double estimate_cost(const Plan& plan, const Step& step) {
   return base + (in + out) * 0.1 + arithmetic * 0.1 + elements * 0.3;
 }
 
-Schedule::Schedule(const Plan& plan, Parallel mode) {
-  const uint32_t count = plan.blocks[0].end;
-  before_.resize(count);
-  segment_of_.resize(count);
-  nodes.resize(count);
-  find_dependencies(plan);
-  cut(plan, mode);
+Schedule::Schedule(const Plan& plan, const BlockPlan& block, Parallel mode)
+    : steps_(std::span(plan.steps).subspan(block.begin, block.end - block.begin)) {
+  before_.resize(steps_.size());
+  segment_of_.resize(steps_.size());
+  nodes.resize(steps_.size());
+  double work = 0;
+  for (const Step& s : steps_) work += s.cost;
+  if (mode == Parallel::automatic && (work < kLeastWork || num_threads() < 2)) mode = Parallel::off;
+  if (mode != Parallel::off) find_dependencies(plan);
+  cut(mode);
 }
 
 void Schedule::find_dependencies(const Plan& plan) {
@@ -57,9 +60,8 @@ void Schedule::find_dependencies(const Plan& plan) {
   };
   std::vector<Memory> memory(plan.slots.size());
   Memory effects;
-  const BlockPlan& main = plan.blocks[0];
-  for (uint32_t i = 0; i < main.end; ++i) {
-    const Step& s = plan.steps[i];
+  for (uint32_t i = 0; i < steps_.size(); ++i) {
+    const Step& s = steps_[i];
     if (s.still) continue;
     auto after = [&](uint32_t other) {
       if (other != kNone && other != i) before_[i].push_back(other);
@@ -98,16 +100,16 @@ void Schedule::find_dependencies(const Plan& plan) {
   }
 }
 
-void Schedule::cut(const Plan& plan, Parallel mode) {
-  const uint32_t count = plan.blocks[0].end;
-  if (mode == Parallel::off || num_threads() < 2) return add_segment(plan, 0, count, Parallel::off);
-  if (mode == Parallel::always) return add_segment(plan, 0, count, mode);
+void Schedule::cut(Parallel mode) {
+  const auto count = static_cast<uint32_t>(steps_.size());
+  if (mode == Parallel::off) return add_segment(0, count, mode);
+  if (mode == Parallel::always) return add_segment(0, count, mode);
   uint32_t begin = 0;
   for (uint32_t i = 0; i <= count; ++i) {
-    const bool is_long = i < count && plan.steps[i].cost >= kLongStep;
+    const bool is_long = i < count && steps_[i].cost >= kLongStep;
     if (i < count && !is_long) continue;
-    if (begin < i) add_segment(plan, begin, i, mode);
-    if (is_long) add_segment(plan, i, i + 1, Parallel::off);
+    if (begin < i) add_segment(begin, i, mode);
+    if (is_long) add_segment(i, i + 1, Parallel::off);
     begin = i + 1;
   }
   // Neighbours that are walked in order are one.
@@ -123,7 +125,7 @@ void Schedule::cut(const Plan& plan, Parallel mode) {
     for (uint32_t i = segments[k].begin; i < segments[k].end; ++i) segment_of_[i] = k;
 }
 
-void Schedule::add_segment(const Plan& plan, uint32_t begin, uint32_t end, Parallel mode) {
+void Schedule::add_segment(uint32_t begin, uint32_t end, Parallel mode) {
   Segment segment{begin, end, 0};
   const uint32_t n = end - begin;
   std::vector<double> finish(n);
@@ -132,8 +134,8 @@ void Schedule::add_segment(const Plan& plan, uint32_t begin, uint32_t end, Paral
     double start = 0;
     for (uint32_t p : before_[i])
       if (p >= begin) start = std::max(start, finish[p - begin]);
-    finish[i - begin] = start + plan.steps[i].cost;
-    work += plan.steps[i].cost;
+    finish[i - begin] = start + steps_[i].cost;
+    work += steps_[i].cost;
     longest = std::max(longest, finish[i - begin]);
   }
   const bool pays = mode == Parallel::automatic && work >= kLeastWork &&
@@ -142,7 +144,7 @@ void Schedule::add_segment(const Plan& plan, uint32_t begin, uint32_t end, Paral
     parallel_ = true;
     segment.threads = static_cast<uint32_t>(
         std::clamp<int64_t>(static_cast<int64_t>(work / longest + 0.75), 2, num_threads()));
-    ancestors_.resize(plan.blocks[0].end);
+    ancestors_.resize(steps_.size());
     const size_t words = (n + 63) / 64;
     std::vector<std::vector<uint32_t>> next(n);
     for (uint32_t i = begin; i < end; ++i) {
@@ -160,7 +162,7 @@ void Schedule::add_segment(const Plan& plan, uint32_t begin, uint32_t end, Paral
     for (uint32_t i = end; i-- > begin;) {
       double behind = 0;
       for (uint32_t s : next[i - begin]) behind = std::max(behind, nodes[s].priority);
-      nodes[i].priority = behind + plan.steps[i].cost;
+      nodes[i].priority = behind + steps_[i].cost;
       auto& list = next[i - begin];
       std::sort(list.begin(), list.end(), [&](uint32_t a, uint32_t b) {
         return nodes[a].priority != nodes[b].priority ? nodes[a].priority > nodes[b].priority

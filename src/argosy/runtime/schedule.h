@@ -4,7 +4,7 @@
 
 // Which steps may run at the same time, and where that pays.
 //
-// The main block is cut into segments. One of long steps, or of steps that wait for each other
+// A block is cut into segments. One of long steps, or of steps that wait for each other
 // anyhow, is walked in order, and its kernels split their work among the threads; one of short
 // steps in independent branches is given to several threads, each step running on one of them.
 // A value may take the memory of another in such a segment only if what uses the other has ended by
@@ -13,22 +13,24 @@ namespace argosy::runtime {
 
 class Schedule {
  public:
-  // Reads steps, slots and their bases; memory need not be placed.
-  Schedule(const Plan& plan, Parallel mode);
+  // Reads steps, slots and their bases; memory need not be placed. Steps are counted from the
+  // block's first.
+  Schedule(const Plan& plan, const BlockPlan& block, Parallel mode);
 
-  // Has step `before` of the main block always ended when step `after` starts?
+  // Has step `before` always ended when step `after` starts?
   bool ordered(uint32_t before, uint32_t after) const;
   bool parallel() const { return parallel_; }
-  // For Plan.
+  // For BlockPlan.
   std::vector<Segment> segments;
   std::vector<Node> nodes;
   std::vector<uint32_t> successors;
 
  private:
   void find_dependencies(const Plan& plan);
-  void cut(const Plan& plan, Parallel mode);
-  void add_segment(const Plan& plan, uint32_t begin, uint32_t end, Parallel mode);
+  void cut(Parallel mode);
+  void add_segment(uint32_t begin, uint32_t end, Parallel mode);
 
+  const std::span<const Step> steps_;
   std::vector<std::vector<uint32_t>> before_;  // direct predecessors of each step
   std::vector<uint32_t> segment_of_;
   std::vector<std::vector<uint64_t>> ancestors_;  // in the segment, a bit each; parallel ones only

@@ -14,7 +14,7 @@ from argosy._recorder import Recorder
 from argosy.static.nn.control_flow import cond, while_loop
 from argosy.tensor.array import array_length, array_read, array_write, create_array
 
-SERIAL, PARALLEL = 0, 2
+SERIAL, AUTOMATIC, PARALLEL = 0, 1, 2
 
 
 def tensor(x, dtype="float32"):
@@ -445,6 +445,33 @@ def test_a_flag_makes_it_serial():
         np.testing.assert_array_equal(run(feed)[0], usual)
     finally:
         argosy.set_flags({"FLAGS_new_executor_serial_run": False})
+
+
+@pytest.mark.parametrize("kind", ["while", "if"])
+def test_blocks_run_in_parallel(kind):
+    """Two chains in a block: the same bits as in order."""
+
+    def two(y, z):
+        for _ in range(12):
+            y, z = argosy.tanh(y * 1.5), argosy.sin(z + 0.5)
+        return y, z
+
+    with Recorder() as r:
+        x, n = r.input([3, 4000], "float32"), r.input([], "int64")
+        if kind == "while":
+            start = [argosy.zeros([], "int64"), x + 1.0, x * 2.0]
+            ends = while_loop(lambda i, y, z: i < n, lambda i, y, z: [i + 1, *two(y, z)], start)[1:]
+        else:
+            ends = cond(n > 2, lambda: two(x, x * 2.0), lambda: two(x * 2.0, x))
+    feeds = [tensor(np.linspace(-1, 1, 12000).reshape(3, 4000)), argosy.to_tensor(5, "int64")]
+    results = []
+    for mode in (SERIAL, AUTOMATIC, PARALLEL):
+        run = Runs(r, list(ends))
+        _core.executor_parallel(run.executor, mode)
+        assert (run.plan(*feeds)[0]["parallel"] > 0) == (mode != SERIAL)
+        results += [run(*feeds), run(*feeds)]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
 
 
 @pytest.mark.parametrize("positive", [True, False])
