@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Builds with the sanitizers and runs under them: every suite of tests/cpp with the address and
-# undefined behaviour sanitizers and with the thread sanitizer, then tests in Python with the former.
+# undefined behaviour sanitizers and with the thread sanitizer, then tests in Python: with the former
+# those of operations and layers, with the latter those of servers, workers and training threads.
 #   tools/sanitize.sh [asan] [tsan]
 #   JOBS                as in the Makefile
-#   SANITIZE_PYTHON     the Python tests; empty: none
+#   SANITIZE_PYTHON     the Python tests of both; empty: none
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 jobs=${JOBS:-$(nproc)}
-python_tests=${SANITIZE_PYTHON-tests/ops tests/python/tensor tests/python/nn tests/python/io \
-  tests/python/amp tests/python/profiler tests/python/test_indexing.py}
+declare -A python_tests=(
+  [asan]="tests/ops tests/python/tensor tests/python/nn tests/python/io tests/python/amp
+    tests/python/profiler tests/python/test_indexing.py tests/python/ps tests/python/data"
+  [tsan]="tests/python/ps tests/python/data tests/python/runtime"
+)
 export ASAN_OPTIONS=detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 # Not instrumented: RocksDB and gRPC, whose own locks the sanitizer does not see.
@@ -22,15 +26,30 @@ check() {
   "$@" || failed+=("$name")
 }
 
+# A process that pytest started, or a worker of xdist, may hide its exit code: reports go to files.
+python() {
+  local preset=$1 reports=build/$1/reports
+  shift
+  rm -rf "$reports"
+  mkdir -p "$reports"
+  env PRESET="$preset" TSAN_OPTIONS="$TSAN_OPTIONS:log_path=$PWD/$reports/tsan" \
+    setarch --addr-no-randomize tools/python_asan.sh "$@"
+  local status=$?
+  find "$reports" -type f -exec cat {} + | tee "$reports.txt" | head -n 200 >&2
+  [[ ! -s $reports.txt ]] && return $status
+  return 1
+}
+
 (($#)) || set -- asan tsan
 for preset; do
   cmake --preset "$preset" --log-level=WARNING >/dev/null || exit 1
   cmake --build --preset "$preset" -j "$jobs" || exit 1
   # The thread sanitizer of this compiler cannot place its memory where addresses are random.
   check "$preset: C++" setarch --addr-no-randomize ctest --preset "$preset" -j "$jobs"
-  if [[ $preset == asan && -n $python_tests ]]; then
+  tests=${SANITIZE_PYTHON-${python_tests[$preset]}}
+  if [[ -n $tests ]]; then
     # shellcheck disable=SC2086
-    check "asan: Python" tools/python_asan.sh -m pytest -n "$jobs" --timeout=1200 $python_tests
+    check "$preset: Python" python "$preset" -m pytest -n "$jobs" --timeout=1200 $tests
   fi
 done
 

@@ -32,12 +32,21 @@ gpr_timespec deadline_of(milliseconds from_now) {
                       gpr_time_from_millis(from_now.count(), GPR_TIMESPAN));
 }
 
-// gRPC may keep a slice for some time after the call has ended.
+// gRPC may keep a slice for some time after the call has ended, and frees it from any thread.
+struct Kept {
+  explicit Kept(const std::shared_ptr<const Bytes>& b) : bytes(b) {
+    made.store(true, std::memory_order_release);
+  }
+  std::shared_ptr<const Bytes> bytes;
+  std::atomic<bool> made{false};  // orders the end after the beginning as a sanitizer sees it
+};
+
 grpc::Slice slice_of(const std::shared_ptr<const Bytes>& bytes) {
-  auto* owner = new std::shared_ptr<const Bytes>(bytes);
-  return grpc::Slice(
-      bytes->data(), bytes->size(),
-      [](void* p) { delete static_cast<std::shared_ptr<const Bytes>*>(p); }, owner);
+  const auto end = [](void* p) {
+    auto* kept = static_cast<Kept*>(p);
+    if (kept->made.load(std::memory_order_acquire)) delete kept;
+  };
+  return grpc::Slice(bytes->data(), bytes->size(), end, new Kept(bytes));
 }
 
 Failure failure_of(const grpc::Status& s) {
