@@ -366,7 +366,7 @@ def _specified(arg, spec, where):
         arg = _core.to_tensor(arg, None, True)
     if not isinstance(arg, Tensor):
         return arg
-    if not _fits(arg, spec):
+    if not fits(arg, spec):
         raise ValueError(
             f"[to_static] {where}: an argument does not fit its InputSpec: expected"
             f" {spec.dtype} {list(spec.shape)}, got {arg.dtype} {list(arg.shape)}. Do this: pass"
@@ -375,7 +375,7 @@ def _specified(arg, spec, where):
     return _Specified(spec, arg)
 
 
-def _fits(tensor, spec):
+def fits(tensor, spec):
     return (
         len(tensor.shape) == len(spec.shape)
         and all(want in (-1, have) for want, have in zip(spec.shape, tensor.shape))

@@ -5,14 +5,16 @@ import weakref
 from argosy import _core
 from argosy._core import Tensor
 from argosy.optimizer import LBFGS
+from argosy.static.input import InputSpec
 
+from .api import fits
 from .capture import execute, recording
 from .transform.runtime.calls import call
 
 _MOST_FORMS = 64  # captured steps that are kept, the newest
 
 
-def compile_step(model, loss=None, optimizer=None):
+def compile_step(model, loss=None, optimizer=None, input_spec=None):
     """A function that trains `model` on one batch, as one captured Program.
 
     Forward, gradients, clipping, regularization and the optimizer's update are recorded at the
@@ -29,6 +31,10 @@ def compile_step(model, loss=None, optimizer=None):
         loss (callable, optional): loss(output, label) with the step's last argument as label. None:
             model returns the loss itself and takes all arguments.
         optimizer (Optimizer): Updates its parameters.
+        input_spec (list | tuple, optional): static.InputSpecs, one for each argument of the step
+            (None: as it comes). Sizes of -1 may change from call to call without another capture,
+            as for the smaller last batch of an epoch: only a plan is made for each size, in
+            milliseconds. Such sizes are unknown to the model while it is captured.
 
     Returns:
         CompiledStep: Call it with tensors or arrays; it returns the loss, without gradient.
@@ -44,16 +50,26 @@ def compile_step(model, loss=None, optimizer=None):
             " is not one Program. Do this: use its eager step(closure), with a model captured by"
             " jit.to_static."
         )
-    return CompiledStep(model, loss, optimizer)
+    if input_spec is not None:
+        if not isinstance(input_spec, (list, tuple)) or not all(
+            spec is None or isinstance(spec, InputSpec) for spec in input_spec
+        ):
+            raise TypeError(
+                f"[compile_step] input_spec: expected a list of InputSpec or None, got {input_spec!r}."
+                " Do this: pass one static.InputSpec(shape, dtype) for each argument of the step."
+            )
+        input_spec = tuple(input_spec)
+    return CompiledStep(model, loss, optimizer, input_spec)
 
 
 class CompiledStep:
     """See compile_step. `program_cache` holds the captured steps by the form of their inputs."""
 
-    def __init__(self, model, loss, optimizer):
+    def __init__(self, model, loss, optimizer, input_spec=None):
         self.model = model
         self.loss = loss
         self.optimizer = optimizer
+        self.input_spec = input_spec
         self.program_cache = {}
         sublayers = getattr(model, "sublayers", None)
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
@@ -62,7 +78,8 @@ class CompiledStep:
 
     def __call__(self, *batch):
         batch = [v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in batch]
-        key = tuple((*v.shape, v.dtype) for v in batch)
+        shapes = self._shapes(batch)
+        key = tuple((*shape, v.dtype) for shape, v in zip(shapes, batch))
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters)
@@ -73,6 +90,26 @@ class CompiledStep:
             found = self.program_cache[key] = self._capture(batch)
         program, fetches = found
         return execute(program, [*batch, self._current_rate()], fetches)[0]
+
+    def _shapes(self, batch):
+        """The shapes to capture: those of the batch, but for what input_spec leaves open."""
+        if self.input_spec is None:
+            return [v.shape for v in batch]
+        if len(batch) != len(self.input_spec):
+            raise ValueError(
+                f"[compile_step] input_spec has {len(self.input_spec)} entries, the step was called"
+                f" with {len(batch)} arguments. Do this: give one entry for each, or None."
+            )
+        shapes = []
+        for i, (v, spec) in enumerate(zip(batch, self.input_spec)):
+            if spec is not None and not fits(v, spec):
+                raise ValueError(
+                    f"[compile_step] argument {i} does not fit its input_spec: expected"
+                    f" {spec.dtype} {list(spec.shape)}, got {v.dtype} {list(v.shape)}. Do this: pass"
+                    " that form, or make the size -1 in input_spec."
+                )
+            shapes.append(v.shape if spec is None else list(spec.shape))
+        return shapes
 
     def _current_rate(self):
         """The learning rate as the Program takes it: float64[]."""
@@ -96,8 +133,8 @@ class CompiledStep:
         kept = [p.grad for p in parameters]
         program = _core.program_new()
         inputs = []
-        for i, v in enumerate(batch):
-            inputs.append(_core.program_input(program, f"input_{i}", v.shape, v.dtype))
+        for i, (v, shape) in enumerate(zip(batch, self._shapes(batch))):
+            inputs.append(_core.program_input(program, f"input_{i}", list(shape), v.dtype))
         rate = _core.program_input(program, "learning_rate", [], "float64")
         optimizer.clear_grad(set_to_zero=False)
         optimizer.get_lr = lambda: rate

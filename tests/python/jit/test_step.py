@@ -168,3 +168,42 @@ def test_parameters_frozen_later_stay_as_they_are():
     step(x, y)
     assert np.array_equal(model[0].weight.numpy(), frozen)
     assert not np.array_equal(model[1].weight.numpy(), free)
+
+
+def test_a_smaller_last_batch_is_not_captured_again():
+    (a, oa), (b, ob) = twins(
+        Model, lambda p: optimizer.Momentum(0.05, parameters=p, weight_decay=1e-3)
+    )
+    for model in (a, b):
+        model.dropout.eval()
+    calls = []
+    a.register_forward_post_hook(lambda *_: calls.append(1))
+    spec = [argosy.static.InputSpec([None, 6], "int64"), argosy.static.InputSpec([-1], "int64")]
+    loss = nn.CrossEntropyLoss()
+    step = jit.compile_step(a, loss, oa, spec)
+    rng = np.random.default_rng(0)
+    for size in (8, 8, 5, 8, 5):
+        batch = [rng.integers(0, 50, (size, 6)), rng.integers(0, 5, size)]
+        got = step(*batch)
+        want = eager_step(b, loss, ob, *[argosy.to_tensor(v) for v in batch])
+        np.testing.assert_allclose(float(got), float(want), rtol=1e-5)
+    assert len(calls) == 1 and len(step.program_cache) == 1
+    assert_same_state(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_input_spec_is_checked():
+    net = nn.Linear(3, 2)
+    make = lambda spec: jit.compile_step(  # noqa: E731
+        net, nn.MSELoss(), optimizer.SGD(parameters=net.parameters()), spec
+    )
+    x, y = argosy.ones([4, 3]), argosy.ones([4, 2])
+    with pytest.raises(TypeError, match="expected a list of InputSpec"):
+        make([[None, 3], [None, 2]])
+    step = make([argosy.static.InputSpec([None, 3]), None])
+    step(x, y)
+    with pytest.raises(ValueError, match=r"argument 0 does not fit .*\[-1, 3\], got .*\[4, 2\]"):
+        step(y, y)
+    with pytest.raises(ValueError, match="2 entries, the step was called with 1 arguments"):
+        step(x)
+    step(x[:2], y[:2])  # the second argument has no spec: another form of it is another capture
+    assert len(step.program_cache) == 2
