@@ -50,17 +50,26 @@ class Zipf {
   double n_, s_, low_, high_;
 };
 
-// Of this thread's processor: other processes on the machine do not count.
-double now() {
+// Of this thread's processor (or the process's): other processes on the machine do not count.
+double now(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 double wall() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return now(CLOCK_MONOTONIC);
+}
+
+// Seconds that this thread was ready, but other threads had the processors. 0 if not known.
+double queued() {
+  FILE* f = std::fopen("/proc/thread-self/schedstat", "r");
+  unsigned long long running = 0, waiting = 0;
+  if (f) {
+    if (std::fscanf(f, "%llu %llu", &running, &waiting) != 2) waiting = 0;
+    std::fclose(f);
+  }
+  return 1e-9 * static_cast<double>(waiting);
 }
 
 double resident_bytes() {
@@ -225,18 +234,22 @@ int main(int argc, char** argv) {
       k = key_of(static_cast<uint64_t>((static_cast<unsigned __int128>(state) * rows) >> 64));
     }
   };
-  double pulling = 0, pushing = 0, pulling_wall = 0;
+  double pulling = 0, pushing = 0, pulling_wall = 0, pulling_queued = 0, pulling_all = 0;
   for (int c = 0; tiered && c < o.calls; ++c) {  // until memory has what this workload uses
     draw();
     table->pull(keys, out.data(), false);
   }
+  const uint64_t read_before = table->stats().disk_reads;
   for (int c = 0; c < o.calls; ++c) {
     draw();
-    const double t = now(), w = wall();
+    const double t = now(), w = wall(), q = queued(), all = now(CLOCK_PROCESS_CPUTIME_ID);
     table->pull(keys, out.data(), false);
     pulling += now() - t;
     pulling_wall += wall() - w;
+    pulling_queued += queued() - q;
+    pulling_all += now(CLOCK_PROCESS_CPUTIME_ID) - all;
   }
+  const auto read = static_cast<double>(table->stats().disk_reads - read_before);
   for (int c = 0; c < o.calls; ++c) {
     draw();
     const double t = now();
@@ -244,9 +257,25 @@ int main(int argc, char** argv) {
     pushing += now() - t;
   }
   const double operations = static_cast<double>(o.calls) * static_cast<double>(batch);
-  std::printf("batch %zu: %.2f M pulls/s (%.2f by the clock on the wall), %.2f M pushes/s\n", batch,
-              operations / pulling / 1e6, operations / pulling_wall / 1e6,
+  std::printf("batch %zu: %.2f M pulls/s, %.2f M pushes/s\n", batch, operations / pulling / 1e6,
               operations / pushing / 1e6);
+  if (tiered) {
+    // Keys that memory has if it holds those that are drawn most.
+    double best = 0, sum = 0, at = 1;
+    const double s = o.zipf > 0 ? o.zipf : 0, in_memory = o.memory_rows;
+    for (; at <= static_cast<double>(rows); at += std::max(1.0, std::floor(at / 1000))) {
+      const double step = std::max(1.0, std::floor(at / 1000));
+      const double part = step * std::pow(at + (step - 1) / 2, -s);
+      sum += part;
+      if (at <= in_memory) best += part;
+    }
+    std::printf(
+        "pulls by the clock on the wall: %.2f M/s; without waiting for a processor: %.2f M/s; "
+        "%.2f processors busy\nread from disk: %.2f %% of the keys; if memory had the likeliest "
+        "ones: %.2f %%\n",
+        operations / pulling_wall / 1e6, operations / (pulling_wall - pulling_queued) / 1e6,
+        pulling_all / pulling_wall, 100 * read / operations, 100 * (1 - best / sum));
+  }
 
   // Check: a push of known gradients moves known rows as the rule says.
   draw();

@@ -1,10 +1,15 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <random>
+#include <string>
 #include <thread>
 
+#include "argosy/base/error.h"
 #include "argosy/ps/table/table.h"
 
 namespace argosy::ps {
@@ -86,6 +91,73 @@ TEST(SsdTable, PushesOfManyThreadsAllCount) {
       ASSERT_EQ(out[i], click && i % w >= 3 ? full - 1 : full) << i % w;
     }
   }
+}
+
+// The limit of file sizes stands in for a full disk.
+TEST(SsdTable, AFullDiskLosesNothingAndIsNamed) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  Folder folder;
+  auto c = config(folder, false);
+  auto table = make_sparse_table(c);
+  constexpr int kKeys = 20000;
+  const size_t w = table->pull_width();
+  std::vector<float> expected(kKeys);
+  // One more for each of 1000 keys; the error's text, if there is one.
+  const auto push = [&](int first) {
+    std::vector<Key> keys(1000);
+    for (int i = 0; i < 1000; ++i) keys[static_cast<size_t>(i)] = static_cast<Key>(first + i);
+    const std::vector<float> ones(keys.size() * table->push_width(), 1);
+    try {
+      table->push(keys, ones.data(), {});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::io);
+      return std::string(e.what());
+    }
+    for (const Key key : keys) ++expected[key];
+    return std::string();
+  };
+  const auto check = [&] {
+    std::vector<Key> keys(kKeys);
+    for (int i = 0; i < kKeys; ++i) keys[static_cast<size_t>(i)] = static_cast<Key>(i);
+    std::vector<float> out(keys.size() * w);
+    table->pull(keys, out.data(), false);
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected[i / w]) << i / w;
+  };
+
+  for (int first = 0; first < 8000; first += 1000) ASSERT_EQ(push(first), "");
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{400000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  std::string failure;
+  for (int first = 0; failure.empty() && first < 40 * kKeys; first += 1000) {
+    failure = push(first % kKeys);
+  }
+  EXPECT_NE(failure.find(c.directory), std::string::npos) << failure;
+  EXPECT_NE(failure.find("Do this: make room"), std::string::npos) << failure;
+  check();
+  // What is erased stays so; days end as a whole or not at all.
+  const std::vector<Key> erased = {1, 2, 7000, 7001};
+  table->erase(erased);
+  for (const Key key : erased) expected[key] = 0;
+  EXPECT_THROW(table->end_day(), Error);
+  check();
+  EXPECT_NE(push(0), "");
+
+  setrlimit(RLIMIT_FSIZE, &before);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!(failure = push(10000)).empty() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ASSERT_EQ(failure, "");
+  for (int first = 0; first < kKeys; first += 1000) ASSERT_EQ(push(first), "");
+  check();
+  EXPECT_LT(table->stats().rows, 3000u);
+  table->erase(erased);
+  for (const Key key : erased) expected[key] = 0;
+  table.reset();
+  table = make_sparse_table(c);
+  check();
 }
 
 }  // namespace

@@ -258,6 +258,7 @@ std::string Core::stats() {
       one["rows"] = s.rows;
       one["memory_bytes"] = s.memory_bytes;
       one["disk_rows"] = s.disk_rows;
+      one["disk_reads"] = s.disk_reads;
       one["rejected"] = s.rejected;
     } else if (t.dense) {
       one["size"] = t.dense->size();

@@ -14,7 +14,8 @@ namespace argosy::ps {
 // The rows of a table that do not lie in memory, in a RocksDB database: shard and key -> clock and
 // the copied row. Thread safe; who changes a shard's rows holds the shard's lock, so that calls
 // about one shard are in order. A write is in the system's page cache when it returns: it survives
-// the death of the process, not of the machine. Errors are of kind io and name the folder.
+// the death of the process, not of the machine. Errors are of kind io and name the folder and what
+// to do.
 class Disk {
  public:
   // Makes the database or opens it, which must then be of the same layout.
@@ -36,7 +37,13 @@ class Disk {
   void erase(uint32_t shard, std::span<const Key> keys);
   void clear();
 
-  // The rows of a shard, as they are at the first call of next().
+  // A write failed, so the disk is full, most likely. Reads go on; writes throw until there is room
+  // again, which each of them looks for (once a second at most).
+  bool failing() const;
+  void recover();  // looks for it; throws if there is none
+
+  // The rows of a shard, as they are at the first call of next(). While a thread has one it must
+  // not call anything else here.
   class Scan {
    public:
     Scan(const Disk& disk, uint32_t shard);

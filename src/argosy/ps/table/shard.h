@@ -88,6 +88,8 @@ class alignas(64) Shard {
   void add_deleted(Key key) {
     if (tracking_) deleted_.push_back(key);
   }
+  // Keys that went while the disk took no deletions: what it has of them counts no more.
+  std::unordered_set<Key>& unerased() { return unerased_; }
   // Changes whenever rows of this shard on disk may have.
   uint64_t version() const { return version_; }
   void new_version() { ++version_; }
@@ -178,6 +180,7 @@ class alignas(64) Shard {
   bool tiered_ = false;
   Bits unsaved_;                  // tiered: other than on disk
   std::unordered_set<Key> away_;  // changed, then gone to disk
+  std::unordered_set<Key> unerased_;
   uint64_t version_ = 0;
 };
 

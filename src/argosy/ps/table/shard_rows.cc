@@ -246,7 +246,7 @@ size_t Shard::bytes() const {
     for (const auto& words : bits->words) bytes += words.capacity() * sizeof(uint64_t);
   }
   // A node and its part of the buckets.
-  return bytes + away_.size() * (4 * sizeof(void*));
+  return bytes + (away_.size() + unerased_.size()) * (4 * sizeof(void*));
 }
 
 void Shard::clear() {
@@ -260,6 +260,7 @@ void Shard::clear() {
     for (auto& words : bits->words) words.clear();
   }
   away_.clear();
+  unerased_.clear();
   ++version_;
   grow(0);
 }

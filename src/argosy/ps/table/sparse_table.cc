@@ -99,6 +99,7 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
   }
   if (!missing_groups.empty()) {
     call->missing = nullptr;
+    disk_reads_.fetch_add(missing.size(), std::memory_order_relaxed);
     Disk::Found found;
     disk_->read(missing, &found);
     size_t row = 0;
@@ -116,6 +117,7 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
 }
 
 void Sparse::pull(std::span<const Key> keys, float* out, bool create) {
+  if (create) check_room();
   BatchCall call;
   call.create = create;
   each_group(keys, &call, true,
@@ -123,6 +125,7 @@ void Sparse::pull(std::span<const Key> keys, float* out, bool create) {
 }
 
 void Sparse::push(std::span<const Key> keys, const float* values, const PushOptions& options) {
+  check_room();
   BatchCall call;
   call.learning_rate = options.learning_rate;
   each_group(keys, &call, true,
@@ -130,6 +133,7 @@ void Sparse::push(std::span<const Key> keys, const float* values, const PushOpti
 }
 
 void Sparse::assign(std::span<const Key> keys, const float* values) {
+  check_room();
   BatchCall call;
   each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
     shard.assign(items, values, &call);
@@ -148,8 +152,7 @@ void Sparse::erase(std::span<const Key> keys) {
       of_shard.push_back(item.key);
     }
     if (!disk_) return;
-    disk_->erase(shard_of(of_shard[0]), of_shard);
-    shard.new_version();
+    erase_on_disk(shard, shard_of(of_shard[0]), of_shard);
   });
 }
 
@@ -164,10 +167,7 @@ uint64_t Sparse::shrink() {
     {
       std::lock_guard lock(shards_[s].mutex);
       shards_[s].shrink(&keys);
-      if (disk_) {
-        disk_->erase(s, keys);
-        shards_[s].new_version();
-      }
+      if (disk_) erase_on_disk(shards_[s], s, keys);
     }
     gone += keys.size();
     if (disk_) gone_on_disk += shrink_disk(s);
@@ -189,14 +189,22 @@ void Sparse::end_day() {
     if (day_ends_.size() > days + 1) day_ends_.erase(day_ends_.begin());
     cold = day_ends_.size() > days ? turn - day_ends_.front() + 1 : ~uint64_t{0};
   }
-  int64_t added = 0;
   for (uint32_t s = 0; s < kShards; ++s) {
     std::lock_guard lock(shards_[s].mutex);
     shards_[s].end_day();
-    if (disk_) to_disk(shards_[s], s, cold, ~uint64_t{0}, turn, &added);
+  }
+  if (!disk_) return;
+  int64_t added = 0;
+  try {
+    for (uint32_t s = 0; s < kShards; ++s) {
+      std::lock_guard lock(shards_[s].mutex);
+      to_disk(shards_[s], s, cold, ~uint64_t{0}, turn, &added);
+    }
+    save_all();
+  } catch (const Error& e) {  // The day has ended all the same.
+    ARGOSY_LOG(error) << "table '" << config_.name << "': rows stay in memory: " << e.what();
   }
   rows_.fetch_add(added, std::memory_order_relaxed);
-  if (disk_) save_all();
 }
 
 TableStats Sparse::stats() const {
@@ -210,6 +218,7 @@ TableStats Sparse::stats() const {
   for (const auto& pool : pools_) stats.memory_bytes += pool.bytes();
   stats.memory_bytes += sizeof(*this) + shards_.size() * sizeof(Shard);
   stats.rejected = rejected_.load(std::memory_order_relaxed);
+  stats.disk_reads = disk_reads_.load(std::memory_order_relaxed);
   if (disk_) stats.disk_rows = disk_->rows();
   return stats;
 }
@@ -247,6 +256,7 @@ void Sparse::put_rows(const Rows& rows) {
     return bytes.subspan(rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]);
   };
   for (size_t i = 0; i < rows.keys.size(); ++i) layout_.class_of(row(i).size());
+  check_room();
   BatchCall call;
   each_group(rows.keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
     for (const Item& item : items) {

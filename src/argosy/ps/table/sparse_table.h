@@ -62,7 +62,14 @@ class Sparse final : public SparseTable {
   void relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added);
   void to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
                int64_t* added);
+  // REQUIRES: the lock of the shard.
+  void write_rows(Shard& shard, uint32_t number, const Rows& rows);
   void save_all();  // what differs from disk
+  // REQUIRES: the lock of the shard. If the disk takes nothing, they are remembered as erased.
+  void erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> keys);
+  // Throws if the disk takes no rows and memory has as many above memory_rows as it may: before a
+  // call that might make rows.
+  void check_room();
   void copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
                       std::vector<Key>* deleted);
   uint64_t shrink_disk(uint32_t number);
@@ -78,6 +85,7 @@ class Sparse final : public SparseTable {
   std::atomic<uint32_t> turn_{0};  // of calls; also the clock of stamps
   std::atomic<int64_t> rows_{0};
   std::atomic<uint64_t> rejected_{0};
+  std::atomic<uint64_t> disk_reads_{0};
   std::atomic<uint64_t> failed_writes_{0};  // of rows that were to leave memory
   std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
   std::atomic<uint32_t> cap_cursor_{0};

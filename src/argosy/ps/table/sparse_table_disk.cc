@@ -1,5 +1,7 @@
 // What Sparse does only with a database behind its shards.
 #include <algorithm>
+#include <exception>
+#include <optional>
 
 #include "argosy/base/error.h"
 #include "argosy/base/log.h"
@@ -46,6 +48,7 @@ void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<
     bytes.assign(from + rows.offsets[at], from + rows.offsets[at + 1]);
     const ShardClock clock = source->clocks[at++];
     if (shard.has(items[i].key, items[i].hash)) continue;
+    if (!shard.unerased().empty() && shard.unerased().contains(items[i].key)) continue;
     layout_.refresh(shard.clock(), clock, bytes);
     shard.restore(items[i].key, items[i].hash, bytes, call->stamp);
     ++call->added;
@@ -55,6 +58,13 @@ void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<
 void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added) {
   const uint64_t rows = shard.size();
   if (rows <= share_) return;
+  if (disk_->failing() && rows <= share_ + share_ / 4) {
+    try {
+      disk_->recover();
+    } catch (const Error&) {
+      return;  // check_room sees to it
+    }
+  }
   // Some more than must, so that the next calls need not look again.
   const uint64_t excess = rows - share_ + share_ / 16;
   std::vector<uint64_t> cold;
@@ -66,11 +76,40 @@ void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* add
     to_disk(shard, number, *nth, excess, stamp, added);
   } catch (const Error& e) {
     // A full disk must not make an error of a push that was applied. The rows stay in memory.
-    if (failed_writes_.fetch_add(1, std::memory_order_relaxed) % 1024 == 0) {
+    if (failed_writes_.fetch_add(1, std::memory_order_relaxed) % 4096 == 0) {
       ARGOSY_LOG(error) << "table '" << config_.name
                         << "': rows stay in memory above memory_rows: " << e.what();
     }
   }
+}
+
+void Sparse::check_room() {
+  if (!disk_ || !disk_->failing()) return;
+  const auto rows =
+      static_cast<uint64_t>(std::max<int64_t>(rows_.load(std::memory_order_relaxed), 0));
+  if (share_ && rows <= share_ * kShards + share_ * kShards / 4) return;
+  disk_->recover();
+}
+
+void Sparse::erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> keys) {
+  shard.new_version();
+  try {
+    disk_->erase(number, keys);
+  } catch (const Error& e) {
+    shard.unerased().insert(keys.begin(), keys.end());
+    if (failed_writes_.fetch_add(1, std::memory_order_relaxed) % 4096 == 0) {
+      ARGOSY_LOG(error) << "table '" << config_.name
+                        << "': rows that went are still on disk: " << e.what();
+    }
+  }
+}
+
+void Sparse::write_rows(Shard& shard, uint32_t number, const Rows& rows) {
+  if (auto& gone = shard.unerased(); !gone.empty()) {
+    disk_->erase(number, std::vector<Key>(gone.begin(), gone.end()));
+    gone.clear();
+  }
+  disk_->write(number, shard.clock(), rows);
 }
 
 void Sparse::to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
@@ -79,10 +118,23 @@ void Sparse::to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t mos
   Rows unsaved;
   shard.collect_cold(bound, most, stamp, &keys, &unsaved);
   if (keys.empty()) return;
-  disk_->write(number, shard.clock(), unsaved);
+  std::exception_ptr error;
+  try {
+    write_rows(shard, number, unsaved);
+  } catch (const Error&) {
+    // Those that are on disk as they are can go all the same: reading must not fill the memory.
+    error = std::current_exception();
+    size_t n = 0;
+    std::erase_if(keys, [&](Key key) {
+      const bool differs = n < unsaved.keys.size() && unsaved.keys[n] == key;
+      n += differs;
+      return differs;
+    });
+  }
   shard.forget(keys);
   shard.new_version();
   *added -= static_cast<int64_t>(keys.size());
+  if (error) std::rethrow_exception(error);
 }
 
 void Sparse::save_all() {
@@ -91,7 +143,7 @@ void Sparse::save_all() {
     rows.clear();
     std::lock_guard lock(shards_[s].mutex);
     shards_[s].copy_unsaved(&rows);
-    disk_->write(s, shards_[s].clock(), rows);
+    write_rows(shards_[s], s, rows);
     shards_[s].set_saved();
   }
 }
@@ -134,10 +186,11 @@ uint64_t Sparse::shrink_disk(uint32_t number) {
   std::lock_guard lock(shard.mutex);
   if (shard.version() != version) find_expired();
   // Of a row that is in memory the disk has an old copy, which nobody reads.
-  std::erase_if(keys, [&](Key key) { return shard.has(key, index_hash(mix(key))); });
+  std::erase_if(keys, [&](Key key) {
+    return shard.has(key, index_hash(mix(key))) || shard.unerased().contains(key);
+  });
   for (const Key key : keys) shard.add_deleted(key);
-  disk_->erase(number, keys);
-  shard.new_version();
+  erase_on_disk(shard, number, keys);
   return keys.size();
 }
 
@@ -164,30 +217,31 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
   }
 
   const ShardClock clock = shard.clock();
-  std::vector<Key> in_memory;
-  shard.copy_keys(&in_memory);
-  std::sort(in_memory.begin(), in_memory.end());
+  std::vector<Key> passed_over(shard.unerased().begin(), shard.unerased().end());
+  shard.copy_keys(&passed_over);
+  std::sort(passed_over.begin(), passed_over.end());
   shard.copy(selection, mark, rows, deleted);
-  Disk::Scan scan(*disk_, number);  // of this moment
+  std::optional<Disk::Scan> scan(std::in_place, *disk_, number);  // of this moment
   // Delta scores of rows on disk are set to 0 by writing the rows again.
   if (!(serving && mark)) lock.unlock();
   Rows reset;
-  while (scan.next()) {
-    if (std::binary_search(in_memory.begin(), in_memory.end(), scan.key())) continue;
-    append(rows, scan.key(), scan.row());
+  while (scan->next()) {
+    if (std::binary_search(passed_over.begin(), passed_over.end(), scan->key())) continue;
+    append(rows, scan->key(), scan->row());
     const auto row = row_of(rows, rows->keys.size() - 1);
-    layout_.refresh(clock, scan.clock(), row);
+    layout_.refresh(clock, scan->clock(), row);
     if (serving && !layout_.selected(selection, row)) {
       drop_last(rows);
       continue;
     }
     if (serving && mark && layout_.click) {
-      append(&reset, scan.key(), row);
+      append(&reset, scan->key(), row);
       store<float>(row_of(&reset, reset.keys.size() - 1).data() + Layout::kDelta, 0);
     }
   }
+  scan.reset();
   if (!reset.keys.empty()) {
-    disk_->write(number, clock, reset);
+    write_rows(shard, number, reset);
     shard.new_version();
   }
 }

@@ -33,7 +33,8 @@ struct TableStats {
   uint64_t rows = 0;          // in memory, with candidates of admission
   uint64_t memory_bytes = 0;  // resident: rows, index, slack
   uint64_t disk_rows = 0;
-  uint64_t rejected = 0;  // values refused because they are not finite
+  uint64_t disk_reads = 0;  // keys that were looked for there, because memory had none
+  uint64_t rejected = 0;    // values refused because they are not finite
 };
 
 // A sparse table of one server (or of a process without servers). Every call may come from any
