@@ -13,7 +13,7 @@ namespace {
 class Async final : public Mode {
  public:
   Async(std::shared_ptr<Client> client, const ModeOptions& options)
-      : client_(std::move(client)), options_(options) {
+      : client_(std::move(client)), options_(options), making_(options_.tables) {
     for (const TableConfig& t : options_.tables)
       if (t.kind == "dense" || t.kind == "summary") dense_[t.id];
     for (uint32_t i = 0; i < std::max(1u, options_.senders); ++i)
@@ -59,24 +59,20 @@ class Async final : public Mode {
   void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                    float learning_rate) override {
     check();
-    std::lock_guard lock(mutex_);
-    pending_.add_sparse(find_table(options_.tables, table), keys, values, learning_rate);
+    making_.add_sparse(table, keys, values, learning_rate);
   }
   void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
     check();
-    std::lock_guard lock(mutex_);
-    pending_.add_dense(table, values, learning_rate);
+    making_.add_dense(table, values, learning_rate);
   }
 
   void end_step() override {
     check();
-    std::unique_lock lock(mutex_);
+    Step step = making_.end();
     ++count_.steps;
-    if (pending_.empty()) return;
-    pending_.count = 1;
-    ++ended_;
-    queue_.push_back(std::exchange(pending_, {}));
-    work_.notify_one();
+    if (step.empty()) return;
+    std::unique_lock lock(mutex_);
+    enqueue(std::move(step));
     // The bound: so many steps may be on their way.
     wait_for(done_, lock, options_.deadline, "sending steps to the servers",
              [&] { return ahead() <= bound() || failure_.failed() || stopped_; });
@@ -85,13 +81,9 @@ class Async final : public Mode {
 
   void flush() override {
     check();
+    std::vector<Step> steps = making_.end_all();
     std::unique_lock lock(mutex_);
-    if (!pending_.empty()) {
-      pending_.count = 1;
-      ++ended_;
-      queue_.push_back(std::exchange(pending_, {}));
-      work_.notify_one();
-    }
+    for (Step& step : steps) enqueue(std::move(step));
     wait_for(done_, lock, options_.deadline, "sending the last steps to the servers",
              [&] { return ahead() == 0 || failure_.failed(); });
     failure_.raise();
@@ -118,6 +110,13 @@ class Async final : public Mode {
   void check() {
     failure_.raise();
     if (stopped_) throw_stopped();
+  }
+
+  // REQUIRES: mutex_ held.
+  void enqueue(Step&& step) {
+    ++ended_;
+    queue_.push_back(std::move(step));
+    work_.notify_one();
   }
 
   uint64_t bound() const { return std::max(1u, options_.queue); }
@@ -231,9 +230,9 @@ class Async final : public Mode {
   std::shared_ptr<Client> client_;
   const ModeOptions options_;
   std::map<uint32_t, Dense> dense_;  // its keys never change
-  std::mutex mutex_;                 // guards all below but the atomics
+  Making making_;
+  std::mutex mutex_;  // guards all below but the atomics
   std::condition_variable work_, done_, fetch_, fetched_;
-  Step pending_;
   std::deque<Step> queue_;
   size_t sending_ = 0;
   uint64_t ended_ = 0, sent_ = 0, dense_sent_ = 0;  // steps

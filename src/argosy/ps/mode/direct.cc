@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "argosy/base/error.h"
 #include "argosy/ps/mode/step.h"
 
@@ -5,12 +7,15 @@
 namespace argosy::ps {
 namespace {
 
-// Threads that train together push into one step: what one pushed before another ends its step goes
-// out with that.
+// Each thread makes steps of its own. In sync mode all of them are steps of the servers, one after
+// another: as many as there are batches, whatever the number of threads.
 class Direct final : public Mode {
  public:
   Direct(std::shared_ptr<Client> client, const ModeOptions& options)
-      : client_(std::move(client)), options_(options), sync_(options.mode == "sync") {
+      : client_(std::move(client)),
+        options_(options),
+        sync_(options.mode == "sync"),
+        making_(options_.tables) {
     if (sync_) step_ = client_->next_step();
   }
 
@@ -33,8 +38,7 @@ class Direct final : public Mode {
       count_.keys_pushed += keys.size();
       return;
     }
-    std::lock_guard lock(pending_mutex_);
-    pending_.add_sparse(find_table(options_.tables, table), keys, values, learning_rate);
+    making_.add_sparse(table, keys, values, learning_rate);
   }
   void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
     check();
@@ -43,23 +47,26 @@ class Direct final : public Mode {
       ++count_.pushes;
       return;
     }
-    std::lock_guard lock(pending_mutex_);
-    pending_.add_dense(table, values, learning_rate);
+    making_.add_dense(table, values, learning_rate);
   }
 
   void end_step() override {
     check();
     ++count_.steps;
     if (at_once()) return;
+    Step step = making_.end();
     std::lock_guard sending(send_mutex_);
-    if (!sync_ && ++held_ < options_.merge) return;
-    send();
+    if (sync_) return send(step);
+    held_.add(std::move(step), options_.tables);
+    if (held_.count >= options_.merge) send(std::exchange(held_, {}));
   }
 
   void flush() override {
     check();
+    if (sync_) return;
     std::lock_guard sending(send_mutex_);
-    if (!sync_) send();
+    for (Step& step : making_.end_all()) held_.add(std::move(step), options_.tables);
+    send(std::exchange(held_, {}));
   }
   // A step adds to the row the part of the workers that are here; all are, once that is 1.
   void join() override {
@@ -73,7 +80,7 @@ class Direct final : public Mode {
     for (float before = 0, after = 0; after - before < 0.999f;) {
       client_->pull_sparse(table, {&key, 1}, &before, true);
       client_->push_sparse_step(table, step_, {&key, 1}, &one, -1);
-      send();
+      send({});
       client_->pull_sparse(table, {&key, 1}, &after, true);
     }
   }
@@ -94,14 +101,7 @@ class Direct final : public Mode {
   bool at_once() const { return !sync_ && options_.merge <= 1; }
 
   // REQUIRES: send_mutex_ held, so that steps follow each other.
-  void send() {
-    held_ = 0;
-    Step step;
-    {
-      std::lock_guard lock(pending_mutex_);
-      step = std::move(pending_);
-      pending_ = {};
-    }
+  void send(const Step& step) {
     for (const Step::Sparse& s : step.sparse) {
       if (sync_)
         client_->push_sparse_step(s.table, step_, s.rows.keys(), s.rows.values(), s.learning_rate);
@@ -123,11 +123,10 @@ class Direct final : public Mode {
   std::shared_ptr<Client> client_;
   const ModeOptions options_;
   const bool sync_;
-  std::mutex pending_mutex_;  // guards pending_
-  Step pending_;
-  std::mutex send_mutex_;  // guards step_, held_; taken before pending_mutex_
+  Making making_;
+  std::mutex send_mutex_;  // guards step_, held_
   uint64_t step_ = 0;
-  uint32_t held_ = 0;
+  Step held_;  // half_async: steps that wait until they are `merge`
   std::atomic<bool> stopped_{false};
   Counters count_;
 };

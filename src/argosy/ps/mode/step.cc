@@ -71,6 +71,56 @@ void Step::add(Step&& other, const std::vector<TableConfig>& tables) {
   for (Dense& d : other.dense) add_dense(d.table, d.values, d.learning_rate);
 }
 
+std::shared_ptr<Making::Entry> Making::mine() {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry = entries_[std::this_thread::get_id()];
+  if (!entry) entry = std::make_shared<Entry>();
+  return entry;
+}
+
+void Making::add_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                        float learning_rate) {
+  const TableConfig& config = find_table(tables_, table);
+  const std::shared_ptr<Entry> entry = mine();
+  std::lock_guard lock(entry->mutex);
+  entry->step.count = 1;
+  entry->step.add_sparse(config, keys, values, learning_rate);
+}
+
+void Making::add_dense(uint32_t table, std::span<const float> values, float learning_rate) {
+  const std::shared_ptr<Entry> entry = mine();
+  std::lock_guard lock(entry->mutex);
+  entry->step.count = 1;
+  entry->step.add_dense(table, values, learning_rate);
+}
+
+Step Making::end() {
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = entries_.find(std::this_thread::get_id());
+    if (found == entries_.end()) return {};
+    entry = std::move(found->second);
+    entries_.erase(found);
+  }
+  std::lock_guard lock(entry->mutex);
+  return std::move(entry->step);
+}
+
+std::vector<Step> Making::end_all() {
+  std::map<std::thread::id, std::shared_ptr<Entry>> entries;
+  {
+    std::lock_guard lock(mutex_);
+    entries.swap(entries_);
+  }
+  std::vector<Step> steps;
+  for (auto& [id, entry] : entries) {
+    std::lock_guard lock(entry->mutex);
+    if (!entry->step.empty()) steps.push_back(std::move(entry->step));
+  }
+  return steps;
+}
+
 std::string Counters::json(size_t waiting) const {
   std::string text = "{";
   auto field = [&](const char* name, uint64_t value) {

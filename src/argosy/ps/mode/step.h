@@ -3,7 +3,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -40,6 +41,30 @@ struct Step {
                   float learning_rate);
   void add_dense(uint32_t table, std::span<const float> values, float learning_rate);
   void add(Step&& other, const std::vector<TableConfig>& tables);
+};
+
+// The steps that threads are at: each pushes into one of its own, whatever others do meanwhile.
+class Making {
+ public:
+  explicit Making(const std::vector<TableConfig>& tables) : tables_(tables) {}
+  void add_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                  float learning_rate);
+  void add_dense(uint32_t table, std::span<const float> values, float learning_rate);
+  // What the calling thread pushed since it last ended a step. Empty if it pushed nothing.
+  Step end();
+  // What all threads have so far, each a step.
+  std::vector<Step> end_all();
+
+ private:
+  struct Entry {
+    std::mutex mutex;  // guards step; taken alone
+    Step step;
+  };
+  std::shared_ptr<Entry> mine();
+
+  const std::vector<TableConfig>& tables_;
+  std::mutex mutex_;  // guards entries_
+  std::map<std::thread::id, std::shared_ptr<Entry>> entries_;
 };
 
 size_t push_width(const TableConfig& table);
