@@ -11,8 +11,8 @@ from argosy import _core
 _ps = pytest.importorskip("argosy._ps")
 
 COVERS = {
-    "ps_pull_sparse": "test_rows_follow_their_gradients",
-    "ps_push_sparse": "test_rows_follow_their_gradients",
+    "ps_pull_rows": "test_rows_follow_their_gradients",
+    "ps_push_rows": "test_rows_follow_their_gradients",
     "ps_pull_dense": "test_dense_parameters_are_one_block",
     "ps_push_dense": "test_dense_parameters_are_one_block",
     "ps_end_step": "test_dense_parameters_are_one_block",
@@ -46,16 +46,27 @@ def tensor(values, dtype):
     return argosy.to_tensor(np.array(values, dtype))
 
 
-def pull(*ids, paddings=(), table=0, width=2, training=True):
-    return [
-        r.numpy() for r in ops.ps_pull_sparse(list(ids), table, width, list(paddings), training)
-    ]
+def pull_rows(ids, paddings=(), table=0, width=2, training=True):
+    """Rows, their keys, and places of the lists of ids."""
+    rows, keys, *places = ops.ps_pull_rows(
+        list(ids), [table], [width], [len(ids)], list(paddings), training
+    )
+    return rows, keys, places
+
+
+def pull(*ids, **more):
+    rows, _, places = pull_rows(ids, **more)
+    return [rows.numpy()[p.numpy()] for p in places]
 
 
 def push(ids, gradients, show=None, click=None, table=0, paddings=(), clicks=False, slots=(),
          lr=-1.0, scale=1.0):  # fmt: skip
-    ops.ps_push_sparse(ids, gradients, show, click, table, list(paddings), clicks, list(slots), lr,
-                       scale)  # fmt: skip
+    width = gradients[0].shape[-1]
+    rows, keys, places = pull_rows(ids, paddings, table, width)
+    padding = 0 if paddings else -1
+    parts = [ops.embedding_rows_grad(p, g, rows, padding, True) for p, g in zip(places, gradients)]
+    ops.ps_push_rows([keys], [ops.add_rows(parts)], places if clicks else [], show, click, table,
+                     clicks, [len(ids)] if clicks else [], list(slots), lr, scale)  # fmt: skip
 
 
 def test_rows_follow_their_gradients(remote):
@@ -71,6 +82,18 @@ def test_rows_follow_their_gradients(remote):
     two = ga[0, 1] + ga[1, 0] + gb[1]  # the sum over all that named it
     np.testing.assert_allclose(got_a, -0.25 * np.array([[ga[0, 0], two], [two, ga[1, 1]]]))
     np.testing.assert_allclose(got_b, -0.25 * np.array([[0, 0], two, gb[2]]))  # 7 pads
+
+
+def test_several_tables_in_one_request(remote):
+    a, b = tensor([3, 4, 3], "int64"), tensor([[4], [9]], "int64")
+    push([a], [tensor(np.ones([3, 2]), "float32")])
+    rows, clicks, keys, other, first, second = ops.ps_pull_rows(
+        [a, b], [0, 2], [2, 4], [1, 1], [], True
+    )
+    assert keys.numpy().tolist() == [3, 4] and other.numpy().tolist() == [4, 9]
+    assert first.numpy().tolist() == [0, 1, 0] and second.numpy().tolist() == [[0], [1]]
+    np.testing.assert_allclose(rows.numpy(), [[-1, -1], [-0.5, -0.5]])
+    assert clicks.shape == [2, 4]
 
 
 def test_the_tables_own_rate_and_a_factor(remote):
@@ -113,14 +136,37 @@ def test_errors_say_what_is_wrong(remote):
     ids = tensor([1, 2], "int64")
     with pytest.raises(ValueError, match="no table 8"):
         pull(ids, table=8)
-    with pytest.raises(ValueError, match="gradient 0 has the wrong shape"):
-        push([ids], [tensor(np.ones([3, 2]), "float32")])
     with pytest.raises(ValueError, match="paddings must be empty or have a number for each"):
         pull(ids, paddings=[1, 2])
-    with pytest.raises(ValueError, match="expected a gradient for each list of ids"):
-        push([ids, ids], [tensor(np.ones([2, 2]), "float32")])
-    with pytest.raises(ValueError, match="its width is at least 4"):
-        push([ids], [tensor(np.ones([2, 2]), "float32")], table=2, clicks=True)
+    with pytest.raises(ValueError, match="counts add up to the 1 lists of ids"):
+        ops.ps_pull_rows([ids], [0], [2], [2], [], True)
+    rows, keys, places = pull_rows([ids])
+    gradient = ops.embedding_rows_grad(
+        places[0], tensor(np.ones([2, 2]), "float32"), rows, -1, True
+    )
+
+    def refused(match, keys, gradients, places, counts, slots, table=0, clicks=True):
+        with pytest.raises(ValueError, match=match):
+            ops.ps_push_rows(
+                keys, gradients, places, None, None, table, clicks, counts, slots, -1.0, 1.0
+            )
+
+    refused("a row for each key", [keys[:0]], [gradient], [], [], [], clicks=False)
+    refused("a gradient for each list of keys", [keys, keys], [gradient], places, [1], [])
+    refused("slots must be empty or have", [keys], [gradient], places, [1], [1, 2])
+    refused("counts must have a number for each", [keys], [gradient], places, [2], [])
+    refused("its width is at least 4", [keys], [gradient], places, [1], [], table=2)
+
+
+def test_keys_of_several_pulls_add_up(remote):
+    rows, keys, places = pull_rows([tensor([4, 6], "int64")])
+    more, others, theirs = pull_rows([tensor([6, 8], "int64")])
+    a = ops.embedding_rows_grad(places[0], tensor([[1, 1], [2, 2]], "float32"), rows, -1, True)
+    b = ops.embedding_rows_grad(theirs[0], tensor([[3, 3], [4, 4]], "float32"), more, -1, True)
+    ops.ps_push_rows([keys, others], [a, b], [], None, None, 0, False, [], [], 1.0, 1.0)
+    got = pull(tensor([4, 6, 8], "int64"))[0]
+    assert got.tolist() == [[-1, -1], [-5, -5], [-4, -4]]
+    assert json.loads(_ps.mode_stats(remote))["pushes"] == 1
 
 
 def test_without_a_connection():

@@ -26,8 +26,11 @@ void each_field(Config& c,
   f("beta1", c.beta1);
   f("beta2", c.beta2);
   f("epsilon", c.epsilon);
+  f("decay", c.decay);
+  f("amsgrad", c.amsgrad);
   f("rho", c.rho);
   f("momentum", c.momentum);
+  f("nesterov", c.nesterov);
   f("l1", c.l1);
   f("l2", c.l2);
   f("lr_power", c.lr_power);
@@ -220,8 +223,8 @@ void check_range(const std::string& path, double value, double least, double mos
 
 void validate(const std::string& path, const OptimizerConfig& c) {
   check_choice(path + ".rule", c.rule,
-               {"sgd", "adagrad", "adagrad_elementwise", "adagrad_lazy", "adam", "adam_shared",
-                "adam_lazy", "ftrl", "rmsprop", "sum"});
+               {"sgd", "momentum", "adagrad", "adagrad_elementwise", "adagrad_lazy", "adam",
+                "adam_shared", "adam_lazy", "ftrl", "rmsprop", "sum"});
   constexpr double large = 3.5e38;
   check_range(path + ".learning_rate", c.learning_rate, 0, large);
   check_range(path + ".initial_range", c.initial_range, 0, large);
@@ -240,6 +243,8 @@ void validate(const std::string& path, const OptimizerConfig& c) {
     check_range(path + ".beta2", c.beta2, 0, 0.9999999);
     check_range(path + ".epsilon", c.epsilon, 0, large);
   }
+  check_range(path + ".decay", c.decay, 0, large);
+  if (c.rule == "momentum") check_range(path + ".momentum", c.momentum, -large, large);
   if (c.rule == "rmsprop") {
     check_range(path + ".rho", c.rho, 0, 1);
     check_range(path + ".momentum", c.momentum, 0, 1);

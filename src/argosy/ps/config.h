@@ -15,8 +15,9 @@ namespace argosy::ps {
 // How numbers follow their gradients. One for each part of a row (see AccessorConfig). The formulas
 // are in docs/parameter_server.md.
 struct OptimizerConfig {
-  // sgd, adagrad (one state for the whole row), adagrad_elementwise, adam, adam_shared (one pair of
-  // moments for the row), ftrl, rmsprop, sum (adds what is pushed; integers stay exact below 2^24).
+  // sgd, momentum, adagrad (one state for the whole row), adagrad_elementwise, adam, adam_shared
+  // (one pair of moments for the row), ftrl, rmsprop, sum (adds what is pushed; integers stay exact
+  // below 2^24).
   // As a Program's own optimizers treat row-sparse gradients: adam_lazy (the learning rate of a
   // push has the correction of the moments' bias), adagrad_lazy.
   std::string rule = "sgd";
@@ -27,8 +28,13 @@ struct OptimizerConfig {
   float minimum = -std::numeric_limits<float>::max(), maximum = std::numeric_limits<float>::max();
   float initial_g2sum = 3;                              // adagrad
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;  // adam; epsilon of rmsprop too
-  float rho = 0.95f, momentum = 0;                      // rmsprop
-  float l1 = 0, l2 = 0, lr_power = -0.5f;               // ftrl
+  // adam of dense tables, adam_lazy: weights shrink by (1 - rate * decay) first (AdamW); moments
+  // are divided by the largest second moment so far (AMSGrad).
+  float decay = 0;
+  bool amsgrad = false;
+  float rho = 0.95f, momentum = 0;         // rmsprop; momentum
+  bool nesterov = false;                   // momentum
+  float l1 = 0, l2 = 0, lr_power = -0.5f;  // ftrl
 };
 
 struct AccessorConfig {

@@ -21,6 +21,10 @@ Current& current() {
 
 Remote::~Remote() = default;
 
+void Remote::pull_many(std::span<const SparsePull> requests, bool training) {
+  for (const SparsePull& r : requests) pull_sparse(r.table, r.keys, r.out, training);
+}
+
 void set_remote(std::shared_ptr<Remote> remote) {
   std::lock_guard lock(current().mutex);
   current().remote.swap(remote);

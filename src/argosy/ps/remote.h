@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/base/export.h"
+#include "argosy/ps/request.h"
 
 namespace argosy::ps {
 
@@ -19,6 +20,8 @@ class ARGOSY_API Remote {
   // out [keys, pull width]. Training creates rows.
   virtual void pull_sparse(uint32_t table, std::span<const uint64_t> keys, float* out,
                            bool training) = 0;
+  // Of several tables at once.
+  virtual void pull_many(std::span<const SparsePull> requests, bool training);
   // values [keys, push width]. learning_rate below 0: the table's own.
   virtual void push_sparse(uint32_t table, std::span<const uint64_t> keys, const float* values,
                            float learning_rate) = 0;

@@ -35,11 +35,19 @@ struct LookUp {
   size_t number = 0;  // among the look-ups of the parameter
 };
 
+// What one pull gives of a table.
+struct Pulled {
+  Ref<Value> rows, keys;
+  int64_t padding = -1;                           // the place of padding
+  std::unordered_map<size_t, Ref<Value>> places;  // by number of the look-up
+};
+
 struct Remote {
   RemoteParameter said;
   StateUse* use = nullptr;
   TableConfig table;
   std::vector<LookUp> lookups, gradients;
+  std::vector<Pulled> pulls;
   const UpdateEntry* update = nullptr;
 };
 
@@ -66,8 +74,12 @@ class Splitter {
     Operation* operation;
     size_t operand;
   };
-  // Parameters of one optimizer operation that have one factor on the learning rate.
-  using DenseKey = std::pair<const Operation*, double>;
+  // Parameters of one optimizer operation that have one factor on the learning rate and one decay.
+  struct DenseKey {
+    const Operation* operation;
+    double rate_scale, decay;
+    bool operator==(const DenseKey&) const = default;
+  };
   struct Dense {
     DenseKey key;
     TableConfig table;
@@ -232,7 +244,7 @@ class Splitter {
       ARGOSY_CHECK(use->state->dtype == DType::float32, not_implemented)
           << "[parameter_server] parameter '" << use->state->name << "' is " << use->state->dtype
           << ", but servers keep float32. Do this: make it float32.";
-      const DenseKey key{e.operation, e.rate_scale()};
+      const DenseKey key{e.operation, e.rate_scale(), e.decay()};
       auto found =
           std::find_if(dense_.begin(), dense_.end(), [&](const Dense& d) { return d.key == key; });
       if (found == dense_.end()) {
@@ -290,7 +302,8 @@ class Splitter {
     Operations front, back;
     for (const Dense& d : dense_) pull_dense(front, d);
     hoist(front);
-    for (Remote& r : remote_) pull(front, r);
+    pull(front, true);
+    pull(front, false);
     for (Remote& r : remote_) push(back, r);
     for (const Dense& d : dense_) push_dense(back, d);
     if (!back.empty())
@@ -363,58 +376,85 @@ class Splitter {
     return true;
   }
 
-  void pull(Operations& front, Remote& r) {
-    auto trains = [&](const LookUp& l) {
-      return std::any_of(r.gradients.begin(), r.gradients.end(),
-                         [&](const LookUp& g) { return g.ids == l.ids; });
-    };
-    for (const bool training : {true, false}) {
-      std::vector<const LookUp*> together;
-      for (const LookUp& l : r.lookups) {
-        if (trains(l) != training) continue;
+  // Look-ups of one table.
+  struct Group {
+    Remote* remote;
+    std::vector<LookUp*> lookups;
+  };
+
+  void pull(Operations& front, bool training) {
+    std::vector<Group> together;
+    for (Remote& r : remote_) {
+      Group group{&r, {}};
+      for (LookUp& l : r.lookups) {
+        const bool trains = std::any_of(r.gradients.begin(), r.gradients.end(),
+                                        [&](const LookUp& g) { return g.ids == l.ids; });
+        if (trains != training) continue;
         if (early_.count(l.operation))
-          together.push_back(&l);
+          group.lookups.push_back(&l);
         else
-          pull_in_place(r, l, training);
+          pull_in_place({&r, {&l}}, training);
       }
-      if (!together.empty()) add_pull(front, r, together, training);
+      if (!group.lookups.empty()) together.push_back(std::move(group));
     }
+    if (!together.empty()) add_pull(front, together, training);
   }
 
-  void pull_in_place(const Remote& r, const LookUp& l, bool training) {
+  void pull_in_place(const Group& group, bool training) {
     Operations one;
-    const LookUp* list[] = {&l};
-    add_pull(one, r, list, training);
+    add_pull(one, {&group, 1}, training);
     auto& operations = p_.main.operations;
     auto here = std::find_if(operations.begin(), operations.end(),
-                             [&](const auto& o) { return o.get() == l.operation; });
+                             [&](const auto& o) { return o.get() == group.lookups[0]->operation; });
     operations.insert(here, std::move(one[0]));
   }
 
-  void add_pull(Operations& list, const Remote& r, std::span<const LookUp* const> lookups,
-                bool training) {
+  // Look-ups stay what they are, but for places among the rows that were pulled.
+  void add_pull(Operations& list, std::span<const Group> groups, bool training) {
     Values ids;
-    std::vector<int64_t> paddings;
-    for (const LookUp* l : lookups) {
-      ids.push_back(l->ids);
-      paddings.push_back(l->padding);
+    std::vector<int64_t> tables, widths, counts, paddings;
+    for (const Group& g : groups) {
+      tables.push_back(g.remote->table.id);
+      widths.push_back(g.remote->use->state->shape[1]);
+      counts.push_back(static_cast<int64_t>(g.lookups.size()));
+      for (const LookUp* l : g.lookups) {
+        ids.push_back(l->ids);
+        paddings.push_back(l->padding);
+      }
     }
-    op::AttrBox attrs = default_attrs(op::get("ps_pull_sparse"));
-    set_attr(attrs, "table", int64_t{r.table.id});
-    set_attr(attrs, "width", r.use->state->shape[1]);
-    set_attr(attrs, "paddings", short_form(std::move(paddings)));
+    paddings = short_form(std::move(paddings));
+    const int64_t padding = paddings.empty() ? -1 : 0;
+    op::AttrBox attrs = default_attrs(op::get("ps_pull_rows"));
+    set_attr(attrs, "tables", std::move(tables));
+    set_attr(attrs, "widths", widths);
+    set_attr(attrs, "counts", std::move(counts));
+    set_attr(attrs, "paddings", std::move(paddings));
     set_attr(attrs, "training", training);
     const uint32_t count = static_cast<uint32_t>(ids.size());
-    Operation& o = add(list, "ps_pull_sparse", std::move(ids), {count}, std::move(attrs),
-                       program::Role::forward);
-    o.location = lookups[0]->operation->location;
-    for (const LookUp* l : lookups) {
-      // The rows stay the same value, made by another operation.
-      l->rows->producer = &o;
-      o.results.push_back(l->rows);
-      l->operation->results.clear();
-      dropped_.insert(l->operation);
+    Operation& o =
+        add(list, "ps_pull_rows", ids, {count}, std::move(attrs), program::Role::forward);
+    o.location = groups[0].lookups[0]->operation->location;
+    for (const int64_t width : widths) result(o, Shape{kUnknown, width}, DType::float32);
+    for (size_t t = 0; t < widths.size(); ++t) result(o, Shape{kUnknown}, DType::int64);
+    for (const Ref<Value>& v : ids) result(o, v->shape, DType::int64);
+    size_t next = 2 * groups.size();
+    for (size_t t = 0; t < groups.size(); ++t) {
+      Pulled pulled{o.results[t], o.results[groups.size() + t], padding, {}};
+      for (LookUp* l : groups[t].lookups) {
+        const Ref<Value>& places = pulled.places[l->number] = o.results[next++];
+        l->operation->operands[0] = places;
+        l->operation->operands[1] = pulled.rows;
+        set_attr(l->operation->attrs, "padding_idx", padding);
+      }
+      groups[t].remote->pulls.push_back(std::move(pulled));
     }
+  }
+
+  void result(Operation& o, const Shape& shape, DType dtype) {
+    Ref<Value> v = p_.make_value(shape, dtype);
+    v->block = &p_.main;
+    v->producer = &o;
+    o.results.push_back(std::move(v));
   }
 
   static std::vector<int64_t> short_form(std::vector<int64_t> paddings) {
@@ -431,27 +471,49 @@ class Splitter {
   void push(Operations& back, const Remote& r) {
     if (r.gradients.empty()) return;
     const Ref<Value> corrected = correct_rate(back, r);
-    Values ids, rows;
-    std::vector<int64_t> paddings, slots;
-    for (const LookUp& g : r.gradients) {
-      ids.push_back(g.ids);
-      rows.push_back(g.rows);
-      paddings.push_back(g.padding);
-      slots.push_back(g.number < r.said.slots.size() ? r.said.slots[g.number] : 0);
+    Values keys, sums, places;
+    std::vector<int64_t> counts, slots;
+    for (const Pulled& pulled : r.pulls) {
+      Values gradients;
+      for (const LookUp& g : r.gradients) {
+        auto place = pulled.places.find(g.number);
+        if (place == pulled.places.end()) continue;
+        op::AttrBox attrs = default_attrs(op::get("embedding_rows_grad"));
+        set_attr(attrs, "padding_idx", pulled.padding);
+        set_attr(attrs, "sparse", true);
+        gradients.push_back(compute(back, "embedding_rows_grad",
+                                    {place->second, g.rows, pulled.rows}, std::move(attrs)));
+        places.push_back(place->second);
+        slots.push_back(g.number < r.said.slots.size() ? r.said.slots[g.number] : 0);
+      }
+      if (gradients.empty()) continue;
+      const uint32_t count = static_cast<uint32_t>(gradients.size());
+      keys.push_back(pulled.keys);
+      counts.push_back(count);
+      sums.push_back(count == 1 ? gradients[0]
+                                : compute(back, "add_rows", std::move(gradients),
+                                          default_attrs(op::get("add_rows")), {count}));
     }
-    op::AttrBox attrs = default_attrs(op::get("ps_push_sparse"));
+    op::AttrBox attrs = default_attrs(op::get("ps_push_rows"));
     set_attr(attrs, "table", int64_t{r.table.id});
-    set_attr(attrs, "paddings", short_form(std::move(paddings)));
     if (r.said.click) {
       set_attr(attrs, "click", true);
+      set_attr(attrs, "counts", std::move(counts));
       set_attr(attrs, "slots", std::move(slots));
+    } else {
+      places.clear();
     }
-    const uint32_t n = static_cast<uint32_t>(ids.size());
-    std::vector<uint32_t> ends{n, 2 * n, 2 * n + 1, 2 * n + 2};
-    append(ids, rows);
-    ids.push_back(r.said.click ? input(r.said.show) : nullptr);
-    ids.push_back(r.said.click ? input(r.said.click_from) : nullptr);
-    Operation& o = add(back, "ps_push_sparse", std::move(ids), std::move(ends), std::move(attrs),
+    std::vector<uint32_t> ends;
+    Values operands;
+    for (const Values* list : {&keys, &sums, &places}) {
+      append(operands, *list);
+      ends.push_back(static_cast<uint32_t>(operands.size()));
+    }
+    for (const std::string* name : {&r.said.show, &r.said.click_from}) {
+      operands.push_back(r.said.click ? input(*name) : nullptr);
+      ends.push_back(static_cast<uint32_t>(operands.size()));
+    }
+    Operation& o = add(back, "ps_push_rows", std::move(operands), std::move(ends), std::move(attrs),
                        program::Role::optimize);
     o.location = r.gradients[0].operation->location;
     if (corrected) {
@@ -476,9 +538,10 @@ class Splitter {
   }
 
   // op(operands), one result.
-  Ref<Value> compute(Operations& list, const char* op, Values operands, op::AttrBox attrs) {
-    Operation& o =
-        add(list, op, std::move(operands), {}, std::move(attrs), program::Role::optimize);
+  Ref<Value> compute(Operations& list, const char* op, Values operands, op::AttrBox attrs,
+                     std::vector<uint32_t> ends = {}) {
+    Operation& o = add(list, op, std::move(operands), std::move(ends), std::move(attrs),
+                       program::Role::optimize);
     Ref<Value> v = p_.make_value({}, DType::float32);
     v->block = &p_.main;
     v->producer = &o;

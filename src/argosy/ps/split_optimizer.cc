@@ -52,7 +52,7 @@ bool has_list(const Operation& o, const char* name) {
   ARGOSY_THROW(not_implemented)
       << "[parameter_server] servers cannot update '" << name << "' as '" << e.operation->op->name
       << "'" << at(*e.operation) << " does: " << why
-      << ". Do this: use SGD, Adagrad, Adam or RMSProp; for sparse parameters, "
+      << ". Do this: use SGD, Momentum, Adagrad, Adam, AdamW or RMSProp; for sparse parameters, "
          "DistributedStrategy.sparse_table_configs may choose another rule.";
 }
 
@@ -93,6 +93,9 @@ Values UpdateEntry::updated() const {
 double UpdateEntry::rate_scale() const {
   return number(*this, "lr_scales", 1);
 }
+double UpdateEntry::decay() const {
+  return number(*this, "decays", 0);
+}
 double UpdateEntry::l1() const {
   return number(*this, "l1", 0);
 }
@@ -118,16 +121,21 @@ void rule_of(const UpdateEntry& e, const std::string& name, bool rows, Optimizer
   const auto real = [&](const char* field) { return static_cast<float>(attr<double>(o, field)); };
   if (is(o, "sgd_")) {
     rule->rule = "sgd";
+  } else if (is(o, "momentum_")) {
+    if (attr<double>(o, "rescale_grad") != 1) no_rule(e, name, "it rescales gradients");
+    rule->rule = "momentum";
+    rule->momentum = real("mu");
+    rule->nesterov = attr<bool>(o, "use_nesterov");
   } else if (is(o, "adagrad_")) {
     rule->rule = rows ? "adagrad_lazy" : "adagrad";
     rule->initial_g2sum = 1e-30f;  // the least that tables take
     rule->epsilon = real("epsilon");
   } else if (is(o, "adam_")) {
-    if (has_list(o, "moment2_maxs")) no_rule(e, name, "it keeps the largest moments (amsgrad)");
-    if (number(e, "decays", 0) != 0) no_rule(e, name, "it decays weights (AdamW)");
     rule->rule = rows ? "adam_lazy" : "adam";
     rule->beta1 = real("beta1");
     rule->beta2 = real("beta2");
+    rule->amsgrad = has_list(o, "moment2_maxs");
+    rule->decay = static_cast<float>(e.decay());
     rule->epsilon = real("epsilon");
   } else if (is(o, "rmsprop_")) {
     if (attr<bool>(o, "centered")) no_rule(e, name, "it is centered");

@@ -21,6 +21,7 @@ struct UpdateEntry {
   std::vector<Ref<program::Value>> states() const;   // moments and the like
   std::vector<Ref<program::Value>> updated() const;  // results: the parameter, then the states
   double rate_scale() const;                         // factor on the learning rate
+  double decay() const;                              // of the weight (AdamW)
   double l1() const;
   double l2() const;
 };

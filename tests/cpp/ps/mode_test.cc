@@ -101,8 +101,28 @@ TEST(HalfAsync, APushIsAppliedWhenItsStepEnds) {
   push(*m, 0, {1, 2}, {1, 1}, 1);
   push(*m, 0, {2}, {1}, 1);
   m->end_step();
-  EXPECT_EQ(servers.pushes, 2);
+  EXPECT_EQ(servers.pushes, 1);
   EXPECT_EQ(pull(*m, 0, {1, 2}, 1), (Row{-1, -2}));
+}
+
+TEST(HalfAsync, EachThreadMakesStepsOfItsOwn) {
+  const std::vector<TableConfig> tables{rows_table(0, 1, "sgd"), block_table(1, 1, "sgd")};
+  FakeServers servers(tables);
+  for (const char* name : {"half_async", "async"}) {
+    auto m = start(servers, name, tables);
+    servers.pushes = 0;
+    push(*m, 0, {1}, {1}, 1);  // this thread is in the middle of a step
+    std::thread([&] {
+      push(*m, 0, {2}, {1}, 1);
+      m->push_dense(1, Row{1}, 1);
+      m->end_step();
+    }).join();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (servers.pushes < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    EXPECT_EQ(servers.pushes, 2) << name;
+    m->stop();
+    EXPECT_EQ(servers.pushes, 3) << name;  // the step that never ended is not lost
+  }
 }
 
 TEST(HalfAsync, MergesSteps) {
@@ -373,6 +393,37 @@ TEST(Geo, WorkersTakeOverWhatOthersDid) {
   push(*a, 0, {1, 2}, {0, 0}, 1);
   a->flush();
   EXPECT_EQ(pull(*a, 0, {1, 2}, 1), (Row{-11, -20}));
+}
+
+// Rows that were not exchanged for a period come from the servers before they are trained on;
+// whoever only looks sees what servers have.
+TEST(Geo, RowsDoNotGrowOld) {
+  const std::vector<TableConfig> tables{rows_table(0, 1, "sgd")};
+  FakeServers servers(server_tables(tables, "geo"), 2);
+  ModeOptions o;
+  o.k_steps = 1000;
+  auto a = start(servers, "geo", tables, o), b = start(servers, "geo", tables, o);
+  for (auto& m : {a, b}) pull(*m, 0, {1, 2}, 1);
+  push(*a, 0, {1}, {1}, 1);
+  push(*b, 0, {1}, {10}, 1);
+  a->flush();
+  b->flush();
+  EXPECT_EQ(pull(*a, 0, {1}, 1), (Row{-1}));  // exchanged in the last period
+  Row seen(1);
+  const Key key = 1;
+  a->pull_sparse(0, {&key, 1}, seen.data(), false);
+  EXPECT_EQ(seen, (Row{-11}));
+  push(*a, 0, {2}, {1}, 1);
+  a->flush();
+  a->flush();  // two more periods without row 1
+  const int before = servers.pulls;
+  EXPECT_EQ(pull(*a, 0, {1, 2}, 1), (Row{-11, -1}));
+  EXPECT_EQ(servers.pulls, before + 1);
+  push(*a, 0, {1}, {2}, 1);  // its own way counts on
+  EXPECT_EQ(pull(*a, 0, {1}, 1), (Row{-13}));
+  a->flush();
+  servers.sparse[0]->pull({&key, 1}, seen.data(), false);
+  EXPECT_EQ(seen, (Row{-13}));
 }
 
 TEST(Geo, MovesLessThanAsync) {

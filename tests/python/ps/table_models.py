@@ -2,7 +2,17 @@
 
 import numpy as np
 
-RULES = ["sgd", "adagrad", "adagrad_elementwise", "adam", "adam_shared", "ftrl", "rmsprop", "sum"]
+RULES = [
+    "sgd",
+    "momentum",
+    "adagrad",
+    "adagrad_elementwise",
+    "adam",
+    "adam_shared",
+    "ftrl",
+    "rmsprop",
+    "sum",
+]
 DEFAULTS = {
     "learning_rate": 0.05,
     "minimum": -np.inf,
@@ -13,6 +23,9 @@ DEFAULTS = {
     "epsilon": 1e-8,
     "rho": 0.95,
     "momentum": 0.0,
+    "nesterov": False,
+    "decay": 0.0,
+    "amsgrad": False,
     "l1": 0.0,
     "l2": 0.0,
     "lr_power": -0.5,
@@ -29,7 +42,7 @@ class PlainModel:
         self.w = np.array(start, np.float64)
         n, dim = self.w.shape
         c = self.c
-        self.a, self.b = np.zeros((n, dim)), np.zeros((n, dim))
+        self.a, self.b, self.top = (np.zeros((n, dim)) for _ in range(3))
         self.shared, self.shared2 = np.zeros((n, 1)), np.zeros((n, 1))
         self.p1, self.p2 = np.full((n, 1), c["beta1"]), np.full((n, 1), c["beta2"])
 
@@ -43,6 +56,15 @@ class PlainModel:
             return
         if self.rule == "sgd":
             w = w - lr * g
+        elif self.rule == "momentum":
+            self.a = c["momentum"] * self.a + g
+            w = w - lr * (g + c["momentum"] * self.a if c["nesterov"] else self.a)
+        elif self.rule == "adam_lazy":
+            self.a = c["beta1"] * self.a + (1 - c["beta1"]) * g
+            self.b = c["beta2"] * self.b + (1 - c["beta2"]) * g * g
+            self.top = np.maximum(self.top, self.b)
+            under = np.sqrt(self.top if c["amsgrad"] else self.b)
+            w = w * (1 - lr * c["decay"]) - lr * self.a / (under + c["epsilon"])
         elif self.rule == "adagrad":
             w = w - lr * scaled * np.sqrt(c["initial_g2sum"] / (c["initial_g2sum"] + self.shared))
             self.shared += (scaled**2).mean(1, keepdims=True)

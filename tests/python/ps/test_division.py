@@ -57,7 +57,7 @@ def test_alone_only_the_distributed_embedding_goes_to_a_table(fresh):
     main, startup = fresh
     rows, _, loss = model()
     types = [o["type"] for o in _core.program_describe(main._handle)["operations"]]
-    assert types[0] == "ps_pull_sparse" and "sgd_" in types and "ps_pull_dense" not in types
+    assert types[0] == "ps_pull_rows" and "sgd_" in types and "ps_pull_dense" not in types
     assert table(main)["accessor"]["embedding"]["initial_range"] == 0.5
     assert "rows" not in [p.name for p in main.all_parameters()]
     exe = static.Executor()
@@ -121,7 +121,7 @@ def test_click_accessors_count_what_the_entry_names(fresh):
     assert found["accessor"]["embedding_threshold"] == 5
     assert found["accessor"]["delete_threshold"] == 0.5
     assert found["admission"]["kind"] == "show_click"
-    assert "click=True, slots=[9]" in _core.program_print(main._handle)
+    assert "click=True, counts=[1], slots=[9]" in _core.program_print(main._handle)
 
 
 @pytest.mark.parametrize(

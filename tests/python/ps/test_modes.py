@@ -74,7 +74,17 @@ def alone(**settings):
     return trained("sync", servers=0, workers=1, **settings)[0]
 
 
-@pytest.mark.parametrize("optimizer, rate", [("sgd", 0.5), ("adam", 0.01), ("adagrad", 0.2)])
+@pytest.mark.parametrize(
+    "optimizer, rate",
+    [
+        ("sgd", 0.5),
+        ("adam", 0.01),
+        ("adagrad", 0.2),
+        ("momentum", 0.05),
+        ("adamw", 0.01),
+        ("amsgrad", 0.01),
+    ],
+)
 def test_sync_training_equals_one_process(optimizer, rate):
     one = alone(optimizer=optimizer, rate=rate)
     two = trained("sync", optimizer=optimizer, rate=rate)

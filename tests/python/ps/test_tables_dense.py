@@ -17,7 +17,7 @@ def formula(rule, w, gradients, lr, c):
     """w after all gradients, in float64."""
     w = w.astype(np.float64)
     a = np.full_like(w, c["initial_g2sum"]) if "adagrad" in rule else np.zeros_like(w)
-    b = np.zeros_like(w)
+    b, top = np.zeros_like(w), np.zeros_like(w)
     for step, g in enumerate(gradients, 1):
         g = g.astype(np.float64)
         if rule == "sum":
@@ -30,8 +30,13 @@ def formula(rule, w, gradients, lr, c):
         elif rule == "adam":
             a = c["beta1"] * a + (1 - c["beta1"]) * g
             b = c["beta2"] * b + (1 - c["beta2"]) * g * g
+            top = np.maximum(top, b)
             first, second = 1 - c["beta1"] ** step, 1 - c["beta2"] ** step
-            w = w - lr * (a / first) / (np.sqrt(b / second) + c["epsilon"])
+            root = np.sqrt((top if c.get("amsgrad") else b) / second) + c["epsilon"]
+            w = w * (1 - lr * c.get("decay", 0)) - lr * (a / first) / root
+        elif rule == "momentum":
+            a = c["momentum"] * a + g
+            w = w - lr * (g + c["momentum"] * a if c.get("nesterov") else a)
         elif rule == "rmsprop":
             a = c["rho"] * a + (1 - c["rho"]) * g * g
             b = c["momentum"] * b + lr * g / np.sqrt(a + c["epsilon"])
@@ -58,25 +63,33 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize(
-    "rule", ["sgd", "sum", "adagrad", "adagrad_elementwise", "adam", "rmsprop", "ftrl"]
-)
-def test_rules(rule):
+    "rule, more",
+    [
+        *((r, {}) for r in ("sgd", "sum", "adagrad", "adagrad_elementwise", "adam", "rmsprop", "ftrl")),
+        ("adam", {"decay": 0.3}),
+        ("adam", {"amsgrad": True, "beta2": 0.5}),
+        ("momentum", {}),
+        ("momentum", {"nesterov": True}),
+    ],
+)  # fmt: skip
+def test_rules(rule, more):
+    options = {**OPTIONS, **more}
     random = np.random.default_rng(1)
     start = random.normal(size=37).astype(np.float32)
     gradients = random.normal(size=(25, 37)).astype(np.float32)
-    t = dense(rule, **OPTIONS)
+    t = dense(rule, **options)
     assert t.size == 37 and not t.pull().any()
     t.assign(start)
     assert np.array_equal(t.pull(), start)
     for g in gradients[:12]:
         t.push(g, 0.1)
     # State comes along with a copy.
-    other = dense(rule, **OPTIONS)
+    other = dense(rule, **options)
     other.put(t.copy())
     for g in gradients[12:]:
         t.push(g, 0.1)
         other.push(g, 0.1)
-    expected = formula(rule, start, gradients, 0.1, OPTIONS)
+    expected = formula(rule, start, gradients, 0.1, options)
     np.testing.assert_allclose(t.pull(), expected, rtol=1e-4, atol=1e-5)
     assert np.array_equal(t.pull(), other.pull())
 

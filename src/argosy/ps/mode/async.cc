@@ -23,10 +23,13 @@ class Async final : public Mode {
   ~Async() override { end_threads(); }
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
+    const SparsePull request{table, keys, out};
+    pull_many({&request, 1}, training);
+  }
+  void pull_many(std::span<const SparsePull> requests, bool training) override {
     check();
-    client_->pull_sparse(table, keys, out, training);
-    ++count_.pulls;
-    count_.keys_pulled += keys.size();
+    client_->pull(requests, training);
+    count_.pulled(requests);
   }
 
   // The newest block that was fetched. Waits for the first one, and for one that is not more steps
@@ -152,29 +155,12 @@ class Async final : public Mode {
       const size_t count = taken.size();
       Step all = std::move(taken.front());
       for (size_t i = 1; i < count; ++i) all.add(std::move(taken[i]), options_.tables);
-      send(all);
+      send(*client_, all, count_);
       lock.lock();
-      sending_ -= count;
       sent_ += count;
-      done_.notify_all();
-    }
-  }
-
-  // Dense parameters first: they are fetched again while the rows go out.
-  void send(const Step& step) {
-    for (const Step::Dense& d : step.dense) {
-      client_->push_dense(d.table, d.values, d.learning_rate);
-      ++count_.pushes;
-    }
-    {
-      std::lock_guard lock(mutex_);
-      dense_sent_ += step.count;
       fetch_.notify_one();
-    }
-    for (const Step::Sparse& s : step.sparse) {
-      client_->push_sparse(s.table, s.rows.keys(), s.rows.values(), s.learning_rate);
-      ++count_.pushes;
-      count_.keys_pushed += s.rows.size();
+      sending_ -= count;
+      done_.notify_all();
     }
   }
 
@@ -202,11 +188,11 @@ class Async final : public Mode {
     std::unique_lock lock(mutex_);
     for (;;) {
       fetch_.wait(lock, [&] {
-        return dense_sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ ||
+        return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ ||
                failure_.failed();
       });
       if (stopped_ || failure_.failed()) return;
-      seen = dense_sent_;
+      seen = sent_;
       lock.unlock();
       for (auto& [table, d] : dense_)
         if (Block block = newest(d)) fetch(table, d, block->size(), seen);
@@ -235,7 +221,7 @@ class Async final : public Mode {
   std::condition_variable work_, done_, fetch_, fetched_;
   std::deque<Step> queue_;
   size_t sending_ = 0;
-  uint64_t ended_ = 0, sent_ = 0, dense_sent_ = 0;  // steps
+  uint64_t ended_ = 0, sent_ = 0;  // steps
   std::atomic<bool> stopped_{false};
   Failure failure_;
   Counters count_;

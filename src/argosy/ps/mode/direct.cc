@@ -20,10 +20,13 @@ class Direct final : public Mode {
   }
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
+    const SparsePull request{table, keys, out};
+    pull_many({&request, 1}, training);
+  }
+  void pull_many(std::span<const SparsePull> requests, bool training) override {
     check();
-    client_->pull_sparse(table, keys, out, training);
-    ++count_.pulls;
-    count_.keys_pulled += keys.size();
+    client_->pull(requests, training);
+    count_.pulled(requests);
   }
   void pull_dense(uint32_t table, std::span<float> out) override {
     check();
@@ -32,33 +35,22 @@ class Direct final : public Mode {
   void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                    float learning_rate) override {
     check();
-    if (at_once()) {
-      client_->push_sparse(table, keys, values, learning_rate);
-      ++count_.pushes;
-      count_.keys_pushed += keys.size();
-      return;
-    }
     making_.add_sparse(table, keys, values, learning_rate);
   }
   void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
     check();
-    if (at_once()) {
-      client_->push_dense(table, values, learning_rate);
-      ++count_.pushes;
-      return;
-    }
     making_.add_dense(table, values, learning_rate);
   }
 
   void end_step() override {
     check();
     ++count_.steps;
-    if (at_once()) return;
     Step step = making_.end();
+    if (!sync_ && options_.merge <= 1) return send(*client_, step, count_);
     std::lock_guard sending(send_mutex_);
-    if (sync_) return send(step);
+    if (sync_) return send_together(step);
     held_.add(std::move(step), options_.tables);
-    if (held_.count >= options_.merge) send(std::exchange(held_, {}));
+    if (held_.count >= options_.merge) send(*client_, std::exchange(held_, {}), count_);
   }
 
   void flush() override {
@@ -66,7 +58,7 @@ class Direct final : public Mode {
     if (sync_) return;
     std::lock_guard sending(send_mutex_);
     for (Step& step : making_.end_all()) held_.add(std::move(step), options_.tables);
-    send(std::exchange(held_, {}));
+    send(*client_, std::exchange(held_, {}), count_);
   }
   // A step adds to the row the part of the workers that are here; all are, once that is 1.
   void join() override {
@@ -80,7 +72,7 @@ class Direct final : public Mode {
     for (float before = 0, after = 0; after - before < 0.999f;) {
       client_->pull_sparse(table, {&key, 1}, &before, true);
       client_->push_sparse_step(table, step_, {&key, 1}, &one, -1);
-      send({});
+      send_together({});
       client_->pull_sparse(table, {&key, 1}, &after, true);
     }
   }
@@ -97,27 +89,13 @@ class Direct final : public Mode {
     if (stopped_) throw_stopped();
   }
 
-  // Nothing to merge: what the end of the step would send is sent without keeping it.
-  bool at_once() const { return !sync_ && options_.merge <= 1; }
-
   // REQUIRES: send_mutex_ held, so that steps follow each other.
-  void send(const Step& step) {
-    for (const Step::Sparse& s : step.sparse) {
-      if (sync_)
-        client_->push_sparse_step(s.table, step_, s.rows.keys(), s.rows.values(), s.learning_rate);
-      else
-        client_->push_sparse(s.table, s.rows.keys(), s.rows.values(), s.learning_rate);
-      ++count_.pushes;
-      count_.keys_pushed += s.rows.size();
-    }
-    for (const Step::Dense& d : step.dense) {
-      if (sync_)
-        client_->push_dense_step(d.table, step_, d.values, d.learning_rate);
-      else
-        client_->push_dense(d.table, d.values, d.learning_rate);
-      ++count_.pushes;
-    }
-    if (sync_) client_->end_step(step_++);
+  void send_together(const Step& step) {
+    std::vector<SparsePush> sparse;
+    std::vector<DensePush> dense;
+    requests_of(step, &sparse, &dense, count_);
+    client_->push_step(step_, sparse, dense);
+    client_->end_step(step_++);
   }
 
   std::shared_ptr<Client> client_;

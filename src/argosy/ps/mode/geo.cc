@@ -26,29 +26,23 @@ class GeoSparse {
     own_ = make_sparse_table(own);
   }
 
+  // For training rows are the worker's own; those that it does not have, or has not exchanged in
+  // the last period, come from the servers first. Without training all are as servers have them.
   void pull(Client& client, Counters& count, std::span<const Key> keys, float* out, bool training) {
-    std::vector<Key> missing = unknown(keys);
-    std::vector<float> values(missing.size() * dim_);
-    if (!missing.empty()) {
-      client.pull_sparse(id_, missing, values.data(), training);
+    const Wanted wanted = training ? find_wanted(keys) : Wanted{{keys.begin(), keys.end()}, {}};
+    std::vector<float> values(training ? wanted.keys.size() * dim_ : 0);
+    if (!wanted.keys.empty()) {
+      client.pull_sparse(id_, wanted.keys, training ? values.data() : out, training);
       ++count.pulls;
-      count.keys_pulled += missing.size();
-      if (training) adopt(missing, values);
+      count.keys_pulled += wanted.keys.size();
     }
+    if (!training) return;
     std::lock_guard lock(mutex_);
+    take(wanted, values);
     own_->pull(keys, out, false);
-    size_t next = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
-      float* row = out + i * dim_;
-      const size_t fetched = next;  // missing keys are in the order of keys
-      if (next < missing.size() && missing[next] == keys[i]) ++next;
-      const uint32_t at = known_.find(keys[i]);
-      if (at == Distinct::kNone) {  // only without training
-        std::copy_n(values.data() + fetched * dim_, dim_, row);
-        continue;
-      }
-      const float* offset = offset_.data() + at * dim_;
-      for (size_t k = 0; k < dim_; ++k) row[k] += offset[k];
+      const float* offset = offset_.data() + known_.find(keys[i]) * dim_;
+      for (size_t k = 0; k < dim_; ++k) out[i * dim_ + k] += offset[k];
     }
   }
 
@@ -72,6 +66,7 @@ class GeoSparse {
       places.swap(changed_);
       for (const uint32_t at : places) {
         touched_[at] = false;
+        state_[at].sending = true;
         keys.push_back(known_.keys()[at]);
       }
       now.resize(keys.size() * dim_);
@@ -85,7 +80,11 @@ class GeoSparse {
         }
       }
     }
-    if (keys.empty()) return;
+    if (keys.empty()) {
+      std::lock_guard lock(mutex_);
+      ++exchanges_;
+      return;
+    }
     client.push_sparse(id_, keys, deltas.data(), -1);
     ++count.pushes;
     count.keys_pushed += keys.size();
@@ -93,36 +92,60 @@ class GeoSparse {
     ++count.pulls;
     count.keys_pulled += keys.size();
     std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < places.size(); ++i)
+    ++exchanges_;
+    for (size_t i = 0; i < places.size(); ++i) {
+      state_[places[i]] = {exchanges_, false};
       for (size_t k = 0; k < dim_; ++k)
         offset_[places[i] * dim_ + k] = deltas[i * dim_ + k] - now[i * dim_ + k];
+    }
   }
 
  private:
-  std::vector<Key> unknown(std::span<const Key> keys) {
-    std::vector<Key> missing;
+  static constexpr uint64_t kNever = ~uint64_t{0};
+  struct State {
+    uint64_t fresh = kNever;  // exchange number after which offset was last set
+    bool sending = false;     // its way is with an exchange that has not ended
+  };
+  struct Wanted {
+    std::vector<Key> keys;
+    std::vector<uint64_t> fresh;  // as they were
+  };
+
+  Wanted find_wanted(std::span<const Key> keys) {
+    Wanted wanted;
     std::lock_guard lock(mutex_);
-    for (const Key key : keys)
-      if (known_.find(key) == Distinct::kNone) missing.push_back(key);
-    return missing;
+    for (const Key key : keys) {
+      const uint32_t at = known_.find(key);
+      const State state = at == Distinct::kNone ? State{} : state_[at];
+      if (at != Distinct::kNone && (state.sending || state.fresh + 1 >= exchanges_)) continue;
+      wanted.keys.push_back(key);
+      wanted.fresh.push_back(state.fresh);
+    }
+    return wanted;
   }
 
-  // Another thread may have been faster with some of them.
-  void adopt(std::span<const Key> keys, const std::vector<float>& values) {
-    std::lock_guard lock(mutex_);
+  // Values of the servers. Rows that an exchange sent or set meanwhile stay as they are: what was
+  // read may lack what was sent. REQUIRES: mutex_ held.
+  void take(const Wanted& wanted, const std::vector<float>& values) {
     std::vector<Key> fresh;
     std::vector<float> first;
-    for (size_t i = 0; i < keys.size(); ++i) {
+    for (size_t i = 0; i < wanted.keys.size(); ++i) {
+      const float* value = values.data() + i * dim_;
       const size_t before = known_.size();
-      if (known_.add(keys[i]) != before) continue;
-      fresh.push_back(keys[i]);
-      first.insert(first.end(), values.begin() + static_cast<ptrdiff_t>(i * dim_),
-                   values.begin() + static_cast<ptrdiff_t>((i + 1) * dim_));
+      const uint32_t at = known_.add(wanted.keys[i]);
+      if (at == before) {
+        fresh.push_back(wanted.keys[i]);
+        first.insert(first.end(), value, value + dim_);
+        sent_.insert(sent_.end(), value, value + dim_);
+        offset_.resize(sent_.size());
+        touched_.push_back(false);
+        state_.push_back({exchanges_, false});
+      } else if (!state_[at].sending && state_[at].fresh == wanted.fresh[i]) {
+        for (size_t k = 0; k < dim_; ++k) offset_[at * dim_ + k] = value[k] - sent_[at * dim_ + k];
+        state_[at].fresh = exchanges_;
+      }
     }
     own_->assign(fresh, first.data());
-    sent_.insert(sent_.end(), first.begin(), first.end());
-    offset_.resize(sent_.size());
-    touched_.resize(known_.size());
   }
 
   const uint32_t id_;
@@ -132,6 +155,8 @@ class GeoSparse {
   Distinct known_;                    // rows have the places of their keys here
   std::vector<float> sent_, offset_;  // [known, dim]
   std::vector<bool> touched_;
+  std::vector<State> state_;
+  uint64_t exchanges_ = 0;
   std::vector<uint32_t> changed_;
 };
 

@@ -39,15 +39,20 @@ const TableConfig& find_table(const std::vector<TableConfig>& tables, uint32_t i
 void Step::add_sparse(const TableConfig& table, std::span<const Key> keys, const float* values,
                       float learning_rate) {
   const size_t width = push_width(table);
-  Merged* rows = nullptr;
-  for (Sparse& s : sparse)
-    if (s.table == table.id && s.learning_rate == learning_rate) rows = &s.rows;
-  if (!rows) {
-    sparse.push_back({table.id, learning_rate, Merged(width, table.accessor.kind == "click")});
-    rows = &sparse.back().rows;
-    rows->begin(keys.size());
+  for (Sparse& s : sparse) {
+    if (s.table != table.id || s.learning_rate != learning_rate) continue;
+    Merged all(width, table.accessor.kind == "click");
+    all.begin(s.keys.size() + keys.size());
+    for (size_t i = 0; i < s.keys.size(); ++i) all.add(s.keys[i], s.values.data() + i * width);
+    for (size_t i = 0; i < keys.size(); ++i) all.add(keys[i], values + i * width);
+    s.keys.assign(all.keys().begin(), all.keys().end());
+    s.values.assign(all.values(), all.values() + all.size() * width);
+    return;
   }
-  for (size_t i = 0; i < keys.size(); ++i) rows->add(keys[i], values + i * width);
+  sparse.push_back({table.id,
+                    learning_rate,
+                    {keys.begin(), keys.end()},
+                    {values, values + keys.size() * width}});
 }
 
 void Step::add_dense(uint32_t table, std::span<const float> values, float learning_rate) {
@@ -67,8 +72,25 @@ void Step::add(Step&& other, const std::vector<TableConfig>& tables) {
     return;
   }
   for (Sparse& s : other.sparse)
-    add_sparse(find_table(tables, s.table), s.rows.keys(), s.rows.values(), s.learning_rate);
+    add_sparse(find_table(tables, s.table), s.keys, s.values.data(), s.learning_rate);
   for (Dense& d : other.dense) add_dense(d.table, d.values, d.learning_rate);
+}
+
+void requests_of(const Step& step, std::vector<SparsePush>* sparse, std::vector<DensePush>* dense,
+                 Counters& count) {
+  for (const Step::Sparse& s : step.sparse) {
+    sparse->push_back({s.table, s.keys, s.values.data(), s.learning_rate});
+    count.keys_pushed += s.keys.size();
+  }
+  for (const Step::Dense& d : step.dense) dense->push_back({d.table, d.values, d.learning_rate});
+  count.pushes += sparse->size() + dense->size();
+}
+
+void send(Client& client, const Step& step, Counters& count) {
+  std::vector<SparsePush> sparse;
+  std::vector<DensePush> dense;
+  requests_of(step, &sparse, &dense, count);
+  client.push(sparse, dense);
 }
 
 std::shared_ptr<Making::Entry> Making::mine() {
@@ -119,6 +141,11 @@ std::vector<Step> Making::end_all() {
     if (!entry->step.empty()) steps.push_back(std::move(entry->step));
   }
   return steps;
+}
+
+void Counters::pulled(std::span<const SparsePull> requests) {
+  pulls += requests.size();
+  for (const SparsePull& r : requests) keys_pulled += r.keys.size();
 }
 
 std::string Counters::json(size_t waiting) const {

@@ -24,7 +24,8 @@ struct Step {
   struct Sparse {
     uint32_t table;
     float learning_rate;
-    Merged rows;
+    std::vector<Key> keys;  // each once
+    std::vector<float> values;
   };
   struct Dense {
     uint32_t table;
@@ -36,7 +37,7 @@ struct Step {
   uint32_t count = 0;  // steps in it
 
   bool empty() const { return sparse.empty() && dense.empty(); }
-  // Pushes of one table with one learning rate add up.
+  // Keys of a call must differ. Pushes of one table with one learning rate add up.
   void add_sparse(const TableConfig& table, std::span<const Key> keys, const float* values,
                   float learning_rate);
   void add_dense(uint32_t table, std::span<const float> values, float learning_rate);
@@ -73,8 +74,14 @@ const TableConfig& find_table(const std::vector<TableConfig>& tables, uint32_t i
 
 struct Counters {
   std::atomic<uint64_t> steps{0}, pushes{0}, pulls{0}, keys_pulled{0}, keys_pushed{0}, exchanges{0};
+  void pulled(std::span<const SparsePull> requests);
   std::string json(size_t waiting) const;
 };
+
+// What a step pushes, as requests that point into it.
+void requests_of(const Step& step, std::vector<SparsePush>* sparse, std::vector<DensePush>* dense,
+                 Counters& count);
+void send(Client& client, const Step& step, Counters& count);
 
 // The first error of a background thread; set once, raised by every call from then on.
 class Failure {

@@ -25,17 +25,31 @@ class GrpcClient final : public Client {
   }
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool create) override {
-    const size_t width = pull_width(table);
-    const std::vector<Chunk> chunks = cut(keys, width);
-    in_waves(chunks, [&](std::span<const Chunk> wave) {
+    const SparsePull request{table, keys, out};
+    pull({&request, 1}, create);
+  }
+
+  void pull(std::span<const SparsePull> requests, bool create) override {
+    struct Place {
+      const SparsePull* request;
+      size_t width;
+      Chunk chunk;
+    };
+    std::vector<Place> places;
+    for (const SparsePull& r : requests) {
+      const size_t width = pull_width(r.table);
+      for (Chunk& chunk : cut(r.keys, width)) places.push_back({&r, width, std::move(chunk)});
+    }
+    in_waves(places.size(), [&](size_t first, size_t last) {
       std::vector<Exchange> exchanges;
-      for (const Chunk& chunk : wave) {
-        Exchange x = calls_.exchange(chunk.server, Method::pull_sparse);
-        x.header.table = table;
+      for (size_t i = first; i < last; ++i) {
+        const Place& p = places[i];
+        Exchange x = calls_.exchange(p.chunk.server, Method::pull_sparse);
+        x.header.table = p.request->table;
         x.header.create = create;
-        x.keys = keys_of(chunk, keys);
-        x.take = [&chunk, width, out](std::span<const Piece> pieces) {
-          return scatter(pieces, chunk, width, out);
+        x.keys = keys_of(p.chunk, p.request->keys);
+        x.take = [&p](std::span<const Piece> pieces) {
+          return scatter(pieces, p.chunk, p.width, p.request->out);
         };
         exchanges.push_back(std::move(x));
       }
@@ -43,17 +57,29 @@ class GrpcClient final : public Client {
     });
   }
 
+  void push(std::span<const SparsePush> sparse, std::span<const DensePush> dense) override {
+    push_all("push", {}, sparse, dense);
+  }
+
+  void push_step(uint64_t step, std::span<const SparsePush> sparse,
+                 std::span<const DensePush> dense) override {
+    Header h;
+    h.change = Change::step;
+    h.step = step;
+    push_all("push_step", h, sparse, dense);
+  }
+
   void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                    float learning_rate) override {
-    Header h;
-    h.learning_rate = learning_rate;
-    push("push_sparse", h, table, keys, values);
+    const SparsePush request{table, keys, values, learning_rate};
+    push_all("push_sparse", {}, {&request, 1}, {});
   }
 
   void assign_sparse(uint32_t table, std::span<const Key> keys, const float* values) override {
     Header h;
     h.change = Change::assign;
-    push("assign_sparse", h, table, keys, values);
+    const SparsePush request{table, keys, values, h.learning_rate};
+    push_all("assign_sparse", h, {&request, 1}, {});
   }
 
   void push_sparse_step(uint32_t table, uint64_t step, std::span<const Key> keys,
@@ -61,8 +87,8 @@ class GrpcClient final : public Client {
     Header h;
     h.change = Change::step;
     h.step = step;
-    h.learning_rate = learning_rate;
-    push("push_sparse_step", h, table, keys, values);
+    const SparsePush request{table, keys, values, learning_rate};
+    push_all("push_sparse_step", h, {&request, 1}, {});
   }
 
   void pull_dense(uint32_t table, std::span<float> out) override {
@@ -81,15 +107,15 @@ class GrpcClient final : public Client {
   }
 
   void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
-    Header h;
-    h.learning_rate = learning_rate;
-    push_parts("push_dense", h, table, values);
+    const DensePush request{table, values, learning_rate};
+    push_all("push_dense", {}, {}, {&request, 1});
   }
 
   void assign_dense(uint32_t table, std::span<const float> values) override {
     Header h;
     h.change = Change::assign;
-    push_parts("assign_dense", h, table, values);
+    const DensePush request{table, values, h.learning_rate};
+    push_all("assign_dense", h, {}, {&request, 1});
   }
 
   void push_dense_step(uint32_t table, uint64_t step, std::span<const float> values,
@@ -97,8 +123,8 @@ class GrpcClient final : public Client {
     Header h;
     h.change = Change::step;
     h.step = step;
-    h.learning_rate = learning_rate;
-    push_parts("push_dense_step", h, table, values);
+    const DensePush request{table, values, learning_rate};
+    push_all("push_dense_step", h, {}, {&request, 1});
   }
 
   void end_step(uint64_t step) override {
@@ -276,10 +302,10 @@ class GrpcClient final : public Client {
     return chunks;
   }
 
+  // f(first, last) for so many of `count` as go out together.
   template <class F>
-  static void in_waves(const std::vector<Chunk>& chunks, F&& f) {
-    for (size_t i = 0; i < chunks.size(); i += kWave)
-      f(std::span(chunks).subspan(i, std::min(kWave, chunks.size() - i)));
+  static void in_waves(size_t count, F&& f) {
+    for (size_t i = 0; i < count; i += kWave) f(i, std::min(i + kWave, count));
   }
 
   static std::shared_ptr<const Bytes> keys_of(const Chunk& chunk, std::span<const Key> keys) {
@@ -313,28 +339,55 @@ class GrpcClient final : public Client {
     return true;
   }
 
-  void push(const char* what, const Header& like, uint32_t table, std::span<const Key> keys,
-            const float* values) {
-    const size_t width = like.change == Change::assign ? pull_width(table) : push_width(table);
-    const std::vector<Chunk> chunks = cut(keys, width);
-    in_waves(chunks, [&](std::span<const Chunk> wave) {
+  // A request of a push: makes the exchange when it is its turn, since it copies.
+  struct PushPlace {
+    const SparsePush* sparse = nullptr;
+    const DensePush* dense = nullptr;
+    size_t width = 0;
+    Chunk chunk{};  // sparse
+    uint32_t server = 0;
+    Part part{};  // dense
+  };
+
+  // `like` says what kind of change it is.
+  void push_all(const char* what, const Header& like, std::span<const SparsePush> sparse,
+                std::span<const DensePush> dense) {
+    std::vector<PushPlace> places;
+    for (const DensePush& d : dense)
+      each_part(what, d.table, d.values.size(), [&](uint32_t server, Part part) {
+        places.push_back({.dense = &d, .server = server, .part = part});
+      });
+    for (const SparsePush& s : sparse) {
+      const bool assign = like.change == Change::assign;
+      const size_t width = assign ? pull_width(s.table) : push_width(s.table);
+      for (Chunk& chunk : cut(s.keys, width))
+        places.push_back({.sparse = &s, .width = width, .chunk = std::move(chunk)});
+    }
+    in_waves(places.size(), [&](size_t first, size_t last) {
       std::vector<Exchange> exchanges;
-      for (const Chunk& chunk : wave) {
-        Exchange x = calls_.exchange(chunk.server, Method::push_sparse);
-        fill(&x.header, like, table);
-        x.keys = keys_of(chunk, keys);
-        x.values = values_of(chunk, values, width);
-        exchanges.push_back(std::move(x));
-      }
+      for (size_t i = first; i < last; ++i) exchanges.push_back(exchange_of(places[i], like));
       calls_.run_once(what, exchanges, options_.call_deadline);
     });
   }
 
-  static void fill(Header* h, const Header& like, uint32_t table) {
-    h->table = table;
-    h->change = like.change;
-    h->step = like.step;
-    h->learning_rate = like.learning_rate;
+  Exchange exchange_of(const PushPlace& p, const Header& like) const {
+    const bool rows = p.sparse != nullptr;
+    Exchange x = rows ? calls_.exchange(p.chunk.server, Method::push_sparse)
+                      : calls_.exchange(p.server, Method::push_dense);
+    x.header.change = like.change;
+    x.header.step = like.step;
+    x.header.table = rows ? p.sparse->table : p.dense->table;
+    x.header.learning_rate = rows ? p.sparse->learning_rate : p.dense->learning_rate;
+    if (rows) {
+      x.keys = keys_of(p.chunk, p.sparse->keys);
+      x.values = values_of(p.chunk, p.sparse->values, p.width);
+      return x;
+    }
+    const size_t bytes = (p.part.last - p.part.first) * sizeof(float);
+    auto copy = std::make_shared<Bytes>(bytes);
+    std::memcpy(copy->data(), p.dense->values.data() + p.part.first, bytes);
+    x.values = std::move(copy);
+    return x;
   }
 
   // Calls f(server, part) for the servers that have a part of a dense table.
@@ -357,21 +410,6 @@ class GrpcClient final : public Client {
       const Part part = part_of(size, s, calls_.servers());
       if (part.last > part.first) f(s, part);
     }
-  }
-
-  void push_parts(const char* what, const Header& like, uint32_t table,
-                  std::span<const float> values) {
-    std::vector<Exchange> exchanges;
-    each_part(what, table, values.size(), [&](uint32_t server, Part part) {
-      Exchange x = calls_.exchange(server, Method::push_dense);
-      fill(&x.header, like, table);
-      const size_t bytes = (part.last - part.first) * sizeof(float);
-      auto copy = std::make_shared<Bytes>(bytes);
-      std::memcpy(copy->data(), values.data() + part.first, bytes);
-      x.values = std::move(copy);
-      exchanges.push_back(std::move(x));
-    });
-    calls_.run_once(what, exchanges, options_.call_deadline);
   }
 
   std::vector<std::string> gather(const char* what, const std::string& name, std::string mine) {
@@ -410,6 +448,22 @@ class GrpcClient final : public Client {
 }  // namespace
 
 Client::~Client() = default;
+
+void Client::pull(std::span<const SparsePull> requests, bool create) {
+  for (const SparsePull& r : requests) pull_sparse(r.table, r.keys, r.out, create);
+}
+
+void Client::push(std::span<const SparsePush> sparse, std::span<const DensePush> dense) {
+  for (const SparsePush& s : sparse) push_sparse(s.table, s.keys, s.values, s.learning_rate);
+  for (const DensePush& d : dense) push_dense(d.table, d.values, d.learning_rate);
+}
+
+void Client::push_step(uint64_t step, std::span<const SparsePush> sparse,
+                       std::span<const DensePush> dense) {
+  for (const SparsePush& s : sparse)
+    push_sparse_step(s.table, step, s.keys, s.values, s.learning_rate);
+  for (const DensePush& d : dense) push_dense_step(d.table, step, d.values, d.learning_rate);
+}
 
 std::unique_ptr<Client> connect(const ClientOptions& options) {
   return std::make_unique<GrpcClient>(options);

@@ -11,6 +11,7 @@
 #include "argosy/base/error.h"
 #include "argosy/ps/config.h"
 #include "argosy/ps/key.h"
+#include "argosy/ps/request.h"
 
 namespace argosy::ps {
 
@@ -77,6 +78,12 @@ class ARGOSY_API Client {
   virtual void push_dense_step(uint32_t table, uint64_t step, std::span<const float> values,
                                float learning_rate) = 0;
   virtual void end_step(uint64_t step) = 0;
+
+  // Requests to several tables, on their way at the same time.
+  virtual void pull(std::span<const SparsePull> requests, bool create);
+  virtual void push(std::span<const SparsePush> sparse, std::span<const DensePush> dense);
+  virtual void push_step(uint64_t step, std::span<const SparsePush> sparse,
+                         std::span<const DensePush> dense);
   // As it was when this client connected: 0, unless others train already or a log was replayed.
   virtual uint64_t next_step() const = 0;
 

@@ -12,7 +12,7 @@
 namespace argosy::ps {
 namespace {
 
-enum class Kind : uint8_t { sgd, adagrad, adam, ftrl, rmsprop, sum, summary, step };
+enum class Kind : uint8_t { sgd, momentum, adagrad, adam, ftrl, rmsprop, sum, summary, step };
 
 constexpr float kSummaryDecay = 0.999999f;
 
@@ -23,6 +23,7 @@ class Dense final : public DenseTable {
     kind_ = config.kind == "global_step" ? Kind::step
             : config.kind == "summary"   ? Kind::summary
             : rule == "sgd"              ? Kind::sgd
+            : rule == "momentum"         ? Kind::momentum
             : rule == "adam"             ? Kind::adam
             : rule == "ftrl"             ? Kind::ftrl
             : rule == "rmsprop"          ? Kind::rmsprop
@@ -31,9 +32,11 @@ class Dense final : public DenseTable {
     weights_.assign(size, 0);
     const bool two =
         kind_ == Kind::adam || kind_ == Kind::ftrl || (kind_ == Kind::rmsprop && c_.momentum != 0);
-    const bool one = two || kind_ == Kind::rmsprop || kind_ == Kind::adagrad;
+    const bool one =
+        two || kind_ == Kind::rmsprop || kind_ == Kind::adagrad || kind_ == Kind::momentum;
     first_.assign(one ? size : 0, kind_ == Kind::adagrad ? c_.initial_g2sum : 0);
     second_.assign(two ? size : 0, 0);
+    largest_.assign(kind_ == Kind::adam && c_.amsgrad ? size : 0, 0);
     powers_[0] = c_.beta1;
     powers_[1] = c_.beta2;
     exact_.assign(kind_ == Kind::step ? size : 0, 0);
@@ -69,7 +72,7 @@ class Dense final : public DenseTable {
     std::vector<std::byte> bytes;
     bytes.reserve(state_bytes());
     append(&bytes, powers_, sizeof powers_);
-    for (const auto* part : {&weights_, &first_, &second_}) {
+    for (const auto* part : {&weights_, &first_, &second_, &largest_}) {
       append(&bytes, part->data(), 4 * part->size());
     }
     append(&bytes, exact_.data(), 8 * exact_.size());
@@ -87,7 +90,8 @@ class Dense final : public DenseTable {
       from += bytes;
     };
     take(powers_, sizeof powers_);
-    for (auto* part : {&weights_, &first_, &second_}) take(part->data(), 4 * part->size());
+    for (auto* part : {&weights_, &first_, &second_, &largest_})
+      take(part->data(), 4 * part->size());
     take(exact_.data(), 8 * exact_.size());
   }
 
@@ -102,7 +106,8 @@ class Dense final : public DenseTable {
     to->insert(to->end(), begin, begin + bytes);
   }
   size_t state_bytes() const {
-    return sizeof powers_ + 4 * (weights_.size() + first_.size() + second_.size()) +
+    return sizeof powers_ +
+           4 * (weights_.size() + first_.size() + second_.size() + largest_.size()) +
            8 * exact_.size();
   }
 
@@ -132,6 +137,12 @@ class Dense final : public DenseTable {
       case Kind::sgd:
         for (size_t j = 0; j < n; ++j) w[j] = bounded(w[j] - lr * g[j]);
         break;
+      case Kind::momentum:
+        for (size_t j = 0; j < n; ++j) {
+          m[j] = c_.momentum * m[j] + g[j];
+          w[j] = bounded(w[j] - lr * (c_.nesterov ? g[j] + c_.momentum * m[j] : m[j]));
+        }
+        break;
       case Kind::adagrad:
         for (size_t j = 0; j < n; ++j) {
           m[j] += g[j] * g[j];
@@ -142,10 +153,13 @@ class Dense final : public DenseTable {
         const float root = std::sqrt(1 - powers_[1]);
         const float rate = lr * root / (1 - powers_[0]);
         const float epsilon = c_.epsilon * root;
+        const float keep = 1 - lr * c_.decay;
+        float* __restrict top = largest_.empty() ? nullptr : largest_.data();
         for (size_t j = 0; j < n; ++j) {
           m[j] = c_.beta1 * m[j] + (1 - c_.beta1) * g[j];
           v[j] = c_.beta2 * v[j] + (1 - c_.beta2) * g[j] * g[j];
-          w[j] = bounded(w[j] - rate * (m[j] / (std::sqrt(v[j]) + epsilon)));
+          const float under = top ? top[j] = std::max(top[j], v[j]) : v[j];
+          w[j] = bounded(keep * w[j] - rate * (m[j] / (std::sqrt(under) + epsilon)));
         }
         powers_[0] *= c_.beta1;
         powers_[1] *= c_.beta2;
@@ -180,7 +194,7 @@ class Dense final : public DenseTable {
   const OptimizerConfig& c_;
   Kind kind_;
   mutable std::mutex mutex_;  // guards what follows; sizes never change
-  std::vector<float> weights_, first_, second_;
+  std::vector<float> weights_, first_, second_, largest_;
   std::vector<double> exact_;  // step: counts past 2^24
   float powers_[2];
   uint64_t rejected_ = 0;

@@ -32,8 +32,10 @@ void append_part(std::string* text, const Rule& rule, const std::byte* part) {
 }
 
 std::string rule_name(const Rule& rule) {
-  const bool velocity = rule.config.rule == "rmsprop" && rule.config.momentum != 0;
-  return rule.config.rule + (velocity ? "+momentum" : "");
+  const OptimizerConfig& c = rule.config;
+  const bool velocity = c.rule == "rmsprop" && c.momentum != 0;
+  const bool largest = c.rule == "adam_lazy" && c.amsgrad;
+  return c.rule + (velocity ? "+momentum" : largest ? "+amsgrad" : "");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ constexpr uint32_t round4(uint32_t n) {
 
 enum class Kind : uint8_t {
   sgd,
+  momentum,
   adagrad,
   adagrad_elementwise,
   adagrad_lazy,
@@ -30,9 +31,9 @@ enum class Kind : uint8_t {
 };
 
 Kind kind_of(const std::string& name) {
-  constexpr const char* names[] = {"sgd",     "adagrad",     "adagrad_elementwise", "adagrad_lazy",
-                                   "adam",    "adam_shared", "adam_lazy",           "ftrl",
-                                   "rmsprop", "sum"};
+  constexpr const char* names[] = {"sgd",          "momentum", "adagrad",     "adagrad_elementwise",
+                                   "adagrad_lazy", "adam",     "adam_shared", "adam_lazy",
+                                   "ftrl",         "rmsprop",  "sum"};
   for (size_t i = 0; i < std::size(names); ++i) {
     if (name == names[i]) return static_cast<Kind>(i);
   }
@@ -66,6 +67,12 @@ inline void apply(const OptimizerConfig& c, uint32_t dim, float* __restrict w, f
     for (uint32_t j = 0; j < dim; ++j) w[j] += g[j];
   } else if constexpr (kKind == Kind::sgd) {
     for (uint32_t j = 0; j < dim; ++j) w[j] = bounded(w[j] - lr * g[j], least, most);
+  } else if constexpr (kKind == Kind::momentum) {
+    for (uint32_t j = 0; j < dim; ++j) {
+      const float v = c.momentum * s[j] + g[j];
+      s[j] = v;
+      w[j] = bounded(w[j] - lr * (c.nesterov ? g[j] + c.momentum * v : v), least, most);
+    }
   } else if constexpr (kKind == Kind::adagrad) {
     const float step = lr * std::sqrt(c.initial_g2sum / (c.initial_g2sum + s[0]));
     for (uint32_t j = 0; j < dim; ++j) {
@@ -93,12 +100,15 @@ inline void apply(const OptimizerConfig& c, uint32_t dim, float* __restrict w, f
   } else if constexpr (kKind == Kind::adam_lazy) {
     float* __restrict first = s;
     float* __restrict second = s + dim;
+    float* __restrict top = c.amsgrad ? s + 2 * dim : nullptr;
+    const float keep = 1 - lr * c.decay;
     for (uint32_t j = 0; j < dim; ++j) {
       const float m = c.beta1 * first[j] + (1 - c.beta1) * g[j];
       const float v = c.beta2 * second[j] + (1 - c.beta2) * g[j] * g[j];
       first[j] = m;
       second[j] = v;
-      w[j] = bounded(w[j] - lr * (m / (std::sqrt(v) + c.epsilon)), least, most);
+      const float under = top ? top[j] = std::max(top[j], v) : v;
+      w[j] = bounded(keep * w[j] - lr * (m / (std::sqrt(under) + c.epsilon)), least, most);
     }
   } else if constexpr (kKind == Kind::adam) {
     float* __restrict first = s;
@@ -265,6 +275,7 @@ uint32_t state_floats(Kind kind, const OptimizerConfig& c, uint32_t dim) {
       return 0;
     case Kind::adagrad:
       return 1;
+    case Kind::momentum:
     case Kind::adagrad_elementwise:
     case Kind::adagrad_lazy:
       return dim;
@@ -273,6 +284,7 @@ uint32_t state_floats(Kind kind, const OptimizerConfig& c, uint32_t dim) {
     case Kind::adam_shared:
       return 4;
     case Kind::adam_lazy:
+      return c.amsgrad ? 3 * dim : 2 * dim;
     case Kind::ftrl:
       return 2 * dim;
     case Kind::rmsprop:
@@ -336,6 +348,9 @@ Rule make_rule(const OptimizerConfig& config, uint32_t dim, Storage storage) {
   switch (kind) {
     case Kind::sgd:
       rule.update = update_for<Kind::sgd>(dim, storage);
+      break;
+    case Kind::momentum:
+      rule.update = update_for<Kind::momentum>(dim, storage);
       break;
     case Kind::adagrad:
       rule.update = update_for<Kind::adagrad>(dim, storage);

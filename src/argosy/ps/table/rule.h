@@ -13,8 +13,9 @@
 //   float32   4 * dim bytes
 //   float16   2 * dim bytes, filled up to a multiple of 4
 //   int8      a float32 scale, then dim bytes, filled up to a multiple of 4; weight = scale * byte
-// State is float32: none (sgd, sum), 1 (adagrad), dim (adagrad_elementwise, adagrad_lazy, rmsprop
-// without momentum), 2 dim (rmsprop, ftrl, adam_lazy), 2 dim + 2 (adam), 4 (adam_shared).
+// State is float32: none (sgd, sum), 1 (adagrad), dim (momentum, adagrad_elementwise, adagrad_lazy,
+// rmsprop without momentum), 2 dim (rmsprop, ftrl, adam_lazy), 3 dim (adam_lazy with amsgrad),
+// 2 dim + 2 (adam), 4 (adam_shared).
 namespace argosy::ps {
 
 enum class Storage : uint8_t { float32, float16, int8 };

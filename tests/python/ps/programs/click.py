@@ -23,6 +23,14 @@ def optimizer():
         rate = paddle.optimizer.lr.StepDecay(rate, 5, gamma=0.5)
     if kind == "adam":
         return rate, paddle.optimizer.Adam(rate, lazy_mode=True)
+    if kind == "amsgrad":
+        return rate, paddle.optimizer.Adam(rate, lazy_mode=True, amsgrad=True)
+    if kind == "adamw":
+        names = lambda name: "w" in name  # noqa: E731: dense parameters with and without decay
+        more = {"weight_decay": 0.5, "apply_decay_param_fun": names}
+        return rate, paddle.optimizer.AdamW(rate, lazy_mode=True, **more)
+    if kind == "momentum":
+        return rate, paddle.optimizer.Momentum(rate, 0.9, use_nesterov=True)
     if kind == "adagrad":
         return rate, paddle.optimizer.Adagrad(rate)
     return rate, paddle.optimizer.SGD(rate)
