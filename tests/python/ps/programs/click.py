@@ -17,6 +17,11 @@ MODE, SETTINGS = sys.argv[1], json.loads(sys.argv[2])
 STEPS, BATCH, IDS = SETTINGS.get("steps", 60), 32, 120
 
 
+def decays(name):
+    """Some of the dense parameters, and the rows."""
+    return "w" in name
+
+
 def optimizer():
     kind, rate = SETTINGS.get("optimizer", "sgd"), SETTINGS.get("rate", 0.5)
     if SETTINGS.get("decay"):
@@ -26,9 +31,8 @@ def optimizer():
     if kind == "amsgrad":
         return rate, paddle.optimizer.Adam(rate, lazy_mode=True, amsgrad=True)
     if kind == "adamw":
-        names = lambda name: "w" in name  # noqa: E731: dense parameters with and without decay
-        more = {"weight_decay": 0.5, "apply_decay_param_fun": names}
-        return rate, paddle.optimizer.AdamW(rate, lazy_mode=True, **more)
+        some = {"apply_decay_param_fun": decays}
+        return rate, paddle.optimizer.AdamW(rate, lazy_mode=True, weight_decay=0.5, **some)
     if kind == "momentum":
         return rate, paddle.optimizer.Momentum(rate, 0.9, use_nesterov=True)
     if kind == "adagrad":
