@@ -219,6 +219,28 @@ def test_case_and_switch_case():
         np.testing.assert_allclose(got[1], want[1])
 
 
+def test_a_switch_with_many_branches():
+    """Branches are found by halves: no block lies as deep as there are branches."""
+    keys = [2 * k - 7 for k in range(250)]
+
+    def build(x, i):
+        return switch_case(i, [(k, lambda k=k: x * k) for k in keys], lambda: x + 1000)
+
+    with Recorder() as r:
+        x, i = r.input([3], "float64"), r.input([], "int64")
+        y = build(x, i)
+        (g,) = r.gradients([y], [x])
+    bytes_ = _core.program_to_bytes(r._program)
+    assert _core.program_print(_core.program_from_bytes(bytes_)) == _core.program_print(r._program)
+    for k in (-9, -7, -5, 1, 2, 491, 492, 493):
+        feeds = [tensor(X), tensor(np.array(k))]
+        want = X * k if k in keys else X + 1000
+        got, slope = r.run(feeds, [y, g])
+        np.testing.assert_allclose(got, want)
+        np.testing.assert_allclose(slope, np.full(3, k if k in keys else 1))
+        np.testing.assert_allclose(build(*feeds), want)
+
+
 def test_sizes_that_grow_are_unknown():
     with Recorder() as r:
         x = r.input([2], "float64")

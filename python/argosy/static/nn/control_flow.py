@@ -298,8 +298,20 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     if default is None:
         default = pairs[-1][1]
         pairs = pairs[:-1]
-    branch_index = branch_index.astype("int64")
-    return case([(branch_index == i, fn) for i, fn in pairs], default) if pairs else default()
+    index = branch_index.astype("int64")
+    if len(pairs) < 4:
+        return case([(index == i, fn) for i, fn in pairs], default) if pairs else default()
+
+    def halve(first, end):
+        """Two halves at a time, so that many branches are not as many blocks in each other."""
+        if end - first == 1:
+            return pairs[first][1]()
+        middle = (first + end) // 2
+        left, right = (lambda: halve(first, middle)), (lambda: halve(middle, end))
+        return cond(index < pairs[middle][0], left, right)
+
+    known = (index == _core.to_tensor([i for i, _ in pairs], "int64", True)).any()
+    return cond(known, lambda: halve(0, len(pairs)), default)
 
 
 def Assert(cond, data=None, summarize=20, name=None):
