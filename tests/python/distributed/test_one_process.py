@@ -39,3 +39,59 @@ def test_a_wrong_environment_is_named(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "two")
     with pytest.raises(ValueError, match="PADDLE_TRAINERS_NUM must be an integer, got 'two'"):
         dist.get_world_size()
+
+
+def test_a_group_of_one_gets_back_what_it_sends(monkeypatch):
+    monkeypatch.delenv("PADDLE_TRAINERS_NUM", raising=False)
+    x = argosy.to_tensor([1.0, 2.0])
+    assert dist.all_reduce(x, op=dist.ReduceOp.MAX, sync_op=False).wait()
+    dist.broadcast(x, src=0)
+    dist.reduce(x, 0)
+    dist.barrier()
+    lists = [[] for _ in range(3)]
+    dist.all_gather(lists[0], x)
+    dist.gather(x, lists[1])
+    dist.alltoall(lists[2], [x])
+    filled = [argosy.zeros([2]) for _ in range(4)]
+    dist.scatter(filled[0], [x])
+    dist.reduce_scatter(filled[1], [x])
+    dist.alltoall_single(filled[2], x)
+    dist.all_gather([filled[3]], x)
+    x += 1  # what was received is a copy
+    for got in [*(v for part in lists for v in part), *filled]:
+        assert got.tolist() == [1.0, 2.0]
+    objects, parts = [], []
+    dist.all_gather_object(objects, {"a": 1})
+    dist.scatter_object_list(parts, ["mine"])
+    assert (objects, parts) == ([{"a": 1}], ["mine"])
+    group = dist.new_group([0])
+    assert (group.rank, group.nranks, group.is_member()) == (0, 1, True)
+    assert dist.get_group(group.id) is group
+    dist.destroy_process_group(group)
+    assert dist.get_group(group.id) is None
+
+
+def test_nobody_else_is_there(monkeypatch):
+    monkeypatch.delenv("PADDLE_TRAINERS_NUM", raising=False)
+    x = argosy.ones([2])
+    with pytest.raises(RuntimeError, match="there is no other process"):
+        dist.send(x, 0)
+    with pytest.raises(ValueError, match="there is no process 1"):
+        dist.broadcast(x, 1)
+    with pytest.raises(ValueError, match="expected a list of one tensor, .* got 2"):
+        dist.scatter(x, [x, x])
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    with pytest.raises(NotImplementedError, match="cannot connect"):
+        dist.all_reduce(x)
+
+
+def leave(status):
+    raise SystemExit(status)
+
+
+def test_spawn_runs_one_process():
+    assert dist.spawn(leave, (0,), nprocs=1).join()
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        dist.spawn(leave, (3,))
+    with pytest.raises(NotImplementedError, match="nprocs: expected 1"):
+        dist.spawn(leave, (0,), nprocs=2)
