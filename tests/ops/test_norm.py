@@ -134,6 +134,8 @@ CASES = [
          ref=lambda x, y, **_: np.abs(x - y).sum(-1, keepdims=True), tol=3.0, dtypes=("float32", "float64")),
     Case("weight_norm", [A(3, 2, 4), A(3)], {"dim": 0}, ref=weight_norm, tol=3.0),
     Case("weight_norm", [A(3, 2, 4), A(1)], {"dim": -1}, ref=weight_norm, tol=3.0),
+    Case("weight_norm", [np.zeros((3, 2)), A(3)], {"dim": 0}, ref=lambda v, g, dim: v, grad=False,
+         dtypes=("float32", "float64", "bfloat16")),
     Case("norm_except_dim", [A(3, 2, 4)], {"dim": 1}, ref=lambda v, dim: np.sqrt((v**2).sum((0, 2))), tol=3.0,
          errors=[([A(3, 2)], {"dim": 2}, ValueError, "dim must be")]),
     Case("norm_except_dim", [A(3, 2)], {"dim": -1}, ref=lambda v, dim: np.sqrt((v**2).sum()), tol=3.0),

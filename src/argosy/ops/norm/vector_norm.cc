@@ -203,7 +203,8 @@ void weight_norm_infer(InferContext& c, const DimAttrs& a) {
 }
 Tensors weight_norm_parts(const Inputs& in, const DimAttrs& a) {
   const Tensor &v = in[0], &g = in[1];
-  Tensor norm = norm_but(v, a.dim);
+  const Tensor length = norm_but(v, a.dim);
+  const Tensor norm = maximum(length, full_like(length, 1e-6));  // a weight of zeros stays one
   return multiply(v, divide(reshape_like(g, norm), norm));
 }
 
