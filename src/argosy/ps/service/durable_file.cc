@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <random>
 #include <utility>
 
@@ -24,6 +26,8 @@ namespace {
 
 // Linux moves at most 2 GiB at once.
 constexpr size_t kStep = size_t{1} << 30;
+constexpr size_t kBulkBytes = size_t{2} << 20;
+constexpr size_t kAligned = 4096;
 
 int open_or_throw(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
@@ -64,16 +68,12 @@ AppendFile::~AppendFile() {
 }
 
 AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      size_(other.size_),
-      written_back_(other.written_back_) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
 
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
   std::swap(size_, other.size_);
-  std::swap(written_back_, other.written_back_);
   return *this;
 }
 
@@ -99,19 +99,65 @@ void AppendFile::sync() {
   if (::fdatasync(fd_)) fail("sync", path_, errno);
 }
 
-void AppendFile::begin_writeback() {
-  constexpr uint64_t kPiece = uint64_t{8} << 20;
-  if (size_ - written_back_ < kPiece) return;
-  ::sync_file_range(fd_, static_cast<off_t>(written_back_),
-                    static_cast<off_t>(size_ - written_back_), SYNC_FILE_RANGE_WRITE);
-  // Pages of the piece before are clean by now, or stay.
-  if (written_back_)
-    ::posix_fadvise(fd_, 0, static_cast<off_t>(written_back_), POSIX_FADV_DONTNEED);
-  written_back_ = size_;
-}
-
 void AppendFile::close() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+BulkFile::BulkFile(const std::string& path) : path_(path) {
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  fd_ = ::open(path.c_str(), flags | O_DIRECT, 0666);
+  if (fd_ < 0 && errno == EINVAL) {
+    // Some make the file before they refuse.
+    ::unlink(path.c_str());
+    fd_ = ::open(path.c_str(), flags, 0666);
+  }
+  if (fd_ < 0) fail("create", path, errno);
+  buffer_ = static_cast<std::byte*>(std::aligned_alloc(kAligned, kBulkBytes));
+  if (!buffer_) {
+    ::close(fd_);
+    throw std::bad_alloc();
+  }
+}
+
+BulkFile::~BulkFile() {
+  std::free(buffer_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void BulkFile::write(const void* data, size_t bytes) {
+  const auto* at = static_cast<const std::byte*>(data);
+  while (bytes) {
+    const size_t n = std::min(bytes, kBulkBytes - used_);
+    std::memcpy(buffer_ + used_, at, n);
+    used_ += n;
+    size_ += n;
+    at += n;
+    bytes -= n;
+    if (used_ == kBulkBytes) flush(used_);
+  }
+}
+
+void BulkFile::flush(size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t n = ::write(fd_, buffer_ + done, bytes - done);
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+      continue;
+    }
+    const int error = errno;
+    if (error == EINTR) continue;
+    // The end of a file has any length, and so has the rest of a write that fell short.
+    const int flags = ::fcntl(fd_, F_GETFL);
+    if (error != EINVAL || flags < 0 || !(flags & O_DIRECT)) fail("write", path_, error);
+    if (::fcntl(fd_, F_SETFL, flags & ~O_DIRECT)) fail("write", path_, errno);
+  }
+  used_ = 0;
+}
+
+void BulkFile::finish() {
+  flush(used_);
+  if (::fdatasync(fd_)) fail("sync", path_, errno);
+  ::close(std::exchange(fd_, -1));
 }
 
 DirectoryLock::DirectoryLock(const std::string& directory) {

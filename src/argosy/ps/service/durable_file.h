@@ -33,15 +33,37 @@ class AppendFile {
   void write(const void* data, size_t bytes);
   void cut(uint64_t size);
   void sync();  // of data and size
-  // Hands what is written so far to the disk and lets the system forget it, without waiting: big
-  // files neither flood the page cache nor come as one stall at the end.
-  void begin_writeback();
   void close();
 
  private:
   std::string path_;
   int fd_ = -1;
-  uint64_t size_ = 0, written_back_ = 0;
+  uint64_t size_ = 0;
+};
+
+// A new file that gets long and is not read soon: written in large pieces past the page cache,
+// which costs a fraction of the processor time and leaves the cache to others; through it on file
+// systems that know no other way. Not thread safe.
+class BulkFile {
+ public:
+  explicit BulkFile(const std::string& path);
+  ~BulkFile();
+  BulkFile(const BulkFile&) = delete;
+  BulkFile& operator=(const BulkFile&) = delete;
+
+  uint64_t size() const { return size_; }  // of what write() got
+  void write(const void* data, size_t bytes);
+  // Writes what is left, syncs and closes.
+  void finish();
+
+ private:
+  void flush(size_t bytes);
+
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  std::byte* buffer_ = nullptr;
+  size_t used_ = 0;
 };
 
 // Holds a directory for this process until destroyed; the directory is made if need be.

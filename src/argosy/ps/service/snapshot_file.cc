@@ -108,16 +108,13 @@ void RowsWriter::write(uint32_t shard, uint64_t position, const Rows& rows,
   h.rows = n;
   h.deleted = deleted.size();
   h.bytes = rows.bytes.size();
-  std::vector<uint32_t> sizes(n);
-  bool equal = n > 0;
-  for (size_t i = 0; i < n; ++i) {
-    sizes[i] = rows.offsets[i + 1] - rows.offsets[i];
-    equal = equal && sizes[i] == sizes[0];
-  }
-  if (equal) {
-    h.width = sizes[0];
-    if (h.width) sizes.clear();
-  }
+  const auto size = [&](size_t i) { return rows.offsets[i + 1] - rows.offsets[i]; };
+  h.width = n ? size(0) : 0;
+  uint32_t other = 0;
+  for (size_t i = 0; i < n; ++i) other |= size(i) ^ h.width;
+  if (other) h.width = 0;
+  std::vector<uint32_t> sizes(h.width ? 0 : n);
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = size(i);
   const char zeros[8] = {};
   const std::span<const std::byte> parts[] = {
       std::as_bytes(std::span(rows.keys)), std::as_bytes(deleted), std::as_bytes(std::span(sizes)),
@@ -126,14 +123,12 @@ void RowsWriter::write(uint32_t shard, uint64_t position, const Rows& rows,
   h.sum = crc32c(&h, offsetof(BlockHeader, sum));
   file_.write(&h, sizeof h);
   for (const auto& part : parts) file_.write(part.data(), part.size());
-  file_.begin_writeback();
   rows_ += n;
   deleted_ += deleted.size();
 }
 
 void RowsWriter::finish() {
-  file_.sync();
-  file_.close();
+  file_.finish();
 }
 
 RowsReader::RowsReader(const std::string& path, uint64_t bytes) : file_(path) {

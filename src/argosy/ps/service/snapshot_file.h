@@ -28,7 +28,7 @@ class RowsWriter {
   uint64_t bytes() const { return file_.size(); }
 
  private:
-  AppendFile file_;
+  BulkFile file_;
   uint64_t rows_ = 0, deleted_ = 0;
 };
 

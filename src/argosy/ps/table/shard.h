@@ -152,6 +152,9 @@ class alignas(64) Shard {
   void read_row(uint32_t handle, float* out) const;
   void push_window(std::span<const Item> items, const float* values, BatchCall* call);
   void append_copy(RowClass kind, const std::byte* row, Rows* rows) const;
+  void append_all(RowClass kind, Rows* rows) const;
+  // Of a copied row: what is told by the clock becomes what is told by itself.
+  void finish_copy(RowClass kind, const std::byte* from, std::byte* copy) const;
 
   // A bit for each row, by class.
   struct Bits {

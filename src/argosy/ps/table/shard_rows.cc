@@ -58,18 +58,45 @@ uint16_t Shard::unseen(RowClass kind, const std::byte* payload) const {
   return static_cast<uint16_t>(day_ - load<uint16_t>(payload + at));
 }
 
+void Shard::finish_copy(RowClass kind, const std::byte* from, std::byte* copy) const {
+  if (kind == RowClass::candidate) {
+    store<uint16_t>(copy + 2, unseen(kind, from));
+  } else if (layout_->click) {
+    store<uint16_t>(copy + Layout::kDay, unseen(kind, from));
+    store<uint16_t>(copy + Layout::kDecays, 0);
+  }
+}
+
 void Shard::append_copy(RowClass kind, const std::byte* row, Rows* rows) const {
   const std::byte* from = row + layout_->header;
   const size_t at = rows->bytes.size(), bytes = row_bytes(kind);
   rows->keys.push_back(load<Key>(row));
   rows->bytes.insert(rows->bytes.end(), from, from + bytes);
   rows->offsets.push_back(static_cast<uint32_t>(at + bytes));
-  std::byte* copy = rows->bytes.data() + at;
-  if (kind == RowClass::candidate) {
-    store<uint16_t>(copy + 2, unseen(kind, from));
-  } else if (layout_->click) {
-    store<uint16_t>(copy + Layout::kDay, unseen(kind, from));
-    store<uint16_t>(copy + Layout::kDecays, 0);
+  finish_copy(kind, from, rows->bytes.data() + at);
+}
+
+void Shard::append_all(RowClass kind, Rows* rows) const {
+  const Slab& of = slab(kind);
+  const size_t n = of.size(), bytes = row_bytes(kind), header = layout_->header;
+  const size_t first = rows->keys.size(), at = rows->bytes.size();
+  rows->keys.resize(first + n);
+  rows->offsets.resize(first + n + 1);
+  rows->bytes.resize(at + n * bytes);
+  Key* keys = rows->keys.data() + first;
+  uint32_t* ends = rows->offsets.data() + first + 1;
+  std::byte* to = rows->bytes.data() + at;
+  // Few distinct lengths, all multiples of 4: cheaper than a call of memcpy for each row.
+  const size_t words = bytes / 4;
+  for (size_t id = 0; id < n; ++id, to += bytes) {
+    const std::byte* row = of.row(static_cast<uint32_t>(id));
+    keys[id] = load<Key>(row);
+    ends[id] = static_cast<uint32_t>(at + (id + 1) * bytes);
+    const std::byte* from = row + header;
+    size_t w = 0;
+    for (; w + 8 <= words; w += 8) std::memcpy(to + 4 * w, from + 4 * w, 32);
+    for (; w < words; ++w) std::memcpy(to + 4 * w, from + 4 * w, 4);
+    finish_copy(kind, from, to);
   }
 }
 
@@ -84,6 +111,10 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
   const bool changed = selection == Selection::changed && tracking_;
   for (const RowClass kind : kClasses) {
     if (serving && kind == RowClass::candidate) continue;
+    if (!serving && !(changed && !all_changed_)) {
+      append_all(kind, rows);
+      continue;
+    }
     Slab& of = slab(kind);
     for (uint32_t id = 0; id < of.size(); ++id) {
       if (changed && !all_changed_ && !changed_.get(kind, id)) {
