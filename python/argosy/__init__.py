@@ -77,6 +77,7 @@ __version__ = "3.3.1"
 # Loaded at first use: name -> module, or (module, attribute).
 _LAZY = {
     "amp": "argosy.amp",
+    "audio": "argosy.audio",
     "base": "argosy.base",
     "callbacks": "argosy.callbacks",
     "distributed": "argosy.distributed",
@@ -97,6 +98,7 @@ _LAZY = {
     "regularizer": "argosy.regularizer",
     "signal": "argosy.signal",
     "static": "argosy.static",
+    "text": "argosy.text",
     "utils": "argosy.utils",
     "batch": ("argosy.io.reader", "batch"),
     "cdouble": ("argosy._core", "complex128"),

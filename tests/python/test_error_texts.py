@@ -10,6 +10,7 @@ import argosy
 ROOT = pathlib.Path(argosy.__file__).parent
 # Every literal text in these has the whole form.
 PACKAGES = [
+    "audio",
     "autograd/functional.py",
     "distribution",
     "fft.py",
@@ -24,6 +25,7 @@ PACKAGES = [
     "tensor/linalg.py",
     "tensor/manipulation.py",
     "tensor/search.py",
+    "text",
     "utils",
     "vision/_detection",
     "vision/transforms/transforms.py",

@@ -23,7 +23,10 @@ __all__ = [
     "get_all_device_type",
     "get_available_device",
     "get_device",
+    "get_rng_state",
     "is_compiled_with_cuda",
+    "is_compiled_with_ipu",
+    "manual_seed",
     "max_memory_allocated",
     "max_memory_reserved",
     "memory_allocated",
@@ -32,8 +35,29 @@ __all__ = [
     "reset_max_memory_allocated",
     "set_device",
     "set_memory_limit",
+    "set_rng_state",
     "synchronize",
 ]
+
+
+def is_compiled_with_ipu():
+    """False: there are no kernels for IPUs."""
+    return False
+
+
+def manual_seed(seed):
+    """Restarts the random numbers of the current device."""
+    _core.seed(int(seed))
+
+
+def get_rng_state(device=None):
+    """Where the random numbers of the device are, for set_rng_state."""
+    return _core.random_state()
+
+
+def set_rng_state(new_state, device=None):
+    """Continues from a state that get_rng_state gave."""
+    _core.set_random_state(new_state)
 
 
 def to_place(device):

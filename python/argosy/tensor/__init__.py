@@ -49,6 +49,8 @@ from argosy.tensor import compat  # noqa: E402  (needs the functions above)
 globals().update({name: getattr(compat, name) for name in compat.EXPORTS})
 __all__ += compat.EXPORTS
 compat.add_methods(globals())
+from argosy.tensor import reforming  # noqa: E402, F401  (methods only)
+
 METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}
 
 

@@ -15,3 +15,13 @@ def test_what_needs_cuda_says_so(name):
 def test_a_guard_without_a_stream_changes_nothing():
     with paddle.device.cuda.stream_guard(None):
         assert paddle.ones([2]).sum().item() == 2
+
+
+def test_random_state_of_the_device():
+    device = paddle.device
+
+    device.manual_seed(7)
+    state = device.get_rng_state()
+    drawn = paddle.rand([3]).tolist()
+    device.set_rng_state(state)
+    assert paddle.rand([3]).tolist() == drawn and not device.is_compiled_with_ipu()

@@ -1,0 +1,92 @@
+"""The most probable sequence of labels (Viterbi 1967)."""
+
+from __future__ import annotations
+
+import argosy
+from argosy import nn
+from argosy._core import OperandError
+
+
+def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=True, name=None):
+    """The sequence of labels of the highest score for each of a batch of sequences.
+
+    The score of a sequence is the sum of the potentials of its labels and of the transitions
+    between neighbours, as in a linear-chain conditional random field.
+
+    Args:
+        potentials (Tensor): Scores of labels, float32 or float64 [batch, steps, labels].
+        transition_params (Tensor): [labels, labels], the score of going from one label to another.
+        lengths (Tensor): int64 [batch], how many steps of each sequence count.
+        include_bos_eos_tag (bool): The last label starts a sequence and the last but one ends it:
+            their rows of transition_params count at the first and at the last step.
+
+    Returns:
+        tuple: scores [batch] and labels int64 [batch, longest length], 0 after a sequence's end.
+    """
+    labels = potentials.shape[-1]
+    if potentials.ndim != 3 or list(transition_params.shape) != [labels, labels]:
+        raise ValueError(
+            "[viterbi_decode] expected potentials [batch, steps, labels] and transition_params"
+            f" [labels, labels], got {list(potentials.shape)} and {list(transition_params.shape)}."
+            " Do this: make the numbers of labels equal."
+        )
+    if not argosy.is_floating_point(potentials):
+        raise OperandError(
+            f"[viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
+            " this: cast them with .astype(..)."
+        )
+    if str(lengths.dtype).rpartition(".")[2] != "int64":
+        raise ValueError(
+            f"[viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
+            " .astype('int64')."
+        )
+    longest = lengths.max()
+    steps = potentials.shape[1]
+    if argosy.in_dynamic_mode():
+        steps = min(steps, int(longest)) if potentials.shape[0] else steps
+    kind = potentials.dtype
+    left = lengths - 1  # steps after the present one
+    score = potentials[:, 0]
+    if include_bos_eos_tag:
+        stop = transition_params[-2]
+        score = score + transition_params[-1]
+        score = score + (left == 0).astype(kind).unsqueeze(1) * stop
+    best = []  # for each later step and label: the label before it
+    for step in range(1, steps):
+        paths = score.unsqueeze(2) + transition_params
+        best.append(argosy.argmax(paths, axis=1))
+        going = (left > 0).unsqueeze(1)
+        score = argosy.where(going, argosy.max(paths, axis=1) + potentials[:, step], score)
+        if include_bos_eos_tag:
+            score = score + (left == 1).astype(kind).unsqueeze(1) * stop
+        left = left - 1
+    label = argosy.argmax(score, axis=1)
+    # Steps behind the end hold 0; the walk back begins at each sequence's last step.
+    path = [label * (left >= 0).astype("int64")]
+    for before in reversed(best):
+        left = left + 1
+        previous = argosy.take_along_axis(before, label.unsqueeze(1), 1).squeeze(1)
+        label = argosy.where(left > 0, previous, label)
+        path.append(label * (left >= 0).astype("int64"))
+    found = argosy.stack(path[::-1], axis=1)
+    if not argosy.in_dynamic_mode():
+        found = argosy.slice(found, [1], [0], [longest])
+    return argosy.max(score, axis=1), found
+
+
+class ViterbiDecoder(nn.Layer):
+    """viterbi_decode with given transitions, as a layer.
+
+    Args: as of :func:`viterbi_decode`, transitions being its transition_params.
+    """
+
+    def __init__(self, transitions, include_bos_eos_tag=True, name=None):
+        super().__init__()
+        self.transitions = transitions
+        self.include_bos_eos_tag = include_bos_eos_tag
+        self.name = name
+
+    def forward(self, potentials, lengths):
+        return viterbi_decode(
+            potentials, self.transitions, lengths, self.include_bos_eos_tag, self.name
+        )
