@@ -9,7 +9,10 @@ from argosy._core import Tensor
 def set_flags(flags):
     """Sets switches: {"FLAGS_check_nan_inf": True}. docs/flags.md lists them."""
     if not isinstance(flags, dict):
-        raise TypeError(f"[set_flags] expected a dict of names and values, got {type(flags)}.")
+        raise TypeError(
+            f"[set_flags] expected a dict of names and values, got {type(flags)}."
+            " Do this: pass a dict such as {'FLAGS_check_nan_inf': True}."
+        )
     for name, value in flags.items():
         _core.set_flag(name, value)
 

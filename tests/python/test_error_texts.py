@@ -11,12 +11,15 @@ ROOT = pathlib.Path(argosy.__file__).parent
 # Every literal text in these has the whole form.
 PACKAGES = [
     "audio",
-    "autograd/functional.py",
+    "amp",
+    "autograd",
     "distribution",
     "fft.py",
     "geometric",
+    "hapi",
     "incubate",
     "io",
+    "jit/saved.py",
     "nn",
     "optimizer",
     "signal.py",
@@ -27,8 +30,7 @@ PACKAGES = [
     "tensor/search.py",
     "text",
     "utils",
-    "vision/_detection",
-    "vision/transforms/transforms.py",
+    "vision",
 ]
 # Their texts are Python's own for the same mistake.
 PYTHONS = {"AttributeError", "KeyError", "StopIteration"}
@@ -92,6 +94,12 @@ def test_texts_have_the_form(package):
             lambda: argosy.nn.functional.dropout(argosy.ones([2]), 1.5),
             ValueError,
             "[dropout] p: expected a probability in [0, 1], got 1.5. Do this: correct it.",
+        ),
+        (
+            lambda: argosy.optimizer.SGD(0.1, parameters=argosy.nn.Linear(1, 1)),
+            TypeError,
+            "[SGD] parameters: expected a list of tensors, got Linear. Do this: pass"
+            " model.parameters().",
         ),
         (
             lambda: argosy.nn.Embedding(0, 3),

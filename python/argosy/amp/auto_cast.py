@@ -45,6 +45,7 @@ def amp_guard(
     if both:
         raise ValueError(
             f"[auto_cast] custom_white_list and custom_black_list overlap: {sorted(both)}."
+            " Do this: name each op in one of them."
         )
     if enable and level != "O0":
         _warn_once("auto_cast")
@@ -56,7 +57,10 @@ auto_cast = amp_guard
 
 def _check_level(op, level, known):
     if level not in known:
-        raise ValueError(f"[{op}] level: expected one of {', '.join(known)}, got {level!r}.")
+        raise ValueError(
+            f"[{op}] level: expected one of {', '.join(known)}, got {level!r}."
+            " Do this: use one of them."
+        )
 
 
 def decorate(

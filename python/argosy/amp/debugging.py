@@ -40,6 +40,7 @@ def _names(what, value):
     if not isinstance(value, (list, tuple)):
         raise ValueError(
             f"[TensorCheckerConfig] {what} must be list or tuple, got {type(value).__name__}."
+            " Do this: pass a list of names."
         )
     return list(value)
 
@@ -98,6 +99,7 @@ class TensorCheckerConfig:
                 raise AssertionError(
                     "[TensorCheckerConfig] debug_step: expected [first, end] with 0 <= first < "
                     f"end, got {debug_step}."
+                    " Do this: correct it."
                 )
             self.start_step, self.end_step = steps
         self.initial_seed = _core.initial_seed()
@@ -212,6 +214,7 @@ def check_layer_numerics(func):
             raise RuntimeError(
                 "[check_layer_numerics] the first input of this layer must be a Tensor, got "
                 f"{type(args[0]).__name__ if args else 'nothing'}."
+                " Do this: call the layer with a Tensor first."
             )
         names = ("FLAGS_check_nan_inf", "FLAGS_check_nan_inf_level")
         saved = [_core.get_flag(name) for name in names]
@@ -267,7 +270,10 @@ _COLUMNS = ("dtype", "numel", "num_nan", "num_inf", "num_zero", "max", "min", "m
 def _read_dump(folder):
     """The lines of a run: (op, which call of it) -> columns, in their order."""
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"[compare_accuracy] there is no folder {folder!r}.")
+        raise FileNotFoundError(
+            f"[compare_accuracy] there is no folder {folder!r}."
+            " Do this: pass the folder that a TensorCheckerConfig wrote to."
+        )
     found, calls = {}, {}
     for name in sorted(os.listdir(folder)):
         if not name.startswith("worker_"):

@@ -75,7 +75,10 @@ class GradScaler:
     def set_incr_ratio(self, new_incr_ratio):
         """Sets the factor when the scale grows; > 1."""
         if not new_incr_ratio > 1.0:
-            raise AssertionError(f"[set_incr_ratio] expected a number > 1, got {new_incr_ratio}.")
+            raise AssertionError(
+                f"[set_incr_ratio] expected a number > 1, got {new_incr_ratio}."
+                " Do this: pass a factor such as 2.0."
+            )
         self._incr_ratio = new_incr_ratio
 
     def get_decr_ratio(self):
@@ -85,7 +88,10 @@ class GradScaler:
     def set_decr_ratio(self, new_decr_ratio):
         """Sets the factor when the scale shrinks; < 1."""
         if not new_decr_ratio < 1.0:
-            raise AssertionError(f"[set_decr_ratio] expected a number < 1, got {new_decr_ratio}.")
+            raise AssertionError(
+                f"[set_decr_ratio] expected a number < 1, got {new_decr_ratio}."
+                " Do this: pass a factor such as 0.5."
+            )
         self._decr_ratio = new_decr_ratio
 
     def get_incr_every_n_steps(self):

@@ -41,11 +41,17 @@ class PyLayer:
 
     @staticmethod
     def forward(ctx, *args, **kwargs):
-        raise NotImplementedError("[PyLayer] a subclass must define forward(ctx, ...).")
+        raise NotImplementedError(
+            "[PyLayer] a subclass must define forward(ctx, ...)."
+            " Do this: define it as a staticmethod."
+        )
 
     @staticmethod
     def backward(ctx, *grads):
-        raise NotImplementedError("[PyLayer] a subclass must define backward(ctx, ...).")
+        raise NotImplementedError(
+            "[PyLayer] a subclass must define backward(ctx, ...)."
+            " Do this: define it as a staticmethod."
+        )
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -83,6 +89,7 @@ class PyLayer:
                 raise ValueError(
                     f"[{cls.__name__}.backward] expected {count} gradients, one for each Tensor"
                     f" argument of forward, got {len(given)}."
+                    " Do this: return None for those that need none."
                 )
             return given
 

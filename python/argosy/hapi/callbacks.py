@@ -31,6 +31,7 @@ def config_callbacks(
             raise TypeError(
                 f"[Model] callbacks must be of type callbacks.Callback, got "
                 f"{type(callback).__name__}."
+                " Do this: derive your class from paddle.callbacks.Callback."
             )
 
     def has(kind):
@@ -478,6 +479,7 @@ class ReduceLROnPlateau(_Watch):
         if factor >= 1.0:
             raise ValueError(
                 f"[callbacks.ReduceLROnPlateau] factor is out of range: expected < 1, got {factor}."
+                " Do this: pass a factor such as 0.1."
             )
         super().__init__("ReduceLROnPlateau", monitor, mode, min_delta)
         self.factor = factor

@@ -27,6 +27,7 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
     if not isinstance(net, nn.Layer):
         raise TypeError(
             f"[flops] net has the wrong type: expected nn.Layer, got {type(net).__name__}."
+            " Do this: pass the network itself."
         )
     custom_ops = custom_ops or {}
     counters = _counters(nn)

@@ -73,6 +73,7 @@ class Model:
             raise TypeError(
                 "[Model.prepare] loss has the wrong type: expected a Layer or a function, got "
                 f"{type(loss).__name__}."
+                " Do this: pass e.g. nn.CrossEntropyLoss()."
             )
         metrics = _as_list(metrics)
         for metric in metrics:
@@ -80,6 +81,7 @@ class Model:
                 raise AssertionError(
                     "[Model.prepare] metrics must be of type metric.Metric, got "
                     f"{type(metric).__name__}."
+                    " Do this: pass e.g. paddle.metric.Accuracy(), or derive your class from Metric."
                 )
         self._optimizer = optimizer
         self._loss = loss
@@ -96,6 +98,7 @@ class Model:
         if level not in ("O0", "O1", "O2"):
             raise ValueError(
                 f"[Model.prepare] amp_configs: expected level 'O0', 'O1' or 'O2', got {level!r}."
+                " Do this: use one of them."
             )
         if level != "O0":
             known = ("level", "dtype", "custom_white_list", "custom_black_list")
@@ -150,6 +153,7 @@ class Model:
             if not update:
                 raise AssertionError(
                     "[Model.train_batch] update=False is not supported in static mode."
+                    " Do this: call disable_static() first, to accumulate gradients."
                 )
             _, losses, figures = self._graph.run("train", _as_list(inputs), _as_list(labels))
             return (losses, figures) if self._metrics else losses
@@ -430,7 +434,9 @@ class Model:
             num_iters (int, optional): Stop after so many steps in all.
         """
         if train_data is None:
-            raise AssertionError("[Model.fit] train_data is missing.")
+            raise AssertionError(
+                "[Model.fit] train_data is missing. Do this: pass a Dataset or a DataLoader."
+            )
         self._require_prepared(self._optimizer)
         train_size, eval_size = (
             batch_size if isinstance(batch_size, (list, tuple)) else (batch_size, batch_size)

@@ -61,6 +61,7 @@ def _shapes(size):
         raise TypeError(
             "[summary] input_size has the wrong type: expected a shape, an InputSpec or a list of "
             f"them, got {type(size).__name__}."
+            " Do this: pass e.g. (1, 3, 224, 224)."
         )
     if all(n is None or isinstance(n, numbers.Number) for n in size):
         return [(_clean(size), None)]
@@ -73,9 +74,15 @@ def _clean(shape):
 
 def _positive(n):
     if not isinstance(n, numbers.Integral):
-        raise TypeError(f"[summary] sizes of input_size must be ints, got {n!r}.")
+        raise TypeError(
+            f"[summary] sizes of input_size must be ints, got {n!r}."
+            " Do this: pass e.g. (1, 3, 224, 224)."
+        )
     if n <= 0:
-        raise ValueError(f"[summary] sizes of input_size must be greater than zero, got {n}.")
+        raise ValueError(
+            f"[summary] sizes of input_size must be greater than zero, got {n}."
+            " Do this: correct it; None and -1 stand for 1."
+        )
     return int(n)
 
 

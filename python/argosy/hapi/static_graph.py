@@ -77,6 +77,7 @@ class StaticGraph:
             raise ValueError(
                 f"[Model] a batch must have a field for each input and label: expected {names}, got"
                 f" {len(values)} fields."
+                " Do this: let the data set return as many."
             )
         flat = [*outputs, *losses, *(v for group in computed for v in group)]
         fetched = self._executor.run(program, dict(zip(names, values)), flat)

@@ -75,11 +75,14 @@ def to_static(
         raise TypeError(
             "[to_static] input_spec: expected a list or tuple of InputSpec, got"
             f" {type(input_spec).__name__}."
+            " Do this: put it into a list."
         )
     property_names = {"property", "full_graph"}
     unknown = set(kwargs) - property_names
     if unknown:
-        raise TypeError(f"[to_static] unknown arguments: {', '.join(sorted(unknown))}.")
+        raise TypeError(
+            f"[to_static] unknown arguments: {', '.join(sorted(unknown))}. Do this: leave them out."
+        )
 
     def decorate(target):
         from argosy.nn import Layer
@@ -94,6 +97,7 @@ def to_static(
         if not callable(target):
             raise TypeError(
                 f"[to_static] expected a function or Layer, got {type(target).__name__}."
+                " Do this: pass one of them."
             )
         return StaticFunction(target, input_spec, full_graph)
 
@@ -144,7 +148,10 @@ class StaticFunction:
             return None
         instance = self._instance()
         if instance is None:
-            raise RuntimeError(f"[{self.__name__}] the object of this captured method is gone.")
+            raise RuntimeError(
+                f"[{self.__name__}] the object of this captured method is gone."
+                " Do this: keep a reference to it."
+            )
         return instance
 
     @property
@@ -251,6 +258,7 @@ class StaticFunction:
             raise ValueError(
                 f"[to_static] input_spec of {self._where()} has {len(specs)} entries, the call has"
                 f" {len(args)} arguments."
+                " Do this: give one InputSpec for each argument."
             )
         out = []
         for i, arg in enumerate(args):
@@ -356,6 +364,7 @@ def _specified(arg, spec, where):
             raise ValueError(
                 f"[to_static] {where}: input_spec has a list of {len(spec)} where the call has"
                 f" {type(arg).__name__}."
+                " Do this: give the InputSpecs the structure of the arguments."
             )
         return type(arg)(_specified(a, s, where) for a, s in zip(arg, spec))
     if isinstance(spec, dict):

@@ -65,7 +65,10 @@ def save(layer, path, input_spec=None, **configs):
             others are accepted for compatibility.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"[jit.save] path: expected a str, got {type(path).__name__}.")
+        raise TypeError(
+            f"[jit.save] path: expected a str, got {type(path).__name__}."
+            " Do this: pass 'folder/name'."
+        )
     path = os.fspath(path)
     if not os.path.basename(path):
         raise ValueError(
@@ -73,7 +76,10 @@ def save(layer, path, input_spec=None, **configs):
             " pass 'folder/name'."
         )
     if input_spec is not None and not isinstance(input_spec, (list, tuple)):
-        raise TypeError(f"[jit.save] input_spec: expected a list, got {type(input_spec).__name__}.")
+        raise TypeError(
+            f"[jit.save] input_spec: expected a list, got {type(input_spec).__name__}."
+            " Do this: put it into a list."
+        )
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -82,7 +88,10 @@ def save(layer, path, input_spec=None, **configs):
     elif callable(layer):
         functions = {"forward": _static(layer, input_spec)}
     else:
-        raise TypeError(f"[jit.save] expected a Layer or a function, got {type(layer).__name__}.")
+        raise TypeError(
+            f"[jit.save] expected a Layer or a function, got {type(layer).__name__}."
+            " Do this: pass the network itself."
+        )
     for name, function in functions.items():
         spec = input_spec if name == "forward" else None
         prefix = path if name == "forward" else f"{path}.{name}"
@@ -129,7 +138,10 @@ def _write(captured, prefix, name, methods, keep):
         names = {v.name: v for v in outputs}
         wanted = [names.get(getattr(v, "name", None)) for v in keep]
         if not all(v is not None for v in wanted):
-            raise ValueError("[jit.save] output_spec names a tensor that forward does not return.")
+            raise ValueError(
+                "[jit.save] output_spec names a tensor that forward does not return."
+                " Do this: leave it out, or pass results of forward."
+            )
         outputs, structure = wanted, [Leaf(i) for i in range(len(wanted))]
     for i, v in enumerate(outputs):
         _core.program_add_output(program, f"output_{i}", _core.program_counterpart(program, v))
@@ -251,6 +263,7 @@ class TranslatedLayer(Layer):
             raise ValueError(
                 f"[TranslatedLayer.{name}] expected {len(captured.inputs)} inputs"
                 f" ({', '.join(v.name for v in captured.inputs)}), got {len(tensors)}."
+                " Do this: pass them in this order."
             )
         recorder = _core.program_recording()
         if recorder is not None:
@@ -263,6 +276,7 @@ class TranslatedLayer(Layer):
             raise ValueError(
                 f"[TranslatedLayer.program] there is no method {method_name!r}: expected one of"
                 f" {sorted(self._programs)}."
+                " Do this: use one of them, or save the layer with that method captured."
             )
         return self._programs[method_name].main_program
 

@@ -102,6 +102,11 @@ class Optimizer:
             )
         self._check_clip(grad_clip)
         self._name = name
+        if not hasattr(parameters, "__iter__"):
+            raise TypeError(
+                f"[{label}] parameters: expected a list of tensors, got "
+                f"{type(parameters).__name__}. Do this: pass model.parameters()."
+            )
         self._parameter_list = list(parameters)
         self._learning_rate = learning_rate
         self._grad_clip = grad_clip

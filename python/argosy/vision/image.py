@@ -14,6 +14,7 @@ def set_image_backend(backend):
     if backend not in _BACKENDS:
         raise ValueError(
             f"[set_image_backend] unknown backend: expected one of {_BACKENDS}, got {backend!r}."
+            " Do this: use one of them."
         )
     _backend = backend
 
@@ -38,6 +39,7 @@ def image_load(path, backend=None):
     if backend not in _BACKENDS:
         raise ValueError(
             f"[image_load] unknown backend: expected one of {_BACKENDS}, got {backend!r}."
+            " Do this: use one of them."
         )
     if importlib.util.find_spec("PIL") is None:
         raise ImportError(

@@ -52,7 +52,10 @@ def check_backend(data_set, backend):
 
     backend = backend or get_image_backend()
     if backend not in ("pil", "cv2"):
-        raise ValueError(f"[{data_set}] unknown backend: expected 'pil' or 'cv2', got {backend!r}.")
+        raise ValueError(
+            f"[{data_set}] unknown backend: expected 'pil' or 'cv2', got {backend!r}."
+            " Do this: use one of them."
+        )
     return backend
 
 

@@ -55,6 +55,7 @@ class Cifar10(Dataset):
         except (tarfile.TarError, EOFError, OSError) as error:
             raise ValueError(
                 f"[{type(self).__name__}] {self.data_file} is damaged: {error}."
+                " Do this: fetch the file again."
             ) from error
 
     def _samples(self, name, content):
@@ -66,6 +67,7 @@ class Cifar10(Dataset):
             raise ValueError(
                 f"[{type(self).__name__}] {name} holds {sorted(batch)}: expected 'data' and "
                 f"'{self._LABELS}' of the same length."
+                " Do this: fetch the file again."
             )
         return zip(images, labels)
 

@@ -41,8 +41,11 @@ def _validity(extensions, is_valid_file):
 
 
 def _nothing_found(what, root, extensions):
-    text = f"\nSupported extensions are: {','.join(extensions)}" if extensions else ""
-    return RuntimeError(f"Found 0 {what} in subfolders of: {root}{text}")
+    known = f" that end in {', '.join(extensions)}" if extensions else ""
+    return (
+        f"[vision.datasets] Found 0 {what} in subfolders of: {root}. Do this: check root, and that"
+        f" there are files{known}."
+    )
 
 
 class DatasetFolder(Dataset):
@@ -75,7 +78,7 @@ class DatasetFolder(Dataset):
             for path in _files_below(os.path.join(root, name), valid)
         ]
         if not self.samples:
-            raise _nothing_found("directories", root, self.extensions)
+            raise RuntimeError(_nothing_found("directories", root, self.extensions))
         self.loader = default_loader if loader is None else loader
         self.targets = [target for _, target in self.samples]
         self.dtype = "float32"
@@ -107,7 +110,7 @@ class ImageFolder(Dataset):
         self.extensions = IMG_EXTENSIONS if extensions is None else extensions
         self.samples = list(_files_below(root, _validity(self.extensions, is_valid_file)))
         if not self.samples:
-            raise _nothing_found("files", root, self.extensions)
+            raise RuntimeError(_nothing_found("files", root, self.extensions))
         self.loader = default_loader if loader is None else loader
         self.transform = transform
 

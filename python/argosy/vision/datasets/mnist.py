@@ -23,11 +23,14 @@ def read_idx(path):
         with gzip.open(path, "rb") if zipped else open(path, "rb") as file:
             data = file.read()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"[vision.datasets] {path} is damaged: {error}.") from error
+        raise ValueError(
+            f"[vision.datasets] {path} is damaged: {error}. Do this: fetch the file again."
+        ) from error
     if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
         raise ValueError(
             f"[vision.datasets] {path} is no IDX file of bytes: it starts with {data[:4]!r}, "
             "expected b'\\x00\\x00\\x08' and the number of dimensions."
+            " Do this: pass the file of images or labels as published."
         )
     shape = struct.unpack(f">{data[3]}I", data[4 : 4 + 4 * data[3]])
     values = np.frombuffer(data, np.uint8, offset=4 + 4 * data[3])
@@ -35,6 +38,7 @@ def read_idx(path):
         raise ValueError(
             f"[vision.datasets] {path} is damaged: its header says {list(shape)}, but "
             f"{values.size} values follow."
+            " Do this: fetch the file again."
         )
     return values.reshape(shape)
 
@@ -90,6 +94,7 @@ class MNIST(Dataset):
                 f"[{name}] the files do not belong together: expected images [N, H, W] and labels "
                 f"[N], got {list(images.shape)} in {self.image_path} and {list(labels.shape)} in "
                 f"{self.label_path}."
+                " Do this: pass images and labels of one set."
             )
         self._shape = images.shape[1:]
         self.images = images.reshape(len(images), -1)

@@ -107,6 +107,7 @@ class DenseNet(nn.Layer):
         if layers not in _DEPTHS:
             raise ValueError(
                 f"[DenseNet] unknown depth: expected layers in {sorted(_DEPTHS)}, got {layers!r}."
+                " Do this: use one of them."
             )
         self.num_classes = num_classes
         self.with_pool = with_pool

@@ -102,10 +102,12 @@ class ShuffleNetV2(nn.Layer):
         if scale not in _WIDTHS:
             raise NotImplementedError(
                 f"[ShuffleNetV2] unknown scale: expected one of {sorted(_WIDTHS)}, got {scale!r}."
+                " Do this: use one of them."
             )
         if act not in _ACTIVATIONS:
             raise RuntimeError(
                 f"[ShuffleNetV2] unknown act: expected 'relu', 'swish' or None, got {act!r}."
+                " Do this: use one of them."
             )
         activation = _ACTIVATIONS[act]
         self.scale = scale

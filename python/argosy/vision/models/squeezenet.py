@@ -59,6 +59,7 @@ class SqueezeNet(nn.Layer):
         if version not in _VERSIONS:
             raise ValueError(
                 f"[SqueezeNet] unknown version: expected '1.0' or '1.1', got {version!r}."
+                " Do this: use one of them."
             )
         self.version = version
         self.num_classes = num_classes

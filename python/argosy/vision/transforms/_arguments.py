@@ -17,6 +17,7 @@ def output_size(size, width, height):
     if not isinstance(size, Iterable) or isinstance(size, str) or len(size) != 2:
         raise TypeError(
             f"[resize] expected size to be an int or a pair (height, width), got {size!r}."
+            " Do this: pass an int for the shorter side, or both."
         )
     return int(size[0]), int(size[1])
 
@@ -29,15 +30,25 @@ def pair(size):
 def pad_sides(padding, fill, padding_mode):
     """(left, top, right, bottom) of a padding given as one, two or four numbers."""
     if not isinstance(padding, (numbers.Number, list, tuple)):
-        raise TypeError(f"[pad] expected padding to be an int, list or tuple, got {padding!r}.")
+        raise TypeError(
+            f"[pad] expected padding to be an int, list or tuple, got {padding!r}."
+            " Do this: pass one of them."
+        )
     if not isinstance(fill, (numbers.Number, str, list, tuple)):
-        raise TypeError(f"[pad] expected fill to be a number, list, tuple or str, got {fill!r}.")
+        raise TypeError(
+            f"[pad] expected fill to be a number, list, tuple or str, got {fill!r}."
+            " Do this: pass one of them."
+        )
     if not isinstance(padding_mode, str):
-        raise TypeError(f"[pad] expected padding_mode to be a str, got {padding_mode!r}.")
+        raise TypeError(
+            f"[pad] expected padding_mode to be a str, got {padding_mode!r}."
+            " Do this: use 'constant', 'edge', 'reflect' or 'symmetric'."
+        )
     if isinstance(padding, Sequence) and len(padding) not in (2, 4):
         raise ValueError(
             f"[pad] padding has {len(padding)} elements: expected an int, (left/right, top/bottom) "
             "or (left, top, right, bottom)."
+            " Do this: pass one of them."
         )
     assert padding_mode in PADDING_MODES, (
         f"[pad] unknown padding_mode: expected one of {PADDING_MODES}, got {padding_mode!r}."
@@ -50,13 +61,19 @@ def pad_sides(padding, fill, padding_mode):
 def hue_shift(hue_factor):
     """Steps of 1/255 turn that `hue_factor` turns the colour circle by."""
     if not -0.5 <= hue_factor <= 0.5:
-        raise ValueError(f"[adjust_hue] expected hue_factor in [-0.5, 0.5], got {hue_factor}.")
+        raise ValueError(
+            f"[adjust_hue] expected hue_factor in [-0.5, 0.5], got {hue_factor}."
+            " Do this: pass a part of the circle of hues, such as 0.1."
+        )
     return int(hue_factor * 255)
 
 
 def gray_channels(count):
     if count not in (1, 3):
-        raise ValueError(f"[to_grayscale] expected num_output_channels 1 or 3, got {count!r}.")
+        raise ValueError(
+            f"[to_grayscale] expected num_output_channels 1 or 3, got {count!r}."
+            " Do this: use one of them."
+        )
     return count
 
 

@@ -37,6 +37,7 @@ def _backend(name, img):
     raise TypeError(
         f"[{name}] expected a PIL image, a tensor or an array of 2 or 3 dimensions, got "
         f"{type(img).__name__}{list(img.shape) if hasattr(img, 'shape') else ''}."
+        " Do this: convert it with PIL.Image.fromarray or numpy.asarray."
     )
 
 
@@ -53,7 +54,10 @@ def to_tensor(pic, data_format="CHW"):
     """
     backend = _backend("to_tensor", pic)
     if data_format not in ("CHW", "HWC"):
-        raise ValueError(f"[to_tensor] expected data_format 'CHW' or 'HWC', got {data_format!r}.")
+        raise ValueError(
+            f"[to_tensor] expected data_format 'CHW' or 'HWC', got {data_format!r}."
+            " Do this: use one of them."
+        )
     return backend.to_tensor(pic, data_format)
 
 
@@ -155,24 +159,43 @@ def affine(img, angle, translate, scale, shear, interpolation="nearest", fill=0,
     """
     backend = _backend("affine", img)
     if not isinstance(angle, (int, float)):
-        raise TypeError(f"[affine] expected angle to be int or float, got {angle!r}.")
+        raise TypeError(
+            f"[affine] expected angle to be int or float, got {angle!r}. Do this: pass degrees."
+        )
     if not isinstance(translate, (list, tuple)):
-        raise TypeError(f"[affine] expected translate to be a list or tuple, got {translate!r}.")
+        raise TypeError(
+            f"[affine] expected translate to be a list or tuple, got {translate!r}."
+            " Do this: pass two numbers of pixels."
+        )
     if len(translate) != 2:
-        raise ValueError(f"[affine] expected translate to be (x, y), got {translate!r}.")
+        raise ValueError(
+            f"[affine] expected translate to be (x, y), got {translate!r}."
+            " Do this: pass two numbers of pixels."
+        )
     if scale <= 0.0:
-        raise ValueError(f"[affine] expected scale > 0, got {scale}.")
+        raise ValueError(f"[affine] expected scale > 0, got {scale}. Do this: correct it.")
     if not isinstance(shear, (numbers.Number, list, tuple)):
-        raise TypeError(f"[affine] expected shear to be a number, list or tuple, got {shear!r}.")
+        raise TypeError(
+            f"[affine] expected shear to be a number, list or tuple, got {shear!r}."
+            " Do this: pass degrees."
+        )
     if not isinstance(interpolation, str):
-        raise TypeError(f"[affine] expected interpolation to be a str, got {interpolation!r}.")
+        raise TypeError(
+            f"[affine] expected interpolation to be a str, got {interpolation!r}."
+            " Do this: use 'nearest', 'bilinear' or 'bicubic'."
+        )
     if center is not None and not isinstance(center, (list, tuple)):
-        raise TypeError(f"[affine] expected center to be (x, y) or None, got {center!r}.")
+        raise TypeError(
+            f"[affine] expected center to be (x, y) or None, got {center!r}."
+            " Do this: pass two numbers of pixels."
+        )
     shear = [shear, 0.0] if isinstance(shear, numbers.Number) else list(shear)
     if len(shear) == 1:
         shear = shear * 2
     if len(shear) != 2:
-        raise ValueError(f"[affine] expected shear of one or two numbers, got {shear!r}.")
+        raise ValueError(
+            f"[affine] expected shear of one or two numbers, got {shear!r}. Do this: pass degrees."
+        )
     if backend is functional_cv2:
         # Paddle takes the array's height for its width here.
         center = (img.shape[0] * 0.5, img.shape[1] * 0.5) if center is None else center
