@@ -143,6 +143,14 @@ def namespace(paddle):
 
 def describe(value, paddle):
     """`value` as JSON: kind, dtype, shape and numbers, without the framework's classes."""
+    if getattr(value, "is_sparse", bool)() and (
+        hasattr(value, "indices") or hasattr(value, "crows")
+    ):
+        names = ["indices"] if value.is_sparse_coo() else ["crows", "cols"]
+        parts = [getattr(value, name)().detach() for name in names]
+        shape = [int(size) for size in value.shape]
+        whole = [value.values().detach(), *parts, shape, bool(value.stop_gradient)]
+        return describe([names[0], *whole], paddle)
     if isinstance(value, paddle.Tensor):
         dtype = str(value.dtype).rpartition(".")[2]
         widened = value.detach()

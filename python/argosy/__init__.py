@@ -97,6 +97,7 @@ _LAZY = {
     "profiler": "argosy.profiler",
     "regularizer": "argosy.regularizer",
     "signal": "argosy.signal",
+    "sparse": "argosy.sparse",
     "static": "argosy.static",
     "text": "argosy.text",
     "utils": "argosy.utils",

@@ -23,6 +23,7 @@ PACKAGES = [
     "nn",
     "optimizer",
     "signal.py",
+    "sparse",
     "tensor/aliases.py",
     "tensor/compat.py",
     "tensor/linalg.py",

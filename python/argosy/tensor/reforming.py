@@ -165,6 +165,20 @@ def istft(
     )  # fmt: skip
 
 
+@method
+def to_sparse_coo(x, sparse_dim):
+    """A sparse tensor of what is not 0 in x, with coordinates of the first sparse_dim dimensions."""
+    from argosy.sparse.tensor import from_dense
+
+    return from_dense(x, sparse_dim)
+
+
+@method
+def to_sparse_csr(x):
+    """A sparse tensor of what is not 0 in x [m, n] or [batch, m, n], in compressed rows."""
+    return to_sparse_coo(x, x.ndim).to_sparse_csr()
+
+
 method(lambda x, y: list(x.shape) == list(y.shape), "is_same_shape")
 method(lambda x: isinstance(x, Tensor), "is_tensor")
 method(search.scatter_reduce, "scatter_reduce")

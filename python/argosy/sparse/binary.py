@@ -1,0 +1,155 @@
+"""Functions of two sparse tensors, and products with dense ones."""
+
+from __future__ import annotations
+
+import math
+
+import argosy
+from argosy import Tensor
+from argosy._core import OperandError
+from argosy.sparse.tensor import SparseCooTensor, SparseTensor, from_dense, linear, unravel
+from argosy.sparse.unary import _back, _coordinates, check
+
+
+def _aligned(name, x, y):
+    """(coordinates, values of x, values of y) at all places that one of them stores."""
+    check(name, x, y)
+    if x._format != y._format:
+        raise NotImplementedError(
+            f"[sparse.{name}] both tensors must have coordinates, or both compressed rows, got"
+            f" {x._format} and {y._format}. Do this: convert one with to_sparse_coo or"
+            " to_sparse_csr."
+        )
+    if x._shape != y._shape:
+        raise ValueError(
+            f"[sparse.{name}] both tensors must have one shape, got {x._shape} and {y._shape}. Do"
+            " this: reshape one."
+        )
+    a, b = _coordinates(x).coalesce(), _coordinates(y).coalesce()
+    if a.sparse_dim() != b.sparse_dim():
+        raise ValueError(
+            f"[sparse.{name}] both tensors must have as many sparse dimensions, got"
+            f" {a.sparse_dim()} and {b.sparse_dim()}. Do this: convert one with to_sparse_coo."
+        )
+    shape = x._shape[: a.sparse_dim()]
+    numbers = [linear(t.indices(), shape) for t in (a, b)]
+    union = argosy.unique(argosy.concat(numbers)) if a.nnz() + b.nnz() else numbers[0]
+    values = []
+    for t, own in zip((a, b), numbers):
+        empty = argosy.zeros([union.shape[0], *t.values().shape[1:]], t.dtype)
+        if t.nnz():
+            empty = argosy.index_add(empty, argosy.searchsorted(union, own), 0, t.values())
+        values.append(empty)
+    return unravel(union, shape), *values
+
+
+def _combined(name, function, x, y):
+    indices, a, b = _aligned(name, x, y)
+    return _back(x, SparseCooTensor(indices, function(a, b), x._shape, True))
+
+
+def add(x, y, name=None):
+    """x + y, stored where one of them is."""
+    return _combined("add", argosy.add, x, y)
+
+
+def subtract(x, y, name=None):
+    """x - y, stored where one of them is."""
+    return _combined("subtract", argosy.subtract, x, y)
+
+
+def multiply(x, y, name=None):
+    """x * y element by element, stored where one of them is; y may be a number."""
+    if isinstance(y, (int, float)):
+        check("multiply", x)
+        return x._like(x.values() * y)
+    return _combined("multiply", argosy.multiply, x, y)
+
+
+def divide(x, y, name=None):
+    """x / y element by element; y may be a number.
+
+    With a sparse y every place is stored, since 0 / 0 is nan.
+    """
+    if isinstance(y, (int, float)):
+        check("divide", x)
+        return x._like(x.values() / y)
+    indices, a, b = _aligned("divide", x, y)
+    shape = x._shape[: indices.shape[0]]
+    numbers, places = linear(indices, shape), argosy.arange(math.prod(shape))
+    whole = []
+    for values in (a, b):
+        empty = argosy.zeros([places.shape[0], *values.shape[1:]], values.dtype)
+        whole.append(argosy.index_add(empty, numbers, 0, values) if numbers.shape[0] else empty)
+    quotient = argosy.divide(*whole)
+    return _back(x, SparseCooTensor(unravel(places, shape), quotient, x._shape, True))
+
+
+def matmul(x, y, name=None):
+    """The matrix product of a sparse x [.., m, k] and a dense y [.., k, n], a dense tensor; with a
+    sparse y a sparse one, which is computed densely."""
+    check("matmul", x)
+    if isinstance(y, SparseTensor):
+        return _back(x, from_dense(argosy.matmul(x.to_dense(), y.to_dense()), x.ndim))
+    if not isinstance(y, Tensor):
+        raise OperandError(
+            f"[sparse.matmul] y: expected a tensor, got {type(y).__name__}. Do this: make it one."
+        )
+    batch, shape = x._shape[:-2], [int(n) for n in y.shape]
+    if y.ndim != x.ndim or shape[:-2] != batch or shape[-2] != x._shape[-1]:
+        raise ValueError(
+            f"[sparse.matmul] expected y [.., {x._shape[-1]}, n] for x {x._shape}, got {shape}. Do"
+            " this: reshape one of them."
+        )
+    c = _coordinates(x)
+    row = linear(c.indices()[:-1], x._shape[:-1])
+    column = linear(argosy.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64"), shape[:-1])
+    terms = c.values().unsqueeze(1) * argosy.index_select(y.reshape([-1, shape[-1]]), column)
+    found = argosy.zeros([math.prod(x._shape[:-1]), shape[-1]], terms.dtype)
+    if c.nnz():
+        found = argosy.index_add(found, row, 0, terms)
+    return found.reshape([*x._shape[:-1], shape[-1]])
+
+
+def mv(x, vec, name=None):
+    """The product of a sparse matrix and a dense vector, a dense vector."""
+    return matmul(x, vec.unsqueeze(1)).squeeze(1)
+
+
+def masked_matmul(x, y, mask, name=None):
+    """The product of dense x [.., m, k] and y [.., k, n] at the places of a sparse mask only."""
+    check("masked_matmul", mask)
+    c = _coordinates(mask)
+    shape = c._shape
+    if [*x.shape[:-1], y.shape[-1]] != shape or x.shape[-1] != y.shape[-2]:
+        raise ValueError(
+            f"[sparse.masked_matmul] expected x [.., m, k], y [.., k, n] and a mask [.., m, n], got"
+            f" {list(x.shape)}, {list(y.shape)} and {shape}. Do this: reshape them."
+        )
+    k = x.shape[-1]
+    row = linear(c.indices()[:-1], shape[:-1])
+    lead = argosy.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64")
+    column = linear(lead, [*shape[:-2], shape[-1]])
+    turned = argosy.transpose(y, [*range(y.ndim - 2), y.ndim - 1, y.ndim - 2])
+    left = argosy.index_select(x.reshape([-1, k]), row)
+    right = argosy.index_select(turned.reshape([-1, k]), column)
+    values = argosy.sum(left * right, axis=1)
+    return _back(mask, SparseCooTensor(c.indices(), values, shape, c.is_coalesced()))
+
+
+def mask_as(x, mask, name=None):
+    """A dense x at the places of a sparse mask."""
+    check("mask_as", mask)
+    if [int(n) for n in x.shape] != mask._shape:
+        raise ValueError(
+            f"[sparse.mask_as] x and mask must have one shape, got {list(x.shape)} and"
+            f" {mask._shape}. Do this: reshape one."
+        )
+    c = _coordinates(mask)
+    values = argosy.gather_nd(x, c.indices().t())
+    return _back(mask, SparseCooTensor(c.indices(), values, mask._shape, c.is_coalesced()))
+
+
+def addmm(input, x, y, beta=1.0, alpha=1.0, name=None):  # noqa: A002
+    """beta * input + alpha * matmul(x, y), x sparse, the others dense."""
+    return beta * input + alpha * matmul(x, y)

@@ -1,0 +1,219 @@
+"""Activations, convolutions and pooling of sparse tensors."""
+
+from __future__ import annotations
+
+import itertools
+
+import argosy
+from argosy.nn import functional as F
+from argosy.sparse.tensor import SparseCooTensor, linear, unravel
+from argosy.sparse.unary import _back, _coordinates, check
+
+
+def relu(x, name=None):
+    """max(x, 0) of the stored values."""
+    check("relu", x)
+    return x._like(F.relu(x.values()))
+
+
+def relu6(x, name=None):
+    """min(max(x, 0), 6) of the stored values."""
+    check("relu6", x)
+    return x._like(F.relu6(x.values()))
+
+
+def leaky_relu(x, negative_slope=0.01, name=None):
+    """x, or negative_slope * x below 0, of the stored values."""
+    check("leaky_relu", x)
+    return x._like(F.leaky_relu(x.values(), negative_slope))
+
+
+def softmax(x, axis=-1, name=None):
+    """Softmax of the stored values of each row, the others being taken for -inf. axis: -1."""
+    check("softmax", x)
+    if axis not in (-1, x.ndim - 1):
+        raise ValueError(
+            f"[sparse.softmax] only axis=-1 is supported, got {axis}. Do this: transpose x."
+        )
+    c = _coordinates(x).coalesce()
+    if not c.nnz():
+        return x
+    _, group = argosy.unique(linear(c.indices()[:-1], x._shape[:-1]), return_inverse=True)
+    groups, values = int(group.max()) + 1, c.values()
+    lowest = argosy.full([groups], float("-inf"), values.dtype)
+    top = argosy.put_along_axis(lowest, group, values.detach(), 0, "amax")
+    powers = argosy.exp(values - argosy.index_select(top, group))
+    sums = argosy.index_add(argosy.zeros([groups], values.dtype), group, 0, powers)
+    return _back(x, c._like(powers / argosy.index_select(sums, group)))
+
+
+def _numbers(name, value, n):
+    found = [value] * n if isinstance(value, int) else list(value)
+    if len(found) != n:
+        raise ValueError(
+            f"[{name}] expected an int or {n} of them, got {value!r}. Do this: correct it."
+        )
+    return found
+
+
+def _pairs(x, kernel, stride, padding, dilation, submanifold):
+    """Where the windows of a sparse image [N, spatial.., C] meet its entries.
+
+    Returns the places of the result [dims, n], its spatial sizes, and for each offset in the kernel
+    the entries of x and of the result that it ties.
+    """
+    sizes = x._shape[1:-1]
+    sites = x.indices().astype("int64")
+    out = [
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, p, d, k, s in zip(sizes, padding, dilation, kernel, stride)
+    ]
+    if submanifold:
+        out = sizes
+    lead = [x._shape[0], *out]
+    met = []
+    for offset in itertools.product(*(range(k) for k in kernel)):
+        rows, inside = [sites[0]], argosy.ones([x.nnz()], "bool")
+        for axis, k in enumerate(offset):
+            moved = sites[axis + 1] + (padding[axis] - k * dilation[axis])
+            place = moved // stride[axis]
+            fits = argosy.logical_and(moved >= 0, place < out[axis])
+            fits = argosy.logical_and(fits, place * stride[axis] == moved)
+            inside = argosy.logical_and(inside, fits)
+            rows.append(place)
+        entries = argosy.nonzero(inside).flatten()
+        targets = linear(argosy.index_select(argosy.stack(rows), entries, 1), lead)
+        met.append((entries, targets))
+    if submanifold:
+        own = linear(sites, lead)
+        order = argosy.argsort(own)
+        numbers = argosy.index_select(own, order)
+        tied = []
+        for entries, targets in met:
+            place = argosy.clip(argosy.searchsorted(numbers, targets), max=max(x.nnz() - 1, 0))
+            there = argosy.nonzero(argosy.index_select(numbers, place) == targets).flatten()
+            to = argosy.index_select(order, argosy.index_select(place, there))
+            tied.append((argosy.index_select(entries, there), to))
+        return x.indices(), out, tied
+    numbers = argosy.unique(argosy.concat([targets for _, targets in met]))
+    tied = [(entries, argosy.searchsorted(numbers, targets)) for entries, targets in met]
+    return unravel(numbers, lead), out, tied
+
+
+def _conv(name, x, weight, bias, stride, padding, dilation, groups, data_format, submanifold):
+    check(name, x)
+    dims = weight.ndim - 2
+    wanted = "NDHWC" if dims == 3 else "NHWC"
+    if data_format != wanted or groups != 1:
+        raise ValueError(
+            f"[sparse.{name}] expected data_format='{wanted}' and groups=1, got {data_format!r} and"
+            f" {groups}. Do this: transpose x, or use a dense convolution."
+        )
+    if not x.is_sparse_coo() or x.ndim != dims + 2 or x.sparse_dim() != dims + 1:
+        raise ValueError(
+            f"[sparse.{name}] x: expected coordinates of all dimensions but the channels,"
+            f" to_sparse_coo({dims + 1}) of [{', '.join(wanted)}], got shape {x._shape} with"
+            f" {x._format} places. Do this: convert it."
+        )
+    *kernel, channels, filters = [int(n) for n in weight.shape]
+    if channels != x._shape[-1]:
+        raise ValueError(
+            f"[sparse.{name}] weight takes {channels} channels, x has {x._shape[-1]}. Do this: make"
+            " them equal."
+        )
+    stride, padding, dilation = (
+        _numbers(f"sparse.{name}", value, dims) for value in (stride, padding, dilation)
+    )
+    if submanifold:  # each site is the centre of its own window
+        padding = [d * (k // 2) for d, k in zip(dilation, kernel)]
+        stride = [1] * dims
+    indices, out, tied = _pairs(x, kernel, stride, padding, dilation, submanifold)
+    values = argosy.zeros([indices.shape[1], filters], x.dtype)
+    flat = weight.reshape([-1, channels, filters])
+    for k, (entries, to) in enumerate(tied):
+        if entries.shape[0]:
+            part = argosy.matmul(argosy.index_select(x.values(), entries), flat[k])
+            values = argosy.index_add(values, to, 0, part)
+    if bias is not None:
+        values = values + bias
+    shape = [x._shape[0], *out, filters]
+    return SparseCooTensor(indices, values, shape, not submanifold or x.is_coalesced())
+
+
+def conv2d(
+    x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NHWC", name=None
+):
+    """Convolution of a sparse image [N, H, W, C] with weight [kh, kw, C, filters]; the result is
+    stored wherever a window meets an entry."""
+    return _conv("conv2d", x, weight, bias, stride, padding, dilation, groups, data_format, False)
+
+
+def conv3d(
+    x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, data_format="NDHWC", name=None
+):
+    """Convolution of a sparse volume [N, D, H, W, C] with weight [kd, kh, kw, C, filters]; the
+    result is stored wherever a window meets an entry."""
+    return _conv("conv3d", x, weight, bias, stride, padding, dilation, groups, data_format, False)
+
+
+def subm_conv2d(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+    data_format="NHWC",
+    key=None,
+    name=None,
+):
+    """Submanifold convolution (arXiv:1706.01307): stored where x is, so that it stays as sparse.
+    Windows are centred on the entries: stride and padding have no effect. key: has none either."""
+    return _conv(
+        "subm_conv2d", x, weight, bias, stride, padding, dilation, groups, data_format, True
+    )
+
+
+def subm_conv3d(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=1,
+    data_format="NDHWC",
+    key=None,
+    name=None,
+):
+    """subm_conv2d of volumes [N, D, H, W, C]."""
+    return _conv(
+        "subm_conv3d", x, weight, bias, stride, padding, dilation, groups, data_format, True
+    )
+
+
+def max_pool3d(
+    x, kernel_size, stride=None, padding=0, ceil_mode=False, data_format="NDHWC", name=None
+):
+    """The largest stored value of each channel in each window that meets an entry."""
+    check("max_pool3d", x)
+    if data_format != "NDHWC" or ceil_mode or x.ndim != 5 or not x.is_sparse_coo():
+        raise ValueError(
+            "[sparse.max_pool3d] expected a sparse volume [N, D, H, W, C] with coordinates,"
+            f" data_format='NDHWC' and ceil_mode=False, got shape {x._shape}, {data_format!r},"
+            f" {ceil_mode}. Do this: convert x with to_sparse_coo(4)."
+        )
+    kernel = _numbers("sparse.max_pool3d", kernel_size, 3)
+    stride = kernel if stride is None else _numbers("sparse.max_pool3d", stride, 3)
+    padding = _numbers("sparse.max_pool3d", padding, 3)
+    indices, out, tied = _pairs(x, kernel, stride, padding, [1] * 3, False)
+    shape = [indices.shape[1], x._shape[-1]]
+    best = argosy.full(shape, float("-inf"), x.dtype)
+    for entries, to in tied:
+        if entries.shape[0]:
+            # An offset ties each place of the result to one entry at most.
+            rows = argosy.index_select(x.values(), entries)
+            placed = argosy.scatter(argosy.full(shape, float("-inf"), x.dtype), to, rows)
+            best = argosy.maximum(best, placed)
+    return SparseCooTensor(indices, best, [x._shape[0], *out, x._shape[-1]], True)

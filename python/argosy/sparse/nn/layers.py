@@ -1,0 +1,283 @@
+"""Layers of sparse tensors."""
+
+from __future__ import annotations
+
+import math
+
+from argosy import nn
+from argosy.sparse.nn import functional
+from argosy.sparse.unary import check
+
+
+class ReLU(nn.Layer):
+    """max(x, 0) of the stored values."""
+
+    def __init__(self, name=None):
+        super().__init__()
+        self._name = name
+
+    def forward(self, x):
+        return functional.relu(x)
+
+    def extra_repr(self):
+        return f"name={self._name}" if self._name else ""
+
+
+class ReLU6(ReLU):
+    """min(max(x, 0), 6) of the stored values."""
+
+    def forward(self, x):
+        return functional.relu6(x)
+
+
+class LeakyReLU(ReLU):
+    """x, or negative_slope * x below 0, of the stored values."""
+
+    def __init__(self, negative_slope=0.01, name=None):
+        super().__init__(name)
+        self._negative_slope = negative_slope
+
+    def forward(self, x):
+        return functional.leaky_relu(x, self._negative_slope)
+
+
+class Softmax(ReLU):
+    """Softmax of the stored values of each row."""
+
+    def __init__(self, axis=-1, name=None):
+        super().__init__(name)
+        self._axis = axis
+
+    def forward(self, x):
+        return functional.softmax(x, self._axis)
+
+
+class BatchNorm(nn.BatchNorm1D):
+    """Batch normalization of the stored values, whose last dimension is the channels."""
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+        use_global_stats=None,
+        name=None,
+    ):
+        super().__init__(
+            num_features, momentum, epsilon, weight_attr, bias_attr, "NLC", use_global_stats, name
+        )
+        self._sparse_format = data_format
+
+    def forward(self, input):  # noqa: A002
+        check("BatchNorm", input)
+        return input._like(super().forward(input.values()))
+
+    def extra_repr(self):
+        return (
+            f"num_features={self._num_features}, momentum={self._momentum},"
+            f" epsilon={self._epsilon}, data_format={self._sparse_format}"
+        )
+
+
+class SyncBatchNorm(BatchNorm):
+    """Batch normalization over all processes of a job; in one process the same as BatchNorm."""
+
+    @classmethod
+    def convert_sync_batchnorm(cls, layer):
+        """The layer with each BatchNorm in it made a SyncBatchNorm, which has its parameters."""
+        if type(layer) is BatchNorm:
+            layer.__class__ = cls
+        for child in layer.children():
+            cls.convert_sync_batchnorm(child)
+        return layer
+
+
+class _Conv(nn.Layer):
+    _dims = 3
+    _function = None
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        padding_mode,
+        weight_attr,
+        bias_attr,
+        data_format,
+    ):
+        super().__init__()
+        if padding_mode != "zeros" or groups != 1:
+            raise ValueError(
+                f"[{type(self).__name__}] expected padding_mode='zeros' and groups=1, got"
+                f" {padding_mode!r} and {groups}. Do this: leave them out."
+            )
+        name, n = type(self).__name__, self._dims
+        self._in_channels, self._out_channels = in_channels, out_channels
+        self._kernel_size = functional._numbers(name, kernel_size, n)
+        self._stride = functional._numbers(name, stride, n)
+        self._dilation = functional._numbers(name, dilation, n)
+        self._padding, self._groups, self._data_format = padding, groups, data_format
+        fan_in = in_channels * math.prod(self._kernel_size)
+        self.weight = self.create_parameter(
+            [*self._kernel_size, in_channels, out_channels],
+            attr=weight_attr,
+            default_initializer=nn.initializer.Normal(0.0, (2.0 / fan_in) ** 0.5),
+        )
+        self.bias = self.create_parameter([out_channels], attr=bias_attr, is_bias=True)
+
+    def forward(self, x):
+        return type(self)._function(
+            x,
+            self.weight,
+            self.bias,
+            self._stride,
+            self._padding,
+            self._dilation,
+            self._groups,
+            self._data_format,
+        )
+
+    def extra_repr(self):
+        text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._kernel_size}"
+        if self._stride != [1] * self._dims:
+            text += f", stride={self._stride}"
+        if self._padding != 0:
+            text += f", padding={self._padding}"
+        if self._dilation != [1] * self._dims:
+            text += f", dilation={self._dilation}"
+        return f"{text}, data_format={self._data_format}"
+
+
+class Conv3D(_Conv):
+    """Convolution of sparse volumes [N, D, H, W, C]: sparse.nn.functional.conv3d."""
+
+    _function = staticmethod(functional.conv3d)
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+    ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
+
+
+class Conv2D(_Conv):
+    """Convolution of sparse images [N, H, W, C]: sparse.nn.functional.conv2d."""
+
+    _dims = 2
+    _function = staticmethod(functional.conv2d)
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NHWC",
+    ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
+
+
+class SubmConv3D(_Conv):
+    """Submanifold convolution of sparse volumes: sparse.nn.functional.subm_conv3d."""
+
+    _function = staticmethod(functional.subm_conv3d)
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        key=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
+    ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
+
+
+class SubmConv2D(_Conv):
+    """Submanifold convolution of sparse images: sparse.nn.functional.subm_conv2d."""
+
+    _dims = 2
+    _function = staticmethod(functional.subm_conv2d)
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        key=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NHWC",
+    ):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
+                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
+
+
+class MaxPool3D(nn.Layer):
+    """The largest stored value of each window: sparse.nn.functional.max_pool3d."""
+
+    def __init__(
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        return_mask=False,
+        ceil_mode=False,
+        data_format="NDHWC",
+        name=None,
+    ):
+        super().__init__()
+        if return_mask:
+            raise ValueError(
+                "[MaxPool3D] return_mask=True is not supported for sparse tensors. Do this: leave it"
+                " False."
+            )
+        self.ksize, self.stride, self.padding = kernel_size, stride, padding
+        self.ceil_mode, self.data_format, self.name = ceil_mode, data_format, name
+
+    def forward(self, x):
+        return functional.max_pool3d(
+            x, self.ksize, self.stride, self.padding, self.ceil_mode, self.data_format
+        )
+
+    def extra_repr(self):
+        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"

@@ -1,0 +1,189 @@
+"""Functions of one sparse tensor."""
+
+from __future__ import annotations
+
+from builtins import slice as _slice
+
+import argosy
+from argosy._core import OperandError
+from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, unravel
+
+
+def check(name, *tensors):
+    for x in tensors:
+        if not isinstance(x, SparseTensor):
+            raise OperandError(
+                f"[sparse.{name}] expected a sparse tensor, got {type(x).__name__}. Do this: make it"
+                " one with to_sparse_coo(..), or use the function for dense tensors."
+            )
+
+
+def _elementwise(name):
+    function = getattr(argosy, name)
+
+    def apply(x, name=None):
+        check(apply.__name__, x)
+        return x._like(function(x.values()))
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = f"argosy.{name} of the stored values of a sparse tensor; 0 stays 0."
+    return apply
+
+
+abs = _elementwise("abs")  # noqa: A001
+asin = _elementwise("asin")
+asinh = _elementwise("asinh")
+atan = _elementwise("atan")
+atanh = _elementwise("atanh")
+deg2rad = _elementwise("deg2rad")
+expm1 = _elementwise("expm1")
+isnan = _elementwise("isnan")
+log1p = _elementwise("log1p")
+neg = _elementwise("neg")
+rad2deg = _elementwise("rad2deg")
+sin = _elementwise("sin")
+sinh = _elementwise("sinh")
+sqrt = _elementwise("sqrt")
+square = _elementwise("square")
+tan = _elementwise("tan")
+tanh = _elementwise("tanh")
+
+
+def pow(x, factor, name=None):  # noqa: A001
+    """The stored values to the power of factor."""
+    check("pow", x)
+    return x._like(argosy.pow(x.values(), factor))
+
+
+def cast(x, index_dtype=None, value_dtype=None, name=None):
+    """x with other dtypes of places and values."""
+    check("cast", x)
+    found = x._like(x.values() if value_dtype is None else x.values().astype(value_dtype))
+    if index_dtype is not None:
+        for part in ("_indices", "_crows", "_cols"):
+            if hasattr(found, part):
+                setattr(found, part, getattr(found, part).astype(index_dtype))
+    return found
+
+
+def coalesce(x, name=None):
+    """x with its places in order, the values of those that are there twice added."""
+    check("coalesce", x)
+    return x.coalesce()
+
+
+def is_same_shape(x, y):
+    """Whether two tensors, sparse or dense, have one shape."""
+    return [int(n) for n in x.shape] == [int(n) for n in y.shape]
+
+
+def _back(x, found):
+    """A result in coordinates in the form that x has."""
+    return found.to_sparse_csr() if x.is_sparse_csr() else found
+
+
+def _coordinates(x):
+    return x.to_sparse_coo() if x.is_sparse_csr() else x
+
+
+def transpose(x, perm, name=None):
+    """x with its dimensions in the order perm."""
+    check("transpose", x)
+    if sorted(perm) != list(range(x.ndim)):
+        raise ValueError(
+            f"[sparse.transpose] perm: expected each of 0 .. {x.ndim - 1} once, got {list(perm)}. Do"
+            " this: correct it."
+        )
+    c = _coordinates(x)
+    lead = c.sparse_dim()
+    if sorted(perm[:lead]) != list(range(lead)):
+        raise ValueError(
+            f"[sparse.transpose] dimensions up to {lead} are sparse, the others dense; perm"
+            f" {list(perm)} mixes them. Do this: use to_dense()."
+        )
+    values = c.values()
+    if c.dense_dim():
+        values = argosy.transpose(values, [0, *(p - lead + 1 for p in perm[lead:])])
+    indices = argosy.stack([c.indices()[p] for p in perm[:lead]])
+    return _back(x, SparseCooTensor(indices, values, [x._shape[p] for p in perm]))
+
+
+def reshape(x, shape, name=None):
+    """x in another shape, its elements in row-major order; one size may be -1, 0 keeps a size."""
+    check("reshape", x)
+    c = _coordinates(x)
+    lead = c.sparse_dim()
+    if c.dense_dim():
+        raise ValueError(
+            "[sparse.reshape] x must have no dense dimensions. Do this: use to_dense()."
+        )
+    wanted = [x._shape[i] if n == 0 and i < x.ndim else int(n) for i, n in enumerate(shape)]
+    known = 1
+    for n in wanted:
+        known *= n if n != -1 else 1
+    if wanted.count(-1) == 1 and known:
+        wanted[wanted.index(-1)] = known = x.size // known
+    total = 1
+    for n in wanted:
+        total *= n
+    if total != x.size:
+        raise ValueError(
+            f"[sparse.reshape] shape {list(shape)} does not hold the {x.size} elements of"
+            f" {x._shape}. Do this: correct it."
+        )
+    indices = unravel(linear(c.indices(), x._shape[:lead]), wanted)
+    indices = indices.astype(c.indices().dtype)
+    return _back(x, SparseCooTensor(indices, c.values(), wanted))
+
+
+def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
+    """The sum over axes (all if None), a sparse tensor again."""
+    check("sum", x)
+    c = _coordinates(x)
+    values = c.values() if dtype is None else c.values().astype(dtype)
+    axes = list(range(x.ndim)) if axis is None else axis
+    axes = sorted(a % x.ndim for a in ([axes] if isinstance(axes, int) else axes))
+    lead = c.sparse_dim()
+    inner = [a - lead + 1 for a in axes if a >= lead]
+    keepdim = keepdim or x.is_sparse_csr()
+    if inner:
+        values = argosy.sum(values, axis=inner, keepdim=keepdim)
+    rows, shape = [], []
+    for a, size in enumerate(x._shape):
+        gone = a in axes
+        if gone and not keepdim:
+            continue
+        shape.append(1 if gone else size)
+        if a < lead:
+            row = c.indices()[a]
+            rows.append(argosy.zeros_like(row) if gone else row)
+    if not rows:
+        rows, shape = [argosy.zeros([c.nnz()], "int64")], [1, *shape]
+    return _back(x, SparseCooTensor(argosy.stack(rows), values, shape).coalesce())
+
+
+def slice(x, axes, starts, ends, name=None):  # noqa: A001
+    """x[start:end] on each of axes."""
+    check("slice", x)
+    c = _coordinates(x)
+    lead, shape, shift = c.sparse_dim(), list(x._shape), [0] * x.ndim
+    keep, values = argosy.ones([c.nnz()], "bool"), c.values()
+    for axis, start, end in zip(axes, starts, ends):
+        axis %= x.ndim
+        start, end, _ = _slice(int(start), int(end)).indices(x._shape[axis])
+        shape[axis], shift[axis] = max(end - start, 0), start
+        if axis < lead:
+            row = c.indices()[axis]
+            keep = argosy.logical_and(keep, argosy.logical_and(row >= start, row < end))
+        else:
+            values = argosy.slice(values, [axis - lead + 1], [start], [end])
+    places = argosy.nonzero(keep).flatten()
+    offset = argosy.to_tensor(shift[:lead], dtype=c.indices().dtype).unsqueeze(1)
+    indices = argosy.index_select(c.indices(), places, 1) - offset
+    return _back(x, SparseCooTensor(indices, argosy.index_select(values, places), shape))
+
+
+def pca_lowrank(x, q=None, center=True, niter=2, name=None):
+    """linalg.pca_lowrank of a sparse matrix, which is made dense for it."""
+    check("pca_lowrank", x)
+    return argosy.linalg.pca_lowrank(x.to_dense(), q, center, niter)
