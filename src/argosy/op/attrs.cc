@@ -213,7 +213,8 @@ uint32_t axes_mask(const char* op, const IntArray& axes, int rank) {
     const int64_t limit = rank ? rank : 1;  // a number has axes 0 and -1, which are nothing
     ARGOSY_CHECK(axis >= -limit && axis < limit, invalid_argument)
         << '[' << op << "] axis " << axis << " is out of range: expected from " << -limit << " to "
-        << limit - 1 << " for a tensor of " << rank << " dimensions.";
+        << limit - 1 << " for a tensor of " << rank
+        << " dimensions. Do this: check the axis, or unsqueeze the tensor.";
     if (rank == 0) continue;
     const int64_t a = axis < 0 ? axis + rank : axis;
     ARGOSY_CHECK(!(mask >> a & 1), invalid_argument)

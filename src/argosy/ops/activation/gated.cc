@@ -27,7 +27,8 @@ ARGOSY_ATTRS(GluAttrs, axis)
 Shape half_shape(const char* op, const Shape& x, int64_t axis) {
   int d = normalize_axis(op, axis, x.rank());
   ARGOSY_CHECK(x[d] < 0 || x[d] % 2 == 0, invalid_argument)
-      << '[' << op << "] the size of axis " << d << " must be even to be halved, x is " << x << '.';
+      << '[' << op << "] the size of axis " << d << " must be even to be halved, x is " << x
+      << ". Do this: slice or pad x on that axis, or choose another axis.";
   Shape out = x;
   if (out[d] > 0) out[d] /= 2;
   return out;
@@ -90,12 +91,13 @@ ARGOSY_ATTRS(MaxoutAttrs, groups, axis)
 
 void maxout_infer(InferContext& c, const MaxoutAttrs& a) {
   Shape& out = c.out[0].shape;
-  ARGOSY_CHECK(a.groups > 1, invalid_argument)
-      << "[maxout] groups must be greater than 1, got " << a.groups << '.';
+  ARGOSY_CHECK(a.groups > 1, invalid_argument) << "[maxout] groups must be greater than 1, got "
+                                               << a.groups << ". Do this: pass groups=2 or more.";
   int d = normalize_axis("maxout", a.axis, out.rank());
   ARGOSY_CHECK(out[d] < 0 || out[d] % a.groups == 0, invalid_argument)
       << "[maxout] groups (" << a.groups << ") must divide the size of axis " << d << " of x "
-      << out << '.';
+      << out
+      << ". Do this: choose groups, or the channels of the layer before, so that it divides.";
   if (out[d] > 0) out[d] /= a.groups;
 }
 Tensors maxout_parts(const Inputs& in, const MaxoutAttrs& a) {
@@ -137,17 +139,19 @@ void prelu_infer(InferContext& c, const PreluAttrs& a) {
       ARGOSY_CHECK(w.rank() == 1 && x.rank() > 1, invalid_argument)
           << "[prelu] weight must have one element, or one for each channel of an x with at least "
              "2 dimensions: weight is "
-          << w << ", x is " << x << '.';
+          << w << ", x is " << x << ". Do this: pass one element, or unsqueeze x.";
       int64_t channels = channels_last(a) ? x.back() : x[1];
       ARGOSY_CHECK(w[0] < 0 || channels < 0 || w[0] == channels, invalid_argument)
           << "[prelu] the size of weight must be the number of channels or 1: weight is " << w
-          << ", x is " << x << " (" << a.data_format << ").";
+          << ", x is " << x << " (" << a.data_format
+          << "). Do this: make it with num_parameters=1 or the channels of x, or check "
+             "data_format.";
       return;
     }
   ARGOSY_THROW(invalid_argument)
       << "[prelu] data_format must be one of 'NC', 'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC', 'NDHWC', "
          "got '"
-      << a.data_format << "'.";
+      << a.data_format << "'. Do this: pass 'NCHW', or 'NHWC' if channels are last.";
 }
 
 // The shape in which weight broadcasts over x.

@@ -25,7 +25,7 @@ ARGOSY_ATTRS(RreluAttrs, lower, upper, training)
 void rrelu_infer(InferContext&, const RreluAttrs& a) {
   ARGOSY_CHECK(0 <= a.lower && a.lower <= a.upper && a.upper <= 1, invalid_argument)
       << "[rrelu] expected 0 <= lower <= upper <= 1, got lower " << a.lower << ", upper " << a.upper
-      << '.';
+      << ". Do this: swap them, or keep the defaults 1/8 and 1/3.";
 }
 
 // A number is drawn for the negative elements only, in order.
@@ -80,9 +80,10 @@ ARGOSY_ATTRS(GumbelAttrs, temperature, hard, axis)
 
 void gumbel_infer(InferContext& c, const GumbelAttrs& a) {
   ARGOSY_CHECK(a.temperature > 0, invalid_argument)
-      << "[gumbel_softmax] temperature must be positive, got " << a.temperature << '.';
+      << "[gumbel_softmax] temperature must be positive, got " << a.temperature
+      << ". Do this: pass 1.0; smaller ones come closer to one-hot.";
   ARGOSY_CHECK(c.in[0].rank() > 0, invalid_argument)
-      << "[gumbel_softmax] x must have an axis, got a 0-d tensor.";
+      << "[gumbel_softmax] x must have an axis, got a 0-d tensor. Do this: unsqueeze it.";
   normalize_axis(c.name(), a.axis, c.in[0].rank());
 }
 

@@ -102,7 +102,8 @@ ARGOSY_SMOOTH_GRAD(softplus, SoftplusAttrs, "x");
 ARGOSY_SMOOTH_GRAD(hardswish, NoAttrs, "x");
 
 void celu_infer(op::InferContext&, const AlphaAttrs& a) {
-  ARGOSY_CHECK(a.alpha != 0, invalid_argument) << "[celu] alpha must not be 0.";
+  ARGOSY_CHECK(a.alpha != 0, invalid_argument)
+      << "[celu] alpha must not be 0. Do this: pass alpha=1.0, or use relu.";
 }
 void selu_infer(op::InferContext&, const SeluAttrs& a) {
   ARGOSY_CHECK(a.scale > 1, invalid_argument)

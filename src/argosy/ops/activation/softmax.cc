@@ -40,7 +40,8 @@ void softmax_infer(op::InferContext& c, const SoftmaxAttrs& a) {
     normalize_axis(c.name(), a.axis, x.rank());
   else
     ARGOSY_CHECK(a.axis == 0 || a.axis == -1, invalid_argument)
-        << '[' << c.name() << "] axis of a 0-d tensor must be 0 or -1, got " << a.axis << '.';
+        << '[' << c.name() << "] axis of a 0-d tensor must be 0 or -1, got " << a.axis
+        << ". Do this: leave axis out, or unsqueeze x.";
   if (!a.dtype) {
     ARGOSY_CHECK(kFloating.has(c.in[0].dtype()), type)
         << '[' << c.name() << "] x must be floating, got " << c.in[0]
@@ -48,7 +49,8 @@ void softmax_infer(op::InferContext& c, const SoftmaxAttrs& a) {
     return;
   }
   ARGOSY_CHECK(kFloating.has(*a.dtype), type)
-      << '[' << c.name() << "] dtype must be floating, got " << *a.dtype << '.';
+      << '[' << c.name() << "] dtype must be floating, got " << *a.dtype
+      << ". Do this: pass 'float32' or leave it out.";
   c.out[0].dtype = *a.dtype;
 }
 

@@ -155,13 +155,15 @@ ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
 
 void dropout_infer(InferContext& c, const DropoutAttrs& a) {
   ARGOSY_CHECK(a.p.tensor.defined() || (0 <= a.p.real() && a.p.real() <= 1), invalid_argument)
-      << "p argument should between 0 and 1 [dropout], got " << a.p.real() << '.';
+      << "p argument should between 0 and 1 [dropout], got " << a.p.real()
+      << ". Do this: pass the probability of dropping as a fraction, as 0.1.";
   ARGOSY_CHECK(a.mode == "upscale_in_train" || a.mode == "downscale_in_infer", invalid_argument)
       << "[dropout] mode argument should be 'downscale_in_infer' or 'upscale_in_train', got '"
-      << a.mode << "'.";
+      << a.mode << "'. Do this: pass 'upscale_in_train', the usual one.";
   for (int64_t axis : a.axis)
     ARGOSY_CHECK(0 <= axis && axis < c.in[0].rank(), invalid_argument)
-        << "[dropout] axis must be in [0, " << c.in[0].rank() << "), got " << axis << '.';
+        << "[dropout] axis must be in [0, " << c.in[0].rank() << "), got " << axis
+        << ". Do this: name axes of x.";
 }
 
 Tensors dropout_parts(const Inputs& in, const DropoutAttrs& a) {
@@ -203,10 +205,11 @@ ARGOSY_ATTRS(AlphaAttrs, p, training, feature)
 
 void alpha_infer(InferContext& c, const AlphaAttrs& a) {
   ARGOSY_CHECK(0 <= a.p && a.p <= 1, invalid_argument)
-      << "p argument should between 0 and 1 [alpha_dropout], got " << a.p << '.';
+      << "p argument should between 0 and 1 [alpha_dropout], got " << a.p
+      << ". Do this: pass the probability of dropping as a fraction, as 0.1.";
   ARGOSY_CHECK(!a.feature || c.in[0].rank() >= 2, invalid_argument)
       << "[alpha_dropout] the dimensions of x should be at least 2 to drop channels, got "
-      << c.in[0] << '.';
+      << c.in[0] << ". Do this: use alpha_dropout, or unsqueeze x.";
 }
 
 Tensors alpha_parts(const Inputs& in, const AlphaAttrs& a) {

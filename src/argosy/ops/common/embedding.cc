@@ -40,13 +40,15 @@ void check_rows(const char* op, std::span<const int64_t> rows, int64_t height) {
 void embedding_infer(InferContext& c, const EmbeddingAttrs& a) {
   const Tensor &x = c.in[0], &weight = c.in[1];
   ARGOSY_CHECK(kIndex.has(x.dtype()), not_implemented)
-      << "[embedding] x must be int32 or int64, got " << x << '.';
+      << "[embedding] x must be int32 or int64, got " << x << ". Do this: call x.astype('int64').";
   ARGOSY_CHECK(weight.rank() == 2, invalid_argument)
-      << "[embedding] weight must be [rows, dim], got " << weight << '.';
+      << "[embedding] weight must be [rows, dim], got " << weight
+      << ". Do this: reshape it to two dimensions.";
   ARGOSY_CHECK(a.padding_idx >= -1 && (weight.dim(0) < 0 || a.padding_idx < weight.dim(0)),
                invalid_argument)
       << "padding_idx must be within [-" << weight.dim(0) << ", " << weight.dim(0)
-      << ") [embedding], got " << a.padding_idx << '.';
+      << ") [embedding], got " << a.padding_idx
+      << ". Do this: pass a row of weight, or None for no padding.";
   Shape shape = x.shape();
   shape.push_back(weight.dim(1));
   c.out[0] = {shape, weight.dtype()};
@@ -279,7 +281,8 @@ ARGOSY_ATTRS(OneHotAttrs, num_classes)
 
 int64_t classes_of(const OneHotAttrs& a) {
   ARGOSY_CHECK(a.num_classes.size() == 1, invalid_argument)
-      << "[one_hot] num_classes must be one number, got " << a.num_classes.size() << '.';
+      << "[one_hot] num_classes must be one number, got " << a.num_classes.size()
+      << ". Do this: pass one int.";
   return a.num_classes[0];
 }
 
@@ -287,7 +290,7 @@ void one_hot_infer(InferContext& c, const OneHotAttrs& a) {
   const int64_t classes = classes_of(a);
   ARGOSY_CHECK(classes >= -1 && classes != 0, invalid_argument)
       << "[one_hot] num_classes must be positive, or -1 for the largest element plus 1, got "
-      << classes << '.';
+      << classes << ". Do this: pass the number of classes.";
   Shape shape = c.in[0].shape();
   shape.push_back(classes);
   c.out[0] = {shape, DType::float32};
@@ -309,7 +312,7 @@ void one_hot_run(KernelFrame& f, const OneHotAttrs& a) {
   for (int64_t i = 0; i < n; ++i) {
     ARGOSY_CHECK(0 <= from[i] && from[i] < classes, invalid_argument)
         << "[one_hot] element " << from[i] << " is out of range: expected 0 <= x < " << classes
-        << " (num_classes).";
+        << " (num_classes). Do this: pass a larger num_classes, or check the labels.";
     out.data<float>()[i * classes + from[i]] = 1;
   }
 }

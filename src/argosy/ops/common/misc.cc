@@ -70,9 +70,11 @@ ARGOSY_ATTRS(SmoothAttrs, epsilon)
 
 void smooth_infer(InferContext& c, const SmoothAttrs& a) {
   ARGOSY_CHECK(0 <= a.epsilon && a.epsilon <= 1, invalid_argument)
-      << "The value of epsilon must be between 0 and 1 [label_smooth], got " << a.epsilon << '.';
+      << "The value of epsilon must be between 0 and 1 [label_smooth], got " << a.epsilon
+      << ". Do this: pass a small fraction, as 0.1.";
   ARGOSY_CHECK(c.in[0].rank() > 0, invalid_argument)
-      << "[label_smooth] label must be [.., classes], got a 0-d tensor.";
+      << "[label_smooth] label must be [.., classes], got a 0-d tensor. Do this: make it one_hot "
+         "first.";
   check_parameter("label_smooth", "prior_dist", c.in[1], c.in[0].shape().back(), c.in[0].shape());
 }
 Tensors smooth_parts(const Inputs& in, const SmoothAttrs& a) {
@@ -105,7 +107,8 @@ void bilinear_infer(InferContext& c, const NoAttrs&) {
                    fits(x.dim(1), w.dim(1)) && fits(y.dim(1), w.dim(2)),
                invalid_argument)
       << "[bilinear] expected x1 [N, in1], x2 [N, in2] and weight [out, in1, in2], got x1 " << x
-      << ", x2 " << y << ", weight " << w << '.';
+      << ", x2 " << y << ", weight " << w
+      << ". Do this: check in1_features and in2_features of the layer.";
   check_parameter("bilinear", "bias", c.in[3], w.dim(0), w.shape());
   c.out[0].shape = {x.dim(0), w.dim(0)};
 }
@@ -134,10 +137,10 @@ void tree_infer(InferContext& c, const NoAttrs&) {
   ARGOSY_CHECK(c.in[0].rank() == 3, invalid_argument)
       << "The input ids must be a 3D tensor with shape [length, batch_size, beam_size] "
          "[gather_tree], got "
-      << c.in[0] << '.';
+      << c.in[0] << ". Do this: reshape ids and parents to three dimensions.";
   ARGOSY_CHECK(c.in[1].rank() == 3, invalid_argument)
       << "The ids's shape must be the same as parents' shape [gather_tree]: ids is " << c.in[0]
-      << ", parents is " << c.in[1] << '.';
+      << ", parents is " << c.in[1] << ". Do this: pass the two outputs of one beam search.";
 }
 
 // From the last step back each beam follows its parent.
@@ -153,7 +156,7 @@ void tree_run(KernelFrame& f, const NoAttrs&) {
         for (int64_t t = length - 1; t >= 0; --t) {
           ARGOSY_CHECK(0 <= beam && beam < beams, invalid_argument)
               << "[gather_tree] parent " << beam << " is out of range: there are " << beams
-              << " beams.";
+              << " beams. Do this: check that parents come from the same search.";
           const int64_t row = (t * batch + b) * beams;
           out.data<T>()[row + k] = ids.data<T>()[row + beam];
           beam = parents.data<int64_t>()[row + beam];
@@ -183,7 +186,8 @@ ARGOSY_ATTRS(MaskAttrs, maxlen, dtype)
 
 void mask_infer(InferContext& c, const MaskAttrs& a) {
   ARGOSY_CHECK(a.maxlen.size() == 1, invalid_argument)
-      << "[sequence_mask] maxlen must be one number, got " << a.maxlen.size() << '.';
+      << "[sequence_mask] maxlen must be one number, got " << a.maxlen.size()
+      << ". Do this: pass one int, or None for the longest.";
   Shape shape = c.in[0].shape();
   shape.push_back(a.maxlen[0]);
   c.out[0] = {shape, a.dtype};
@@ -225,9 +229,10 @@ ARGOSY_ATTRS(SampleAttrs, num_classes, num_samples)
 void sample_infer(InferContext& c, const SampleAttrs& a) {
   ARGOSY_CHECK(0 < a.num_samples && a.num_samples <= a.num_classes, invalid_argument)
       << "Expected num_samples less than or equal to " << a.num_classes
-      << " [class_center_sample], got num_samples " << a.num_samples << '.';
+      << " [class_center_sample], got num_samples " << a.num_samples
+      << ". Do this: sample fewer classes.";
   ARGOSY_CHECK(c.in[0].rank() == 1, invalid_argument)
-      << "[class_center_sample] label must be [N], got " << c.in[0] << '.';
+      << "[class_center_sample] label must be [N], got " << c.in[0] << ". Do this: flatten it.";
   c.out[1].shape = {kUnknown};
 }
 
@@ -240,7 +245,7 @@ void sample_run(KernelFrame& f, const SampleAttrs& a) {
     const int64_t v = label.data<int64_t>()[i];
     ARGOSY_CHECK(0 <= v && v < a.num_classes, invalid_argument)
         << "[class_center_sample] label " << v << " is out of range: there are " << a.num_classes
-        << " classes.";
+        << " classes. Do this: check num_classes, or the labels.";
     place[static_cast<size_t>(v)] = 0;
   }
   for (int64_t k = 0; k < a.num_classes; ++k)

@@ -38,7 +38,7 @@ Image image_of(const Tensor& x, bool last) {
 void check_image(const char* op, const Tensor& x) {
   ARGOSY_CHECK(x.rank() == 4, invalid_argument)
       << "Input x should be 4D tensor, but received x with the shape of " << x.shape() << " [" << op
-      << "].";
+      << "]. Do this: unsqueeze x, for example to a batch of one.";
 }
 
 // --- pixel shuffle ---
@@ -70,7 +70,8 @@ void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
   ARGOSY_CHECK(r > 0 && (channels < 0 || channels % (r * r) == 0), invalid_argument)
       << "[pixel_shuffle] the square of upscale_factor must divide the number of channels: "
          "upscale_factor is "
-      << r << ", x is " << c.in[0] << '.';
+      << r << ", x is " << c.in[0]
+      << ". Do this: make the convolution before it give a multiple of the square.";
   channels = over(channels, r * r);
   for (int i = 0; i < 2; ++i) out[(last ? 1 : 2) + i] = times(out[(last ? 1 : 2) + i], r);
 }
@@ -85,7 +86,7 @@ void unshuffle_infer(InferContext& c, const UnshuffleAttrs& a) {
     int64_t& size = out[(last ? 1 : 2) + i];
     ARGOSY_CHECK(size < 0 || size % r == 0, invalid_argument)
         << "[pixel_unshuffle] downscale_factor must divide height and width: it is " << r
-        << ", x is " << c.in[0] << '.';
+        << ", x is " << c.in[0] << ". Do this: pad or crop x first.";
     size = over(size, r);
   }
   int64_t& channels = out[last ? 3 : 1];
@@ -163,7 +164,8 @@ void channel_shuffle_infer(InferContext& c, const ChannelShuffleAttrs& a) {
   const int64_t channels = c.in[0].dim(last ? 3 : 1);
   ARGOSY_CHECK(channels < 0 || channels % a.groups == 0, invalid_argument)
       << "[channel_shuffle] groups must divide the number of channels: groups is " << a.groups
-      << ", x is " << c.in[0] << '.';
+      << ", x is " << c.in[0]
+      << ". Do this: choose groups, or the channels of the layer before, so that it divides.";
 }
 
 // Channels seen as [groups, C / groups] are transposed; inverse: back again.
@@ -220,9 +222,11 @@ void temporal_infer(InferContext& c, const TemporalAttrs& a) {
   const int64_t frames = c.in[0].dim(0);
   ARGOSY_CHECK(a.seg_num > 0 && (frames < 0 || frames % a.seg_num == 0), invalid_argument)
       << "[temporal_shift] seg_num must be positive and divide the first size of x: seg_num is "
-      << a.seg_num << ", x is " << c.in[0] << '.';
+      << a.seg_num << ", x is " << c.in[0]
+      << ". Do this: pass the number of frames of each clip; x holds clips * frames images.";
   ARGOSY_CHECK(a.shift_ratio > 0 && a.shift_ratio < 0.5, invalid_argument)
-      << "[temporal_shift] shift_ratio must be in (0, 0.5), got " << a.shift_ratio << '.';
+      << "[temporal_shift] shift_ratio must be in (0, 0.5), got " << a.shift_ratio
+      << ". Do this: pass 0.25, the usual one.";
 }
 
 void temporal_run(KernelFrame& f, const TemporalAttrs& a) {

@@ -35,11 +35,14 @@ void check_array(const char* name, const Tensor& t) {
 // An element's place, checked.
 int64_t place(const char* name, const Tensor& i, const Tensor& array, int64_t end) {
   ARGOSY_CHECK(i.numel() == 1, invalid_argument)
-      << '[' << name << "] i: expected one integer, got " << i << '.';
+      << '[' << name << "] i: expected one integer, got " << i
+      << ". Do this: pass a tensor of shape [1] or [] and dtype int64.";
   const int64_t at = i.dtype() == DType::int64 ? *i.data<int64_t>() : *i.data<int32_t>();
   ARGOSY_CHECK(at >= 0 && at < end, index)
       << '[' << name << "] i is out of range: expected from 0 to " << end - 1 << ", got " << at
-      << " (the array has " << array.parts().size() << " elements).";
+      << " (the array has " << array.parts().size()
+      << " elements). Do this: write from index 0 on without gaps, and read below "
+         "array_length(array).";
   return at;
 }
 
@@ -425,7 +428,7 @@ void join_infer(InferContext& c, const JoinAttrs& a) {
   const int64_t axis = a.axis < 0 ? a.axis + rank : a.axis;
   ARGOSY_CHECK(axis >= 0 && axis < rank, invalid_argument)
       << '[' << c.name() << "] axis is out of range: expected from " << -rank << " to " << rank - 1
-      << ", got " << a.axis << '.';
+      << ", got " << a.axis << ". Do this: pass an axis of the elements.";
   out = Shape::filled(rank, kUnknown);
   for (int d = 0, from = 0; d < rank; ++d) {
     if (d == axis) {

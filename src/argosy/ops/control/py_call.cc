@@ -50,7 +50,8 @@ void py_call_run(KernelFrame& f, const PyCallAttrs& a) {
   Tensors made = call_python(a.callable, f.in.flat());
   ARGOSY_CHECK(made.size() == f.out.size(), invalid_argument)
       << '[' << a.what << "] the function must return as many values as `out` has: expected "
-      << f.out.size() << ", got " << made.size() << '.';
+      << f.out.size() << ", got " << made.size()
+      << ". Do this: return one value for each, or give fewer outputs.";
   size_t at = 0;
   for (size_t i = 0; i < f.out.size(); ++i) {
     const Tensor& t = made[i];

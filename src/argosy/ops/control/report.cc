@@ -65,7 +65,8 @@ void assert_infer(InferContext& c, const AssertAttrs&) {
 
 void assert_run(KernelFrame& f, const AssertAttrs& a) {
   ARGOSY_CHECK(f.in[0].numel() == 1, invalid_argument)
-      << "[Assert] cond: expected one element, got " << f.in[0] << '.';
+      << "[Assert] cond: expected one element, got " << f.in[0]
+      << ". Do this: reduce it with all() or any().";
   if (*f.in[0].data<bool>()) return;
   Message m;
   m << "[Assert] the condition is False" << (a.message.empty() ? "" : ": ") << a.message << '.';

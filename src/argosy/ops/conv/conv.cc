@@ -1,5 +1,8 @@
 #include "argosy/kernels/cpu/conv.h"
 
+#include <algorithm>
+#include <span>
+
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/elementwise.h"
@@ -33,12 +36,17 @@ int64_t dilation_of(const ConvAttrs& a, int d) {
 }
 
 void check_attrs(const char* op, const ConvAttrs& a, int dims) {
+  auto first = [](std::span<const int64_t> list) {
+    return Shape(list.first(std::min<size_t>(list.size(), 5)));
+  };
   bool ok =
       static_cast<int>(a.stride.size()) == dims && static_cast<int>(a.dilation.size()) == dims;
   for (size_t i = 0; ok && i < a.stride.size(); ++i) ok = a.stride[i] > 0 && a.dilation[i] > 0;
   ARGOSY_CHECK(ok && a.groups > 0, invalid_argument)
       << '[' << op << "] stride, dilation and groups must be 1 or more, with " << dims
-      << " strides and dilations.";
+      << " strides and dilations: got stride " << first(a.stride) << ", dilation "
+      << first(a.dilation) << ", groups " << a.groups
+      << ". Do this: pass one int, or one for each spatial dimension.";
 }
 
 void check_weight(const char* op, const Shape& x, int channel, const Shape& w, int64_t groups) {
@@ -116,7 +124,8 @@ void conv_infer(InferContext& c, const ConvAttrs& a) {
   const Shape &b = c.in[2].shape(), &w = c.in[1].shape();
   ARGOSY_CHECK(b.numel() == w[0] || b.numel() < 0 || w[0] < 0, invalid_argument)
       << '[' << c.name() << "] bias must have one element for each of " << w[0]
-      << " output channels, got shape " << b << '.';
+      << " output channels, got shape " << b
+      << ". Do this: make it with shape [out_channels], or pass None.";
 }
 void conv_run(KernelFrame& f, const ConvAttrs& a) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
@@ -266,7 +275,7 @@ Shape transposed_shape(const char* op, const Shape& x, const Shape& w, const Tra
   ARGOSY_CHECK(fits, invalid_argument)
       << '[' << op << "] weight must be [in, out / groups, kernel..] with in = " << x[s.channel]
       << " channels of x, a multiple of groups = " << t.groups << ": x is " << x << ", weight is "
-      << w << '.';
+      << w << ". Do this: check in_channels, groups and data_format.";
   Shape out = x;
   out[s.channel] = w[1] < 0 ? kUnknown : w[1] * t.groups;
   for (int d = 0; d < dims; ++d) {
@@ -281,7 +290,8 @@ Shape transposed_shape(const char* op, const Shape& x, const Shape& w, const Tra
       int64_t wanted = t.output_size[static_cast<size_t>(d)];
       ARGOSY_CHECK(wanted >= n && wanted < n + stride, invalid_argument)
           << '[' << op << "] output_size must be from " << n << " to " << n + stride - 1
-          << " in spatial dimension " << d << ", got " << wanted << '.';
+          << " in spatial dimension " << d << ", got " << wanted
+          << ". Do this: leave it out, or pass a size of that range.";
       n = wanted;
     } else if (!t.output_padding.empty()) {
       n += t.output_padding[static_cast<size_t>(d)];

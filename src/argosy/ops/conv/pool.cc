@@ -65,7 +65,8 @@ Shape pooled(const char* op, const Shape& x, const PoolAttrs& a) {
     int64_t in = x[s.first + d];
     ARGOSY_CHECK(a.stride.size() == a.kernel.size() && a.kernel[i] > 0 && a.stride[i] > 0,
                  invalid_argument)
-        << '[' << op << "] kernel_size and stride must be 1 or more, got " << a.kernel[i] << '.';
+        << '[' << op << "] kernel_size and stride must be 1 or more, got " << a.kernel[i]
+        << ". Do this: pass numbers of 1 or more; stride=None is the window's size.";
     Padding p = padding_of(op, a.padding, a.pad_alg, d, in, a.kernel[i], a.stride[i]);
     if (in < 0) continue;
     int64_t n = cpu::pool_out_size(in, a.kernel[i], a.stride[i], p.before, p.after, a.ceil_mode);
@@ -115,7 +116,8 @@ Shape adaptive_shape(const char* op, const Shape& x, const AdaptiveAttrs& a) {
       out[s.first + d] = kUnknown;
     } else if (n != -1) {
       ARGOSY_CHECK(n > 0, invalid_argument)
-          << '[' << op << "] output_size must be 1 or more, got " << n << '.';
+          << '[' << op << "] output_size must be 1 or more, got " << n
+          << ". Do this: pass sizes of 1 or more, or None to keep the size of x.";
       out[s.first + d] = n;
     }
   }

@@ -1,6 +1,7 @@
 #include "argosy/ops/conv/window.h"
 
 #include <algorithm>
+#include <span>
 
 namespace argosy::ops {
 
@@ -26,7 +27,9 @@ Padding padding_of(const char* op, const std::vector<int64_t>& padding,
                    padding[at + 1] >= 0,
                invalid_argument)
       << '[' << op << "] padding must be two numbers of 0 or more for each spatial dimension, "
-      << "'SAME' or 'VALID'.";
+      << "'SAME' or 'VALID': got '" << algorithm << "' and "
+      << Shape(std::span(padding).first(std::min<size_t>(padding.size(), 9)))
+      << ". Do this: pass one number, one for each dimension, or (before, after) pairs.";
   return {padding[at], padding[at + 1]};
 }
 

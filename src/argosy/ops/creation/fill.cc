@@ -52,7 +52,8 @@ void full_infer(op::InferContext& c, const FullAttrs& a) {
   Shape shape;
   for (int64_t size : a.shape.values) {
     ARGOSY_CHECK(size >= 0 || !a.shape.symbols.empty(), invalid_argument)
-        << '[' << c.name() << "] shape must not be negative, got " << size << '.';
+        << '[' << c.name() << "] shape must not be negative, got " << size
+        << ". Do this: check how the size was computed.";
     shape.push_back(size);
   }
   c.out[0] = {shape, a.dtype.value_or(dtype_of_scalar(a.fill_value))};

@@ -48,7 +48,7 @@ void arange_infer(InferContext& c, const ArangeAttrs& a) {
   double count = std::ceil((end.real() - start.real()) / a.step.real());
   ARGOSY_CHECK(std::isfinite(count) && count < 1e15, invalid_argument)
       << "[arange] cannot count from " << start.real() << " to " << end.real() << " by "
-      << a.step.real() << '.';
+      << a.step.real() << ". Do this: pass a step that is not 0 and leads from start to end.";
   c.out[0] = {{std::max<int64_t>(0, static_cast<int64_t>(count))}, dtype};
 }
 
@@ -92,7 +92,8 @@ ARGOSY_ATTRS(LinspaceAttrs, start, stop, num, dtype)
 
 int64_t count_of(const char* op, const Scalar& num) {
   ARGOSY_CHECK(num.integer() >= 0, invalid_argument)
-      << '[' << op << "] num must not be negative, got " << num.integer() << '.';
+      << '[' << op << "] num must not be negative, got " << num.integer()
+      << ". Do this: pass how many numbers there shall be.";
   return num.integer();
 }
 
@@ -205,7 +206,8 @@ void triangle(KernelFrame& f, int64_t diagonal, bool lower) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
-      << '[' << f.name() << "] needs a tensor of at least 2 dimensions, got " << x << '.';
+      << '[' << f.name() << "] needs a tensor of at least 2 dimensions, got " << x
+      << ". Do this: unsqueeze it.";
   const int64_t rows = x.dim(-2), columns = x.dim(-1), item = item_size(x.dtype());
   if (x.numel() == 0) return;
   std::fill_n(static_cast<char*>(out.raw()), out.nbytes(), 0);

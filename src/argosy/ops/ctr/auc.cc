@@ -20,7 +20,8 @@ ARGOSY_ATTRS(CountAttrs, thresholds)
 
 void count_infer(InferContext& c, const CountAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 2, invalid_argument)
-      << "[auc_count] input must be [N, 1] or [N, 2], got " << c.in[0] << '.';
+      << "[auc_count] input must be [N, 1] or [N, 2], got " << c.in[0]
+      << ". Do this: pass the probabilities of a binary classifier, of one class or of both.";
   ARGOSY_CHECK(a.thresholds > 0, invalid_argument)
       << "[auc_count] thresholds must be positive, got " << a.thresholds << '.';
   for (op::Meta& m : c.out) m = {Shape{a.thresholds + 1}, DType::int64};
@@ -44,7 +45,7 @@ void count_run(KernelFrame& f, const CountAttrs& a) {
   ARGOSY_CHECK(label.numel() == n && (!weight.defined() || weight.numel() == n) && width > 0,
                invalid_argument)
       << "[auc_count] label (and weight) must have one element for each row of input: input is "
-      << score << ", label " << label << '.';
+      << score << ", label " << label << ". Do this: reshape label to [N, 1].";
   int64_t* counts[] = {f.out[0].data<int64_t>(), f.out[1].data<int64_t>()};
   for (const Tensor& t : f.out) std::memset(t.raw(), 0, t.nbytes());
   dispatch_types<float, double>(score.dtype(), [&]<class T>(T) {
@@ -94,7 +95,8 @@ void area_infer(InferContext& c, const AreaAttrs& a) {
 void area_run(KernelFrame& f, const AreaAttrs& a) {
   const int64_t bins = f.in[0].dim(-1), total = f.in[0].numel();
   ARGOSY_CHECK(f.in[1].numel() == total, invalid_argument)
-      << "[auc_area] positive and negative must have as many intervals.";
+      << "[auc_area] positive and negative must have as many intervals, got " << f.in[0] << " and "
+      << f.in[1] << ". Do this: pass both outputs of one auc_count.";
   double ones = 0, zeros = 0, area = 0, precision = 1;
   for (int64_t k = bins; k-- > 0;) {
     double p = 0, q = 0;

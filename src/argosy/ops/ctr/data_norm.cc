@@ -57,7 +57,7 @@ bool absent(const T* row, int64_t k, int64_t slot_dim) {
 void data_norm_infer(InferContext& c, const DataNormAttrs& a) {
   check("data_norm", c.in[0], c.in, 1, a);
   ARGOSY_CHECK(c.in[4].defined() == c.in[5].defined(), invalid_argument)
-      << "[data_norm] scale_w and bias come together.";
+      << "[data_norm] scale_w and bias come together. Do this: pass both or none.";
 }
 
 void data_norm_run(KernelFrame& f, const DataNormAttrs& a) {

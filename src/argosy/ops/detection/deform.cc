@@ -41,7 +41,8 @@ void columns_infer(InferContext& c, const DeformAttrs& a) {
   ARGOSY_CHECK(a.kernel.size() == 2 && a.stride.size() == 2 && a.padding.size() == 2 &&
                    a.dilation.size() == 2 && a.groups > 0,
                invalid_argument)
-      << "[deform_conv2d] kernel, stride, padding and dilation must be two numbers each.";
+      << "[deform_conv2d] kernel, stride, padding and dilation must be two numbers each. Do this: "
+         "pass one int or two for each, and deformable_groups of 1 or more.";
   const int64_t taps = a.kernel[0] * a.kernel[1], rows = out_size(x, a, 0),
                 columns = out_size(x, a, 1);
   auto fits = [&](const Tensor& t, int64_t channels) {

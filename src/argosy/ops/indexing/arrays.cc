@@ -38,7 +38,7 @@ Shape result_shape(const char* op, const Shape& x, std::span<const Tensor> indic
                    static_cast<int>(a.axes.size()) <= x.rank(),
                index)
       << '[' << op << "] too many indices: " << indices.size() << " for a tensor of " << x.rank()
-      << " dimensions.";
+      << " dimensions. Do this: drop some, or unsqueeze the tensor.";
   Shape out = index_shape(op, indices);
   for (int d = 0; d < x.rank(); ++d)
     if (!indexed(a, d)) out.push_back(x[d]);
@@ -62,7 +62,7 @@ Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indic
       int64_t v = from[i];
       ARGOSY_CHECK(v >= -size && v < size, index)
           << '[' << op << "] index " << v << " is out of range for dimension " << axis
-          << " of size " << size << '.';
+          << " of size " << size << ". Do this: check the index; negative ones count from the end.";
       to[i] += (v < 0 ? v + size : v) * stride;
     }
   }
@@ -134,7 +134,8 @@ void index_put_infer(InferContext& c, const IndexAttrs& a) {
   Shape both = broadcast(c.name(), region, c.in[1].shape());
   ARGOSY_CHECK(both.rank() == region.rank(), invalid_argument)
       << '[' << c.name() << "] a value of shape " << c.in[1].shape()
-      << " does not fit into the indexed part of shape " << region << '.';
+      << " does not fit into the indexed part of shape " << region
+      << ". Do this: reshape the value so that it broadcasts.";
 }
 
 void index_put_run(KernelFrame& f, const IndexAttrs& a) {

@@ -112,7 +112,8 @@ InlineVector<Tensor, 4> columns(const char* op, const Tensor& index, const Shape
   ARGOSY_CHECK(index.rank() >= 1 && index.shape().back() >= 0 && index.shape().back() <= x.rank(),
                invalid_argument)
       << '[' << op << "] the last size of index is the number of dimensions it names: expected at "
-      << "most " << x.rank() << ", got index " << index << " for a tensor of shape " << x << '.';
+      << "most " << x.rank() << ", got index " << index << " for a tensor of shape " << x
+      << ". Do this: put the coordinates of one element or slice into the last dimension.";
   InlineVector<Tensor, 4> out;
   for (int64_t k = 0; k < index.shape().back(); ++k) out.push_back(pick(index, -1, k));
   return out;
@@ -128,7 +129,8 @@ void gather_nd_infer(InferContext& c, const NoAttrs&) {
   int64_t k = index.rank() ? index.back() : -1;
   ARGOSY_CHECK(k >= 0 && k <= x.rank(), invalid_argument)
       << "[gather_nd] the last size of index is the number of dimensions it names: expected at "
-      << "most " << x.rank() << ", got index of shape " << index << '.';
+      << "most " << x.rank() << ", got index of shape " << index
+      << ". Do this: put the coordinates of one element or slice into the last dimension.";
   Shape out;
   for (int i = 0; i + 1 < index.rank(); ++i) out.push_back(index[i]);
   for (int i = static_cast<int>(k); i < x.rank(); ++i) out.push_back(x[i]);
@@ -191,7 +193,8 @@ Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
   Tensor index = in[1];
   ARGOSY_CHECK(index.rank() <= 1 || (index.rank() == 2 && (index.dim(1) == 1 || index.dim(1) < 0)),
                invalid_argument)
-      << "[scatter] index must have 1 dimension, got " << index << '.';
+      << "[scatter] index must have 1 dimension, got " << index
+      << ". Do this: flatten it, or use scatter_nd or put_along_axis.";
   if (index.rank() == 2) index = squeeze(index, op::IntArray::one(1));
   const Tensor list[] = {index};
   if (a.overwrite) return index_put(in[0], in[2], list, {0}, false);
@@ -232,7 +235,7 @@ void walk(const char* op, const Tensor& x, const Tensor& indices, int axis, F&& 
     int64_t v = index[i];
     ARGOSY_CHECK(v >= -size && v < size, index)
         << '[' << op << "] index " << v << " is out of range for dimension " << axis << " of size "
-        << size << '.';
+        << size << ". Do this: check the index; negative ones count from the end.";
     fn(i, base + (v < 0 ? v + size : v) * step);
     for (int d = indices.rank() - 1; d >= 0; --d) {
       int64_t stride = d == axis ? 0 : x.strides()[d];
@@ -250,7 +253,8 @@ void check_along(const char* op, const Tensor& x, const Tensor& indices, int axi
     fits = d == axis || indices.dim(d) <= x.dim(d) || x.dim(d) < 0;
   ARGOSY_CHECK(fits, invalid_argument)
       << '[' << op << "] indices must have x's number of dimensions and, but for axis " << axis
-      << ", sizes no larger than x's: x is " << x << ", indices are " << indices << '.';
+      << ", sizes no larger than x's: x is " << x << ", indices are " << indices
+      << ". Do this: broadcast or slice indices, or pass broadcast=True.";
 }
 
 void take_infer(InferContext& c, const AlongAttrs& a) {
@@ -301,7 +305,7 @@ void put_run(KernelFrame& f, const PutAttrs& a) {
     ARGOSY_CHECK(a.reduce == "assign", invalid_argument)
         << "[put_along_axis] reduce must be one of assign, add, mul, multiply, mean, amin, amax, "
            "got '"
-        << a.reduce << "'.";
+        << a.reduce << "'. Do this: pass one of these.";
   const int64_t steps[] = {item, item, item};
   std::vector<int32_t> count(static_cast<size_t>(out.numel()), a.include_self ? 1 : 0);
   walk(f.name(), out, indices, axis, [&](int64_t i, int64_t offset) {
@@ -395,7 +399,8 @@ void where_infer(InferContext& c, const NoAttrs&) {
 }
 void where_run(KernelFrame& f, const NoAttrs&) {
   ARGOSY_CHECK(f.in[1].dtype() == f.in[2].dtype(), type)
-      << "[where] x and y must have one dtype, got " << f.in[1] << " and " << f.in[2] << '.';
+      << "[where] x and y must have one dtype, got " << f.in[1] << " and " << f.in[2]
+      << ". Do this: call .astype(..) on one of them.";
   run_elementwise(f, cpu::where_loops(), nullptr, 1, 1);
 }
 Tensors where_grad(const GradCall& c, const NoAttrs&);

@@ -24,7 +24,8 @@ void check_range(const char* op, const HistogramAttrs& a) {
   ARGOSY_CHECK(a.bins >= 1, invalid_argument)
       << '[' << op << "] bins must be at least 1, got " << a.bins << '.';
   ARGOSY_CHECK(a.max >= a.min, invalid_argument)
-      << '[' << op << "] max must be min or more, got min " << a.min << " and max " << a.max << '.';
+      << '[' << op << "] max must be min or more, got min " << a.min << " and max " << a.max
+      << ". Do this: swap them, or leave both 0 for the range of input.";
 }
 
 struct Range {
@@ -63,7 +64,8 @@ void histogram_infer(InferContext& c, const HistogramAttrs& a) {
   if (c.in[1].defined()) {
     const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
     ARGOSY_CHECK(x.numel() == w.numel() || x.numel() < 0 || w.numel() < 0, invalid_argument)
-        << "[histogram] weight must have the shape of input " << x << ", got " << w << '.';
+        << "[histogram] weight must have the shape of input " << x << ", got " << w
+        << ". Do this: reshape it, or leave it out.";
     if (!a.density) c.out[0].dtype = c.in[1].dtype();
   }
 }
@@ -141,7 +143,8 @@ ARGOSY_ATTRS(BincountAttrs, minlength)
 
 void bincount_infer(InferContext& c, const BincountAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 1, invalid_argument)
-      << "[bincount] x must have 1 dimension, got shape " << c.in[0].shape() << '.';
+      << "[bincount] x must have 1 dimension, got shape " << c.in[0].shape()
+      << ". Do this: flatten it.";
   ARGOSY_CHECK(a.minlength >= 0, invalid_argument)
       << "[bincount] minlength must not be negative, got " << a.minlength << '.';
   DType dtype = DType::int64;
@@ -149,7 +152,7 @@ void bincount_infer(InferContext& c, const BincountAttrs& a) {
     ARGOSY_CHECK(c.in[1].shape() == c.in[0].shape() || c.in[0].dim(0) < 0 || c.in[1].dim(0) < 0,
                  invalid_argument)
         << "[bincount] weights must have the shape of x " << c.in[0].shape() << ", got "
-        << c.in[1].shape() << '.';
+        << c.in[1].shape() << ". Do this: reshape them, or leave them out.";
     dtype = c.in[1].dtype() == DType::float64 ? DType::float64 : DType::float32;
   }
   c.out[0] = {{kUnknown}, dtype};
@@ -163,7 +166,8 @@ void bincount_run(KernelFrame& f, const BincountAttrs& a) {
   int64_t size = a.minlength;
   for (int64_t i = 0; i < n; ++i) {
     ARGOSY_CHECK(values[i] >= 0, invalid_argument)
-        << "[bincount] elements must not be negative, got " << values[i] << " at " << i << '.';
+        << "[bincount] elements must not be negative, got " << values[i] << " at " << i
+        << ". Do this: subtract the smallest first.";
     size = std::max(size, values[i] + 1);
   }
   Tensor counts = Tensor::empty({size}, w.defined() ? DType::float64 : DType::int64);

@@ -34,7 +34,8 @@ int64_t matrix_count(const Tensor& x) {
 void check_info(const char* op, const std::vector<int32_t>& info, const char* what) {
   for (size_t i = 0; i < info.size(); ++i)
     ARGOSY_CHECK(info[i] == 0, invalid_argument)
-        << '[' << op << "] matrix " << i << ' ' << what << " (at " << info[i] << ").";
+        << '[' << op << "] matrix " << i << ' ' << what << " (at " << info[i]
+        << "). Do this: add a small multiple of the identity, or use pinv or lstsq.";
 }
 
 Tensor transposed(const Tensor& x) {

@@ -195,7 +195,9 @@ ARGOSY_OP(matmul, MatmulAttrs)
 void linear_infer(InferContext& c, const NoAttrs&) {
   const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
   ARGOSY_CHECK(x.rank() >= 1 && w.rank() == 2, invalid_argument)
-      << "[linear] expected x [.., in] and weight [in, out], got " << x << " and " << w << '.';
+      << "[linear] expected x [.., in] and weight [in, out], got " << x << " and " << w
+      << ". Do this: check in_features; a Linear's weight is [in, out], the transpose of what "
+         "others keep.";
   ARGOSY_CHECK(x.back() == w[0] || x.back() < 0 || w[0] < 0, invalid_argument)
       << "[linear] the last size of x must be the first of weight: x is " << x << ", weight is "
       << w << ". Do this: check in_features of the layer, or flatten x.";
@@ -203,7 +205,7 @@ void linear_infer(InferContext& c, const NoAttrs&) {
     const Shape& b = c.in[2].shape();
     ARGOSY_CHECK(b.numel() == w[1] || b.numel() < 0 || w[1] < 0, invalid_argument)
         << "[linear] bias must have one element for each output: weight is " << w << ", bias is "
-        << b << '.';
+        << b << ". Do this: make it with shape [out], or pass None.";
   }
   Shape out = x;
   out[out.rank() - 1] = w[1];

@@ -27,7 +27,7 @@ void check_rank(const char* op, const char* name, const Tensor& x, int rank) {
 void check_sizes(const char* op, const Shape& x, int i, const Shape& y, int j, const char* what) {
   ARGOSY_CHECK(x[i] == y[j] || x[i] < 0 || y[j] < 0, invalid_argument)
       << '[' << op << "] " << what << " must be equal, got " << x[i] << " and " << y[j]
-      << " of shapes " << x << " and " << y << '.';
+      << " of shapes " << x << " and " << y << ". Do this: transpose or reshape one of them.";
 }
 
 void drop_last(Shape& s) {
@@ -43,7 +43,8 @@ Tensors plain_product(const Inputs& in, const NoAttrs&) {
 void mm_infer(InferContext& c, const NoAttrs&) {
   Shape x = c.in[0].shape(), y = c.in[1].shape();
   ARGOSY_CHECK(x.rank() >= 1 && y.rank() >= 1, invalid_argument)
-      << "[mm] operands must have at least 1 dimension, got shapes " << x << " and " << y << '.';
+      << "[mm] operands must have at least 1 dimension, got shapes " << x << " and " << y
+      << ". Do this: unsqueeze the 0-d one, or use multiply.";
   c.out[0].shape = {};
   if (x.rank() > 1) {
     c.out[0].shape = x;
@@ -130,7 +131,8 @@ void check_dot(const Shape& x, const Shape& y) {
       << ". Do this: use matmul or inner.";
   for (int i = 0; i < x.rank(); ++i)
     ARGOSY_CHECK(x[i] == y[i] || x[i] < 0 || y[i] < 0, runtime)
-        << "[dot] operands must have one shape, got " << x << " and " << y << '.';
+        << "[dot] operands must have one shape, got " << x << " and " << y
+        << ". Do this: broadcast one of them, or use matmul.";
 }
 
 void dot_infer(InferContext& c, const NoAttrs&) {
@@ -238,7 +240,7 @@ void check_add_product(const char* op, const Inputs& in) {
   check_sizes(op, x, kRank - 1, y, kRank - 2, "columns of x and rows of y");
   ARGOSY_CHECK(s.rank() >= kRank - 1 && s.rank() <= kRank, invalid_argument)
       << '[' << op << "] input must broadcast to the product of x " << x << " and y " << y
-      << ", got shape " << s << '.';
+      << ", got shape " << s << ". Do this: reshape it; a bias is [columns].";
   if (kRank == 3) check_sizes(op, x, 0, y, 0, "the numbers of matrices");
 }
 
@@ -346,7 +348,8 @@ ARGOSY_ATTRS(CrossAttrs, axis)
 
 int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
   ARGOSY_CHECK(x.rank() == y.rank(), invalid_argument)
-      << "[cross] operands must have one shape, got " << x << " and " << y << '.';
+      << "[cross] operands must have one shape, got " << x << " and " << y
+      << ". Do this: broadcast one of them first.";
   for (int i = 0; i < x.rank(); ++i) check_sizes("cross", x, i, y, i, "sizes");
   if (axis == 9) {
     for (int i = 0; i < x.rank(); ++i)
@@ -358,7 +361,8 @@ int64_t cross_axis(const Shape& x, const Shape& y, int64_t axis) {
       << "[cross] axis must be in [" << -x.rank() << ", " << x.rank() << "), got " << axis << '.';
   if (axis < 0) axis += x.rank();
   ARGOSY_CHECK(x[static_cast<int>(axis)] == 3 || x[static_cast<int>(axis)] < 0, invalid_argument)
-      << "[cross] vectors must have 3 elements along axis " << axis << ", got shape " << x << '.';
+      << "[cross] vectors must have 3 elements along axis " << axis << ", got shape " << x
+      << ". Do this: name the axis that holds the 3 components.";
   return axis;
 }
 

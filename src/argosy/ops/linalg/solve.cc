@@ -66,7 +66,8 @@ void check_system(const char* op, const Shape& a, const Shape& b) {
   check_matrix(op, "y", b);
   const int64_t n = a[a.rank() - 1], rows = b[b.rank() - 2];
   ARGOSY_CHECK(n == rows || n < 0 || rows < 0, invalid_argument)
-      << '[' << op << "] y must have as many rows as x: x is " << a << ", y is " << b << '.';
+      << '[' << op << "] y must have as many rows as x: x is " << a << ", y is " << b
+      << ". Do this: transpose or slice one of them.";
 }
 
 Shape batch_shape(const char* op, const Tensor& a, const Tensor& b) {
@@ -351,7 +352,8 @@ Tensors lu_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &lu = c.out(0), &d = c.dy();
   const int64_t m = lu.dim(-2), n = lu.dim(-1);
   ARGOSY_CHECK(m == n || m < 0 || n < 0, not_implemented)
-      << "[lu] the gradient is known for square matrices only, got shape " << lu.shape() << '.';
+      << "[lu] the gradient is known for square matrices only, got shape " << lu.shape()
+      << ". Do this: detach its inputs.";
   Tensor p = of_dtype(lu_permutation_op(c.out(1), lu), lu.dtype());
   Tensor ones = diag_embed(ones_like(pick(lu, -1, 0)));
   Tensor lh = adjoint(add(tril(lu, -1), ones)), uh = adjoint(triu(lu));
@@ -407,11 +409,13 @@ void lstsq_infer(InferContext& c, const LstsqAttrs& t) {
   check_matrix("lstsq", "y", b);
   const int64_t rows = a[a.rank() - 2], of_b = b[b.rank() - 2];
   ARGOSY_CHECK(rows == of_b || rows < 0 || of_b < 0, invalid_argument)
-      << "[lstsq] y must have as many rows as x: x is " << a << ", y is " << b << '.';
+      << "[lstsq] y must have as many rows as x: x is " << a << ", y is " << b
+      << ". Do this: transpose or slice one of them.";
   ARGOSY_CHECK(
       t.driver == "gels" || t.driver == "gelsy" || t.driver == "gelsd" || t.driver == "gelss",
       invalid_argument)
-      << "[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '" << t.driver << "'.";
+      << "[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got '" << t.driver
+      << "'. Do this: pass 'gels', or 'gelsd' where x may lack full rank.";
   Shape batch = batch_shape("lstsq", c.in[0], c.in[1]), out = batch, singular = batch;
   out.push_back(a[a.rank() - 1]);
   out.push_back(b[b.rank() - 1]);

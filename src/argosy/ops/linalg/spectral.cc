@@ -113,7 +113,8 @@ Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
   const Tensor &u = c.out(0), &s = c.out(1), &vh = c.out(2);
   const int64_t m = u.dim(-2), n = vh.dim(-1);
   ARGOSY_CHECK(!is_complex(u.dtype()), not_implemented)
-      << "[svd] gradients are known for real matrices only, got " << u.dtype() << '.';
+      << "[svd] gradients are known for real matrices only, got " << u.dtype()
+      << ". Do this: detach its inputs, or decompose the real form.";
   ARGOSY_CHECK(!a.full_matrices || m == n || m < 0 || n < 0, not_implemented)
       << "[svd] full_matrices=True has no gradient for matrices that are not square. Do this: use "
          "full_matrices=False.";

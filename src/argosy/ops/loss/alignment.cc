@@ -47,7 +47,7 @@ void check_lengths(const char* op, const char* name, const Tensor& t, int64_t ba
     const int64_t v = t.data<int64_t>()[i];
     ARGOSY_CHECK(0 <= v && v <= most, invalid_argument)
         << '[' << op << "] " << name << '[' << i << "] is out of range: expected 0 to " << most
-        << ", got " << v << '.';
+        << ", got " << v << ". Do this: check the lengths against the padded sizes.";
   }
 }
 
@@ -55,7 +55,8 @@ void check_batch(const char* op, const Inputs& in, int64_t batch) {
   for (size_t i = 2; i < 4; ++i)
     ARGOSY_CHECK(in[i].numel() == batch || in[i].numel() < 0 || batch < 0, invalid_argument)
         << '[' << op << "] " << (i == 2 ? "input_lengths" : "label_lengths")
-        << " must have one element for each of the " << batch << " sequences, got " << in[i] << '.';
+        << " must have one element for each of the " << batch << " sequences, got " << in[i]
+        << ". Do this: pass one length for each sequence of the batch.";
 }
 
 // What was kept, times the gradient of each sequence's loss. Inputs: scores, kept, dy.
@@ -111,16 +112,17 @@ ARGOSY_ATTRS(CtcRowsAttrs, blank, norm_by_times, zero_infinity)
 void ctc_rows_infer(InferContext& c, const CtcRowsAttrs& a) {
   const Tensor &x = c.in[0], &labels = c.in[1];
   ARGOSY_CHECK(x.rank() == 3, invalid_argument)
-      << "[ctc_loss] log_probs must be [time, batch, classes], got " << x << '.';
+      << "[ctc_loss] log_probs must be [time, batch, classes], got " << x
+      << ". Do this: transpose batch-first scores with perm=[1, 0, 2].";
   ARGOSY_CHECK(
       labels.rank() == 2 && (labels.dim(0) == x.dim(1) || labels.dim(0) < 0 || x.dim(1) < 0),
       invalid_argument)
       << "[ctc_loss] labels must be [batch, longest label]: log_probs is " << x << ", labels is "
-      << labels << '.';
+      << labels << ". Do this: pad the labels to [batch, longest].";
   check_batch("ctc_loss", c.in, x.dim(1));
   ARGOSY_CHECK(0 <= a.blank && (x.dim(2) < 0 || a.blank < x.dim(2)), invalid_argument)
       << "[ctc_loss] blank must be a class, 0 <= blank < " << x.dim(2) << ", got " << a.blank
-      << '.';
+      << ". Do this: pass the number of the blank class, 0 by default.";
   c.out[0].shape = {x.dim(1)};
   c.out[1] = {x.shape(), statistics_dtype(x.dtype())};
 }
@@ -194,7 +196,7 @@ void ctc_rows_run(KernelFrame& f, const CtcRowsAttrs& a) {
         const int64_t label = labels.data<int64_t>()[b * labels.dim(1) + i];
         ARGOSY_CHECK(0 <= label && label < classes, invalid_argument)
             << "[ctc_loss] label " << label << " is out of range: there are " << classes
-            << " classes.";
+            << " classes. Do this: check the labels; the blank counts as a class.";
         sequence.path.push_back(label);
         sequence.path.push_back(a.blank);
       }
@@ -239,7 +241,8 @@ ARGOSY_ATTRS(CtcAttrs, blank, reduction, norm_by_times, zero_infinity)
 
 void ctc_infer(InferContext& c, const CtcAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 3, invalid_argument)
-      << "[ctc_loss] log_probs must be [time, batch, classes], got " << c.in[0] << '.';
+      << "[ctc_loss] log_probs must be [time, batch, classes], got " << c.in[0]
+      << ". Do this: transpose batch-first scores with perm=[1, 0, 2].";
   infer_reduced(c, {c.in[0].dim(1)}, a.reduction);
 }
 Tensors ctc_parts(const Inputs& in, const CtcAttrs& a) {
@@ -277,13 +280,15 @@ void rnnt_rows_infer(InferContext& c, const RnntRowsAttrs& a) {
   ARGOSY_CHECK(x.rank() == 4 && labels.rank() == 2, invalid_argument)
       << "[rnnt_loss] expected input [batch, time, longest label + 1, classes] and label [batch, "
          "longest label], got input "
-      << x << ", label " << labels << '.';
+      << x << ", label " << labels << ". Do this: pad the labels to one length.";
   ARGOSY_CHECK(x.dim(2) == labels.dim(1) + 1 || x.dim(2) < 0 || labels.dim(1) < 0, invalid_argument)
       << "[rnnt_loss] the third size of input must be the longest label plus 1: input is " << x
-      << ", label is " << labels << '.';
+      << ", label is " << labels
+      << ". Do this: give the joint network one step more than there are labels.";
   check_batch("rnnt_loss", c.in, x.dim(0));
   ARGOSY_CHECK(0 <= a.blank && (x.dim(3) < 0 || a.blank < x.dim(3)), invalid_argument)
-      << "[rnnt_loss] blank must be a class, got " << a.blank << '.';
+      << "[rnnt_loss] blank must be a class, got " << a.blank
+      << ". Do this: pass the number of the blank class, 0 by default.";
   c.out[0].shape = {x.dim(0)};
   c.out[1] = {x.shape(), statistics_dtype(x.dtype())};
 }
@@ -346,7 +351,7 @@ void rnnt_rows_run(KernelFrame& f, const RnntRowsAttrs& a) {
       for (int64_t i = 0; i < n; ++i)
         ARGOSY_CHECK(0 <= label[i] && label[i] < classes, invalid_argument)
             << "[rnnt_loss] label " << label[i] << " is out of range: there are " << classes
-            << " classes.";
+            << " classes. Do this: check the labels; the blank counts as a class.";
       const int64_t offset = b * x.dim(1) * width * classes;
       loss.data<double>()[b] =
           steps == 0 ? -kImpossible
@@ -381,7 +386,8 @@ ARGOSY_ATTRS(RnntAttrs, blank, fastemit_lambda, reduction)
 void rnnt_infer(InferContext& c, const RnntAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() == 4, invalid_argument)
       << "[rnnt_loss] input must be [batch, time, longest label + 1, classes], got " << c.in[0]
-      << '.';
+      << ". Do this: add the encoder's [batch, time, 1, ..] and the predictor's [batch, 1, labels "
+         "+ 1, ..].";
   infer_reduced(c, {c.in[0].dim(0)}, a.reduction);
 }
 Tensors rnnt_parts(const Inputs& in, const RnntAttrs& a) {

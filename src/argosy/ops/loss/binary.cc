@@ -241,7 +241,9 @@ ARGOSY_OP(soft_margin_loss, LossAttrs)
 
 void multi_label_infer(InferContext& c, const LossAttrs& a) {
   ARGOSY_CHECK(c.in[0].shape().rank() > 0, invalid_argument)
-      << "[multi_label_soft_margin_loss] input must have at least 1 dimension.";
+      << "[multi_label_soft_margin_loss] input must have at least 1 dimension, got a 0-d tensor. "
+         "Do this: "
+         "pass [batch, classes].";
   check_same_shape(c.name(), "input", c.in[0], "label", c.in[1]);
   Shape shape = c.in[0].shape();
   shape.erase(shape.rank() - 1);

@@ -8,7 +8,7 @@ namespace argosy::ops {
 void check_reduction(const char* op, const std::string& reduction) {
   ARGOSY_CHECK(reduction == "mean" || reduction == "sum" || reduction == "none", invalid_argument)
       << "The value of 'reduction' in " << op << " should be 'sum', 'mean' or 'none', but received "
-      << reduction << ", which is not allowed.";
+      << reduction << ", which is not allowed. Do this: pass 'mean', the usual one.";
 }
 
 Tensor reduced(const Tensor& losses, const std::string& reduction) {
@@ -40,7 +40,8 @@ void check_same_shape(const char* op, const char* name_a, const Tensor& a, const
     same = a.dim(i) == b.dim(i) || a.dim(i) < 0 || b.dim(i) < 0;
   ARGOSY_CHECK(same, invalid_argument)
       << '[' << op << "] " << name_a << " and " << name_b << " must have the same shape: " << name_a
-      << " is " << a << ", " << name_b << " is " << b << '.';
+      << " is " << a << ", " << name_b << " is " << b
+      << ". Do this: reshape, squeeze or expand one of them.";
 }
 
 Tensor as_number(const Tensor& label, const Tensor& x) {

@@ -27,14 +27,17 @@ ARGOSY_ATTRS(CrossEntropyAttrs, ignore_index, reduction, soft_label, axis, use_s
 
 int class_axis(const char* op, const Tensor& x, const Tensor& label, int64_t axis) {
   ARGOSY_CHECK(x.rank() > 0, invalid_argument)
-      << '[' << op << "] The dimension of input should be larger than zero!";
+      << '[' << op
+      << "] The dimension of input should be larger than zero! Do this: pass scores [N, classes].";
   ARGOSY_CHECK(x.rank() == label.rank() || x.rank() - 1 == label.rank(), invalid_argument)
       << "Expected input_dims - 1 = label_dims or input_dims == label_dims (got input_dims"
       << x.rank() << ", label_dims" << label.rank() << "): [" << op << "] input is " << x
-      << ", label is " << label << '.';
+      << ", label is " << label
+      << ". Do this: pass class numbers [N] or [N, 1], or soft labels of input's shape with "
+         "soft_label=True.";
   ARGOSY_CHECK(-x.rank() <= axis && axis < x.rank(), invalid_argument)
       << '[' << op << "] axis must be in [" << -x.rank() << ", " << x.rank() << "), got " << axis
-      << '.';
+      << ". Do this: name the axis of the classes, -1 by default.";
   return normalize_axis(op, axis, x.rank());
 }
 
@@ -47,7 +50,7 @@ void cross_entropy_infer(InferContext& c, const CrossEntropyAttrs& a) {
   if (weight.defined() && weight.numel() >= 0 && x.dim(axis) >= 0) {
     ARGOSY_CHECK(weight.numel() == x.dim(axis), invalid_argument)
         << "input's class_dimension(" << x.dim(axis) << ") must equal to weight's class_dimension("
-        << weight.numel() << ") when weight is provided.";
+        << weight.numel() << ") when weight is provided. Do this: pass one weight for each class.";
   }
   if (a.soft_label && label.rank() == x.rank())
     check_same_shape("cross_entropy", "input", x, "label", label);
@@ -178,11 +181,13 @@ ARGOSY_ATTRS(NllAttrs, ignore_index, reduction)
 void nll_infer(InferContext& c, const NllAttrs& a) {
   const Tensor &x = c.in[0], &label = c.in[1];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
-      << "Expected 2 or more dimensions (got " << x.rank() << ") in [nll_loss].";
+      << "Expected 2 or more dimensions (got " << x.rank()
+      << ") in [nll_loss]. Do this: pass log probabilities [N, classes, ..].";
   ARGOSY_CHECK(x.rank() - 1 == label.rank(), invalid_argument)
       << "Expected input_dims - 1 = label_dims or input_dims == label_dims (got input_dims"
       << x.rank() << ", label_dims" << label.rank() << "): [nll_loss] input is " << x
-      << ", label is " << label << '.';
+      << ", label is " << label
+      << ". Do this: pass class numbers [N, ..] without the axis of classes.";
   infer_reduced(c, label.shape(), a.reduction);
 }
 

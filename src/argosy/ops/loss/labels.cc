@@ -59,7 +59,8 @@ void check_label_shape(const char* op, const Tensor& x, const Tensor& label, int
   }
   ARGOSY_CHECK(fits, invalid_argument)
       << '[' << op << "] label must have the shape of the scores with size 1 on axis " << d
-      << ": scores are " << x << ", label is " << label << '.';
+      << ": scores are " << x << ", label is " << label
+      << ". Do this: unsqueeze the label on that axis.";
 }
 
 // --- select, spread ---
@@ -146,7 +147,7 @@ void weights_infer(InferContext& c, const WeightAttrs& a) {
       !c.in[0].defined() || a.classes < 0 || c.in[0].numel() < 0 || c.in[0].numel() == a.classes,
       invalid_argument)
       << "[cross_entropy] weight must have one element for each of the " << a.classes
-      << " classes, got " << c.in[0] << '.';
+      << " classes, got " << c.in[0] << ". Do this: pass one weight for each class.";
 }
 
 void weights_run(KernelFrame& f, const WeightAttrs& a) {
@@ -281,7 +282,8 @@ ARGOSY_OP(hard_cross_entropy, HardAttrs)
 
 Tensor class_numbers(const char* op, const Tensor& label) {
   ARGOSY_CHECK(!is_complex(label.dtype()), type)
-      << '[' << op << "] labels must be integers, got " << label << '.';
+      << '[' << op << "] labels must be integers, got " << label
+      << ". Do this: call label.astype('int64').";
   return kIndex.has(label.dtype()) ? label : cast(label, DType::int64);
 }
 Tensor select_class(const Tensor& x, const Tensor& label, int64_t axis, int64_t ignore_index,

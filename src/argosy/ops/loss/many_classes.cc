@@ -49,7 +49,7 @@ void path_run(KernelFrame& f, const ClassesAttrs& a) {
     const int64_t c = label.data<int64_t>()[i];
     ARGOSY_CHECK(0 <= c && c < a.num_classes, invalid_argument)
         << "[hsigmoid_loss] label " << c << " is out of range: there are " << a.num_classes
-        << " classes.";
+        << " classes. Do this: check num_classes, or the labels.";
     for (int64_t b = 0; b < depth; ++b) {
       const int64_t node = ((c + a.num_classes) >> (b + 1)) - 1;
       f.out[0].data<int64_t>()[i * depth + b] = node;
@@ -81,9 +81,10 @@ void hsigmoid_infer(InferContext& c, const HsigmoidAttrs& a) {
       << x << ", weight " << weight << '.';
   ARGOSY_CHECK(label.numel() < 0 || x.dim(0) < 0 || label.numel() == x.dim(0), invalid_argument)
       << "[hsigmoid_loss] label must have one class for each row of input: input is " << x
-      << ", label is " << label << '.';
+      << ", label is " << label << ". Do this: reshape the label to [N, 1].";
   ARGOSY_CHECK(c.in[4].defined() == c.in[5].defined(), invalid_argument)
-      << "[hsigmoid_loss] path_table and path_code must be given together.";
+      << "[hsigmoid_loss] path_table and path_code must be given together. Do this: pass both for "
+         "a tree of your own, or neither.";
   c.out[0].shape = {x.dim(0), 1};
 }
 
@@ -142,7 +143,7 @@ void margin_infer(InferContext& c, const MarginAttrs& a) {
   ARGOSY_CHECK(label.rank() == x.rank() || label.rank() == x.rank() - 1, invalid_argument)
       << "Expected input_dims - 1 = label_dims or input_dims == label_dims "
          "[margin_cross_entropy]: logits is "
-      << x << ", label is " << label << '.';
+      << x << ", label is " << label << ". Do this: pass class numbers [N] or [N, 1].";
   Shape shape = x.shape();
   shape[shape.rank() - 1] = 1;
   infer_reduced(c, shape, a.reduction);
@@ -198,7 +199,8 @@ void cluster_run(KernelFrame& f, const CutoffAttrs& a) {
     int64_t* row = f.out[0].data<int64_t>() + i * columns;
     ARGOSY_CHECK(0 <= v && v < a.cutoffs.back(), invalid_argument)
         << "label values should be in [0, n_classes - 1] [adaptive_log_softmax_with_loss], got "
-        << v << " with " << a.cutoffs.back() << " classes.";
+        << v << " with " << a.cutoffs.back()
+        << " classes. Do this: check n_classes, or the labels.";
     row[0] = v;
     for (int64_t k = 1; k < columns; ++k) {
       const int64_t low = a.cutoffs[static_cast<size_t>(k - 1)];

@@ -85,7 +85,9 @@ void triplet_infer(InferContext& c, const TripletAttrs& a) {
   check_same_shape("triplet_margin_loss", "input", c.in[0], "negative", c.in[2]);
   Shape rows = c.in[0].shape();
   ARGOSY_CHECK(rows.rank() > 0, invalid_argument)
-      << "[triplet_margin_loss] input must have at least 1 dimension.";
+      << "[triplet_margin_loss] input must have at least 1 dimension, got a 0-d tensor. Do this: "
+         "pass [batch, "
+         "features].";
   rows.erase(rows.rank() - 1);
   infer_reduced(c, rows, a.reduction);
 }
@@ -123,9 +125,11 @@ void npair_infer(InferContext& c, const NpairAttrs&) {
   const char* names[] = {"anchor", "positive"};
   for (size_t i = 0; i < 2; ++i) {
     ARGOSY_CHECK(c.in[i].numel() != 0, invalid_argument)
-        << "The dims of " << names[i] << " should be greater than 0 [npair_loss].";
+        << "The dims of " << names[i] << " should be greater than 0 [npair_loss], got " << c.in[i]
+        << ". Do this: leave empty batches out.";
     ARGOSY_CHECK(c.in[i].rank() == 2, invalid_argument)
-        << "[npair_loss] " << names[i] << " must be [batch, features], got " << c.in[i] << '.';
+        << "[npair_loss] " << names[i] << " must be [batch, features], got " << c.in[i]
+        << ". Do this: flatten what is behind the batch.";
   }
   c.out[0].shape = {};
 }
@@ -169,7 +173,7 @@ void dice_infer(InferContext& c, const DiceAttrs&) {
   ARGOSY_CHECK(fits, invalid_argument)
       << "[dice_loss] input must be [N, .., C] with at least 2 dimensions and label of that shape "
          "with size 1 at the end: input is "
-      << x << ", label is " << label << '.';
+      << x << ", label is " << label << ". Do this: unsqueeze the label's last axis.";
   c.out[0].shape = {};
 }
 
@@ -206,8 +210,8 @@ ARGOSY_ATTRS(MultiMarginAttrs, p, margin, reduction)
 
 void multi_margin_infer(InferContext& c, const MultiMarginAttrs& a) {
   const Tensor &x = c.in[0], &label = c.in[1], &weight = c.in[2];
-  ARGOSY_CHECK(x.rank() == 2, invalid_argument)
-      << "[multi_margin_loss] input must be [N, C], got " << x << '.';
+  ARGOSY_CHECK(x.rank() == 2, invalid_argument) << "[multi_margin_loss] input must be [N, C], got "
+                                                << x << ". Do this: flatten or unsqueeze it.";
   ARGOSY_CHECK(label.rank() > 0 && (x.dim(0) == label.dim(0) || x.dim(0) < 0 || label.dim(0) < 0),
                invalid_argument)
       << "The label's shape[0] should be equal to input's shape[0] [multi_margin_loss]: input is "
@@ -216,7 +220,7 @@ void multi_margin_infer(InferContext& c, const MultiMarginAttrs& a) {
       !weight.defined() || x.dim(1) < 0 || weight.numel() < 0 || weight.numel() == x.dim(1),
       invalid_argument)
       << "The weight's shape[0] should be equal to input's shape[1] [multi_margin_loss]: input is "
-      << x << ", weight is " << weight << '.';
+      << x << ", weight is " << weight << ". Do this: pass one weight for each class.";
   infer_reduced(c, {x.dim(0)}, a.reduction);
 }
 
@@ -355,7 +359,8 @@ void multi_label_margin_infer(InferContext& c, const LossAttrs& a) {
   ARGOSY_CHECK(x.rank() == 2, invalid_argument)
       << "Expected 2D input tensor, but got " << x.rank() << "D [multi_label_margin_loss].";
   ARGOSY_CHECK(label.rank() == 2, invalid_argument)
-      << "Expected 2D label tensor, but got " << label.rank() << "D [multi_label_margin_loss].";
+      << "Expected 2D label tensor, but got " << label.rank()
+      << "D [multi_label_margin_loss]. Do this: pad the labels with -1 to the shape of input.";
   infer_reduced(c, {x.dim(0)}, a.reduction);
 }
 Tensors multi_label_margin_parts(const Inputs& in, const LossAttrs& a) {

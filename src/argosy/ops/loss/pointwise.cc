@@ -223,7 +223,8 @@ void gaussian_infer(InferContext& c, const GaussianAttrs& a) {
            (i == x.rank() - 1 && variance[i] == 1);
   ARGOSY_CHECK(fits, invalid_argument)
       << "[gaussian_nll_loss] variance is of incorrect shape: expected that of input " << x
-      << ", without its last axis or with size 1 there, got " << variance << '.';
+      << ", without its last axis or with size 1 there, got " << variance
+      << ". Do this: pass var of that shape.";
   check_reduction("gaussian_nll_loss", a.reduction);
   DType dtype = promote(promote(c.in[0].dtype(), c.in[1].dtype()), c.in[2].dtype());
   c.out[0] = {a.reduction == "none" ? broadcast(c.name(), x, c.in[1].shape()) : Shape{}, dtype};
@@ -236,7 +237,7 @@ void floored_run(op::KernelFrame& f, const LogLossAttrs& a) {
       const T v = f.in[0].data<T>()[i];
       ARGOSY_CHECK(!(v < T(0)), invalid_argument)
           << "[gaussian_nll_loss] variance has negative entry/entries, e.g. "
-          << static_cast<double>(v) << '.';
+          << static_cast<double>(v) << ". Do this: make it positive, with exp or softplus.";
       f.out[0].data<T>()[i] = static_cast<double>(v) < a.epsilon ? T(a.epsilon) : v;
     }
   });

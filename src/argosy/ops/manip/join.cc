@@ -27,7 +27,8 @@ int axis_of(const char* op, const AxisAttrs& a, int rank) {
 void concat_infer(InferContext& c, const AxisAttrs& a) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
-      << "[concat] needs at least one tensor, got an empty list.";
+      << "[concat] needs at least one tensor, got an empty list. Do this: check that the list was "
+         "filled.";
   Shape out = parts[0].shape();
   int axis = axis_of("concat", a, out.rank());
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -40,7 +41,8 @@ void concat_infer(InferContext& c, const AxisAttrs& a) {
     }
     ARGOSY_CHECK(fits, invalid_argument)
         << "[concat] tensors must have equal sizes but on axis " << axis << ": tensor 0 is "
-        << parts[0].shape() << ", tensor " << i << " is " << s << '.';
+        << parts[0].shape() << ", tensor " << i << " is " << s
+        << ". Do this: concatenate along the axis that differs, or pad the others.";
     out[axis] = out[axis] < 0 || s[axis] < 0 ? kUnknown : out[axis] + s[axis];
   }
   c.out[0] = {out, parts[0].dtype()};
@@ -126,7 +128,8 @@ Tensors split_like_grad(const GradCall& c, const AxisAttrs& a) {
 void stack_infer(InferContext& c, const AxisAttrs& a) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
-      << "[stack] needs at least one tensor, got an empty list.";
+      << "[stack] needs at least one tensor, got an empty list. Do this: check that the list was "
+         "filled.";
   Shape out = parts[0].shape();
   for (size_t i = 1; i < parts.size(); ++i) {
     bool fits = parts[i].rank() == out.rank();
@@ -136,7 +139,8 @@ void stack_infer(InferContext& c, const AxisAttrs& a) {
     }
     ARGOSY_CHECK(fits, invalid_argument)
         << "[stack] tensors must have one shape: tensor 0 is " << parts[0].shape() << ", tensor "
-        << i << " is " << parts[i].shape() << '.';
+        << i << " is " << parts[i].shape()
+        << ". Do this: pad or reshape them first, or use concat.";
   }
   out.insert(axis_of("stack", a, out.rank() + 1), static_cast<int64_t>(parts.size()));
   c.out[0] = {out, parts[0].dtype()};
@@ -217,7 +221,8 @@ InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axi
       continue;
     }
     ARGOSY_CHECK(size >= 0 || (size == -1 && open < 0), invalid_argument)
-        << "[split] sizes must be 0 or more with one -1 at most, got " << Shape(a.sizes.values);
+        << "[split] sizes must be 0 or more with one -1 at most, got " << Shape(a.sizes.values)
+        << ". Do this: pass one -1 at most, for what is left.";
     if (size < 0)
       open = static_cast<int64_t>(i);
     else
@@ -228,7 +233,8 @@ InlineVector<int64_t, 6> part_sizes(const Shape& x, const SplitAttrs& a, int axi
     if (open >= 0) out[static_cast<size_t>(open)] = total - sum;
     ARGOSY_CHECK(open >= 0 ? sum <= total : sum == total, invalid_argument)
         << "[split] sizes " << Shape(a.sizes.values) << " do not add up to size " << total
-        << " of dimension " << axis << " of shape " << x << '.';
+        << " of dimension " << axis << " of shape " << x
+        << ". Do this: change the sizes, or leave one of them -1.";
   }
   return out;
 }

@@ -82,14 +82,15 @@ void roll_run(KernelFrame& f, const RollAttrs& a) {
   if (x.numel() == 0) return;
   if (a.axis.none || a.axis.size() == 0) {
     ARGOSY_CHECK(a.shifts.size() == 1, invalid_argument)
-        << "[roll] without axis, expected one shift, got " << a.shifts.size() << '.';
+        << "[roll] without axis, expected one shift, got " << a.shifts.size()
+        << ". Do this: pass axis, too, one for each shift.";
     Shape flat{x.numel()};
     roll_one(out.view(flat, {1}), x.view(flat, {1}), 0, a.shifts[0]);
     return;
   }
   ARGOSY_CHECK(a.shifts.size() == a.axis.size(), invalid_argument)
       << "[roll] expected one shift for each axis, got " << a.shifts.size() << " shifts and "
-      << a.axis.size() << " axes.";
+      << a.axis.size() << " axes. Do this: pass lists of one length.";
   Tensor from = x;
   for (size_t i = 0; i < a.axis.size(); ++i) {
     Tensor to = i + 1 == a.axis.size() ? out : Tensor::empty(x.shape(), x.dtype());
@@ -260,7 +261,8 @@ void diagonal_axes(const Shape& x, const DiagonalAttrs& a, int* axis1, int* axis
   *axis2 = normalize_axis("diagonal", a.axis2, x.rank());
   ARGOSY_CHECK(x.rank() >= 2 && *axis1 != *axis2, invalid_argument)
       << "[diagonal] needs two different axes of a tensor of 2 or more dimensions, got axes "
-      << a.axis1 << " and " << a.axis2 << " of shape " << x << '.';
+      << a.axis1 << " and " << a.axis2 << " of shape " << x
+      << ". Do this: name two different axes, or unsqueeze the tensor.";
 }
 
 void diagonal_infer(InferContext& c, const DiagonalAttrs& a) {
@@ -351,7 +353,8 @@ ARGOSY_ATTRS(DiagEmbedAttrs, offset, dim1, dim2)
 
 void diag_embed_infer(InferContext& c, const DiagEmbedAttrs& a) {
   const Shape& x = c.in[0].shape();
-  ARGOSY_CHECK(x.rank() >= 1, invalid_argument) << "[diag_embed] needs at least 1 dimension.";
+  ARGOSY_CHECK(x.rank() >= 1, invalid_argument)
+      << "[diag_embed] needs at least 1 dimension, got a 0-d tensor. Do this: unsqueeze it.";
   int rank = x.rank() + 1;
   int d1 = normalize_axis("diag_embed", a.dim1, rank),
       d2 = normalize_axis("diag_embed", a.dim2, rank);
@@ -398,7 +401,7 @@ void as_strided_infer(InferContext& c, const StridedAttrs& a) {
 Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
   ARGOSY_CHECK(a.shape.size() == a.stride.size(), invalid_argument)
       << "[as_strided] shape and stride must have one length, got " << a.shape.size() << " and "
-      << a.stride.size() << '.';
+      << a.stride.size() << ". Do this: pass one stride (in elements) for each size.";
   int64_t low = a.offset, high = a.offset;
   for (size_t i = 0; i < a.shape.size(); ++i) {
     if (a.shape[i] == 0) return x.view(Shape(a.shape), Shape(a.stride));
@@ -480,7 +483,8 @@ std::vector<int64_t> repeat_counts(const Tensor& repeats, int64_t size) {
   Tensor wide = Tensor::empty({repeats.numel() == 1 ? size : repeats.numel()}, DType::int64);
   op::copy_into(wide, repeats);
   ARGOSY_CHECK(wide.numel() == size, invalid_argument)
-      << "[repeat_interleave] expected 1 or " << size << " repeats, got " << repeats.numel() << '.';
+      << "[repeat_interleave] expected 1 or " << size << " repeats, got " << repeats.numel()
+      << ". Do this: pass one number, or one for each element of the axis.";
   std::vector<int64_t> out(wide.data<int64_t>(), wide.data<int64_t>() + size);
   for (int64_t r : out)
     ARGOSY_CHECK(r >= 0, invalid_argument)

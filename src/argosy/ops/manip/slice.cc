@@ -34,7 +34,8 @@ bool is_symbol(const IntArray& a, size_t i) {
 
 // Python's slice(start, end, step).indices(size).
 Range range_of(int64_t size, int64_t start, int64_t end, int64_t step) {
-  ARGOSY_CHECK(step != 0, invalid_argument) << "[slice] a step must not be 0.";
+  ARGOSY_CHECK(step != 0, invalid_argument)
+      << "[slice] a step must not be 0. Do this: use 1, or -1 to go back.";
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   auto clamp = [&](int64_t v) {
     if (v < 0) v = v + size < low ? low : v + size;
@@ -60,7 +61,7 @@ void check(const SliceAttrs& a, const Shape& x) {
                invalid_argument)
       << "[slice] axes, starts, ends and strides must have one length, got " << a.axes.size()
       << ", " << a.starts.size() << ", " << a.ends.size() << " and " << a.strides.size()
-      << " for shape " << x << '.';
+      << " for shape " << x << ". Do this: pass one of each for every axis.";
 }
 
 void slice_infer(InferContext& c, const SliceAttrs& a) {
@@ -91,7 +92,8 @@ Tensor slice_view(const Tensor& x, const SliceAttrs& a) {
     Range r = range_of(x.dim(axis), a.starts[i], a.ends[i], step_of(a, i));
     ARGOSY_CHECK(!dropped(a, axis) || r.count == 1, index)
         << "[slice] index " << a.starts[i] << " is out of range for dimension " << axis
-        << " of size " << x.dim(axis) << '.';
+        << " of size " << x.dim(axis)
+        << ". Do this: check the index; negative ones count from the end.";
     if (r.count) offset += r.start * x.strides()[axis];
     shape[axis] = r.count;
     strides[axis] = x.strides()[axis] * r.step;

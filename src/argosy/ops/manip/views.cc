@@ -80,7 +80,8 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
     }
     if (size == -1 && wanted[i] == -1) {
       ARGOSY_CHECK(open < 0, invalid_argument)
-          << "[reshape] only one size can be -1, got shape " << Shape(wanted.values) << '.';
+          << "[reshape] only one size can be -1, got shape " << Shape(wanted.values)
+          << ". Do this: replace all but one by numbers.";
       open = static_cast<int>(i);
     } else {
       ARGOSY_CHECK(size >= 0 || wanted[i] == 0, invalid_argument)
@@ -95,7 +96,8 @@ Shape reshaped(const Shape& x, const IntArray& wanted) {
   if (open >= 0) {
     ARGOSY_CHECK(rest ? numel % rest == 0 : numel == 0, invalid_argument)
         << "[reshape] cannot give a tensor of shape " << x << " the shape " << out << ": " << numel
-        << " elements are no multiple of " << rest << '.';
+        << " elements are no multiple of " << rest
+        << ". Do this: check the sizes; one of them may be -1.";
     out[open] = rest ? numel / rest : open_size(x, out);
   } else {
     ARGOSY_CHECK(rest == numel, invalid_argument)
@@ -216,7 +218,7 @@ Shape flattened(const Shape& x, const FlattenAttrs& a) {
   int stop = normalize_axis("flatten", a.stop_axis, x.rank());
   ARGOSY_CHECK(start <= stop, invalid_argument)
       << "[flatten] start_axis must not come after stop_axis, got " << a.start_axis << " and "
-      << a.stop_axis << " for shape " << x << '.';
+      << a.stop_axis << " for shape " << x << ". Do this: swap them.";
   Shape out;
   Shape run;
   for (int i = 0; i < x.rank(); ++i) {
@@ -263,13 +265,15 @@ ARGOSY_OP(flatten, FlattenAttrs)
 InlineVector<int, kMaxRank> checked_perm(const Shape& x, const std::vector<int64_t>& perm) {
   ARGOSY_CHECK(static_cast<int>(perm.size()) == x.rank(), invalid_argument)
       << "[transpose] perm must name every dimension of x once: x has " << x.rank()
-      << " dimensions, perm has " << perm.size() << " entries.";
+      << " dimensions, perm has " << perm.size()
+      << " entries. Do this: list all dimensions, as [0, 2, 1].";
   InlineVector<int, kMaxRank> out;
   uint32_t seen = 0;
   for (int64_t p : perm) {
     int a = normalize_axis("transpose", p, x.rank());
     ARGOSY_CHECK(!(seen >> a & 1), invalid_argument)
-        << "[transpose] perm names dimension " << a << " twice.";
+        << "[transpose] perm names dimension " << a
+        << " twice. Do this: list every dimension once, as [0, 2, 1].";
     seen |= 1u << a;
     out.push_back(a);
   }
@@ -319,7 +323,7 @@ Shape expanded(const Shape& x, const IntArray& wanted) {
   int lead = static_cast<int>(wanted.size()) - x.rank();
   ARGOSY_CHECK(lead >= 0, invalid_argument)
       << "[expand] shape must have at least as many dimensions as x: x is " << x << ", got "
-      << Shape(wanted.values) << '.';
+      << Shape(wanted.values) << ". Do this: keep the leading sizes, with -1 where they stay.";
   Shape out;
   for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
     int64_t size = wanted[static_cast<size_t>(i)];
@@ -335,7 +339,8 @@ Shape expanded(const Shape& x, const IntArray& wanted) {
         << "[expand] sizes must be -1 or at least 0, got " << size << " at position " << i << '.';
     ARGOSY_CHECK(own == 1 || own == size || own < 0 || size < 0, invalid_argument)
         << "[expand] cannot expand a tensor of shape " << x << " to " << Shape(wanted.values)
-        << ": size " << own << " is neither 1 nor " << size << '.';
+        << ": size " << own << " is neither 1 nor " << size
+        << ". Do this: use tile to repeat, or reshape first.";
     out.push_back(size < 0 && own > 1 ? own : size);
   }
   return out;

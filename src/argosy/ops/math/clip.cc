@@ -37,7 +37,7 @@ void clip_infer(op::InferContext& c, const ClipAttrs& a) {
                  a.min->real() > a.max->real()),
                invalid_argument)
       << "[clip] min must not be above max, got min " << a.min->real() << " and max "
-      << a.max->real() << '.';
+      << a.max->real() << ". Do this: swap them.";
   if (is_integral(c.in[0].dtype()) && (is_real_number(a.min) || is_real_number(a.max)))
     c.out[0].dtype = DType::float32;
 }

@@ -21,14 +21,16 @@ using op::Save;
 void add_n_infer(op::InferContext& c, const NoAttrs&) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
-      << "[add_n] nothing to add: expected at least one Tensor, got an empty list.";
+      << "[add_n] nothing to add: expected at least one Tensor, got an empty list. Do this: check "
+         "that the list was filled.";
   c.out[0] = {parts[0].shape(), parts[0].dtype()};
   for (const Tensor& t : parts)
     ARGOSY_CHECK(
         (t.shape() == parts[0].shape() || !t.shape().known() || !parts[0].shape().known()) &&
             t.dtype() == parts[0].dtype(),
         invalid_argument)
-        << "[add_n] inputs must have one shape and dtype, got " << parts[0] << " and " << t << '.';
+        << "[add_n] inputs must have one shape and dtype, got " << parts[0] << " and " << t
+        << ". Do this: broadcast and cast them first, or use add.";
 }
 
 void add_n_run(op::KernelFrame& f, const NoAttrs&) {
@@ -72,14 +74,15 @@ void multiplex_infer(op::InferContext& c, const NoAttrs&) {
       << "[multiplex] expected at least two candidates, got " << parts.size() << '.';
   ARGOSY_CHECK(index.rank() == 2 && (index.dim(1) == 1 || index.dim(1) == kUnknown),
                invalid_argument)
-      << "[multiplex] index: expected a tensor of shape [rows, 1], got " << index << '.';
+      << "[multiplex] index: expected a tensor of shape [rows, 1], got " << index
+      << ". Do this: reshape it with index.unsqueeze(-1).";
   for (const Tensor& t : parts)
     ARGOSY_CHECK(
         t.rank() >= 2 && t.rank() == parts[0].rank() && t.dtype() == parts[0].dtype() &&
             (t.shape() == parts[0].shape() || !t.shape().known() || !parts[0].shape().known()),
         invalid_argument)
         << "[multiplex] candidates must have one dtype and one shape of at least 2 dimensions, got "
-        << parts[0] << " and " << t << '.';
+        << parts[0] << " and " << t << ". Do this: cast and reshape them to one form.";
   c.out[0] = {parts[0].shape(), parts[0].dtype()};
   c.out[0].shape[0] = index.dim(0);
 }
@@ -96,7 +99,7 @@ void multiplex_run(op::KernelFrame& f, const NoAttrs&) {
     int64_t k = index.dtype() == DType::int64 ? index.data<int64_t>()[r] : index.data<int32_t>()[r];
     ARGOSY_CHECK(k >= 0 && k < static_cast<int64_t>(parts.size()), invalid_argument)
         << "[multiplex] index " << k << " of row " << r << " is out of range: there are "
-        << parts.size() << " candidates.";
+        << parts.size() << " candidates. Do this: check the index.";
     const size_t at = static_cast<size_t>(r) * bytes;
     std::memcpy(static_cast<char*>(y.raw()) + at,
                 static_cast<const char*>(parts[static_cast<size_t>(k)].raw()) + at, bytes);
@@ -154,7 +157,8 @@ ARGOSY_ATTRS(DiffAttrs, n, axis)
 
 Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
   ARGOSY_CHECK(in[0].rank() >= 1, invalid_argument)
-      << "[diff] expected a tensor of at least 1 dimension, got " << in[0] << '.';
+      << "[diff] expected a tensor of at least 1 dimension, got " << in[0]
+      << ". Do this: unsqueeze it.";
   ARGOSY_CHECK(a.n >= 0, invalid_argument) << "[diff] n must not be negative, got " << a.n << '.';
   int64_t axis = normalize_axis("diff", a.axis, in[0].rank());
   Tensor x = in[0];
@@ -274,7 +278,7 @@ ARGOSY_ATTRS(VanderAttrs, n, increasing)
 
 int64_t vander_columns(const Tensor& x, const VanderAttrs& a) {
   ARGOSY_CHECK(x.rank() == 1, invalid_argument)
-      << "[vander] expected a tensor of 1 dimension, got " << x << '.';
+      << "[vander] expected a tensor of 1 dimension, got " << x << ". Do this: flatten it.";
   int64_t n = a.n.value_or(x.dim(0));
   ARGOSY_CHECK(n >= 0 || !a.n, invalid_argument)
       << "[vander] n must not be negative, got " << n << '.';

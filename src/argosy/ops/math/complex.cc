@@ -140,7 +140,7 @@ void as_complex_infer(op::InferContext& c, const NoAttrs&) {
   ARGOSY_CHECK(x.rank() >= 1 && (x.dim(-1) == 2 || x.dim(-1) == kUnknown), invalid_argument)
       << "[as_complex] the last dimension holds the real and the imaginary part: expected size 2, "
          "got "
-      << x << '.';
+      << x << ". Do this: stack the two parts on the last axis.";
   c.out[0].shape.erase(x.rank() - 1);
   c.out[0].dtype = complex_of(x.dtype());
 }

@@ -34,7 +34,8 @@ ARGOSY_ATTRS(BatchNormGradAttrs, epsilon, fixed, channel_last, bias)
 void batch_norm_infer(InferContext& c, const BatchNormAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
-      << "[batch_norm] x must have at least 2 dimensions [N, C, ..], got " << x << '.';
+      << "[batch_norm] x must have at least 2 dimensions [N, C, ..], got " << x
+      << ". Do this: unsqueeze x.";
   const int64_t channels = x.dim(channel_axis(x, a.channel_last));
   const char* names[] = {"x", "running_mean", "running_var", "weight", "bias"};
   for (size_t i = 1; i < 5; ++i)

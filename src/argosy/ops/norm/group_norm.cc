@@ -34,12 +34,14 @@ ARGOSY_ATTRS(GroupNormGradAttrs, num_groups, epsilon, channel_last, bias)
 void group_norm_infer(InferContext& c, const GroupNormAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
-      << "[group_norm] x must have at least 2 dimensions [N, C, ..], got " << x << '.';
+      << "[group_norm] x must have at least 2 dimensions [N, C, ..], got " << x
+      << ". Do this: unsqueeze x.";
   const int64_t channels = x.dim(channel_axis(x, a.channel_last));
   ARGOSY_CHECK(a.num_groups >= 1 && (channels < 0 || channels % a.num_groups == 0),
                invalid_argument)
       << "[group_norm] num_groups must divide the number of channels: num_groups is "
-      << a.num_groups << ", x is " << x << " with " << channels << " channels.";
+      << a.num_groups << ", x is " << x << " with " << channels
+      << " channels. Do this: choose another num_groups, or check data_format.";
   check_parameter("group_norm", "weight", c.in[1], channels, x.shape());
   check_parameter("group_norm", "bias", c.in[2], channels, x.shape());
   c.out[1] = c.out[2] = {{x.dim(0), a.num_groups}, statistics_dtype(x.dtype())};
@@ -218,7 +220,8 @@ ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
 void instance_norm_infer(InferContext& c, const InstanceNormAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(2 <= x.rank() && x.rank() <= 5, invalid_argument)
-      << "[instance_norm] x must have 2 to 5 dimensions [N, C, ..], got " << x << '.';
+      << "[instance_norm] x must have 2 to 5 dimensions [N, C, ..], got " << x
+      << ". Do this: unsqueeze or flatten x.";
   const int64_t channels = x.dim(channel_axis(x, a.channel_last));
   check_parameter("instance_norm", "weight", c.in[1], channels, x.shape());
   check_parameter("instance_norm", "bias", c.in[2], channels, x.shape());

@@ -75,7 +75,8 @@ ARGOSY_ATTRS(ResponseAttrs, size, alpha, beta, k, channel_last)
 
 void response_infer(InferContext& c, const ResponseAttrs& a) {
   ARGOSY_CHECK(c.in[0].rank() >= 3, invalid_argument)
-      << "[local_response_norm] x must have at least 3 dimensions, got " << c.in[0] << '.';
+      << "[local_response_norm] x must have at least 3 dimensions, got " << c.in[0]
+      << ". Do this: unsqueeze x.";
   ARGOSY_CHECK(a.size >= 1, invalid_argument)
       << "[local_response_norm] size must be positive, got " << a.size << '.';
 }

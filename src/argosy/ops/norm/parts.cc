@@ -18,7 +18,7 @@ void check_parameter(const char* op, const char* name, const Tensor& t, int64_t 
   if (!t.defined() || t.numel() < 0 || size < 0) return;
   ARGOSY_CHECK(t.numel() == size, invalid_argument)
       << '[' << op << "] " << name << " must have " << size << " elements for x " << x << ", got "
-      << t << '.';
+      << t << ". Do this: check num_features or normalized_shape of the layer, and data_format.";
 }
 
 Tensor widened(const Tensor& t) {

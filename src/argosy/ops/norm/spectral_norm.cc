@@ -26,7 +26,8 @@ ARGOSY_ATTRS(SpectralAttrs, dim, power_iters, eps)
 void check_spectral(const char* op, const Inputs& in, const SpectralAttrs& a) {
   const Tensor& weight = in[0];
   ARGOSY_CHECK(weight.rank() >= 2, invalid_argument)
-      << '[' << op << "] weight must have at least 2 dimensions, got " << weight << '.';
+      << '[' << op << "] weight must have at least 2 dimensions, got " << weight
+      << ". Do this: apply it to weights of matrices and convolutions.";
   const int d = normalize_axis(op, a.dim, weight.rank());
   const int64_t rows = weight.dim(d);
   const int64_t columns = weight.numel() < 0 || rows <= 0 ? kUnknown : weight.numel() / rows;

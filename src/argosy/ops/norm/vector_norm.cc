@@ -101,7 +101,8 @@ int axis_of(const Tensor& x, const NormalizeAttrs& a) {
 }
 
 void normalize_infer(InferContext& c, const NormalizeAttrs& a) {
-  ARGOSY_CHECK(c.in[0].rank() > 0, invalid_argument) << "[normalize] x must not be 0-d.";
+  ARGOSY_CHECK(c.in[0].rank() > 0, invalid_argument)
+      << "[normalize] x must not be 0-d. Do this: unsqueeze it.";
   axis_of(c.in[0], a);
 }
 
@@ -132,7 +133,7 @@ void distance_infer(InferContext& c, const DistanceAttrs& a) {
   Shape& out = c.out[0].shape;
   out = broadcast(c.name(), c.in[0].shape(), c.in[1].shape());
   ARGOSY_CHECK(out.rank() > 0, invalid_argument)
-      << "[pairwise_distance] x and y must have at least one dimension.";
+      << "[pairwise_distance] x and y must have at least one dimension. Do this: unsqueeze them.";
   if (a.keepdim)
     out[out.rank() - 1] = 1;
   else

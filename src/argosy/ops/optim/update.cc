@@ -248,7 +248,7 @@ Update::Update(const op::KernelFrame& f, int states, const Common& common)
     ARGOSY_CHECK(grads_[i].shape() == params_[i].shape(), invalid_argument)
         << '[' << f.op.name << "] gradient " << i
         << " has the wrong shape: expected that of its parameter, " << params_[i] << ", got "
-        << grads_[i] << '.';
+        << grads_[i] << ". Do this: check what was assigned to the parameter's gradient.";
 }
 
 void Update::check(const char* name, const std::vector<double>& list) const {
@@ -312,7 +312,8 @@ Job Update::prepare(size_t i, Rule rule, std::initializer_list<int> states,
     const Tensor& s = state(k, i);
     ARGOSY_CHECK(s.numel() == to.numel(), invalid_argument)
         << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name << ' ' << i
-        << " has the wrong shape: expected that of its parameter, " << to << ", got " << s << '.';
+        << " has the wrong shape: expected that of its parameter, " << to << ", got " << s
+        << ". Do this: load a state_dict of the same parameters, or make the optimizer anew.";
     job.states[job.state_count++].bind(kept.dense(s, true), compute, true);
   }
   job.n = to.numel();

@@ -35,14 +35,16 @@ Shape shape_of(const char* op, const IntArray& a) {
     bool symbol = std::any_of(a.symbols.begin(), a.symbols.end(),
                               [&](const IntArray::Symbol& s) { return s.position == i; });
     ARGOSY_CHECK(a[i] >= 0 || symbol, invalid_argument)
-        << '[' << op << "] shape must not be negative, got " << a[i] << '.';
+        << '[' << op << "] shape must not be negative, got " << a[i]
+        << ". Do this: check how the size was computed.";
     shape.push_back(a[i]);
   }
   return shape;
 }
 
 void check_floating(const char* op, DType t) {
-  ARGOSY_CHECK(kFloating.has(t), type) << '[' << op << "] dtype must be floating, got " << t << '.';
+  ARGOSY_CHECK(kFloating.has(t), type) << '[' << op << "] dtype must be floating, got " << t
+                                       << ". Do this: pass 'float32' and cast the result.";
 }
 
 // --- uniform, normal ---
@@ -162,7 +164,8 @@ ARGOSY_ATTRS(RandintAttrs, low, high, shape, dtype)
 
 void randint_infer(InferContext& c, const RandintAttrs& a) {
   ARGOSY_CHECK(a.low < a.high, invalid_argument)
-      << "[randint] low must be less than high, got " << a.low << " and " << a.high << '.';
+      << "[randint] low must be less than high, got " << a.low << " and " << a.high
+      << ". Do this: swap them; randint(high) counts from 0.";
   DType t = a.dtype.value_or(DType::int64);
   c.out[0] = {shape_of(c.name(), a.shape), t};
 }
@@ -333,7 +336,8 @@ ARGOSY_ATTRS(MultinomialAttrs, num_samples, replacement)
 void multinomial_infer(InferContext& c, const MultinomialAttrs& a) {
   Shape out = c.in[0].shape();
   ARGOSY_CHECK(out.rank() == 1 || out.rank() == 2, invalid_argument)
-      << "[multinomial] x must have 1 or 2 dimensions, got " << c.in[0] << '.';
+      << "[multinomial] x must have 1 or 2 dimensions, got " << c.in[0]
+      << ". Do this: flatten the leading dimensions.";
   ARGOSY_CHECK(a.num_samples.integer() > 0 || a.num_samples.tensor.defined(), invalid_argument)
       << "[multinomial] num_samples must be 1 or more, got " << a.num_samples.integer() << '.';
   out[out.rank() - 1] = a.num_samples.tensor.defined() ? kUnknown : a.num_samples.integer();

@@ -165,11 +165,13 @@ struct QuantileAttrs {
 ARGOSY_ATTRS(QuantileAttrs, q, axis, keepdim, interpolation, single)
 
 void check_quantile(const char* name, const QuantileAttrs& a) {
-  ARGOSY_CHECK(!a.q.empty(), invalid_argument)
-      << '[' << name << "] q is empty: expected at least one number in [0, 1].";
+  ARGOSY_CHECK(!a.q.empty(), invalid_argument) << '[' << name
+                                               << "] q is empty: expected at least one number in "
+                                                  "[0, 1]. Do this: pass q=0.5 for the median.";
   for (double q : a.q)
     ARGOSY_CHECK(q >= 0 && q <= 1, invalid_argument)
-        << '[' << name << "] q must be in [0, 1], got " << q << '.';
+        << '[' << name << "] q must be in [0, 1], got " << q
+        << ". Do this: divide percentiles by 100.";
   for (const char* known : {"linear", "lower", "higher", "nearest", "midpoint"})
     if (a.interpolation == known) return;
   ARGOSY_THROW(invalid_argument)

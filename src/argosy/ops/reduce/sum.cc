@@ -32,7 +32,8 @@ void sum_like_run(op::KernelFrame& f, const NoAttrs&) {
   for (int d = 0; fits && d < like.rank(); ++d)
     fits = like.dim(d) == x.dim(d + skip) || like.dim(d) == 1;
   ARGOSY_CHECK(fits, invalid_argument)
-      << '[' << f.name() << "] " << like.shape() << " does not broadcast to " << x.shape() << '.';
+      << '[' << f.name() << "] " << like.shape() << " does not broadcast to " << x.shape()
+      << ". Do this: reshape one of them.";
   run_reduce(Reduce::sum, x, f.out[0], repeated_axes(x.shape(), like.shape()));
 }
 

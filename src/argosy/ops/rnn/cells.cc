@@ -22,7 +22,8 @@ Tensors gates_of(const char* name, const Tensor& gates, const Tensor& w_hh, int6
   const int64_t rows = w_hh.dim(0);
   ARGOSY_CHECK(w_hh.rank() == 2 && (rows < 0 || rows % count == 0), invalid_argument)
       << '[' << name << "] weight_hh must be [" << count << " * hidden_size, hidden_size], got "
-      << w_hh << '.';
+      << w_hh
+      << ". Do this: check hidden_size, and that the weight belongs to a cell of this kind.";
   return split(gates, op::IntArray::one(count), -1);
 }
 

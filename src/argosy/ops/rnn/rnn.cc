@@ -65,7 +65,8 @@ void check_size(const char* what, const Tensor& t, const Shape& expected) {
 void direction_infer(InferContext& c, const DirectionAttrs& a) {
   const Tensor &x = c.in[kX], &w = c.in[kWHh];
   ARGOSY_CHECK(x.rank() == 3, invalid_argument)
-      << "[rnn] inputs must be [batch, time, features] (or time major), got " << x << '.';
+      << "[rnn] inputs must be [batch, time, features] (or time major), got " << x
+      << ". Do this: unsqueeze a single sequence, and check time_major.";
   ARGOSY_CHECK(w.rank() == 2, invalid_argument) << "[rnn] weight_hh must be a matrix, got " << w;
   const cpu::RnnShape s = shape_of(x.shape(), w.shape(), a);
   const int64_t gates = s.hidden < 0 ? kUnknown : s.gates();
@@ -80,7 +81,7 @@ void direction_infer(InferContext& c, const DirectionAttrs& a) {
   for (const Tensor& t : c.in.flat())
     ARGOSY_CHECK(!t.defined() || t.is(c.in[kLengths]) || t.dtype() == x.dtype(), type)
         << "[rnn] inputs, states and weights must have one dtype, got " << x.dtype() << " and "
-        << t.dtype() << '.';
+        << t.dtype() << ". Do this: cast them with .astype(..).";
   Shape y = x.shape();
   y[2] = s.hidden;
   c.out[0].shape = y;
@@ -225,7 +226,8 @@ ARGOSY_ATTRS(RnnAttrs, mode, hidden_size, num_layers, bidirectional, dropout, ti
 Tensor layer_state(const Tensor& state, int64_t k, int64_t count, DType dtype) {
   ARGOSY_CHECK(state.rank() == 3 && (state.dim(0) < 0 || state.dim(0) == count), invalid_argument)
       << "[rnn] an initial state must be [layers * directions = " << count
-      << ", batch, hidden_size], got " << state << '.';
+      << ", batch, hidden_size], got " << state
+      << ". Do this: make it with zeros of that shape, or leave it out.";
   return cast(pick(state, 0, k), dtype);
 }
 
@@ -235,10 +237,10 @@ Tensors rnn_compose(const Inputs& in, const RnnAttrs& a) {
   const int64_t directions = a.bidirectional ? 2 : 1, count = a.num_layers * directions;
   ARGOSY_CHECK(states.size() == (lstm ? 2u : 1u), invalid_argument)
       << "[rnn] mode " << a.mode << " has " << (lstm ? 2 : 1) << " states, got " << states.size()
-      << '.';
+      << ". Do this: pass (h, c) for an LSTM, h alone else.";
   ARGOSY_CHECK(static_cast<int64_t>(weights.size()) == 4 * count, invalid_argument)
       << "[rnn] expected 4 weights for each of " << count << " layers and directions, got "
-      << weights.size() << '.';
+      << weights.size() << ". Do this: pass w_ih, w_hh, b_ih and b_hh of each.";
   const DType own = in[0].dtype(), dtype = own == DType::float64 ? own : DType::float32;
   Tensor x = cast(in[0], dtype);
   Tensor lengths = in[3].defined() ? cast(in[3], DType::int32) : Tensor();

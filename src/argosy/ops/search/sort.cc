@@ -95,7 +95,7 @@ void topk_infer(InferContext& c, const TopkAttrs& a) {
     int64_t n = x.rank() ? x[axis] : 1;
     ARGOSY_CHECK(a.k.integer() >= 1 && (n < 0 || a.k.integer() <= n), invalid_argument)
         << "[topk] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
-        << a.k.integer() << '.';
+        << a.k.integer() << ". Do this: pass a smaller k, or check axis.";
     if (x.rank()) out[axis] = a.k.integer();
   }
   c.out[0].shape = out;
@@ -147,7 +147,7 @@ void kth_infer(InferContext& c, const KthAttrs& a) {
   int64_t n = x.rank() ? x[axis] : 1;
   ARGOSY_CHECK(a.k >= 1 && (n < 0 || a.k <= n), invalid_argument)
       << "[kthvalue] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
-      << a.k << '.';
+      << a.k << ". Do this: pass a smaller k, or check axis.";
   c.out[0].shape = reduced(x, axis, a.keepdim);
   c.out[1] = {c.out[0].shape, DType::int64};
 }
@@ -265,7 +265,8 @@ void search_infer(InferContext& c, const SearchAttrs& a) {
     fits = sorted[i] == values[i] || sorted[i] < 0 || values[i] < 0;
   ARGOSY_CHECK(fits && sorted.rank() >= 1, invalid_argument)
       << "[searchsorted] sorted_sequence must be a vector, or have the leading sizes of values: "
-      << "got " << sorted << " and " << values << '.';
+      << "got " << sorted << " and " << values
+      << ". Do this: flatten it, or give it the leading sizes of values.";
   c.out[0] = {values, a.out_int32 ? DType::int32 : DType::int64};
 }
 void search_run(KernelFrame& f, const SearchAttrs& a) {
@@ -298,7 +299,8 @@ void bucketize_infer(InferContext& c, const SearchAttrs& a) {
 }
 Tensors bucketize_compose(const op::Inputs& in, const SearchAttrs& a) {
   ARGOSY_CHECK(in[1].rank() == 1, invalid_argument)
-      << "[bucketize] sorted_sequence must be a vector, got " << in[1] << '.';
+      << "[bucketize] sorted_sequence must be a vector, got " << in[1]
+      << ". Do this: flatten it, or use searchsorted.";
   return searchsorted_op(in[1], in[0], a);
 }
 

@@ -36,7 +36,8 @@ void pool_infer(InferContext& c, const PoolAttrs& a) {
   const Tensor &x = c.in[0], &lengths = c.in[1];
   ARGOSY_CHECK(x.rank() >= 1 && lengths.rank() == 1, invalid_argument)
       << "[sequence_pool] expected x of [rows, ..] and lengths of [sequences], got " << x << " and "
-      << lengths << '.';
+      << lengths
+      << ". Do this: pass all rows one after the other, and how many belong to each sequence.";
   pooling::pool_of("sequence_pool", a.pool);
   Shape shape = x.shape();
   shape[0] = lengths.dim(0);

@@ -155,7 +155,8 @@ namespace {
 void add_rows_infer(InferContext& c, const NoAttrs&) {
   const std::span<const Tensor> xs = c.in.list(0);
   ARGOSY_CHECK(!xs.empty(), invalid_argument)
-      << "[add_rows] needs at least one tensor, got an empty list.";
+      << "[add_rows] needs at least one tensor, got an empty list. Do this: check that the list "
+         "was filled.";
   c.out[0] = {xs[0].shape(), xs[0].dtype(), Layout::row_sparse};
   for (const Tensor& x : xs) {
     ARGOSY_CHECK(x.dtype() == xs[0].dtype() && x.rank() == xs[0].rank(), invalid_argument)

@@ -34,7 +34,7 @@ ARGOSY_ATTRS(BaseAttrs, out_shape, align_corners, dtype)
 void base_infer(InferContext& c, const BaseAttrs& a) {
   ARGOSY_CHECK(a.out_shape.size() == 4 || a.out_shape.size() == 5, invalid_argument)
       << "[affine_grid] out_shape must be [N, C, H, W] or [N, C, D, H, W], got "
-      << a.out_shape.size() << " numbers.";
+      << a.out_shape.size() << " numbers. Do this: pass the shape of the images to make.";
   Shape out;
   for (size_t i = 2; i < a.out_shape.size(); ++i) {
     bool symbol = false;
@@ -89,7 +89,8 @@ Tensors affine_grid(const Inputs& in, const AffineAttrs& a) {
                invalid_argument)
       << "[affine_grid] theta must be [N, 2, 3] with out_shape [N, C, H, W], or [N, 3, 4] with "
          "[N, C, D, H, W]: got "
-      << theta << " and " << a.out_shape.size() << " sizes.";
+      << theta << " and " << a.out_shape.size()
+      << " sizes. Do this: check that theta and out_shape are both for images or both for volumes.";
   Tensor base = affine_base_grid_op.one({}, {a.out_shape, a.align_corners, theta.dtype()});
   return matmul(base, unsqueeze(theta, dims == 2 ? IntArray{1} : IntArray{1, 2}), false, true);
 }
@@ -122,10 +123,10 @@ void sample_infer(InferContext& c, const SampleAttrs& a) {
                invalid_argument)
       << "[grid_sample] x must be [N, C, H, W] with grid [N, H', W', 2], or [N, C, D, H, W] with "
          "[N, D', H', W', 3]: got "
-      << x << " and " << grid << '.';
+      << x << " and " << grid << ". Do this: make the grid with affine_grid(theta, out_shape).";
   ARGOSY_CHECK(x.dtype() == grid.dtype(), invalid_argument)
       << "[grid_sample] x and grid must have one dtype, got " << x.dtype() << " and "
-      << grid.dtype() << '.';
+      << grid.dtype() << ". Do this: call .astype(..) on one of them.";
   for (int d = 0; d < dims; ++d) c.out[0].shape[2 + d] = grid.dim(1 + d);
 }
 

@@ -33,7 +33,9 @@ cpu::InterpMode mode_of(const std::string& mode) {
   ARGOSY_CHECK(mode == "linear" || mode == "bilinear" || mode == "trilinear", invalid_argument)
       << "[interpolate] mode must be 'nearest', 'linear', 'bilinear', 'trilinear' or 'bicubic', "
          "got '"
-      << mode << "'.";
+      << mode
+      << "'. Do this: pass 'linear' for 3 dimensions, 'bilinear' or 'bicubic' for 4, 'trilinear' "
+         "for 5.";
   return cpu::InterpMode::linear;
 }
 
@@ -46,7 +48,8 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
   const Tensor& x = c.in[0];
   const int dims = x.rank() - 2;
   ARGOSY_CHECK(dims >= 1 && dims <= 3, invalid_argument)
-      << "[interpolate] x must have 3 to 5 dimensions, got " << x << '.';
+      << "[interpolate] x must have 3 to 5 dimensions, got " << x
+      << ". Do this: unsqueeze x to [N, C, ..].";
   ARGOSY_CHECK(kFloating.has(x.dtype()) || a.mode == "nearest", type)
       << "[interpolate] mode '" << a.mode << "' takes floating tensors, got " << x.dtype()
       << ". Do this: cast x, or use mode='nearest'.";
@@ -56,7 +59,8 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
                      : a.scale.size() == 1 || static_cast<int>(a.scale.size()) == dims,
                invalid_argument)
       << "[interpolate] expected " << dims << " sizes or scales for x " << x << ", got "
-      << a.size.size() << " and " << a.scale.size() << '.';
+      << a.size.size() << " and " << a.scale.size()
+      << ". Do this: pass one for each spatial axis, or one scale for all.";
   for (int d = 0; d < dims; ++d) {
     int64_t& n = c.out[0].shape[s.first + d];
     if (sized) {
@@ -72,7 +76,7 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
       n = static_cast<int64_t>(std::floor(size));
       ARGOSY_CHECK(n > 0, invalid_argument)
           << "[interpolate] scale " << scale_of(a, d) << " leaves nothing of spatial axis " << d
-          << " of x " << x << '.';
+          << " of x " << x << ". Do this: pass a larger scale, or a size.";
     }
   }
 }

@@ -33,7 +33,7 @@ Mode mode_of(const std::string& mode) {
   if (mode == "replicate") return Mode::replicate;
   ARGOSY_CHECK(mode == "circular", invalid_argument)
       << "[pad] mode must be 'constant', 'reflect', 'replicate' or 'circular', got '" << mode
-      << "'.";
+      << "'. Do this: pass one of these.";
   return Mode::circular;
 }
 
@@ -48,7 +48,9 @@ void pad_infer(InferContext& c, const PadAttrs& a) {
   const Mode mode = mode_of(a.mode);
   ARGOSY_CHECK(static_cast<int>(a.paddings.size()) == 2 * x.rank(), invalid_argument)
       << "[pad] expected two paddings for each of x's " << x.rank() << " axes, got "
-      << a.paddings.size() << " for x " << x << '.';
+      << a.paddings.size() << " for x " << x
+      << ". Do this: pass (before, after) for each axis, or for the spatial axes of an x of 3 to 5 "
+         "dimensions.";
   for (int d = 0; d < x.rank(); ++d) {
     const size_t i = 2 * static_cast<size_t>(d);
     if (x[d] < 0 || is_symbol(a.paddings, i) || is_symbol(a.paddings, i + 1)) {
@@ -59,14 +61,14 @@ void pad_infer(InferContext& c, const PadAttrs& a) {
     if (before == 0 && after == 0) continue;
     ARGOSY_CHECK(x[d] + before + after >= 0, invalid_argument)
         << "[pad] the paddings " << before << " and " << after << " cut more than axis " << d
-        << " of x " << x << " has.";
+        << " of x " << x << " has. Do this: cut less.";
     ARGOSY_CHECK(mode != Mode::reflect || std::max(before, after) < x[d], invalid_argument)
         << "[pad] reflect mode pads less than the size of the axis: axis " << d << " of x " << x
         << " has paddings " << before << " and " << after
         << ". Do this: pad less, or use mode='replicate' or 'circular'.";
     ARGOSY_CHECK(mode == Mode::constant || x[d] > 0, invalid_argument)
         << "[pad] mode '" << a.mode << "' needs elements to repeat, axis " << d << " of x " << x
-        << " has none.";
+        << " has none. Do this: use mode='constant'.";
     c.out[0].shape[d] = x[d] + before + after;
   }
 }

@@ -35,7 +35,7 @@ void check_attrs(const char* op, const UnfoldAttrs& a) {
   ARGOSY_CHECK(ok, invalid_argument)
       << '[' << op
       << "] expected two kernel sizes, strides and dilations of 1 or more and four paddings of 0 "
-         "or more.";
+         "or more. Do this: pass one int or two for each.";
 }
 
 // Number of windows along axis d (0 height, 1 width) of size in.
@@ -143,7 +143,8 @@ constexpr DTypes kFolding = kFloating | kIndex;
 void unfold_infer(InferContext& c, const UnfoldAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(x.rank() == 4, invalid_argument)
-      << "[unfold] x must be [batch, channels, height, width], got " << x << '.';
+      << "[unfold] x must be [batch, channels, height, width], got " << x
+      << ". Do this: unsqueeze x.";
   check_attrs("unfold", a);
   const int64_t rows = windows_along("unfold", a, 0, x.dim(2));
   const int64_t columns = windows_along("unfold", a, 1, x.dim(3));
@@ -201,13 +202,14 @@ void fold_infer(InferContext& c, const FoldAttrs& a) {
   ARGOSY_CHECK(x.rank() == 3 && a.output_size.size() == 2, invalid_argument)
       << "[fold] x must be [batch, channels * window size, windows] and output_size two numbers, "
          "got "
-      << x << " and " << a.output_size.size() << " numbers.";
+      << x << " and " << a.output_size.size()
+      << " numbers. Do this: pass what unfold gave, and the images' height and width.";
   const int64_t window = a.kernel[0] * a.kernel[1];
   const int64_t count =
       windows_along("fold", w, 0, a.output_size[0]) * windows_along("fold", w, 1, a.output_size[1]);
   ARGOSY_CHECK(x.dim(1) < 0 || x.dim(1) % window == 0, invalid_argument)
       << "[fold] axis 1 of x must be a multiple of the window size " << window << ", got " << x
-      << '.';
+      << ". Do this: check kernel_sizes; unfold gives channels * window size.";
   ARGOSY_CHECK(x.dim(2) < 0 || x.dim(2) == count, invalid_argument)
       << "[fold] an image of " << a.output_size[0] << " by " << a.output_size[1] << " has " << count
       << " windows, axis 2 of x has " << x.dim(2)
