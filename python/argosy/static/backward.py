@@ -18,6 +18,7 @@ def _names(values):
     if not isinstance(values, (set, list, tuple)):
         raise TypeError(
             f"[gradients] no_grad_set: expected a set, list or tuple, got {type(values).__name__}."
+            " Do this: put it into a list."
         )
     return {v if isinstance(v, str) else v.name for v in values}
 
@@ -98,6 +99,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         raise TypeError(
             "[append_backward] parameter_list: expected a list, tuple or set, got"
             f" {type(parameter_list).__name__}."
+            " Do this: put it into a list."
         )
     program = program_of(loss)
     no_grad = _names(no_grad_set)
@@ -109,12 +111,16 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
             if isinstance(p, str):
                 found = program._find(p)
                 if found is None:
-                    raise ValueError(f"[append_backward] the Program has no parameter '{p}'.")
+                    raise ValueError(
+                        f"[append_backward] the Program has no parameter '{p}'."
+                        " Do this: use a name of program.all_parameters()."
+                    )
                 p = found
             if not isinstance(p, Tensor):
                 raise TypeError(
                     "[append_backward] parameter_list: expected Parameters or names, got"
                     f" {type(p).__name__}."
+                    " Do this: pass program.all_parameters() or some of them."
                 )
             parameters.append(p)
     parameters = [p for p in parameters if p.name not in no_grad]
@@ -128,7 +134,10 @@ def _list(values, name, none_is_empty=False):
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     for v in values:
         if not (isinstance(v, Tensor) and (v._symbolic or name == "inputs")) and v is not None:
-            raise TypeError(f"[gradients] {name}: expected Variables, got {type(v).__name__}.")
+            raise TypeError(
+                f"[gradients] {name}: expected Variables, got {type(v).__name__}."
+                " Do this: pass values of the Program."
+            )
     return values
 
 
@@ -157,11 +166,13 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
         raise ValueError(
             f"[gradients] should have the same number of target_gradients as targets: expected"
             f" {len(targets)}, got {len(seeds)}."
+            " Do this: give one for each target, or None."
         )
     for seed, target in zip(seeds, targets):
         if seed is not None and len(seed.shape) != len(target.shape):
             raise ValueError(
                 f"[gradients] the shapes of target and target_gradient differ: expected"
                 f" {list(target.shape)}, got {list(seed.shape)}."
+                " Do this: give it the shape of its target."
             )
     return _append(program_of(targets[0]), targets, seeds, inputs, _names(no_grad_set))

@@ -111,6 +111,7 @@ class CompiledProgram:
             raise TypeError(
                 "[CompiledProgram] build_strategy: expected BuildStrategy, got"
                 f" {type(build_strategy).__name__}."
+                " Do this: pass static.BuildStrategy()."
             )
         self._program = program_or_graph
         self._build_strategy = build_strategy
@@ -136,7 +137,7 @@ def cuda_places(device_ids=None):
     import argosy
 
     if not argosy.is_compiled_with_cuda():
-        raise AssertionError("Not compiled with CUDA")
+        raise AssertionError("Not compiled with CUDA. Do this: use CPU places.")
     if device_ids is None:
         device_ids = range(argosy.device.cuda.device_count())
     elif isinstance(device_ids, int):
@@ -150,7 +151,7 @@ def xpu_places(device_ids=None):
     Raises:
         AssertionError: always.
     """
-    raise AssertionError("Not compiled with XPU")
+    raise AssertionError("Not compiled with XPU. Do this: use CPU places.")
 
 
 def _no_ipu(name):

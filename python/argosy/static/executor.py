@@ -59,6 +59,7 @@ class Executor:
             raise ValueError(
                 f"[Executor] place: expected CPUPlace, CUDAPlace, a name such as 'cpu' or None, got"
                 f" {place!r}."
+                " Do this: leave it out, or pass one of them."
             )
         self.place = place
         self._closed = False
@@ -140,6 +141,7 @@ class Executor:
         if not isinstance(scope, Scope):
             raise TypeError(
                 f"[Executor.{name}] scope: expected a Scope, got {type(scope).__name__}."
+                " Do this: leave it out, or pass static.Scope()."
             )
         return program, scope
 
@@ -197,6 +199,7 @@ def _one_dict(feed):
             raise ValueError(
                 f"[Executor.run] feed: expected one dict for the one device, got a list of"
                 f" {len(feed)}."
+                " Do this: pass the dict."
             )
         feed = feed[0]
     if isinstance(feed, dict) and any(isinstance(v, DenseTensor) for v in feed.values()):

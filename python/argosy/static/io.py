@@ -28,7 +28,10 @@ def _program(program, name):
     program = mode.default_main_program() if program is None else program
     program = getattr(program, "_program", program)
     if not isinstance(program, Program):
-        raise TypeError(f"[{name}] program: expected static.Program, got {type(program).__name__}.")
+        raise TypeError(
+            f"[{name}] program: expected static.Program, got {type(program).__name__}."
+            " Do this: pass static.default_main_program(), or the one you built."
+        )
     return program
 
 
@@ -36,6 +39,7 @@ def _check_executor(executor, name):
     if not isinstance(executor, Executor):
         raise TypeError(
             f"[{name}] executor: expected static.Executor, got {type(executor).__name__}."
+            " Do this: pass static.Executor()."
         )
 
 
@@ -93,9 +97,12 @@ def save(program, model_path, protocol=4, **configs):
         raise ValueError(
             "[static.save] model_path must end in a file name: expected 'folder/name', got"
             f" {model_path!r}."
+            " Do this: add a file name."
         )
     if isinstance(protocol, bool) or not isinstance(protocol, int) or not 2 <= protocol <= 4:
-        raise ValueError(f"[static.save] protocol: expected 2 to 4, got {protocol!r}.")
+        raise ValueError(
+            f"[static.save] protocol: expected 2 to 4, got {protocol!r}. Do this: leave it out."
+        )
     missing = [
         name
         for name, v in program._all_states().items()
@@ -135,7 +142,10 @@ def load(program, model_path, executor=None, var_list=None):
     model_path = _stem(model_path)
     path = model_path + ".pdparams"
     if not os.path.exists(path):
-        raise ValueError(f"[static.load] there is no file {path}.")
+        raise ValueError(
+            f"[static.load] there is no file {path}."
+            " Do this: pass the model_path given to static.save (without .pdparams)."
+        )
     values = dict(_read_state(path))
     if os.path.exists(model_path + ".pdopt"):
         values.update(_read_state(model_path + ".pdopt"))
@@ -186,7 +196,10 @@ def load_program_state(model_path, var_list=None):
             loaded = _read_state(os.path.join(model_path, name))
             values.update(loaded if isinstance(loaded, dict) else {name: loaded})
     else:
-        raise ValueError(f"[load_program_state] there is no file {stem}.pdparams.")
+        raise ValueError(
+            f"[load_program_state] there is no file {stem}.pdparams."
+            " Do this: pass the model_path given to static.save."
+        )
     if var_list is not None:
         names = {v.name for v in var_list}
         values = {k: v for k, v in values.items() if k in names}
@@ -211,6 +224,7 @@ def set_program_state(program, state_dict):
             raise AssertionError(
                 f"[set_program_state] '{name}' has another shape: expected {list(handle.shape)},"
                 f" got {list(value.shape)}."
+                " Do this: pass an array of that shape."
             )
         set_state(handle, value, global_scope())
     if unused:
@@ -242,7 +256,10 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     for v in _chosen(program, vars, predicate):
         value = global_scope()._value(v.name) if v._symbolic else v
         if value is None:
-            raise RuntimeError(f"[save_vars] '{v.name}' has no value in this scope.")
+            raise RuntimeError(
+                f"[save_vars] '{v.name}' has no value in this scope."
+                " Do this: run the startup program, or load a checkpoint, first."
+            )
         values[v.name] = value
     with mode.recording(None):
         if dirname is None and filename is None:
@@ -266,17 +283,24 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     if filename is not None:
         path = os.path.join(dirname or "", filename)
         if not os.path.exists(path):
-            raise ValueError(f"[load_vars] there is no file {path}.")
+            raise ValueError(
+                f"[load_vars] there is no file {path}. Do this: check the folder and the name."
+            )
         together = _read_state(path)
     for v in _chosen(program, vars, predicate):
         if together is None:
             path = os.path.join(dirname, v.name)
             if not os.path.exists(path):
-                raise ValueError(f"[load_vars] there is no file {path}.")
+                raise ValueError(
+                    f"[load_vars] there is no file {path}. Do this: check the folder and the name."
+                )
             set_state(v, _read_state(path), global_scope())
             continue
         if v.name not in together:
-            raise ValueError(f"[load_vars] {filename} has no value for '{v.name}'.")
+            raise ValueError(
+                f"[load_vars] {filename} has no value for '{v.name}'."
+                " Do this: use the file that was saved with this Program."
+            )
         set_state(v, together[v.name], global_scope())
 
 
@@ -308,6 +332,7 @@ def _variables(values, name):
     if not values or not all(isinstance(v, Tensor) for v in values):
         raise TypeError(
             f"[static] {name}: expected a Variable or a list of Variables, got {values!r:.80}."
+            " Do this: pass values of the Program."
         )
     return values
 
@@ -339,6 +364,7 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
                 raise ValueError(
                     f"[normalize_program] '{v.name}' is computed by gradients or optimizers, which"
                     " are no part of a Program for inference."
+                    " Do this: choose outputs of the forward part."
                 )
             found.append(c)
         return found
@@ -381,7 +407,10 @@ def deserialize_program(data):
         ValueError: the bytes are something else.
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise ValueError(f"[deserialize_program] data: expected bytes, got {type(data).__name__}.")
+        raise ValueError(
+            f"[deserialize_program] data: expected bytes, got {type(data).__name__}."
+            " Do this: pass what serialize_program gave."
+        )
     return _loaded(_core.program_from_bytes(data))
 
 
@@ -446,11 +475,15 @@ def deserialize_persistables(program, data, executor):
     if not isinstance(data, (bytes, bytearray)):
         raise ValueError(
             f"[deserialize_persistables] data: expected bytes, got {type(data).__name__}."
+            " Do this: pass what serialize_persistables gave."
         )
     values = _read_state(io.BytesIO(data))
     for name, v in program._all_states().items():
         if name not in values:
-            raise ValueError(f"[deserialize_persistables] the data have no value for '{name}'.")
+            raise ValueError(
+                f"[deserialize_persistables] the data have no value for '{name}'."
+                " Do this: use the bytes that were saved with this Program."
+            )
         set_state(v, values[name], global_scope())
 
 
@@ -496,6 +529,7 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     if not isinstance(path_prefix, str) or not os.path.basename(path_prefix):
         raise ValueError(
             f"[save_inference_model] path_prefix: expected 'folder/name', got {path_prefix!r}."
+            " Do this: pass a folder and the beginning of the file names."
         )
     _check_executor(executor, "save_inference_model")
     program = _of(fetch_vars, kwargs.get("program"))
@@ -527,7 +561,10 @@ def load_inference_model(path_prefix, executor, **kwargs):
     model, params = kwargs.get("model_filename"), kwargs.get("params_filename")
     if path_prefix is None:
         if not isinstance(model, bytes):
-            raise ValueError("[load_inference_model] without path_prefix model_filename are bytes.")
+            raise ValueError(
+                "[load_inference_model] without path_prefix model_filename are bytes."
+                " Do this: pass the bytes of serialize_program, or path_prefix."
+            )
         content, values = model, params
     else:
         paths = [path_prefix + ".pdmodel", path_prefix + ".pdiparams"]

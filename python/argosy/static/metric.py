@@ -62,7 +62,9 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
         ValueError: another curve.
     """
     if curve not in ("ROC", "PR"):
-        raise ValueError(f"[auc] curve: expected 'ROC' or 'PR', got {curve!r}.")
+        raise ValueError(
+            f"[auc] curve: expected 'ROC' or 'PR', got {curve!r}. Do this: use one of them."
+        )
     bins = num_thresholds + 1
     window = max(slide_steps, 1)
     recent = [_state("auc", [window, bins], 0, "int64") for _ in range(2)]
@@ -121,6 +123,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
     if not isinstance(shape, (list, tuple)):
         raise TypeError(
             f"[create_global_var] shape: expected a list or tuple, got {type(shape).__name__}."
+            " Do this: pass e.g. [1]."
         )
     if name is None:
         name = unique_name.generate("global_var")

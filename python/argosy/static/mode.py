@@ -90,6 +90,7 @@ def program_guard(main_program, startup_program=None):
         if not isinstance(value, Program) and not (value is None and name == "startup_program"):
             raise TypeError(
                 f"[program_guard] {name}: expected static.Program, got {type(value).__name__}."
+                " Do this: pass static.Program()."
             )
     before = default_main_program(), default_startup_program()
     _State.main = main_program
@@ -137,7 +138,9 @@ def name_scope(prefix=None):
         prefix (str): The name; scopes nest as in 'encoder/attention'.
     """
     if not isinstance(prefix, str) or not prefix:
-        raise AssertionError("[name_scope] prefix: expected a str that is not empty.")
+        raise AssertionError(
+            "[name_scope] prefix: expected a str that is not empty. Do this: pass a name."
+        )
     _scopes.append(prefix)
     try:
         yield
@@ -165,5 +168,6 @@ def device_guard(device=None):
     if name not in ("cpu", "gpu", "xpu", "all"):
         raise ValueError(
             f"[device_guard] device: expected 'cpu', 'gpu:x', 'gpu:all' or None, got {device!r}."
+            " Do this: use one of them."
         )
     yield

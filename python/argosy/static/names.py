@@ -245,7 +245,10 @@ def _cross_entropy(ins, attrs):
 def append(block, kind, inputs, outputs, attrs):
     """Records what Paddle calls `kind`; variables of `outputs` become its results."""
     if not isinstance(kind, str):
-        raise ValueError(f"[append_op] type: expected a str, got {type(kind).__name__}.")
+        raise ValueError(
+            f"[append_op] type: expected a str, got {type(kind).__name__}."
+            " Do this: pass the name of an operation."
+        )
     ins = {}
     for key, value in inputs.items():
         many = value if isinstance(value, (list, tuple)) else [value]
@@ -257,6 +260,7 @@ def append(block, kind, inputs, outputs, attrs):
     except KeyError as error:
         raise ValueError(
             f"[append_op] '{kind}' misses {error}: inputs are {list(inputs)}, attrs {list(attrs)}."
+            " Do this: add it."
         ) from None
     made = list(made) if isinstance(made, (list, tuple)) else [made]
     targets = []

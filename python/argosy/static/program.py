@@ -175,7 +175,10 @@ class Program:
     @random_seed.setter
     def random_seed(self, seed):
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise ValueError(f"[Program.random_seed] expected an int, got {type(seed).__name__}.")
+            raise ValueError(
+                f"[Program.random_seed] expected an int, got {type(seed).__name__}."
+                " Do this: pass a number."
+            )
         self._seed = seed
 
     def global_seed(self, seed=0):
@@ -222,6 +225,7 @@ class Program:
         if mode not in ("param", "opt", "all"):
             raise ValueError(
                 f"[Program.state_dict] mode: expected 'param', 'opt' or 'all', got {mode!r}."
+                " Do this: use one of them."
             )
         scope = global_scope() if scope is None else scope
         values = {}
@@ -249,6 +253,7 @@ class Program:
         if not isinstance(state_dict, dict):
             raise TypeError(
                 f"[Program.set_state_dict] expected a dict, got {type(state_dict).__name__}."
+                " Do this: pass what state_dict gave."
             )
         scope = global_scope() if scope is None else scope
         handles = self._all_states()
@@ -342,7 +347,10 @@ class Block:
             ValueError: there is none.
         """
         if not isinstance(name, str):
-            raise TypeError(f"[Block.var] name: expected a str, got {type(name).__name__}.")
+            raise TypeError(
+                f"[Block.var] name: expected a str, got {type(name).__name__}."
+                " Do this: pass the name of a variable."
+            )
         found = self.program._find(name) if self.idx == 0 else self.vars.get(name)
         if found is None:
             raise ValueError(f"var {name} not in this block")
@@ -378,7 +386,10 @@ class Block:
             return found
         if persistable:
             if shape is None:
-                raise ValueError(f"[Block.create_var] '{name}' is persistable: expected a shape.")
+                raise ValueError(
+                    f"[Block.create_var] '{name}' is persistable: expected a shape."
+                    " Do this: pass shape."
+                )
             first = 0 if initializer is None else lambda: initializer._values(list(shape), dtype)
             return state.make_variable(name, shape, dtype, first, program=self.program)
         variable = Tensor.__new__(Tensor)
@@ -516,6 +527,7 @@ class Operator:
         if name not in table:
             raise ValueError(
                 f"[Operator.{what}] '{self.type}' has no {what} '{name}': it has {list(table)}."
+                " Do this: use one of these."
             )
         return [v for v in table[name] if v is not None]
 
@@ -561,6 +573,7 @@ class Operator:
         if name not in values:
             raise ValueError(
                 f"[Operator.attr] '{self.type}' has no attribute '{name}': it has {list(values)}."
+                " Do this: use one of these."
             )
         return values[name]
 

@@ -76,12 +76,16 @@ class DenseTensor:
             ValueError: more than one level, or the lengths are not those of all rows.
         """
         if len(lengths) > 1:
-            raise ValueError(f"[DenseTensor] expected one level of lengths, got {len(lengths)}.")
+            raise ValueError(
+                f"[DenseTensor] expected one level of lengths, got {len(lengths)}."
+                " Do this: pass [lengths]."
+            )
         own = [int(n) for n in lengths[0]] if lengths else None
         if own is not None and sum(own) != self.shape()[0]:
             raise ValueError(
                 f"[DenseTensor] the lengths must add up to the number of rows: expected"
                 f" {self.shape()[0]}, got {sum(own)} = sum of {own}."
+                " Do this: correct them."
             )
         self._lengths = own
 
@@ -208,7 +212,10 @@ def scope_guard(scope):
     """Within the context `scope` is the global one."""
     global _current
     if not isinstance(scope, Scope):
-        raise TypeError(f"[scope_guard] scope: expected a Scope, got {type(scope).__name__}.")
+        raise TypeError(
+            f"[scope_guard] scope: expected a Scope, got {type(scope).__name__}."
+            " Do this: pass static.Scope()."
+        )
     before, _current = _current, scope
     try:
         yield

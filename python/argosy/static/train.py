@@ -24,6 +24,7 @@ class FetchHandler:
         if var_dict is None:
             raise ValueError(
                 "[FetchHandler] var_dict: expected a dict of variables by name, got None."
+                " Do this: pass e.g. {'loss': loss}."
             )
         self.var_dict = var_dict
         self.period_secs = period_secs
@@ -58,6 +59,7 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
         raise ValueError(
             f"[Executor.{name}] fetch_info: expected {len(fetches)} texts, one for each variable of"
             f" fetch_list, got {len(labels)}."
+            " Do this: give one text for each."
         )
     if infer:
         program = _forward(program)
@@ -89,6 +91,7 @@ def _run_dicts(exe, program, dataset, scope, fetches, labels, print_period):
         raise TypeError(
             f"[train_from_dataset] dataset: expected a QueueDataset, an InMemoryDataset or an iterable"
             f" of feed dicts, got {type(dataset).__name__}."
+            " Do this: pass one of them."
         )
     for step, feed in enumerate(dataset, 1):
         values = exe.run(program, feed, fetches, scope=scope)

@@ -66,7 +66,10 @@ def attr(self, name):
     """The attribute `name` of the operation that makes the variable."""
     producer = op(self)
     if producer is None:
-        raise ValueError(f"[Variable.attr] '{self.name}' is made by no operation.")
+        raise ValueError(
+            f"[Variable.attr] '{self.name}' is made by no operation."
+            " Do this: ask a value that an operation gives."
+        )
     return producer.attr(name)
 
 

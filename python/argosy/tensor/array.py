@@ -16,12 +16,14 @@ def create_array(dtype="float32", initialized_list=None):
         raise TypeError(
             "[create_array] initialized_list: expected a list or tuple of Tensors, got"
             f" {type(initial).__name__}."
+            " Do this: put them into a list."
         )
     for v in initial:
         if not isinstance(v, Tensor):
             raise TypeError(
                 "[create_array] initialized_list: expected Tensors, got an element of type"
                 f" {type(v).__name__}."
+                " Do this: convert it by to_tensor."
             )
     if _core.program_recording() is None:
         return list(initial)
@@ -33,9 +35,15 @@ def create_array(dtype="float32", initialized_list=None):
 
 def _check_index(name, i):
     if not isinstance(i, Tensor):
-        raise TypeError(f"[{name}] i: expected a Tensor of one integer, got {type(i).__name__}.")
+        raise TypeError(
+            f"[{name}] i: expected a Tensor of one integer, got {type(i).__name__}."
+            " Do this: use paddle.full([1], i, 'int64')."
+        )
     if i.size != 1:
-        raise AssertionError(f"[{name}] i: expected one integer, got a Tensor of shape {i.shape}.")
+        raise AssertionError(
+            f"[{name}] i: expected one integer, got a Tensor of shape {i.shape}."
+            " Do this: reshape it to [1]."
+        )
 
 
 def array_write(x, i, array=None):
@@ -54,6 +62,7 @@ def array_write(x, i, array=None):
         if at > len(array):
             raise AssertionError(
                 f"[array_write] i: expected at most the array's length {len(array)}, got {at}."
+                " Do this: write the places in order."
             )
         array[at : at + 1] = [x]
         return array
@@ -74,10 +83,14 @@ def array_read(array, i):
         if at >= len(array):
             raise AssertionError(
                 f"[array_read] i: expected less than the array's length {len(array)}, got {at}."
+                " Do this: write this place first."
             )
         return array[at]
     if not isinstance(array, Tensor) or array._layout != "tensor_array":
-        raise TypeError(f"[array_read] array: expected a tensor array, got {type(array).__name__}.")
+        raise TypeError(
+            f"[array_read] array: expected a tensor array, got {type(array).__name__}."
+            " Do this: make it with create_array."
+        )
     element = getattr(array, "_element", None)
     if element is None:
         raise ValueError(
@@ -94,6 +107,7 @@ def array_length(array):
     if not isinstance(array, Tensor) or array._layout != "tensor_array":
         raise TypeError(
             f"[array_length] array: expected a tensor array, got {type(array).__name__}."
+            " Do this: make it with create_array."
         )
     return _core.ops.array_length(array)
 
@@ -108,6 +122,9 @@ def tensor_array_to_tensor(input, axis=1, use_stack=False, name=None):
         return joined, _core.to_tensor(sizes, "int32", True)
     element = getattr(input, "_element", None)
     if element is None:
-        raise ValueError("[tensor_array_to_tensor] nothing was written to this array yet.")
+        raise ValueError(
+            "[tensor_array_to_tensor] nothing was written to this array yet."
+            " Do this: call array_write first."
+        )
     shape = [-1 if not use_stack and d == axis else s for d, s in enumerate(element[0])]
     return _core.ops.array_join(input, axis, use_stack, shape)

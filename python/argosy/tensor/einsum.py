@@ -11,6 +11,7 @@ def contract_equation(equation, operands):
     if len(terms) != len(operands):
         raise AssertionError(
             f"[einsum] equation {equation!r} has {len(terms)} operands, got {len(operands)}."
+            " Do this: separate the terms of the operands by commas."
         )
     labels = [_labels(term, x.ndim, equation) for term, x in zip(terms, operands)]
     if arrow:
@@ -22,9 +23,13 @@ def contract_equation(equation, operands):
             if v not in known:
                 raise ValueError(
                     f"[einsum] label {v!r} of the result comes in no operand of {equation!r}."
+                    " Do this: use labels of the operands."
                 )
             if result.count(v) > 1:
-                raise ValueError(f"[einsum] label {v!r} comes twice in the result of {equation!r}.")
+                raise ValueError(
+                    f"[einsum] label {v!r} comes twice in the result of {equation!r}."
+                    " Do this: name each label once."
+                )
     else:
         every = [v for own in labels for v in own]
         result = sorted({v for v in every if isinstance(v, int)})
@@ -37,7 +42,9 @@ def _labels(term, rank, equation, ellipsis_=None):
     before, dots, after = term.partition("...")
     for letter in before + after:
         if not letter.isalpha():
-            raise AssertionError(f"[einsum] {letter!r} is no label, in equation {equation!r}.")
+            raise AssertionError(
+                f"[einsum] {letter!r} is no label, in equation {equation!r}. Do this: use letters."
+            )
     if rank is None:
         return [*before, *(ellipsis_ if dots else []), *after]
     extra = rank - len(before) - len(after)
@@ -45,6 +52,7 @@ def _labels(term, rank, equation, ellipsis_=None):
         raise AssertionError(
             f"[einsum] {term!r} of equation {equation!r} has {len(before + after)} labels, its"
             f" operand has {rank} dimensions."
+            " Do this: write one letter for each dimension."
         )
     return [*before, *range(-extra, 0), *after]
 
@@ -62,6 +70,7 @@ def contract(name, operands, labels, result):
                 raise ValueError(
                     f"[{name}] the sizes of a dimension must be equal: {v!r} is {have} and {n} in"
                     f" operands of shapes {[list(x.shape) for x in operands]}."
+                    " Do this: use another label for one of them."
                 )
             if have == 1 or (have < 0 and n > 1):
                 sizes[v] = n

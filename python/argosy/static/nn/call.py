@@ -31,6 +31,7 @@ def _as_list(values, name):
         if not isinstance(v, Tensor):
             raise TypeError(
                 f"[py_func] {name}: expected a Variable, or a list of them, got {type(v).__name__}."
+                " Do this: make it with Block.create_var."
             )
     return values
 
@@ -69,10 +70,17 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
         ValueError: what is skipped is neither input nor output.
     """
     if not callable(func):
-        raise TypeError(f"[py_func] func: expected a callable, got {type(func).__name__}.")
+        raise TypeError(
+            f"[py_func] func: expected a callable, got {type(func).__name__}."
+            " Do this: pass a function."
+            " Do this: pass a function of arrays."
+        )
     if backward_func is not None and not callable(backward_func):
         raise TypeError(
             f"[py_func] backward_func: expected a callable, got {type(backward_func).__name__}."
+            " Do this: pass a function."
+            " Do this: pass a function of arrays."
+            " Do this: pass a function, or None."
         )
     inputs, outs = _as_list(x, "x"), _as_list(out, "out")
     both = [v.name for v in inputs + outs]
@@ -81,6 +89,7 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
         if v.name not in both:
             raise ValueError(
                 f"[py_func] skip_vars_in_backward_input: '{v.name}' is neither in x nor in out."
+                " Do this: name inputs or outputs."
             )
         skipped.add(both.index(v.name))
 
@@ -94,6 +103,7 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
             raise ValueError(
                 f"[py_func] backward_func must return a gradient for each of x: expected"
                 f" {len(inputs)}, got {len(grads)}."
+                " Do this: return None for those without."
             )
         return [_core.ops.zeros_like(v) if g is None else g for g, v in zip(grads, values)]
 
@@ -123,10 +133,12 @@ def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
         if not callable(function) and (function is not None or label == "forward_fn"):
             raise TypeError(
                 f"[static_pylayer] {label}: expected a callable, got {type(function).__name__}."
+                " Do this: pass a function."
             )
     if not isinstance(inputs, (list, tuple)):
         raise TypeError(
             f"[static_pylayer] inputs: expected a list of Variables, got {type(inputs).__name__}."
+            " Do this: put them into a list."
         )
     if backward_fn is None:
         with no_grad():

@@ -66,6 +66,7 @@ def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation
             raise ValueError(
                 f"[fc] num_flatten_dims: expected 1 to {len(value.shape) - 1}, got"
                 f" {num_flatten_dims}."
+                " Do this: correct it."
             )
         n = _known_size(value.shape[kept:], "fc", value)
         weight = make_parameter(prefix, [n, size], attr, value.dtype, False, None)

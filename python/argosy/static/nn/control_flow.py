@@ -84,6 +84,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
             raise ValueError(
                 "[cond] both branches must return the same number of values: true_fn returned"
                 f" {len(leaves)}, false_fn {len(other)}."
+                " Do this: return as many from each."
             )
         sides.append((_Side(program, other), other))
     # Equal Python values stay what they are; others become tensors.
@@ -152,12 +153,19 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
         list: The loop variables after the last round.
     """
     if not callable(cond):
-        raise TypeError(f"[while_loop] cond: expected a callable, got {type(cond).__name__}.")
+        raise TypeError(
+            f"[while_loop] cond: expected a callable, got {type(cond).__name__}."
+            " Do this: pass a function that takes loop_vars and returns a bool Tensor."
+        )
     if not callable(body):
-        raise TypeError(f"[while_loop] body: expected a callable, got {type(body).__name__}.")
+        raise TypeError(
+            f"[while_loop] body: expected a callable, got {type(body).__name__}."
+            " Do this: pass a function that takes loop_vars and returns the next ones."
+        )
     if not isinstance(loop_vars, (list, tuple)):
         raise TypeError(
             f"[while_loop] loop_vars: expected a list or tuple, got {type(loop_vars).__name__}."
+            " Do this: put them into a list."
         )
     if not loop_vars:
         raise ValueError("[while_loop] loop_vars is empty. Do this: pass what the loop changes.")
@@ -187,6 +195,7 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
             raise ValueError(
                 "[while_loop] body must return as many values as loop_vars: expected"
                 f" {len(leaves)}, got {len(found)}."
+                " Do this: return one value for each of loop_vars."
             )
         return [
             v if isinstance(v, Tensor) else _core.to_tensor(v, like.dtype, True)
@@ -209,6 +218,7 @@ def _eager_while(cond, body, loop_vars, test=None):
             raise ValueError(
                 "[while_loop] body must return as many values as loop_vars: expected"
                 f" {len(loop_vars)}, got {len(result)}."
+                " Do this: return one value for each of loop_vars."
             )
         loop_vars = result
         test = cond(*loop_vars)
@@ -220,21 +230,37 @@ def case(pred_fn_pairs, default=None, name=None):
     if not isinstance(pred_fn_pairs, (list, tuple)):
         raise TypeError(
             f"[case] pred_fn_pairs: expected a list or tuple, got {type(pred_fn_pairs).__name__}."
+            " Do this: pass [(pred, function), ..]."
         )
     if not pred_fn_pairs:
         raise ValueError("[case] pred_fn_pairs is empty. Do this: pass (pred, function) pairs.")
     for pair in pred_fn_pairs:
         if not isinstance(pair, tuple):
-            raise TypeError(f"[case] expected tuples (pred, function), got {type(pair).__name__}.")
+            raise TypeError(
+                f"[case] expected tuples (pred, function), got {type(pair).__name__}."
+                " Do this: pass [(pred, function), ..]."
+            )
         if len(pair) != 2:
-            raise TypeError(f"[case] expected tuples of 2 elements, got {len(pair)}.")
+            raise TypeError(
+                f"[case] expected tuples of 2 elements, got {len(pair)}."
+                " Do this: pass [(pred, function), ..]."
+            )
         pred, fn = pair
         if not isinstance(pred, (Tensor, bool)):
-            raise TypeError(f"[case] pred: expected a Tensor, got {type(pred).__name__}.")
+            raise TypeError(
+                f"[case] pred: expected a Tensor, got {type(pred).__name__}."
+                " Do this: compare first."
+            )
         if not callable(fn):
-            raise TypeError(f"[case] fn: expected a callable, got {type(fn).__name__}.")
+            raise TypeError(
+                f"[case] fn: expected a callable, got {type(fn).__name__}."
+                " Do this: pass a function without arguments."
+            )
     if default is not None and not callable(default):
-        raise TypeError(f"[case] default: expected a callable, got {type(default).__name__}.")
+        raise TypeError(
+            f"[case] default: expected a callable, got {type(default).__name__}."
+            " Do this: pass a function, or None."
+        )
     pairs = list(pred_fn_pairs)
     if default is None:
         default = pairs.pop()[1]
@@ -259,16 +285,19 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
     if not isinstance(branch_index, Tensor):
         raise TypeError(
             f"[switch_case] branch_index: expected a Tensor, got {type(branch_index).__name__}."
+            " Do this: pass a Tensor of one integer."
         )
     if str(branch_index.dtype).rpartition(".")[2] not in ("uint8", "int32", "int64"):
         raise TypeError(
             "[switch_case] branch_index: expected dtype uint8, int32 or int64, got"
             f" {branch_index.dtype}."
+            " Do this: cast it."
         )
     if not isinstance(branch_fns, (list, tuple, dict)):
         raise TypeError(
             "[switch_case] branch_fns: expected a list, tuple or dict, got"
             f" {type(branch_fns).__name__}."
+            " Do this: pass e.g. {1: function}."
         )
     pairs = list(branch_fns.items()) if isinstance(branch_fns, dict) else list(branch_fns)
     if pairs and all(callable(f) for f in pairs):
@@ -278,21 +307,29 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(
                 f"[switch_case] expected tuples (index, function), got {type(pair).__name__}."
+                " Do this: pass [(index, function), ..]."
             )
         index, fn = pair
         if isinstance(index, bool) or not isinstance(index, int):
-            raise TypeError(f"[switch_case] index: expected an int, got {type(index).__name__}.")
+            raise TypeError(
+                f"[switch_case] index: expected an int, got {type(index).__name__}."
+                " Do this: pass a Python int."
+            )
         if index in seen:
-            raise ValueError(f"[switch_case] index {index} is given twice.")
+            raise ValueError(
+                f"[switch_case] index {index} is given twice. Do this: leave one of them out."
+            )
         seen.add(index)
         if not callable(fn):
             raise TypeError(
                 f"[switch_case] the function of {index}: expected a callable, got"
                 f" {type(fn).__name__}."
+                " Do this: pass a function without arguments."
             )
     if default is not None and not callable(default):
         raise TypeError(
             f"[switch_case] default: expected a callable, got {type(default).__name__}."
+            " Do this: pass a function, or None."
         )
     pairs.sort(key=lambda pair: pair[0])
     if default is None:
@@ -325,10 +362,13 @@ def Assert(cond, data=None, summarize=20, name=None):
     """
     if not isinstance(cond, Tensor) or cond.dtype != _core.bool:
         got = f"a Tensor of {cond.dtype}" if isinstance(cond, Tensor) else type(cond).__name__
-        raise TypeError(f"[Assert] cond: expected a bool Tensor, got {got}.")
+        raise TypeError(
+            f"[Assert] cond: expected a bool Tensor, got {got}. Do this: compare first."
+        )
     if data is not None and not isinstance(data, (list, tuple)):
         raise TypeError(
             f"[Assert] data: expected a list or tuple of Tensors, got {type(data).__name__}."
+            " Do this: put them into a list."
         )
     _core.ops.assert_true(cond, list(data or ()), int(summarize), name or "")
 
@@ -360,10 +400,14 @@ def Print(
         print_phase (str): 'forward': its values, 'backward': those of its gradient, 'both'.
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"[Print] input: expected a Tensor, got {type(input).__name__}.")
+        raise TypeError(
+            f"[Print] input: expected a Tensor, got {type(input).__name__}."
+            " Do this: pass a value of the Program."
+        )
     if print_phase not in ("forward", "backward", "both"):
         raise ValueError(
             f"[Print] print_phase: expected 'forward', 'backward' or 'both', got {print_phase!r}."
+            " Do this: use one of them."
         )
     return _core.ops.print_tensor(
         input,

@@ -25,6 +25,7 @@ def _channels(layer, x, data_format):
     if data_format not in CHANNEL_LAST:
         raise ValueError(
             f"[{layer}] data_format: expected one of {sorted(CHANNEL_LAST)}, got {data_format!r}."
+            " Do this: use one of them."
         )
     return _known_size([x.shape[-1 if CHANNEL_LAST[data_format] else 1]], layer, x)
 
@@ -37,10 +38,12 @@ def _convolution(layer, function, dims, input, num_filters, filter_size, stride,
         raise ValueError(
             f"[{layer}] groups must divide the channels of input: got {groups} groups and"
             f" {channels} channels of {list(input.shape)}."
+            " Do this: change one of them."
         )
     if param_attr is False:
         raise ValueError(
             f"[{layer}] param_attr must not be False: there is no {layer} without one."
+            " Do this: leave it out."
         )
     prefix = _prefix(layer, name)
     kernel = int_list(filter_size, dims, "filter_size")
@@ -98,7 +101,10 @@ def _transposed(layer, function, dims, input, num_filters, output_size, filter_s
     dilations = int_list(dilation, dims, "dilation")
     if filter_size is None:
         if output_size is None:
-            raise ValueError(f"[{layer}] expected output_size or filter_size, got neither.")
+            raise ValueError(
+                f"[{layer}] expected output_size or filter_size, got neither."
+                " Do this: pass one of them."
+            )
         sizes = int_list(output_size, dims, "output_size")
         pads = int_list(padding, dims, "padding")
         last = CHANNEL_LAST[data_format]
@@ -263,7 +269,10 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
         ValueError: another mode, or data_format.
     """
     if mode not in ("all", "channel", "element"):
-        raise ValueError(f"[prelu] mode: expected 'all', 'channel' or 'element', got {mode!r}.")
+        raise ValueError(
+            f"[prelu] mode: expected 'all', 'channel' or 'element', got {mode!r}."
+            " Do this: use one of them."
+        )
     rank = len(x.shape)
     last = CHANNEL_LAST.get(data_format, False)
     shape = [1]
@@ -357,7 +366,10 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
         Variable: [N, 1], the mean over labels and drawn classes.
     """
     if sampler not in _SAMPLERS:
-        raise ValueError(f"[nce] sampler: expected one of {_SAMPLERS}, got {sampler!r}.")
+        raise ValueError(
+            f"[nce] sampler: expected one of {_SAMPLERS}, got {sampler!r}."
+            " Do this: use one of them."
+        )
     prefix = _prefix("nce", name)
     count = 10 if num_neg_samples is None else int(num_neg_samples)
     total = int(num_total_classes)
@@ -376,7 +388,10 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
         drawn = None
     else:
         if custom_dist is None or len(custom_dist) != total:
-            raise ValueError(f"[nce] custom_dist: expected {total} probabilities.")
+            raise ValueError(
+                f"[nce] custom_dist: expected {total} probabilities."
+                " Do this: pass one for each class."
+            )
         probabilities = argosy.to_tensor([float(p) for p in custom_dist], dtype)
         drawn = None
     if drawn is None:

@@ -77,7 +77,10 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
     """
     kind = pool_type.lower()
     if kind not in _POOLS:
-        raise ValueError(f"[sequence_pool] pool_type: expected one of {_POOLS}, got {pool_type!r}.")
+        raise ValueError(
+            f"[sequence_pool] pool_type: expected one of {_POOLS}, got {pool_type!r}."
+            " Do this: use one of them."
+        )
     lengths = _lengths(input, "sequence_pool")
     out = _core.ops.sequence_pool(input, lengths, None, kind, float(pad_value))
     _mark(out, None)
@@ -115,7 +118,9 @@ def sequence_expand(x, y, ref_level=-1, name=None):
         ref_level (int): 0 or -1, there is one level.
     """
     if ref_level not in (0, -1):
-        raise ValueError(f"[sequence_expand] ref_level: expected 0 or -1, got {ref_level}.")
+        raise ValueError(
+            f"[sequence_expand] ref_level: expected 0 or -1, got {ref_level}. Do this: use 0."
+        )
     lengths = _lengths(y, "sequence_expand")
     if _lengths(x, "sequence_expand", missing=False) is not None:
         raise NotImplementedError(
@@ -144,7 +149,10 @@ def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=Tr
         act (str, optional): Such as 'relu'.
     """
     if filter_stride != 1:
-        raise ValueError(f"[sequence_conv] filter_stride: expected 1, got {filter_stride}.")
+        raise ValueError(
+            f"[sequence_conv] filter_stride: expected 1, got {filter_stride}."
+            " Do this: leave it out."
+        )
     lengths = _lengths(input, "sequence_conv")
     features = _known_size(input.shape[1:], "sequence_conv", input)
     prefix = _prefix("sequence_conv", name)
