@@ -13,7 +13,7 @@ def test_lookahead():
     w = paddle.create_parameter([2], "float32")
     w.set_value(np.zeros(2, "float32"))
     look = LookAhead(paddle.optimizer.SGD(1.0, parameters=[w]), alpha=0.5, k=2)
-    slow = fast = 0.0
+    slow, fast = 1.0, 0.0  # slow: where the first step ends
     for step in range(1, 5):
         (w.sum() * -1).backward()  # the gradient is -1: a step of +1
         look.step()
@@ -40,6 +40,9 @@ def test_model_average():
     average.apply(need_restore=False)
     average.restore()
     np.testing.assert_allclose(w.numpy(), 3.0)
+    w.sum().backward()
+    average.clear_grad()
+    np.testing.assert_array_equal(w.grad.numpy(), 0.0)
 
 
 @pytest.mark.parametrize("minimize", [minimize_bfgs, minimize_lbfgs])

@@ -7,7 +7,10 @@ import argosy
 
 class LookAhead:
     """Lookahead, arXiv:1907.08610: every ``k`` steps of the inner optimizer, slow weights go
-    ``alpha`` of the way to the fast ones, which then go on from there."""
+    ``alpha`` of the way to the fast ones, which then go on from there.
+
+    The slow weights start, as Paddle's do, from what the first step leaves.
+    """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
         if inner_optimizer is None:
@@ -30,11 +33,11 @@ class LookAhead:
     def step(self):
         """One step of the inner optimizer, and one of the slow weights when it is time."""
         with argosy.no_grad():
+            self.inner_optimizer.step()
+            self._count += 1
             for parameter in self._parameter_list:
                 if id(parameter) not in self._slow:
                     self._slow[id(parameter)] = parameter.detach().clone()
-            self.inner_optimizer.step()
-            self._count += 1
             if self._count % self.k:
                 return
             for parameter in self._parameter_list:

@@ -50,6 +50,13 @@ class ModelAverage:
         """step; the loss is not used."""
         self.step()
 
+    def clear_grad(self, set_to_zero=True):
+        """Clears the gradients of the parameters."""
+        for parameter in self._parameters:
+            parameter.clear_gradient(set_to_zero)
+
+    clear_gradients = clear_grad
+
     def apply(self, executor=None, need_restore=True):
         """Puts the averages into the parameters; as a context manager, until its end unless
         need_restore is False."""
