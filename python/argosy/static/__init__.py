@@ -63,6 +63,7 @@ from .program import (
     switch_startup_program,
 )
 from .scope import DenseTensor, Scope, global_scope, scope_guard
+from .variable import setitem
 
 __all__ = [
     "Block",
@@ -119,6 +120,7 @@ __all__ = [
     "serialize_program",
     "set_ipu_shard",
     "set_program_state",
+    "setitem",
     "switch_main_program",
     "switch_startup_program",
     "xpu_places",

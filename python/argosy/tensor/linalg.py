@@ -4,7 +4,7 @@ decompositions."""
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into
+from argosy._support import ArgumentError, into
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import METHODS, method
 
@@ -295,13 +295,13 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
             " Do this: pass 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'."
         )
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
-        raise ValueError(
+        raise ArgumentError(
             "[cdist] expected x [.., m, d] and y [.., n, d], got shapes"
             f" {list(x.shape)} and {list(y.shape)}."
             " Do this: make their last sizes equal."
         )
     if p < 0:
-        raise ValueError(f"[cdist] p must not be negative, got {p}. Do this: pass 0 or more.")
+        raise ArgumentError(f"[cdist] p must not be negative, got {p}. Do this: pass 0 or more.")
     many = x.shape[-2] > 25 or y.shape[-2] > 25
     if p == 2 and (compute_mode == modes[0] or (many and compute_mode != modes[1])):
         squares = _ops.add(
@@ -449,6 +449,11 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
         raise ValueError(
             f"[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got {driver!r}."
             " Do this: pass one of these, or None for 'gels'."
+        )
+    if x.ndim < 2 or y.ndim < 2:
+        raise ValueError(
+            f"[lstsq] expected matrices or stacks of them, got shapes {list(x.shape)} and"
+            f" {list(y.shape)}. Do this: add a dimension with unsqueeze(-1)."
         )
     m, n = x.shape[-2], x.shape[-1]
     z, rank, singular = _ops.lstsq_solution(x, y, -1.0 if rcond is None else rcond, driver)

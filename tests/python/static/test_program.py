@@ -182,6 +182,14 @@ def test_data_again_with_another_form(start):
     assert exe.run(feed={"x": np.ones(2)}, fetch_list=[twin.sum()])[0] == 2
 
 
+def test_setitem(start):
+    x = static.data("x", [2, 3])
+    y = static.setitem(x, (slice(None), 1), x[:, 0] * 2)
+    value = np.arange(6, dtype="float32").reshape(2, 3)
+    found = start().run(feed={"x": value}, fetch_list=[x, y])
+    assert found[0].tolist() == value.tolist() and found[1].tolist() == [[0, 0, 2], [3, 6, 5]]
+
+
 def test_input_spec():
     spec = static.InputSpec([None, 784], "float32", "x")
     assert spec.shape == (-1, 784) and spec == static.InputSpec([-1, 784], "float32", "x")

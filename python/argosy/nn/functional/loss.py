@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argosy
 from argosy import _core
+from argosy._support import ArgumentError
 
 from ._args import alias, check_reduction
 
@@ -104,7 +105,7 @@ def ctc_loss(
         zero_infinity: losses that are infinite count as zero, without gradient.
     """
     if reduction not in ("mean", "sum", "none"):
-        raise AssertionError(
+        raise ArgumentError(
             f"[ctc_loss] reduction: expected 'mean', 'sum' or 'none', got {reduction!r}. Do "
             "this: use one of them."
         )
