@@ -267,15 +267,25 @@ PyObject* all_gather(ps::Client& c, Args a, Py_ssize_t) {
   return list.release();
 }
 
-template <uint64_t (ps::Client::*F)(const std::string&, int)>
+uint64_t save(ps::Client& c, const std::string& directory, int mode, const ps::Extent& extent) {
+  return c.save(directory, mode, extent);
+}
+uint64_t load(ps::Client& c, const std::string& directory, int mode, const ps::Extent& extent) {
+  return c.load(directory, mode, extent.table);
+}
+
+template <uint64_t (*F)(ps::Client&, const std::string&, int, const ps::Extent&)>
 PyObject* with_directory(ps::Client& c, Args a, Py_ssize_t count) {
   const std::string directory = text_of(a[0]);
   const auto mode = count < 2 ? 0 : static_cast<int>(PyLong_AsLong(a[1]));
   if (PyErr_Occurred()) throw PythonError{};
+  ps::Extent extent;
+  if (count > 2 && a[2] != Py_None) extent.table = to_u32(a[2]);
+  if (count > 3) extent.share = to_rate(a[3]);
   uint64_t rows;
   {
     Released without;
-    rows = (c.*F)(directory, mode);
+    rows = F(c, directory, mode, extent);
   }
   return PyLong_FromUnsignedLongLong(rows);
 }
@@ -352,8 +362,9 @@ PyMethodDef methods[] = {
     METHOD("barrier", (method<barrier, 0, 1>)),        // name
     METHOD("all_reduce", (method<all_reduce, 1, 2>)),  // float64 array, operation="sum"
     METHOD("all_gather", (method<all_gather, 1>)),     // bytes -> list of bytes
-    METHOD("save", (method<with_directory<&ps::Client::save>, 1, 2>)),  // directory, mode=0
-    METHOD("load", (method<with_directory<&ps::Client::load>, 1, 2>)),  // directory, mode=0
+    // directory, mode=0, table=None (all), share=1
+    METHOD("save", (method<with_directory<save>, 1, 4>)),
+    METHOD("load", (method<with_directory<load>, 1, 3>)),  // directory, mode=0, table=None
     METHOD("shrink", (method<shrink, 1>)),
     METHOD("end_day", (method<end_day, 0>)),
     METHOD("stats", (method<stats, 0>)),

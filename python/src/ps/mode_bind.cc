@@ -94,16 +94,23 @@ PyObject* f_shrink(Args a) {
   return PyLong_FromUnsignedLongLong(gone);
 }
 
-// mode_save(mode, directory, how), mode_load: rows.
-template <uint64_t (ps::Mode::*F)(const std::string&, int)>
+// mode_save(mode, directory, how, table or None, share), mode_load(mode, directory, how, table or
+// None): rows.
+template <bool Save>
 PyObject* f_disk(Args a) {
   ps::Mode& mode = mode_of(a[0]);
   const std::string directory = text_of(a[1]);
   const int how = static_cast<int>(number_of(a[2]));
+  ps::Extent extent;
+  if (a[3] != Py_None) extent.table = number_of(a[3]);
+  if constexpr (Save) {
+    extent.share = static_cast<float>(PyFloat_AsDouble(a[4]));
+    if (PyErr_Occurred()) throw PythonError{};
+  }
   uint64_t rows = 0;
   {
     WithoutGil without;
-    rows = (mode.*F)(directory, how);
+    rows = Save ? mode.save(directory, how, extent) : mode.load(directory, how, extent.table);
   }
   return PyLong_FromUnsignedLongLong(rows);
 }
@@ -116,8 +123,8 @@ PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
                            FUNCTION("mode_stop", f_wait<&ps::Mode::stop>, 1),
                            FUNCTION("mode_stats", f_stats, 1),
                            FUNCTION("mode_shrink", f_shrink, 2),
-                           FUNCTION("mode_save", f_disk<&ps::Mode::save>, 3),
-                           FUNCTION("mode_load", f_disk<&ps::Mode::load>, 3),
+                           FUNCTION("mode_save", f_disk<true>, 5),
+                           FUNCTION("mode_load", f_disk<false>, 4),
                            FUNCTION("server_tables", f_server_tables, 2),
                            {nullptr, nullptr, 0, nullptr}};
 

@@ -79,6 +79,14 @@ struct TableConfig {
   uint64_t memory_rows = 0;     // ssd: rows that memory holds, 0 for no limit
 };
 
+constexpr uint32_t kAllTables = ~uint32_t{0};
+
+// What of the tables is saved or loaded.
+struct Extent {
+  uint32_t table = kAllTables;  // by its id, or all
+  float share = 1;              // mode 4: of each table's rows
+};
+
 // These throw ValueError with the name that is wrong, and what there is.
 ARGOSY_API void validate(const TableConfig& table);
 ARGOSY_API std::vector<TableConfig> parse_tables(std::string_view json);

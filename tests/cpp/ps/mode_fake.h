@@ -107,8 +107,8 @@ class FakeClient final : public Client {
   void barrier(const std::string&) override {}
   void all_reduce(std::span<double>, const std::string&) override {}
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
-  uint64_t save(const std::string&, int) override { return 0; }
-  uint64_t load(const std::string&, int) override { return 0; }
+  uint64_t save(const std::string&, int, const Extent&) override { return 0; }
+  uint64_t load(const std::string&, int, uint32_t) override { return 0; }
   uint64_t shrink(uint32_t table) override { return s_.sparse.at(table)->shrink(); }
   void end_day() override {}
   std::string stats() override { return "[]"; }

@@ -148,7 +148,7 @@ TEST_F(Snapshot, StepsHaveAnOrderAndALimit) {
   Durability& d = host.durability();
   EXPECT_NE(error_of([&] { d.pause("m", milliseconds(1)); }).find("out of order"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { d.save(target(), 4, ""); }).find("mode"), std::string::npos);
+  EXPECT_NE(error_of([&] { d.save(target(), 5, ""); }).find("mode"), std::string::npos);
   EXPECT_NE(error_of([&] { d.save(target(), 0, "../m"); }).find("marker"), std::string::npos);
   d.prepare_save(target(), 0, "m");
   EXPECT_NE(error_of([&] { d.finish_save("m"); }).find("Do this: save again"), std::string::npos);

@@ -400,13 +400,15 @@ class Fleet:
         )
 
     def save_one_table(self, table_id, path, mode):
-        """Saves one table."""
+        """Saves table table_id alone, as save_persistables(mode) does all: `argosy show` prints the
+        tables of a program with their numbers."""
         self._worker("save_one_table").save_one_table(
             table_id, os.fspath(path), _mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
-        """Loads one table."""
+        """Loads table table_id alone, from what save_one_table or save_persistables wrote; the
+        others stay as they are."""
         self._worker("load_one_table").load_one_table(
             table_id, os.fspath(path), _mode(mode, "load_one_table")
         )
@@ -418,8 +420,9 @@ class Fleet:
         )
 
     def save_cache_model(self, dirname, **configs):
-        """Saves the rows shown most often, for a serving cache: mode, table_id. Returns their
-        number."""
+        """Saves the rows shown most often, for a serving cache: table_id=0; mode is there for
+        programs that give one. How many: the strategy's sparse_table_cache_rate (0.00055) of the
+        table's rows, rounded up; all rows of a table that counts no shows. Returns their number."""
         return self._worker("save_cache_model").save_cache_model(
             os.fspath(dirname),
             _mode(configs.get("mode", 0), "save_cache_model"),

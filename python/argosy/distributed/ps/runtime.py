@@ -46,7 +46,7 @@ def make_runtime(programs, startups, optimizer, strategy, role_maker):
     workers = 1 if together else role_maker._worker_num()
     division = divide(programs, startups, optimizer, strategy, not alone, workers)
     if alone:
-        return None if division is None else AloneRuntime(programs, division)
+        return None if division is None else AloneRuntime(programs, division, strategy)
     if division is None:
         raise ValueError(
             "[fleet.minimize] the program has nothing to train with parameter servers: no parameter "
@@ -105,11 +105,24 @@ def _with_folders(tables, folder):
     ]
 
 
+_HOTTEST = 4  # a mode of saves: the rows shown most
+
+
+def _cache_share(strategy, division, table_id):
+    """The part of a table's rows that a cache takes: the strategy's sparse_table_cache_rate."""
+    names = {number: name for name, number in division.sparse.items()}
+    for message in strategy.strategy.downpour_table_param:
+        if message.table_name == names.get(table_id):
+            return message.sparse_table_cache_rate
+    return 0.00055
+
+
 class AloneRuntime(LocalRuntime):
     """A program that runs alone: tables of this process instead of servers."""
 
-    def __init__(self, programs, division):
+    def __init__(self, programs, division, strategy):
         super().__init__(programs)
+        self._strategy = strategy
         self._division = division
         self._mode = _ps().mode_local(json.dumps(_with_folders(division.tables, "")))
         _install(self, self._mode)  # programs run without init_worker, too
@@ -118,25 +131,32 @@ class AloneRuntime(LocalRuntime):
         _ps().mode_install(self._mode)
 
     def save_persistables(self, dirname, main_program=None, mode=0):
-        _ps().mode_save(self._mode, os.path.abspath(dirname), mode)
+        _ps().mode_save(self._mode, os.path.abspath(dirname), mode, None, 1.0)
         super().save_persistables(_trainer(dirname), main_program, mode)
 
     def save_inference_model(
         self, dirname, feeded_var_names, target_vars, main_program=None, mode=0
     ):
-        _ps().mode_save(self._mode, os.path.abspath(dirname), mode)
+        _ps().mode_save(self._mode, os.path.abspath(dirname), mode, None, 1.0)
         super().save_inference_model(dirname, feeded_var_names, target_vars, main_program, mode)
 
     def load_model(self, dirname, mode=0):
-        _ps().mode_load(self._mode, os.path.abspath(dirname), mode)
+        _ps().mode_load(self._mode, os.path.abspath(dirname), mode, None)
         if os.path.isdir(_trainer(dirname)):
             super().load_model(_trainer(dirname), mode)
 
     def load_inference_model(self, dirname, mode=0):
-        _ps().mode_load(self._mode, os.path.abspath(dirname), mode)
+        _ps().mode_load(self._mode, os.path.abspath(dirname), mode, None)
+
+    def save_one_table(self, table_id, path, mode):
+        _ps().mode_save(self._mode, os.path.abspath(path), mode, table_id, 1.0)
+
+    def load_one_table(self, table_id, path, mode):
+        _ps().mode_load(self._mode, os.path.abspath(path), mode, table_id)
 
     def save_cache_model(self, dirname, mode=0, table_id=0):
-        return _ps().mode_save(self._mode, os.path.abspath(dirname), 2)
+        share = _cache_share(self._strategy, self._division, table_id)
+        return _ps().mode_save(self._mode, os.path.abspath(dirname), _HOTTEST, table_id, share)
 
     def shrink(self, threshold=None):
         for table in self._division.sparse.values():
@@ -170,6 +190,7 @@ class ServedRuntime(Runtime):
     def __init__(self, programs, startups, division, strategy, role_maker):
         self._programs = programs
         self._division = division
+        self._strategy = strategy
         self._roles = role_maker
         self._settings = ServiceSettings()
         self._mode_name = mode_of(strategy)
@@ -433,17 +454,12 @@ class ServedRuntime(Runtime):
         self._sent("load_inference_model").load(os.path.abspath(dirname), mode)
         self._take_dense()
 
-    def _one_table(self, what):
-        raise NotImplementedError(
-            f"[fleet.{what}] tables are saved and loaded together. Do this: fleet.save_persistables, "
-            "fleet.load_model."
-        )
-
     def save_one_table(self, table_id, path, mode):
-        self._one_table("save_one_table")
+        self._sent("save_one_table").save(os.path.abspath(path), mode, table_id)
 
     def load_one_table(self, table_id, path, mode):
-        self._one_table("load_one_table")
+        self._sent("load_one_table").load(os.path.abspath(path), mode, table_id)
+        self._take_dense()
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
         self._sent("save_dense_params")
@@ -451,7 +467,9 @@ class ServedRuntime(Runtime):
         self._local().save_dense_params(executor, dirname, scope, program, var_names)
 
     def save_cache_model(self, dirname, mode=0, table_id=0):
-        return self._sent("save_cache_model").save(os.path.abspath(dirname), 2)
+        share = _cache_share(self._strategy, self._division, table_id)
+        connection = self._sent("save_cache_model")
+        return connection.save(os.path.abspath(dirname), _HOTTEST, table_id, share)
 
     def shrink(self, threshold=None):
         connection = self._sent("shrink")

@@ -44,18 +44,20 @@ class Local final : public Mode, private Host {
   void stop() override {}
   std::string stats() override { return count_.json(0); }
 
-  uint64_t save(const std::string& directory, int mode) override {
+  uint64_t save(const std::string& directory, int mode, const Extent& extent) override {
     std::lock_guard lock(saving_);
-    if (mode == 3)
-      for (auto& [id, table] : sparse_) table->shrink();
+    for (auto& [id, table] : sparse_) {
+      if (mode == 3 && (extent.table == kAllTables || extent.table == id)) table->shrink();
+    }
     const std::string marker = "local-" + std::to_string(++saves_) + "-" +
                                std::to_string(std::chrono::system_clock::now().time_since_epoch() /
                                               std::chrono::microseconds(1));
-    return with_store([&](Durability& store) { return store.save(directory, mode, marker); });
+    return with_store(
+        [&](Durability& store) { return store.save(directory, mode, marker, extent); });
   }
-  uint64_t load(const std::string& directory, int mode) override {
+  uint64_t load(const std::string& directory, int mode, uint32_t table) override {
     std::lock_guard lock(saving_);
-    return with_store([&](Durability& store) { return store.load(directory, mode); });
+    return with_store([&](Durability& store) { return store.load(directory, mode, table); });
   }
   SparseTable* sparse_table(uint32_t table) override { return &find(sparse_, table); }
   DenseTable* dense_table(uint32_t table) override { return &find(dense_, table); }

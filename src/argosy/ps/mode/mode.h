@@ -56,8 +56,8 @@ class ARGOSY_API Mode : public Remote {
   virtual SparseTable* sparse_table(uint32_t table);
   virtual DenseTable* dense_table(uint32_t table);
   // Of local mode: as Client::save and load. Return rows.
-  virtual uint64_t save(const std::string& directory, int mode);
-  virtual uint64_t load(const std::string& directory, int mode);
+  virtual uint64_t save(const std::string& directory, int mode, const Extent& extent = {});
+  virtual uint64_t load(const std::string& directory, int mode, uint32_t table = kAllTables);
 };
 
 ARGOSY_API std::shared_ptr<Mode> make_mode(std::shared_ptr<Client> client,

@@ -12,10 +12,10 @@ SparseTable* Mode::sparse_table(uint32_t) {
 DenseTable* Mode::dense_table(uint32_t) {
   return nullptr;
 }
-uint64_t Mode::save(const std::string&, int) {
+uint64_t Mode::save(const std::string&, int, const Extent&) {
   ARGOSY_THROW(internal) << "tables on servers are saved by the client";
 }
-uint64_t Mode::load(const std::string&, int) {
+uint64_t Mode::load(const std::string&, int, uint32_t) {
   ARGOSY_THROW(internal) << "tables on servers are loaded by the client";
 }
 

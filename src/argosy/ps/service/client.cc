@@ -175,14 +175,16 @@ class GrpcClient final : public Client {
 
   // --- whole tables ---
 
-  uint64_t save(const std::string& directory, int mode) override {
-    ARGOSY_CHECK(mode >= 0 && mode <= 3, invalid_argument)
-        << "[parameter_server] save: expected mode 0 (all), 1 (delta), 2 (base) or 3 (all after a "
-           "shrink), got "
+  uint64_t save(const std::string& directory, int mode, const Extent& extent) override {
+    ARGOSY_CHECK(mode >= 0 && mode <= 4, invalid_argument)
+        << "[parameter_server] save: expected mode 0 (all), 1 (delta), 2 (base), 3 (all after a "
+           "shrink) or 4 (the rows shown most), got "
         << mode << '.';
     if (mode == 3) {
-      for (const TableConfig& t : calls_.tables())
-        if (t.kind == "sparse") shrink(t.id);
+      for (const TableConfig& t : calls_.tables()) {
+        const bool meant = extent.table == kAllTables || extent.table == t.id;
+        if (t.kind == "sparse" && meant) shrink(t.id);
+      }
       mode = 0;
     }
     std::random_device device;
@@ -191,6 +193,8 @@ class GrpcClient final : public Client {
       return on_all("save", Method::save, [&](Header& h) {
         h.name = directory;
         h.mode = mode;
+        h.only = extent.table + 1;
+        if (mode == 4) h.learning_rate = extent.share;
         h.text = marker;
         h.phase = p;
         h.wait_ms = 20'000;
@@ -212,9 +216,10 @@ class GrpcClient final : public Client {
     }
   }
 
-  uint64_t load(const std::string& directory, int mode) override {
+  uint64_t load(const std::string& directory, int mode, uint32_t table) override {
     return on_all("load", Method::load, [&](Header& h) {
       h.name = directory;
+      h.only = table + 1;
       h.mode = mode;
     });
   }

@@ -95,8 +95,9 @@ class ARGOSY_API Client {
 
   // mode: 0 all rows with state, 1 delta, 2 base, 3 as 0 after a shrink (Paddle's save modes).
   // `directory` is one that servers see. Return rows.
-  virtual uint64_t save(const std::string& directory, int mode) = 0;
-  virtual uint64_t load(const std::string& directory, int mode) = 0;
+  // 4: the rows shown most, a share of each table's.
+  virtual uint64_t save(const std::string& directory, int mode, const Extent& extent = {}) = 0;
+  virtual uint64_t load(const std::string& directory, int mode, uint32_t table = kAllTables) = 0;
   virtual uint64_t shrink(uint32_t table) = 0;
   virtual void end_day() = 0;
   virtual std::string stats() = 0;  // JSON, a list over servers

@@ -77,19 +77,22 @@ class Durability {
   // Writes this server's part of all tables into `directory` (modes as Client::save, without the
   // shrink), aside and renamed. `marker` names a save of all servers together. Returns rows.
   // With one server it is enough; with more, their parts would be of different moments.
-  virtual uint64_t save(const std::string& directory, int mode, const std::string& marker) = 0;
+  virtual uint64_t save(const std::string& directory, int mode, const std::string& marker,
+                        const Extent& extent = {}) = 0;
   // The same in steps, each of which all servers end before the next begins, so that all parts are
   // of one moment and nobody finds a save that is not whole. Between pause and finish_save, passes
   // wait; `limit` after the pause at the latest they go on, and the save has failed. So it has when
   // a step throws, or cancel_save is called.
-  virtual void prepare_save(const std::string& directory, int mode, const std::string& marker) = 0;
+  virtual void prepare_save(const std::string& directory, int mode, const std::string& marker,
+                            const Extent& extent = {}) = 0;
   virtual void pause(const std::string& marker, std::chrono::milliseconds limit) = 0;
   virtual uint64_t finish_save(const std::string& marker) = 0;
   virtual void publish_save(const std::string& marker) = 0;
   virtual void cancel_save(const std::string& marker) = 0;
   // Puts the rows of `directory`, written by any number of servers, that belong here; holds
   // enter_alone itself, and makes them durable before it returns. Returns rows.
-  virtual uint64_t load(const std::string& directory, int mode) = 0;
+  // A table alone, if one is named.
+  virtual uint64_t load(const std::string& directory, int mode, uint32_t table = kAllTables) = 0;
   // A snapshot for recovery, now.
   virtual void snapshot() = 0;
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -88,13 +90,15 @@ class Store final : public Durability {
   void when_durable(uint64_t position, std::function<void(const std::string&)> done) override {
     logs_ ? log_->when_durable(position, std::move(done)) : done({});
   }
-  uint64_t save(const std::string& directory, int mode, const std::string& marker) override;
-  void prepare_save(const std::string& directory, int mode, const std::string& marker) override;
+  uint64_t save(const std::string& directory, int mode, const std::string& marker,
+                const Extent& extent) override;
+  void prepare_save(const std::string& directory, int mode, const std::string& marker,
+                    const Extent& extent) override;
   void pause(const std::string& marker, milliseconds limit) override;
   uint64_t finish_save(const std::string& marker) override;
   void publish_save(const std::string& marker) override;
   void cancel_save(const std::string& marker) override;
-  uint64_t load(const std::string& directory, int mode) override;
+  uint64_t load(const std::string& directory, int mode, uint32_t table) override;
   void snapshot() override;
   std::string stats() override;
   void stop() override;
@@ -104,6 +108,7 @@ class Store final : public Durability {
   struct Save {
     std::string directory, marker;
     int mode = 0;
+    uint32_t table = kAllTables;
     std::unique_ptr<SnapshotWriter> writer;
     Step step = Step::busy;
     bool cancelled = false;
@@ -118,7 +123,7 @@ class Store final : public Durability {
   };
 
   void take_turn(const char* what);
-  TableSet tables() const;
+  TableSet tables(uint32_t only = kAllTables) const;
   uint64_t position() const { return log_ ? log_->last() : 0; }
   Manifest manifest(const std::string& save, const std::string& after, int mode) const;
   void check_directory() const;
@@ -126,8 +131,12 @@ class Store final : public Durability {
   // nobody is within a pass; with `positions`, shards without rows are written for theirs. Returns
   // bytes of rows. Throws what `interrupted` throws.
   template <class F>
-  uint64_t dump(SnapshotWriter* writer, Selection selection, bool mark, bool consistent,
-                bool positions, F&& interrupted);
+  uint64_t dump(SnapshotWriter* writer, const std::vector<SparseTable*>& tables,
+                Selection selection, bool mark, bool consistent, bool positions, F&& interrupted);
+  // The rows shown most, a share of each table's (all rows of those that count no shows).
+  template <class F>
+  void dump_hottest(SnapshotWriter* writer, const std::vector<SparseTable*>& tables, float share,
+                    F&& interrupted);
   enum class How : uint8_t { waiting, in_background, alone };
   void snapshot_now(How how);
   std::shared_ptr<Save> step_of_save(const std::string& marker, Step from, const char* what);
@@ -168,9 +177,17 @@ void Store::take_turn(const char* what) {
       << " minutes for a snapshot or save to end. Do this: look at the health of the disk.";
 }
 
-TableSet Store::tables() const {
-  return {host_.options().index, host_.options().servers, host_.sparse_tables(),
-          host_.dense_tables()};
+TableSet Store::tables(uint32_t only) const {
+  TableSet set{host_.options().index, host_.options().servers, host_.sparse_tables(),
+               host_.dense_tables(), only};
+  if (only == kAllTables) return set;
+  const auto other = [&](const auto* table) { return table->config().id != only; };
+  std::erase_if(set.sparse, other);
+  std::erase_if(set.dense, other);
+  ARGOSY_CHECK(!set.sparse.empty() || !set.dense.empty(), invalid_argument)
+      << "[parameter_server] there is no table " << only
+      << ". Do this: name a table of the program; argosy show prints them.";
+  return set;
 }
 
 Manifest Store::manifest(const std::string& save, const std::string& after, int mode) const {
@@ -245,12 +262,13 @@ void Store::recover() {
 }
 
 template <class F>
-uint64_t Store::dump(SnapshotWriter* writer, Selection selection, bool mark, bool consistent,
-                     bool positions, F&& interrupted) {
+uint64_t Store::dump(SnapshotWriter* writer, const std::vector<SparseTable*>& tables,
+                     Selection selection, bool mark, bool consistent, bool positions,
+                     F&& interrupted) {
   uint64_t sum = 0, entered = gate_.entered();
   auto free = Clock::now(), busy = free;  // when the bytes so far are paid for; until when to care
   std::vector<Copy> copies;
-  for (SparseTable* table : host_.sparse_tables()) {
+  for (SparseTable* table : tables) {
     for (uint32_t shard = 0; shard < kShards;) {
       interrupted();
       if (const uint64_t now = gate_.entered(); now != entered) {
@@ -294,6 +312,47 @@ uint64_t Store::dump(SnapshotWriter* writer, Selection selection, bool mark, boo
   return sum;
 }
 
+template <class F>
+void Store::dump_hottest(SnapshotWriter* writer, const std::vector<SparseTable*>& tables,
+                         float share, F&& interrupted) {
+  // A count of rows for each range of shows: floats of no sign are ordered as their bits are.
+  const auto range = [](float shows) { return std::bit_cast<uint32_t>(shows) >> 15; };
+  Rows rows, kept;
+  for (SparseTable* table : tables) {
+    const auto each = [&](auto&& f) {
+      for (uint32_t shard = 0; shard < kShards; ++shard) {
+        interrupted();
+        rows.clear();
+        table->copy_shard(shard, Selection::all, false, &rows, nullptr);
+        for (size_t i = 0; i < rows.keys.size(); ++i) {
+          const std::span row(rows.bytes.data() + rows.offsets[i],
+                              rows.offsets[i + 1] - rows.offsets[i]);
+          if (const float shows = table->shows(row); shows >= 0) f(rows.keys[i], row, shows + 0.0f);
+        }
+        if (kept.keys.empty()) continue;
+        writer->write(*table, shard, 0, kept, {});
+        kept.clear();
+      }
+    };
+    std::vector<uint64_t> counts(size_t{1} << 16);
+    uint64_t all = 0;
+    each([&](Key, auto, float shows) { ++counts[range(shows)], ++all; });
+    const double part = table->counts_shows() ? static_cast<double>(share) : 1;
+    auto room = static_cast<uint64_t>(std::ceil(part * static_cast<double>(all)));
+    uint32_t lowest = static_cast<uint32_t>(counts.size());
+    while (lowest > 0 && counts[lowest - 1] <= room) room -= counts[--lowest];
+    // Of the range below, as many as there is room for.
+    each([&](Key key, auto row, float shows) {
+      const uint32_t at = range(shows);
+      if (at < lowest && (at + 1 < lowest || room == 0)) return;
+      if (at < lowest) --room;
+      kept.keys.push_back(key);
+      kept.bytes.insert(kept.bytes.end(), row.begin(), row.end());
+      kept.offsets.push_back(static_cast<uint32_t>(kept.bytes.size()));
+    });
+  }
+}
+
 void Store::snapshot() {
   if (!keeps_) return;
   take_turn("a snapshot");
@@ -334,7 +393,8 @@ void Store::snapshot_now(How how) {
     ARGOSY_CHECK(!stopping_ && !turn_.wanted(), runtime)
         << "[snapshot] Gave way to a save, load or shrink, or to the end of the server.";
   };
-  dump(&writer, add ? Selection::changed : Selection::all, true, log_ && !alone, true, interrupted);
+  dump(&writer, host_.sparse_tables(), add ? Selection::changed : Selection::all, true,
+       log_ && !alone, true, interrupted);
   for (DenseTable* table : host_.dense_tables()) {
     const bool hold = log_ && !alone;
     if (hold) gate_.enter_alone();
@@ -367,19 +427,25 @@ void Store::snapshot_now(How how) {
   snapshot_ms_ = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
 }
 
-uint64_t Store::save(const std::string& directory, int mode, const std::string& marker) {
+uint64_t Store::save(const std::string& directory, int mode, const std::string& marker,
+                     const Extent& extent) {
   const std::string name = marker.empty() ? name_of_save() : marker;
-  prepare_save(directory, mode, name);
+  prepare_save(directory, mode, name, extent);
   pause(name, seconds(60));
   const uint64_t rows = finish_save(name);
   publish_save(name);
   return rows;
 }
 
-void Store::prepare_save(const std::string& directory, int mode, const std::string& marker) {
-  ARGOSY_CHECK(mode >= 0 && mode <= 3, invalid_argument)
-      << "[save] mode: expected 0 (all), 1 (delta), 2 (base) or 3 (all after a shrink), got "
+void Store::prepare_save(const std::string& directory, int mode, const std::string& marker,
+                         const Extent& extent) {
+  ARGOSY_CHECK(mode >= 0 && mode <= 4, invalid_argument)
+      << "[save] mode: expected 0 (all), 1 (delta), 2 (base), 3 (all after a shrink) or 4 (the "
+         "rows shown most), got "
       << mode << '.';
+  ARGOSY_CHECK(extent.share >= 0 && extent.share <= 1, invalid_argument)
+      << "[save] share of rows: expected a number from 0 to 1, got " << extent.share << '.';
+  const std::vector<SparseTable*> sparse = tables(extent.table).sparse;
   ARGOSY_CHECK(is_plain_name(marker), invalid_argument)
       << "[save] marker: expected a name for a file, got '" << marker << "'.";
   take_turn("a save");
@@ -387,6 +453,7 @@ void Store::prepare_save(const std::string& directory, int mode, const std::stri
   save->directory = directory;
   save->marker = marker;
   save->mode = mode;
+  save->table = extent.table;
   {
     std::lock_guard guard(mutex_);
     save_ = save;
@@ -397,16 +464,22 @@ void Store::prepare_save(const std::string& directory, int mode, const std::stri
         << "[save] '" << directory << "': cancelled.";
   };
   try {
-    save->writer = std::make_unique<SnapshotWriter>(directory, manifest(marker, "", mode));
-    if (mode == 1 || mode == 2) {
-      dump(save->writer.get(), mode == 1 ? Selection::delta : Selection::base, true, false, false,
-           interrupted);
+    Manifest saved = manifest(marker, "", mode);
+    if (extent.table != kAllTables) {
+      std::erase_if(saved.tables, [&](const TableConfig& t) { return t.id != extent.table; });
+    }
+    save->writer = std::make_unique<SnapshotWriter>(directory, std::move(saved));
+    if (mode == 4) {
+      dump_hottest(save->writer.get(), sparse, extent.share, interrupted);
+    } else if (mode == 1 || mode == 2) {
+      dump(save->writer.get(), sparse, mode == 1 ? Selection::delta : Selection::base, true, false,
+           false, interrupted);
     } else {
       marks_hold_ = false;
-      dump(save->writer.get(), Selection::all, true, false, false, interrupted);
+      dump(save->writer.get(), sparse, Selection::all, true, false, false, interrupted);
       for (int pass = 1; pass < kMaxPasses; ++pass) {
         save->writer->next_pass();
-        if (dump(save->writer.get(), Selection::changed, true, false, false, interrupted) <=
+        if (dump(save->writer.get(), sparse, Selection::changed, true, false, false, interrupted) <=
             kFewBytes) {
           break;
         }
@@ -467,12 +540,13 @@ uint64_t Store::finish_save(const std::string& marker) {
   const std::shared_ptr<Save> save = step_of_save(marker, Step::paused, "finish");
   std::vector<Copy> copies;
   std::vector<std::vector<std::byte>> dense;
+  const TableSet set = tables(save->table);
   const uint64_t position = this->position();
   std::exception_ptr error;
   try {
-    for (DenseTable* table : host_.dense_tables()) dense.push_back(table->copy());
+    for (DenseTable* table : set.dense) dense.push_back(table->copy());
     if (save->mode == 0 || save->mode == 3) {
-      for (SparseTable* table : host_.sparse_tables()) {
+      for (SparseTable* table : set.sparse) {
         for (uint32_t shard = 0; shard < kShards; ++shard) {
           Copy copy{table, shard, {}, {}};
           table->copy_shard(shard, Selection::changed, true, &copy.rows, &copy.deleted);
@@ -492,9 +566,8 @@ uint64_t Store::finish_save(const std::string& marker) {
     for (const Copy& copy : copies) {
       save->writer->write(*copy.table, copy.shard, position, copy.rows, copy.deleted);
     }
-    const std::vector<DenseTable*> tables = host_.dense_tables();
-    for (size_t i = 0; i < tables.size(); ++i) {
-      save->writer->add_dense(*tables[i], dense[i], position);
+    for (size_t i = 0; i < set.dense.size(); ++i) {
+      save->writer->add_dense(*set.dense[i], dense[i], position);
     }
     save->writer->finish();
     rows = save->writer->rows();
@@ -536,9 +609,10 @@ void Store::cancel_save(const std::string& marker) {
   if (step == Step::finished) remove_tree(join_path(save->directory, marker));
 }
 
-uint64_t Store::load(const std::string& directory, int) {
+uint64_t Store::load(const std::string& directory, int, uint32_t table) {
+  const TableSet set = tables(table);
   Pass pass(*this, true);
-  const Loaded loaded = load_snapshot(directory, tables());
+  const Loaded loaded = load_snapshot(directory, set);
   ARGOSY_CHECK(!loaded.saves.empty(), io)
       << "[load] '" << directory << "' has no snapshot.json, so no save ended there. Do this: name "
       << "the directory that was given to save.";

@@ -83,6 +83,7 @@ struct Header {
   uint64_t step = 0, round = 0;
   int32_t mode = 0;
   uint32_t wait_ms = 0;
+  uint32_t only = 0;  // of a save or load: 1 + the table, 0 for all
   std::string name, text;
 };
 

@@ -412,7 +412,7 @@ void Core::apply_whole(Request request, const Done& done) {
         waiters = windows_.applied(h.client, h.sequence, 0, outcome.number);
         break;
       case Method::load:
-        outcome.number = durability_->load(h.name, h.mode);
+        outcome.number = durability_->load(h.name, h.mode, h.only - 1);
         waiters = windows_.applied(h.client, h.sequence, 0, outcome.number);
         break;
       default: {
@@ -434,11 +434,12 @@ void Core::apply_whole(Request request, const Done& done) {
 uint64_t Core::save(const Header& h) {
   if (h.name.empty() && h.phase <= SavePhase::prepare)
     refuse(Code::bad_request, "save: expected the name of a directory, got none");
+  const Extent extent{h.only - 1, h.mode == 4 ? h.learning_rate : 1};
   switch (h.phase) {
     case SavePhase::whole:
-      return durability_->save(h.name, h.mode, h.text);
+      return durability_->save(h.name, h.mode, h.text, extent);
     case SavePhase::prepare:
-      durability_->prepare_save(h.name, h.mode, h.text);
+      durability_->prepare_save(h.name, h.mode, h.text, extent);
       return 0;
     case SavePhase::pause:
       durability_->pause(h.text, std::chrono::milliseconds(std::clamp(h.wait_ms, 1u, 60'000u)));

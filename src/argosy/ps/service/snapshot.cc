@@ -45,7 +45,14 @@ OpenPart open_part(const std::string& directory, const std::string& save, uint32
   ARGOSY_CHECK(m.save == save && m.server == server && m.servers == servers, io)
       << "[snapshot] '" << path << "' is part " << m.server << " of " << m.servers << " of save '"
       << m.save << "'. Do this: give it back its own name.";
+  ARGOSY_CHECK(tables.only == kAllTables ||
+                   std::any_of(m.tables.begin(), m.tables.end(),
+                               [&](const TableConfig& t) { return t.id == tables.only; }),
+               invalid_argument)
+      << "[snapshot] '" << path << "' has no table " << tables.only
+      << ". Do this: load a save of all tables, or of this one.";
   for (const SparsePart& s : m.sparse) {
+    if (tables.only != kAllTables && s.table != tables.only) continue;
     SparseTable* table = find(tables.sparse, s.table);
     ARGOSY_CHECK(table, invalid_argument)
         << "[snapshot] '" << path << "' has rows of table " << s.table
@@ -60,6 +67,7 @@ OpenPart open_part(const std::string& directory, const std::string& save, uint32
     }
   }
   for (const DensePart& d : m.dense) {
+    if (tables.only != kAllTables && d.table != tables.only) continue;
     const DenseTable* table = find(tables.dense, d.table);
     ARGOSY_CHECK(table, invalid_argument)
         << "[snapshot] '" << path << "' has dense table " << d.table

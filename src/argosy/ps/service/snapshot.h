@@ -46,6 +46,7 @@ struct TableSet {
   uint32_t server = 0, servers = 1;
   std::vector<SparseTable*> sparse;
   std::vector<DenseTable*> dense;
+  uint32_t only = kAllTables;  // the rest of a snapshot is passed over
 };
 
 // Positions that blocks of a snapshot brought.

@@ -133,6 +133,7 @@ Encoded encode_request(const Header& h, size_t keys_bytes, size_t values_bytes) 
   m.set_round(h.round);
   m.set_mode(h.mode);
   m.set_wait_ms(h.wait_ms);
+  m.set_only(h.only);
   m.set_name(h.name);
   m.set_text(h.text);
   m.set_phase(static_cast<uint32_t>(h.phase));
@@ -198,6 +199,7 @@ bool decode_request(std::span<const Piece> pieces, Request* request) {
   h.round = m.round();
   h.mode = m.mode();
   h.wait_ms = m.wait_ms();
+  h.only = m.only();
   h.name = m.name();
   h.text = m.text();
   h.phase = static_cast<SavePhase>(m.phase());

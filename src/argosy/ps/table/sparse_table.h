@@ -26,6 +26,11 @@ class Sparse final : public SparseTable {
   std::string text(std::span<const std::byte> row) const override {
     return layout_.text(row.data(), row.size());
   }
+  bool counts_shows() const override { return layout_.click; }
+  float shows(std::span<const std::byte> row) const override {
+    if (layout_.class_of(row.size()) == RowClass::candidate) return -1;
+    return layout_.click ? load<float>(row.data() + Layout::kShow) : 0;
+  }
 
   void pull(std::span<const Key> keys, float* out, bool create) override;
   void push(std::span<const Key> keys, const float* values, const PushOptions& options) override;

@@ -84,6 +84,10 @@ class ARGOSY_API SparseTable {
   virtual std::string layout() const = 0;
   // A row for human eyes, tab separated, as the accessor names its parts.
   virtual std::string text(std::span<const std::byte> row) const = 0;
+  // How often a copied row was shown, by its decayed count; below 0: it is none yet (a candidate of
+  // admission). Plain rows count nothing.
+  virtual bool counts_shows() const = 0;
+  virtual float shows(std::span<const std::byte> row) const = 0;
   virtual void clear() = 0;
 };
 
