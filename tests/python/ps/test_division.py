@@ -219,3 +219,11 @@ def test_tables_are_saved_with_the_model(fresh, tmp_path):
     assert np.abs(exe.run(test, feed, [out])[0] - before).max() > 1e-3
     fleet.load_model(str(tmp_path), 0)
     np.testing.assert_array_equal(exe.run(test, feed, [out])[0], before)
+    number = table(main)["id"]
+    fleet.save_one_table(number, str(tmp_path / "one"), 0)
+    (before,) = exe.run(test, feed, [rows])
+    exe.run(main, feed)
+    assert np.abs(exe.run(test, feed, [rows])[0] - before).max() > 1e-4
+    fleet.load_one_table(number, str(tmp_path / "one"), 0)
+    np.testing.assert_array_equal(exe.run(test, feed, [rows])[0], before)
+    assert fleet.save_cache_model(str(tmp_path / "cache"), table_id=number) > 0
