@@ -71,7 +71,7 @@ TEST(TableConfig, ErrorsNameWhatIsWrongAndWhatIsNear) {
        "tables[0].accessor has no field 'embeding_threshold', did you mean 'embedding_threshold'?"},
       {R"([{"accessor": {"embedding": {"rule": "adagard"}}}])",
        "tables[0].accessor.embedding.rule: there is no 'adagard', did you mean 'adagrad'?"},
-      {R"([{"accessor": {"embedding": {"rule": "zzzzzzzzzz"}}}])", "Choices: sgd, adagrad,"},
+      {R"([{"accessor": {"embedding": {"rule": "zzzzzzzzzz"}}}])", "Choices: sgd, momentum, adagrad,"},
       {R"([{"id": -1}])", "tables[0].id: expected an integer in [0, 4294967295], got -1"},
       {R"([{"id": 1.5}])", "expected an integer"},
       {R"([{"id": 4294967296}])", "expected an integer"},
