@@ -6,7 +6,8 @@
 Model, data and reading are those of ctr.py. Servers and workers are processes of this machine, bound to
 the same cores; workers train on shards of the files with train_from_dataset. Printed for each mode:
 examples/s of all workers together (from the first worker's start to the last one's end), the AUC after
-the pass (of Argosy; Paddle's copy for evaluation cannot look up rows that live on servers), bytes that
+the pass on the first lines of each file and on other lines of the same model (of Argosy; Paddle's copy
+for evaluation cannot look up rows that live on servers), bytes that
 the workers sent and received, and processor time. --local adds Argosy without servers: what the AUC is
 compared with.
 """
@@ -81,8 +82,10 @@ def child(args):
         if client is not None:
             result["sent"], result["received"], _ = client.traffic()
         if fleet.worker_index() == 0:
-            labels, found = bench.predictions(paddle, exe, test, predict, args)
-            result["auc"] = bench.generator().auc(found, labels)
+            for name, files in (("auc", args.files), ("test_auc", args.test_files)):
+                args.files = files
+                labels, found = bench.predictions(paddle, exe, test, predict, args)
+                result[name] = bench.generator().auc(found, labels)
     fleet.stop_worker()
     print("RESULT " + json.dumps(result), flush=True)
 
@@ -117,7 +120,7 @@ def job(python, framework, mode, args, files):
     command = [python, __file__, "--child", "--framework", framework, "--mode", mode,
                "--threads", str(args.threads), "--rows", str(args.rows), "--slots", args.slots,
                "--seed", str(args.seed), "--k-steps", str(args.k_steps), "--ahead", str(args.ahead), "--check-lines", str(args.check_lines),
-               "--files", *files]  # fmt: skip
+               "--files", *files, "--test-files", *args.test_files]  # fmt: skip
     cores = sorted(os.sched_getaffinity(0))[: args.cores]
     running = []
     for i in range(servers + workers):
@@ -166,7 +169,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2, help="of each worker")
     parser.add_argument("--cores", type=int, default=2, help="that all processes share")
     parser.add_argument("--modes", nargs="*", default=["async"])
-    parser.add_argument("--k-steps", type=int, default=100)
+    parser.add_argument("--k-steps", type=int, default=10, help="geo: of the process")
     parser.add_argument("--ahead", type=int, default=0, help="async: send_queue_size")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; the next adds one")
     parser.add_argument("--local", action="store_true")
@@ -178,6 +181,7 @@ def main():
     parser.add_argument("--framework", help=argparse.SUPPRESS)
     parser.add_argument("--mode", help=argparse.SUPPRESS)
     parser.add_argument("--files", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("--test-files", nargs="*", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         return child(args)
@@ -187,6 +191,9 @@ def main():
         if not files:
             files, best = ctr().generator().write(str(where), args.lines, 4, rows=args.rows)
             print(f"best AUC: {best:.4f}")
+        args.test_files, _ = ctr().generator().write(
+            folder, args.check_lines, prefix="test", stream=1, rows=args.rows
+        )
         lines = sum(f.read().count(b"\n") for f in (open(p, "rb") for p in files))
         kinds = [("argosy", sys.executable, mode) for mode in args.modes]
         if args.local:
@@ -202,6 +209,7 @@ def main():
                 one = {
                     "rate": lines / seconds,
                     "auc": r[0].get("auc"),
+                    "test": r[0].get("test_auc"),
                     "bytes": sum(w.get("sent", 0) + w.get("received", 0) for w in r) or None,
                     "cpu": sum(w["cpu"] for w in r) / lines * 1e6,
                     "servers": r[0].get("servers", 0) / lines * 1e6,
@@ -215,6 +223,9 @@ def main():
         if aucs:
             mean = sum(aucs) / len(aucs)
             text += f", AUC {mean:.4f} ({aucs[0]:.4f} to {aucs[-1]:.4f})"
+            tests = sorted(r["test"] for r in runs)
+            mean = sum(tests) / len(tests)
+            text += f", of other lines {mean:.4f} ({tests[0]:.4f} to {tests[-1]:.4f})"
         if runs[0]["bytes"]:
             text += f", {runs[0]['bytes'] / lines:.0f} bytes an example"
         print(

@@ -146,7 +146,7 @@ def train(args, data, folder, say=print):
             strategy = fleet.DistributedStrategy()
             strategy.a_sync = args.mode != "sync"
             if args.mode == "geo":
-                strategy.a_sync_configs = {"k_steps": 100}
+                strategy.a_sync_configs = {"k_steps": 10}
             optimizer = fleet.distributed_optimizer(optimizer, strategy)
         optimizer.minimize(model.loss)
     if remote and fleet.is_server():

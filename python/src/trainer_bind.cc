@@ -42,8 +42,9 @@ void destroy(PyObject* o) {
   delete k;
 }
 
-// (executor, program, inputs, fetches, scope, source, threads, report_every): starts. Each input is
-// None (not fed), a slot's number, ~number for its lengths, or a tensor.
+// (executor, program, inputs, fetches, scope, source, threads, report_every, ahead): starts. Each
+// input is None (not fed), a slot's number, ~number for its lengths, or a tensor. ahead: a Program,
+// or None.
 PyObject* f_start(Args a) {
   auto* executor = static_cast<runtime::Executor*>(PyCapsule_GetPointer(a[0], "argosy.executor"));
   if (!executor) throw PythonError{};
@@ -69,6 +70,7 @@ PyObject* f_start(Args a) {
   std::shared_ptr<data::Source> source = source_of(a[5]);
   options.threads = static_cast<int>(to_int(a[6]));
   options.report_every = static_cast<uint64_t>(to_int(a[7]));
+  if (a[8] != Py_None) options.ahead = program_of(a[8]);
   auto k = std::make_unique<Kept>();
   k->trainer = std::make_unique<trainer::Trainer>(std::move(options), *executor, source);
   PyObject* capsule = check(PyCapsule_New(k.get(), kName, destroy));
@@ -125,7 +127,7 @@ PyObject* f_finish(Args a) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {FUNCTION("trainer_start", f_start, 8),
+PyMethodDef functions[] = {FUNCTION("trainer_start", f_start, 9),
                            FUNCTION("trainer_wait", f_wait, 2),
                            FUNCTION("trainer_latest", f_latest, 1),
                            FUNCTION("trainer_status", f_status, 1),

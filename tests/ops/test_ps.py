@@ -13,6 +13,7 @@ _ps = pytest.importorskip("argosy._ps")
 COVERS = {
     "ps_pull_rows": "test_rows_follow_their_gradients",
     "ps_push_rows": "test_rows_follow_their_gradients",
+    "ps_prefetch_rows": "test_fetching_ahead_changes_nothing",
     "ps_pull_dense": "test_dense_parameters_are_one_block",
     "ps_push_dense": "test_dense_parameters_are_one_block",
     "ps_end_step": "test_dense_parameters_are_one_block",
@@ -156,6 +157,13 @@ def test_errors_say_what_is_wrong(remote):
     refused("slots must be empty or have", [keys], [gradient], places, [1], [1, 2])
     refused("counts must have a number for each", [keys], [gradient], places, [2], [])
     refused("its width is at least 4", [keys], [gradient], places, [1], [], table=2)
+
+
+def test_fetching_ahead_changes_nothing(remote):
+    ids = tensor([4, 7, 4], "int64")
+    ops.ps_prefetch_rows([ids], [0], [2], [1], [7], True)
+    push([ids], [tensor(np.ones([3, 2]), "float32")], lr=1.0, paddings=[7])
+    assert pull(ids, paddings=[7])[0].tolist() == [[-2, -2], [0, 0], [-2, -2]]
 
 
 def test_keys_of_several_pulls_add_up(remote):

@@ -43,6 +43,7 @@ class Program:
         self._before_run = []  # called with the scope before each run
         self._before_evaluation = []  # what copies for evaluation call before each run as well
         self._after_data = []  # called after each pass over a data set that trains
+        self._prefetches = False  # passes over a data set fetch rows of the next batch meanwhile
         self._role = 0
         self._seed = 0
         self._family = object()  # shared by clones: their values have the same ids
@@ -68,6 +69,7 @@ class Program:
             copy._before_run += self._before_evaluation
         else:
             copy._before_evaluation = list(self._before_evaluation)
+            copy._prefetches = self._prefetches
         return copy
 
     def _copy(self, handle):

@@ -99,6 +99,13 @@ def _run_dicts(exe, program, dataset, scope, fetches, labels, print_period):
             print(", ".join(f"{label}: {v}" for label, v in zip(labels, values)), flush=True)
 
 
+def _ahead(handle):
+    """What a thread runs on its next batch while servers answer; None if that cannot be known."""
+    copy = _core.program_clone(handle)
+    (report,) = _core.passes_run(copy, ["parameter_server_ahead"], {"scope": None})
+    return copy if report["changed"] else None
+
+
 class _Run:
     """One pass."""
 
@@ -131,6 +138,7 @@ class _Run:
         self.trainer = _core.trainer_start(
             exe._threads, plan.handle, inputs, plan.fetches, scope._handle, dataset._start(threads),
             threads, print_period if self.prints else 0,
+            _ahead(plan.handle) if program._prefetches else None,
         )  # fmt: skip
 
     def to_the_end(self):

@@ -21,6 +21,8 @@ Current& current() {
 
 Remote::~Remote() = default;
 
+void Remote::prefetch(std::span<const SparsePull>) {}
+
 void Remote::pull_many(std::span<const SparsePull> requests, bool training) {
   for (const SparsePull& r : requests) pull_sparse(r.table, r.keys, r.out, training);
 }

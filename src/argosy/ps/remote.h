@@ -22,6 +22,9 @@ class ARGOSY_API Remote {
                            bool training) = 0;
   // Of several tables at once.
   virtual void pull_many(std::span<const SparsePull> requests, bool training);
+  // This thread's next step will ask for these (`out` is not used): they may be fetched meanwhile,
+  // where rows may be as old as that.
+  virtual void prefetch(std::span<const SparsePull> requests);
   // values [keys, push width]. learning_rate below 0: the table's own.
   virtual void push_sparse(uint32_t table, std::span<const uint64_t> keys, const float* values,
                            float learning_rate) = 0;

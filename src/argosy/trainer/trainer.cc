@@ -49,6 +49,8 @@ struct Trainer::Impl {
   void run(int thread);
   void work(int thread);
   Tensors step(std::span<const Tensor> feeds, bool loose);
+  std::vector<Tensor> feeds_of(const data::Batch& batch) const;
+  bool loose(const data::Batch& batch) const { return batch.samples != source->batch_size(); }
   void say_races_are_meant() const;
   void fail();
 
@@ -160,21 +162,31 @@ void Trainer::Impl::say_races_are_meant() const {
 #endif
 }
 
+std::vector<Tensor> Trainer::Impl::feeds_of(const data::Batch& batch) const {
+  std::vector<Tensor> feeds(options.inputs.size());
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Input& in = options.inputs[i];
+    if (in.fixed.defined())
+      feeds[i] = in.fixed;
+    else if (in.slot != runtime::kNone)
+      feeds[i] = in.lengths ? batch.lengths[in.slot] : batch.values[in.slot];
+  }
+  return feeds;
+}
+
 void Trainer::Impl::work(int thread) {
   op::GradMode no_tape(false);
-  std::vector<Tensor> feeds(options.inputs.size());
-  data::Batch batch;
-  while (!stopping && source->next(thread, &batch)) {
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      const Input& in = options.inputs[i];
-      if (in.fixed.defined())
-        feeds[i] = in.fixed;
-      else if (in.slot != runtime::kNone)
-        feeds[i] = in.lengths ? batch.lengths[in.slot] : batch.values[in.slot];
+  data::Batch batch, next;
+  auto take = [&](data::Batch* to) { return !stopping && source->next(thread, to); };
+  bool more = options.ahead && take(&next);
+  while (options.ahead ? more : take(&batch)) {
+    if (options.ahead) {
+      batch = std::exchange(next, {});
+      more = take(&next);
+      if (more) executor.run(options.ahead, feeds_of(next), {}, nullptr, loose(next));
     }
-    Tensors values = step(feeds, batch.samples != source->batch_size());
+    Tensors values = step(feeds_of(batch), loose(batch));
     if (stopping) return;
-    for (Tensor& t : feeds) t = Tensor();
     const uint64_t number = steps.fetch_add(1, std::memory_order_relaxed) + 1;
     samples.fetch_add(static_cast<uint64_t>(batch.samples), std::memory_order_relaxed);
     if (hook) hook->end_step(thread);

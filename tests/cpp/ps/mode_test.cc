@@ -395,6 +395,53 @@ TEST(Geo, WorkersTakeOverWhatOthersDid) {
   EXPECT_EQ(pull(*a, 0, {1, 2}, 1), (Row{-11, -20}));
 }
 
+TEST(Async, RowsOfTheNextStepComeMeanwhile) {
+  const std::vector<TableConfig> tables{rows_table(0, 1, "sgd"), rows_table(1, 2, "sgd")};
+  FakeServers servers(tables);
+  auto m = start(servers, "async", tables);
+  const std::vector<Key> keys{1, 2}, other{7};
+  const SparsePull wanted[] = {{0, keys, nullptr}, {1, other, nullptr}};
+  auto pull_both = [&](Row* a, Row* b) {
+    const SparsePull requests[] = {{0, keys, a->data()}, {1, other, b->data()}};
+    m->pull_many(requests, true);
+  };
+  Row a(2), b(2);
+  push(*m, 0, {1}, {1}, 1);
+  m->end_step();
+  m->flush();
+  m->prefetch(wanted);
+  pull_both(&a, &b);
+  EXPECT_EQ(a, (Row{-1, 0}));
+  EXPECT_EQ(servers.pulls, 2);
+  pull_both(&a, &b);  // each is used once
+  EXPECT_EQ(servers.pulls, 4);
+  m->prefetch(wanted);
+  EXPECT_EQ(pull(*m, 0, {3}, 1), (Row{0}));  // other rows than it said
+  EXPECT_EQ(servers.pulls, 7);
+  std::thread([&] {
+    m->prefetch(wanted);
+    m->prefetch(wanted);  // the first one is forgotten
+    pull_both(&a, &b);
+  }).join();
+  EXPECT_EQ(a, (Row{-1, 0}));
+  m->prefetch(wanted);
+  m->stop();
+}
+
+TEST(Geo, RowsOfTheNextStepComeMeanwhile) {
+  const std::vector<TableConfig> tables{rows_table(0, 1, "sgd", 0.5f)};
+  FakeServers servers(server_tables(tables, "geo"));
+  auto m = start(servers, "geo", tables);
+  const std::vector<Key> keys{1, 2};
+  const SparsePull wanted{0, keys, nullptr};
+  m->prefetch({&wanted, 1});
+  const Row got = pull(*m, 0, keys, 1);
+  EXPECT_EQ(servers.pulls, 1);
+  Row server(2);
+  servers.sparse[0]->pull(keys, server.data(), false);
+  EXPECT_EQ(got, server);
+}
+
 // Rows that were not exchanged for a period come from the servers before they are trained on;
 // whoever only looks sees what servers have.
 TEST(Geo, RowsDoNotGrowOld) {

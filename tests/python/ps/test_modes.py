@@ -126,6 +126,14 @@ def test_sync_workers_with_unequal_data_end_together(tmp_path):
     np.testing.assert_array_equal(first["predictions"], second["predictions"])
 
 
+@pytest.mark.parametrize("mode", ["async", "half_async", "geo"])
+def test_workers_train_on_files(mode, tmp_path):
+    files = write_files(tmp_path, [400, 300])
+    for worker in trained(mode, files=files, optimizer="adam", rate=0.01):
+        assert np.isfinite(worker["predictions"]).all()
+        assert np.abs(worker["predictions"]).max() > 1e-3
+
+
 def test_a_model_is_saved_and_servers_start_from_it(tmp_path):
     (before,) = trained("sync", workers=1, save=str(tmp_path / "model"), steps=20)
     assert before["saved"]

@@ -171,6 +171,22 @@ def test_ids_that_depend_on_rows_are_looked_up_later(fresh):
     assert ops(done).count("ps_push_rows") == 1
 
 
+def test_what_a_step_pulls_can_be_said_before(fresh):
+    main, _ = fresh
+    ids, label = ids_and_label()
+    rows = look_up(ids * 2, padding_idx=5), look_up(ids, "other", width=3)
+    loss = paddle.mean((paddle.sum(paddle.concat(rows, -1), -1) - label) ** 2)
+    paddle.optimizer.SGD(0.1).minimize(loss)
+    done, _ = divide(main, loss)
+    ahead = passes.rewrite(done.program, [], ["parameter_server_ahead"], verify=True)
+    assert ops(ahead) == ["multiply", "ps_prefetch_rows"]
+    assert "tables=[0, 1], widths=[2, 3], counts=[1, 1], paddings=[5, -1]" in lines(ahead)[-1]
+    inputs = [[v.name for v in _core.program_inputs(p.program)] for p in (done, ahead)]
+    assert inputs[0] == inputs[1]
+    test = passes.rewrite(_core.program_for_test(done.program), [], ["parameter_server_ahead"])
+    assert not test.reports[0]["changed"]
+
+
 def test_only_what_is_distributed_goes_when_said_so(fresh):
     main, _ = fresh
     ids, label = ids_and_label()

@@ -207,6 +207,7 @@ class ServedRuntime(Runtime):
         )
         self._taken = 0  # steps there were when dense parameters were last taken
         for program in programs:
+            program._prefetches = self._mode_name in ("async", "geo")
             program._after_data.append(self._after_data)
             program._before_evaluation.append(self._refresh)
         for program in division.evaluating:

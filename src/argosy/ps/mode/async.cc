@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "argosy/base/error.h"
+#include "argosy/ps/mode/ahead.h"
 #include "argosy/ps/mode/step.h"
 
 namespace argosy::ps {
@@ -28,7 +29,13 @@ class Async final : public Mode {
   }
   void pull_many(std::span<const SparsePull> requests, bool training) override {
     check();
+    if (training && take_fetched(requests)) return;
     client_->pull(requests, training);
+    count_.pulled(requests);
+  }
+  void prefetch(std::span<const SparsePull> requests) override {
+    check();
+    ahead_.start(std::make_shared<Fetch>(*client_, requests));
     count_.pulled(requests);
   }
 
@@ -103,6 +110,41 @@ class Async final : public Mode {
 
  private:
   using Block = std::shared_ptr<const std::vector<float>>;
+  // Rows of the next step of a thread.
+  struct Fetch final : Ahead::Job {
+    Fetch(Client& client, std::span<const SparsePull> wanted) : client(client) {
+      for (const SparsePull& r : wanted) {
+        tables.push_back({r.table, {r.keys.begin(), r.keys.end()}, {}});
+        tables.back().rows.resize(r.keys.size() * client.pull_width(r.table));
+      }
+    }
+    void run() override {
+      std::vector<SparsePull> requests;
+      for (Part& p : tables) requests.push_back({p.table, p.keys, p.rows.data()});
+      client.pull(requests, true);
+    }
+    struct Part {
+      uint32_t table;
+      std::vector<Key> keys;
+      std::vector<float> rows;
+    };
+    Client& client;
+    std::vector<Part> tables;
+  };
+
+  // Whether the rows are those that were fetched ahead.
+  bool take_fetched(std::span<const SparsePull> requests) {
+    const auto job = std::static_pointer_cast<Fetch>(ahead_.take(options_.deadline));
+    if (!job || job->tables.size() != requests.size()) return false;
+    for (size_t i = 0; i < requests.size(); ++i)
+      if (job->tables[i].table != requests[i].table ||
+          !std::ranges::equal(requests[i].keys, job->tables[i].keys))
+        return false;
+    for (size_t i = 0; i < requests.size(); ++i)
+      std::copy(job->tables[i].rows.begin(), job->tables[i].rows.end(), requests[i].out);
+    return true;
+  }
+
   struct Dense {
     std::mutex mutex;  // guards block
     Block block;
@@ -188,8 +230,7 @@ class Async final : public Mode {
     std::unique_lock lock(mutex_);
     for (;;) {
       fetch_.wait(lock, [&] {
-        return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ ||
-               failure_.failed();
+        return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ || failure_.failed();
       });
       if (stopped_ || failure_.failed()) return;
       seen = sent_;
@@ -209,6 +250,7 @@ class Async final : public Mode {
     done_.notify_all();
     fetch_.notify_all();
     fetched_.notify_all();
+    ahead_.stop();
     for (std::thread& t : threads_)
       if (t.joinable()) t.join();
   }
@@ -225,6 +267,7 @@ class Async final : public Mode {
   std::atomic<bool> stopped_{false};
   Failure failure_;
   Counters count_;
+  Ahead ahead_;
   std::vector<std::thread> threads_;
 };
 

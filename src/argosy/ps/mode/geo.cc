@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
 #include "argosy/base/error.h"
+#include "argosy/ps/mode/ahead.h"
 #include "argosy/ps/mode/step.h"
 #include "argosy/ps/table/table.h"
 
@@ -18,32 +20,49 @@ namespace {
 
 class GeoSparse {
  public:
-  GeoSparse(const TableConfig& config)
+  GeoSparse(const TableConfig& config, uint32_t workers)
       : id_(config.id), dim_(static_cast<size_t>(config.accessor.dim)) {
     TableConfig own = config;
     own.tier = "memory";
     own.admission = {};  // keys are admitted by servers
+    // Of the gradients of a row this worker sees one in `workers`: each stands for so many in
+    // Adam's moments, whose correction of the bias counts that way, too (see split.h).
+    OptimizerConfig& rule = own.accessor.embedding;
+    if (rule.rule == "adam_lazy") {
+      rule.beta1 = std::pow(rule.beta1, static_cast<float>(workers));
+      rule.beta2 = std::pow(rule.beta2, static_cast<float>(workers));
+    }
     own_ = make_sparse_table(own);
   }
 
   // For training rows are the worker's own; those that it does not have, or has not exchanged in
   // the last period, come from the servers first. Without training all are as servers have them.
   void pull(Client& client, Counters& count, std::span<const Key> keys, float* out, bool training) {
-    const Wanted wanted = training ? find_wanted(keys) : Wanted{{keys.begin(), keys.end()}, {}};
-    std::vector<float> values(training ? wanted.keys.size() * dim_ : 0);
-    if (!wanted.keys.empty()) {
-      client.pull_sparse(id_, wanted.keys, training ? values.data() : out, training);
+    if (!training) {
+      client.pull_sparse(id_, keys, out, false);
       ++count.pulls;
-      count.keys_pulled += wanted.keys.size();
+      count.keys_pulled += keys.size();
+      return;
     }
-    if (!training) return;
+    fetch(client, count, keys);
     std::lock_guard lock(mutex_);
-    take(wanted, values);
     own_->pull(keys, out, false);
     for (size_t i = 0; i < keys.size(); ++i) {
       const float* offset = offset_.data() + known_.find(keys[i]) * dim_;
       for (size_t k = 0; k < dim_; ++k) out[i * dim_ + k] += offset[k];
     }
+  }
+
+  // Lets the worker have these rows, as far as it must ask for them.
+  void fetch(Client& client, Counters& count, std::span<const Key> keys) {
+    const Wanted wanted = find_wanted(keys);
+    if (wanted.keys.empty()) return;
+    std::vector<float> values(wanted.keys.size() * dim_);
+    client.pull_sparse(id_, wanted.keys, values.data(), true);
+    ++count.pulls;
+    count.keys_pulled += wanted.keys.size();
+    std::lock_guard lock(mutex_);
+    take(wanted, values);
   }
 
   void push(std::span<const Key> keys, const float* values, float learning_rate) {
@@ -220,7 +239,7 @@ class Geo final : public Mode {
       : client_(std::move(client)), options_(options) {
     (void)server_tables(options_.tables, "geo");  // refuses what cannot be exchanged
     for (const TableConfig& t : options_.tables) {
-      if (t.kind == "sparse") sparse_.try_emplace(t.id, t);
+      if (t.kind == "sparse") sparse_.try_emplace(t.id, t, std::max(1u, options_.workers));
       if (t.kind == "dense" || t.kind == "summary") dense_.try_emplace(t.id, t);
     }
     thread_ = std::thread([this] { loop(); });
@@ -229,7 +248,12 @@ class Geo final : public Mode {
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
     check();
+    if (training) ahead_.take(options_.deadline);
     find(sparse_, table).pull(*client_, count_, keys, out, training);
+  }
+  void prefetch(std::span<const SparsePull> requests) override {
+    check();
+    ahead_.start(std::make_shared<Fetch>(*this, requests));
   }
   void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                    float learning_rate) override {
@@ -275,6 +299,20 @@ class Geo final : public Mode {
   }
 
  private:
+  // Rows that the next step of a thread needs from the servers.
+  struct Fetch final : Ahead::Job {
+    Fetch(Geo& geo, std::span<const SparsePull> wanted) : geo(geo) {
+      for (const SparsePull& r : wanted)
+        tables.emplace_back(r.table, std::vector<Key>(r.keys.begin(), r.keys.end()));
+    }
+    void run() override {
+      for (const auto& [table, keys] : tables)
+        find(geo.sparse_, table).fetch(*geo.client_, geo.count_, keys);
+    }
+    Geo& geo;
+    std::vector<std::pair<uint32_t, std::vector<Key>>> tables;
+  };
+
   template <class T>
   static T& find(std::map<uint32_t, T>& tables, uint32_t id) {
     auto it = tables.find(id);
@@ -319,6 +357,7 @@ class Geo final : public Mode {
     }
     work_.notify_all();
     done_.notify_all();
+    ahead_.stop();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -332,6 +371,7 @@ class Geo final : public Mode {
   std::atomic<bool> stopped_{false};
   Failure failure_;
   Counters count_;
+  Ahead ahead_;
   std::thread thread_;
 };
 

@@ -120,6 +120,36 @@ ARGOSY_OP(ps_pull_rows, PullAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+// Tells the tables which rows the next step of this thread will pull.
+void prefetch_run(KernelFrame& f, const PullAttrs& a) {
+  const auto ids = f.in.list(0);
+  std::vector<Distinct> distinct(a.tables.size());
+  std::vector<SparsePull> requests;
+  for (size_t t = 0, list = 0; t < a.tables.size(); ++t) {
+    distinct[t].begin(0);
+    for (const size_t last = list + static_cast<size_t>(a.counts[t]); list < last; ++list) {
+      const bool padded = !a.paddings.empty() && a.paddings[list] >= 0;
+      for (int64_t i = 0, n = ids[list].numel(); i < n; ++i) {
+        const uint64_t key = key_at(ids[list], i);
+        if (!padded || key != static_cast<uint64_t>(a.paddings[list])) distinct[t].add(key);
+      }
+    }
+    if (distinct[t].size())
+      requests.push_back({static_cast<uint32_t>(a.tables[t]), distinct[t].keys(), nullptr});
+  }
+  if (!requests.empty()) remote()->prefetch(requests);
+}
+
+void prefetch_infer(InferContext&, const PullAttrs&) {}
+
+ARGOSY_OP(ps_prefetch_rows, PullAttrs)
+    .doc("Lets rows be fetched that ps_pull_rows will be asked for in the next step.")
+    .list_input("ids", kIndex)
+    .infer(prefetch_infer)
+    .kernel("remote", prefetch_run)
+    .effect(op::Effect::communicates)
+    .done();
+
 struct PushAttrs {
   int64_t table = 0;
   bool click = false;           // rows are slot, show, click, gradient of the row but its first 2

@@ -1,0 +1,72 @@
+#include "argosy/ps/mode/ahead.h"
+
+#include <utility>
+
+#include "argosy/ps/mode/step.h"
+
+namespace argosy::ps {
+
+Ahead::Job::~Job() = default;
+
+void Ahead::start(std::shared_ptr<Job> job) {
+  auto entry = std::make_shared<Entry>();
+  entry->job = std::move(job);
+  std::lock_guard lock(mutex_);
+  if (stopped_) return;
+  entries_[std::this_thread::get_id()] = entry;
+  queue_.push_back(std::move(entry));
+  if (idle_ < queue_.size()) {
+    ++idle_;
+    threads_.emplace_back([this] { loop(); });
+  }
+  work_.notify_one();
+}
+
+std::shared_ptr<Ahead::Job> Ahead::take(std::chrono::milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  auto found = entries_.find(std::this_thread::get_id());
+  if (found == entries_.end()) return nullptr;
+  const std::shared_ptr<Entry> entry = std::move(found->second);
+  entries_.erase(found);
+  wait_for(done_, lock, deadline, "fetching the rows of the next step",
+           [&] { return entry->done || stopped_; });
+  if (entry->error) std::rethrow_exception(entry->error);
+  return entry->done ? std::move(entry->job) : nullptr;
+}
+
+void Ahead::loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    work_.wait(lock, [&] { return !queue_.empty() || stopped_; });
+    if (stopped_) return;
+    const std::shared_ptr<Entry> entry = std::move(queue_.front());
+    queue_.pop_front();
+    --idle_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      entry->job->run();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    ++idle_;
+    entry->error = std::move(error);
+    entry->done = true;
+    done_.notify_all();
+  }
+}
+
+void Ahead::stop() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    threads.swap(threads_);
+  }
+  work_.notify_all();
+  done_.notify_all();
+  for (std::thread& t : threads) t.join();
+}
+
+}  // namespace argosy::ps
