@@ -178,12 +178,14 @@ void Trainer::Impl::work(int thread) {
   op::GradMode no_tape(false);
   data::Batch batch, next;
   auto take = [&](data::Batch* to) { return !stopping && source->next(thread, to); };
+  auto tell = [&] { executor.run(options.ahead, feeds_of(next), {}, nullptr, loose(next)); };
   bool more = options.ahead && take(&next);
+  if (more) tell();
   while (options.ahead ? more : take(&batch)) {
     if (options.ahead) {
       batch = std::exchange(next, {});
       more = take(&next);
-      if (more) executor.run(options.ahead, feeds_of(next), {}, nullptr, loose(next));
+      if (more) tell();
     }
     Tensors values = step(feeds_of(batch), loose(batch));
     if (stopping) return;

@@ -43,8 +43,8 @@ struct Input {
 
 struct Options {
   std::shared_ptr<program::Program> program;
-  // Run by a thread on its next batch before it runs `program` on this one; of the same inputs, or
-  // null.
+  // Run by a thread on each batch, and on the next one before it runs `program` on this one; of the
+  // same inputs, or null.
   std::shared_ptr<program::Program> ahead;
   std::vector<Input> inputs;  // in order of the Program's; those whose slot is kNone are not fed
   std::vector<Ref<program::Value>> fetches;

@@ -405,6 +405,13 @@ TEST(Async, RowsOfTheNextStepComeMeanwhile) {
     const SparsePull requests[] = {{0, keys, a->data()}, {1, other, b->data()}};
     m->pull_many(requests, true);
   };
+  auto pull_next = [&] {
+    Row out(1);
+    const Key key = 5;
+    const SparsePull request{0, {&key, 1}, out.data()};
+    m->pull_many({&request, 1}, true);
+    return out;
+  };
   Row a(2), b(2);
   push(*m, 0, {1}, {1}, 1);
   m->end_step();
@@ -418,11 +425,14 @@ TEST(Async, RowsOfTheNextStepComeMeanwhile) {
   m->prefetch(wanted);
   EXPECT_EQ(pull(*m, 0, {3}, 1), (Row{0}));  // other rows than it said
   EXPECT_EQ(servers.pulls, 7);
-  std::thread([&] {
-    m->prefetch(wanted);
-    m->prefetch(wanted);  // the first one is forgotten
-    pull_both(&a, &b);
-  }).join();
+  const std::vector<Key> next{5};
+  const SparsePull one{0, next, nullptr};
+  const int before = servers.pulls;
+  m->prefetch(wanted);     // this step
+  m->prefetch({&one, 1});  // the next
+  pull_both(&a, &b);
+  EXPECT_EQ(pull_next(), (Row{0}));
+  EXPECT_EQ(servers.pulls, before + 3);
   EXPECT_EQ(a, (Row{-1, 0}));
   m->prefetch(wanted);
   m->stop();
@@ -435,7 +445,9 @@ TEST(Geo, RowsOfTheNextStepComeMeanwhile) {
   const std::vector<Key> keys{1, 2};
   const SparsePull wanted{0, keys, nullptr};
   m->prefetch({&wanted, 1});
-  const Row got = pull(*m, 0, keys, 1);
+  Row got(2);
+  const SparsePull request{0, keys, got.data()};
+  m->pull_many({&request, 1}, true);
   EXPECT_EQ(servers.pulls, 1);
   Row server(2);
   servers.sparse[0]->pull(keys, server.data(), false);

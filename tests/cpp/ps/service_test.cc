@@ -444,5 +444,24 @@ TEST(Service, StopsWhileSomebodyWaits) {
   waits.join();
 }
 
+// Who waits for others learns soon that the server is gone, however long others may take.
+TEST(Service, WaitingEndsWithTheServer) {
+  ServerOptions o = options();
+  o.workers = 2;
+  const auto server = serve(o);
+  ClientOptions c = client_of(*server);
+  c.workers = 2;
+  c.call_deadline = milliseconds(300);
+  c.wait_deadline = seconds(3600);
+  const auto client = connect(c);
+  server->stop();
+  try {
+    client->end_step(0);
+    FAIL();
+  } catch (const ServiceError& e) {
+    EXPECT_EQ(e.reason(), ServiceError::Reason::timeout);
+  }
+}
+
 }  // namespace
 }  // namespace argosy::ps

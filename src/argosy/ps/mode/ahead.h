@@ -7,25 +7,38 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
+#include "argosy/ps/request.h"
+
 namespace argosy::ps {
 
-// What threads that train want to have done while they compute: one job of each at a time, on
-// threads of its own.
+// Rows that threads fetch for their next steps while they compute, on threads of its own.
 class Ahead {
  public:
   class Job {
    public:
+    explicit Job(std::span<const SparsePull> wanted);
     virtual ~Job();
     virtual void run() = 0;
+    bool fetches(std::span<const SparsePull> requests) const;
+
+   protected:
+    struct Part {
+      uint32_t table;
+      std::vector<Key> keys;
+    };
+    std::vector<Part> parts_;
   };
   ~Ahead() { stop(); }
-  // For the calling thread. Its job before, if nobody took it, is forgotten.
+  // For the calling thread, after what it started before.
   void start(std::shared_ptr<Job> job);
-  // The calling thread's job, once it has ended: throws what it threw. Null if there is none.
-  std::shared_ptr<Job> take(std::chrono::milliseconds deadline);
+  // The calling thread's first job that fetches these, once it has ended: throws what it threw.
+  // Jobs before it are forgotten; null, and all are, if there is none.
+  std::shared_ptr<Job> take(std::span<const SparsePull> requests,
+                            std::chrono::milliseconds deadline);
   // Ends all threads; jobs that wait are dropped.
   void stop();
 
@@ -40,7 +53,7 @@ class Ahead {
   std::mutex mutex_;  // guards all below
   std::condition_variable work_, done_;
   std::deque<std::shared_ptr<Entry>> queue_;
-  std::map<std::thread::id, std::shared_ptr<Entry>> entries_;
+  std::map<std::thread::id, std::deque<std::shared_ptr<Entry>>> entries_;  // in order
   std::vector<std::thread> threads_;  // as many as have had jobs at once
   size_t idle_ = 0;
   bool stopped_ = false;

@@ -110,38 +110,27 @@ class Async final : public Mode {
 
  private:
   using Block = std::shared_ptr<const std::vector<float>>;
-  // Rows of the next step of a thread.
+  // Rows of a step to come.
   struct Fetch final : Ahead::Job {
-    Fetch(Client& client, std::span<const SparsePull> wanted) : client(client) {
-      for (const SparsePull& r : wanted) {
-        tables.push_back({r.table, {r.keys.begin(), r.keys.end()}, {}});
-        tables.back().rows.resize(r.keys.size() * client.pull_width(r.table));
-      }
+    Fetch(Client& client, std::span<const SparsePull> wanted) : Job(wanted), client(client) {
+      for (const SparsePull& r : wanted)
+        rows.emplace_back(r.keys.size() * client.pull_width(r.table));
     }
     void run() override {
       std::vector<SparsePull> requests;
-      for (Part& p : tables) requests.push_back({p.table, p.keys, p.rows.data()});
+      for (size_t i = 0; i < parts_.size(); ++i)
+        requests.push_back({parts_[i].table, parts_[i].keys, rows[i].data()});
       client.pull(requests, true);
     }
-    struct Part {
-      uint32_t table;
-      std::vector<Key> keys;
-      std::vector<float> rows;
-    };
     Client& client;
-    std::vector<Part> tables;
+    std::vector<std::vector<float>> rows;
   };
 
-  // Whether the rows are those that were fetched ahead.
   bool take_fetched(std::span<const SparsePull> requests) {
-    const auto job = std::static_pointer_cast<Fetch>(ahead_.take(options_.deadline));
-    if (!job || job->tables.size() != requests.size()) return false;
+    const auto job = std::static_pointer_cast<Fetch>(ahead_.take(requests, options_.deadline));
+    if (!job) return false;
     for (size_t i = 0; i < requests.size(); ++i)
-      if (job->tables[i].table != requests[i].table ||
-          !std::ranges::equal(requests[i].keys, job->tables[i].keys))
-        return false;
-    for (size_t i = 0; i < requests.size(); ++i)
-      std::copy(job->tables[i].rows.begin(), job->tables[i].rows.end(), requests[i].out);
+      std::copy(job->rows[i].begin(), job->rows[i].end(), requests[i].out);
     return true;
   }
 

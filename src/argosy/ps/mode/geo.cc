@@ -248,8 +248,12 @@ class Geo final : public Mode {
 
   void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
     check();
-    if (training) ahead_.take(options_.deadline);
     find(sparse_, table).pull(*client_, count_, keys, out, training);
+  }
+  void pull_many(std::span<const SparsePull> requests, bool training) override {
+    check();
+    if (training) ahead_.take(requests, options_.deadline);
+    for (const SparsePull& r : requests) pull_sparse(r.table, r.keys, r.out, training);
   }
   void prefetch(std::span<const SparsePull> requests) override {
     check();
@@ -301,16 +305,12 @@ class Geo final : public Mode {
  private:
   // Rows that the next step of a thread needs from the servers.
   struct Fetch final : Ahead::Job {
-    Fetch(Geo& geo, std::span<const SparsePull> wanted) : geo(geo) {
-      for (const SparsePull& r : wanted)
-        tables.emplace_back(r.table, std::vector<Key>(r.keys.begin(), r.keys.end()));
-    }
+    Fetch(Geo& geo, std::span<const SparsePull> wanted) : Job(wanted), geo(geo) {}
     void run() override {
-      for (const auto& [table, keys] : tables)
-        find(geo.sparse_, table).fetch(*geo.client_, geo.count_, keys);
+      for (const Part& p : parts_)
+        find(geo.sparse_, p.table).fetch(*geo.client_, geo.count_, p.keys);
     }
     Geo& geo;
-    std::vector<std::pair<uint32_t, std::vector<Key>>> tables;
   };
 
   template <class T>

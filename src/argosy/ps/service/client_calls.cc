@@ -238,6 +238,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
   milliseconds attempt = options_.attempt_deadline, backoff{10};
   Exchange* told = nullptr;  // of open: the server said who is missing, in these words
   std::string missing;
+  Clock::time_point heard = start;  // when all that are open last got an answer
   for (bool first = true;; first = false) {
     if (forked()) fail_forked();
     const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
@@ -265,6 +266,7 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
     }
     transport_->run(open, std::max(std::min(limit, left), milliseconds(1)));
     bool pause = false, silent = false;
+    Exchange* gone = nullptr;  // waits for others at a server that says nothing
     size_t kept = 0;
     for (Exchange* x : open) {
       switch (x->failure.code) {
@@ -277,9 +279,11 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
           break;
         case Code::silent:
           silent = true;
+          if (waits(x->method)) gone = x;
           break;
         case Code::busy:
           pause = true;
+          if (waits(x->method)) gone = x;
           break;
         case Code::unknown_client:
           meet_again(what, x);
@@ -291,6 +295,11 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
     }
     open.resize(kept);
     if (open.empty()) return;
+    // Others may take long, but a server that does not answer is no better here than elsewhere.
+    if (!gone)
+      heard = Clock::now();
+    else if (Clock::now() - heard >= options_.call_deadline)
+      fail(what, *gone, Clock::now() - start);
     if (silent) attempt = std::min(attempt * 2, 8 * options_.attempt_deadline);
     if (pause) {
       std::this_thread::sleep_for(std::min<Clock::duration>(jitter(backoff), end - Clock::now()));
