@@ -93,6 +93,27 @@ TEST(SsdTable, PushesOfManyThreadsAllCount) {
   }
 }
 
+// Without a limit of rows in memory nothing needs the disk but the end of a day.
+TEST(SsdTable, AFullDiskDoesNotStopATableThatFitsInMemory) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  Folder folder;
+  auto c = config(folder, false);
+  c.memory_rows = 0;
+  const auto table = make_sparse_table(c);
+  const std::vector<Key> keys = {1, 2, 3};
+  const std::vector<float> ones(keys.size() * table->push_width(), 1);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  EXPECT_THROW(table->end_day(), Error);
+  table->push(keys, ones.data(), {});
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::vector<float> out(keys.size() * table->pull_width());
+  table->pull(keys, out.data(), false);
+  EXPECT_EQ(out, ones);
+}
+
 // The limit of file sizes stands in for a full disk.
 TEST(SsdTable, AFullDiskLosesNothingAndIsNamed) {
   std::signal(SIGXFSZ, SIG_IGN);

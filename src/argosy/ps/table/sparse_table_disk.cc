@@ -87,7 +87,7 @@ void Sparse::check_room() {
   if (!disk_ || !disk_->failing()) return;
   const auto rows =
       static_cast<uint64_t>(std::max<int64_t>(rows_.load(std::memory_order_relaxed), 0));
-  if (share_ && rows <= share_ * kShards + share_ * kShards / 4) return;
+  if (!share_ || rows <= share_ * kShards + share_ * kShards / 4) return;
   disk_->recover();
 }
 
