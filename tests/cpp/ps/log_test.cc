@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -85,6 +86,16 @@ std::string error_of(auto&& call) {
 TEST(Checksum, IsCastagnoli) {
   EXPECT_EQ(crc32c("123456789", 9), 0xe3069283u);
   EXPECT_EQ(crc32c("6789", 4, crc32c("12345", 5)), 0xe3069283u);
+  // Long texts are summed in three streams, short ones one after another.
+  std::string text(100003, 0);
+  uint32_t random = 1;
+  for (char& c : text) c = static_cast<char>((random = random * 1664525 + 1013904223) >> 24);
+  uint32_t sum = 0;
+  for (size_t at = 0; at < text.size(); at += 1000) {
+    sum = crc32c(text.data() + at, std::min<size_t>(1000, text.size() - at), sum);
+  }
+  EXPECT_EQ(crc32c(text.data(), text.size()), sum);
+  EXPECT_EQ(crc32c(text.data() + 777, text.size() - 777, crc32c(text.data(), 777)), sum);
 }
 
 TEST_F(LogTest, ReadsBackWhatWasAppended) {
