@@ -585,3 +585,22 @@ def test_both_names_of_an_argument_are_refused(rng):
     x = t(normal(rng, 2, 3))
     with pytest.raises(ValueError, match="both"):
         F.normalize(x=x, input=x)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        F.binary_cross_entropy,
+        F.binary_cross_entropy_with_logits,
+        F.kl_div,
+        F.log_loss,
+        lambda x, y: F.cross_entropy(x, y, soft_label=True),
+        lambda x, y: F.softmax_with_cross_entropy(x, y, soft_label=True),
+    ],
+)
+def test_no_gradient_goes_back_to_labels(loss):
+    x = paddle.to_tensor([[0.2, 0.8], [0.6, 0.4]], stop_gradient=False)
+    y = paddle.to_tensor([[0.5, 0.5], [0.1, 0.9]], stop_gradient=False)
+    (loss(x, y).sum() + (2 * y).sum()).backward()
+    assert x.grad.abs().sum() > 0
+    np.testing.assert_array_equal(y.grad.numpy(), 2.0)

@@ -11,6 +11,13 @@ from ._args import alias, check_reduction
 ops = _core.ops
 
 
+def _given(label):
+    """The label as data: as in Paddle, no gradient goes back to it."""
+    if isinstance(label, argosy.Tensor) and not label.stop_gradient:
+        return label.detach()
+    return label
+
+
 @alias(target="label")
 def cross_entropy(
     input,
@@ -51,7 +58,7 @@ def cross_entropy(
             f"with soft_label=True, got {ignore_index}. Do this: leave ignore_index out."
         )
     return ops.cross_entropy(
-        input, label, weight, ignore_index, reduction, bool(soft_label), axis, bool(use_softmax),
+        input, _given(label), weight, ignore_index, reduction, bool(soft_label), axis, bool(use_softmax),
         float(label_smoothing),
     )  # fmt: skip
 
@@ -76,9 +83,58 @@ def softmax_with_cross_entropy(
         The loss with size 1 on ``axis``, or (loss, softmax).
     """
     loss, softmax = ops.softmax_with_cross_entropy(
-        logits, label, bool(soft_label), ignore_index, bool(numeric_stable_mode), axis
+        logits, _given(label), bool(soft_label), ignore_index, bool(numeric_stable_mode), axis
     )
     return (loss, softmax) if return_softmax else loss
+
+
+def kl_div(input, label, reduction="mean", log_target=False, name=None):
+    """label * (log(label) - input), 0 where label is not positive.
+
+    Args:
+        input: logarithms of probabilities.
+        label: probabilities of input's shape, or with ``log_target`` their logarithms; no gradient
+            goes back to it.
+        reduction: 'mean', 'sum', 'none', or 'batchmean', the sum over the size of the first axis.
+    """
+    return ops.kl_div(input, _given(label), reduction, log_target)
+
+
+def binary_cross_entropy(input, label, weight=None, reduction="mean", name=None):
+    """-label * log(input) - (1 - label) * log(1 - input), times weight.
+
+    Args:
+        input: probabilities.
+        label: of input's shape, in [0, 1]; no gradient goes back to it.
+        weight: factor of each element.
+        reduction: 'mean', 'sum' or 'none'.
+    """
+    return ops.binary_cross_entropy(input, _given(label), weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    logit, label, weight=None, reduction="mean", pos_weight=None, name=None
+):
+    """-label * log(sigmoid(logit)) - (1 - label) * log(1 - sigmoid(logit)), times weight.
+
+    Args:
+        logit: any numbers.
+        label: of logit's shape, in [0, 1]; no gradient goes back to it.
+        weight: factor of each element.
+        reduction: 'mean', 'sum' or 'none'.
+        pos_weight: factor on the first part.
+    """
+    return ops.binary_cross_entropy_with_logits(logit, _given(label), weight, pos_weight, reduction)
+
+
+def log_loss(input, label, epsilon=1e-4, name=None):
+    """-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon).
+
+    Args:
+        input: probabilities.
+        label: of input's shape, in [0, 1]; no gradient goes back to it.
+    """
+    return ops.log_loss(input, _given(label), epsilon)
 
 
 def ctc_loss(
