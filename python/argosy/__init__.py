@@ -86,6 +86,7 @@ _LAZY = {
     "framework": "argosy.framework",
     "geometric": "argosy.geometric",
     "hapi": "argosy.hapi",
+    "hub": "argosy.hub",
     "incubate": "argosy.incubate",
     "io": "argosy.io",
     "jit": "argosy.jit",

@@ -17,6 +17,7 @@ PACKAGES = [
     "fft.py",
     "geometric",
     "hapi",
+    "hub.py",
     "incubate",
     "io",
     "jit/saved.py",
