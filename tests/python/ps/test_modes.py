@@ -126,10 +126,12 @@ def test_sync_workers_with_unequal_data_end_together(tmp_path):
     np.testing.assert_array_equal(first["predictions"], second["predictions"])
 
 
-@pytest.mark.parametrize("mode", ["async", "half_async", "geo"])
-def test_workers_train_on_files(mode, tmp_path):
+@pytest.mark.parametrize("prefetch", ["0", "1"])
+@pytest.mark.parametrize("mode", ["async", "geo"])
+def test_workers_train_on_files(mode, prefetch, tmp_path):
     files = write_files(tmp_path, [400, 300])
-    for worker in trained(mode, files=files, optimizer="adam", rate=0.01):
+    environ = {"ARGOSY_PS_PREFETCH": prefetch}
+    for worker in trained(mode, environ=environ, files=files, optimizer="adam", rate=0.01):
         assert np.isfinite(worker["predictions"]).all()
         assert np.abs(worker["predictions"]).max() > 1e-3
 

@@ -28,6 +28,8 @@ class ServiceSettings:
     snapshot_every: seconds between snapshots, 0 for never (ARGOSY_PS_SNAPSHOT_SECONDS).
     connect_seconds, call_seconds: deadlines of a client (ARGOSY_PS_CONNECT_SECONDS,
         ARGOSY_PS_CALL_SECONDS).
+    prefetch: async workers fetch the rows of the next batch while they compute
+        (ARGOSY_PS_PREFETCH=1).
     """
 
     def __init__(self, environ=None):
@@ -42,6 +44,7 @@ class ServiceSettings:
         self.snapshot_every = _seconds(environ, "ARGOSY_PS_SNAPSHOT_SECONDS", 0)
         self.connect_seconds = _seconds(environ, "ARGOSY_PS_CONNECT_SECONDS", 120)
         self.call_seconds = _seconds(environ, "ARGOSY_PS_CALL_SECONDS", 60)
+        self.prefetch = environ.get("ARGOSY_PS_PREFETCH", "") in ("1", "true", "True")
         if self.durability not in _DURABILITY:
             raise ValueError(
                 f"[fleet] ARGOSY_PS_DURABILITY must be one of {', '.join(_DURABILITY)}, "

@@ -207,7 +207,9 @@ class ServedRuntime(Runtime):
         )
         self._taken = 0  # steps there were when dense parameters were last taken
         for program in programs:
-            program._prefetches = self._mode_name in ("async", "geo")
+            # Rows of async would be older by a step; those of geo are the worker's own anyway.
+            asked = self._mode_name == "async" and self._settings.prefetch
+            program._prefetches = asked or self._mode_name == "geo"
             program._after_data.append(self._after_data)
             program._before_evaluation.append(self._refresh)
         for program in division.evaluating:
