@@ -132,6 +132,33 @@ _BY_REASON = {
         "paddle.index_put(T(3), (paddle.to_tensor(1),), paddle.to_tensor(5.0))",
         "paddle.scatter_nd_add(T(4, 3), paddle.zeros([0, 1], 'int64'), T(0, 3))",
         "paddle.nn.LSTM(3, 2)(T(0, 4, 3))[0].shape",
+        "paddle.ones([2], 'uint8') | 1",
+        "paddle.ones([2], 'uint8') ^ 1",
+        "paddle.ones([2], 'int8') | 1",
+        "paddle.ones([2], 'int8') ^ 1",
+        "paddle.ones([2], 'int16') | 1",
+        "paddle.ones([2], 'int16') ^ 1",
+        "paddle.ones([2], 'int32') | 1",
+        "paddle.ones([2], 'int32') ^ 1",
+        "paddle.ones([2], 'int64') | 1",
+        "paddle.ones([2], 'int64') ^ 1",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.ceil_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.erfinv_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.exp_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.floor_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.reciprocal_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.round_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.rsqrt_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; y = paddle.sqrt_(x);; [y is x, x, x.inplace_version]",
+        "x = T(3, low=0.2, high=0.9);; x.erf_();; x",
+        "x = T(3, low=0.2, high=0.9);; x.expm1_();; x",
+        "x = T(2, 3, low=0.2);; y = paddle.add_(x, T(3, low=0.5, seed=1));; [y is x, x]",
+        "x = T(2, 3, low=0.2);; y = paddle.pow_(x, T(3, low=0.5, seed=1));; [y is x, x]",
+        "f = paddle.no_grad(lambda x: x * 2);; f(T(3, grad=True)).stop_gradient",
+        "x = T(3, grad=True);; x.zero_()",
+        "paddle.max(input=T(2, 3), dim=1)",
+        "T(2, 3).max(dim=1)",
+        "T(3).pin_memory()",
     ],
     "another exception for the same mistake": [
         "paddle.take_along_axis(T(3, 2), I(3, 2, high=3), 4)",
@@ -166,6 +193,7 @@ _BY_REASON = {
         "paddle.optimizer.lr.PolynomialDecay(0.1, 'a')",
         "paddle.diag_embed(T())",
         "paddle.diff(T())",
+        "x = T(3, low=0.2);; x.pow_(T(2, 3, low=0.5, seed=1))",
     ],
     "integers are averaged as integers": [
         "paddle.std(I(3))",
@@ -298,6 +326,37 @@ _BY_REASON = {
     ],
     "nothing to unbind is an error": [
         "paddle.unbind(T(0, 3))",
+    ],
+    "a quotient of bools is a number": [
+        "paddle.ones([2], 'bool') / True",
+        "True / paddle.ones([2], 'bool')",
+    ],
+    "Paddle does not check it, or gives numbers that mean nothing": [
+        "paddle.median(paddle.ones([2], 'complex64'))",
+        "paddle.round(paddle.ones([2], 'complex64'))",
+        "paddle.neg(paddle.ones([2], 'bool'))",
+        "T(3)._is_initialized()",
+    ],
+    "the complex dtype that goes with the default dtype": [
+        "paddle.full([2], 1 + 2j)",
+    ],
+    "the function in place gives its operand back": [
+        "x = T(3, low=0.2, high=0.9);; y = paddle.sinc_(x);; [y is x, x, x.inplace_version]",
+    ],
+    "writes in place count once": [
+        "x = T(3, low=0.2, high=0.9);; y = paddle.nan_to_num_(x);; [y is x, x, x.inplace_version]",
+    ],
+    "a gradient has no gradient": [
+        "x = T(3, grad=True);; x.grad = T(3, seed=1);; (x * 2).sum().backward();; x.grad",
+    ],
+    "a comparison with text is False, as in Python": [
+        "T(3) == 'a'",
+    ],
+    "equal only if one object": [
+        "hash(T(3)) == hash(T(3))",
+    ],
+    "a CPUPlace is a Place": [
+        "T(3).cpu().place",
     ],
 }
 EXPECTED.update({case: reason for reason, cases in _BY_REASON.items() for case in cases})

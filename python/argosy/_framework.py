@@ -4,6 +4,7 @@ import sys
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import alias
 
 
 def set_flags(flags):
@@ -61,11 +62,13 @@ def explain(call, *args, **kwargs):
     return result
 
 
+@alias(input="x")
 def is_floating_point(x):
     """Whether the elements of x are floating-point numbers."""
     return _name(x) in ("float16", "bfloat16", "float32", "float64")
 
 
+@alias(input="x")
 def is_complex(x):
     """Whether the elements of x are complex numbers."""
     return _name(x) in ("complex64", "complex128")

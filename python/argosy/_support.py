@@ -10,6 +10,28 @@ class ArgumentError(AssertionError, ValueError, TypeError):
     """A wrong argument, where programs written for Paddle expect an AssertionError."""
 
 
+def alias(**names):
+    """Decorator: the function also takes keyword ``other=`` for its argument, alias(other="x")."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            if kwargs:
+                for other, name in names.items():
+                    if other in kwargs:
+                        if name in kwargs:
+                            raise ValueError(
+                                f"[{function.__name__}] '{name}' and its other name '{other}' are one argument, "
+                                "got both. Do this: pass one of them."
+                            )
+                        kwargs[name] = kwargs.pop(other)
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
 def into(out, result):
     """Puts a result into the tensor given as `out=`, and returns it."""
     if isinstance(result, (list, tuple)):

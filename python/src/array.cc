@@ -244,13 +244,14 @@ PyObject* f_to_tensor(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* f_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return guarded_object(
-      [&] { return to_numpy(tensor_of(args[0]), count < 2 || PyObject_IsTrue(args[1]) == 1); });
+  return guarded_object([&] {
+    return to_numpy(checked_tensor("numpy", args[0]), count < 2 || PyObject_IsTrue(args[1]) == 1);
+  });
 }
 
 PyObject* f_tolist(PyObject*, PyObject* o) {
   return guarded_object([&] {
-    Tensor t = tensor_of(o);
+    Tensor t = checked_tensor("tolist", o);
     need_data(t, "tolist()");
     int64_t at = 0;
     return nested_list(op::contiguous(t), 0, at);
@@ -259,7 +260,7 @@ PyObject* f_tolist(PyObject*, PyObject* o) {
 
 PyObject* f_item(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded_object([&] {
-    Tensor t = tensor_of(args[0]);
+    Tensor t = checked_tensor("item", args[0]);
     need_data(t, "item()");
     int64_t index = count > 1 ? to_int(args[1]) : 0;
     ARGOSY_CHECK(count > 1 || t.numel() == 1, invalid_argument)

@@ -151,31 +151,32 @@ PyObject* f_set_grad_enabled(PyObject*, PyObject* on) {
 
 PyObject* f_register_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&] {
+    Tensor t = checked_tensor("register_hook", args[0]);
     track(args[0]);
-    return PyLong_FromUnsignedLongLong(
-        autograd::add_hook(tensor_of(args[0]), PyHook{hold(args[1])}));
+    return PyLong_FromUnsignedLongLong(autograd::add_hook(t, PyHook{hold(args[1])}));
   });
 }
 PyObject* f_remove_hook(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&] {
-    return PyBool_FromLong(
-        autograd::remove_hook(tensor_of(args[0]), PyLong_AsUnsignedLongLong(args[1])));
+    return PyBool_FromLong(autograd::remove_hook(checked_tensor("remove_hook", args[0]),
+                                                 PyLong_AsUnsignedLongLong(args[1])));
   });
 }
 PyObject* f_retain_grads(PyObject*, PyObject* o) {
   return guarded_object([&]() -> PyObject* {
-    autograd::retain_grad(tensor_of(o));
+    autograd::retain_grad(checked_tensor("retain_grads", o));
     Py_RETURN_NONE;
   });
 }
 // Runs callable() each time a gradient was added to leaf tensor.
 PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
-    autograd::slot(tensor_of(args[0])).after.push_back([held = hold(args[1])] {
-      WithGil gil;
-      Py result(PyObject_CallNoArgs(held.get()));
-      if (!result) throw_python_error();
-    });
+    autograd::slot(checked_tensor("after_accumulate", args[0]))
+        .after.push_back([held = hold(args[1])] {
+          WithGil gil;
+          Py result(PyObject_CallNoArgs(held.get()));
+          if (!result) throw_python_error();
+        });
     Py_RETURN_NONE;
   });
 }
@@ -247,11 +248,13 @@ PyObject* f_gradients_of(PyObject*, PyObject* tensors) {
 
 // Drops the history: the tensor becomes a leaf that needs no gradient.
 PyObject* f_detach_(PyObject*, PyObject* o) {
-  TensorImpl* impl = impl_of(o);
-  impl->grad_fn = nullptr;
-  impl->grad_index = 0;
-  impl->stop_gradient = true;
-  return Py_NewRef(o);
+  return guarded_object([&] {
+    TensorImpl* impl = checked_tensor("detach_", o).impl();
+    impl->grad_fn = nullptr;
+    impl->grad_index = 0;
+    impl->stop_gradient = true;
+    return Py_NewRef(o);
+  });
 }
 
 PyMethodDef functions[] = {FAST("backward", f_backward),

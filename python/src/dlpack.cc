@@ -79,7 +79,7 @@ void drop_capsule(PyObject* capsule) {
 
 PyObject* f_to_dlpack(PyObject*, PyObject* o) {
   return guarded_object([&] {
-    Tensor t = tensor_of(o);
+    Tensor t = checked_tensor("to_dlpack", o);
     ARGOSY_CHECK(t.has_data() && t.place().kind == DeviceKind::cpu, invalid_argument)
         << "to_dlpack: only dense tensors in CPU memory can be exported, got " << t << " on "
         << t.place() << '.';

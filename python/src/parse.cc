@@ -111,6 +111,13 @@ Place to_place(PyObject* o) {
   return p;
 }
 
+Tensor checked_tensor(const char* what, PyObject* o) {
+  ARGOSY_CHECK(is_tensor(o), type)
+      << '[' << what << "] expected a Tensor, got " << Py_TYPE(o)->tp_name
+      << ". Do this: make it one with argosy.to_tensor(..).";
+  return tensor_of(o);
+}
+
 std::vector<Tensor> to_tensor_list(const char* what, PyObject* o) {
   std::vector<Tensor> list;
   if (o == Py_None) return list;

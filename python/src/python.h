@@ -108,7 +108,8 @@ inline TensorImpl* impl_of(PyObject* o) {
 inline Tensor tensor_of(PyObject* o) {
   return Tensor(Ref<TensorImpl>::share(impl_of(o)));
 }
-PyObject* wrap(Tensor t);  // None if undefined
+Tensor checked_tensor(const char* what, PyObject* o);  // a type error where o is no Tensor
+PyObject* wrap(Tensor t);                              // None if undefined
 PyObject* wrap_list(std::span<const Tensor> list);
 // From now on the collector looks at this tensor: something of Python's hangs on it.
 void track(PyObject* tensor);

@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import into, place, sizes
+from argosy._support import alias, into, place, sizes
 from argosy.tensor import creation, manipulation, random, search
 from argosy.tensor.registry import METHODS, method
 
@@ -61,6 +61,7 @@ def argwhere(input):  # noqa: A002
     return search.nonzero(input)
 
 
+@alias(input="x", vec2="y")
 def ger(x, y, name=None, *, out=None):
     """Outer product of two vectors."""
     result = _generated.outer(x, y)

@@ -4,7 +4,7 @@ decompositions."""
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, into
+from argosy._support import ArgumentError, alias, into
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import METHODS, method
 
@@ -174,6 +174,7 @@ def matrix_power(x, n, name=None):
 
 
 @method
+@alias(input="x")
 def trace(x, offset=0, axis1=0, axis2=1, name=None):
     """The sums along the diagonals, moved by offset, of the planes of axis1 and axis2."""
     return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1)
@@ -197,6 +198,7 @@ def _p_norm(x, p, axis, keepdim):
 
 
 @method
+@alias(input="x", dim="axis")
 def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
     """A norm of x as one vector (axis None), of its vectors (one axis) or matrices (two axes).
 
@@ -224,6 +226,7 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
     return _result(_p_norm(x, 2.0 if p == "fro" else p, axis, keepdim), out)
 
 
+@alias(input="x", dim="axis")
 def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, out=None):
     """(sum of |x|^p)^(1/p) over axis (None: all): the largest |x| for p = inf, the smallest for -inf,
     the number of elements that are not 0 for p = 0."""

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, into, sizes_of
+from argosy._support import ArgumentError, alias, into, sizes_of
 from argosy.tensor.registry import method
 
 _DTYPES = (_core.dtype, str)
@@ -44,12 +44,14 @@ def split(x, num_or_sections, axis=0, name=None):
 
 
 @method
+@alias(input="x", dim="axis")
 def chunk(x, chunks, axis=0, name=None):
     """x cut along axis into `chunks` equal views, as a list."""
     return _ops.split(x, int(chunks), int(axis))
 
 
 @method
+@alias(input="x", dim="axis", indices="num_or_indices", sections="num_or_indices")
 def tensor_split(x, num_or_indices, axis=0, name=None):
     """x cut along axis into nearly equal parts (an int: the first parts are longer by one), or at
     the given indices. Returns a list of views."""
@@ -196,6 +198,7 @@ movedim = moveaxis
 
 
 @method
+@alias(input="x", dim0="axis0", dim1="axis1")
 def swapaxes(x, axis0, axis1, name=None):
     """x with two axes exchanged."""
     perm = list(range(x.ndim))
@@ -217,6 +220,7 @@ def t(input, name=None):
 
 
 @method
+@alias(input="x", dim="axis", sizes="shape")
 def unflatten(x, axis, shape, name=None):
     """x with dimension axis cut into `shape`, of which one size may be -1."""
     axis = _axis("unflatten", axis, x, ArgumentError)
@@ -235,6 +239,7 @@ def unflatten(x, axis, shape, name=None):
 
 
 @method
+@alias(size="shape_or_dtype", dtype="shape_or_dtype")
 def view(x, shape_or_dtype, name=None):
     """x's memory in another shape, or read as another dtype (the last size then scales)."""
     if isinstance(shape_or_dtype, _DTYPES):
@@ -342,6 +347,7 @@ def crop(x, shape=None, offsets=None, name=None):
 
 
 @method
+@alias(input="x", dim="axis")
 def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     """Each element (or index of axis) repeated, neighbours together; without axis x is flattened.
 

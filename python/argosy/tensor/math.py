@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into
+from argosy._support import alias, into
 from argosy.tensor.registry import method
 
 
@@ -38,12 +38,14 @@ def positive(x, name=None):
 
 
 @method
+@alias(input="x")
 def is_complex(x):
     """Whether x's dtype is complex."""
     return _tensor(x, "is_complex").dtype in (_core.complex64, _core.complex128)
 
 
 @method
+@alias(input="x")
 def is_floating_point(x):
     """Whether x's dtype is one of the floating ones."""
     dtype = _tensor(x, "is_floating_point").dtype
@@ -133,6 +135,7 @@ def _quantile(name, x, q, axis, keepdim, interpolation):
 
 
 @method
+@alias(input="x", dim="axis")
 def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, *, out=None):
     """Quantiles of x over axis (an int or a list; None: all elements).
 

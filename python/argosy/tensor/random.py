@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import place, sizes, sizes_of
+from argosy._support import alias, place, sizes, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -65,6 +65,7 @@ def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
     return _ops.gaussian(shape, mean, std, seed, dtype)
 
 
+@alias(size="shape")
 def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
     """Numbers drawn from normal distributions; mean and std may be tensors, whose form the result
     then has."""
@@ -103,6 +104,7 @@ def rand_like(input, name=None, *, dtype=None, device=None, requires_grad=False)
     return place(drawn, None, device, requires_grad)
 
 
+@alias(input="x")
 def randn_like(x, dtype=None, name=None, *, device=None, requires_grad=False):
     """Numbers drawn from the standard normal distribution, in x's form."""
     drawn = _ops.gaussian(sizes_of(x), 0.0, 1.0, 0, dtype or x.dtype)

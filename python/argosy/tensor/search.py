@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import into, sizes_of
+from argosy._support import alias, into, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -14,12 +14,14 @@ def sort(x, axis=-1, descending=False, stable=False, name=None):
 
 
 @method
+@alias(input="x", dim="axis")
 def argsort(x, axis=-1, descending=False, stable=False, name=None):
     """Where the elements of sort(x) come from along axis, as int64."""
     return _ops.sort_with_index(x, axis, descending, stable)[1]
 
 
 @method
+@alias(input="x", dim="axis")
 def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  # noqa: A002
     """The k largest (or smallest) elements along axis, in order, and their indices."""
     found = _ops.topk(x, k, -1 if axis is None else axis, largest, sorted)
@@ -30,6 +32,7 @@ def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  #
 
 
 @method
+@alias(input="x", other="y")
 def where(condition, x=None, y=None, name=None, *, out=None):
     """Elements of x where condition holds, of y elsewhere; without both, the indices of the true
     elements, as nonzero(condition, as_tuple=True)."""
@@ -78,6 +81,7 @@ def where_(condition, x, y, name=None):
 
 
 @method
+@alias(input="x")
 def nonzero(x, as_tuple=False, *, out=None):
     """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors."""
     mask = x if x.dtype == _core.bool else x.astype("bool")
@@ -110,6 +114,7 @@ def unique(
 
 
 @method
+@alias(input="x", dim="axis")
 def unique_consecutive(
     x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
 ):
@@ -128,6 +133,7 @@ def _axis(axis):
 
 
 @method
+@alias(input="arr", dim="axis")
 def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
     """arr[.., indices[..], ..] along axis; arr and indices broadcast on the other axes."""
     return _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis)
@@ -239,6 +245,7 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 
 
 @method
+@alias(input="x", dim="axis")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
     """A copy of x with alpha * value added to its entries `index` along axis."""
     axis = axis + x.ndim if axis < 0 else axis
@@ -251,6 +258,7 @@ def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
 
 
 @method
+@alias(input="x", dim="axis")
 def index_add_(x, index, axis, value, alpha=1, name=None):
     """index_add written into x."""
     x._set_data(index_add(x, index, axis, value, alpha))

@@ -344,6 +344,8 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     hooks.rebind(x, value);
     return x;
   }
+  if (!x.defined()) [[unlikely]]
+    check_inputs(op, in, s.first);
   check_inplace(op, in);
   if (op.promotes && s.mixed_dtypes) {
     // The result keeps x's dtype, so the others follow it.

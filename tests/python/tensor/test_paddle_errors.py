@@ -80,3 +80,22 @@ def test_small_agreements():
     with pytest.raises(TypeError, match="got high"):
         x.uniform_(high=3)
     assert paddle.ones([1]).type.__name__ == "DENSE_TENSOR"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: paddle.abs_(x),
+        lambda x: paddle._core.ops.add_(x, paddle.ones([2])),
+        lambda x: paddle.tolist(x),
+        lambda x: paddle.Tensor.numpy(x),
+        lambda x: paddle.Tensor.item(x),
+        lambda x: paddle.Tensor.detach_(x),
+        lambda x: paddle.Tensor.retain_grads(x),
+        lambda x: paddle.utils.dlpack.to_dlpack(x),
+    ],
+)
+def test_what_is_no_tensor_does_not_crash(call):
+    for nothing in (None, object(), [1, 2]):
+        with pytest.raises((TypeError, AttributeError)):
+            call(nothing)

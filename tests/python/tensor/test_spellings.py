@@ -109,3 +109,35 @@ def test_functions_applied_to_tensors():
     x.stop_gradient = False
     with pytest.raises(RuntimeError, match=r"\[apply_\] .*stop_gradient=True"):
         x.apply_(lambda v: v)
+
+
+@pytest.mark.parametrize(
+    "named, plain",
+    [
+        (lambda p, x: p.topk(input=x, k=1, dim=0)[0], lambda p, x: p.topk(x, 1, 0)[0]),
+        (lambda p, x: p.norm(input=x, dim=1), lambda p, x: p.norm(x, axis=1)),
+        (lambda p, x: p.argsort(input=x, dim=0), lambda p, x: p.argsort(x, 0)),
+        (lambda p, x: x.chunk(3, dim=1)[2], lambda p, x: x[:, 2:]),
+        (lambda p, x: x.repeat_interleave(2, dim=0), lambda p, x: x.repeat_interleave(2, 0)),
+        (lambda p, x: p.nonzero(input=x), lambda p, x: p.nonzero(x)),
+        (lambda p, x: x.quantile(0.5, dim=1), lambda p, x: x.quantile(0.5, 1)),
+        (lambda p, x: x.unflatten(dim=1, sizes=[3, 1]), lambda p, x: x.reshape([2, 3, 1])),
+        (lambda p, x: p.swapaxes(x, dim0=0, dim1=1), lambda p, x: x.t()),
+        (lambda p, x: x.tensor_split(sections=2, dim=0)[1], lambda p, x: x[1:]),
+        (lambda p, x: p.trace(input=x), lambda p, x: x.diagonal().sum()),
+        (lambda p, x: p.where(x > 1, input=x, other=-x), lambda p, x: p.where(x > 1, x, -x)),
+        (
+            lambda p, x: p.take_along_axis(input=x, indices=p.ones([1, 3], "int64"), dim=0),
+            lambda p, x: x[1:],
+        ),
+        (
+            lambda p, x: p.index_add(input=x, index=p.to_tensor([1]), dim=0, value=x[:1]),
+            lambda p, x: p.index_add(x, p.to_tensor([1]), 0, x[:1]),
+        ),
+    ],
+)
+def test_other_names_of_arguments(named, plain):
+    x = argosy.to_tensor([[3.0, 1.0, 0.0], [0.5, 2.0, 5.0]])
+    assert named(argosy, x).tolist() == plain(argosy, x).tolist()
+    with pytest.raises(ValueError, match="one argument"):
+        argosy.topk(x, k=1, axis=0, dim=0)

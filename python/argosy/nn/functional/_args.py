@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import functools
+from argosy._support import alias  # noqa: F401  (the modules here take it from this one)
 
 CHANNEL_LAST = {
     "NCL": False, "NCW": False, "NCHW": False, "NCDHW": False, "NC": False,
     "NLC": True, "NWC": True, "NHWC": True, "NDHWC": True,
 }  # fmt: skip
-
-
-def alias(**names):
-    """Decorator: the function also takes keyword ``other=`` for its argument, alias(other="x")."""
-
-    def decorate(function):
-        @functools.wraps(function)
-        def wrapper(*args, **kwargs):
-            if kwargs:
-                for other, name in names.items():
-                    if other in kwargs:
-                        if name in kwargs:
-                            raise ValueError(
-                                f"[{function.__name__}] '{name}' and its other name '{other}' are one argument, "
-                                "got both. Do this: pass one of them."
-                            )
-                        kwargs[name] = kwargs.pop(other)
-            return function(*args, **kwargs)
-
-        return wrapper
-
-    return decorate
 
 
 def int_list(value, count, name):
