@@ -353,7 +353,12 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
   }
   const int64_t n = items.dim(0), width = n ? items.numel() / n : 0;
   std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
+  const bool scalars = width == 1 && !a.consecutive;
+  if (scalars) {
+    cpu::sort(items.dtype(), items.raw(), nullptr, order.data(), 1, n, 1, false);
+  } else {
+    std::iota(order.begin(), order.end(), 0);
+  }
   // Three-way comparison of items i and j.
   auto with_compare = [&](auto&& use) {
     dispatch_types<bool>(items.dtype(), [&]<class T>(T) { use(items.data<T>()); });
@@ -368,7 +373,7 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
     auto equal = [&](int64_t i, int64_t j) {
       return std::equal(data + i * width, data + (i + 1) * width, data + j * width);
     };
-    if (!a.consecutive) std::stable_sort(order.begin(), order.end(), less);
+    if (!a.consecutive && !scalars) std::stable_sort(order.begin(), order.end(), less);
     for (size_t k = 0; k < order.size(); ++k) {
       if (k == 0 || !equal(order[k], order[k - 1])) {
         first.push_back(order[k]);
