@@ -191,8 +191,10 @@ def main():
         if not files:
             files, best = ctr().generator().write(str(where), args.lines, 4, rows=args.rows)
             print(f"best AUC: {best:.4f}")
-        args.test_files, _ = ctr().generator().write(
-            folder, args.check_lines, prefix="test", stream=1, rows=args.rows
+        args.test_files, _ = (
+            ctr()
+            .generator()
+            .write(folder, args.check_lines, prefix="test", stream=1, rows=args.rows)
         )
         lines = sum(f.read().count(b"\n") for f in (open(p, "rb") for p in files))
         kinds = [("argosy", sys.executable, mode) for mode in args.modes]
