@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 
 class OptimizerWithMixedPrecision:
     """An optimizer made by :func:`decorate`."""
@@ -28,3 +30,12 @@ def decorate(optimizer, amp_lists=None, level="O1", dtype="float16", *args, **kw
         amp_lists, level, dtype: Which operations would be cast, and to what.
     """
     return OptimizerWithMixedPrecision(optimizer)
+
+
+@contextmanager
+def fp16_guard():
+    """Marks what is built inside as what pure 16-bit training may cast.
+
+    Has no effect on the CPU, where nothing is cast.
+    """
+    yield

@@ -83,3 +83,12 @@ def test_errors(kw, text):
             pass
     with pytest.raises(ValueError, match="level"):
         amp.decorate(None, level="O3")
+
+
+def test_fp16_guard_changes_nothing_on_the_cpu():
+    x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+    with argosy.static.amp.fp16_guard():
+        y = (x * x).sum()
+    assert y.dtype == argosy.float32
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 4.0])
