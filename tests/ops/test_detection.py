@@ -10,13 +10,14 @@ IMAGE = np.array([0, 1, 1], "int64")
 
 
 class Fixed(A):
-    """BOXES in the dtype under test; they have no gradient."""
+    """Numbers in the dtype under test; they have no gradient."""
 
-    def __init__(self):
-        super().__init__(3, 4, grad=False)
+    def __init__(self, values=BOXES):
+        super().__init__(*values.shape, grad=False)
+        self.values = values
 
     def make(self, rng, dtype, shape=None):
-        return BOXES.astype(dtype)
+        return self.values.astype(dtype)
 
 
 def bilinear(plane, y, x):
@@ -127,10 +128,76 @@ def suppressed(boxes, threshold=0.3, extra=0.0):
     return np.array(kept, "int64")
 
 
+def sigmoid(v):
+    return 1 / (1 + np.exp(-v))
+
+
+def centred_overlap(a, b):
+    low, high = (
+        np.maximum(a[:2] - a[2:] / 2, b[:2] - b[2:] / 2),
+        np.minimum(a[:2] + a[2:] / 2, b[:2] + b[2:] / 2),
+    )
+    common = np.prod(np.clip(high - low, 0, None))
+    return common / (np.prod(a[2:]) + np.prod(b[2:]) - common)
+
+
+def yolo_targets(x, boxes, labels, scores, anchors, slots, classes, ignored_overlap, downsample,
+                 smooth, stretch):  # fmt: skip
+    (n, _, grid, _), count, parts = x.shape, boxes.shape[1], 5 + classes
+    sides = np.array(anchors).reshape(-1, 2) / (downsample * grid)
+    v = x.reshape(n, len(slots), parts, grid, grid).astype("float64")
+    sure, weight = np.zeros((2, n, len(slots), grid, grid))
+    for i, s, r, c in np.ndindex(*sure.shape):
+        own = v[i, s, :, r, c]
+        centre = (sigmoid(own[:2]) - 0.5) * stretch + 0.5 + [c, r]
+        predicted = np.r_[centre / grid, np.exp(own[2:4]) * sides[slots[s]]]
+        overlaps = [centred_overlap(predicted, b) for b in boxes[i] if min(b[2:]) > 1e-6]
+        weight[i, s, r, c] = max(overlaps, default=0) <= ignored_overlap
+    places = np.zeros((n, count, parts), "int64")
+    trains = np.ones((n, count, 1), bool)
+    box, box_weight = np.zeros((2, n, count, 4))
+    chances, chance_weight = np.zeros((2, n, count, classes))
+    flat = np.arange(x.size).reshape(v.shape)
+    least = min(1 / classes, 1 / 40) if smooth else 0.0
+    for i, b in np.ndindex(n, count):
+        x0, y0, w, h = boxes[i, b]
+        shapes = [centred_overlap(np.r_[0, 0, side], np.array([0, 0, w, h])) for side in sides]
+        best = int(np.argmax(shapes))
+        if min(w, h) <= 1e-6 or best not in slots:
+            continue
+        s, r, c = slots.index(best), int(y0 * grid), int(x0 * grid)
+        places[i, b] = flat[i, s, :, r, c]
+        trains[i, :b][(places[i, :b] == places[i, b]).all(1) & (box_weight[i, :b, 0] > 0)] = False
+        box[i, b] = [x0 * grid - c, y0 * grid - r, *np.log([w, h] / sides[best])]
+        box_weight[i, b] = (2 - w * h) * scores[i, b]
+        chances[i, b] = np.where(np.arange(classes) == labels[i, b], 1 - least, least)
+        chance_weight[i, b] = scores[i, b]
+        sure[i, s, r, c], weight[i, s, r, c] = 1, scores[i, b]
+    cast = lambda a: a.astype(x.dtype)  # noqa: E731
+    return (
+        cast(sure), cast(weight), places, trains, cast(box), cast(box_weight), cast(chances),
+        cast(chance_weight),
+    )  # fmt: skip
+
+
 RANDOM = np.random.RandomState(3)
 CORNERS = RANDOM.rand(40, 2) * 20
 MANY = np.concatenate([CORNERS, CORNERS + 1 + RANDOM.rand(40, 2) * 10], 1)
 X = A(2, 3, 5, 6)
+OBJECTS = np.concatenate([RANDOM.rand(2, 5, 2) * 0.99, RANDOM.rand(2, 5, 2) * 0.3 + 0.05], 2)
+OBJECTS[0, 1] = 0  # empty
+OBJECTS[0, 4] = OBJECTS[0, 2] + [0, 0, 0.01, 0.01]  # in the same place
+KINDS, WORTH = RANDOM.randint(0, 3, (2, 5)), RANDOM.rand(2, 5) / 2 + 0.5
+YOLO = {
+    "anchors": [10, 13, 16, 30, 33, 23],
+    "slots": [2, 0],
+    "classes": 3,
+    "ignored_overlap": 0.3,
+    "downsample": 16,
+    "smooth": True,
+    "stretch": 1.1,
+}
+YOLO_OUT = (None, None, "int64", "bool", None, None, None, None)
 TWO = {"pooled_height": 2, "pooled_width": 3}
 DEFORM = {"kernel": [2, 3], "stride": [1, 2], "padding": [1, 1], "dilation": [1, 1]}
 # fmt: off
@@ -157,6 +224,22 @@ CASES = [
          out="int64", errors=[([A(3, 5)], {}, ValueError, "boxes must be [R, 4]")]),
     Case("suppress_boxes", [MANY], {"threshold": 0.5, "extra": 1.0}, ref=suppressed,
          dtypes=("float64",), out="int64"),
+    Case("yolo_targets", [A(2, 16, 6, 6, grad=False), Fixed(OBJECTS), KINDS, Fixed(WORTH)], YOLO,
+         ref=yolo_targets, dtypes=WIDE, tol=20, out=YOLO_OUT,
+         errors=[([A(16, 6, 6), OBJECTS, KINDS, WORTH], YOLO, ValueError, "x must be [N, C, H, W]"),
+                 ([A(2, 15, 6, 6), OBJECTS, KINDS, WORTH], YOLO, ValueError, "2 * (5 + 3) channels"),
+                 ([A(2, 16, 6, 6), OBJECTS[:1], KINDS, WORTH], YOLO, ValueError, "gt_box must be"),
+                 ([A(2, 16, 6, 6), OBJECTS, KINDS[:, 1:], WORTH], YOLO, ValueError, "gt_label must"),
+                 ([A(2, 16, 6, 6), OBJECTS, KINDS, WORTH[:, 1:]], YOLO, ValueError, "gt_score must"),
+                 ([A(2, 16, 6, 6), OBJECTS, KINDS, WORTH], {**YOLO, "slots": [3, 0]}, ValueError,
+                  "anchor_mask must have indices of the 3 anchors"),
+                 ([A(2, 16, 6, 6), OBJECTS, KINDS, WORTH], {**YOLO, "anchors": [1, 2, 3]},
+                  ValueError, "pairs of width and height"),
+                 ([A(2, 16, 6, 6), OBJECTS, KINDS, WORTH], {**YOLO, "classes": 0}, ValueError,
+                  "class_num must be positive")]),
+    Case("yolo_targets", [A(2, 8, 3, 3, grad=False), Fixed(OBJECTS), KINDS, Fixed(WORTH)],
+         {**YOLO, "slots": [1], "smooth": False}, ref=yolo_targets, dtypes=WIDE, tol=20,
+         out=YOLO_OUT),
 ]
 # fmt: on
 test_values, test_gradients, test_errors = table_tests(CASES)

@@ -7,7 +7,7 @@ from ._detection.files import decode_jpeg, read_file
 from ._detection.proposals import distribute_fpn_proposals, generate_proposals
 from ._detection.regions import PSRoIPool, RoIAlign, RoIPool, psroi_pool, roi_align, roi_pool
 from ._detection.suppression import matrix_nms, nms
-from ._detection.yolo import yolo_box
+from ._detection.yolo import yolo_box, yolo_loss
 
 __all__ = [
     "ConvNormActivation",
@@ -28,6 +28,7 @@ __all__ = [
     "roi_align",
     "roi_pool",
     "yolo_box",
+    "yolo_loss",
 ]
 
 

@@ -119,6 +119,46 @@ def test_yolo_boxes():
         ops.yolo_box(t(x), t([[60, 90]], "int32"), [10, 13, 16, 30], 3, 0.3, 32)
 
 
+def test_yolo_loss():
+    x = t(RNG.randn(1, 14, 4, 4))
+    x.stop_gradient = False
+    boxes = [[0.3, 0.6, 0.2, 0.3], [0.9, 0.1, 0.4, 0.9], [0, 0, 0, 0], [0.31, 0.6, 0.2, 0.3]]
+    labels = [0, 1, 0, 1]
+    loss = ops.yolo_loss(
+        x, t([boxes]), t([labels], "int32"), [10, 13, 16, 30, 400, 1], [0, 1], 2, 1.0, 16,
+        gt_score=t([[1.0, 0.5, 1.0, 0.25]]), use_label_smooth=False,
+    )  # fmt: skip
+    entropy = lambda v, p: np.log1p(np.exp(v)) - v * p  # noqa: E731
+    v = x.numpy().astype("float64")[0].reshape(2, 7, 4, 4)
+    sure, weight = np.zeros((2, 4, 4)), np.ones((2, 4, 4))
+    # boxes 0 and 3 share the output of anchor 0 at row 2, column 1; box 1 has anchor 1's at 0, 3
+    sure[0, 2, 1], weight[0, 2, 1], sure[1, 0, 3], weight[1, 0, 3] = 1, 0.25, 1, 0.5
+    want = (entropy(v[:, 4], sure) * weight).sum()
+    terms = [(0, 0, 2, 1, 1.0), (1, 1, 0, 3, 0.5), (3, 0, 2, 1, 0.25)]
+    for b, a, row, column, worth in terms:
+        own, (cx, cy, w, h) = v[a, :, row, column], boxes[b]
+        side = [(10, 13), (16, 30)][a]
+        small = (2 - w * h) * worth
+        want += small * entropy(own[:2], np.array([cx * 4 - column, cy * 4 - row])).sum()
+        want += small * np.abs(own[2:4] - np.log([w * 64 / side[0], h * 64 / side[1]])).sum()
+        want += worth * entropy(own[5:], np.arange(2) == labels[b]).sum()
+    np.testing.assert_allclose(loss.numpy(), [want], rtol=1e-5)
+    loss.sum().backward()
+    slope, sigmoid = np.zeros((2, 7, 4, 4)), lambda v: 1 / (1 + np.exp(-v))
+    slope[:, 4] = (sigmoid(v[:, 4]) - sure) * weight
+    for b, a, row, column, worth in terms[1:]:  # the last box of a place trains it
+        own, (cx, cy, w, h) = v[a, :, row, column], boxes[b]
+        side = [(10, 13), (16, 30)][a]
+        small = (2 - w * h) * worth
+        at = slope[a, :, row, column]
+        at[:2] = small * (sigmoid(own[:2]) - [cx * 4 - column, cy * 4 - row])
+        at[2:4] = small * np.sign(own[2:4] - np.log([w * 64 / side[0], h * 64 / side[1]]))
+        at[5:] = worth * (sigmoid(own[5:]) - (np.arange(2) == labels[b]))
+    np.testing.assert_allclose(x.grad.numpy()[0], slope.reshape(14, 4, 4), rtol=1e-4, atol=1e-6)
+    with pytest.raises(ValueError, match=r"\[yolo_loss\] gt_label must be"):
+        ops.yolo_loss(x, t([boxes]), t([labels[1:]], "int32"), [10, 13], [0], 9, 0.5, 16)
+
+
 def test_deformable_convolution_without_offsets_is_convolution():
     x, w, b = t(RNG.randn(2, 4, 6, 7)), t(RNG.randn(6, 2, 3, 3)), t(RNG.randn(6))
     options = {"stride": 2, "padding": 1, "groups": 2}

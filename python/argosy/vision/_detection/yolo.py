@@ -1,8 +1,9 @@
-"""Boxes of YOLO."""
+"""Boxes of YOLO, and what they are trained to be."""
 
 from __future__ import annotations
 
 import argosy
+from argosy import _core
 from argosy.nn import functional as F
 
 
@@ -68,3 +69,64 @@ def yolo_box(
     boxes = argosy.stack([x1, y1, x2, y2], -1) * sure
     scores = F.sigmoid(x[:, :, 5:]).transpose([0, 1, 3, 4, 2]) * confidence.unsqueeze(-1) * sure
     return boxes.reshape([batch, -1, 4]), scores.reshape([batch, -1, class_num])
+
+
+def yolo_loss(
+    x,
+    gt_box,
+    gt_label,
+    anchors,
+    anchor_mask,
+    class_num,
+    ignore_thresh,
+    downsample_ratio,
+    gt_score=None,
+    use_label_smooth=True,
+    name=None,
+    scale_x_y=1.0,
+):
+    """The loss of the output of YOLOv3, arXiv:1804.02767, for each image.
+
+    A box trains the output in the cell of its centre that belongs to the anchor whose shape is most
+    like its own: place by cross entropy, size by absolute differences (small boxes count for more),
+    confidence and classes by cross entropy. All other outputs are trained to have no confidence,
+    unless they overlap a box well. Of boxes with the same output all add to the loss, but the
+    gradient is the last one's, as Paddle has it.
+
+    Args:
+        x: [N, A * (5 + class_num), H, H], A anchors in anchor_mask.
+        gt_box: [N, B, 4] centre, width and height in parts of the image; empty boxes are skipped.
+        gt_label: [N, B] int32 classes.
+        anchors: all anchors, widths and heights in turn, in pixels of the network's input.
+        anchor_mask: which of them this output has.
+        ignore_thresh: outputs that overlap a box by more are not trained to have no confidence.
+        downsample_ratio: pixels of the network's input for each cell.
+        gt_score: [N, B] what each box counts; 1 if None.
+        use_label_smooth: the chance of a class is at least min(1 / class_num, 1 / 40).
+        scale_x_y: stretches the centres in their cells, as in yolo_box.
+
+    Returns:
+        [N].
+    """
+    if gt_score is None:
+        gt_score = argosy.ones_like(gt_box[:, :, 0])
+    boxes, scores = gt_box.astype(x.dtype), gt_score.astype(x.dtype)
+    options = list(anchors), list(anchor_mask), class_num, ignore_thresh
+    smooth = use_label_smooth
+    found = _core.ops.yolo_targets(
+        x, boxes, gt_label.astype("int64"), scores, *options, downsample_ratio, smooth, scale_x_y
+    )
+    sure, sure_weight, places, trains, box, box_weight, chances, chance_weight = found
+
+    def entropy(output, target, weight):
+        return F.binary_cross_entropy_with_logits(output, target, weight, reduction="none")
+
+    own = argosy.take(x, places)
+    own = argosy.where(trains, own, own.detach())
+    losses = (
+        entropy(x[:, 4 :: 5 + class_num], sure, sure_weight),
+        entropy(own[:, :, :2], box[:, :, :2], box_weight[:, :, :2]),
+        argosy.abs(own[:, :, 2:4] - box[:, :, 2:]) * box_weight[:, :, 2:],
+        entropy(own[:, :, 5:], chances, chance_weight),
+    )
+    return argosy.add_n([loss.flatten(1).sum(1) for loss in losses])
