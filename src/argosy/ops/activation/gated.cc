@@ -25,6 +25,9 @@ struct GluAttrs {
 ARGOSY_ATTRS(GluAttrs, axis)
 
 Shape half_shape(const char* op, const Shape& x, int64_t axis) {
+  ARGOSY_CHECK(x.rank() > 0, invalid_argument)
+      << '[' << op << "] x must have an axis to be halved, its shape is " << x
+      << ". Do this: reshape x.";
   int d = normalize_axis(op, axis, x.rank());
   ARGOSY_CHECK(x[d] < 0 || x[d] % 2 == 0, invalid_argument)
       << '[' << op << "] the size of axis " << d << " must be even to be halved, x is " << x

@@ -30,6 +30,9 @@ void concat_infer(InferContext& c, const AxisAttrs& a) {
       << "[concat] needs at least one tensor, got an empty list. Do this: check that the list was "
          "filled.";
   Shape out = parts[0].shape();
+  ARGOSY_CHECK(out.rank() > 0, invalid_argument)
+      << "[concat] tensors must have an axis to be joined along, tensor 0 is " << parts[0]
+      << ". Do this: use stack.";
   int axis = axis_of("concat", a, out.rank());
   for (size_t i = 1; i < parts.size(); ++i) {
     const Shape& s = parts[i].shape();

@@ -91,6 +91,9 @@ void roll_run(KernelFrame& f, const RollAttrs& a) {
   ARGOSY_CHECK(a.shifts.size() == a.axis.size(), invalid_argument)
       << "[roll] expected one shift for each axis, got " << a.shifts.size() << " shifts and "
       << a.axis.size() << " axes. Do this: pass lists of one length.";
+  ARGOSY_CHECK(x.rank() > 0, invalid_argument)
+      << "[roll] axis is out of range: a tensor of 0 dimensions has none, got " << a.axis[0]
+      << ". Do this: leave axis out.";
   Tensor from = x;
   for (size_t i = 0; i < a.axis.size(); ++i) {
     Tensor to = i + 1 == a.axis.size() ? out : Tensor::empty(x.shape(), x.dtype());
