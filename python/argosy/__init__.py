@@ -80,6 +80,8 @@ _LAZY = {
     "audio": "argosy.audio",
     "base": "argosy.base",
     "callbacks": "argosy.callbacks",
+    "common_ops_import": "argosy.common_ops_import",
+    "dataset": "argosy.dataset",
     "distributed": "argosy.distributed",
     "distribution": "argosy.distribution",
     "fft": "argosy.fft",

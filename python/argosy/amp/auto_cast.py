@@ -6,6 +6,12 @@ import warnings
 __all__ = []
 
 _warned = False
+_state = None  # what amp_state() returns
+
+
+def amp_state():
+    """The arguments of the innermost auto_cast around the caller as a dict, or None."""
+    return _state
 
 
 def _warn_once(what):
@@ -49,7 +55,20 @@ def amp_guard(
         )
     if enable and level != "O0":
         _warn_once("auto_cast")
-    yield
+    global _state
+    outer = _state
+    _state = {
+        "enable": enable,
+        "custom_white_list": custom_white_list,
+        "custom_black_list": custom_black_list,
+        "level": level,
+        "dtype": name,
+        "use_promote": use_promote,
+    }
+    try:
+        yield
+    finally:
+        _state = outer
 
 
 auto_cast = amp_guard

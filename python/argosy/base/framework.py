@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 
 from argosy import _core
@@ -221,10 +222,30 @@ def dygraph_only(func):
     return func
 
 
+def use_pir_api():
+    """True: a static Program is made of values, not of named variables."""
+    return True
+
+
 def _current_expected_place():
     import argosy
 
-    return argosy.device._current_place()
+    return argosy.device.to_place(argosy.get_device())
+
+
+_current_expected_place_ = _current_expected_place
+
+
+@contextlib.contextmanager
+def _no_check_dy2st_diff():
+    """Nothing is checked here that this could turn off; programs enter it around code that differs
+    between eager calls and capture."""
+    yield
+
+
+def convert_np_dtype_to_dtype_(np_dtype):
+    """The dtype of the package for a NumPy dtype, or for a name such as ``'float32'``."""
+    return _core.dtype(np_dtype)
 
 
 def __getattr__(name):

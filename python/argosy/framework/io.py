@@ -14,6 +14,7 @@ import sys
 import zlib
 
 from argosy._framework import in_static_mode
+from argosy.base.framework import EagerParamBase  # noqa: F401
 
 from . import atomic_file, pickle_reader, pickle_writer
 

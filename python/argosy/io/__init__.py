@@ -1,26 +1,25 @@
 """Data sets, samplers, and the loader that turns them into batches of tensors."""
 
-from .batch_sampler import BatchSampler, DistributedBatchSampler
-from .collate import default_collate_fn, default_convert_fn  # noqa: F401
-from .dataloader import DataLoader
-from .dataset import (
+from .dataloader import (
+    BatchSampler,
     ChainDataset,
     ComposeDataset,
     ConcatDataset,
     Dataset,
+    DistributedBatchSampler,
     IterableDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from .sampler import (
     RandomSampler,
     Sampler,
     SequenceSampler,
+    Subset,
     SubsetRandomSampler,
+    TensorDataset,
     WeightedRandomSampler,
+    get_worker_info,
+    random_split,
 )
-from .worker import get_worker_info
+from .dataloader.collate import default_collate_fn, default_convert_fn  # noqa: F401
+from .dataloader.loader import DataLoader
 
 __all__ = [
     "Dataset",

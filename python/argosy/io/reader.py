@@ -1,5 +1,8 @@
 """Readers: functions that return an iterator of samples (kept for old programs)."""
 
+from .dataloader.collate import default_collate_fn, default_convert_fn  # noqa: F401
+from .dataloader.loader import DataLoader  # noqa: F401
+
 
 def batch(reader, batch_size, drop_last=False):
     """A reader of lists of batch_size samples; the last one may be shorter unless drop_last."""

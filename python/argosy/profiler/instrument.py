@@ -36,11 +36,11 @@ def remove(timer):
 
 
 def _targets():
-    from argosy.io import dataloader
+    from argosy.io.dataloader import dataloader_iter
     from argosy.nn.layer.layers import Layer
     from argosy.optimizer.optimizer import Optimizer
 
-    for cls in (dataloader._SingleProcessIterator, dataloader._WorkerIterator):
+    for cls in (dataloader_iter._SingleProcessIterator, dataloader_iter._WorkerIterator):
         yield cls, "__next__", "data", lambda self: "DataLoader"
     yield Layer, "__call__", "forward", lambda self: type(self).__name__
     for cls in (Optimizer, *_subclasses(Optimizer)):

@@ -56,6 +56,20 @@ def msort(input, *, out=None):  # noqa: A002
 
 
 @method
+def _to(self, device=None, dtype=None, blocking=None, copy_tensor=None):
+    """This tensor on another device and/or with another dtype."""
+    return creation.to(self, device=device, dtype=dtype)
+
+
+@method
+def _md5sum(self):
+    """The MD5 of the elements' bytes, as hexadecimal digits."""
+    import hashlib
+
+    return hashlib.md5(self.numpy().tobytes()).hexdigest()
+
+
+@method
 def argwhere(input):  # noqa: A002
     """Coordinates of the elements that are not zero, [count, dimensions]."""
     return search.nonzero(input)

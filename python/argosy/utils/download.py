@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import os
 import shutil
 import tarfile
 import tempfile
 import zipfile
 
-__all__ = []
+from argosy.dataset.common import md5file
+
+__all__ = ["get_weights_path_from_url"]
+
+logger = logging.getLogger(__name__)
 
 WEIGHTS_HOME = os.path.expanduser("~/.cache/paddle/hapi/weights")
 
 
-def _matches(path, md5sum):
-    if md5sum is None:
-        return True
-    digest = hashlib.md5()
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest() == md5sum
+def is_url(path):
+    """Whether ``path`` is an address on the web, not a path on disk."""
+    return path.startswith(("http://", "https://"))
+
+
+def _get_unique_endpoints(trainer_endpoints):
+    """One endpoint ("host:port") of each host, the first in the order of their texts."""
+    first = {}
+    for endpoint in sorted(trainer_endpoints):
+        first.setdefault(endpoint.split(":")[0], endpoint)
+    return set(first.values())
+
+
+def _md5check(fullname, md5sum=None):
+    """Whether the file has this MD5 (any file has if none is given)."""
+    return md5sum is None or md5file(fullname) == md5sum
 
 
 def _download(url, folder, md5sum):
@@ -33,7 +45,7 @@ def _download(url, folder, md5sum):
     try:
         with os.fdopen(handle, "wb") as file, urllib.request.urlopen(url, timeout=60) as answer:
             shutil.copyfileobj(answer, file)
-        if not _matches(part, md5sum):
+        if not _md5check(part, md5sum):
             raise RuntimeError(
                 f"[download] {url} is damaged: expected MD5 {md5sum}. Do this: try again, or put "
                 f"the file at {path} by hand."
@@ -50,7 +62,8 @@ def _download(url, folder, md5sum):
     return path
 
 
-def _unpack(path):
+def _decompress(path):
+    """Unpacks an archive beside itself; the folder that holds all of it, or the one it made."""
     folder = os.path.dirname(path)
     if tarfile.is_tarfile(path):
         with tarfile.open(path) as archive:
@@ -73,19 +86,22 @@ def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=T
     Raises:
         RuntimeError: the file cannot be fetched or is damaged.
     """
-    if not url.startswith(("http://", "https://")):
+    if not is_url(url):
         raise AssertionError(
             f"[get_path_from_url] url: expected http:// or https://, got {url!r}. Do this: "
             "pass a path on disk to functions that take one."
         )
     path = os.path.join(root_dir, url.rsplit("/", 1)[-1])
-    if not (check_exist and os.path.exists(path) and _matches(path, md5sum)):
+    if not (check_exist and os.path.exists(path) and _md5check(path, md5sum)):
         path = _download(url, root_dir, md5sum)
     if decompress and (tarfile.is_tarfile(path) or zipfile.is_zipfile(path)):
-        return _unpack(path)
+        return _decompress(path)
     return path
 
 
 def get_weights_path_from_url(url, md5sum=None):
-    """Local path of a file with weights, fetched into the user's cache if it is not there."""
-    return get_path_from_url(url, WEIGHTS_HOME, md5sum, decompress=False)
+    """Local path of a file with weights, fetched into the user's cache if it is not there.
+
+    An archive is unpacked and its folder returned.
+    """
+    return get_path_from_url(url, WEIGHTS_HOME, md5sum)

@@ -285,7 +285,7 @@ def test_ranges_of_the_program():
 
 
 def test_nothing_stays_behind():
-    from argosy.io import dataloader
+    from argosy.io.dataloader import dataloader_iter
     from argosy.nn.layer.layers import Layer
     from argosy.optimizer import LBFGS, SGD
     from argosy.optimizer.optimizer import Optimizer
@@ -296,8 +296,8 @@ def test_nothing_stays_behind():
             Optimizer.step,
             SGD.step,
             LBFGS.step,
-            dataloader._SingleProcessIterator.__next__,
-            dataloader._WorkerIterator.__next__,
+            dataloader_iter._SingleProcessIterator.__next__,
+            dataloader_iter._WorkerIterator.__next__,
         )
 
     before = methods()

@@ -1,7 +1,7 @@
 """Layers whose parts Paddle computes at once. Here they are compositions of the same ops."""
 
 from . import functional
-from .layer.fused_dropout import FusedBiasDropoutResidualLayerNorm, FusedDropoutAdd
+from .layer.fused_dropout_add import FusedBiasDropoutResidualLayerNorm, FusedDropoutAdd
 from .layer.fused_linear import FusedLinear
 from .layer.fused_transformer import (
     FusedFeedForward,

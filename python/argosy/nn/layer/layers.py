@@ -26,6 +26,11 @@ def _convert_camel_to_snake(name):
     return snake
 
 
+def in_declarative_mode():
+    """Whether a Program is being recorded, by static mode or by capture."""
+    return not argosy.in_dynamic_mode()
+
+
 def _indent(text):
     return text.replace("\n", "\n  ")
 

@@ -1,4 +1,4 @@
-"""The loader: batches of a data set, made in this process or in worker processes."""
+"""Iterators of a loader: batches made in this process or in worker processes."""
 
 import multiprocessing
 import os
@@ -6,214 +6,19 @@ import select
 import signal
 import socket
 import time
-import warnings
 import weakref
 
-from argosy._framework import in_static_mode
-
 from . import transport
-from .batch_sampler import BatchSampler, _require
-from .collate import default_collate_fn, default_convert_fn
-from .dataset import IterableDataset
-from .sampler import SequenceSampler
-from .worker import EndOfStream, Fetcher, WorkerError, WorkerInfo, run_worker
+from .worker import EndOfStream, WorkerError, WorkerInfo, run_worker
 
 __all__ = []
 
 
-class _LoaderHasNoLength(ValueError, TypeError):
-    """A ValueError that, being a TypeError too, ``list(loader)`` takes for "no length hint"."""
-
-
-class _MapKind:
-    MAP = 0
-    ITER = 1
-
-
-class DataLoader:
-    """Iterates over `dataset` in batches of tensors.
-
-    Args:
-        dataset (Dataset | IterableDataset | sequence): The samples.
-        feed_list (list): In static mode, the inputs that the parts of a sample are for.
-        return_list (bool): A batch is what `collate_fn` gives, arrays made tensors; False, in static
-            mode: a list of one dict by the names of feed_list, for Executor.run.
-        places, use_buffer_reader, reader_buffer_size: Accepted; without effect here.
-        batch_sampler (BatchSampler, optional): Gives the lists of indices, in place of `batch_size`,
-            `shuffle` and `drop_last`.
-        batch_size (int | None): Samples in a batch; None for single samples, not collated.
-        shuffle (bool): Visit the samples in random order.
-        drop_last (bool): Leave out the last batch if it is smaller.
-        collate_fn (callable, optional): Makes a batch of a list of samples.
-        num_workers (int): Processes that make batches; 0 makes them in this process. Order is the
-            same whatever their number.
-        prefetch_factor (int): Batches that each worker makes ahead.
-        use_shared_memory (bool): Pass large batches by shared memory rather than through a socket.
-        timeout (int): Seconds to wait for a batch of a worker; 0 waits as long as it lives.
-        worker_init_fn (callable, optional): Called in each worker with its number.
-        persistent_workers (bool): Keep the workers for the next iteration.
-
-    An exception in a worker is raised here with its traceback; a worker that dies is named with its
-    process id and the signal that ended it.
-    """
-
-    def __init__(
-        self,
-        dataset,
-        feed_list=None,
-        places=None,
-        return_list=True,
-        batch_sampler=None,
-        batch_size=1,
-        shuffle=False,
-        drop_last=False,
-        collate_fn=None,
-        num_workers=0,
-        use_buffer_reader=True,
-        reader_buffer_size=2,
-        prefetch_factor=2,
-        use_shared_memory=True,
-        timeout=0,
-        worker_init_fn=None,
-        persistent_workers=False,
-    ):
-        self.return_list = return_list
-        self.collate_fn = collate_fn
-        self.use_buffer_reader = use_buffer_reader
-        self.reader_buffer_size = reader_buffer_size
-        self.prefetch_factor = prefetch_factor
-        self.worker_init_fn = worker_init_fn
-        self.dataset = dataset
-        self.feed_list = feed_list
-        self.places = places
-        self._as_feeds = not return_list and in_static_mode()
-        _require(
-            not self._as_feeds or feed_list is not None,
-            "[DataLoader] feed_list should be set when return_list=False",
-        )
-        _require(
-            num_workers >= 0, f"[DataLoader] num_workers: expected an int >= 0, got {num_workers}."
-        )
-        _require(timeout >= 0, f"[DataLoader] timeout: expected seconds >= 0, got {timeout}.")
-        _require(
-            prefetch_factor > 0,
-            f"[DataLoader] prefetch_factor: expected a positive int, got {prefetch_factor}.",
-        )
-        self.num_workers = num_workers
-        self.use_shared_memory = use_shared_memory and num_workers > 0
-        self.timeout = timeout
-        self._persistent_workers = persistent_workers
-        self._iterator = None
-        if isinstance(dataset, IterableDataset):
-            self.dataset_kind = _MapKind.ITER
-            if shuffle:
-                raise ValueError(
-                    "[DataLoader] an IterableDataset cannot be shuffled, got shuffle="
-                    f"{shuffle}. Do this: shuffle in the data set's __iter__."
-                )
-            if batch_sampler is not None:
-                raise ValueError(
-                    "[DataLoader] an IterableDataset has no indices for a batch_sampler. Do this: "
-                    "pass batch_size."
-                )
-        else:
-            self.dataset_kind = _MapKind.MAP
-        if batch_sampler is not None:
-            _require(
-                batch_size == 1 and not shuffle and not drop_last,
-                "[DataLoader] batch_size, shuffle and drop_last are the batch_sampler's business. "
-                "Do this: leave them out, or leave out batch_sampler.",
-            )
-            self.batch_sampler = batch_sampler
-            self.batch_size = None
-        elif batch_size is None:
-            self.batch_sampler = None
-            self.batch_size = None
-        else:
-            _require(
-                batch_size > 0,
-                f"[DataLoader] batch_size: expected None or a positive int, got {batch_size}.",
-            )
-            self.batch_size = batch_size
-            self.batch_sampler = (
-                None
-                if self.dataset_kind == _MapKind.ITER
-                else BatchSampler(
-                    dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last
-                )
-            )
-        self.drop_last = drop_last
-        self.shuffle = shuffle
-        self.auto_collate_batch = self.batch_sampler is not None or self.batch_size is not None
-        if num_workers > 0 and not hasattr(os, "fork"):
-            warnings.warn(
-                "[DataLoader] worker processes need fork, which this system lacks: batches are made "
-                "in this process.",
-                stacklevel=2,
-            )
-            self.num_workers = 0
-
-    def __len__(self):
-        if self.dataset_kind == _MapKind.ITER:
-            raise _LoaderHasNoLength(
-                "[DataLoader] the length of an IterableDataset is not known before its end. "
-                "Do this: count the batches while iterating."
-            )
-        return len(self.batch_sampler) if self.auto_collate_batch else len(self.dataset)
+class _DataLoaderIterBase:
+    """What every iterator of a DataLoader is an instance of."""
 
     def __iter__(self):
-        batches = self._batches()
-        return self._feeds(batches) if self._as_feeds else batches
-
-    def _feeds(self, batches):
-        names = [v.name for v in self.feed_list]
-        for batch in batches:
-            yield [dict(zip(names, batch))]
-
-    def _batches(self):
-        if self.num_workers == 0:
-            return _SingleProcessIterator(self)
-        if not self._persistent_workers:
-            return _WorkerIterator(self)
-        if self._iterator is None or not self._iterator.usable():
-            self._iterator = _WorkerIterator(self)
-        else:
-            self._iterator.restart()
-        return self._iterator
-
-    def __call__(self):
-        return iter(self)
-
-    def _tasks(self):
-        """What to fetch, one after another: lists of indices, single indices, or nothing for a
-        stream."""
-        if self.dataset_kind == _MapKind.ITER:
-            return _forever()
-        if self.auto_collate_batch:
-            return iter(self.batch_sampler)
-        if self.shuffle:
-            from .sampler import RandomSampler
-
-            return iter(RandomSampler(self.dataset))
-        return iter(SequenceSampler(self.dataset))
-
-    def _make_fetcher(self):
-        collate = self.collate_fn
-        if collate is None:
-            collate = default_collate_fn if self.auto_collate_batch else default_convert_fn
-        return Fetcher(
-            self.dataset,
-            self.dataset_kind == _MapKind.ITER,
-            self.auto_collate_batch,
-            collate,
-            self.drop_last,
-            self.batch_size,
-        )
-
-
-def _forever():
-    while True:
-        yield None
+        return self
 
 
 def _to_tensors(batch, copy):
@@ -232,15 +37,12 @@ def _to_tensors(batch, copy):
     return batch
 
 
-class _SingleProcessIterator:
+class _SingleProcessIterator(_DataLoaderIterBase):
     def __init__(self, loader):
         self._fetcher = loader._make_fetcher()
         self._tasks = loader._tasks()
         # Arrays that default_collate_fn stacked belong to nobody else.
         self._copy = loader.collate_fn is not None or not loader.auto_collate_batch
-
-    def __iter__(self):
-        return self
 
     def __next__(self):
         return _to_tensors(self._fetcher.fetch(next(self._tasks)), self._copy)
@@ -272,7 +74,7 @@ def _stop(owner, workers):
     workers.clear()
 
 
-class _WorkerIterator:
+class _WorkerIterator(_DataLoaderIterBase):
     """Gives tasks to workers in turn and their answers in the order of the tasks."""
 
     def __init__(self, loader):
@@ -337,9 +139,6 @@ class _WorkerIterator:
         for worker in self._workers:
             self._send(worker, ("reset",))
         self._begin()
-
-    def __iter__(self):
-        return self
 
     def _send(self, worker, task):
         try:

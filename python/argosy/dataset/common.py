@@ -1,0 +1,42 @@
+"""Helpers for files of data sets."""
+
+import hashlib
+import os
+
+__all__ = ["DATA_HOME", "download", "md5file"]
+
+DATA_HOME = os.path.expanduser("~/.cache/paddle/dataset")
+
+
+def md5file(fname):
+    """The MD5 of a file, as hexadecimal digits."""
+    digest = hashlib.md5()
+    with open(fname, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def download(url, module_name, md5sum, save_name=None):
+    """Local path of ``url``, fetched into the folder ``module_name`` of DATA_HOME if it is not there.
+
+    Args:
+        url (str): Where the file is.
+        module_name (str): Folder in DATA_HOME.
+        md5sum (str): The file's MD5.
+        save_name (str, optional): Name of the local file; None takes that of the URL.
+
+    Raises:
+        RuntimeError: the file cannot be fetched or is damaged.
+    """
+    from argosy.utils.download import get_path_from_url
+
+    folder = os.path.join(DATA_HOME, module_name)
+    saved = None if save_name is None else os.path.join(folder, save_name)
+    if saved and os.path.exists(saved) and md5file(saved) == md5sum:
+        return saved
+    path = get_path_from_url(url, folder, md5sum, decompress=False)
+    if saved and saved != path:
+        os.replace(path, saved)
+        return saved
+    return path
