@@ -370,9 +370,9 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
         return found
 
     names = [v.name for v in fetches]
-    handle, missing = _core.program_extract(
-        test._handle, counterparts(feeds), counterparts(fetches), False
-    )
+    inputs = counterparts(feeds)
+    inputs += [n for n in map(_lengths_of, inputs) if n is not None]
+    handle, missing = _core.program_extract(test._handle, inputs, counterparts(fetches), False)
     if missing:
         lacking = _core.program_inputs(test._handle)[missing[0]].name
         raise ValueError(
@@ -386,6 +386,11 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
     result._before_run = []
     result._outputs = names
     return result
+
+
+def _lengths_of(v):
+    """The input that has the lengths of a batch of sequences; None for what is none."""
+    return _core.program_first(program_of(v)._handle, f"{v.name}@LENGTHS")
 
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
@@ -596,5 +601,7 @@ def _load_captured(path_prefix):
 
 def _inference_parts(program):
     described = _core.program_describe(program._handle)
-    inputs = [v.name for v in _core.program_inputs(program._handle)]
+    names = [v.name for v in _core.program_inputs(program._handle)]
+    lengths = {f"{name}@LENGTHS" for name in names}  # fed with the sequences that they are of
+    inputs = [name for name in names if name not in lengths]
     return [program, inputs, [v for _, v in described["outputs"]]]

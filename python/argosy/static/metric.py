@@ -33,8 +33,9 @@ def accuracy(input, label, k=1, correct=None, total=None):
         return argosy.mean(right.astype("float32"))
 
 
-def _state(label, shape, value, dtype):
-    name = unique_name.generate(f"{label}.tmp")
+def _state(shape, value, dtype):
+    # Programs clear counts between epochs by these names in the global scope.
+    name = unique_name.generate("_generated_var")
     if mode.static_mode():
         return state.make_variable(name, shape, dtype, value)
     return argosy.full(shape, value, dtype)
@@ -67,8 +68,8 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
         )
     bins = num_thresholds + 1
     window = max(slide_steps, 1)
-    recent = [_state("auc", [window, bins], 0, "int64") for _ in range(2)]
-    ever = [_state("auc", [1, bins], 0, "int64") for _ in range(2)]
+    recent = [_state([window, bins], 0, "int64") for _ in range(2)]
+    ever = [_state([1, bins], 0, "int64") for _ in range(2)]
     with argosy.no_grad():
         found = _core.ops.auc_count(input, label, ins_tag_weight, num_thresholds)
         for i, new in enumerate(found):
@@ -92,7 +93,7 @@ def ctr_metric_bundle(input, label, ins_tag_weight=None):
         tuple: float32 [1] each: squared error, absolute error, sum of probabilities, sum of their
         sigmoids, number of ones, number of samples.
     """
-    totals = [_state("ctr_metric_bundle", [1], 0.0, "float32") for _ in range(6)]
+    totals = [_state([1], 0.0, "float32") for _ in range(6)]
     with argosy.no_grad():
         x = argosy.reshape(input, [-1]).astype("float32")
         y = argosy.reshape(label, [-1]).astype("float32")

@@ -48,6 +48,8 @@ class DenseTensor:
         """Sizes of the dimensions."""
         return list(self._known().shape)
 
+    _get_dims = shape
+
     def numpy(self):
         """A copy as a NumPy array."""
         return _core.to_numpy(self._known(), True)

@@ -203,6 +203,23 @@ def test_accuracy_and_auc(start):
         static.auc(scores, label, curve="L")
 
 
+def test_counts_of_auc_are_cleared_by_name(start):
+    scores = static.data("scores", [None, 2], "float32")
+    label = static.data("label", [None, 1], "int64")
+    area, _, counts = static.auc(scores, label, num_thresholds=15)
+    names = [f"_generated_var_{i}" for i in range(4)]
+    assert [v.name for v in counts] == names
+    exe = start()
+    good, bad = (np.array(p, "float32") for p in ([[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9]] * 2))
+    feed = {"scores": bad, "label": np.array([[0], [1]])}
+    assert exe.run(feed=feed, fetch_list=[area])[0] == 0.5
+    for name in names:
+        value = static.global_scope().find_var(name).get_tensor()
+        assert value._get_dims() == value.shape()
+        value.set(np.zeros(value._get_dims(), "int64"), argosy.CPUPlace())
+    assert exe.run(feed=dict(feed, scores=good), fetch_list=[area])[0] == 1.0
+
+
 def test_moving_average(start):
     v = static.data("v", [None, 6], "float32")
     loss = static.nn.fc(v, 1, weight_attr="w", bias_attr=False).mean()

@@ -91,6 +91,23 @@ def test_text_classification_trains(start):
         exe.run(feed={"words": np.ones((3, 1), "int64"), "label": feed["label"]})
 
 
+def test_a_saved_model_takes_sequences(start, tmp_path):
+    x = sequences()
+    unused = static.data("unused", [None, 1], "int64", lod_level=1)
+    out = static.nn.fc(static.nn.sequence_pool(x, "sum"), 2)
+    exe = start()
+    want = exe.run(feed={"x": batch()}, fetch_list=[out])[0]
+    path = str(tmp_path / "model")
+    static.save_inference_model(path, [unused, x], [out], exe)
+    with static.scope_guard(static.Scope()):
+        program, feeds, fetches = static.load_inference_model(path, exe)
+        assert feeds == ["unused", "x"]
+        got = exe.run(program, feed={"x": batch()}, fetch_list=fetches)[0]
+        np.testing.assert_array_equal(got, want)
+        with pytest.raises(ValueError, match="'x' is a batch of sequences, fed without"):
+            exe.run(program, feed={"x": X}, fetch_list=fetches)
+
+
 def test_lengths_of_a_tensor():
     t = batch()
     assert t.recursive_sequence_lengths() == [LENGTHS] and t.lod() == [[0, 2, 2, 5, 6]]

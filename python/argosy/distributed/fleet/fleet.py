@@ -349,6 +349,7 @@ class Fleet:
         """
         mode = configs.get("mode", 0)
         program = configs.get("main_program")
+        feed, fetch = _several(feed), _several(fetch)
         if not feed and not fetch:
             self.save_persistables(configs.get("executor"), dirname, program, mode)
             return
@@ -356,7 +357,7 @@ class Fleet:
             raise ValueError("[fleet.save] an inference model needs both feed and fetch.")
         feed = [getattr(one, "name", one) for one in feed]
         self.save_inference_model(
-            configs.get("executor"), dirname, feed, list(fetch), program, mode=mode
+            configs.get("executor"), dirname, feed, fetch, program, mode=mode
         )
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
@@ -383,8 +384,8 @@ class Fleet:
         parameters, and tables as save_persistables(mode)."""
         self._worker("save_inference_model").save_inference_model(
             os.fspath(dirname),
-            list(feeded_var_names),
-            list(target_vars),
+            _several(feeded_var_names),
+            _several(target_vars),
             main_program,
             _mode(mode, "save_inference_model"),
         )
@@ -447,6 +448,11 @@ class Fleet:
     def _final_strategy(self):
         self._roles()
         return self._user_defined_strategy
+
+
+def _several(given):
+    """One variable or name stands for a list of it."""
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _mode(mode, what):

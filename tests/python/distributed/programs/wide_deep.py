@@ -126,7 +126,7 @@ def main():
             exe,
             options.save + "/inference",
             [slot.name for slot in slots] + [dense.name],
-            [predict],
+            predict,
         )
     fleet.barrier_worker()
     result = {
