@@ -114,7 +114,7 @@ def columns(x, offset, mask=None, kernel=(3, 3), stride=(1, 1), padding=(0, 0), 
     return out.reshape(n, -1, rows * cols).astype(x.dtype)
 
 
-def suppressed(boxes, threshold=0.3, extra=0.0):
+def suppressed(boxes, threshold=0.3, extra=0.0, eta=1.0):
     kept = []
     for i, a in enumerate(boxes):
         for b in boxes[kept]:
@@ -125,6 +125,7 @@ def suppressed(boxes, threshold=0.3, extra=0.0):
                 break
         else:
             kept.append(i)
+            threshold *= eta if threshold > 0.5 else 1
     return np.array(kept, "int64")
 
 
@@ -223,6 +224,8 @@ CASES = [
     Case("suppress_boxes", [MANY], {"threshold": 0.2}, ref=suppressed, dtypes=("float64",),
          out="int64", errors=[([A(3, 5)], {}, ValueError, "boxes must be [R, 4]")]),
     Case("suppress_boxes", [MANY], {"threshold": 0.5, "extra": 1.0}, ref=suppressed,
+         dtypes=("float64",), out="int64"),
+    Case("suppress_boxes", [MANY], {"threshold": 0.7, "eta": 0.9}, ref=suppressed,
          dtypes=("float64",), out="int64"),
     Case("yolo_targets", [A(2, 16, 6, 6, grad=False), Fixed(OBJECTS), KINDS, Fixed(WORTH)], YOLO,
          ref=yolo_targets, dtypes=WIDE, tol=20, out=YOLO_OUT,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import argosy as paddle
+from argosy import _legacy_C_ops
 from argosy.vision import ops
 
 RNG = np.random.RandomState(0)
@@ -24,16 +25,134 @@ def test_suppression():
     assert ops.nms(BOXES, 0.3, SCORES, KINDS, [0, 1]).tolist() == [3, 0, 2]
     assert ops.nms(BOXES, 0.3, SCORES, KINDS, [0, 1], 2).tolist() == [3, 0]
     assert ops.nms(BOXES[:0], 0.3).shape == [0]
-    with pytest.raises(ValueError, match=r"\[nms\] category_idxs needs categories"):
+    assert ops.nms(BOXES, 0.3, SCORES, top_k=1).tolist() == [3, 2]  # counts with categories only
+    with pytest.raises(AssertionError, match=r"\[nms\] category_idxs needs categories"):
         ops.nms(BOXES, 0.3, SCORES, KINDS)
     with pytest.raises(AssertionError, match=r"\[nms\] top_k"):
-        ops.nms(BOXES, 0.3, SCORES, top_k=9)
+        ops.nms(BOXES, 0.3, SCORES, KINDS, [0, 1], top_k=9)
 
 
 def overlaps(a, b):
     low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
     common = np.prod(np.clip(high - low, 0, None))
     return common / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - common)
+
+
+def greedy(boxes, order, threshold, eta=1.0):
+    kept = []
+    for i in order:
+        if all(overlaps(boxes[i], boxes[k]) <= threshold for k in kept):
+            kept.append(i)
+            threshold *= eta if threshold > 0.5 else 1
+    return kept
+
+
+def by_class(boxes_of, scores, least, most, threshold, keep, eta):
+    """[(class, score, place)] of scores [classes, boxes], by class and falling score."""
+    found = []
+    for label, score in enumerate(scores):
+        order = [i for i in np.argsort(-score, kind="stable") if score[i] > least][:most]
+        kept = greedy(boxes_of(label), order, threshold, eta)
+        found += [(label, score[i], i) for i in kept]
+    return sorted(sorted(found, key=lambda f: -f[1])[:keep], key=lambda f: f[0])
+
+
+def legacy_nms(boxes, scores, number, threshold, eta):
+    return _legacy_C_ops.multiclass_nms3(
+        boxes, scores, number, "background_label", -1, "score_threshold", 0.2, "nms_top_k", 6,
+        "nms_threshold", threshold, "keep_top_k", 7, "nms_eta", eta, "normalized", True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("threshold, eta", [(0.2, 1.0), (0.9, 0.7)])
+def test_suppression_class_by_class(threshold, eta):
+    rng = np.random.RandomState(4)
+    corner = rng.rand(2, 9, 2)
+    boxes = np.concatenate([corner, corner + 0.3 + rng.rand(2, 9, 2)], -1).astype("float32")
+    scores = rng.rand(2, 3, 9).astype("float32")
+    out, index, count = legacy_nms(t(boxes), t(scores), None, threshold, eta)
+    want = [
+        by_class(lambda c, n=n: boxes[n], scores[n], 0.2, 6, threshold, 7, eta) for n in range(2)
+    ]
+    assert count.tolist() == [len(rows) for rows in want]
+    rows = [[c, s, *boxes[n, i]] for n in range(2) for c, s, i in want[n]]
+    np.testing.assert_allclose(out.numpy(), rows, rtol=1e-6)
+    assert index.flatten().tolist() == [9 * n + i for n in range(2) for _, _, i in want[n]]
+
+    # a box for each class, the images one below the other
+    own = rng.rand(5, 3, 1) * 0.2 + boxes[0, :5, None]
+    scores = rng.rand(5, 3).astype("float32")
+    out, index, count = legacy_nms(t(own), t(scores), t([3, 0, 2], "int32"), threshold, eta)
+    want = []
+    for first, last in ((0, 3), (3, 5)):
+        part = own[first:last]
+        found = by_class(
+            lambda c, part=part: part[:, c], scores[first:last].T, 0.2, 6, threshold, 7, eta
+        )
+        want.append(sorted((c, first + i, s) for c, s, i in found))
+    assert count.tolist() == [len(want[0]), 0, len(want[1])]
+    assert index.flatten().tolist() == [3 * i + c for rows in want for c, i, _ in rows]
+    rows = [[c, s, *own[i, c]] for part in want for c, i, s in part]
+    np.testing.assert_allclose(out.numpy(), rows, rtol=1e-6)
+    out, index, count = legacy_nms(t(boxes), t(np.zeros((2, 3, 9))), None, threshold, eta)
+    assert (out.shape, index.shape, count.tolist()) == ([0, 6], [0, 1], [0, 0])
+
+
+def test_anchors_of_a_feature_map():
+    anchors, spread = _legacy_C_ops.anchor_generator(
+        paddle.zeros([1, 2, 2, 3]), "anchor_sizes", [32.0, 64.0], "aspect_ratios", [0.5, 1.0],
+        "variances", [1.0, 1.0, 2.0, 2.0], "stride", [16.0, 12.0], "offset", 0.5,
+    )  # fmt: skip
+    assert anchors.shape == spread.shape == [2, 3, 4, 4]
+    np.testing.assert_array_equal(spread.numpy()[1, 2, 3], [1, 1, 2, 2])
+    sides = []
+    for ratio in (0.5, 1.0):
+        w = round(np.sqrt(16 * 12 / ratio))
+        h = round(w * ratio)
+        sides += [(size / 16 * w, size / 12 * h) for size in (32, 64)]
+    for i, j, k in np.ndindex(2, 3, 4):
+        (w, h), x, y = sides[k], j * 16 + 7.5, i * 12 + 5.5
+        want = [x - (w - 1) / 2, y - (h - 1) / 2, x + (w - 1) / 2, y + (h - 1) / 2]
+        np.testing.assert_allclose(anchors.numpy()[i, j, k], want, rtol=1e-6)
+
+
+def test_operations_by_attributes():
+    assert paddle._legacy_C_ops is _legacy_C_ops
+    x = t([[3, 1, 2], [4, 6, 5]])
+    x.stop_gradient = False
+    values, order = _legacy_C_ops.argsort(x, "axis", 1, "descending", True)
+    assert order.tolist() == [[0, 2, 1], [1, 2, 0]]
+    (values * t([[1, 2, 3]])).sum().backward()
+    assert x.grad.tolist() == [[1, 3, 2], [3, 1, 2]]
+    boxes, codes = BOXES[:2], t(RNG.randn(3, 2, 4) * 0.1)
+    got = _legacy_C_ops.box_coder(
+        boxes, None, codes, "code_type", "decode_center_size", "variance", [0.1, 0.1, 0.2, 0.2]
+    )
+    want = ops.box_coder(boxes, [0.1, 0.1, 0.2, 0.2], codes, "decode_center_size")
+    np.testing.assert_array_equal(got.numpy(), want.numpy())
+    maps = paddle.zeros([1, 2, 2, 3]), paddle.zeros([1, 3, 8, 12])
+    got = _legacy_C_ops.prior_box(
+        *maps, "min_sizes", [4.0], "variances", [0.1] * 4, "step_w", 4.0, "step_h", 5.0
+    )
+    want = ops.prior_box(*maps, [4.0], variance=[0.1] * 4, steps=[4.0, 5.0])
+    for mine, other in zip(got, want):
+        np.testing.assert_array_equal(mine.numpy(), other.numpy())
+    scores = t(RNG.rand(1, 3, 5))
+    got = _legacy_C_ops.matrix_nms(
+        BOXES.unsqueeze(0), scores, "score_threshold", 0.1, "post_threshold", 0.05, "nms_top_k", 4,
+        "keep_top_k", 5,
+    )  # fmt: skip
+    out, count, index = ops.matrix_nms(
+        BOXES.unsqueeze(0), scores, 0.1, 0.05, 4, 5, return_index=True
+    )
+    for mine, other in zip(got, (out, index, count)):
+        np.testing.assert_array_equal(mine.numpy(), other.numpy())
+    rois, number = t([[0, 0, 100, 100], [0, 0, 500, 500]]), t([1, 1], "int32")
+    parts, restore, numbers = _legacy_C_ops.distribute_fpn_proposals(
+        rois, number, 2, 2, "min_level", 3, "max_level", 4, "refer_level", 4, "refer_scale", 224
+    )
+    assert [p.shape[0] for p in parts] == [1, 1] and restore.flatten().tolist() == [0, 1]
+    assert [n.tolist() for n in numbers] == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -217,9 +336,12 @@ def test_proposals():
     np.testing.assert_allclose(boxes.numpy(), [[0, 0, 15, 15], [40, 40, 55, 50]])
     np.testing.assert_allclose(found.numpy(), [[0.9], [0.7]])
     assert count.tolist() == [2]
-    with pytest.raises(NotImplementedError, match=r"\[generate_proposals\] eta"):
-        ops.generate_proposals(t(scores), paddle.zeros([1, 4, 2, 2]), t([[50, 70]]), t(anchors),
-                               t(anchors), eta=0.9)  # fmt: skip
+    for eta, want in ((1.0, 3), (0.5, 2)):  # the second overlaps the first by 0.77
+        _, _, count = ops.generate_proposals(
+            t(scores), paddle.zeros([1, 4, 2, 2]), t([[50, 70]]), t(anchors), t(np.ones_like(anchors)),
+            nms_thresh=0.9, eta=eta, return_rois_num=True,
+        )  # fmt: skip
+        assert count.tolist() == [want]
 
 
 def test_files(tmp_path):

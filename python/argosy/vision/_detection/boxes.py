@@ -138,3 +138,46 @@ def prior_box(
     boxes = argosy.stack([corner.expand(shape) for corner in corners], -1).astype(input.dtype)
     spread = argosy.to_tensor(list(variance), dtype=input.dtype).expand([*shape, 4])
     return (boxes.clip(0.0, 1.0) if clip else boxes), spread
+
+
+def anchor_generator(
+    input,  # noqa: A002
+    anchor_sizes,
+    aspect_ratios,
+    variances=(0.1, 0.1, 0.2, 0.2),
+    stride=(16.0, 16.0),
+    offset=0.5,
+):
+    """The anchors of arXiv:1506.01497 at each place of a feature map, in whole pixels.
+
+    Args:
+        input: [N, C, H, W] feature map.
+        anchor_sizes: sides in pixels of a square of an anchor's area.
+        aspect_ratios: of height to width; the order of anchors is by ratio, then by size.
+        stride: width and height of a cell in pixels.
+        offset: of a centre in its cell.
+
+    Returns:
+        [H, W, anchors, 4] coordinates x1, y1, x2, y2 in pixels, and their variances.
+    """
+    height, width = input.shape[2:]
+    sides = []
+    for ratio in aspect_ratios:
+        # Of the cell's size first, in whole pixels; then scaled.
+        base_w = _nearest(math.sqrt(stride[0] * stride[1] / ratio))
+        base_h = _nearest(base_w * ratio)
+        for size in anchor_sizes:
+            sides.append((size / stride[0] * base_w, size / stride[1] * base_h))
+    x = argosy.arange(width, dtype=input.dtype) * stride[0] + offset * (stride[0] - 1)
+    y = argosy.arange(height, dtype=input.dtype) * stride[1] + offset * (stride[1] - 1)
+    x, y = x.reshape([1, width, 1]), y.reshape([height, 1, 1])
+    half_w = argosy.to_tensor([(w - 1) / 2 for w, _ in sides], dtype=input.dtype)
+    half_h = argosy.to_tensor([(h - 1) / 2 for _, h in sides], dtype=input.dtype)
+    shape = [height, width, len(sides)]
+    corners = [x - half_w, y - half_h, x + half_w, y + half_h]
+    anchors = argosy.stack([corner.expand(shape) for corner in corners], -1)
+    return anchors, argosy.to_tensor(list(variances), dtype=input.dtype).expand([*shape, 4])
+
+
+def _nearest(value):
+    return math.floor(value + 0.5)

@@ -57,7 +57,7 @@ def distribute_fpn_proposals(
 
 
 def _one_image(scores, deltas, size, anchors, variances, options):
-    before, after, threshold, least, extra = options
+    before, after, threshold, least, extra, eta = options
     order = argosy.argsort(scores, descending=True, stable=True)
     order = order if before <= 0 else order[:before]
     scores = argosy.gather(scores, order)
@@ -89,7 +89,7 @@ def _one_image(scores, deltas, size, anchors, variances, options):
     own = argosy.nonzero(good).reshape([-1])
     boxes, scores = argosy.gather(boxes, own), argosy.gather(scores, own)
     if threshold > 0:
-        kept = _kept(boxes, threshold, extra)
+        kept = _kept(boxes, threshold, extra, eta)
         kept = kept if after <= 0 else kept[:after]
         boxes, scores = argosy.gather(boxes, kept), argosy.gather(scores, kept)
     return boxes, scores.unsqueeze(1)
@@ -118,18 +118,15 @@ def generate_proposals(
         anchors, variances: [H, W, A, 4].
         pre_nms_top_n, post_nms_top_n: at most so many boxes before and after the suppression.
         nms_thresh: of the suppression; min_size: smaller boxes are dropped (at least 1 pixel).
-        eta: 1; a threshold that falls while boxes are chosen is not supported.
+        eta: below 1, the threshold shrinks by it at each chosen box while it is above 0.5.
         pixel_offset: coordinates are whole pixels.
 
     Returns:
         [results, 4] boxes, [results, 1] scores, and with return_rois_num the number of each image
         (otherwise None).
     """
-    if eta != 1.0:
-        raise NotImplementedError(
-            f"[generate_proposals] eta must be 1.0, got {eta}. Do this: leave it out."
-        )
-    options = (pre_nms_top_n, post_nms_top_n, nms_thresh, min_size, 1.0 if pixel_offset else 0.0)
+    extra = 1.0 if pixel_offset else 0.0
+    options = (pre_nms_top_n, post_nms_top_n, nms_thresh, min_size, extra, eta)
     anchors, variances = anchors.reshape([-1, 4]), variances.reshape([-1, 4])
     boxes, found = [], []
     with argosy.no_grad():

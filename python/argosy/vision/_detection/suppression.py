@@ -6,8 +6,8 @@ import argosy
 from argosy import _core
 
 
-def _kept(boxes, threshold, extra=0.0):
-    return _core.ops.suppress_boxes(boxes, float(threshold), extra)
+def _kept(boxes, threshold, extra=0.0, eta=1.0):
+    return _core.ops.suppress_boxes(boxes, float(threshold), extra, float(eta))
 
 
 def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=None, top_k=None):
@@ -18,22 +18,20 @@ def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=No
             in that order already.
         category_idxs: [R] category of each box; boxes of different categories do not compete.
         categories: list of all categories (needed with category_idxs).
-        top_k: at most so many results.
+        top_k: at most so many results, where there are categories; without, as in Paddle, all.
     """
     if scores is None:
-        kept = _kept(boxes, iou_threshold)
-        return kept if top_k is None else kept[:top_k]
+        return _kept(boxes, iou_threshold)
+    order = argosy.argsort(scores, descending=True, stable=True)
+    if category_idxs is None:
+        return argosy.gather(order, _kept(argosy.gather(boxes, order), iou_threshold))
     if top_k is not None and top_k > scores.shape[0]:
         raise AssertionError(
             f"[nms] top_k must be at most the number of boxes {scores.shape[0]}, got {top_k}. Do"
             " this: lower it."
         )
-    order = argosy.argsort(scores, descending=True, stable=True)
-    if category_idxs is None:
-        kept = argosy.gather(order, _kept(argosy.gather(boxes, order), iou_threshold))
-        return kept if top_k is None else kept[:top_k]
     if categories is None:
-        raise ValueError(
+        raise AssertionError(
             "[nms] category_idxs needs categories, got None. Do this: pass the list of categories."
         )
     found = []
@@ -143,3 +141,98 @@ def matrix_nms(
         argosy.to_tensor(counts, dtype="int32") if return_rois_num else None,
         index.astype("int32").unsqueeze(1) if return_index else None,
     )
+
+
+def _best_of_class(boxes, scores, options):
+    """Indices of the boxes [M, 4] with scores [M] that are kept, best first."""
+    threshold, most, overlap, extra, eta = options
+    own = argosy.nonzero(scores > threshold).reshape([-1])
+    order = argosy.argsort(argosy.gather(scores, own), descending=True, stable=True)
+    own = argosy.gather(own, order if most < 0 else order[:most])
+    return argosy.gather(own, _kept(argosy.gather(boxes, own), overlap, extra, eta))
+
+
+def _best_of_image(box_of, scores, background, keep_top_k, options, by_place):
+    """Classes, scores and places of an image's results; box_of(c) are the boxes of class c."""
+    kinds, values, places = [], [], []
+    for label in range(scores.shape[0]):
+        if label == background:
+            continue
+        own = _best_of_class(box_of(label), scores[label], options)
+        if own.shape[0]:
+            own = argosy.sort(own) if by_place else own
+            kinds.append(argosy.full_like(own, label))
+            values.append(argosy.gather(scores[label], own))
+            places.append(own)
+    if not kinds:
+        return None
+    kinds, values, places = argosy.concat(kinds), argosy.concat(values), argosy.concat(places)
+    if 0 <= keep_top_k < values.shape[0]:
+        best = argosy.argsort(values, descending=True, stable=True)[:keep_top_k]
+        if by_place:
+            best = argosy.sort(best)
+        kinds, values, places = (argosy.gather(v, best) for v in (kinds, values, places))
+        best = argosy.argsort(kinds, stable=True)
+        kinds, values, places = (argosy.gather(v, best) for v in (kinds, values, places))
+    return kinds, values, places
+
+
+def multiclass_nms(
+    bboxes,
+    scores,
+    rois_num=None,
+    background_label=0,
+    score_threshold=0.0,
+    nms_top_k=-1,
+    nms_threshold=0.3,
+    keep_top_k=-1,
+    nms_eta=1.0,
+    normalized=True,
+):
+    """Suppression class by class.
+
+    Args:
+        bboxes: [N, M, 4] with scores [N, classes, M]; or, with rois_num [N], of all images one below
+            the other: [M, classes, 4], a box for each class, with scores [M, classes].
+        background_label: class that is left out; -1 for none.
+        score_threshold: only higher scores count.
+        nms_top_k, keep_top_k: at most so many boxes of a class before, and of an image after; -1
+            for all.
+        nms_threshold: a box that overlaps a better one by more is dropped.
+        nms_eta: below 1, the threshold shrinks by it at each kept box while it is above 0.5.
+        normalized: False if coordinates are whole pixels.
+
+    Returns:
+        [results, 6] class, score, x1, y1, x2, y2, by class; their places in bboxes as [boxes, 4],
+        [results, 1] int32; and how many each image has, [N] int32.
+    """
+    extra = 0.0 if normalized else 1.0
+    options = score_threshold, nms_top_k, nms_threshold, extra, nms_eta
+    ragged = rois_num is not None
+    classes = scores.shape[1]
+    starts = [0]
+    for count in rois_num.tolist() if ragged else [bboxes.shape[1]] * bboxes.shape[0]:
+        starts.append(starts[-1] + count)
+    flat = bboxes.reshape([-1, 4])
+    rows, index, counts = [], [], []
+    for n, (start, end) in enumerate(zip(starts, starts[1:])):
+        if ragged:
+            part, own = bboxes[start:end], scores[start:end].transpose([1, 0])
+            found = _best_of_image(
+                lambda c, part=part: part[:, c], own, background_label, keep_top_k, options, True
+            )
+        else:
+            found = _best_of_image(
+                lambda c, n=n: bboxes[n], scores[n], background_label, keep_top_k, options, False
+            )
+        counts.append(0 if found is None else found[0].shape[0])
+        if found is None:
+            continue
+        kinds, values, places = found
+        at = (places + start) * classes + kinds if ragged else places + start
+        head = argosy.stack([kinds.astype(flat.dtype), values], 1)
+        rows.append(argosy.concat([head, argosy.gather(flat, at)], 1))
+        index.append(at)
+    out = argosy.concat(rows) if rows else argosy.zeros([0, 6], dtype=bboxes.dtype)
+    index = argosy.concat(index) if index else argosy.zeros([0], dtype="int64")
+    return out, index.astype("int32").unsqueeze(1), argosy.to_tensor(counts, dtype="int32")

@@ -362,8 +362,10 @@ void deform_columns_grad(const T* dcolumns, const T* x, const T* offset, const T
 }
 
 template <class T>
-int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, int64_t* kept) {
+int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, double eta,
+                 int64_t* kept) {
   const T more = static_cast<T>(extra);
+  T limit = static_cast<T>(threshold);
   auto area = [&](const T* b) { return (b[2] - b[0] + more) * (b[3] - b[1] + more); };
   int64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -374,9 +376,11 @@ int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, int6
       const T w = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]) + more, T(0));
       const T h = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]) + more, T(0));
       const T common = w * h;
-      keep = !(common / (area(a) + area(b) - common) > static_cast<T>(threshold));
+      keep = !(common / (area(a) + area(b) - common) > limit);
     }
-    if (keep) kept[count++] = i;
+    if (!keep) continue;
+    kept[count++] = i;
+    if (eta < 1 && limit > T(0.5)) limit *= static_cast<T>(eta);
   }
   return count;
 }
@@ -393,7 +397,7 @@ int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, int6
   template void deform_columns<T>(const T*, const T*, const T*, T*, const DeformShape&);         \
   template void deform_columns_grad<T>(const T*, const T*, const T*, const T*, T*, T*, T*,       \
                                        const DeformShape&);                                      \
-  template int64_t suppress<T>(const T*, int64_t, double, double, int64_t*);
+  template int64_t suppress<T>(const T*, int64_t, double, double, double, int64_t*);
 ARGOSY_INSTANTIATE(float)
 ARGOSY_INSTANTIATE(double)
 #undef ARGOSY_INSTANTIATE

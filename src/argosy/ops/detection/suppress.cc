@@ -9,8 +9,9 @@ namespace {
 struct SuppressAttrs {
   double threshold = 0.3;
   double extra = 0;
+  double eta = 1;
 };
-ARGOSY_ATTRS(SuppressAttrs, threshold, extra)
+ARGOSY_ATTRS(SuppressAttrs, threshold, extra, eta)
 
 void suppress_infer(op::InferContext& c, const SuppressAttrs&) {
   const Tensor& boxes = c.in[0];
@@ -23,7 +24,7 @@ void suppress_run(op::KernelFrame& f, const SuppressAttrs& a) {
   std::vector<int64_t> kept(static_cast<size_t>(boxes.dim(0)));
   int64_t count = 0;
   dispatch_types<float, double>(boxes.dtype(), [&]<class T>(T) {
-    count = cpu::suppress(boxes.data<T>(), boxes.dim(0), a.threshold, a.extra, kept.data());
+    count = cpu::suppress(boxes.data<T>(), boxes.dim(0), a.threshold, a.extra, a.eta, kept.data());
   });
   std::copy_n(kept.data(), count, f.allocate(0, {count}).data<int64_t>());
 }
@@ -31,7 +32,9 @@ void suppress_run(op::KernelFrame& f, const SuppressAttrs& a) {
 ARGOSY_OP(suppress_boxes, SuppressAttrs)
     .doc(
         "Indices of the boxes [R, 4], best first, that overlap no better kept one by more than "
-        "threshold (intersection over union).")
+        "threshold (intersection over union). While it is above 0.5, the threshold is multiplied "
+        "by "
+        "eta < 1 at each kept box.")
     .input("boxes", only(DType::float32) | only(DType::float64))
     .index_output("out")
     .infer(suppress_infer)
