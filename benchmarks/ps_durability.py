@@ -1,6 +1,7 @@
 """What durability costs: pushes in each mode, snapshots under load, memory, recovery after kill -9.
 
 python benchmarks/ps_durability.py [--rows 10e6] [--directory DIR] [--seconds 10]
+    [--part modes|training|pushes] [--mode snapshot|log]
 
 One server and one worker process on this machine; rows of dim 8 with Adagrad of one state (36 bytes
 and the key), pushed in batches of 13,312 (512 x 26). The sums of all tables are checked at the end.
@@ -251,13 +252,17 @@ def main():
     parser.add_argument("--rows", type=float, default=10e6)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--directory", help="on the disk to measure (default: the temporary one)")
+    parser.add_argument("--part", choices=["modes", "training", "pushes"], help="only this one")
+    parser.add_argument("--mode", choices=["snapshot", "log"], help="only this one")
     options = parser.parse_args()
     directory = tempfile.mkdtemp(prefix="argosy-durability-", dir=options.directory)
     rows = int(options.rows)
-    modes(directory, min(rows, 1_000_000), options.seconds)
-    for training in (True, False):
+    if options.part in (None, "modes"):
+        modes(directory, min(rows, 1_000_000), options.seconds)
+    for part in ("training", "pushes"):
         for mode in ("snapshot", "log"):
-            snapshots(directory, rows, options.seconds, mode, training)
+            if options.part in (None, part) and options.mode in (None, mode):
+                snapshots(directory, rows, options.seconds, mode, part == "training")
     shutil.rmtree(directory)
 
 

@@ -56,8 +56,11 @@ void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<
 }
 
 void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added) {
-  const uint64_t rows = shard.size();
-  if (rows <= share_) return;
+  // Shards fill alike. Each begins at a place of its own, and how much leaves differs from time to
+  // time, so that they do not all write in the same calls.
+  const uint64_t early = shard.version() ? 0 : mix(number) % (share_ / 8 + 1);
+  const uint64_t rows = shard.size(), full = share_ - early;
+  if (rows <= full) return;
   if (disk_->failing() && rows <= share_ + share_ / 4) {
     try {
       disk_->recover();
@@ -66,7 +69,8 @@ void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* add
     }
   }
   // Some more than must, so that the next calls need not look again.
-  const uint64_t excess = rows - share_ + share_ / 16;
+  const uint64_t spread = mix(uint64_t{stamp} << 32 | number) % (share_ / 16 + 1);
+  const uint64_t excess = rows - full + share_ / 32 + spread;
   std::vector<uint64_t> cold;
   cold.reserve(rows);
   shard.coldness(stamp, &cold);
