@@ -17,6 +17,13 @@
 // of one number may overwrite another's; no number is ever torn. Of each thread: feeds,
 // activations, gradients, what is fetched. The learning rate stays what it was when the pass began.
 //
+// Shared numbers are read and written by the same kernels as everywhere, not as std::atomic, which
+// would cost an eighth of a step (docs/parameter_server.md). What that relies on: numbers are
+// aligned to their size, and the processor moves aligned words of up to 8 bytes whole, by vector
+// instructions too. Nothing else may be shared in this way, no size or count that code follows,
+// and no pointer but Storage::writer(), which names texts that stay. The thread sanitizer is told
+// of exactly these tensors, so it finds every other race.
+//
 // Each thread runs its kernels alone: as many threads as cores use all of them.
 namespace argosy::trainer {
 

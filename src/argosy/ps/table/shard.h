@@ -152,7 +152,9 @@ class alignas(64) Shard {
   void read_row(uint32_t handle, float* out) const;
   void push_window(std::span<const Item> items, const float* values, BatchCall* call);
   void append_copy(RowClass kind, const std::byte* row, Rows* rows) const;
-  void append_all(RowClass kind, Rows* rows) const;
+  struct Bits;
+  // Those whose bit is set; null: all.
+  void append_rows(RowClass kind, const Bits* chosen, Rows* rows) const;
   // Of a copied row: what is told by the clock becomes what is told by itself.
   void finish_copy(RowClass kind, const std::byte* from, std::byte* copy) const;
 
@@ -161,7 +163,9 @@ class alignas(64) Shard {
     std::vector<uint64_t> words[3];
     bool get(RowClass kind, uint32_t id) const;
     void set(RowClass kind, uint32_t id, bool value);
-    bool none_of_64(RowClass kind, uint32_t id) const;  // of id .. id + 63
+    // Of the first `size` bits those that are set, ascending: f(id).
+    template <class F>
+    void each(RowClass kind, uint32_t size, F&& f) const;
     void reset();
   };
   void set_changed(uint32_t handle) {

@@ -37,9 +37,15 @@ bool Shard::Bits::get(RowClass kind, uint32_t id) const {
   return id / 64 < w.size() && (w[id / 64] >> (id % 64) & 1);
 }
 
-bool Shard::Bits::none_of_64(RowClass kind, uint32_t id) const {
+template <class F>
+void Shard::Bits::each(RowClass kind, uint32_t size, F&& f) const {
   const auto& w = words[static_cast<int>(kind)];
-  return id / 64 >= w.size() || w[id / 64] == 0;
+  const uint32_t count = std::min<uint32_t>((size + 63) / 64, static_cast<uint32_t>(w.size()));
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t rest = w[i];
+    if (i == size / 64) rest &= (uint64_t{1} << (size % 64)) - 1;
+    for (; rest; rest &= rest - 1) f(64 * i + static_cast<uint32_t>(std::countr_zero(rest)));
+  }
 }
 
 void Shard::Bits::reset() {
@@ -76,9 +82,12 @@ void Shard::append_copy(RowClass kind, const std::byte* row, Rows* rows) const {
   finish_copy(kind, from, rows->bytes.data() + at);
 }
 
-void Shard::append_all(RowClass kind, Rows* rows) const {
+void Shard::append_rows(RowClass kind, const Bits* chosen, Rows* rows) const {
   const Slab& of = slab(kind);
-  const size_t n = of.size(), bytes = row_bytes(kind), header = layout_->header;
+  const uint32_t size = of.size();
+  size_t n = chosen ? 0 : size;
+  if (chosen) chosen->each(kind, size, [&](uint32_t) { ++n; });
+  const size_t bytes = row_bytes(kind), header = layout_->header;
   const size_t first = rows->keys.size(), at = rows->bytes.size();
   rows->keys.resize(first + n);
   rows->offsets.resize(first + n + 1);
@@ -88,15 +97,23 @@ void Shard::append_all(RowClass kind, Rows* rows) const {
   std::byte* to = rows->bytes.data() + at;
   // Few distinct lengths, all multiples of 4: cheaper than a call of memcpy for each row.
   const size_t words = bytes / 4;
-  for (size_t id = 0; id < n; ++id, to += bytes) {
-    const std::byte* row = of.row(static_cast<uint32_t>(id));
-    keys[id] = load<Key>(row);
-    ends[id] = static_cast<uint32_t>(at + (id + 1) * bytes);
+  size_t done = 0;
+  const auto append = [&](uint32_t id) {
+    const std::byte* row = of.row(id);
+    keys[done] = load<Key>(row);
+    ends[done] = static_cast<uint32_t>(at + (done + 1) * bytes);
     const std::byte* from = row + header;
     size_t w = 0;
     for (; w + 8 <= words; w += 8) std::memcpy(to + 4 * w, from + 4 * w, 32);
     for (; w < words; ++w) std::memcpy(to + 4 * w, from + 4 * w, 4);
     finish_copy(kind, from, to);
+    to += bytes;
+    ++done;
+  };
+  if (chosen) {
+    chosen->each(kind, size, append);
+  } else {
+    for (uint32_t id = 0; id < size; ++id) append(id);
   }
 }
 
@@ -110,21 +127,16 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
   const bool serving = selection == Selection::base || selection == Selection::delta;
   const bool changed = selection == Selection::changed && tracking_;
   for (const RowClass kind : kClasses) {
-    if (serving && kind == RowClass::candidate) continue;
-    if (!serving && !(changed && !all_changed_)) {
-      append_all(kind, rows);
+    if (!serving) {
+      append_rows(kind, changed && !all_changed_ ? &changed_ : nullptr, rows);
       continue;
     }
+    if (kind == RowClass::candidate) continue;
     Slab& of = slab(kind);
     for (uint32_t id = 0; id < of.size(); ++id) {
-      if (changed && !all_changed_ && !changed_.get(kind, id)) {
-        if (id % 64 == 0 && changed_.none_of_64(kind, id)) id |= 63;
-        continue;
-      }
       std::byte* from = of.row(id);
       const size_t begin = rows->bytes.size();
       append_copy(kind, from, rows);
-      if (!serving) continue;
       const std::span copy(rows->bytes.data() + begin, row_bytes(kind));
       if (!layout_->selected(selection, copy)) {
         rows->keys.pop_back();
@@ -242,16 +254,7 @@ void Shard::collect_cold(uint64_t bound, uint64_t most, uint32_t stamp, std::vec
 }
 
 void Shard::copy_unsaved(Rows* rows) const {
-  for (const RowClass kind : kClasses) {
-    const Slab& of = slab(kind);
-    for (uint32_t id = 0; id < of.size(); ++id) {
-      if (unsaved_.get(kind, id)) {
-        append_copy(kind, of.row(id), rows);
-      } else if (id % 64 == 0 && unsaved_.none_of_64(kind, id)) {
-        id |= 63;
-      }
-    }
-  }
+  for (const RowClass kind : kClasses) append_rows(kind, &unsaved_, rows);
 }
 
 void Shard::copy_keys(std::vector<Key>* keys) const {
