@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-THREADS = 2
+THREADS = int(os.environ.get("ARGOSY_BENCH_THREADS", "2"))
 
 
 class Work:
@@ -28,7 +28,7 @@ class Work:
 
 
 def start(name):
-    """Import a framework, with two threads, and return its module."""
+    """Import a framework, set its number of threads, and return its module."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "ARGOSY_NUM_THREADS"):
         os.environ[variable] = str(THREADS)
     if name == "torch":

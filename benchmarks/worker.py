@@ -17,6 +17,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def load(framework, module, name):
+    if name.startswith("ops:"):
+        import op_rows_nn  # noqa: F401  (adds its rows)
+        from op_rows import build
+
+        return build(framework, module, name[len("ops:") :])
     path = os.path.join(HERE, "workloads", f"{name}.py")
     spec = importlib.util.spec_from_file_location(f"workload_{name}", path)
     workload = importlib.util.module_from_spec(spec)
@@ -41,6 +46,20 @@ def clock(work, seconds):
     return float(np.median(blocks))
 
 
+def turn(work, seconds, clock):
+    """Seconds for one step, over about `seconds` of processor or of wall time."""
+    now = time.process_time if clock == "cpu" else time.perf_counter
+    step, count = work.step, 1
+    while True:
+        begin = now()
+        for _ in range(count):
+            step()
+        spent = now() - begin
+        if spent >= seconds / 2:
+            return spent / count / work.count
+        count = max(2 * count, min(int(count * seconds / max(spent, 1e-7)), 100 * count))
+
+
 def main():
     framework = sys.argv[1]
     answers = os.fdopen(os.dup(1), "w")
@@ -56,6 +75,8 @@ def main():
                 work = load(framework, module, command["name"])
                 np.savez(command["file"], *work.results())
                 answer = {}
+            elif command["do"] == "turn":
+                answer = {"seconds": turn(work, command["seconds"], command["clock"])}
             else:
                 answer = {"seconds": clock(work, command["seconds"])}
         except Exception as error:
