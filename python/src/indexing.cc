@@ -230,11 +230,25 @@ int index_rank(const Plan& p) {
   return rank;
 }
 
+// A key that is one mask over leading dimensions of x.
+bool is_leading_mask(const Tensor& x, PyObject* key) {
+  if (!is_tensor(key) || impl_of(key)->dtype != DType::bool_) return false;
+  const Shape& mask = impl_of(key)->shape;
+  if (mask.rank() == 0 || mask.rank() > x.rank()) return false;
+  for (int d = 0; d < mask.rank(); ++d)
+    if (mask[d] != x.dim(d) || mask[d] < 0) return false;
+  return true;
+}
+
 PyObject* getitem(PyObject* self, PyObject* key) {
   return guarded_object([&] {
+    if (is_leading_mask(tensor_of(self), key))
+      return wrap(ops::select_true(tensor_of(self), tensor_of(key)));
     Plan p = take_apart(tensor_of(self), key);
     Tensor t = basic(self, p);
-    if (!p.arrays.empty()) {
+    if (p.arrays.size() == 1) {
+      t = ops::take_slices(t, p.arrays[0], p.array_axes[0]);
+    } else if (!p.arrays.empty()) {
       t = ops::index_get(t, p.arrays, p.array_axes);
       std::vector<int64_t> perm = placing(p, index_rank(p));
       bool moved = false;
@@ -260,6 +274,20 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_int([&] {
     ARGOSY_CHECK(value, type) << "Elements of a tensor cannot be deleted.";
     Tensor x = tensor_of(self);
+    if (is_leading_mask(x, key)) {
+      Tensor v = value_for(value, x);
+      if (v.numel() == 1) {
+        // One value: chosen by the mask, without looking for its places.
+        Tensor mask = tensor_of(key);
+        while (mask.rank() < x.rank()) mask = ops::unsqueeze(mask, {mask.rank()});
+        while (v.rank() > 0) v = ops::squeeze(v, {0});
+        static const op::OpDef& fill = op::get("masked_fill");
+        Py args_mask(check(wrap(mask))), args_v(check(wrap(v)));
+        PyObject* const args[] = {self, args_mask.get(), args_v.get()};
+        Py done(check(call_op(fill, args, 3, true)));
+        return 0;
+      }
+    }
     Plan p = take_apart(x, key);
     Tensor v = value_for(value, x);
     static const op::OpDef& set_slice = op::get("set_slice");

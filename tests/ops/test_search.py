@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.ops.harness import COMPLEX, FLOAT, INT, A, Case, table_tests
+from tests.ops.harness import ALL, COMPLEX, FLOAT, INT, A, Case, table_tests
 
 import argosy
 
@@ -54,6 +54,20 @@ def put_along_ref(x, i, values, axis, reduce="assign", include_self=True):
         x[to] = {"assign": lambda v: v[-1], "add": sum, "mul": np.prod, "amax": max, "amin": min,
                  "mean": lambda v: np.mean(v)}[reduce](found)  # fmt: skip
     return x
+
+
+def add_slices_ref(x, i, value, axis):
+    out = np.moveaxis(x.copy(), axis, 0)
+    region = np.moveaxis(np.empty_like(x), axis, 0)[: len(i)]
+    wide = np.broadcast_to(value, np.moveaxis(region, 0, axis).shape)
+    np.add.at(out, i, np.moveaxis(wide, axis, 0))
+    return np.moveaxis(out, 0, axis)
+
+
+def spread_ref(mask, values):
+    out = np.zeros((*mask.shape, *values.shape[1:]), values.dtype)
+    out[mask] = values
+    return out
 
 
 def sort_ref(x, axis=-1, descending=False):
@@ -154,6 +168,26 @@ CASES = [
     Case("masked_select", [A(2, 3), MASK], ref=lambda x, m: x[m], dtypes=FEW),
     Case("masked_select", [A(2, 3), A(3, dtype="bool")], dtypes=FLOAT,
          ref=lambda x, m: x[np.broadcast_to(m, x.shape)]),
+    Case("select_true", [A(2, 3, 4), MASK], ref=lambda x, m: x[m], dtypes=ALL,
+         errors=[([A(2, 3), A(3, dtype="bool")], {}, IndexError, "leading sizes of x")]),
+    Case("select_true", [A(70, 50), A(70, 50, dtype="bool")], ref=lambda x, m: x[m], dtypes=FEW,
+         grad=False),
+    Case("spread_true", [np.array([True, False, True]), A(2, 4)], dtypes=FEW, ref=spread_ref,
+         errors=[([np.array([True]), A(2, 4)], {}, ValueError, "a row for each true element")]),
+    Case("mask_places", [A(2, 3, 4)], ref=lambda m: np.argwhere(m), dtypes=["bool"],
+         shapes=[[(0, 2)], [(7,)], [(3, 50)], [(40, 2, 1000)]]),
+    Case("take_slices", [A(3, 4), index(2, -1, 0)], {"axis": 1}, dtypes=ALL,
+         ref=lambda x, i, axis: np.take(x, i, axis),
+         errors=[([A(3, 4), index(4)], {"axis": 1}, IndexError, "out of range")]),
+    Case("take_slices", [A(3, 4, 2), np.array([[2, 1], [0, 2]], "int32")], {"axis": 0}, dtypes=FEW,
+         ref=lambda x, i, axis: np.take(x, i, axis)),
+    Case("take_slices", [A(9, 2), index(5)], {"axis": 0}, dtypes=FEW,
+         ref=lambda x, i, axis: np.take(x, i, axis)),
+    Case("add_slices", [A(3, 4), index(2, 0, 2), A(3, 3)], {"axis": 1}, dtypes=SOME,
+         ref=add_slices_ref,
+         errors=[([A(3, 4), index(3), A(1, 4)], {"axis": 0}, IndexError, "out of range"),
+                 ([A(3, 4), index(0), A(3)], {"axis": 0}, ValueError, "cannot broadcast")]),
+    Case("add_slices", [A(3, 4), index(1, 1), A(4)], {"axis": 0}, dtypes=SOME, ref=add_slices_ref),
     Case("mask_indices", [A(2, 3, 4)], ref=lambda m: list(np.nonzero(m)), dtypes=["bool"],
          shapes=[[(0, 2)]]),
 
@@ -223,3 +257,73 @@ def test_scatter_add_of_a_larger_source():
     assert got.numpy().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
     got.sum().backward()
     assert src.grad.numpy().sum() == 4 and src.grad.numpy()[:2, :2].all()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.random.RandomState(0).randint(0, 9, 3000),
+        np.random.RandomState(0).randint(-(10**12), 10**12, 3000),
+        np.random.RandomState(0).randint(0, 6000, 9000) * 10**9,
+        np.random.RandomState(0).randint(0, 9, 3000).astype("float32") - 4,
+        np.random.RandomState(0).uniform(-1, 1, 6000),
+        np.random.RandomState(0).randint(0, 3, 50).astype("uint8"),
+        np.array([np.inf, -np.inf, 0.0, -0.0, 1.0, -0.0], "float32"),
+        np.zeros(0, "int64"),
+    ],
+    ids="few wide many floats_few floats_many bytes edges none".split(),
+)
+def test_unique_of_numbers(x):
+    found = argosy.unique(argosy.to_tensor(x), True, True, True)
+    for got, want in zip(found, np.unique(x, True, True, True)):
+        np.testing.assert_array_equal(got.numpy(), want.reshape(got.shape))
+    np.testing.assert_array_equal(argosy.unique(argosy.to_tensor(x)).numpy(), np.unique(x))
+    runs = np.append(np.repeat(x, 3), x[:1])
+    want = runs[np.append(True, runs[1:] != runs[:-1])] if len(runs) else runs
+    np.testing.assert_array_equal(argosy.unique_consecutive(argosy.to_tensor(runs)).numpy(), want)
+    got = argosy.unique_consecutive(argosy.to_tensor(runs), return_counts=True)[1]
+    assert int(got.sum()) == len(runs)
+
+
+def test_each_nan_is_distinct():
+    x = argosy.to_tensor([np.nan, 2.0, np.nan, 1.0])
+    np.testing.assert_array_equal(argosy.unique(x).numpy(), [1, 2, np.nan, np.nan])
+    assert argosy.unique(x, return_counts=True)[1].numpy().tolist() == [1, 1, 1, 1]
+
+
+def test_a_mask_picks_and_sets_elements():
+    rng = np.random.RandomState(0)
+    x = rng.uniform(-1, 1, (70, 1100)).astype("float32")
+    for share in (0.0, 0.02, 0.5, 1.0):
+        mask = rng.uniform(0, 1, x.shape) < share
+        rows = mask[:, 0]
+        np.testing.assert_array_equal(argosy.to_tensor(x)[argosy.to_tensor(mask)].numpy(), x[mask])
+        np.testing.assert_array_equal(argosy.to_tensor(x)[argosy.to_tensor(rows)].numpy(), x[rows])
+        np.testing.assert_array_equal(
+            argosy.nonzero(argosy.to_tensor(mask)).numpy(), np.argwhere(mask)
+        )
+        for key in (mask, rows):
+            for value in (2.0, x[key] * 2):
+                got, want = argosy.to_tensor(x), x.copy()
+                got[argosy.to_tensor(key)] = (
+                    value if np.isscalar(value) else argosy.to_tensor(value)
+                )
+                want[key] = value
+                np.testing.assert_array_equal(got.numpy(), want)
+
+
+def test_gradient_of_setting_by_a_mask():
+    x = argosy.ones([2, 3])
+    x.stop_gradient = False
+    value = argosy.to_tensor(3.0, stop_gradient=False)
+    y = x * 2
+    y[argosy.to_tensor([True, False])] = value
+    (y * argosy.to_tensor([[1.0, 2, 3], [4, 5, 6]])).sum().backward()
+    assert x.grad.numpy().tolist() == [[0, 0, 0], [8, 10, 12]]
+    assert float(value.grad) == 6
+
+
+def test_assigning_a_part_of_a_tensor_to_itself():
+    x = argosy.arange(5)
+    x[argosy.to_tensor([4, 3, 2, 1, 0])] = x
+    assert x.tolist() == [4, 3, 2, 1, 0]

@@ -88,8 +88,7 @@ def nonzero(x, as_tuple=False, *, out=None):
     if x.ndim == 0:
         n = 1 if bool(mask) else 0
         return tuple() if as_tuple else _ops.zeros([n, 0], "int64")
-    places = _ops.mask_indices(mask)
-    return tuple(places) if as_tuple else _ops.stack(list(places), 1)
+    return tuple(_ops.mask_indices(mask)) if as_tuple else _ops.mask_places(mask)
 
 
 @method
@@ -105,7 +104,8 @@ def unique(
 ):
     """Distinct elements of x (or slices along axis), sorted; on demand with the first place of each,
     which of them each element is, and how often each comes."""
-    out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype)
+    only = not (return_index or return_inverse or return_counts)
+    out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype, only)
     found = [out]
     found += [index] if return_index else []
     found += [inverse] if return_inverse else []
@@ -119,7 +119,8 @@ def unique_consecutive(
     x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
 ):
     """x without elements (or slices along axis) equal to their predecessor."""
-    out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype)
+    only = not (return_inverse or return_counts)
+    out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype, only)
     found = [out]
     found += [inverse] if return_inverse else []
     found += [counts] if return_counts else []
@@ -248,13 +249,9 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 @alias(input="x", dim="axis")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
     """A copy of x with alpha * value added to its entries `index` along axis."""
-    axis = axis + x.ndim if axis < 0 else axis
     if alpha != 1:
         value = _ops.scale(value, alpha)
-    if axis:
-        perm = [axis] + [a for a in range(x.ndim) if a != axis]
-        value = _ops.transpose(value, perm)
-    return _ops.index_put(x, value, [index], [axis], True)
+    return _ops.add_slices(x, index, value, axis)
 
 
 @method

@@ -229,15 +229,14 @@ void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size,
                        const I* index, int64_t n, int64_t padding) {
   // Each part owns some target rows and passes over all indices, so that every row sees its updates
   // in order.
-  constexpr int64_t kParts = 8;
-  const int64_t parts = n * inner < 16384 ? 1 : kParts;
+  const int64_t parts = n * inner < 16384 ? 1 : std::min(8, num_threads());
   parallel_for(outer * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t job = begin; job < end; ++job) {
       const int64_t o = job / parts, part = job % parts;
       for (int64_t i = 0; i < n; ++i) {
         if (index[i] == padding) continue;
         const int64_t row = index[i] < 0 ? index[i] + size : index[i];
-        if (parts > 1 && row % kParts != part) continue;
+        if (parts > 1 && row % parts != part) continue;
         T* to = target + (o * size + row) * inner;
         const T* from = updates + (o * n + i) * inner;
         for (int64_t j = 0; j < inner; ++j) {

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cstring>
 
-#include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cpu/gather.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
@@ -45,26 +44,29 @@ Shape result_shape(const char* op, const Shape& x, std::span<const Tensor> indic
   return out;
 }
 
+// As int64, in C order, of the given shape.
+Tensor wide_index(const Tensor& index, const Shape& shape) {
+  if (index.dtype() == DType::int64 && index.shape() == shape && index.is_contiguous())
+    return index;
+  Tensor wide = Tensor::empty(shape, DType::int64);
+  op::copy_into(wide, index);
+  return wide;
+}
+
 // The offsets, in elements of x, of all places that the indices name.
 Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indices,
                   const IndexAttrs& a) {
   Shape shape = index_shape(op, indices);
   Tensor offsets = Tensor::empty(shape, DType::int64);
-  int64_t* to = offsets.data<int64_t>();
-  std::fill_n(to, offsets.numel(), 0);
   for (size_t k = 0; k < indices.size(); ++k) {
-    Tensor wide = Tensor::empty(shape, DType::int64);
-    op::copy_into(wide, indices[k]);
-    const int64_t* from = wide.data<int64_t>();
-    int axis = static_cast<int>(a.axes[k]);
-    int64_t size = x.dim(axis), stride = x.strides()[axis];
-    for (int64_t i = 0; i < offsets.numel(); ++i) {
-      int64_t v = from[i];
-      ARGOSY_CHECK(v >= -size && v < size, index)
-          << '[' << op << "] index " << v << " is out of range for dimension " << axis
-          << " of size " << size << ". Do this: check the index; negative ones count from the end.";
-      to[i] += (v < 0 ? v + size : v) * stride;
-    }
+    Tensor index = wide_index(indices[k], shape);
+    const int axis = static_cast<int>(a.axes[k]);
+    const int64_t bad = cpu::index_offsets(offsets.data<int64_t>(), index.data<int64_t>(),
+                                           index.numel(), x.dim(axis), x.strides()[axis], k > 0);
+    ARGOSY_CHECK(bad < 0, index) << '[' << op << "] index " << index.data<int64_t>()[bad]
+                                 << " is out of range for dimension " << axis << " of size "
+                                 << x.dim(axis)
+                                 << ". Do this: check the index; negative ones count from the end.";
   }
   return offsets;
 }
@@ -87,15 +89,6 @@ Rest rest_of(const Tensor& x, const IndexAttrs& a) {
   return r;
 }
 
-constexpr int64_t kGrainBytes = 1 << 15;
-
-// Offsets count elements of `item` bytes; a row of kBytes may hold several.
-template <int kBytes>
-void gather(const char* x, const int64_t* offset, int64_t item, char* to, int64_t begin,
-            int64_t end) {
-  for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * kBytes, x + offset[i] * item, kBytes);
-}
-
 void index_get_run(KernelFrame& f, const IndexAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
@@ -105,22 +98,14 @@ void index_get_run(KernelFrame& f, const IndexAttrs& a) {
   const int64_t* offset = offsets.data<int64_t>();
   const int64_t n = offsets.numel(), item = item_size(x.dtype());
   const int64_t bytes = rest.shape.numel() * item;
-  const char* from = static_cast<const char*>(x.raw());
-  char* to = static_cast<char*>(out.raw());
   if (!rest.dense) {
     Shape tight = rest.shape.contiguous_strides();
-    Tensor row = out.view(rest.shape, tight);
     for (int64_t i = 0; i < n; ++i)
       op::copy_into(out.view(rest.shape, tight, i * (bytes / item)),
                     x.view(rest.shape, rest.strides, offset[i]));
     return;
   }
-  parallel_for(n, std::max<int64_t>(1, kGrainBytes / bytes), [&](int64_t begin, int64_t end) {
-    if (bytes == 4) return gather<4>(from, offset, item, to, begin, end);
-    if (bytes == 8) return gather<8>(from, offset, item, to, begin, end);
-    for (int64_t i = begin; i < end; ++i)
-      std::memcpy(to + i * bytes, from + offset[i] * item, static_cast<size_t>(bytes));
-  });
+  cpu::gather_offsets(out.raw(), x.raw(), offset, n, item, bytes);
 }
 
 void index_get_infer(InferContext& c, const IndexAttrs& a) {
@@ -144,12 +129,27 @@ void index_put_run(KernelFrame& f, const IndexAttrs& a) {
   auto indices = f.in.list(2);
   Tensor offsets = offsets_of(f.name(), out, indices, a);
   if (offsets.numel() == 0) return;
-  Shape region = result_shape(f.name(), out.shape(), indices, a);
-  Tensor value = Tensor::empty(region, out.dtype());
-  op::copy_into(value, f.in[1]);
   Rest rest = rest_of(out, a);
-  const int64_t width = rest.shape.numel(), item = item_size(out.dtype());
+  const int64_t width = rest.shape.numel(), item = item_size(out.dtype()), n = offsets.numel();
   const int64_t* offset = offsets.data<int64_t>();
+  const Tensor& given = f.in[1];
+  const bool shared = given.impl()->storage == out.impl()->storage;
+  if (rest.dense && !a.accumulate && width == 1 && given.numel() == 1 && !shared &&
+      given.dtype() == out.dtype()) {
+    return cpu::scatter_offsets(out.raw(), offset, n, item, item, given.raw(), 0);
+  }
+  Tensor value = given;
+  Shape region = result_shape(f.name(), out.shape(), indices, a);
+  if (shared || given.dtype() != out.dtype() || !(given.shape() == region) ||
+      !given.is_contiguous()) {
+    value = Tensor::empty(region, out.dtype());
+    op::copy_into(value, given);
+  }
+  if (rest.dense && !a.accumulate)
+    return cpu::scatter_offsets(out.raw(), offset, n, item, width * item, value.raw(),
+                                width * item);
+  if (rest.dense && out.dtype() != DType::bool_)
+    return cpu::scatter_add_offsets(out.dtype(), out.raw(), offset, n, width, value.raw());
   Shape tight = rest.shape.contiguous_strides();
   cpu::Loop loop =
       a.accumulate ? cpu::add_loops()[out.dtype()] : cpu::cast_loop(out.dtype(), out.dtype());
@@ -159,12 +159,8 @@ void index_put_run(KernelFrame& f, const IndexAttrs& a) {
     char* to = static_cast<char*>(out.raw()) + offset[i] * item;
     char* from = static_cast<char*>(value.raw()) + i * width * item;
     if (rest.dense) {
-      if (a.accumulate) {
-        char* const ptrs[] = {to, from, to};
-        loop(ptrs, steps, width, nullptr);
-      } else {
-        std::memcpy(to, from, static_cast<size_t>(width * item));
-      }
+      char* const ptrs[] = {to, from, to};
+      loop(ptrs, steps, width, nullptr);
       continue;
     }
     const cpu::Operand place{to, rest.strides.data(), static_cast<int>(item)};
@@ -237,41 +233,6 @@ Tensors call_put(const Tensor& x, const Tensor& value, std::span<const Tensor> i
   return index_put_op.all(op::Inputs(in, ends), a);
 }
 
-// --- masks ---
-
-void mask_indices_infer(InferContext& c, const op::NoAttrs&) {
-  c.out.resize(static_cast<size_t>(c.in[0].rank()));
-  for (op::Meta& m : c.out) m = {{kUnknown}, DType::int64};
-}
-
-void mask_indices_run(KernelFrame& f, const op::NoAttrs&) {
-  const Tensor& mask = f.in[0];
-  const bool* set = mask.data<bool>();
-  int64_t count = std::count(set, set + mask.numel(), true);
-  InlineVector<int64_t*, kMaxRank> to;
-  for (size_t d = 0; d < f.out.size(); ++d) to.push_back(f.allocate(d, {count}).data<int64_t>());
-  Shape at = Shape::filled(mask.rank(), 0);
-  int64_t next = 0;
-  for (int64_t i = 0; i < mask.numel(); ++i) {
-    if (set[i]) {
-      for (int d = 0; d < mask.rank(); ++d) to[static_cast<size_t>(d)][next] = at[d];
-      ++next;
-    }
-    for (int d = mask.rank() - 1; d >= 0; --d) {
-      if (++at[d] < mask.dim(d)) break;
-      at[d] = 0;
-    }
-  }
-}
-
-ARGOSY_OP(mask_indices, op::NoAttrs)
-    .doc("For each dimension of a bool tensor, the indices of its true elements in C order.")
-    .input("mask", kBool)
-    .list_output("indices")
-    .infer(mask_indices_infer)
-    .kernel("reference", mask_indices_run)
-    .done();
-
 }  // namespace
 
 Tensor index_get(const Tensor& x, std::span<const Tensor> indices,
@@ -285,10 +246,6 @@ Tensor index_get(const Tensor& x, std::span<const Tensor> indices,
 Tensor index_put(const Tensor& x, const Tensor& value, std::span<const Tensor> indices,
                  const std::vector<int64_t>& axes, bool accumulate) {
   return std::move(call_put(x, value, indices, IndexAttrs{axes, accumulate})[0]);
-}
-
-Tensors mask_indices(const Tensor& mask) {
-  return mask_indices_op.all({mask});
 }
 
 }  // namespace argosy::ops

@@ -17,6 +17,10 @@ ARGOSY_API Tensor index_put(const Tensor& x, const Tensor& value, std::span<cons
                             const std::vector<int64_t>& axes, bool accumulate);
 // condition ? x : y, broadcast; dtypes promote.
 ARGOSY_API Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y);
+// x along axis at the places of an integer tensor, whose dimensions take the place of axis.
+ARGOSY_API Tensor take_slices(const Tensor& x, const Tensor& index, int64_t axis);
+// x[mask]: the rows of x where mask, which has its leading dimensions, holds.
+ARGOSY_API Tensor select_true(const Tensor& x, const Tensor& mask);
 // One int64 vector for each dimension of mask: the places of its true elements, in C order.
 ARGOSY_API Tensors mask_indices(const Tensor& mask);
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/kernels/cpu/gather.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -30,16 +31,6 @@ int axis_of(const char* op, const AxisAttrs& a, int rank) {
   return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank);
 }
 
-// Dimensions of [index dims, x without axis] with the index dims moved to axis.
-Tensor place_at(const Tensor& picked, int index_rank, int axis) {
-  if (axis == 0) return picked;
-  std::vector<int64_t> perm;
-  for (int i = 0; i < axis; ++i) perm.push_back(index_rank + i);
-  for (int i = 0; i < index_rank; ++i) perm.push_back(i);
-  for (int i = index_rank + axis; i < picked.rank(); ++i) perm.push_back(i);
-  return transpose(picked, perm);
-}
-
 Shape replaced(const Shape& x, int axis, const Shape& index) {
   Shape out;
   for (int i = 0; i < axis; ++i) out.push_back(x[i]);
@@ -56,8 +47,7 @@ void gather_infer(InferContext& c, const AxisAttrs& a) {
 }
 Tensors gather_compose(const op::Inputs& in, const AxisAttrs& a) {
   int axis = axis_of("gather", a, in[0].rank());
-  const Tensor index[] = {in[1]};
-  return place_at(index_get(in[0], index, {axis}), in[1].rank(), axis);
+  return take_slices(in[0], in[1], axis);
 }
 
 ARGOSY_OP(gather, AxisAttrs)
@@ -88,8 +78,7 @@ void index_select_infer(InferContext& c, const AxisAttrs& a) {
 Tensors index_select_compose(const op::Inputs& in, const AxisAttrs& a) {
   index_select_check(in[1]);
   int axis = axis_of("index_select", a, in[0].rank());
-  const Tensor index[] = {in[1].rank() == 0 ? unsqueeze(in[1], {0}) : in[1]};
-  return place_at(index_get(in[0], index, {axis}), 1, axis);
+  return take_slices(in[0], in[1].rank() == 0 ? unsqueeze(in[1], {0}) : in[1], axis);
 }
 
 ARGOSY_OP(index_select, AxisAttrs)
@@ -261,15 +250,52 @@ void take_infer(InferContext& c, const AlongAttrs& a) {
   check_along(c.name(), c.in[0], c.in[1], normalize_axis(c.name(), a.axis, c.in[0].rank()));
   c.out[0].shape = c.in[1].shape();
 }
+// x and indices as [outer, size, inner] and [outer, m, inner] around an axis, where they fit so.
+struct Along {
+  int64_t outer = 1, size, m, inner = 1;
+  bool fits = true;
+};
+Along along(const Tensor& x, const Tensor& indices, int axis) {
+  Along l;
+  if (x.rank() == 0) return {1, 1, 1, 1, true};
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d == axis) continue;
+    l.fits &= x.dim(d) == indices.dim(d);
+    (d < axis ? l.outer : l.inner) *= x.dim(d);
+  }
+  l.size = x.dim(axis);
+  l.m = indices.dim(axis);
+  return l;
+}
+
+Tensor wide_index(const Tensor& index) {
+  if (index.dtype() == DType::int64 && index.is_contiguous()) return index;
+  Tensor wide = Tensor::empty(index.shape(), DType::int64);
+  op::copy_into(wide, index);
+  return wide;
+}
+
+void check_found(const char* op, int64_t bad, const Tensor& wide, int axis, int64_t size) {
+  ARGOSY_CHECK(bad < 0, index) << '[' << op << "] index " << wide.data<int64_t>()[bad]
+                               << " is out of range for dimension " << axis << " of size " << size
+                               << ". Do this: check the index; negative ones count from the end.";
+}
+
 void take_run(KernelFrame& f, const AlongAttrs& a) {
   const Tensor& x = f.in[0];
+  const int axis = normalize_axis(f.name(), a.axis, x.rank());
   const int item = item_size(x.dtype());
+  if (const Along l = along(x, f.in[1], axis); l.fits) {
+    Tensor index = wide_index(f.in[1]);
+    const int64_t bad = cpu::take_along(f.out[0].raw(), x.raw(), index.data<int64_t>(), l.outer,
+                                        l.size, l.m, l.inner, item);
+    return check_found(f.name(), bad, index, axis, l.size);
+  }
   char* to = static_cast<char*>(f.out[0].raw());
   const char* from = static_cast<const char*>(x.raw());
-  walk(f.name(), x, f.in[1], normalize_axis(f.name(), a.axis, x.rank()),
-       [&](int64_t i, int64_t offset) {
-         std::memcpy(to + i * item, from + offset * item, static_cast<size_t>(item));
-       });
+  walk(f.name(), x, f.in[1], axis, [&](int64_t i, int64_t offset) {
+    std::memcpy(to + i * item, from + offset * item, static_cast<size_t>(item));
+  });
 }
 
 struct PutAttrs {
@@ -287,9 +313,27 @@ void put_run(KernelFrame& f, const PutAttrs& a) {
   const Tensor &x = f.in[0], &out = f.out[0], &indices = f.in[1];
   int axis = normalize_axis(f.name(), a.axis, x.rank());
   op::copy_into(out, x);
-  Tensor values = Tensor::empty(indices.shape(), out.dtype());
-  op::copy_into(values, f.in[2]);
   const int64_t item = item_size(out.dtype());
+  Tensor values = f.in[2];
+  const bool one = values.numel() == 1 && values.dtype() == out.dtype();
+  if (!one && (values.dtype() != out.dtype() || !(values.shape() == indices.shape()))) {
+    values = Tensor::empty(indices.shape(), out.dtype());
+    op::copy_into(values, f.in[2]);
+  }
+  const bool adds = (a.reduce == "add" || a.reduce == "sum") && a.include_self;
+  if (const Along l = along(x, indices, axis); l.fits && (adds || a.reduce == "assign")) {
+    Tensor index = wide_index(indices);
+    const int64_t step = one ? 0 : 1, *at = index.data<int64_t>();
+    const int64_t bad = adds ? cpu::add_along(out.dtype(), out.raw(), at, values.raw(), step,
+                                              l.outer, l.size, l.m, l.inner)
+                             : cpu::put_along(out.raw(), at, values.raw(), step, l.outer, l.size,
+                                              l.m, l.inner, item);
+    return check_found(f.name(), bad, index, axis, l.size);
+  }
+  if (one) {
+    values = Tensor::empty(indices.shape(), out.dtype());
+    op::copy_into(values, f.in[2]);
+  }
   char* to = static_cast<char*>(out.raw());
   char* from = static_cast<char*>(values.raw());
   cpu::Loop loop = nullptr;
@@ -338,7 +382,7 @@ ARGOSY_OP(put_along, PutAttrs)
     .input("values", kNumeric, Save::shape)
     .output("out")
     .infer(put_infer)
-    .kernel("reference", put_run)
+    .kernel("scatter", put_run)
     .gradient(put_grad)
     .done();
 
@@ -348,7 +392,7 @@ ARGOSY_OP(take_along, AlongAttrs)
     .input("indices", kIndex, Save::value)
     .output("out")
     .infer(take_infer)
-    .kernel("reference", take_run)
+    .kernel("gather", take_run)
     .gradient(take_grad)
     .done();
 
@@ -459,8 +503,7 @@ Tensors masked_select_compose(const op::Inputs& in, const NoAttrs&) {
     x = whole;
   }
   if (x.rank() == 0) x = unsqueeze(x, {0}), mask = unsqueeze(mask, {0});
-  Tensors places = mask_indices(mask);
-  return index_get(x, places, first_axes(places.size()));
+  return select_true(x, mask);
 }
 
 ARGOSY_OP(masked_select, NoAttrs)

@@ -2,7 +2,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "argosy/kernels/cpu/gather.h"
 #include "argosy/kernels/cpu/sort.h"
+#include "argosy/kernels/cpu/unique.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
@@ -323,8 +325,9 @@ struct UniqueAttrs {
   bool consecutive = false;  // only neighbours are compared, order stays
   std::optional<int64_t> axis;
   DType dtype = DType::int64;
+  bool only_values = false;  // leaves the other outputs empty
 };
-ARGOSY_ATTRS(UniqueAttrs, consecutive, axis, dtype)
+ARGOSY_ATTRS(UniqueAttrs, consecutive, axis, dtype, only_values)
 
 void unique_infer(InferContext& c, const UniqueAttrs& a) {
   const Shape& x = c.in[0].shape();
@@ -335,37 +338,56 @@ void unique_infer(InferContext& c, const UniqueAttrs& a) {
   }
   c.out[0].shape = out;
   for (int i = 1; i < 4; ++i) c.out[static_cast<size_t>(i)] = {{kUnknown}, a.dtype};
+  if (a.only_values) {
+    for (size_t i = 1; i < 4; ++i) c.out[i].shape = {0};
+    return;
+  }
   c.out[2].shape = {a.axis ? x[normalize_axis("unique", *a.axis, x.rank())] : x.numel()};
 }
 
+void give_numbers(KernelFrame& f, size_t output, const std::vector<int64_t>& values) {
+  const int64_t n = static_cast<int64_t>(values.size());
+  Tensor wide = Tensor::empty({n}, DType::int64);
+  std::copy(values.begin(), values.end(), wide.data<int64_t>());
+  op::copy_into(f.allocate(output, {n}), wide);
+}
+
+// Numbers, without slices.
+void unique_values_run(KernelFrame& f, const UniqueAttrs& a) {
+  const Tensor& x = f.in[0];
+  const int64_t n = x.numel();
+  if (a.only_values) {
+    Tensor room = Tensor::empty({n}, x.dtype());
+    const int64_t m = cpu::distinct_values(x.dtype(), x.raw(), n, a.consecutive, room.raw());
+    op::copy_into(f.allocate(0, {m}), room.view({m}, {1}));
+    for (size_t i = 1; i < 4; ++i) f.allocate(i, {0});
+    return;
+  }
+  std::vector<int64_t> inverse(static_cast<size_t>(n));
+  cpu::Groups groups = cpu::group_equal(x.dtype(), x.raw(), n, a.consecutive, inverse.data());
+  const int64_t m = static_cast<int64_t>(groups.first.size());
+  const int64_t item = item_size(x.dtype());
+  cpu::gather_offsets(f.allocate(0, {m}).raw(), x.raw(), groups.first.data(), m, item, item);
+  give_numbers(f, 1, groups.first);
+  give_numbers(f, 2, inverse);
+  give_numbers(f, 3, groups.counts);
+}
+
 void unique_run(KernelFrame& f, const UniqueAttrs& a) {
+  if (!a.axis) return unique_values_run(f, a);
   // Seen as [n, width]: items along the axis first.
   Tensor x = f.in[0];
-  int axis = a.axis ? normalize_axis("unique", *a.axis, x.rank()) : 0;
-  Tensor items = x;
-  if (!a.axis) {
-    items = x.view({x.numel(), 1}, {1, 1});
-  } else {
-    Shape shape = x.shape(), strides = x.strides();
-    std::swap(shape[0], shape[axis]);
-    std::swap(strides[0], strides[axis]);
-    items = op::contiguous(x.view(shape, strides));
-  }
+  const int axis = normalize_axis("unique", *a.axis, x.rank());
+  Shape turned = x.shape(), turned_strides = x.strides();
+  std::swap(turned[0], turned[axis]);
+  std::swap(turned_strides[0], turned_strides[axis]);
+  Tensor items = op::contiguous(x.view(turned, turned_strides));
   const int64_t n = items.dim(0), width = n ? items.numel() / n : 0;
   std::vector<int64_t> order(static_cast<size_t>(n));
-  const bool scalars = width == 1 && !a.consecutive;
-  if (scalars) {
-    cpu::sort(items.dtype(), items.raw(), nullptr, order.data(), 1, n, 1, false);
-  } else {
-    std::iota(order.begin(), order.end(), 0);
-  }
-  // Three-way comparison of items i and j.
-  auto with_compare = [&](auto&& use) {
-    dispatch_types<bool>(items.dtype(), [&]<class T>(T) { use(items.data<T>()); });
-    dispatch_real(items.dtype(), [&]<class T>(T) { use(items.data<T>()); });
-  };
+  std::iota(order.begin(), order.end(), 0);
   std::vector<int64_t> first, counts, group(static_cast<size_t>(n));
-  with_compare([&](const auto* data) {
+  auto run = [&]<class T>(T) {
+    const T* data = items.data<T>();
     auto less = [&](int64_t i, int64_t j) {
       return std::lexicographical_compare(data + i * width, data + (i + 1) * width,
                                           data + j * width, data + (j + 1) * width);
@@ -373,7 +395,7 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
     auto equal = [&](int64_t i, int64_t j) {
       return std::equal(data + i * width, data + (i + 1) * width, data + j * width);
     };
-    if (!a.consecutive && !scalars) std::stable_sort(order.begin(), order.end(), less);
+    if (!a.consecutive) std::stable_sort(order.begin(), order.end(), less);
     for (size_t k = 0; k < order.size(); ++k) {
       if (k == 0 || !equal(order[k], order[k - 1])) {
         first.push_back(order[k]);
@@ -382,7 +404,9 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
       ++counts.back();
       group[static_cast<size_t>(order[k])] = static_cast<int64_t>(first.size()) - 1;
     }
-  });
+  };
+  dispatch_types<bool>(items.dtype(), run);
+  dispatch_real(items.dtype(), run);
   const int64_t m = static_cast<int64_t>(first.size());
   Shape shape = items.shape();
   shape[0] = m;
@@ -392,22 +416,13 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
     std::memcpy(static_cast<char*>(kept.raw()) + i * row,
                 static_cast<char*>(items.raw()) + first[static_cast<size_t>(i)] * row,
                 static_cast<size_t>(row));
-  if (a.axis) {
-    Shape back = kept.shape(), strides = kept.strides();
-    std::swap(back[0], back[axis]);
-    std::swap(strides[0], strides[axis]);
-    op::copy_into(f.allocate(0, back), kept.view(back, strides));
-  } else {
-    op::copy_into(f.allocate(0, {m}), kept.view({m}, {1}));
-  }
-  auto give = [&](size_t i, const std::vector<int64_t>& values) {
-    Tensor wide = Tensor::empty({static_cast<int64_t>(values.size())}, DType::int64);
-    std::copy(values.begin(), values.end(), wide.data<int64_t>());
-    op::copy_into(f.allocate(i, wide.shape()), wide);
-  };
-  give(1, first);
-  give(2, group);
-  give(3, counts);
+  Shape back = kept.shape(), strides = kept.strides();
+  std::swap(back[0], back[axis]);
+  std::swap(strides[0], strides[axis]);
+  op::copy_into(f.allocate(0, back), kept.view(back, strides));
+  give_numbers(f, 1, first);
+  give_numbers(f, 2, group);
+  give_numbers(f, 3, counts);
 }
 
 ARGOSY_OP(unique_all, UniqueAttrs)
