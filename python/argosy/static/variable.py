@@ -15,11 +15,12 @@ def _of_program(self, name):
 
 
 def block(self):
-    """The block that the variable is in."""
+    """The block that the variable is in; of an eager tensor the default main Program's."""
+    from .mode import default_main_program
     from .program import program_of
 
-    _of_program(self, "block")
-    return program_of(self).global_block()
+    program = program_of(self) if self._symbolic else default_main_program()
+    return program.global_block()
 
 
 def op(self):

@@ -74,8 +74,16 @@ def apply_(self, function):
     return self
 
 
+def block(self):
+    """The block of the default main Program, which initializers and the like are called with."""
+    from argosy import static
+
+    return static.default_main_program().global_block()
+
+
 def install():
     """Run once by `import argosy`, after the methods are in place."""
+    Tensor.block = property(block)  # argosy.static puts one in its place that knows Programs
     for name in ("reshape", "reshape_", "view", "expand", "tile", "permute"):
         if hasattr(Tensor, name):
             setattr(Tensor, name, _sizes_one_by_one(getattr(Tensor, name)))

@@ -167,3 +167,15 @@ def test_lazy_guard_fills_later():
     assert layer.weight.numpy()[0, 0] == 5
     with pytest.raises(ValueError, match="nothing to run"):
         layer.weight.initialize()
+
+
+def test_called_with_a_parameter_and_its_block():
+    weight = paddle.create_parameter([3, 4], "float32")
+    init.Constant(2.5)(weight, weight.block)
+    np.testing.assert_array_equal(weight.numpy(), np.full((3, 4), 2.5, "float32"))
+    init.Assign(np.eye(3, 4))(weight, weight.block)
+    np.testing.assert_array_equal(weight.numpy(), np.eye(3, 4, dtype="float32"))
+    for initializer in (init.KaimingNormal(), init.TruncatedNormal(), init.XavierUniform()):
+        before = weight.numpy()
+        initializer(weight, weight.block)
+        assert (weight.numpy() != before).all()
