@@ -10,7 +10,7 @@ from .param_attr import ParamAttr, WeightNormParamAttr
 
 __all__ = ["ParamAttr", "WeightNormParamAttr"]
 
-_MODULES = ("core", "data_feeder", "dygraph", "layer_helper")
+_MODULES = ("core", "data_feeder", "dygraph", "io", "layer_helper", "reader")
 _STATIC = (
     "BuildStrategy", "CompiledProgram", "ExecutionStrategy", "Executor", "Program", "Scope",
     "append_backward", "cpu_places", "cuda_places", "default_main_program",

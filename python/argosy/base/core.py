@@ -20,6 +20,10 @@ _FROM_PACKAGE = (
 )
 
 
+class EOFException(Exception):
+    """A loader that feeds runs of a Program has no batch left."""
+
+
 class _Names:
     """A bag of attributes."""
 

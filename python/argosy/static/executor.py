@@ -102,6 +102,8 @@ class Executor:
         """
         program, scope = self._checked("run", program, scope)
         feed = _one_dict(feed)
+        for loader in program._loaders:
+            feed = _one_dict(loader._feed(feed))
         fetch_list = _flat(fetch_list)
         plan = _plan(program, feed, fetch_list, use_prune)
         recording = mode._thread.recording

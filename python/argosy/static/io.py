@@ -384,6 +384,7 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
     used = {name for name, *_ in _core.program_states(handle)}
     result._states = {k: v for k, v in result._states.items() if k in used}
     result._before_run = []
+    result._loaders = []
     result._outputs = names
     return result
 

@@ -41,6 +41,7 @@ class Program:
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
         self._lengths = {}  # of batches of sequences, by the id of the value
         self._before_run = []  # called with the scope before each run
+        self._loaders = []  # made with iterable=False: they feed runs
         self._before_evaluation = []  # what copies for evaluation call before each run as well
         self._after_data = []  # called after each pass over a data set that trains
         self._prefetches = False  # passes over a data set fetch rows of the next batch meanwhile
@@ -80,6 +81,7 @@ class Program:
         copy._lengths = dict(self._lengths)
         copy._remote = dict(self._remote)
         copy._before_run = list(self._before_run)
+        copy._loaders = list(self._loaders)
         copy._is_start_up_program_ = self._is_start_up_program_
         copy._family = self._family
         copy._common_ids = _core.program_value_count(self._handle)

@@ -147,6 +147,24 @@ class DataLoader:
             )
             self.num_workers = 0
 
+    @staticmethod
+    def from_generator(
+        feed_list=None,
+        capacity=None,
+        use_double_buffer=True,
+        iterable=True,
+        return_list=False,
+        use_multiprocess=False,
+        drop_last=True,
+    ):
+        """A loader of the batches of a generator, see
+        :class:`argosy.io.dataloader.generated.GeneratorLoader`. use_multiprocess: without effect."""
+        from .generated import GeneratorLoader
+
+        return GeneratorLoader(
+            feed_list, capacity, use_double_buffer, iterable, return_list, drop_last
+        )
+
     def __len__(self):
         if self.dataset_kind == _MapKind.ITER:
             raise _LoaderHasNoLength(
