@@ -120,7 +120,8 @@ def test_introspection():
     assert isinstance(x, static.Variable) and isinstance(w, static.Variable)
     argosy.disable_static()
     assert not isinstance(argosy.ones([2]), static.Variable)
-    assert not hasattr(argosy.ones([2]), "block")
+    assert argosy.ones([2]).block.program is static.default_main_program()
+    assert not hasattr(argosy.ones([2]), "lod_level")
 
 
 def test_blocks_of_control_flow():
