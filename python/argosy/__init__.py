@@ -76,6 +76,7 @@ __version__ = "3.3.1"
 
 # Loaded at first use: name -> module, or (module, attribute).
 _LAZY = {
+    "_C_ops": "argosy._C_ops",
     "_legacy_C_ops": "argosy._legacy_C_ops",
     "amp": "argosy.amp",
     "audio": "argosy.audio",

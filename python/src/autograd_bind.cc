@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "argosy/autograd/engine.h"
+#include "argosy/autograd/saved_hooks.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/control/custom_gradient.h"
 #include "argosy/ops/creation/creation.h"
@@ -48,6 +49,34 @@ struct PyHook {
     }
   }
 };
+
+// pack_hook and unpack_hook of saved_tensors_hooks.
+std::shared_ptr<const autograd::SavedHooks> saved_hooks(PyObject* pack, PyObject* unpack) {
+  auto hooks = std::make_shared<autograd::SavedHooks>();
+  hooks->pack = [call = hold(pack)](const Tensor& t) -> std::shared_ptr<void> {
+    WithGil gil;
+    try {
+      Py argument(check(wrap(t)));
+      Py kept(check(PyObject_CallOneArg(call.get(), argument.get())));
+      return hold(kept.get());
+    } catch (const PythonError&) {
+      throw_python_error();
+    }
+  };
+  hooks->unpack = [call = hold(unpack)](void* kept) -> Tensor {
+    WithGil gil;
+    try {
+      Py value(check(PyObject_CallOneArg(call.get(), static_cast<PyObject*>(kept))));
+      ARGOSY_CHECK(is_tensor(value.get()), invalid_argument)
+          << "[saved_tensors_hooks] unpack_hook must return a Tensor, got "
+          << Py_TYPE(value.get())->tp_name << ". Do this: make a Tensor of what pack_hook kept.";
+      return tensor_of(value.get());
+    } catch (const PythonError&) {
+      throw_python_error();
+    }
+  };
+  return hooks;
+}
 
 // The tape node of a PyLayer: calls its Python backward.
 class PyNode final : public autograd::Node {
@@ -246,6 +275,17 @@ PyObject* f_gradients_of(PyObject*, PyObject* tensors) {
   });
 }
 
+// set_saved_hooks(pack, unpack), or without arguments for none: of this thread.
+PyObject* f_set_saved_hooks(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded_object([&]() -> PyObject* {
+    ARGOSY_CHECK(count == 0 || !autograd::has_saved_hooks(), invalid_argument)
+        << "[saved_tensors_hooks] hooks are registered already. Do this: leave the `with` block of "
+           "the other hooks first.";
+    autograd::set_saved_hooks(count ? saved_hooks(args[0], args[1]) : nullptr);
+    Py_RETURN_NONE;
+  });
+}
+
 // Drops the history: the tensor becomes a leaf that needs no gradient.
 PyObject* f_detach_(PyObject*, PyObject* o) {
   return guarded_object([&] {
@@ -266,6 +306,7 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
                            {"retain_grads", f_retain_grads, METH_O, nullptr},
                            FAST("after_accumulate", f_after_accumulate),
                            FAST("tie_pylayer", f_tie),
+                           FAST("set_saved_hooks", f_set_saved_hooks),
                            {"detach_", f_detach_, METH_O, nullptr},
                            FAST("clear_grads", f_clear_grads),
                            {"gradients_of", f_gradients_of, METH_O, nullptr},

@@ -9,6 +9,7 @@ from argosy.autograd.modes import (
 )
 from argosy.autograd.py_layer import PyLayer, PyLayerContext
 from argosy.autograd.run import backward, grad
+from argosy.autograd.saved_hooks import saved_tensors_hooks
 
 Function = PyLayer
 
@@ -24,6 +25,7 @@ __all__ = [
     "is_grad_enabled",
     "jacobian",
     "no_grad",
+    "saved_tensors_hooks",
     "set_grad_enabled",
 ]
 

@@ -2,6 +2,7 @@
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy.autograd import saved_hooks
 
 
 class PyLayerContext:
@@ -9,17 +10,30 @@ class PyLayerContext:
 
     def __init__(self):
         self._saved = ()
+        self._unpack = None
         self._materialize = True
         self._not_differentiable = ()
         self._dirty = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors for saved_tensor()."""
-        self._saved = tensors
+        """Keeps tensors for saved_tensor(); what the hooks of ``saved_tensors_hooks`` make of
+        them, if there are any."""
+        hooks = saved_hooks.active()
+        if hooks is None:
+            self._saved, self._unpack = tensors, None
+            return
+        flags = [isinstance(t, Tensor) for t in tensors]
+        with saved_hooks.paused():
+            self._saved = [hooks.pack_hook(t) if f else t for t, f in zip(tensors, flags)]
+        self._unpack = (hooks.unpack_hook, flags)
 
     def saved_tensor(self):
         """The tensors kept by save_for_backward, as a tuple."""
-        return self._saved
+        if self._unpack is None:
+            return self._saved
+        unpack, flags = self._unpack
+        with saved_hooks.paused():
+            return tuple(unpack(t) if f else t for t, f in zip(self._saved, flags))
 
     saved_tensors = property(saved_tensor)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 
 from argosy import _core
 
@@ -216,6 +217,21 @@ in_dynamic_or_pir_mode = in_dygraph_mode
 def in_pir_mode():
     """Whether a static Program is being built."""
     return not in_dygraph_mode()
+
+
+def non_static_only(func):
+    """Decorator of functions that cannot be part of a static Program: while one is built, a call
+    raises AssertionError."""
+
+    @functools.wraps(func)
+    def checked(*args, **kwargs):
+        assert in_dygraph_mode(), (
+            f"[{func.__name__}] works in dynamic graph mode only."
+            " Do this: call paddle.disable_static() first."
+        )
+        return func(*args, **kwargs)
+
+    return checked
 
 
 def dygraph_only(func):

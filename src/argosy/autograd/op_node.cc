@@ -1,4 +1,5 @@
 #include "argosy/autograd/node.h"
+#include "argosy/autograd/saved_hooks.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
 
@@ -8,10 +9,28 @@ namespace {
 using op::OpDef;
 using op::Save;
 
+// The pointer is what every recorded op asks; the other owns.
+constinit thread_local const SavedHooks* active_hooks = nullptr;
+thread_local std::shared_ptr<const SavedHooks> owned_hooks;
+
+// No hooks in this scope: what a hook computes is not recorded and not packed.
+struct HooksOff {
+  HooksOff() { active_hooks = nullptr; }
+  ~HooksOff() { active_hooks = saved; }
+  const SavedHooks* saved = active_hooks;
+  op::GradMode no_grad{false};
+};
+
 // A value kept for backward, with the version it had.
 struct Saved {
   Tensor tensor;
   uint32_t version = 0;
+};
+
+// Values that the user's hooks keep: `kept[i]` stands for the i-th saved input, then output.
+struct Packed {
+  std::shared_ptr<const SavedHooks> hooks;
+  InlineVector<std::shared_ptr<void>, 4> kept;
 };
 
 // The tape node of an op of the registry.
@@ -67,14 +86,40 @@ class OpNode final : public Node {
   void release_saved() override {
     ins_.clear();
     outs_.clear();
+    packed_.reset();
     released_ = true;
+  }
+
+  // Hands what was saved to the hooks of this thread. `out` has its history by now.
+  void pack(const Tensors& out) {
+    auto packed = std::make_unique<Packed>();
+    packed->hooks = owned_hooks;
+    HooksOff off;
+    auto hand_over = [&](Saved& s, const Tensor& value) {
+      packed->kept.push_back(nullptr);
+      const Tensor t = s.tensor;
+      if (!t.defined() || !t.has_data() || t.layout() != Layout::strided ||
+          t.version() != s.version)
+        return;
+      packed->kept.back() = packed->hooks->pack(value);
+      s = {Tensor::describe(t.shape(), t.dtype(), t.place()), 0};
+    };
+    for (Saved& s : ins_) hand_over(s, s.tensor);
+    for (size_t i = 0; i < outs_.size(); ++i) {
+      // Not the output itself: hooks that keep what they get would close a cycle through this node.
+      Tensor alias =
+          outs_[i].tensor.defined() && outs_[i].tensor.has_data() ? out[i].detach() : Tensor();
+      if (alias.defined()) alias.set_stop_gradient(out[i].stop_gradient());
+      hand_over(outs_[i], alias);
+    }
+    packed_ = std::move(packed);
   }
 
   Tensors backward(std::span<const Tensor> dys, const bool* needs) override {
     InlineVector<Tensor, 4> ins, outs;
-    for (size_t i = 0; i < ins_.size(); ++i) ins.push_back(check(ins_[i]));
+    for (size_t i = 0; i < ins_.size(); ++i) ins.push_back(input(i));
     for (size_t i = 0; i < outs_.size(); ++i) {
-      const Tensor& t = check(outs_[i]);
+      const Tensor& t = is_packed(ins_.size() + i) ? unpack(ins_.size() + i) : check(outs_[i]);
       if (!t.defined() || !op::thread_state.grad_enabled || !t.has_data()) {
         outs.push_back(t);
         continue;
@@ -103,11 +148,33 @@ class OpNode final : public Node {
     return s.tensor;
   }
 
+  bool is_packed(size_t i) const { return packed_ && packed_->kept[i]; }
+
+  Tensor unpack(size_t i) const {
+    const Tensor& was = i < ins_.size() ? ins_[i].tensor : outs_[i - ins_.size()].tensor;
+    HooksOff off;
+    Tensor t = packed_->hooks->unpack(packed_->kept[i].get());
+    ARGOSY_CHECK(t.shape() == was.shape() && t.dtype() == was.dtype(), invalid_argument)
+        << "[saved_tensors_hooks] unpack_hook must give back what pack_hook got for `" << op_.name
+        << "`: expected a Tensor like " << was << ", got " << t
+        << ". Do this: return a Tensor of that shape and dtype.";
+    return t.detach();
+  }
+
+  Tensor input(size_t i) const {
+    if (!is_packed(i)) return check(ins_[i]);
+    Tensor t = unpack(i);
+    if (op::thread_state.grad_enabled && edges[i].node)
+      tie(t, edges[i].node, edges[i].index);  // its history, for higher derivatives
+    return t;
+  }
+
   const OpDef& op_;
   op::AttrBox attrs_;
   InlineVector<Saved, 3> ins_;
   InlineVector<Saved, 2> outs_;
   InlineVector<uint32_t, 4> ends_;
+  std::unique_ptr<Packed> packed_;
   bool released_ = false;
 };
 
@@ -118,6 +185,8 @@ void record(const OpDef& op, const op::Inputs& in, const void* attrs, Tensors& o
   for (uint32_t i = 0; i < out.size(); ++i)
     if (op.outputs[list ? 0 : i].differentiable && is_differentiable(out[i].dtype()))
       tie(out[i], Ref<Node>::share(node.get()), i);
+  if (active_hooks) [[unlikely]]
+    node->pack(out);
 }
 
 void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, uint32_t old_version,
@@ -126,6 +195,8 @@ void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, ui
   node->saved_before_write(in[0], old_version);
   node->save_outputs(Tensors(x));
   tie(x, Ref<Node>::share(node.get()), 0);
+  if (active_hooks) [[unlikely]]
+    node->pack(Tensors(x));
 }
 
 [[maybe_unused]] const bool installed = [] {
@@ -135,4 +206,14 @@ void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, ui
 }();
 
 }  // namespace
+
+void set_saved_hooks(std::shared_ptr<const SavedHooks> hooks) {
+  owned_hooks = std::move(hooks);
+  active_hooks = owned_hooks.get();
+}
+
+bool has_saved_hooks() {
+  return active_hooks != nullptr;
+}
+
 }  // namespace argosy::autograd
