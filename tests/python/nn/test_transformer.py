@@ -102,3 +102,43 @@ def test_attributes_for_the_parts():
     layer = nn.TransformerEncoderLayer(4, 2, 4, weight_attr=c, bias_attr=[False, None])
     assert layer.self_attn.q_proj.weight.numpy()[0, 0] == 1 and layer.self_attn.q_proj.bias is None
     assert layer.linear1.weight.numpy()[0, 0] == 2 and layer.linear1.bias is not None
+
+
+class _Turned(nn.MultiHeadAttention):
+    """Attention whose queries and keys a program changes between projection and product."""
+
+    def _prepare_qkv(self, query, key, value, cache=None):
+        q, k, v, *rest = super()._prepare_qkv(query, key, value, cache)
+        assert q.shape == [query.shape[0], self.num_heads, query.shape[1], self.head_dim]
+        return (q.flip(-1) * 2, k.flip(-1), v, *rest)
+
+
+class _Shifted(nn.MultiHeadAttention):
+    def compute_kv(self, key, value):
+        k, v = super().compute_kv(key, value)
+        return k, v + 1
+
+
+def test_subclasses_of_attention_may_prepare_their_own(rng):
+    x = paddle.to_tensor(normal(rng, 2, 5, 8))
+    plain, turned, shifted = (cls(8, 2) for cls in (nn.MultiHeadAttention, _Turned, _Shifted))
+    for layer in (turned, shifted):
+        layer.set_state_dict(plain.state_dict())
+    # Both flips cancel in the product; the factor is that of a larger query projection.
+    scaled = nn.MultiHeadAttention(8, 2)
+    scaled.set_state_dict(plain.state_dict())
+    scaled.q_proj.weight.set_value(plain.q_proj.weight * 2)
+    scaled.q_proj.bias.set_value(plain.q_proj.bias * 2)
+    close(turned(x), scaled(x).numpy())
+    close(
+        shifted(x),
+        plain.out_proj(paddle.ones([8])).numpy() - plain.out_proj.bias.numpy() + plain(x).numpy(),
+    )
+    # Step by step with a cache: the same as at once under a causal mask.
+    mask = paddle.to_tensor(np.tril(np.ones((5, 5), bool)))
+    for layer in (turned, shifted):
+        cache, steps = layer.gen_cache(x), []
+        for i in range(5):
+            step, cache = layer(x[:, i : i + 1], cache=cache)
+            steps.append(step)
+        close(paddle.concat(steps, 1), layer(x, attn_mask=mask).numpy())

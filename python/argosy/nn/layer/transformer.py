@@ -143,22 +143,33 @@ class MultiHeadAttention(Layer):
             return self.Cache(argosy.zeros(shape, key.dtype), argosy.zeros(shape, key.dtype))
         return self.Cache(key, value)
 
+    def _prepare_qkv(self, query, key, value, cache=None):
+        """Projected query, key and value, each [batch, heads, length, head_dim], and the cache that
+        the next call takes unless it is None. Subclasses replace it, for instance to rotate q and
+        k."""
+        q = argosy.transpose(self._split_heads(self.q_proj(query)), [0, 2, 1, 3])
+        if isinstance(cache, self.StaticCache):
+            k, v = cache.k, cache.v
+        else:
+            k, v = self.compute_kv(key, value)
+        if isinstance(cache, self.Cache):
+            k = argosy.concat([cache.k, k], axis=2)
+            v = argosy.concat([cache.v, v], axis=2)
+            cache = self.Cache(k, v)
+        return (q, k, v) if cache is None else (q, k, v, cache)
+
     def forward(self, query, key=None, value=None, attn_mask=None, cache=None):
         key = query if key is None else key
         value = query if value is None else value
-        q = self._split_heads(self.q_proj(query))
-        if cache is None:
+        if cache is None and _prepares_as_written(type(self)):
+            # What _prepare_qkv does, without transposing there and back.
+            q = self._split_heads(self.q_proj(query))
             k = self._split_heads(self.k_proj(key))
             v = self._split_heads(self.v_proj(value))
         else:
-            if isinstance(cache, self.StaticCache):
-                k, v = cache.k, cache.v
-            else:
-                k, v = self.compute_kv(key, value)
-                k = argosy.concat([cache.k, k], axis=2)
-                v = argosy.concat([cache.v, v], axis=2)
-                cache = self.Cache(k, v)
-            k, v = (argosy.transpose(t, [0, 2, 1, 3]) for t in (k, v))
+            q, k, v, *caches = self._prepare_qkv(query, key, value, cache)
+            cache = caches[0] if caches else None
+            q, k, v = (argosy.transpose(t, [0, 2, 1, 3]) for t in (q, k, v))
         result = _core.ops.scaled_dot_product_attention(
             q, k, v, _convert_attention_mask(attn_mask, q.dtype),
             float(self.dropout) if self.training else 0.0, False, 0.0, self.need_weights,
@@ -171,6 +182,15 @@ class MultiHeadAttention(Layer):
         if cache is not None:
             outputs.append(cache)
         return out if len(outputs) == 1 else tuple(outputs)
+
+
+_OWN_PREPARE_QKV = MultiHeadAttention._prepare_qkv
+_OWN_COMPUTE_KV = MultiHeadAttention.compute_kv
+
+
+def _prepares_as_written(cls):
+    """Whether a class of attention has the methods above, not a program's own ones."""
+    return cls._prepare_qkv is _OWN_PREPARE_QKV and cls.compute_kv is _OWN_COMPUTE_KV
 
 
 def _check_sizes(**sizes):
