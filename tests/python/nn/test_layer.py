@@ -341,3 +341,22 @@ def test_build_once_runs_at_the_first_call():
     weight = layer.fc.weight
     layer(paddle.ones([1, 3]))
     assert layer.fc.weight is weight
+
+
+def test_eval_does_not_call_a_train_of_the_subclass():
+    class Counting(nn.Layer):
+        calls = 0
+
+        def train(self):
+            super().train()
+            self.calls += 1
+
+    layer = nn.Sequential(Counting(), nn.Dropout())
+    layer.eval()
+    assert not layer[0].training and not layer[1].training
+    layer[0].eval()
+    assert layer[0].calls == 0
+    layer.train()
+    assert layer[0].training and layer[0].calls == 0
+    layer[0].train()
+    assert layer[0].calls == 1

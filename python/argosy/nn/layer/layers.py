@@ -586,7 +586,8 @@ class Layer(LayerState):
 
     def eval(self):
         """Set evaluation mode here and in all sublayers; return this layer."""
-        return self.train(False)
+        # Not by train(False): subclasses replace train, with other arguments.
+        return Layer.train(self, False)
 
     def requires_grad_(self, requires_grad=True):
         """Let all parameters be trained, or freeze them; return this layer."""
