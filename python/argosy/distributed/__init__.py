@@ -5,10 +5,6 @@ launcher's environment says so), init_parallel_env raises: this version cannot e
 a silent one-process run would train the wrong model.
 """
 
-import os
-
-from argosy import nn
-
 from .communication import (
     Group,
     ReduceOp,
@@ -37,6 +33,15 @@ from .communication import (
     wait,
 )
 from .entry_attr import CountFilterEntry, ProbabilityEntry, ShowClickEntry
+from .parallel import (
+    DataParallel,
+    ParallelEnv,
+    get_rank,
+    get_world_size,
+    init_parallel_env,
+    is_available,
+    is_initialized,
+)
 
 __all__ = [
     "CountFilterEntry",
@@ -86,146 +91,6 @@ class ParallelMode:
     PIPELINE_PARALLEL = 2
     SHARDING_PARALLEL = 3
     SEGMENT_PARALLEL = 4
-
-
-def _number(name, default):
-    text = os.environ.get(name, "")
-    if not text:
-        return default
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(
-            f"[distributed] the environment variable {name} must be an integer, got {text!r}."
-        ) from None
-
-
-def get_rank(group=None):
-    """Number of this process: PADDLE_TRAINER_ID, else 0."""
-    return _number("PADDLE_TRAINER_ID", 0)
-
-
-def get_world_size(group=None):
-    """Number of processes: PADDLE_TRAINERS_NUM, else 1."""
-    return _number("PADDLE_TRAINERS_NUM", 1)
-
-
-def is_initialized():
-    """Whether several processes are connected: they never are."""
-    return False
-
-
-def is_available():
-    """Whether several processes can be connected: not in this version."""
-    return False
-
-
-def _need_one_process(what):
-    if get_world_size() > 1:
-        raise NotImplementedError(
-            f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-            " version of Argosy cannot connect them. Do this: start the program alone."
-        )
-
-
-def init_parallel_env():
-    """Prepares for several processes; for one there is nothing to do."""
-    _need_one_process("init_parallel_env")
-    return ParallelEnv()
-
-
-class ParallelEnv:
-    """What the launcher's environment says of this process."""
-
-    @property
-    def rank(self):
-        """Number of this process."""
-        return get_rank()
-
-    local_rank = rank
-
-    @property
-    def world_size(self):
-        """Number of processes."""
-        return get_world_size()
-
-    nranks = world_size
-
-    @property
-    def device_id(self):
-        """Number of this process's GPU; 0 without one."""
-        return _number("FLAGS_selected_gpus", 0)
-
-    dev_id = device_id
-
-    @property
-    def device_type(self):
-        """Kind of device."""
-        return "cpu"
-
-    @property
-    def current_endpoint(self):
-        """Address of this process, empty when it runs alone."""
-        return os.environ.get("PADDLE_CURRENT_ENDPOINT", "")
-
-    @property
-    def nrings(self):
-        """How many rings of processes exchange gradients at once: FLAGS_nccl_nrings, else 1."""
-        return _number("FLAGS_nccl_nrings", 1)
-
-    @property
-    def pg_timeout(self):
-        """Milliseconds that a group of processes waits for a member: PADDLE_PG_TIMEOUT."""
-        return _number("PADDLE_PG_TIMEOUT", 1800000)
-
-    @property
-    def trainer_endpoints(self):
-        """Addresses of all processes."""
-        return [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
-
-
-class DataParallel(nn.Layer):
-    """A layer whose gradients would be averaged over processes; with one process, the layer itself."""
-
-    def __init__(
-        self,
-        layers,
-        strategy=None,
-        comm_buffer_size=25,
-        last_comm_buffer_size=1,
-        find_unused_parameters=False,
-        group=None,
-    ):
-        super().__init__(layers.full_name() + "_data_parallel")
-        _need_one_process("DataParallel")
-        self._layers = layers
-
-    def forward(self, *inputs, **kwargs):
-        """The layer's own forward."""
-        return self._layers(*inputs, **kwargs)
-
-    def scale_loss(self, loss):
-        """The loss unchanged (kept for old programs)."""
-        return loss
-
-    def apply_collective_grads(self):
-        """Nothing with one process (kept for old programs)."""
-
-    def no_sync(self):
-        """A context in which gradients are not exchanged."""
-        import contextlib
-
-        return contextlib.nullcontext()
-
-    def state_dict(self, *args, **kwargs):
-        """The wrapped layer's state."""
-        return self._layers.state_dict(*args, **kwargs)
-
-    def set_state_dict(self, *args, **kwargs):
-        """Restores the wrapped layer's state."""
-        return self._layers.set_state_dict(*args, **kwargs)
-
-    set_dict = load_dict = set_state_dict
 
 
 def __getattr__(name):

@@ -102,7 +102,7 @@ _groups = {0: Group()}
 
 
 def _alone(what, *ranks):
-    from argosy.distributed import _need_one_process
+    from argosy.distributed.parallel import _need_one_process
 
     _need_one_process(what)
     for rank in ranks:

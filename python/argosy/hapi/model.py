@@ -551,6 +551,15 @@ class Model:
         return outputs
 
 
+def _all_gather(x):
+    """The tensors x of all processes, one below the other."""
+    import argosy
+
+    found = []
+    argosy.distributed.all_gather(found, x)
+    return argosy.concat(found)
+
+
 def _count_arguments(network):
     """How many positional arguments forward needs and takes; None for "any number"."""
     required = accepted = 0

@@ -95,3 +95,25 @@ def test_spawn_runs_one_process():
         dist.spawn(leave, (3,))
     with pytest.raises(NotImplementedError, match="nprocs: expected 1"):
         dist.spawn(leave, (0,), nprocs=2)
+
+
+def test_addresses_inside_modules():
+    import importlib
+
+    parallel = importlib.import_module("argosy.distributed.parallel")
+    assert parallel.ParallelEnv is dist.ParallelEnv and parallel.get_rank() == 0
+    util = importlib.import_module("argosy.distributed.fleet.utils.hybrid_parallel_util")
+    x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+    (x * x).sum().backward()
+    util.fused_allreduce_gradients([x], None)
+    assert x.grad.tolist() == [2.0, 4.0]
+    model = importlib.import_module("argosy.hapi.model")
+    assert model._all_gather(x).tolist() == [1.0, 2.0]
+
+
+def test_gradients_of_several_processes_are_refused(monkeypatch):
+    from argosy.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
+
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    with pytest.raises(NotImplementedError, match="one of 2"):
+        fused_allreduce_gradients([], None)

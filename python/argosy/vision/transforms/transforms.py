@@ -277,7 +277,7 @@ class Transpose(BaseTransform):
         return (img[..., np.newaxis] if img.ndim == 2 else img).transpose(self.order)
 
 
-def _factor_range(value, name, center=1, bound=(0, math.inf), from_zero=True):
+def _check_input(value, name, center=1, bound=(0, math.inf), clip_first_on_zero=True):
     """[low, high] of a factor given as a half width or as a range; None if it cannot vary."""
     if isinstance(value, numbers.Number):
         if value < 0:
@@ -286,7 +286,7 @@ def _factor_range(value, name, center=1, bound=(0, math.inf), from_zero=True):
                 f"{value}. Do this: correct it."
             )
         low = center - value
-        value = [max(low, 0) if from_zero else low, center + value]
+        value = [max(low, 0) if clip_first_on_zero else low, center + value]
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         if not bound[0] <= value[0] <= value[1] <= bound[1]:
             raise ValueError(
@@ -317,7 +317,7 @@ class BrightnessTransform(_FactorTransform):
 
     def __init__(self, value, keys=None):
         super().__init__(keys)
-        self.value = _factor_range(value, "brightness")
+        self.value = _check_input(value, "brightness")
 
 
 class ContrastTransform(_FactorTransform):
@@ -332,7 +332,7 @@ class ContrastTransform(_FactorTransform):
                 "[ContrastTransform] contrast: expected a number >= 0 or a range (min, max), "
                 f"got {value}. Do this: correct it."
             )
-        self.value = _factor_range(value, "contrast")
+        self.value = _check_input(value, "contrast")
 
 
 class SaturationTransform(_FactorTransform):
@@ -342,7 +342,7 @@ class SaturationTransform(_FactorTransform):
 
     def __init__(self, value, keys=None):
         super().__init__(keys)
-        self.value = _factor_range(value, "saturation")
+        self.value = _check_input(value, "saturation")
 
 
 class HueTransform(_FactorTransform):
@@ -352,7 +352,7 @@ class HueTransform(_FactorTransform):
 
     def __init__(self, value, keys=None):
         super().__init__(keys)
-        self.value = _factor_range(value, "hue", center=0, bound=(-0.5, 0.5), from_zero=False)
+        self.value = _check_input(value, "hue", center=0, bound=(-0.5, 0.5), clip_first_on_zero=False)
 
 
 class ColorJitter(BaseTransform):
