@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "argosy/ops/creation/creation.h"
@@ -18,28 +19,40 @@ using op::Save;
 
 // --- add_n ---
 
+// A number may stand beside tensors of one element: both as [1].
+bool is_number(const Tensor& t) {
+  return t.rank() == 0;
+}
+
 void add_n_infer(op::InferContext& c, const NoAttrs&) {
   auto parts = c.in.list(0);
   ARGOSY_CHECK(!parts.empty(), invalid_argument)
       << "[add_n] nothing to add: expected at least one Tensor, got an empty list. Do this: check "
          "that the list was filled.";
-  c.out[0] = {parts[0].shape(), parts[0].dtype()};
+  const auto shaped = std::find_if_not(parts.begin(), parts.end(), is_number);
+  const Tensor* first = shaped == parts.end() ? &parts[0] : &*shaped;
+  c.out[0] = {first->shape(), first->dtype()};
+  const bool one = first->rank() == 1 && (first->dim(0) == 1 || first->dim(0) < 0);
   for (const Tensor& t : parts)
-    ARGOSY_CHECK(
-        (t.shape() == parts[0].shape() || !t.shape().known() || !parts[0].shape().known()) &&
-            t.dtype() == parts[0].dtype(),
-        invalid_argument)
-        << "[add_n] inputs must have one shape and dtype, got " << parts[0] << " and " << t
+    ARGOSY_CHECK((t.shape() == first->shape() || !t.shape().known() || !first->shape().known() ||
+                  (is_number(t) && one)) &&
+                     t.dtype() == first->dtype(),
+                 invalid_argument)
+        << "[add_n] inputs must have one shape and dtype, got " << *first << " and " << t
         << ". Do this: broadcast and cast them first, or use add.";
 }
 
 void add_n_run(op::KernelFrame& f, const NoAttrs&) {
   auto parts = f.in.list(0);
   const Tensor& y = f.out[0];
-  op::copy_into(y, parts[0]);
+  const auto form = [&](const Tensor& t) {
+    return t.rank() == y.rank() ? t : t.view(Shape{1}, Shape{1});
+  };
+  op::copy_into(y, form(parts[0]));
   cpu::Loop loop = cpu::add_loops()[y.dtype()];
   const int item = item_size(y.dtype());
-  for (const Tensor& t : parts.subspan(1)) {
+  for (const Tensor& part : parts.subspan(1)) {
+    const Tensor t = form(part);
     const cpu::Operand operands[] = {{y.raw(), y.strides().data(), item},
                                      {t.raw(), t.strides().data(), item},
                                      {y.raw(), y.strides().data(), item}};
@@ -49,15 +62,18 @@ void add_n_run(op::KernelFrame& f, const NoAttrs&) {
 
 Tensors add_n_grad(const GradCall& c, const NoAttrs&) {
   Tensors dxs;
-  for (size_t i = 0; i < c.in.flat().size(); ++i) dxs.push_back(c.needs(i) ? c.dy() : Tensor());
+  for (const Tensor& x : c.in.list(0)) {
+    const bool same = x.rank() == c.dy().rank();
+    dxs.push_back(!c.needs(dxs.size()) ? Tensor() : same ? c.dy() : reshape_like(c.dy(), x));
+  }
   return dxs;
 }
 
 ARGOSY_OP(add_n, NoAttrs)
     .python("add_n(inputs, name=None)")
     .method("add_n")
-    .doc("The sum of tensors of one shape and dtype.")
-    .list_input("inputs", kNumeric)
+    .doc("The sum of tensors of one shape and dtype; those without dimensions count as [1].")
+    .list_input("inputs", kNumeric, Save::shape)
     .output("out")
     .infer(add_n_infer)
     .kernel("loops", add_n_run)
