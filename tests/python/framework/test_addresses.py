@@ -118,3 +118,12 @@ def test_fused_dropout_add_by_its_module():
     got = layer(x, x)
     argosy.seed(3)
     numpy.testing.assert_array_equal(got, argosy.nn.functional.dropout(x, 0.5) + x)
+
+
+def test_state_of_lazy_initialization():
+    from argosy.nn.initializer.lazy_init import lazy_init_helper
+
+    assert lazy_init_helper()._state is False
+    with argosy.LazyGuard():
+        assert lazy_init_helper()._state is True
+    assert lazy_init_helper()._state is False

@@ -7,13 +7,13 @@ class LazyInitHelper:
     """Whether parameters that are being made should stay unfilled."""
 
     def __init__(self):
-        self.state = False
+        self._state = False
 
     def enable(self):
-        self.state = True
+        self._state = True
 
     def disable(self):
-        self.state = False
+        self._state = False
 
 
 _helper = LazyInitHelper()

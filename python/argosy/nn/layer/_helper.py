@@ -59,7 +59,7 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
             )
         return state.make_parameter(shape=shape, dtype=dtype, initializer=chosen, **attributes)
     param = EagerParamBase.from_tensor(argosy.empty(shape, dtype), **attributes)
-    if init.lazy_init.lazy_init_helper().state:
+    if init.lazy_init.lazy_init_helper()._state:
         param.set_init_func(chosen)
     else:
         chosen(param)
