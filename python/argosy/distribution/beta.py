@@ -34,7 +34,12 @@ class Beta(ExponentialFamily):
         return self._dirichlet.log_prob(argosy.stack([value, 1 - value], -1))
 
     def sample(self, shape=()):
-        """Draws values without gradient."""
+        """Draws values without gradient, of shape ``shape + batch_shape``; a last dimension of one is
+        taken away, as in Paddle."""
+        drawn = self._draw(shape)
+        return drawn.squeeze(-1) if drawn.ndim else drawn
+
+    def _draw(self, shape):
         return self._dirichlet.sample(shape)[..., 0]
 
     def entropy(self):

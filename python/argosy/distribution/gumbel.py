@@ -49,6 +49,11 @@ class Gumbel(TransformedDistribution):
         """``(pi scale)^2 / 6``."""
         return self.scale**2 * (math.pi**2 / 6)
 
+    def sample(self, shape=()):
+        """Draws values without gradient."""
+        with argosy.no_grad():
+            return self.rsample(shape)
+
     def log_prob(self, value):
         """Logarithm of the density at value."""
         z = (self._value(value) - self.loc) / self.scale

@@ -34,7 +34,7 @@ class Independent(Distribution):
         return self._base.variance
 
     def sample(self, shape=()):
-        """Draws values of base without gradient."""
+        """Draws values by ``sample`` of base."""
         return self._base.sample(shape)
 
     def rsample(self, shape=()):

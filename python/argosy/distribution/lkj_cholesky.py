@@ -26,8 +26,6 @@ class LKJCholesky(Distribution):
         )  # fmt: skip
         self.dim, self.sample_method = dim, sample_method
         self.concentration = as_parameter(concentration)
-        if self.concentration.ndim == 1 and self.concentration.shape[0] == 1:
-            self.concentration = self.concentration.reshape([])
         check(
             self.concentration > 0, ValueError, "LKJCholesky", "concentration must be positive",
             "check concentration",
@@ -46,7 +44,7 @@ class LKJCholesky(Distribution):
     def _onion(self, shape):
         """Row i is a point of the unit ball of i dimensions, lifted to the sphere."""
         steps, more = self._steps(), self.concentration.unsqueeze(-1)
-        squared = Beta(steps / 2 + 0.5, more + 0.5 * (self.dim - 2 - steps)).sample(shape)
+        squared = Beta(steps / 2 + 0.5, more + 0.5 * (self.dim - 2 - steps))._draw(shape)
         full = self._extend_shape(shape)
         noise = argosy.tril(argosy.randn(full, more.dtype), -1)[..., 1:, :]
         direction = noise / noise.norm(p=2, axis=-1, keepdim=True)
@@ -61,7 +59,7 @@ class LKJCholesky(Distribution):
         counts = [k for k in range(1, size) for _ in range(k)]
         places = argosy.to_tensor([k for n in range(1, size) for k in range(n)])
         half = self.concentration.unsqueeze(-1) + 0.5 * (size - 2 - steps[places])
-        partial = 2 * Beta(half, half).sample(shape) - 1
+        partial = 2 * Beta(half, half)._draw(shape) - 1
         rest = argosy.sqrt(1 - partial**2)
         one = argosy.ones([*partial.shape[:-1], 1], dtype=partial.dtype)
         rows, at = [argosy.concat([one] + [0 * one] * (size - 1), -1)], 0

@@ -28,12 +28,11 @@ class Normal(Distribution):
         return self.scale**2
 
     def sample(self, shape=(), seed=0):
-        """Draws values without gradient; seed 0 uses the global generator."""
-        with argosy.no_grad():
-            noise = argosy.tensor.random.gaussian(
-                self._extend_shape(sizes_of(shape)), 0.0, 1.0, seed, self.loc.dtype
-            )
-            return noise * self.scale + self.loc
+        """``loc + scale * noise``, with gradients to both; seed 0 uses the global generator."""
+        noise = argosy.tensor.random.gaussian(
+            self._extend_shape(sizes_of(shape)), 0.0, 1.0, seed, self.loc.dtype
+        )
+        return noise * self.scale + self.loc
 
     def rsample(self, shape=()):
         """``loc + scale * noise``, the noise being standard normal."""

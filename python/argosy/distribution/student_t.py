@@ -37,12 +37,12 @@ class StudentT(Distribution):
         return argosy.where(self.df > 1, result, argosy.full_like(finite, math.nan))
 
     def sample(self, shape=()):
-        """Draws values without gradient."""
+        """Draws values with gradients to the parameters, but not through the chi2 numbers drawn."""
+        shape = self._extend_shape(shape)
+        normal = argosy.randn(shape, self.df.dtype)
         with argosy.no_grad():
-            shape = self._extend_shape(shape)
-            normal = argosy.randn(shape, self.df.dtype)
             chi2 = 2 * argosy.standard_gamma((self.df / 2).expand(shape))
-            return self.loc + self.scale * normal * argosy.rsqrt(chi2 / self.df)
+        return self.loc + self.scale * normal * argosy.rsqrt(chi2 / self.df)
 
     def entropy(self):
         """Expected -log_prob, in nats."""

@@ -42,9 +42,8 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[:split], shape[split:])
 
     def sample(self, shape=()):
-        """Draws values without gradient."""
-        with argosy.no_grad():
-            return self._through(self._base.sample(shape))
+        """Draws values of base, with the gradients that its ``sample`` has, and transforms them."""
+        return self._through(self._base.sample(shape))
 
     def rsample(self, shape=()):
         """Draws values as functions of the parameters."""

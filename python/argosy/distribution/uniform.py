@@ -26,9 +26,8 @@ class Uniform(Distribution):
         return (self.high - self.low) ** 2 / 12
 
     def sample(self, shape=(), seed=0):
-        """Draws values without gradient; seed 0 uses the global generator."""
-        with argosy.no_grad():
-            return self._draw(shape, seed)
+        """``low + (high - low) * u``, with gradients to both; seed 0 uses the global generator."""
+        return self._draw(shape, seed)
 
     def rsample(self, shape=()):
         """``low + (high - low) * u``, u being uniform on [0, 1)."""

@@ -217,6 +217,43 @@ def test_gradients_reach_the_parameters():
     assert D.Normal(t(0.0), t(1.0)).sample().stop_gradient
 
 
+def test_which_samples_have_gradients():
+    """As in Paddle: programs train by ``sample`` of the normal distribution and its relatives."""
+    a, b = t(0.7), t(1.3)
+    a.stop_gradient = b.stop_gradient = False
+    normal = D.Normal(a, b)
+    for of in (
+        normal, D.Uniform(a, b), D.LogNormal(a, b), D.StudentT(t(3.0), a, b),
+        D.Independent(D.Normal(a.expand([2]), b), 1),
+        D.TransformedDistribution(normal, [D.ExpTransform()]),
+    ):  # fmt: skip
+        paddle.seed(3)
+        a.clear_gradient(False), b.clear_gradient(False)
+        of.sample([4]).sum().backward()
+        assert float(a.grad) != 0 and float(b.grad) != 0, of
+    paddle.seed(3)
+    noise = paddle.randn([4])
+    paddle.seed(3)
+    a.clear_gradient(False), b.clear_gradient(False)
+    normal.sample([4]).sum().backward()
+    np.testing.assert_allclose([float(a.grad), float(b.grad)], [4, float(noise.sum())], rtol=1e-5)
+    for of in (
+        D.Laplace(a, b), D.Gumbel(a, b), D.Cauchy(a, b), D.Gamma(a, b), D.Beta(a, b),
+        D.Exponential(a), D.Bernoulli(a), D.Dirichlet(a.expand([2])),
+    ):  # fmt: skip
+        assert of.sample([4]).stop_gradient, of
+
+
+def test_shapes_of_samples():
+    one = t([0.5])
+    assert D.Beta(one, one).sample([4]).shape == [4]
+    assert D.Beta(0.5, 0.7).sample([4]).shape == [4]
+    assert D.Beta(0.5, 0.7).sample().shape == []
+    assert D.Beta(t([0.5, 1.0]), one).sample([4]).shape == [4, 2]
+    assert D.LKJCholesky(3, one).sample([2]).shape == [2, 1, 3, 3]
+    assert D.LKJCholesky(2, 1.5, "cvine").sample([2]).shape == [2, 2, 2]
+
+
 def test_rules_are_chosen_by_class():
     class Near(D.Normal):
         pass
