@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argosy
-
 from .distribution import Distribution, check, sum_rightmost
 from .independent import Independent
 from .transform import ChainTransform, Transform

@@ -245,11 +245,11 @@ def test_which_samples_have_gradients():
 
 
 def test_shapes_of_samples():
-    one = t([0.5])
+    one = t(0.5)
     assert D.Beta(one, one).sample([4]).shape == [4]
     assert D.Beta(0.5, 0.7).sample([4]).shape == [4]
     assert D.Beta(0.5, 0.7).sample().shape == []
-    assert D.Beta(t([0.5, 1.0]), one).sample([4]).shape == [4, 2]
+    assert D.Beta(t(0.5, 1.0), one).sample([4]).shape == [4, 2]
     assert D.LKJCholesky(3, one).sample([2]).shape == [2, 1, 3, 3]
     assert D.LKJCholesky(2, 1.5, "cvine").sample([2]).shape == [2, 2, 2]
 
