@@ -132,12 +132,13 @@ void matmul_run(KernelFrame& f, const MatmulAttrs& a) {
                     steps, s.batch);
 }
 
-Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
-  Tensor x = conj_if_complex(c.in[0]), y = conj_if_complex(c.in[1]), dy = c.dy();
+Tensors product_grads(const Tensor& left, const Tensor& right, Tensor dy, bool of_left,
+                      bool of_right, const MatmulAttrs& a) {
+  Tensor x = conj_if_complex(left), y = conj_if_complex(right);
   bool tx = a.transpose_x && x.rank() > 1, ty = a.transpose_y && y.rank() > 1;
   Tensor dx, dw;
   if (x.rank() == 1 && y.rank() == 1) {
-    return {c.needs(0) ? multiply(dy, y) : Tensor(), c.needs(1) ? multiply(dy, x) : Tensor()};
+    return {of_left ? multiply(dy, y) : Tensor(), of_right ? multiply(dy, x) : Tensor()};
   }
   if (x.rank() == 1) {
     x = unsqueeze(x, {0});
@@ -147,11 +148,11 @@ Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
     y = unsqueeze(y, {1});
     dy = unsqueeze(dy, {-1});
   }
-  if (c.needs(0)) {
+  if (of_left) {
     dx = tx ? matmul(y, dy, ty, true) : matmul(dy, y, false, !ty);
-    dx = c.in[0].rank() == 1 ? reshape_like(sum_like(dx, x), c.in[0]) : sum_like(dx, c.in[0]);
+    dx = left.rank() == 1 ? reshape_like(sum_like(dx, x), left) : sum_like(dx, left);
   }
-  if (c.needs(1)) {
+  if (of_right) {
     if (y.rank() == 2 && x.rank() > 2 && !tx) {
       Tensor rows = flatten(x, 0, -2), drows = flatten(dy, 0, -2);
       dw = ty ? matmul(drows, rows, true, false) : matmul(rows, drows, true, false);
@@ -159,9 +160,13 @@ Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
       dw = ty ? matmul(dy, x, true, tx) : matmul(x, dy, !tx, false);
       dw = sum_like(dw, y);
     }
-    dw = reshape_like(dw, c.in[1]);
+    dw = reshape_like(dw, right);
   }
   return {dx, dw};
+}
+
+Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
+  return product_grads(c.in[0], c.in[1], c.dy(), c.needs(0), c.needs(1), a);
 }
 
 double matmul_cost(const InferContext& c, const MatmulAttrs& a) {
@@ -192,24 +197,45 @@ ARGOSY_OP(matmul, MatmulAttrs)
 
 // --- linear ---
 
+// A matrix and one bias for each output; what else a product and a sum take is computed as these.
+bool is_usual(const Shape& w, const Tensor& bias) {
+  if (w.rank() != 2) return false;
+  if (!bias.defined()) return true;
+  return bias.rank() == 1 && (bias.dim(0) == w[1] || bias.dim(0) < 0 || w[1] < 0);
+}
+
 void linear_infer(InferContext& c, const NoAttrs&) {
   const Shape &x = c.in[0].shape(), &w = c.in[1].shape();
-  ARGOSY_CHECK(x.rank() >= 1 && w.rank() == 2, invalid_argument)
+  ARGOSY_CHECK(x.rank() >= 1 && w.rank() >= 1, invalid_argument)
       << "[linear] expected x [.., in] and weight [in, out], got " << x << " and " << w
       << ". Do this: check in_features; a Linear's weight is [in, out], the transpose of what "
          "others keep.";
-  ARGOSY_CHECK(x.back() == w[0] || x.back() < 0 || w[0] < 0, invalid_argument)
+  const int64_t in = w[std::max(w.rank() - 2, 0)];
+  ARGOSY_CHECK(x.back() == in || x.back() < 0 || in < 0, invalid_argument)
       << "[linear] the last size of x must be the first of weight: x is " << x << ", weight is "
       << w << ". Do this: check in_features of the layer, or flatten x.";
-  if (c.in[2].defined()) {
-    const Shape& b = c.in[2].shape();
-    ARGOSY_CHECK(b.numel() == w[1] || b.numel() < 0 || w[1] < 0, invalid_argument)
-        << "[linear] bias must have one element for each output: weight is " << w << ", bias is "
-        << b << ". Do this: make it with shape [out], or pass None.";
+  if (is_usual(w, c.in[2])) {
+    c.out[0].shape = x;
+    c.out[0].shape[x.rank() - 1] = w[1];
+    return;
   }
-  Shape out = x;
-  out[out.rank() - 1] = w[1];
-  c.out[0].shape = out;
+  matmul_infer(c, {});
+  if (!c.in[2].defined()) return;
+  const Shape& b = c.in[2].shape();
+  const int64_t out = c.out[0].shape.rank() ? c.out[0].shape.back() : 1,
+                own = b.rank() ? b.back() : 1;
+  ARGOSY_CHECK(own == out || own == 1 || own < 0 || out < 0 || out == 1, invalid_argument)
+      << "[linear] bias must have one element for each output: weight is " << w << ", bias is " << b
+      << ". Do this: make it with shape [out], or pass None.";
+  c.out[0].shape = broadcast(c.name(), c.out[0].shape, b);
+}
+
+const char* usual_form(const op::Inputs& in, const NoAttrs&) {
+  return is_usual(in[1].shape(), in[2]) ? nullptr : "not a matrix and one bias for each output";
+}
+Tensors linear_parts(const op::Inputs& in, const NoAttrs&) {
+  Tensor product = matmul(in[0], in[1]);
+  return {in[2].defined() ? add(product, in[2]) : product};
 }
 
 void linear_run(KernelFrame& f, const NoAttrs&) {
@@ -226,6 +252,12 @@ void linear_run(KernelFrame& f, const NoAttrs&) {
 Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   const Tensor &x = c.in[0], &w = c.in[1], &dy = c.dy();
   Tensor dx, dw, db;
+  if (!is_usual(w.shape(), c.in[2])) {
+    if (c.needs(2)) db = sum_like(dy, c.in[2]);
+    const Tensor dm = c.in[2].defined() ? sum_like(dy, matmul(x, w)) : dy;
+    const Tensors found = product_grads(x, w, dm, c.needs(0), c.needs(1), {});
+    return {found[0], found[1], db};
+  }
   // That of x last: x itself is not needed any more then.
   if (c.needs(1)) {
     if (x.rank() == 1)
@@ -246,14 +278,18 @@ double linear_cost(const InferContext& c, const NoAttrs&) {
 ARGOSY_OP(linear, NoAttrs)
     .python("nn.functional.linear(x, weight, bias=None, name=None)")
     .alias("input", "x")
-    .doc("x [.., in] times weight [in, out] plus bias [out].")
+    .doc(
+        "x [.., in] times weight [in, out] plus bias [out]. Weights and biases of other shapes "
+        "mean "
+        "matmul(x, weight) + bias.")
     .input("x", kFloating, Save::value)
     .input("weight", kFloating, Save::value)
     .optional_input("bias", kFloating, Save::shape)
     .output("out")
     .promote()
     .infer(linear_infer)
-    .kernel("gemm", linear_run)
+    .kernel("gemm", usual_form, linear_run)
+    .compose(linear_parts)
     .gradient(linear_grad)
     .cost(linear_cost)
     .done();
