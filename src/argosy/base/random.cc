@@ -220,9 +220,12 @@ double normal_quantile(double p) {
 template <class T>
 void fill_truncated_normal(Engine& engine, T* out, int64_t n, double mean, double stddev,
                            double low, double high) {
-  double from = normal_cdf((low - mean) / stddev), to = normal_cdf((high - mean) / stddev);
+  const T from = static_cast<T>(normal_cdf((low - mean) / stddev));
+  const T to = static_cast<T>(normal_cdf((high - mean) / stddev));
   for (int64_t i = 0; i < n; ++i) {
-    double x = normal_quantile(from + (to - from) * unit<T>(engine)) * stddev + mean;
+    // Rounded to T here and there, so that also the rare values far out are those of Paddle's seeds.
+    const T p = from + (to - from) * unit<T>(engine), z = 2 * p - 1;
+    double x = normal_quantile((1.0 + z) / 2) * stddev + mean;
     out[i] = static_cast<T>(std::clamp(x, low, high));
   }
 }
