@@ -13,7 +13,7 @@ import math
 
 import argosy
 from argosy import Tensor, _core
-from argosy._support import into, place
+from argosy._support import into, place, sizes_of
 
 __all__ = [
     "fft",
@@ -64,10 +64,13 @@ def _real_input(name, x):
 
 
 def _scale(norm, forward, count):
-    """What a transform over `count` points is multiplied with."""
-    if norm == "ortho":
-        return 1 / math.sqrt(count)
-    return 1.0 if (norm == "backward") == forward else 1 / count
+    """What a transform over `count` points is multiplied with; None for 1."""
+    if norm != "ortho" and (norm == "backward") == forward:
+        return None
+    if isinstance(count, Tensor):
+        return argosy.rsqrt(count) if norm == "ortho" else argosy.reciprocal(count)
+    count = max(count, 1)  # of nothing there is nothing to scale
+    return 1 / math.sqrt(count) if norm == "ortho" else 1 / count
 
 
 def _check_norm(name, norm):
@@ -80,6 +83,11 @@ def _check_norm(name, norm):
 
 def _axes(name, x, s, axes):
     """Sizes and axes of a transform over several of them."""
+    for what, given in (("s", s), ("axes", axes)):
+        if isinstance(given, (int, float)):
+            raise ValueError(
+                f"[{name}] {what}: expected a list of ints, got {given!r}. Do this: pass [{given}]."
+            )
     if s is not None:
         s = [int(size) for size in s]
     if axes is None:
@@ -115,20 +123,34 @@ def _resized(x, sizes, axes):
         return x
     for size, axis in zip(sizes, axes):
         have = x.shape[axis]
-        if have > size:
+        if have < 0 or isinstance(size, Tensor):  # known when the Program runs
+            x = argosy.concat([x, _zeros(x, axis, size)], axis)
+            x = argosy.slice(x, [axis], [0], [size])
+        elif have > size:
             x = argosy.slice(x, [axis], [0], [size])
         elif have < size:
-            shape = list(x.shape)
-            shape[axis] = size - have
-            x = argosy.concat([x, argosy.zeros(shape, dtype=x.dtype)], axis)
+            x = argosy.concat([x, _zeros(x, axis, size - have)], axis)
     return x
 
 
+def _zeros(x, axis, size):
+    """Zeros as large as x but for axis."""
+    shape = sizes_of(x)
+    shape[axis] = size
+    return argosy.zeros(shape, dtype=x.dtype)
+
+
 def _c2c(x, axes, norm, forward):
+    sizes = sizes_of(x)
     count = 1
     for axis in axes:
-        count *= x.shape[axis]
-    return _core.ops.fft_c2c(x, axes, forward, _scale(norm, forward, count))
+        count = count * sizes[axis]
+    if isinstance(count, Tensor):
+        count = count.astype("float64" if x.dtype == argosy.complex128 else "float32")
+    scale = _scale(norm, forward, count)
+    if isinstance(scale, Tensor):
+        return _core.ops.fft_c2c(x, axes, forward, 1.0) * scale
+    return _core.ops.fft_c2c(x, axes, forward, 1.0 if scale is None else scale)
 
 
 def _full(name, x, s, axes, norm, forward):
@@ -143,7 +165,10 @@ def _half(name, x, s, axes, norm, forward):
     x = _real_input(name, x)
     s, axes = _axes(name, x, s, axes)
     y = _resized(_to_complex(x), s, axes)
-    last, size = axes[-1], y.shape[axes[-1]]
+    last = axes[-1]
+    size = sizes_of(y)[last]
+    if isinstance(size, int) and size == 0:
+        return _zeros(y, last, 1)
     y = _c2c(y, [last], norm, forward)
     y = argosy.slice(y, [last], [0], [size // 2 + 1])
     return _c2c(y, axes[:-1], norm, forward) if len(axes) > 1 else y
@@ -155,8 +180,10 @@ def _whole(name, x, s, axes, norm, forward):
     x = _to_complex(x)
     s, axes = _axes(name, x, s, axes)
     last = axes[-1]
-    size = 2 * (x.shape[last] - 1) if s is None else s[-1]
-    if size < 1:
+    size = 2 * (sizes_of(x)[last] - 1) if s is None else s[-1]
+    if isinstance(size, int) and size == 0:
+        return argosy.real(_zeros(_resized(x, s, axes), last, 0))
+    if isinstance(size, int) and size < 0:
         raise ValueError(
             f"[{name}] the result would have {size} points along axis {last}. Do this: give its"
             " size."
@@ -167,11 +194,20 @@ def _whole(name, x, s, axes, norm, forward):
         x = _c2c(x, axes[:-1], norm, forward)
     mirrored = argosy.slice(x, [last], [1], [size - half + 1])
     mirrored = argosy.conj(argosy.flip(mirrored, [last]))
-    return argosy.real(_c2c(argosy.concat([x, mirrored], last), [last], norm, forward))
+    found = argosy.real(_c2c(argosy.concat([x, mirrored], last), [last], norm, forward))
+    return argosy.slice(found, [last], [0], [size]) if isinstance(size, Tensor) else found
 
 
 def _one(n):
     return None if n is None else [n]
+
+
+def _axis(name, axis):
+    if not isinstance(axis, int):
+        raise ValueError(
+            f"[{name}] axis: expected an int, got {axis!r}. Do this: use {name}n for several axes."
+        )
+    return [axis]
 
 
 def _done(result, out):
@@ -180,33 +216,33 @@ def _done(result, out):
 
 def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform along axis, of n points (x is cut or filled up with zeros)."""
-    return _done(_full("fft", x, _one(n), [axis], norm, True), out)
+    return _done(_full("fft", x, _one(n), _axis("fft", axis), norm, True), out)
 
 
 def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`fft`."""
-    return _done(_full("ifft", x, _one(n), [axis], norm, False), out)
+    return _done(_full("ifft", x, _one(n), _axis("ifft", axis), norm, False), out)
 
 
 def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform of real x along axis: the first n // 2 + 1 entries of :func:`fft`."""
-    return _done(_half("rfft", x, _one(n), [axis], norm, True), out)
+    return _done(_half("rfft", x, _one(n), _axis("rfft", axis), norm, True), out)
 
 
 def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`rfft`: n real numbers, 2 (size - 1) by default."""
-    return _done(_whole("irfft", x, _one(n), [axis], norm, False), out)
+    return _done(_whole("irfft", x, _one(n), _axis("irfft", axis), norm, False), out)
 
 
 def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform of a signal of which x is the first half, the rest being its conjugate mirror
     image: n real numbers, 2 (size - 1) by default."""
-    return _done(_whole("hfft", x, _one(n), [axis], norm, True), out)
+    return _done(_whole("hfft", x, _one(n), _axis("hfft", axis), norm, True), out)
 
 
 def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`hfft`."""
-    return _done(_half("ihfft", x, _one(n), [axis], norm, False), out)
+    return _done(_half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False), out)
 
 
 def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
@@ -298,8 +334,8 @@ def _rolled(x, axes, inverse):
     if isinstance(axes, Tensor):
         axes = axes.tolist()
     axes = range(x.ndim) if axes is None else [axes] if isinstance(axes, int) else axes
-    axes = list(axes)
-    steps = [-(x.shape[a] // 2) if inverse else x.shape[a] // 2 for a in axes]
+    axes, sizes = list(axes), sizes_of(x)
+    steps = [-(sizes[a] // 2) if inverse else sizes[a] // 2 for a in axes]
     return argosy.roll(x, steps, axes)
 
 

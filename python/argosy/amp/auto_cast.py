@@ -74,6 +74,11 @@ def amp_guard(
 auto_cast = amp_guard
 
 
+def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
+    """auto_cast with PyTorch's parameters; device_type and cache_enabled change nothing."""
+    return amp_guard(enable=enabled, dtype=dtype)
+
+
 def _check_level(op, level, known):
     if level not in known:
         raise ValueError(

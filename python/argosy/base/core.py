@@ -68,6 +68,11 @@ def get_cuda_device_count():
     return argosy.device.cuda.device_count()
 
 
+def default_cpu_generator():
+    """The generator that random ops draw from."""
+    return argosy.random.Generator()
+
+
 _OF_SCOPES = {
     "DenseTensor": "DenseTensor",
     "LoDTensor": "DenseTensor",
@@ -81,4 +86,6 @@ def __getattr__(name):
         return getattr(argosy.static.scope, _OF_SCOPES[name])
     if name in _FROM_PACKAGE:
         return getattr(argosy, name)
+    if name == "Generator":
+        return argosy.random.Generator
     raise AttributeError(f"module 'argosy.base.core' has no attribute '{name}'")

@@ -1,7 +1,22 @@
 """Devices: places, the current device, memory statistics, threads."""
 
+import functools
+import importlib
+import sys
+
 from argosy import _core
 from argosy.device import cuda  # noqa: F401
+from argosy.device.cuda import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    get_stream_from_external,
+    ipc_collect,
+    set_stream,
+    stream,
+    stream_guard,
+)
 from argosy.device.place import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -18,24 +33,48 @@ __all__ = [
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "Event",
     "NullPlace",
     "Place",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "device",
+    "device_guard",
+    "device_to_place",
     "get_all_device_type",
     "get_available_device",
+    "get_default_device",
     "get_device",
+    "get_device_capability",
+    "get_device_module",
+    "get_device_name",
+    "get_device_properties",
     "get_rng_state",
+    "get_stream_from_external",
+    "ipc_collect",
     "is_compiled_with_cuda",
     "is_compiled_with_ipu",
+    "is_current_stream_capturing",
     "manual_seed",
+    "manual_seed_all",
     "max_memory_allocated",
     "max_memory_reserved",
     "memory_allocated",
     "memory_dump",
     "memory_reserved",
+    "memory_summary",
     "reset_max_memory_allocated",
+    "reset_max_memory_reserved",
+    "reset_peak_memory_stats",
+    "set_default_device",
     "set_device",
     "set_memory_limit",
     "set_rng_state",
+    "set_stream",
+    "stream",
+    "stream_guard",
     "synchronize",
 ]
 
@@ -93,8 +132,10 @@ def set_device(device):
     return place
 
 
-def get_device():
-    """Name of the current device, e.g. "cpu" or "gpu:0"."""
+def get_device(input=None):  # noqa: A002
+    """Name of the current device, e.g. "cpu" or "gpu:0"; of a tensor the number of its GPU, or -1."""
+    if input is not None:
+        return input.get_device()
     return "cpu" if _current._kind == "cpu" else f"{_current._kind}:{_current._index}"
 
 
@@ -210,3 +251,109 @@ def is_available():
 def is_bf16_supported(including_emulation=True):
     """Whether bfloat16 can be computed with: always (by conversion on the CPU)."""
     return True
+
+
+def manual_seed_all(seed):
+    """Restarts the random numbers of all devices."""
+    manual_seed(seed)
+
+
+def reset_max_memory_reserved(device=None):
+    """Starts a new count of max_memory_reserved."""
+    _core.reset_peak(to_place(device))
+
+
+def reset_peak_memory_stats(device=None):
+    """Starts new counts of max_memory_allocated and max_memory_reserved."""
+    _core.reset_peak(to_place(device))
+
+
+def memory_summary(device=None):
+    """A table of the allocator's state, as text."""
+    return memory_dump(device)
+
+
+def current_device():
+    """Number of the current device."""
+    return _current._index
+
+
+def is_current_stream_capturing():
+    """Whether a CUDA graph is being recorded."""
+    return False
+
+
+def get_device_properties(device=None):
+    """Name, capability and memory of a GPU."""
+    return cuda.get_device_properties(device)
+
+
+def get_device_name(device=None):
+    """Name of a GPU."""
+    return cuda.get_device_name(device)
+
+
+def get_device_capability(device=None):
+    """Compute capability of a GPU."""
+    return cuda.get_device_capability(device)
+
+
+def get_default_device():
+    """Name of the device where new tensors are put."""
+    return get_device()
+
+
+def set_default_device(device):
+    """Puts new tensors on device."""
+    set_device(device)
+
+
+def get_device_module(device=None):
+    """The module with the functions of a kind of device: argosy.cuda for GPUs, else this one."""
+    place = to_place(device)
+    if place._kind == "gpu":
+        return importlib.import_module("argosy.cuda")
+    return sys.modules[__name__]
+
+
+def device_to_place(device=None):
+    """to_place under its other name."""
+    return to_place(device)
+
+
+class device_guard:
+    """Context, or decorator, in which new tensors are put on device."""
+
+    def __init__(self, device=None):
+        self._device = device
+
+    def __enter__(self):
+        self._before = _current
+        if self._device is not None:
+            set_device(self._device)
+
+    def __exit__(self, *exc):
+        set_device(self._before)
+        return False
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with type(self)(self._device):
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+device = device_guard
+
+_TENSORS = (
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+    "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
+)  # fmt: skip
+
+
+def __getattr__(name):
+    if name in _TENSORS:
+        return getattr(importlib.import_module("argosy"), name)
+    raise AttributeError(f"module 'argosy.device' has no attribute {name!r}")

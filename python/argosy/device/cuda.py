@@ -6,8 +6,12 @@ def device_count():
     return 0
 
 
+class NoCudaError(ValueError, TypeError):
+    """What needs CUDA was asked of a build without it."""
+
+
 def _need_cuda(what):
-    raise ValueError(
+    raise NoCudaError(
         f"[device.cuda.{what}] this build of Argosy has no CUDA support. Do this: build with"
         " ARGOSY_CUDA=ON, or guard the call with argosy.is_compiled_with_cuda()."
     )
@@ -76,10 +80,55 @@ def current_stream(device=None):
     _need_cuda("current_stream")
 
 
+def set_stream(stream):
+    """Lets work go to another stream; returns the one before."""
+    _need_cuda("set_stream")
+
+
+def get_stream_from_external(data_ptr, device=None):
+    """The stream that another library made."""
+    _need_cuda("get_stream_from_external")
+
+
+def mem_get_info(device=None):
+    """Free and total bytes of a GPU."""
+    _need_cuda("mem_get_info")
+
+
+def memory_summary(device=None):
+    """A table of the state of a GPU's memory."""
+    _need_cuda("memory_summary")
+
+
+def reset_max_memory_allocated(device=None):
+    """Starts a new count of max_memory_allocated."""
+    _need_cuda("reset_max_memory_allocated")
+
+
+def reset_max_memory_reserved(device=None):
+    """Starts a new count of max_memory_reserved."""
+    _need_cuda("reset_max_memory_reserved")
+
+
+def reset_peak_memory_stats(device=None):
+    """Starts new counts of the most memory used."""
+    _need_cuda("reset_peak_memory_stats")
+
+
+def vmm_compact(device=None):
+    """Puts the free memory of a GPU together."""
+    _need_cuda("vmm_compact")
+
+
+def ipc_collect():
+    """Frees GPU memory that other processes have let go of."""
+    _need_cuda("ipc_collect")
+
+
 class stream_guard:
     """Context in which work goes to another stream; None leaves it where it is."""
 
-    def __init__(self, stream):
+    def __init__(self, stream=None):
         self._stream = stream
 
     def __enter__(self):
@@ -89,3 +138,6 @@ class stream_guard:
 
     def __exit__(self, *exc):
         return False
+
+
+StreamContext = stream = stream_guard

@@ -49,6 +49,10 @@ from argosy.tensor import compat  # noqa: E402  (needs the functions above)
 globals().update({name: getattr(compat, name) for name in compat.EXPORTS})
 __all__ += compat.EXPORTS
 compat.add_methods(globals())
+from argosy.tensor import windows  # noqa: E402
+
+globals().update({name: getattr(windows, name) for name in windows.EXPORTS})
+__all__ += windows.EXPORTS
 from argosy.tensor import reforming  # noqa: E402, F401  (methods only)
 
 METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}

@@ -361,6 +361,8 @@ def cholesky_solve(x, y, upper=False, name=None):
 @method
 def cholesky_inverse(x, upper=False, name=None):
     """The inverse of a matrix given its Cholesky factor x."""
+    if x.ndim >= 2 and x.shape[-1] == 0:
+        return x.clone()
     return cholesky_solve(_ops.diag_embed(_ops.ones_like(x[..., 0])), x, upper)
 
 
@@ -487,6 +489,8 @@ def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
     tol: max(m, n) * epsilon * the largest by default; or give atol and rtol: the larger of atol and
     rtol * the largest.
     """
+    if x.ndim >= 2 and 0 in x.shape[-2:]:
+        return _ops.zeros(list(x.shape[:-2]), "int64")
     s = _spectrum(x, hermitian)
     largest = _ops.max(s, -1, True)
     if tol is None:
@@ -514,6 +518,8 @@ def _like(value, s):
 def pinv(x, rcond=1e-15, hermitian=False, name=None):
     """The Moore-Penrose inverse of x [.., m, n]: [.., n, m]. Singular values up to rcond times the
     largest count as 0. hermitian: x is, which is faster."""
+    if x.ndim >= 2 and 0 in x.shape[-2:]:
+        return _adjoint(x).clone()
     if hermitian:
         w, v = _ops.eigh(x, "L")
         left, right, s = v, _adjoint(v), w

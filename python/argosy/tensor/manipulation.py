@@ -199,8 +199,10 @@ movedim = moveaxis
 
 @method
 @alias(input="x", dim0="axis0", dim1="axis1")
-def swapaxes(x, axis0, axis1, name=None):
-    """x with two axes exchanged."""
+def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
+    """x with two axes exchanged; or with all of them in the order perm, as transpose has it."""
+    if axis1 is None:
+        return _ops.transpose(x, axis0 if perm is None else perm)
     perm = list(range(x.ndim))
     perm[axis0], perm[axis1] = perm[axis1], perm[axis0]
     return _ops.transpose(x, perm)
@@ -386,11 +388,13 @@ def diag(x, offset=0, padding_value=0, name=None):
     """A matrix with vector x on its diagonal and padding_value elsewhere, or the diagonal of a
     matrix x."""
     _tensor("diag", x)
+    if x.ndim == 0:
+        x = x.unsqueeze(0)
     if x.ndim == 2:
         return _ops.assign(_ops.diagonal(x, offset, 0, 1))
     if x.ndim != 1:
         raise ValueError(
-            f"[diag] x: expected 1 or 2 dimensions, got {x.ndim}. Do this: use diagonal or "
+            f"[diag] x: expected 0 to 2 dimensions, got {x.ndim}. Do this: use diagonal or "
             "diag_embed."
         )
     if not padding_value:

@@ -23,7 +23,7 @@ def increment(x, value=1.0, name=None):
         raise _core.OperandError(
             f"[increment] x: expected a Tensor, got {type(x).__name__}. Do this: use +."
         )
-    if x.size != 1:
+    if x.size > 1:
         raise ValueError(
             f"[increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
         )
@@ -150,3 +150,18 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, 
 def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     """Quantiles of what is not nan in x over axis; as quantile otherwise."""
     return _quantile("nanquantile", x, q, axis, keepdim, interpolation)
+
+
+@method
+def cumsum_(x, axis=None, dtype=None, name=None):
+    """cumsum written into x, in x's dtype unless dtype is given."""
+    return _ops.cumsum_(x, axis, x.dtype if dtype is None else dtype)
+
+
+@method
+@alias(x="input", axis="dim")
+def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
+    """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
+    if dim is None:
+        dim = 0 if input.ndim in (0, 1, 3) else 1
+    return _out(out, _ops.softmax(input, dim, dtype))

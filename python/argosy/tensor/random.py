@@ -150,7 +150,14 @@ def seed(seed):
 
 
 class Generator:
-    """The default generator of the CPU."""
+    """The default generator of the CPU, which all random ops draw from.
+
+    Args:
+        device (str | Place, optional): Where; every device draws from this one.
+    """
+
+    def __init__(self, device=None):
+        self._device = device
 
     def manual_seed(self, seed):
         """Restarts the stream from seed."""
@@ -160,6 +167,18 @@ class Generator:
     def initial_seed(self):
         """The seed that the stream began with."""
         return _core.initial_seed()
+
+    def seed(self):
+        """Restarts the stream from a seed drawn anew, and returns it."""
+        import secrets
+
+        drawn = secrets.randbits(53)
+        self.manual_seed(drawn)
+        return drawn
+
+    def random(self):
+        """The next number of the stream, of 62 bits."""
+        return int(_ops.randint(0, 1 << 62, [], "int64"))
 
     def get_state(self):
         """Seed and position as bytes."""

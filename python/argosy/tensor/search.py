@@ -1,10 +1,14 @@
 """Order, places and picking, where arguments need Python."""
 
+from collections import namedtuple
+
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import alias, into, sizes_of
 from argosy.tensor.registry import method
+
+TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
 
 
 @method
@@ -28,7 +32,7 @@ def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  #
     if out is not None:
         for target, value in zip(out, found):
             target._set_data(value)
-    return found
+    return TopKRetType(*found)
 
 
 @method

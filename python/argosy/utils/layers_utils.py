@@ -111,3 +111,41 @@ def convert_to_list(value, n, name, dtype=int):
                 f"{type(item).__name__}. Do this: convert it."
             )
     return values
+
+
+def check_shape(
+    shape,
+    op_name,
+    expected_shape_type=None,
+    expected_element_type=None,
+    expected_tensor_dtype=("int32", "int64"),
+):
+    """Raises TypeError unless shape is a list, a tuple or a tensor of ints, while a Program is built.
+
+    Outside of a Program nothing is checked: the op itself does.
+    """
+    import argosy
+
+    if argosy.in_dynamic_mode():
+        return
+    kinds = expected_shape_type or (list, tuple, argosy.Tensor)
+    elements = expected_element_type or (int, argosy.Tensor)
+    if not isinstance(shape, kinds):
+        raise TypeError(
+            f"[{op_name}] shape: expected a list, a tuple or a tensor, got {type(shape).__name__}."
+            " Do this: pass a list of ints."
+        )
+    for item in [shape] if isinstance(shape, argosy.Tensor) else shape:
+        wrong = not isinstance(item, (*_as_tuple(elements), argosy.Tensor))
+        if isinstance(item, argosy.Tensor):
+            name = str(item.dtype).rpartition(".")[2]
+            wrong = name not in expected_tensor_dtype
+        if wrong:
+            raise TypeError(
+                f"[{op_name}] shape: expected ints or tensors of {list(expected_tensor_dtype)}, got"
+                f" {item!r}. Do this: convert it."
+            )
+
+
+def _as_tuple(kinds):
+    return kinds if isinstance(kinds, tuple) else (kinds,)

@@ -91,7 +91,14 @@ Tensor Tensor::describe(const Shape& shape, DType dtype, Place place) {
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Place place) {
   Tensor t = describe(shape, dtype, place);
-  ARGOSY_INVARIANT(t.numel() >= 0);
+  ARGOSY_CHECK(t.numel() >= 0, invalid_argument)
+      << "A tensor of shape " << shape
+      << " cannot be made: expected sizes of 0 or more, which a size beyond 2^63 is not either. Do "
+         "this: check how the shape was computed.";
+  ARGOSY_CHECK(t.numel() <= INT64_MAX / item_size(dtype), memory)
+      << "A tensor of shape " << shape
+      << " takes more than 2^63 bytes. Do this: check how the shape "
+         "was computed.";
   t.impl_->storage = Storage::allocate(place, t.nbytes());
   t.impl_->data = t.impl_->storage->data();
   return t;

@@ -106,6 +106,7 @@ _WINDOWS = {
     "exponential": _exponential,
     "gaussian": _gaussian,
     "general_gaussian": _general_gaussian,
+    "general_hamming": lambda n, alpha, beta: _cosines(n, alpha, beta),
     "hamming": lambda n: _cosines(n, 0.54, 0.46),
     "hann": lambda n: _cosines(n, 0.5, 0.5),
     "kaiser": _kaiser,
@@ -114,7 +115,7 @@ _WINDOWS = {
     "triang": _triang,
     "tukey": _tukey,
 }
-_WITH_PARAMETERS = ("exponential", "gaussian", "general_gaussian", "kaiser")
+_WITH_PARAMETERS = ("exponential", "gaussian", "general_gaussian", "general_hamming", "kaiser")
 
 
 def get_window(window, win_length, fftbins=True, dtype="float64"):
@@ -124,7 +125,7 @@ def get_window(window, win_length, fftbins=True, dtype="float64"):
         window (str | tuple): Its name, or a tuple of the name and its parameters: hann, hamming,
             blackman, bohman, nuttall, cosine, triang, bartlett, ('tukey', alpha), ('taylor', nbar,
             sll, norm), ('kaiser', beta), ('gaussian', std), ('general_gaussian', p, sig),
-            ('exponential', center, tau).
+            ('general_hamming', alpha, beta), ('exponential', center, tau).
         win_length (int): Number of points.
         fftbins (bool): Periodic, as spectra need it: the first points of a window that is longer by
             one. Else symmetric, as filters need it.

@@ -24,10 +24,13 @@ struct GluAttrs {
 };
 ARGOSY_ATTRS(GluAttrs, axis)
 
-Shape half_shape(const char* op, const Shape& x, int64_t axis) {
+void check_has_axis(const char* op, const Shape& x) {
   ARGOSY_CHECK(x.rank() > 0, invalid_argument)
-      << '[' << op << "] x must have an axis to be halved, its shape is " << x
-      << ". Do this: reshape x.";
+      << '[' << op << "] x must have at least 1 dimension, got a 0-d tensor. Do this: reshape it.";
+}
+
+Shape half_shape(const char* op, const Shape& x, int64_t axis) {
+  check_has_axis(op, x);
   int d = normalize_axis(op, axis, x.rank());
   ARGOSY_CHECK(x[d] < 0 || x[d] % 2 == 0, invalid_argument)
       << '[' << op << "] the size of axis " << d << " must be even to be halved, x is " << x
@@ -96,6 +99,7 @@ void maxout_infer(InferContext& c, const MaxoutAttrs& a) {
   Shape& out = c.out[0].shape;
   ARGOSY_CHECK(a.groups > 1, invalid_argument) << "[maxout] groups must be greater than 1, got "
                                                << a.groups << ". Do this: pass groups=2 or more.";
+  check_has_axis("maxout", out);
   int d = normalize_axis("maxout", a.axis, out.rank());
   ARGOSY_CHECK(out[d] < 0 || out[d] % a.groups == 0, invalid_argument)
       << "[maxout] groups (" << a.groups << ") must divide the size of axis " << d << " of x "

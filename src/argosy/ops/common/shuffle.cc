@@ -67,7 +67,8 @@ void shuffle_infer(InferContext& c, const ShuffleAttrs& a) {
   Shape& out = c.out[0].shape;
   const int64_t r = a.upscale_factor;
   int64_t& channels = out[last ? 3 : 1];
-  ARGOSY_CHECK(r > 0 && (channels < 0 || channels % (r * r) == 0), invalid_argument)
+  constexpr int64_t kMost = 1 << 30;  // its square is an int64_t
+  ARGOSY_CHECK(r > 0 && r <= kMost && (channels < 0 || channels % (r * r) == 0), invalid_argument)
       << "[pixel_shuffle] the square of upscale_factor must divide the number of channels: "
          "upscale_factor is "
       << r << ", x is " << c.in[0]
@@ -80,7 +81,7 @@ void unshuffle_infer(InferContext& c, const UnshuffleAttrs& a) {
   check_image("pixel_unshuffle", c.in[0]);
   Shape& out = c.out[0].shape;
   const int64_t r = a.downscale_factor;
-  ARGOSY_CHECK(r > 0, invalid_argument)
+  ARGOSY_CHECK(r > 0 && r <= 1 << 30, invalid_argument)
       << "[pixel_unshuffle] downscale_factor must be positive, got " << r << '.';
   for (int i = 0; i < 2; ++i) {
     int64_t& size = out[(last ? 1 : 2) + i];

@@ -327,7 +327,7 @@ void get_infer(InferContext& c, const GetAttrs& a) {
 }
 
 void get_run(KernelFrame& f, const GetAttrs& a) {
-  ARGOSY_CHECK(a.index < std::ssize(f.in[0].parts()), index)
+  ARGOSY_CHECK(a.index >= 0 && a.index < std::ssize(f.in[0].parts()), index)
       << '[' << f.name() << "] index " << a.index << " of an array of " << f.in[0].parts().size()
       << " elements.";
   f.out[0] = element(f, a.index);

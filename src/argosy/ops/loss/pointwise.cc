@@ -36,9 +36,10 @@ void square_error_infer(InferContext& c, const NoAttrs&) {
 ARGOSY_OP(square_error_cost, NoAttrs)
     .python("nn.functional.square_error_cost(input, label)")
     .doc("(input - label)^2, elementwise with broadcasting.")
-    .input("input", kFloating)
-    .input("label", kFloating)
+    .input("input", kReal)
+    .input("label", kReal)
     .output("out")
+    .promote()
     .infer(square_error_infer)
     .compose(square_error_parts)
     .done();

@@ -291,6 +291,11 @@ ARGOSY_ATTRS(UnbindAttrs, axis)
 
 void unbind_infer(InferContext& c, const UnbindAttrs& a) {
   Shape shape = c.in[0].shape();
+  ARGOSY_CHECK(shape.rank() > 0, invalid_argument)
+      << "[unbind] a 0-d tensor has no axis to be taken apart along: expected 1 or more "
+         "dimensions, "
+         "got "
+      << c.in[0] << ". Do this: use it as it is, or reshape it to [1].";
   int axis = normalize_axis("unbind", a.axis, shape.rank());
   ARGOSY_CHECK(shape[axis] >= 0, invalid_argument)
       << "[unbind] needs to know the size of dimension " << axis
@@ -313,6 +318,11 @@ Tensors unbind_views(const Tensor& x, const UnbindAttrs& a) {
   return out;
 }
 
+// Runs where there is no view to give, as of an axis without elements.
+void unbind_nothing(KernelFrame& f, const UnbindAttrs&) {
+  ARGOSY_CHECK(f.out.empty(), internal) << "[unbind] " << f.in[0] << " has no views.";
+}
+
 Tensors unbind_grad(const GradCall& c, const UnbindAttrs& a) {
   InlineVector<Tensor, 6> parts;
   for (size_t i = 0; i < c.dys().size(); ++i)
@@ -330,6 +340,7 @@ ARGOSY_OP(unbind, UnbindAttrs)
     .list_output("out", Save::shape)
     .infer(unbind_infer)
     .views(unbind_views)
+    .kernel("none", unbind_nothing)
     .gradient(unbind_grad)
     .done();
 

@@ -149,8 +149,14 @@ void align(const Shape& x, const TileAttrs& a, Shape* shape, Shape* times) {
 void tile_infer(InferContext& c, const TileAttrs& a) {
   Shape shape, times;
   align(c.in[0].shape(), a, &shape, &times);
-  for (int i = 0; i < shape.rank(); ++i)
-    shape[i] = shape[i] < 0 || times[i] < 0 ? kUnknown : shape[i] * times[i];
+  for (int i = 0; i < shape.rank(); ++i) {
+    int64_t size = kUnknown;
+    if (shape[i] >= 0 && times[i] >= 0)
+      ARGOSY_CHECK(!__builtin_mul_overflow(shape[i], times[i], &size), memory)
+          << "[tile] dimension " << i << " would have " << shape[i] << " * " << times[i]
+          << " elements. Do this: check how repeat_times was computed.";
+    shape[i] = size;
+  }
   c.out[0].shape = shape;
 }
 
@@ -501,7 +507,10 @@ void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
   auto counts = repeat_counts(f.in[1], x.dim(axis));
   Shape shape = x.shape();
   shape[axis] = 0;
-  for (int64_t n : counts) shape[axis] += n;
+  for (int64_t n : counts)
+    ARGOSY_CHECK(!__builtin_add_overflow(shape[axis], n, &shape[axis]), memory)
+        << "[repeat_interleave] the repeats add up to more than 2^63. Do this: check how they were "
+           "computed.";
   Tensor& out = f.allocate(0, shape);
   int64_t at = 0;
   for (size_t i = 0; i < counts.size(); ++i) {

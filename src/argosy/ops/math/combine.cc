@@ -183,7 +183,10 @@ Tensors diff_parts(const op::Inputs& in, const DiffAttrs& a) {
   parts.push_back(x);
   if (in[2].defined()) parts.push_back(in[2]);
   if (parts.size() > 1) x = concat(parts, axis);
-  for (int64_t i = 0; i < a.n; ++i)
+  // A known size is used up after that many differences.
+  const int64_t size = x.dim(static_cast<int>(axis));
+  const int64_t n = size == kUnknown ? a.n : std::min(a.n, size);
+  for (int64_t i = 0; i < n; ++i)
     x = x.dtype() == DType::bool_ ? not_equal(tail(x, axis), head(x, axis))
                                   : subtract(tail(x, axis), head(x, axis));
   return x;

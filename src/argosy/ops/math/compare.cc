@@ -11,40 +11,58 @@ using op::NoAttrs;
 
 constexpr DTypes kComparable = kAny - kFloat8;
 
-#define ARGOSY_COMPARE(name, table, dtypes, text)        \
-  ARGOSY_OP(name, NoAttrs)                               \
-      .python(#name "(x, y, name=None, *, out=None)")    \
-      .method(#name)                                     \
-      .inplace(#name "_")                                \
-      .alias("input", "x")                               \
-      .alias("other", "y")                               \
-      .doc(text " Elementwise with broadcasting; bool.") \
-      .input("x", dtypes)                                \
-      .input("y", dtypes)                                \
-      .index_output("out")                               \
-      .promote()                                         \
-      .elementwise()                                     \
-      .infer(op::infer_bool<NoAttrs>)                    \
-      .kernel("loops", run_loops<cpu::table##_loops>)    \
-      .strided()
+// Complex numbers are ordered by their real parts, equal ones by their imaginary parts.
+const char* not_complex(const op::Inputs& in, const NoAttrs&) {
+  return is_complex(in[0].dtype()) ? "complex numbers are compared by parts" : nullptr;
+}
+template <Tensor (*kCompare)(const Tensor&, const Tensor&)>
+Tensors compare_parts(const op::Inputs& in, const NoAttrs&) {
+  Tensor a = real(in[0]), b = real(in[1]);
+  Tensor rest = logical_and(equal(a, b), kCompare(imag(in[0]), imag(in[1])));
+  // Strictly less or greater, whichever kCompare is about.
+  Tensor apart = logical_and(kCompare(a, b), not_equal(a, b));
+  return {logical_or(apart, rest)};
+}
 
-ARGOSY_COMPARE(equal, equal, kComparable, "Whether x == y.").done();
-ARGOSY_COMPARE(not_equal, not_equal, kComparable, "Whether x != y.").done();
-ARGOSY_COMPARE(less_than, less, kReal | kBool, "Whether x < y.")
+#define ARGOSY_COMPARE(name, table, dtypes, match, text)     \
+  ARGOSY_OP(name, NoAttrs)                                   \
+      .python(#name "(x, y, name=None, *, out=None)")        \
+      .method(#name)                                         \
+      .inplace(#name "_")                                    \
+      .alias("input", "x")                                   \
+      .alias("other", "y")                                   \
+      .doc(text " Elementwise with broadcasting; bool.")     \
+      .input("x", dtypes)                                    \
+      .input("y", dtypes)                                    \
+      .index_output("out")                                   \
+      .promote()                                             \
+      .elementwise()                                         \
+      .infer(op::infer_bool<NoAttrs>)                        \
+      .kernel("loops", match, run_loops<cpu::table##_loops>) \
+      .strided()
+#define ARGOSY_EQUATE(name, text) ARGOSY_COMPARE(name, name, kComparable, nullptr, text).done()
+#define ARGOSY_ORDER(name, table, text)                                 \
+  ARGOSY_COMPARE(name, table, kComparable, not_complex,                 \
+                 text " Complex numbers by real, then imaginary part.") \
+      .compose(compare_parts<name>)
+
+ARGOSY_EQUATE(equal, "Whether x == y.");
+ARGOSY_EQUATE(not_equal, "Whether x != y.");
+ARGOSY_ORDER(less_than, less, "Whether x < y.")
     .python("less(x, y, name=None, *, out=None)")
     .method("less(x, y, name=None, *, out=None)")
     .inplace("less_")
     .done();
-ARGOSY_COMPARE(less_equal, less_equal, kReal | kBool, "Whether x <= y.").done();
-ARGOSY_COMPARE(greater_than, greater, kReal | kBool, "Whether x > y.")
+ARGOSY_ORDER(less_equal, less_equal, "Whether x <= y.").done();
+ARGOSY_ORDER(greater_than, greater, "Whether x > y.")
     .python("greater(x, y, name=None, *, out=None)")
     .method("greater(x, y, name=None, *, out=None)")
     .inplace("greater_")
     .done();
-ARGOSY_COMPARE(greater_equal, greater_equal, kReal | kBool, "Whether x >= y.").done();
-ARGOSY_COMPARE(logical_and, logical_and, kComparable, "Whether both are not 0.").done();
-ARGOSY_COMPARE(logical_or, logical_or, kComparable, "Whether one or both are not 0.").done();
-ARGOSY_COMPARE(logical_xor, logical_xor, kComparable, "Whether exactly one is not 0.").done();
+ARGOSY_ORDER(greater_equal, greater_equal, "Whether x >= y.").done();
+ARGOSY_EQUATE(logical_and, "Whether both are not 0.");
+ARGOSY_EQUATE(logical_or, "Whether one or both are not 0.");
+ARGOSY_EQUATE(logical_xor, "Whether exactly one is not 0.");
 
 #define ARGOSY_TEST(name, signature, dtypes, text) \
   ARGOSY_OP(name, NoAttrs)                         \

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -78,8 +81,12 @@ ARGOSY_ATTRS(RoundAttrs, decimals)
 void round_run(op::KernelFrame& f, const RoundAttrs& a) {
   if (!is_floating(f.in[0].dtype())) return op::copy_into(f.out[0], f.in[0]);
   if (a.decimals == 0) return run_elementwise(f, cpu::round_loops());
+  // Beyond the exponents of double nothing is rounded away, or everything is.
+  constexpr int64_t kMostDecimals = 308;
+  if (a.decimals > kMostDecimals) return op::copy_into(f.out[0], f.in[0]);
+  const int64_t places = std::min(kMostDecimals, std::abs(std::max(a.decimals, -kMostDecimals)));
   double factor = 1;
-  for (int64_t i = 0; i < (a.decimals < 0 ? -a.decimals : a.decimals); ++i) factor *= 10;
+  for (int64_t i = 0; i < places; ++i) factor *= 10;
   dispatch_floating(f.in[0].dtype(), [&]<class T>(T) {
     const T* x = f.in[0].data<T>();
     T* y = f.out[0].data<T>();

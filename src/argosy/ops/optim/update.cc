@@ -261,6 +261,14 @@ const Tensor& Update::target(size_t i) const {
   return masters_.empty() ? params_[i] : masters_[i];
 }
 
+const Tensor& Update::state(int k, size_t i) const {
+  ARGOSY_CHECK(has_state(k), invalid_argument)
+      << '[' << f_.op.name << "] " << f_.op.inputs[2 + static_cast<size_t>(k)].name
+      << " is empty: expected one for each of " << params_.size()
+      << " parameters. Do this: pass the tensors that hold this state.";
+  return f_.in.list(2 + static_cast<size_t>(k))[i];
+}
+
 double Update::scalar(int k, size_t i) const {
   const Tensor& t = state(k, i);
   ARGOSY_CHECK(t.numel() >= 1, invalid_argument)

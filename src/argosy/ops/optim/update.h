@@ -68,7 +68,8 @@ class Update {
   // Is `list` empty or of one number for each parameter? Raises otherwise.
   void check(const char* name, const std::vector<double>& list) const;
   bool has_state(int k) const { return !f_.in.list(2 + static_cast<size_t>(k)).empty(); }
-  const Tensor& state(int k, size_t i) const { return f_.in.list(2 + static_cast<size_t>(k))[i]; }
+  // Raises if the op was called without this list.
+  const Tensor& state(int k, size_t i) const;
   // A state of one element.
   double scalar(int k, size_t i) const;
   void set_scalar(int k, size_t i, double value) const;

@@ -37,29 +37,35 @@ Tensors extreme_grad(const GradCall& c, const ReduceAttrs& a) {
   ARGOSY_OP(name, ReduceAttrs)                      \
       .python(#name signature)                      \
       .method(#name)                                \
-      .alias("input", "x")                          \
-      .alias("dim", "axis")                         \
       .doc(text)                                    \
       .input("x", kReal | kBool, Save::value)       \
       .output("out", Save::value)                   \
       .infer(extreme_infer)                         \
       .kernel("reduce", extreme_run<Reduce::kind>)  \
       .strided()                                    \
-      .gradient(extreme_grad)                       \
-      .done()
+      .gradient(extreme_grad)
 
+// No alias dim: elsewhere max(x, dim) is a pair, which compat.max gives.
 ARGOSY_EXTREME(max, max, "(x, axis=None, keepdim=False, name=None)",
                "The largest element along axis (an int or a list; None: all); nan if there is one. "
-               "Equal ones share the gradient.");
+               "Equal ones share the gradient.")
+    .done();
 ARGOSY_EXTREME(min, min, "(x, axis=None, keepdim=False, name=None)",
                "The smallest element along axis (an int or a list; None: all); nan if there is "
-               "one. Equal ones share the gradient.");
+               "one. Equal ones share the gradient.")
+    .done();
 ARGOSY_EXTREME(amax, max, "(x, axis=None, keepdim=False, name=None, *, out=None)",
                "The largest element along axis (an int or a list; None: all); nan if there is one. "
-               "Equal ones share the gradient.");
+               "Equal ones share the gradient.")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .done();
 ARGOSY_EXTREME(amin, min, "(x, axis=None, keepdim=False, name=None, *, out=None)",
                "The smallest element along axis (an int or a list; None: all); nan if there is "
-               "one. Equal ones share the gradient.");
+               "one. Equal ones share the gradient.")
+    .alias("input", "x")
+    .alias("dim", "axis")
+    .done();
 
 struct ArgAttrs {
   std::optional<int64_t> axis;

@@ -58,7 +58,8 @@ DType sum_dtype(DType x) {
 }
 
 void reduce_as_infer(op::InferContext& c, const NoAttrs&) {
-  c.out[0] = {c.in[1].shape(), sum_dtype(c.in[0].dtype())};
+  DType x = c.in[0].dtype();
+  c.out[0] = {c.in[1].shape(), x == DType::bool_ ? DType::int64 : x};
 }
 
 ARGOSY_OP(reduce_as, NoAttrs)

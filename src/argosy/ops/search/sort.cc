@@ -209,7 +209,10 @@ void mode_infer(InferContext& c, const ModeAttrs& a) {
 // The longest run of the sorted row; of equally long ones the smallest value; its last place.
 void mode_run(KernelFrame& f, const ModeAttrs& a) {
   const Tensor& x = f.in[0];
-  if (x.numel() == 0) return;
+  if (x.numel() == 0) {  // of rows without elements 0 and place 0
+    for (Tensor& out : f.out) std::memset(out.raw(), 0, static_cast<size_t>(out.nbytes()));
+    return;
+  }
   Around s = around(x.shape(), normalize_axis("mode", a.axis, x.rank()));
   const int item = item_size(x.dtype());
   Tensor values = Tensor::empty(x.shape(), x.dtype());
@@ -333,6 +336,9 @@ void unique_infer(InferContext& c, const UniqueAttrs& a) {
   const Shape& x = c.in[0].shape();
   Shape out{kUnknown};
   if (a.axis) {
+    ARGOSY_CHECK(x.rank() > 0, invalid_argument)
+        << "[unique] a 0-d tensor has no axis: expected 1 or more dimensions, got " << c.in[0]
+        << ". Do this: leave axis out.";
     out = x;
     out[normalize_axis("unique", *a.axis, x.rank())] = kUnknown;
   }

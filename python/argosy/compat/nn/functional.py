@@ -1,0 +1,103 @@
+"""Functions of neural networks with PyTorch's signatures."""
+
+from __future__ import annotations
+
+import argosy
+from argosy._core import Tensor
+from argosy.nn import functional as F
+
+from .._keywords import refuse
+
+__all__ = ["linear", "pad", "scaled_dot_product_attention", "softmax", "unfold"]
+
+
+def _numbers(value):
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+@refuse("nn.functional.pad", "nn.functional.pad", "x", "name", "data_format", "pad_from_left_axis")
+def pad(input, pad, mode="constant", value=0.0):  # noqa: A002
+    """Puts elements around input; pad: two numbers for each of the last dimensions, the last first.
+
+    Args:
+        mode (str): ``"constant"`` of ``value``; ``"reflect"``, ``"replicate"`` or ``"circular"``
+            continue the last one to three dimensions of a tensor of rank 2 to 5.
+    """
+    pairs = list(_numbers(pad))
+    rank = input.ndim
+    if mode == "constant":
+        if len(pairs) % 2 or len(pairs) > 2 * rank:
+            raise ValueError(
+                f"[compat.nn.functional.pad] pad: expected two numbers for each of at most {rank}"
+                f" dimensions, got {pairs}. Do this: give (before, after) of the last dimension"
+                " first."
+            )
+        if not pairs:
+            return input.clone()
+        both = [0] * (2 * rank - len(pairs))
+        for d in range(len(pairs) - 2, -1, -2):
+            both += pairs[d : d + 2]
+        return F.pad(input, both, value=value)
+    # [channels, ..] or [batch, channels, ..] with len(pairs) / 2 dimensions to continue.
+    spatial = len(pairs) // 2
+    if len(pairs) % 2 or spatial not in (1, 2, 3) or rank not in (spatial + 1, spatial + 2):
+        raise ValueError(
+            f"[compat.nn.functional.pad] mode {mode!r} continues the last 1 to 3 dimensions behind"
+            f" those of batch and channels, got pad {pairs} for shape {list(input.shape)}. Do this:"
+            " give two numbers for each dimension behind the channels."
+        )
+    form = ("NCL", "NCHW", "NCDHW")[spatial - 1]
+    if rank == spatial + 2:
+        return F.pad(input, pairs, mode, data_format=form)
+    return F.pad(input.unsqueeze(0), pairs, mode, data_format=form).squeeze(0)
+
+
+@refuse("nn.functional.softmax", "nn.functional.softmax", "x", "axis", "name")
+def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
+    """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
+    return argosy.softmax(input, dim, dtype, out=out)
+
+
+def linear(input, weight, bias=None):  # noqa: A002
+    """input weight^T + bias; weight is [out, in]."""
+    found = argosy.matmul(input, weight, transpose_y=True)
+    return found if bias is None else found + bias
+
+
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    """``softmax(query key^T scale + mask) value`` of tensors [.., heads, length, head size].
+
+    Args:
+        attn_mask (Tensor, optional): bool (True takes part) or added to the scores; broadcast to
+            [.., heads, length, key length].
+        enable_gqa (bool): Key and value may have fewer heads, a divisor of query's number.
+    """
+    if not enable_gqa and query.shape[-3] != key.shape[-3]:
+        raise ValueError(
+            "[compat.nn.functional.scaled_dot_product_attention] heads differ:"
+            f" query {list(query.shape)}, key {list(key.shape)}. Do this: pass enable_gqa=True."
+        )
+    lead = query.ndim == 3
+    parts = [t.unsqueeze(0) if lead else t for t in (query, key, value)]
+    parts = [t.transpose([0, 2, 1, 3]) for t in parts]
+    found = F.scaled_dot_product_attention(
+        *parts, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    ).transpose([0, 2, 1, 3])
+    return found.squeeze(0) if lead else found
+
+
+@refuse("nn.functional.unfold", "nn.functional.unfold", "x", "kernel_sizes", "strides", "paddings", "dilations", "name")  # fmt: skip
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):  # noqa: A002
+    """The windows of an image as columns: [batch, channels * window, windows]."""
+    return F.unfold(
+        input, _numbers(kernel_size), _numbers(stride), _numbers(padding), _numbers(dilation)
+    )

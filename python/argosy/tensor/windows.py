@@ -1,0 +1,86 @@
+"""Windows under the names of PyTorch."""
+
+from __future__ import annotations
+
+from argosy._support import place
+
+EXPORTS = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
+
+
+def _window(op, kind, length, periodic, dtype, layout, device, requires_grad):
+    from argosy.audio.functional.window import get_window
+
+    if layout is not None:
+        raise ValueError(
+            f"[{op}] layout: expected None, got {layout!r}: windows are dense. Do this: leave it out."
+        )
+    if length < 0:
+        raise ValueError(
+            f"[{op}] window_length must not be negative, got {length}. Do this: pass 0 or more."
+        )
+    return place(get_window(kind, length, periodic, dtype), None, device, requires_grad)
+
+
+def _plain(kind):
+    name = f"{kind}_window"
+
+    def make(
+        window_length,
+        periodic=True,
+        *,
+        dtype="float32",
+        layout=None,
+        device=None,
+        pin_memory=False,
+        requires_grad=False,
+    ):
+        return _window(name, kind, window_length, periodic, dtype, layout, device, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"""The {kind} window of window_length points.
+
+    periodic: the first points of a window that is longer by one, as spectra need it; else symmetric.
+    """
+    return make
+
+
+hann_window = _plain("hann")
+blackman_window = _plain("blackman")
+bartlett_window = _plain("bartlett")
+
+
+def hamming_window(
+    window_length,
+    periodic=True,
+    alpha=0.54,
+    beta=0.46,
+    *,
+    dtype="float32",
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+):
+    """The window ``alpha - beta cos`` of one period, of window_length points; see hann_window."""
+    kind = ("general_hamming", float(alpha), float(beta))
+    return _window(
+        "hamming_window", kind, window_length, periodic, dtype, layout, device, requires_grad
+    )
+
+
+def kaiser_window(
+    window_length,
+    periodic=True,
+    beta=12.0,
+    *,
+    dtype="float32",
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+):
+    """The Kaiser window of window_length points; beta: its shape, see hann_window for periodic."""
+    kind = ("kaiser", float(beta))
+    return _window(
+        "kaiser_window", kind, window_length, periodic, dtype, layout, device, requires_grad
+    )

@@ -1,0 +1,49 @@
+"""A file as memory."""
+
+from __future__ import annotations
+
+import os
+
+from argosy import _core
+
+__all__ = ["MmapStorage"]
+
+
+class MmapStorage:
+    """The first nbytes of a file, mapped: nothing is read before it is used, and changes of the
+    tensors are not written back.
+
+    Args:
+        filename (str): The file.
+        nbytes (int): How many bytes of it.
+    """
+
+    def __init__(self, filename, nbytes):
+        import numpy as np
+
+        size = os.path.getsize(filename)
+        if not 0 < nbytes <= size:
+            raise ValueError(
+                f"[MmapStorage] nbytes: expected 1 to {size}, the size of {filename}, got {nbytes}."
+                " Do this: pass os.path.getsize(filename), or less."
+            )
+        self._bytes = np.memmap(filename, np.uint8, "c", shape=(int(nbytes),))
+
+    def get_slice(self, dtype="uint8", start=0, stop=-1, step=1):
+        """Elements start to stop of the file seen as a vector of dtype; stop=-1: to the end."""
+        import numpy as np
+
+        dtype = _core.dtype(dtype)
+        name = str(dtype).rpartition(".")[2]
+        stored = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+        kind = np.dtype(stored.get(name, name))
+        count = self._bytes.size // kind.itemsize
+        stop = count if stop == -1 else int(stop)
+        if not 0 <= start <= stop <= count or step < 1:
+            raise IndexError(
+                f"[MmapStorage] expected 0 <= start <= stop <= {count} and step > 0, got start"
+                f" {start}, stop {stop} and step {step}. Do this: count in elements of {name}."
+            )
+        part = self._bytes[: count * kind.itemsize].view(kind)[start:stop:step]
+        tensor = _core.to_tensor(np.asarray(part), None, False)
+        return tensor.view(dtype) if name in stored else tensor
