@@ -356,7 +356,9 @@ class Fleet:
         if not feed or not fetch:
             raise ValueError("[fleet.save] an inference model needs both feed and fetch.")
         feed = [getattr(one, "name", one) for one in feed]
-        self.save_inference_model(configs.get("executor"), dirname, feed, fetch, program, mode=mode)
+        self.save_inference_model(
+            configs.get("executor"), dirname, feed, fetch, program, mode=mode
+        )
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """Saves all parameters, tables included, into the folder dirname.
