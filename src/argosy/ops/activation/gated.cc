@@ -26,7 +26,8 @@ ARGOSY_ATTRS(GluAttrs, axis)
 
 void check_has_axis(const char* op, const Shape& x) {
   ARGOSY_CHECK(x.rank() > 0, invalid_argument)
-      << '[' << op << "] x must have at least 1 dimension, got a 0-d tensor. Do this: reshape it.";
+      << '[' << op << "] x must have an axis to be divided, its shape is " << x
+      << ". Do this: reshape x.";
 }
 
 Shape half_shape(const char* op, const Shape& x, int64_t axis) {

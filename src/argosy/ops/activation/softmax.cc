@@ -130,8 +130,6 @@ Tensors log_softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
 
 ARGOSY_OP(softmax, SoftmaxAttrs)
     .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
-    .python("softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
-    .method("softmax")
     .inplace("softmax_")
     .alias("input", "x")
     .alias("dim", "axis")

@@ -16,12 +16,12 @@ const char* not_complex(const op::Inputs& in, const NoAttrs&) {
   return is_complex(in[0].dtype()) ? "complex numbers are compared by parts" : nullptr;
 }
 template <Tensor (*kCompare)(const Tensor&, const Tensor&)>
-Tensors compare_parts(const op::Inputs& in, const NoAttrs&) {
-  Tensor a = real(in[0]), b = real(in[1]);
-  Tensor rest = logical_and(equal(a, b), kCompare(imag(in[0]), imag(in[1])));
+void compare_parts(op::KernelFrame& f, const NoAttrs&) {
+  Tensor a = real(f.in[0]), b = real(f.in[1]);
+  Tensor rest = logical_and(equal(a, b), kCompare(imag(f.in[0]), imag(f.in[1])));
   // Strictly less or greater, whichever kCompare is about.
   Tensor apart = logical_and(kCompare(a, b), not_equal(a, b));
-  return {logical_or(apart, rest)};
+  op::copy_into(f.out[0], logical_or(apart, rest));
 }
 
 #define ARGOSY_COMPARE(name, table, dtypes, match, text)     \
@@ -44,7 +44,7 @@ Tensors compare_parts(const op::Inputs& in, const NoAttrs&) {
 #define ARGOSY_ORDER(name, table, text)                                 \
   ARGOSY_COMPARE(name, table, kComparable, not_complex,                 \
                  text " Complex numbers by real, then imaginary part.") \
-      .compose(compare_parts<name>)
+      .kernel("parts", compare_parts<name>)
 
 ARGOSY_EQUATE(equal, "Whether x == y.");
 ARGOSY_EQUATE(not_equal, "Whether x != y.");
