@@ -474,6 +474,34 @@ def test_blocks_run_in_parallel(kind):
         np.testing.assert_array_equal(other, results[0])
 
 
+def test_blocks_within_blocks_run_in_parallel():
+    """Two loops side by side, and in each an if with two chains: the same bits as in order."""
+
+    def two(y, z):
+        for _ in range(12):
+            y, z = argosy.tanh(y * 1.5), argosy.sin(z + 0.5)
+        return y, z
+
+    def body(i, y, z):
+        return [i + 1, *cond(i % 2 == 0, lambda: two(y, z), lambda: two(z, y))]
+
+    with Recorder() as r:
+        x, n = r.input([3, 4000], "float32"), r.input([], "int64")
+        ends = []
+        for factor in (1.0, 2.0):
+            start = [argosy.zeros([], "int64"), x + factor, x * factor]
+            ends += while_loop(lambda i, y, z: i < n, body, start)[1:]
+    feeds = [tensor(np.linspace(-1, 1, 12000).reshape(3, 4000)), argosy.to_tensor(5, "int64")]
+    results = []
+    for mode in (SERIAL, AUTOMATIC, PARALLEL):
+        run = Runs(r, list(ends))
+        _core.executor_parallel(run.executor, mode)
+        assert (run.plan(*feeds)[0]["parallel"] > 0) == (mode != SERIAL)
+        results += [run(*feeds), run(*feeds)]
+    for other in results[1:]:
+        np.testing.assert_array_equal(other, results[0])
+
+
 @pytest.mark.parametrize("positive", [True, False])
 def test_a_branch_whose_sizes_do_not_fit(positive):
     with Recorder() as r:

@@ -93,27 +93,25 @@ void send(Client& client, const Step& step, Counters& count) {
   client.push(sparse, dense);
 }
 
-std::shared_ptr<Making::Entry> Making::mine() {
+Making::Mine Making::mine() {
   std::lock_guard lock(mutex_);
   std::shared_ptr<Entry>& entry = entries_[std::this_thread::get_id()];
   if (!entry) entry = std::make_shared<Entry>();
-  return entry;
+  return {entry, std::unique_lock(entry->mutex)};
 }
 
 void Making::add_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                         float learning_rate) {
   const TableConfig& config = find_table(tables_, table);
-  const std::shared_ptr<Entry> entry = mine();
-  std::lock_guard lock(entry->mutex);
-  entry->step.count = 1;
-  entry->step.add_sparse(config, keys, values, learning_rate);
+  const Mine m = mine();
+  m.entry->step.count = 1;
+  m.entry->step.add_sparse(config, keys, values, learning_rate);
 }
 
 void Making::add_dense(uint32_t table, std::span<const float> values, float learning_rate) {
-  const std::shared_ptr<Entry> entry = mine();
-  std::lock_guard lock(entry->mutex);
-  entry->step.count = 1;
-  entry->step.add_dense(table, values, learning_rate);
+  const Mine m = mine();
+  m.entry->step.count = 1;
+  m.entry->step.add_dense(table, values, learning_rate);
 }
 
 Step Making::end() {

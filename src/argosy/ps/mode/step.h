@@ -58,10 +58,15 @@ class Making {
 
  private:
   struct Entry {
-    std::mutex mutex;  // guards step; taken alone
+    std::mutex mutex;  // guards step; also taken within mutex_
     Step step;
   };
-  std::shared_ptr<Entry> mine();
+  // Locked before mutex_ is let go, so that whoever takes the entry away waits for what is added.
+  struct Mine {
+    std::shared_ptr<Entry> entry;
+    std::unique_lock<std::mutex> lock;
+  };
+  Mine mine();
 
   const std::vector<TableConfig>& tables_;
   std::mutex mutex_;  // guards entries_
