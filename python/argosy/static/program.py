@@ -88,6 +88,13 @@ class Program:
         self._common_ids = max(self._common_ids, copy._common_ids)
         return copy
 
+    @staticmethod
+    def parse_from_string(binary_str):
+        """The Program in the bytes of a .pdmodel file, as of static.deserialize_program."""
+        from .io import deserialize_program
+
+        return deserialize_program(binary_str)
+
     def __deepcopy__(self, memo):
         memo[id(self)] = copy = self.clone()
         return copy

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import argosy
 from argosy.distributed.launch import guardian, ports
 
 _PROGRAMS = pathlib.Path(__file__).parent / "programs"
@@ -72,7 +73,11 @@ def test_wide_deep_alone(tmp_path):
     (one,) = _alone(tmp_path, "wide_deep.py", "--save", "saved")
     assert one["last"] < one["first"] - 0.1 and one["auc"] > 0.8 and one["steps"] == 200
     assert {"embedding", "fc_0.w_0"} <= {p.name for p in (tmp_path / "saved").iterdir()}
-    assert (tmp_path / "saved" / "inference" / "__model__.pdmodel").exists()
+    inference = tmp_path / "saved" / "inference"
+    assert (inference / "__model__.pdmodel").exists()
+    alone = (inference / "dnn_plugin" / "__model__").read_bytes()
+    program = argosy.static.Program.parse_from_string(alone)
+    assert "dense" in program.global_block().vars and "label" not in program.global_block().vars
 
 
 @pytest.mark.parametrize("mode", ["sync", "geo", "async"])

@@ -55,6 +55,7 @@ save_one_table = fleet.save_one_table
 load_one_table = fleet.load_one_table
 save_dense_params = fleet.save_dense_params
 save_cache_model = fleet.save_cache_model
+save_cache_table = fleet.save_cache_table
 check_save_pre_patch_done = fleet.check_save_pre_patch_done
 shrink = fleet.shrink
 set_date = fleet.set_date

@@ -356,9 +356,7 @@ class Fleet:
         if not feed or not fetch:
             raise ValueError("[fleet.save] an inference model needs both feed and fetch.")
         feed = [getattr(one, "name", one) for one in feed]
-        self.save_inference_model(
-            configs.get("executor"), dirname, feed, fetch, program, mode=mode
-        )
+        self.save_inference_model(configs.get("executor"), dirname, feed, fetch, program, mode=mode)
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """Saves all parameters, tables included, into the folder dirname.
@@ -429,6 +427,11 @@ class Fleet:
             _mode(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
+
+    def save_cache_table(self, table_id, pass_id, mem_cache_key_threshold=4000000000):
+        """Waits until table table_id has all that this worker sent. Nothing is moved: a table on
+        disk keeps the rows used last in memory by itself, as many as its memory_rows say."""
+        self._worker("save_cache_table").save_cache_table(table_id)
 
     def check_save_pre_patch_done(self):
         """Nothing: saves are whole when they return."""

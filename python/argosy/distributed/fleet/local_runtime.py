@@ -1,6 +1,7 @@
 """The runtime of a program that runs alone: there are no servers, parameters lie in this process."""
 
 import os
+import shutil
 
 from .runtime import Runtime
 
@@ -46,9 +47,11 @@ class LocalRuntime(Runtime):
 
         program = self._program(main_program)
         feeds = [program.global_block().var(name) for name in feeded_var_names]
-        static.save_inference_model(
-            os.path.join(dirname, _MODEL), feeds, target_vars, static.Executor(), program=program
-        )
+        path = os.path.join(dirname, _MODEL)
+        static.save_inference_model(path, feeds, target_vars, static.Executor(), program=program)
+        alone = os.path.join(dirname, "dnn_plugin")  # where programs look for the Program alone
+        os.makedirs(alone, exist_ok=True)
+        shutil.copyfile(path + ".pdmodel", os.path.join(alone, _MODEL))
 
     def load_model(self, dirname, mode=0):
         from argosy import static

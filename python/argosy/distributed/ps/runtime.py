@@ -474,6 +474,9 @@ class ServedRuntime(Runtime):
         connection = self._sent("save_cache_model")
         return connection.save(os.path.abspath(dirname), _HOTTEST, table_id, share)
 
+    def save_cache_table(self, table_id):
+        self._sent("save_cache_table")
+
     def shrink(self, threshold=None):
         connection = self._sent("shrink")
         for table in self._division.sparse.values():

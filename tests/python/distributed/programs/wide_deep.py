@@ -122,6 +122,7 @@ def main():
 
     if options.save and fleet.is_first_worker():
         fleet.save_persistables(exe, options.save, program)
+        fleet.save_cache_table(0, 0)
         fleet.save_inference_model(
             exe,
             options.save + "/inference",
