@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -152,3 +153,29 @@ def test_killed_servers_with_tables_on_disk(mode, tmp_path):
         assert (values[:, 0] >= 1).mean() > 0.85
     process.kill()
     process.wait()
+
+
+def test_workers_save_into_one_folder_at_a_time(servers, tmp_path):
+    clients = [connect(servers, tables=TABLES) for _ in range(3)]
+    keys = np.arange(500)
+    push(clients[0], keys)
+    target = str(tmp_path / "all")
+    failures = []
+
+    def work(client):
+        try:
+            for _ in range(3):
+                assert client.save(target, 0) == 500
+                client.load(target)
+        except Exception as e:  # noqa: BLE001
+            failures.append(e)
+
+    threads = [threading.Thread(target=work, args=(client,)) for client in clients]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+    np.testing.assert_array_equal(pull(clients[1], keys), 1)
+    (kept,) = [p for p in (tmp_path / "all").iterdir() if p.name != "snapshot.json"]
+    assert len(list(kept.iterdir())) == len(servers)

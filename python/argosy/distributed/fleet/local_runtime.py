@@ -1,7 +1,6 @@
 """The runtime of a program that runs alone: there are no servers, parameters lie in this process."""
 
 import os
-import shutil
 
 from .runtime import Runtime
 
@@ -51,7 +50,7 @@ class LocalRuntime(Runtime):
         static.save_inference_model(path, feeds, target_vars, static.Executor(), program=program)
         alone = os.path.join(dirname, "dnn_plugin")  # where programs look for the Program alone
         os.makedirs(alone, exist_ok=True)
-        shutil.copyfile(path + ".pdmodel", os.path.join(alone, _MODEL))
+        static.io._write(os.path.join(alone, _MODEL), static.io.load_from_file(path + ".pdmodel"))
 
     def load_model(self, dirname, mode=0):
         from argosy import static

@@ -147,6 +147,9 @@ class Runtime(abc.ABC):
     def save_cache_model(self, dirname, mode=0, table_id=0):
         """The rows shown most often, for a serving cache. Returns how many were written."""
 
+    def look_up(self, program):
+        """Lets a program that is not trained look up what this job trains."""
+
     def save_cache_table(self, table_id):
         """Waits until the table has what this worker sent; without servers it has."""
 

@@ -7,7 +7,7 @@ from argosy.static import program as static_program
 
 from .tables import choices
 
-__all__ = ["Division", "divide"]
+__all__ = ["Division", "divide", "divide_evaluation"]
 
 
 class Division:
@@ -129,23 +129,27 @@ def _divide_startups(startups, removed, out):
 
 def _divide_others(programs, startups, known, out):
     """Programs that only look up what went to tables: their look-ups become pulls."""
-    tables = out.sparse
     done = {id(p) for p in (*programs, *startups)}
     for program in list(static_program._programs.values()):
         if id(program) in done:
             continue
-        names = [s[0] for s in _core.program_states(program._handle) if s[0] in tables]
-        if not names:
-            continue
-        options = {"parameter_server.sparse": "0", "parameter_server.dense": "0"}
-        for name in names:
-            choice = known.get(name)
-            words = choice.words(tables[name]) if choice else f"table={tables[name]}"
-            options[f"parameter_server.remote.{name}"] = words
         try:
-            changed = _run(program, "parameter_server", options)
+            changed = divide_evaluation(program, out, known)
         except ValueError:
             continue  # another startup program, or one that reads the parameter otherwise
         if changed:
             out.programs.append(program)
             out.evaluating.append(program)
+
+
+def divide_evaluation(program, division, known=None):
+    """Makes the look-ups of a program that is not trained pulls from the tables of a division, whose
+    choices are `known`. Whether it has such."""
+    tables = division.sparse
+    names = [s[0] for s in _core.program_states(program._handle) if s[0] in tables]
+    options = {"parameter_server.sparse": "0", "parameter_server.dense": "0"}
+    for name in names:
+        choice = (known or {}).get(name)
+        words = choice.words(tables[name]) if choice else f"table={tables[name]}"
+        options[f"parameter_server.remote.{name}"] = words
+    return bool(names) and bool(_run(program, "parameter_server", options))

@@ -13,7 +13,7 @@ from argosy import _core
 from argosy.distributed.fleet.local_runtime import LocalRuntime
 from argosy.distributed.fleet.runtime import Runtime, ServiceSettings
 
-from .division import divide
+from .division import divide, divide_evaluation
 
 __all__ = ["make_runtime", "mode_of", "show"]
 
@@ -127,6 +127,9 @@ class AloneRuntime(LocalRuntime):
         self._mode = _ps().mode_local(json.dumps(_with_folders(division.tables, "")))
         _install(self, self._mode)  # programs run without init_worker, too
 
+    def look_up(self, program):
+        divide_evaluation(program, self._division)
+
     def init_worker(self, scopes=None):
         _ps().mode_install(self._mode)
 
@@ -214,6 +217,13 @@ class ServedRuntime(Runtime):
             program._before_evaluation.append(self._refresh)
         for program in division.evaluating:
             program._before_run.append(self._refresh)
+
+    def look_up(self, program):
+        """Lets a program that is not trained look rows up on the servers."""
+        if divide_evaluation(program, self._division):
+            for name in self._division.sparse:
+                program._states.pop(name, None)
+        program._before_run.append(self._refresh)
 
     # ---- servers ------------------------------------------------------------------------------
 

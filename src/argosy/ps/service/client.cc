@@ -189,8 +189,8 @@ class GrpcClient final : public Client {
     }
     std::random_device device;
     const std::string marker = std::to_string(uint64_t{device()} << 32 | device());
-    const auto phase = [&](SavePhase p) {
-      return on_all("save", Method::save, [&](Header& h) {
+    const auto phase_on = [&](uint32_t first, uint32_t last, SavePhase p) {
+      return on_some(first, last, "save", Method::save, [&](Header& h) {
         h.name = directory;
         h.mode = mode;
         h.only = extent.table + 1;
@@ -200,12 +200,18 @@ class GrpcClient final : public Client {
         h.wait_ms = 20'000;
       });
     };
-    if (calls_.servers() == 1) return phase(SavePhase::whole);
+    const uint32_t servers = calls_.servers();
+    const auto phase = [&](SavePhase p) { return phase_on(0, servers, p); };
+    if (servers == 1) return phase(SavePhase::whole);
     try {
+      // Server 0 has its turn from the begin to the end, for saves of other workers at the same
+      // time.
+      phase_on(0, 1, SavePhase::reserve);
       phase(SavePhase::prepare);
       phase(SavePhase::pause);
       const uint64_t rows = phase(SavePhase::finish);
-      phase(SavePhase::publish);
+      phase_on(1, servers, SavePhase::publish);
+      phase_on(0, 1, SavePhase::publish);
       return rows;
     } catch (...) {
       try {
@@ -433,8 +439,14 @@ class GrpcClient final : public Client {
 
   template <class F>
   uint64_t on_all(const char* what, Method method, F&& fill) {
+    return on_some(0, calls_.servers(), what, method, std::forward<F>(fill));
+  }
+
+  // The same for servers [first, last).
+  template <class F>
+  uint64_t on_some(uint32_t first, uint32_t last, const char* what, Method method, F&& fill) {
     std::vector<Exchange> exchanges;
-    for (uint32_t s = 0; s < calls_.servers(); ++s) {
+    for (uint32_t s = first; s < last; ++s) {
       exchanges.push_back(calls_.exchange(s, method));
       fill(exchanges.back().header);
     }

@@ -83,6 +83,10 @@ class Durability {
   // of one moment and nobody finds a save that is not whole. Between pause and finish_save, passes
   // wait; `limit` after the pause at the latest they go on, and the save has failed. So it has when
   // a step throws, or cancel_save is called.
+  // Where several save at a time: reserve_save of one server, the same for all, before the others
+  // are asked for anything, and publish_save there last. Saves then follow each other as a whole:
+  // none waits for one that waits for it, and none removes what another writes.
+  virtual void reserve_save(const std::string& marker) = 0;
   virtual void prepare_save(const std::string& directory, int mode, const std::string& marker,
                             const Extent& extent = {}) = 0;
   virtual void pause(const std::string& marker, std::chrono::milliseconds limit) = 0;

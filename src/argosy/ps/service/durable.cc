@@ -92,6 +92,7 @@ class Store final : public Durability {
   }
   uint64_t save(const std::string& directory, int mode, const std::string& marker,
                 const Extent& extent) override;
+  void reserve_save(const std::string& marker) override;
   void prepare_save(const std::string& directory, int mode, const std::string& marker,
                     const Extent& extent) override;
   void pause(const std::string& marker, milliseconds limit) override;
@@ -104,7 +105,7 @@ class Store final : public Durability {
   void stop() override;
 
  private:
-  enum class Step : uint8_t { busy, prepared, paused, finished };
+  enum class Step : uint8_t { busy, reserved, prepared, paused, finished };
   struct Save {
     std::string directory, marker;
     int mode = 0;
@@ -139,6 +140,7 @@ class Store final : public Durability {
                     F&& interrupted);
   enum class How : uint8_t { waiting, in_background, alone };
   void snapshot_now(How how);
+  std::shared_ptr<Save> begin_save(const std::string& marker);
   std::shared_ptr<Save> step_of_save(const std::string& marker, Step from, const char* what);
   // The step has ended, well or not.
   void end_step(const std::shared_ptr<Save>& save, Step step, milliseconds limit);
@@ -438,6 +440,21 @@ uint64_t Store::save(const std::string& directory, int mode, const std::string& 
   return rows;
 }
 
+// Takes the turn.
+std::shared_ptr<Store::Save> Store::begin_save(const std::string& marker) {
+  ARGOSY_CHECK(is_plain_name(marker), invalid_argument)
+      << "[save] marker: expected a name for a file, got '" << marker << "'.";
+  take_turn("a save");
+  auto save = std::make_shared<Save>();
+  save->marker = marker;
+  std::lock_guard guard(mutex_);
+  return save_ = save;
+}
+
+void Store::reserve_save(const std::string& marker) {
+  end_step(begin_save(marker), Step::reserved, kTurnLimit);
+}
+
 void Store::prepare_save(const std::string& directory, int mode, const std::string& marker,
                          const Extent& extent) {
   ARGOSY_CHECK(mode >= 0 && mode <= 4, invalid_argument)
@@ -447,17 +464,18 @@ void Store::prepare_save(const std::string& directory, int mode, const std::stri
   ARGOSY_CHECK(extent.share >= 0 && extent.share <= 1, invalid_argument)
       << "[save] share of rows: expected a number from 0 to 1, got " << extent.share << '.';
   const std::vector<SparseTable*> sparse = tables(extent.table).sparse;
-  ARGOSY_CHECK(is_plain_name(marker), invalid_argument)
-      << "[save] marker: expected a name for a file, got '" << marker << "'.";
-  take_turn("a save");
-  const auto save = std::make_shared<Save>();
-  save->directory = directory;
-  save->marker = marker;
-  save->mode = mode;
-  save->table = extent.table;
+  bool reserved;
   {
     std::lock_guard guard(mutex_);
-    save_ = save;
+    reserved = save_ && save_->marker == marker;
+  }
+  const std::shared_ptr<Save> save =
+      reserved ? step_of_save(marker, Step::reserved, "begin") : begin_save(marker);
+  {
+    std::lock_guard guard(mutex_);
+    save->directory = directory;
+    save->mode = mode;
+    save->table = extent.table;
   }
   const auto interrupted = [&] {
     std::lock_guard guard(mutex_);

@@ -65,7 +65,7 @@ enum class Method : uint8_t {
 constexpr int kMethods = 13;
 
 enum class Change : uint8_t { add, assign, step };
-enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel };
+enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel, reserve };
 
 struct ClientId {
   uint64_t high = 0, low = 0;

@@ -438,6 +438,9 @@ uint64_t Core::save(const Header& h) {
   switch (h.phase) {
     case SavePhase::whole:
       return durability_->save(h.name, h.mode, h.text, extent);
+    case SavePhase::reserve:
+      durability_->reserve_save(h.text);
+      return 0;
     case SavePhase::prepare:
       durability_->prepare_save(h.name, h.mode, h.text, extent);
       return 0;

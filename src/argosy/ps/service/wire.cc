@@ -179,7 +179,7 @@ bool decode_request(std::span<const Piece> pieces, Request* request) {
     return in.skip(n);
   });
   if (!whole || m.change() > static_cast<uint32_t>(Change::step) ||
-      m.phase() > static_cast<uint32_t>(SavePhase::cancel))
+      m.phase() > static_cast<uint32_t>(SavePhase::reserve))
     return false;
   Header& h = request->header;
   h.client = {m.client_high(), m.client_low()};

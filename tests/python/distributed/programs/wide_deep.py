@@ -11,6 +11,7 @@ import numpy as np
 import paddle
 import paddle.distributed.fleet as fleet
 import paddle.static as static
+from paddle.distributed.fleet.utils.ps_util import DistributedInfer
 
 SLOTS, DENSE, VOCABULARY, DIM = 4, 3, 1000, 8
 
@@ -119,6 +120,18 @@ def main():
     fleet.barrier_worker()
     auc = fleet.metrics.auc(positive[None], negative[None])
     seen = fleet.util.all_reduce([len(losses)], "sum")[0]
+
+    # A second program of the same model predicts as a copy of the first does.
+    second, start = static.Program(), static.Program()
+    with static.program_guard(second, start), paddle.utils.unique_name.guard():
+        again = model()[3]
+    (ids, x, y) = next(batches(7, 1))
+    copy = program.clone(for_test=True)
+    second = DistributedInfer(second, start).get_dist_infer_program()
+    one = exe.run(copy, feed=feed(ids, x, y), fetch_list=[predict.name])[0]
+    two = exe.run(second, feed=feed(ids, x, y), fetch_list=[again.name])[0]
+    np.testing.assert_allclose(one, two, rtol=1e-6)
+    fleet.barrier_worker()
 
     if options.save and fleet.is_first_worker():
         fleet.save_persistables(exe, options.save, program)

@@ -11,7 +11,7 @@ class DistributedInfer:
         startup_program (Program, optional): its startup program; the default one.
 
     Servers stay inside init_distributed_infer_env; workers return from it and run
-    get_dist_infer_program().
+    get_dist_infer_program(). In a job whose workers train, that is all: no environment is made.
     """
 
     def __init__(self, main_program=None, startup_program=None):
@@ -58,5 +58,14 @@ class DistributedInfer:
     def get_dist_infer_program(self):
         """The program to run on workers: it looks rows up on the servers and changes nothing."""
         if self._program is None:
-            raise RuntimeError("[DistributedInfer] Do this: init_distributed_infer_env(..) before.")
+            from argosy.distributed import fleet
+
+            runtime = fleet.fleet._runtime
+            if runtime is None:
+                raise RuntimeError(
+                    "[DistributedInfer] there are no servers yet. Do this: call"
+                    " init_distributed_infer_env(..), or fleet.init and minimize, before."
+                )
+            self._program = self._main.clone(for_test=True)
+            runtime.look_up(self._program)
         return self._program
