@@ -326,7 +326,7 @@ for op in "sum mean amax logsumexp".split():
         row(f"{op} {axis}", "x=f(S,S)", f"p.{op}(x, {axis})", grad="x")
 row("sum", "x=f(S,S)", "x.sum()", grad="x")
 row("mean", "x=f(S,S)", "x.mean()", grad="x")
-row("max", "x=f(S,S)", "x.max()", grad="x")
+row("max", "x=f(S,S)", "x.max()")  # Paddle takes minutes for its gradient at the large size
 row("max 0", "x=f(S,S)", "p.max(x, 0)", "t.amax(x, 0)")
 row("max 1", "x=f(S,S)", "p.max(x, 1)", "t.amax(x, 1)")
 row("sum middle", "x=f(20,S,50)", "p.sum(x, 1)", grad="x")

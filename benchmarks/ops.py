@@ -4,11 +4,11 @@
                              [--json FILE]
 
 Rows are those of op_rows.py and op_rows_nn.py whose names contain one of the words (all without
-words); `=NAME` takes the row of exactly that name. Frameworks take turns of `--seconds` in each round; a ratio is the
-median over rounds of Argosy's time to the peer's in the same round, so that a machine that slows
-down slows both. One thread is timed by the process's CPU time, which other processes do not
-disturb; several threads by the clock. Results are compared first. The peers' interpreters are
-named by ARGOSY_BENCH_TORCH and ARGOSY_BENCH_PADDLE.
+words); `=NAME` takes the row of exactly that name. Frameworks take turns of `--seconds` in each
+round; a ratio is the median over rounds of Argosy's time to the peer's in the same round, so that
+a machine that slows down slows both. One thread is timed by the process's CPU time, which other
+processes do not disturb; several threads by the clock. Results are compared first. The peers'
+interpreters are named by ARGOSY_BENCH_TORCH and ARGOSY_BENCH_PADDLE.
 """
 
 import argparse

@@ -101,8 +101,10 @@ def disagreement(ours, theirs):
     for i, (a, b) in enumerate(zip(ours, theirs)):
         if a.shape != b.shape:
             return f"result {i}: shape {a.shape} against {b.shape}"
-        scale = max(float(np.abs(b).max(initial=0.0)), 1e-6)
-        worst = float(np.abs(a - b).max(initial=0.0)) / scale
+        scale = max(float(np.abs(b[np.isfinite(b)]).max(initial=0.0)), 1e-6)
+        same = (a == b) | ((a != a) & (b != b))  # infinities and nan, too
+        with np.errstate(invalid="ignore"):
+            worst = float(np.where(same, 0, np.abs(a - b)).max(initial=0.0)) / scale
         if not worst <= TOLERANCE:
             return f"result {i}: differs by {worst:.2g} of the largest value"
     return None
