@@ -209,3 +209,13 @@ def test_set_slice_in_place():
     assert x.numpy().tolist() == [[0, 0], [5, 5], [5, 5]]
     with pytest.raises(ValueError):
         x[1:] = argosy.ones([3])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+@pytest.mark.parametrize("width", [1, 2, 5, 16, 33, 200])
+def test_copies_of_short_rows(dtype, width):
+    x = (np.arange(6 * 70 * 9 * width) % 251).astype(dtype).reshape(6, 70, 9, width)
+    for perm in ([0, 2, 1, 3], [2, 1, 0, 3], [1, 0, 2, 3]):
+        got = argosy.transpose(argosy.to_tensor(x), perm).contiguous().numpy()
+        np.testing.assert_array_equal(got, x.transpose(perm))
+    np.testing.assert_array_equal((argosy.to_tensor(x)[:, 1::2, ::-1]).numpy(), x[:, 1::2, ::-1])

@@ -4,6 +4,8 @@ import numpy as np
 import scipy.special as sp
 from tests.ops.harness import ALL, COMPLEX, FLOAT, INT, SIGNED, A, Case, table_tests
 
+import argosy
+
 XY = [A(2, 3), A(2, 3)]
 X = [A(2, 3)]
 POSITIVE = A(2, 3, low=0.5, high=3)
@@ -327,3 +329,33 @@ COMBINED = [
 CASES = [*ARITHMETIC, *COMPARISON, *FUNCTIONS, *LIMITS, *COMPLEX_PARTS, *COMBINED]
 
 test_values, test_gradients, test_errors = table_tests(CASES)
+
+
+def test_remainders_of_float32_are_exact():
+    rng = np.random.RandomState(0)
+    a, b = (
+        (rng.uniform(-1, 1, 4000) * 2.0 ** rng.randint(-30, 31, 4000)).astype("float32")
+        for _ in range(2)
+    )
+    a[:50] = b[:50] * np.arange(1, 51, dtype="float32")  # whole quotients
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -3.0, 1e-45, 3e38], "float32")
+    a = np.concatenate([a, np.repeat(special, len(special))])
+    b = np.concatenate([b, np.tile(special, len(special))])
+    x, y = argosy.to_tensor(a), argosy.to_tensor(b)
+    wide = a.astype("float64"), b.astype("float64")
+    with np.errstate(all="ignore"):
+        fmod = np.fmod(*wide).astype("float32")
+        turned = (fmod != 0) & ((b < 0) != (fmod < 0))
+        want = np.where(turned, fmod + b, fmod)
+    np.testing.assert_array_equal(argosy.remainder(x, y).numpy(), want)
+
+
+def test_erfinv_up_to_one():
+    x = np.concatenate([np.linspace(-1, 1, 2001), 1 - 2.0 ** -np.arange(1, 25)]).astype("float32")
+    got = argosy.erfinv(argosy.to_tensor(x)).numpy()
+    inside = np.abs(x) < 1
+    back = sp.erf(got[inside].astype("float64"))
+    np.testing.assert_allclose(back, x[inside], rtol=3e-7, atol=1e-9)
+    want = argosy.erfinv(argosy.to_tensor(x.astype("float64"))).numpy()
+    np.testing.assert_allclose(got, want.astype("float32"), rtol=3e-7)
+    assert np.isnan(argosy.erfinv(argosy.to_tensor([2.0, float("nan")])).numpy()).all()

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "argosy/kernels/cpu/copy.h"
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/loops.h"
 #include "argosy/op/watched.h"
@@ -473,6 +474,11 @@ void copy_into(const Tensor& dst, const Tensor& src) {
       << dst.shape() << ". Do this: give a value of that shape.";
   if (dst.numel() == 0) return;
   Shape from = broadcast_strides(src, dst.shape());
+  if (src.dtype() == dst.dtype()) {
+    cpu::copy_strided(dst.raw(), dst.strides().data(), src.raw(), from.data(), dst.shape(),
+                      item_size(dst.dtype()));
+    return;
+  }
   const cpu::Operand operands[] = {{src.raw(), from.data(), item_size(src.dtype())},
                                    {dst.raw(), dst.strides().data(), item_size(dst.dtype())}};
   cpu::run_loop(cpu::cast_loop(src.dtype(), dst.dtype()), dst.shape(), operands);

@@ -27,6 +27,10 @@ void copy_loop(char* const* ptrs, const int64_t* strides, int64_t n, const void*
   char* to = ptrs[1];
   if (strides[0] == sizeof(T) && strides[1] == sizeof(T)) {
     std::memcpy(to, from, n * sizeof(T));
+  } else if (strides[0] == -static_cast<int64_t>(sizeof(T)) && strides[1] == sizeof(T)) {
+    const T* last = reinterpret_cast<const T*>(from);
+    T* first = reinterpret_cast<T*>(to);
+    for (int64_t i = 0; i < n; ++i) first[i] = last[-i];
   } else if (strides[0] == 0) {
     T value;
     std::memcpy(&value, from, sizeof(T));
@@ -104,6 +108,47 @@ void transpose(const Dim* dims, int rank, int across, char* target, const char* 
   });
 }
 
+// memcpy without a call where it is short.
+void copy_run(char* to, const char* from, int64_t bytes) {
+  if (bytes < 16 || bytes > 512) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return;
+  }
+  for (int64_t i = 0; i + 16 < bytes; i += 16) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
+
+// The last dimension is contiguous in both: rows of it, two loops deep, the others by division.
+void copy_rows(const Dim* dims, int rank, char* target, const char* source, int item_size) {
+  const int64_t bytes = dims[rank - 1].size * item_size;
+  const Dim row = dims[rank - 2];
+  int64_t outer = 1;
+  for (int d = 0; d < rank - 2; ++d) outer *= dims[d].size;
+  // Threads share [outer, parts of the rows].
+  const int64_t part = std::clamp<int64_t>(65536 / bytes, 1, row.size);
+  const int64_t parts = (row.size + part - 1) / part;
+  const int64_t grain = std::max<int64_t>(1, 65536 / (bytes * part));
+  parallel_for(outer * parts, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t job = begin; job < end; ++job) {
+      const int64_t first = job % parts * part, last = std::min(row.size, first + part);
+      int64_t to = first * row.target, from = first * row.source, rest = job / parts;
+      for (int d = rank - 3; d >= 0; --d) {
+        const int64_t at = rest % dims[d].size;
+        rest /= dims[d].size;
+        to += at * dims[d].target;
+        from += at * dims[d].source;
+      }
+      char* t = target + to * item_size;
+      const char* s = source + from * item_size;
+      for (int64_t i = first; i < last; ++i) {
+        copy_run(t, s, bytes);
+        t += row.target * item_size;
+        s += row.source * item_size;
+      }
+    }
+  });
+}
+
 template <class F>
 void with_index(DType type, F&& body) {
   if (type == DType::int32) {
@@ -124,6 +169,10 @@ void copy_strided(void* target, const int64_t* target_strides, const void* sourc
   if (n >= 64) {
     int rank = normalize(dims, shape, target_strides, source_strides);
     const Dim& inner = dims[rank - 1];
+    if (rank > 1 && inner.target == 1 && inner.source == 1 && inner.size > 1) {
+      return copy_rows(dims, rank, static_cast<char*>(target), static_cast<const char*>(source),
+                       item_size);
+    }
     if (rank > 1 && inner.target == 1 && inner.source != 1 && inner.size >= 4) {
       for (int d = 0; d < rank - 1; ++d) {
         if (dims[d].source == 1 && dims[d].size >= 4) {

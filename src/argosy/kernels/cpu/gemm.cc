@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
@@ -432,6 +433,55 @@ void check_dtype(DType dtype) {
 
 }  // namespace
 
+namespace {
+
+// Four chains of vectors, then across the lanes.
+template <class T>
+T dot_vectors(const T* x, const T* y, int64_t n) {
+  typedef T Vector __attribute__((vector_size(32)));
+  constexpr int64_t kLanes = 32 / sizeof(T);
+  auto load = [](const T* p) {
+    Vector v;
+    std::memcpy(&v, p, sizeof(v));
+    return v;
+  };
+  Vector sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    for (int64_t c = 0; c < 4; ++c) sums[c] += load(x + i + c * kLanes) * load(y + i + c * kLanes);
+  }
+  const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  T total = 0;
+  for (int64_t l = 0; l < kLanes; ++l) total += all[l];
+  for (; i < n; ++i) total += x[i] * y[i];
+  return total;
+}
+
+// Sums in eight lanes, blocks of 4096 added pairwise by the recursion.
+template <class T, class Acc>
+Acc dot_run(const T* x, int64_t incx, const T* y, int64_t incy, int64_t n) {
+  if (n > 4096) {
+    int64_t half = n / 2 / 4096 * 4096;
+    if (half == 0) half = 4096;
+    return dot_run<T, Acc>(x, incx, y, incy, half) +
+           dot_run<T, Acc>(x + half * incx, incx, y + half * incy, incy, n - half);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (incx == 1 && incy == 1) return dot_vectors(x, y, n);
+  }
+  Acc lane[8] = {};
+  int64_t i = 0;
+  if (incx == 1 && incy == 1) {
+    for (; i + 8 <= n; i += 8)
+      for (int64_t l = 0; l < 8; ++l)
+        lane[l] += static_cast<Acc>(x[i + l]) * static_cast<Acc>(y[i + l]);
+  }
+  for (; i < n; ++i) lane[i % 8] += static_cast<Acc>(x[i * incx]) * static_cast<Acc>(y[i * incy]);
+  return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+}
+
+}  // namespace
+
 void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,
           const void* a, int64_t lda, const void* b, int64_t ldb, double beta, void* c, int64_t ldc,
           const Epilogue& epilogue) {
@@ -442,6 +492,11 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
                   static_cast<float>(beta), static_cast<float*>(c), ldc))
     return;
   check_dtype(dtype);
+  if (m == 1 && n == 1 && k > 0 && beta == 0 && alpha == 1 && !epilogue.bias &&
+      epilogue.activation == Activation::none && !epilogue.gate &&
+      (dtype == DType::float32 || dtype == DType::float64)) {
+    return dot(dtype, k, a, trans_a ? lda : 1, b, trans_b ? 1 : ldb, c);
+  }
   ARGOSY_INVARIANT(!epilogue.gate || dtype == DType::float32 || dtype == DType::float64);
   run({dtype, trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a), lda,
        static_cast<const char*>(b), ldb, beta, static_cast<char*>(c), ldc, &epilogue});
@@ -505,30 +560,6 @@ void gemv(DType dtype, bool trans_a, int64_t m, int64_t n, double alpha, const v
           const void* x, int64_t incx, double beta, void* y, int64_t incy) {
   gemm(dtype, trans_a, false, m, 1, n, alpha, a, lda, x, incx, beta, y, incy);
 }
-
-namespace {
-
-// Sums in eight lanes, blocks of 4096 added pairwise by the recursion.
-template <class T, class Acc>
-Acc dot_run(const T* x, int64_t incx, const T* y, int64_t incy, int64_t n) {
-  if (n > 4096) {
-    int64_t half = n / 2 / 4096 * 4096;
-    if (half == 0) half = 4096;
-    return dot_run<T, Acc>(x, incx, y, incy, half) +
-           dot_run<T, Acc>(x + half * incx, incx, y + half * incy, incy, n - half);
-  }
-  Acc lane[8] = {};
-  int64_t i = 0;
-  if (incx == 1 && incy == 1) {
-    for (; i + 8 <= n; i += 8)
-      for (int64_t l = 0; l < 8; ++l)
-        lane[l] += static_cast<Acc>(x[i + l]) * static_cast<Acc>(y[i + l]);
-  }
-  for (; i < n; ++i) lane[i % 8] += static_cast<Acc>(x[i * incx]) * static_cast<Acc>(y[i * incy]);
-  return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
-}
-
-}  // namespace
 
 void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy,
          void* out) {

@@ -134,7 +134,7 @@ constexpr MathLoops make() {
   ARGOSY_LIBM(sigmoid, 1 / (1 + std::exp(-x)), T(1) / (T(1) + std::exp(-x)));
   set_double<[](double x) { return std::erf(x); }>(t.erf);
   set_floating<[](double x) { return std::erfc(x); }>(t.erfc);
-  set_floating<[](double x) { return erfinv(x); }>(t.erfinv);
+  set_double<[](double x) { return erfinv(x); }>(t.erfinv);
   set_floating<[](double x) { return lgamma_of(x); }>(t.lgamma);
   set_floating<[](double x) { return digamma(x); }>(t.digamma);
   set_floating<[](double x) { return bessel_scaled(0, x) * std::exp(std::fabs(x)); }>(t.i0);

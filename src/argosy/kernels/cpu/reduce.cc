@@ -580,6 +580,8 @@ void reduce(Reduce kind, DType type, const void* x, std::span<const int64_t> sha
 
 void reduce_norm(double p, DType type, const void* x, std::span<const int64_t> shape,
                  const int64_t* strides, uint32_t axes, void* result) {
+  if (p == 2) return reduce(Reduce::norm, type, x, shape, strides, axes, result);
+  if (p == 1) return reduce(Reduce::sum_abs, type, x, shape, strides, axes, result);
   Layout l = arrange(x, item_size(type), shape, strides, axes);
   if (l.results == 0) return;
   Accs accs(l.results);

@@ -152,6 +152,30 @@ void sort_values(const T* x, T* values, int64_t n, bool descending) {
     values[i] = value_of_key<T>(static_cast<Key>(descending ? ~keys[i] : keys[i]));
 }
 
+// The first few of a row, kept in order while the row passes by. Of equal ones the earlier stay.
+constexpr int64_t kFew = 16;
+template <class T, class Entry>
+void pick_few(const T* row, int64_t inner, int64_t n, int64_t k, bool descending, Entry* few) {
+  using Key = decltype(order_key(T{}));
+  auto key_at = [&](int64_t i) {
+    const Key key = order_key(row[i * inner]);
+    return static_cast<Key>(descending ? ~key : key);
+  };
+  Key keys[kFew];
+  int64_t held = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const Key key = key_at(i);
+    if (held == k && key >= keys[k - 1]) continue;
+    int64_t at = held < k ? held++ : k - 1;
+    for (; at > 0 && key < keys[at - 1]; --at) {
+      keys[at] = keys[at - 1];
+      few[at] = few[at - 1];
+    }
+    keys[at] = key;
+    few[at] = make_entry(key, i);
+  }
+}
+
 // k == n: a full sort; otherwise the first k in order.
 template <class T>
 void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n, int64_t inner,
@@ -163,16 +187,21 @@ void sort_typed(const T* x, T* values, int64_t* index, int64_t outer, int64_t n,
     if (!index && k == n && outer * inner == 1 && n >= 512)
       return sort_values(x, values, n, descending);
   }
-  parallel_for(outer * inner, std::max<int64_t>(1, kWork / (n * 10)),
+  const bool few = k <= kFew && 2 * k < n;
+  parallel_for(outer * inner, std::max<int64_t>(1, kWork / (n * (few ? 2 : 10))),
                [&](int64_t begin, int64_t end) {
-                 std::vector<Entry> entries(n), room;
+                 std::vector<Entry> entries(few ? k : n), room;
                  for (int64_t r = begin; r < end; ++r) {
                    const T* row = x + r / inner * n * inner + r % inner;
-                   for (int64_t i = 0; i < n; ++i) {
-                     const Key key = order_key(row[i * inner]);
-                     entries[i] = make_entry(static_cast<Key>(descending ? ~key : key), i);
+                   if (few) {
+                     pick_few(row, inner, n, k, descending, entries.data());
+                   } else {
+                     for (int64_t i = 0; i < n; ++i) {
+                       const Key key = order_key(row[i * inner]);
+                       entries[i] = make_entry(static_cast<Key>(descending ? ~key : key), i);
+                     }
+                     sort_entries(entries, room, k, sizeof(Key));
                    }
-                   sort_entries(entries, room, k, sizeof(Key));
                    const int64_t out = r / inner * k * inner + r % inner;
                    if (index) {
                      for (int64_t i = 0; i < k; ++i) index[out + i * inner] = position(entries[i]);

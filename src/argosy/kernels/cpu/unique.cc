@@ -14,7 +14,7 @@ namespace {
 
 // Up to so many distinct values are looked up in a table instead of sorting.
 constexpr int64_t kMostHashed = 4096;
-constexpr int kTableBits = 14;
+constexpr int kMostTableBits = 14;
 // Integers of a range up to this (or twice their number) have a table of their own.
 constexpr uint64_t kSmallRange = 1 << 16;
 
@@ -62,15 +62,18 @@ bool number_by_hash(const T* x, int64_t n, Met& met, int32_t* number) {
     uint64_t key;
     int64_t number = -1;
   };
-  std::vector<Slot> table(size_t{1} << kTableBits);
-  constexpr size_t kMask = (size_t{1} << kTableBits) - 1;
+  // At least half empty.
+  const int bits =
+      std::clamp(static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) + 1, 4, kMostTableBits);
+  std::vector<Slot> table(size_t{1} << bits);
+  const size_t mask = table.size() - 1;
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (kIsFloat<T>) {
       if (static_cast<double>(x[i]) != static_cast<double>(x[i])) return false;
     }
     const uint64_t key = identity(x[i]);
-    size_t at = key * 0x9e3779b97f4a7c15u >> (64 - kTableBits);
-    while (table[at].number >= 0 && table[at].key != key) at = (at + 1) & kMask;
+    size_t at = key * 0x9e3779b97f4a7c15u >> (64 - bits);
+    while (table[at].number >= 0 && table[at].key != key) at = (at + 1) & mask;
     if (table[at].number < 0) {
       if (static_cast<int64_t>(met.first.size()) == kMostHashed) return false;
       table[at] = {key, met.add(i)};

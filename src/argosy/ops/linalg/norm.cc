@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "argosy/kernels/cpu/reduce.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -39,6 +40,17 @@ Tensors norm_parts(const Inputs& in, const NormAttrs& a) {
   if (a.p == 1) return total(size);
   if (a.p == 2) return sqrt(total(square(size)));
   return pow(total(pow(size, a.p)), 1 / a.p);
+}
+
+const char* is_plain_norm(const Inputs& in, const NormAttrs& a) {
+  if (is_complex(in[0].dtype())) return "complex";
+  return a.p == 1 || a.p == 2 ? nullptr : "only the 1-norm and the 2-norm";
+}
+void norm_run(op::KernelFrame& f, const NormAttrs& a) {
+  const Tensor& x = f.in[0];
+  const uint32_t axes = op::axes_mask(f.name(), a.axis, x.rank());
+  if (f.out[0].numel() == 0) return;
+  cpu::reduce_norm(a.p, x.dtype(), x.raw(), x.shape(), x.strides().data(), axes, f.out[0].raw());
 }
 
 // numerator / divisor, 0 where divisor is 0. The operands of the division are safe themselves, so
@@ -84,6 +96,8 @@ ARGOSY_OP(p_norm, NormAttrs)
     .input("x", kFloating | kComplex, Save::value)
     .output("out", Save::value)
     .infer(norm_infer)
+    .kernel("reduce", is_plain_norm, norm_run)
+    .strided()
     .compose(norm_parts)
     .gradient(norm_grad)
     .done();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/kernels/cpu/copy.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -168,11 +169,16 @@ void tile_run(KernelFrame& f, const TileAttrs& a) {
   align(f.in[0].shape(), a, &shape, &times);
   reshape_strides(f.in[0], shape, &strides);
   Tensor from = f.in[0].view(shape, strides);
-  for (int d = 0; d < shape.rank(); ++d) {
+  // The last axis first: later ones move long runs.
+  int last = 0;
+  while (last < shape.rank() && times[last] == 1) ++last;
+  if (last == shape.rank()) return op::copy_into(out, from);
+  for (int d = shape.rank() - 1; d >= last; --d) {
     if (times[d] == 1) continue;
     Shape next = from.shape();
     next[d] *= times[d];
-    Tensor to = Tensor::empty(next, out.dtype());
+    Tensor to =
+        d == last ? out.view(next, next.contiguous_strides()) : Tensor::empty(next, out.dtype());
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < d; ++i) outer *= next[i];
     for (int i = d; i < from.rank(); ++i) inner *= from.dim(i);
@@ -181,7 +187,6 @@ void tile_run(KernelFrame& f, const TileAttrs& a) {
                   dense.view({outer, 1, inner}, {inner, inner, 1}));
     from = to;
   }
-  op::copy_into(out, from);
 }
 
 struct TileGradAttrs {
@@ -512,15 +517,17 @@ void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
         << "[repeat_interleave] the repeats add up to more than 2^63. Do this: check how they were "
            "computed.";
   Tensor& out = f.allocate(0, shape);
-  int64_t at = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    Shape from = x.shape(), to = shape;
-    from[axis] = 1;
-    to[axis] = counts[i];
-    op::copy_into(out.view(to, out.strides(), at * out.strides()[axis]),
-                  x.view(from, x.strides(), static_cast<int64_t>(i) * x.strides()[axis]));
-    at += counts[i];
+  std::vector<int64_t> index;
+  index.reserve(static_cast<size_t>(shape[axis]));
+  for (size_t i = 0; i < counts.size(); ++i)
+    index.insert(index.end(), static_cast<size_t>(counts[i]), static_cast<int64_t>(i));
+  if (out.numel() == 0) return;
+  int64_t outer = 1, inner = item_size(x.dtype());
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d != axis) (d < axis ? outer : inner) *= x.dim(d);
   }
+  cpu::index_select(out.raw(), op::contiguous(x).raw(), outer, x.dim(axis), inner, DType::int64,
+                    index.data(), shape[axis]);
 }
 
 void repeat_grad_infer(InferContext& c, const RepeatAttrs&) {
@@ -531,6 +538,19 @@ void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
   const Tensor& out = f.out[0];
   int axis = normalize_axis("repeat_interleave", a.axis, out.rank());
   auto counts = repeat_counts(f.in[1], out.dim(axis));
+  if (dy.is_contiguous() && dy.numel() > 0 && f.in[1].numel() == 1) {
+    // One sum over [outer, size, times, inner].
+    const int64_t times = counts[0];
+    int64_t outer = 1, inner = 1;
+    for (int d = 0; d < dy.rank(); ++d) {
+      if (d != axis) (d < axis ? outer : inner) *= dy.dim(d);
+    }
+    outer *= out.dim(axis);
+    Tensor parts = dy.view({outer, times, inner}, {times * inner, inner, 1});
+    Tensor total = sum_like(parts, Tensor::describe({outer, 1, inner}, dy.dtype()));
+    op::copy_into(out, total.view(out.shape(), out.strides()));
+    return;
+  }
   int64_t at = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     Shape from = dy.shape(), to = out.shape();

@@ -1,12 +1,16 @@
 #include "argosy/ops/math/unary.h"
 
+#include <algorithm>
+
 #include "argosy/ops/math/math.h"
 
 namespace argosy::ops {
 
 void run_floating(op::KernelFrame& f, const cpu::LoopTable& table, const cpu::LoopParams* params,
                   double cost) {
-  if (is_differentiable(f.in[0].dtype())) return run_elementwise(f, table, params, cost);
+  const DType type = f.in[0].dtype();
+  if (type != DType::float64 && !is_complex(type)) cost = std::max(1.0, cost / 8);
+  if (is_differentiable(type)) return run_elementwise(f, table, params, cost);
   Tensor x = Tensor::empty(f.in[0].shape(), DType::float32);
   op::copy_into(x, f.in[0]);
   op::KernelFrame floats{f.op, op::Inputs({&x, 1}), f.out};

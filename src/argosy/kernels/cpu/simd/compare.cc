@@ -82,6 +82,14 @@ consteval Draft predicate() {
          unary<op, Out>(kBools) | unary<op, Out>(kComplexes);
 }
 
+// Bools by the loops of bytes, which vectorize.
+template <auto op>
+consteval Draft inverted() {
+  Draft t = predicate<op>();
+  t.add(DType::bool_, t.table[DType::uint8]);
+  return t;
+}
+
 constexpr CompareLoops kLoops = {
     .equal = unordered<kEqual>(),
     .not_equal = unordered<kNotEqual>(),
@@ -92,7 +100,7 @@ constexpr CompareLoops kLoops = {
     .logical_and = unordered<kAnd>(),
     .logical_or = unordered<kOr>(),
     .logical_xor = unordered<kXor>(),
-    .logical_not = predicate<kNot>(),
+    .logical_not = inverted<kNot>(),
     .isnan = predicate<kIsnan>(),
     .isinf = predicate<kIsinf>(),
     .isfinite = predicate<kIsfinite>(),

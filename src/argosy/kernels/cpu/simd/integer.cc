@@ -52,22 +52,72 @@ constexpr auto kFmod = [](auto a, auto b) {
     return static_cast<T>(is_minus_one(b) ? T(0) : static_cast<T>(a % b));
   }
 };
+// float32 by blocks, exactly: the remainder of a quotient below 2^29 in double; the C library does
+// others. finish(a, b, their fmod) gives the result.
+template <auto finish>
+void by_fmod(char* const* ptrs, int64_t n, const void*) {
+  constexpr int kBlock = 256;
+  const float* a = reinterpret_cast<const float*>(ptrs[0]);
+  const float* b = reinterpret_cast<const float*>(ptrs[1]);
+  float* out = reinterpret_cast<float*>(ptrs[2]);
+  float r[kBlock], x[kBlock], y[kBlock];
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int m = n - begin < kBlock ? static_cast<int>(n - begin) : kBlock;
+    int beyond = 0;
+    for (int i = 0; i < m; ++i) x[i] = a[begin + i];
+    for (int i = 0; i < m; ++i) y[i] = b[begin + i];
+    for (int i = 0; i < m; ++i) {
+      const double p = x[i], d = y[i];
+      const double q = __builtin_trunc(p / d);
+      double left = __builtin_fma(-q, d, p);
+      // The rounded quotient may be one too large.
+      left = left * __builtin_copysign(1.0, p) < 0 ? left + __builtin_copysign(d, p) : left;
+      r[i] = static_cast<float>(__builtin_copysign(left, p));
+      const bool good = (__builtin_fabs(q) < 536870912.0) & (__builtin_fabs(d) < __builtin_inf());
+      beyond |= !good;
+    }
+    if (beyond) {
+      for (int i = 0; i < m; ++i) r[i] = fmod_of(x[i], y[i]);
+    }
+    for (int i = 0; i < m; ++i) out[begin + i] = finish(x[i], y[i], r[i]);
+  }
+}
+template <auto op, auto finish>
+consteval Draft fast_floats() {
+  constexpr Contiguous kKernel = by_fmod<finish>;
+  Draft t = binary<op>(Types<double>{});
+  t.add(DType::float16, loop_of<kKernel, 2, Form::f16, Form::f16, Form::f16>);
+  t.add(DType::bfloat16, loop_of<kKernel, 2, Form::bf16, Form::bf16, Form::bf16>);
+  t.add(DType::float32, loop_of<kKernel, 2, Form::w4, Form::w4, Form::w4>);
+  return t;
+}
+constexpr auto kFmodOf = [](float, float, float r) { return r; };
+constexpr auto kRemainderOf = [](float, float b, float r) {
+  const bool turned = (r != 0) & ((b < 0) != (r < 0));
+  return turned ? r + b : r;
+};
+
 constexpr auto kRemainder = [](auto a, auto b) {
   using T = decltype(a);
   T r = kFmod(a, b);
   return static_cast<T>(r != 0 && (b < 0) != (r < 0) ? r + b : r);
 };
+constexpr auto kFloorDivideOf = [](auto a, auto b, auto r) {
+  using T = decltype(a);
+  const T ratio = a / b;
+  T q = (a - r) / b;
+  q = (r != 0) & ((b < 0) != (r < 0)) ? q - 1 : q;
+  // (a - r) / b is a whole number up to rounding.
+  const T f = floor_of(q);
+  const T whole = q - f > T(0.5) ? f + 1 : f;
+  const T zero = (ratio < 0) | (1 / ratio < 0) ? T(-0.0) : T(0);
+  const T result = q == 0 ? zero : whole;
+  return b == 0 ? ratio : result;
+};
 constexpr auto kFloorDivide = [](auto a, auto b) {
   using T = decltype(a);
   if constexpr (is_float_v<T>) {
-    if (b == 0) return a / b;
-    T r = fmod_of(a, b);
-    T q = (a - r) / b;
-    if (r != 0 && (b < 0) != (r < 0)) q -= 1;
-    if (q == 0) return a / b < 0 || 1 / (a / b) < 0 ? T(-0.0) : T(0);
-    // (a - r) / b is a whole number up to rounding.
-    T f = floor_of(q);
-    return q - f > T(0.5) ? f + 1 : f;
+    return kFloorDivideOf(a, b, fmod_of(a, b));
   } else {
     check_divisor(b);
     if (is_minus_one(b)) return static_cast<T>(0 - Wrap<T>(a));
@@ -139,9 +189,9 @@ consteval Draft bits2() {
 }
 
 constexpr IntegerLoops kLoops = {
-    .floor_divide = binary<kFloorDivide>(kIntegers) | binary<kFloorDivide>(kFloats),
-    .remainder = binary<kRemainder>(kIntegers) | binary<kRemainder>(kFloats),
-    .fmod = binary<kFmod>(kIntegers) | binary<kFmod>(kFloats),
+    .floor_divide = binary<kFloorDivide>(kIntegers) | fast_floats<kFloorDivide, kFloorDivideOf>(),
+    .remainder = binary<kRemainder>(kIntegers) | fast_floats<kRemainder, kRemainderOf>(),
+    .fmod = binary<kFmod>(kIntegers) | fast_floats<kFmod, kFmodOf>(),
     .trunc_divide = binary<kTruncDivide>(kIntegers) | binary<kTruncDivide>(kFloats),
     .gcd = binary<kGcd>(kIntegers),
     .lcm = binary<kLcm>(kIntegers),

@@ -24,6 +24,7 @@ struct Same {
 };
 struct Square {
   static constexpr bool kTrivial = false;
+  static constexpr bool kOnVectors = true;
   template <class T>
   ARGOSY_INLINE static T run(T x, T) {
     return x * x;
@@ -45,6 +46,7 @@ struct Nonzero {
 };
 struct Centered {
   static constexpr bool kTrivial = false;
+  static constexpr bool kOnVectors = true;
   template <class T>
   ARGOSY_INLINE static T run(T x, T mean) {
     return (x - mean) * (x - mean);
@@ -74,6 +76,30 @@ ARGOSY_INLINE void widen(const bfloat16* in, float* out, int64_t n) {
   widen_bf16(reinterpret_cast<const uint16_t*>(in), out, n);
 }
 
+template <class M>
+concept OnVectors = M::kOnVectors;
+
+// The sum of M of n elements, in the order of combine_all.
+template <class M, class T>
+ARGOSY_INLINE double sum_mapped(const T* x, int64_t n, T p) {
+  constexpr int kL = kLanes<T>;
+  const Vector<T> wide = splat(p);
+  Vector<T> a{}, b{}, c{}, d{};
+  int64_t i = 0;
+  for (; i + 4 * kL <= n; i += 4 * kL) {
+    a += M::run(load(x + i), wide);
+    b += M::run(load(x + i + kL), wide);
+    c += M::run(load(x + i + 2 * kL), wide);
+    d += M::run(load(x + i + 3 * kL), wide);
+  }
+  for (; i + kL <= n; i += kL) a += M::run(load(x + i), wide);
+  a = (a + b) + (c + d);
+  double result = 0;
+  for (; i < n; ++i) result += static_cast<double>(M::run(x[i], p));
+  for (int l = 0; l < kL; ++l) result += static_cast<double>(a[l]);
+  return result;
+}
+
 // S: as stored; T: as computed.
 template <class C, class M, class S>
 void run_floating(const void* data, int64_t n, double number, void* acc) {
@@ -89,6 +115,10 @@ void run_floating(const void* data, int64_t n, double number, void* acc) {
       block = x + begin;
     } else {
       widen(x + begin, buffer, m);
+    }
+    if constexpr (OnVectors<M>) {
+      total += sum_mapped<M>(block, m, p);
+      continue;
     }
     if constexpr (!M::kTrivial) {
       for (int64_t i = 0; i < m; ++i) buffer[i] = M::run(block[i], p);
