@@ -100,6 +100,7 @@ _LAZY = {
     "metric": "argosy.metric",
     "nn": "argosy.nn",
     "optimizer": "argosy.optimizer",
+    "paddle": "argosy",  # programs write paddle.paddle.dtype
     "pir_utils": "argosy.pir_utils",
     "profiler": "argosy.profiler",
     "random": "argosy.random",

@@ -7,6 +7,7 @@ import pytest
 from tests.ops.harness import A, Case, table_tests
 
 import argosy
+import argosy as paddle
 
 DENSE = ("float32", "float64")
 F = argosy.nn.functional
@@ -262,3 +263,28 @@ def test_unpool_undoes_pool(dims):
     np.testing.assert_array_equal(back.numpy(), want)
     back.sum().backward()
     np.testing.assert_array_equal(t.grad.numpy(), want != 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w: F.conv1d(x, w, paddle.zeros([3]), padding=1),
+        lambda x, w: F.conv1d(x, w[..., :1]),
+        lambda x, w: F.max_pool1d(x, 1) + 0 * w.sum(),
+        lambda x, w: F.avg_pool1d(x, 3, 1, 1) + 0 * w.sum(),
+    ],
+)
+def test_empty_sequences_pass(call):
+    x = paddle.zeros([2, 3, 0])
+    w = paddle.ones([3, 3, 3])
+    x.stop_gradient = w.stop_gradient = False
+    y = call(x, w)
+    assert y.shape == [2, 3, 0]
+    y.sum().backward()
+    assert x.grad.shape == [2, 3, 0] and not w.grad.numpy().any()
+
+
+def test_shorter_than_the_kernel_is_an_error():
+    for length, padding in ((0, 0), (2, 0)):
+        with pytest.raises(ValueError, match="kernel does not fit.*Do this"):
+            F.conv1d(paddle.zeros([2, 3, length]), paddle.ones([3, 3, 3]), padding=padding)

@@ -192,3 +192,9 @@ def test_other_names():
     assert nn.Conv2d is nn.Conv2D and nn.ModuleList is nn.LayerList and nn.Module is nn.Layer
     assert nn.SiLU is nn.Silu and nn.HuberLoss is nn.SmoothL1Loss
     assert isinstance(nn.Parameter(paddle.ones([1])), paddle.Tensor)
+
+
+def test_padding_by_one_number_of_numpy():
+    x = paddle.ones([1, 1, 3])
+    for number in (np.int64(2), np.int32(2), 2):
+        assert nn.Pad1D(number)(x).shape == [1, 1, 7]

@@ -16,8 +16,8 @@ class _PadNd(Layer):
 
     def _setup(self, padding, mode, value, data_format, name):
         super().__init__()
-        if isinstance(padding, int):
-            padding = [padding] * (2 * self._dims)
+        if not isinstance(padding, Tensor) and hasattr(padding, "__index__"):
+            padding = [int(padding)] * (2 * self._dims)
         if isinstance(padding, Tensor):
             object.__setattr__(self, "padding", padding)
         else:

@@ -6,11 +6,14 @@ import math
 
 import argosy
 from argosy import _core
+from argosy._framework import in_static_mode
 from argosy._support import sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
 
 from .. import functional as F
 from ..initializer import Constant, Uniform
+from ..initializer.initializer import _global_initializer
+from ..initializer.lazy_init import lazy_init_helper
 from .container import LayerList
 from .layers import Layer
 
@@ -514,9 +517,20 @@ class RNNBase(LayerList):
                     name = f"{part}_l{number}{suffix}"
                     setattr(self, name, getattr(cell, part))
                     self._all_weights.append(name)
+        self.flatten_parameters()
 
     def flatten_parameters(self):
-        """Does nothing: the weights need not lie in one block of memory."""
+        """Leaves the weights where they are: they need not lie in one block of memory.
+
+        While a global initializer is set it draws for one more vector of all weights, as Paddle
+        does, so that layers made later start from the same numbers.
+        """
+        fill = _global_initializer(is_bias=False)
+        if fill is None or not self.could_use_cudnn or in_static_mode():
+            return
+        weights = [self._parameters[name] for name in self._all_weights]
+        if not lazy_init_helper()._state:
+            fill(argosy.empty([sum(p.size for p in weights)], weights[0].dtype))
 
     @property
     def _flat_weight(self):

@@ -1,6 +1,7 @@
 #include "argosy/kernels/cpu/conv.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "argosy/op/define.h"
@@ -75,7 +76,9 @@ Shape conv_shape(const char* op, const Shape& x, const Shape& w, const ConvAttrs
       continue;
     }
     int64_t n = cpu::conv_out_size(in, k, stride, dilation_of(a, d), p.before, p.after);
-    ARGOSY_CHECK(n > 0, invalid_argument)
+    // An empty sequence passes where one of a single element does: nothing in, nothing out.
+    bool one_fits = cpu::conv_out_size(1, k, stride, dilation_of(a, d), p.before, p.after) > 0;
+    ARGOSY_CHECK(n > 0 || (in == 0 && one_fits), invalid_argument)
         << '[' << op << "] the kernel does not fit: spatial dimension " << d << " has size " << in
         << " with padding " << p.before << " and " << p.after << ", the kernel needs "
         << dilation_of(a, d) * (k - 1) + 1 << ". Do this: use a smaller kernel or more padding.";
@@ -213,6 +216,10 @@ void conv_weight_infer(InferContext& c, const ConvAttrs&) {
 void conv_weight_run(KernelFrame& f, const ConvAttrs& a) {
   const Tensor &x = f.in[0], &dy = f.in[1], &w = f.out[0];
   if (w.numel() == 0) return;
+  if (dy.numel() == 0) {
+    std::memset(w.raw(), 0, static_cast<size_t>(w.nbytes()));
+    return;
+  }
   cpu::conv_backward_weights(x.dtype(), kernel_shape(f.name(), x.shape(), w.shape(), dy.shape(), a),
                              x.raw(), dy.raw(), w.raw(), nullptr);
 }

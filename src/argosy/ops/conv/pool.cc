@@ -70,7 +70,9 @@ Shape pooled(const char* op, const Shape& x, const PoolAttrs& a) {
     Padding p = padding_of(op, a.padding, a.pad_alg, d, in, a.kernel[i], a.stride[i]);
     if (in < 0) continue;
     int64_t n = cpu::pool_out_size(in, a.kernel[i], a.stride[i], p.before, p.after, a.ceil_mode);
-    ARGOSY_CHECK(n > 0, invalid_argument)
+    bool one_fits =
+        cpu::pool_out_size(1, a.kernel[i], a.stride[i], p.before, p.after, a.ceil_mode) > 0;
+    ARGOSY_CHECK(n > 0 || (in == 0 && one_fits), invalid_argument)
         << '[' << op << "] the window does not fit: spatial dimension " << d << " has size " << in
         << ", kernel_size is " << a.kernel[i] << ". Do this: use a smaller window or padding.";
     out[s.first + d] = n;
