@@ -154,6 +154,7 @@ def test_weight_normalization_trains(start):
 
 @pytest.mark.parametrize("sampler", ["uniform", "log_uniform", "custom_dist"])
 def test_nce_learns(start, sampler):
+    argosy.seed(3)
     v, label = static.data("v", [None, 6], "float32"), static.data("label", [None, 1], "int64")
     distribution = [0.05] * 20 if sampler == "custom_dist" else None
     cost = static.nn.nce(v, label, 20, sampler=sampler, custom_dist=distribution, num_neg_samples=5)

@@ -41,13 +41,26 @@ Shape replaced(const Shape& x, int axis, const Shape& index) {
 
 // --- gather, index_select ---
 
+// An index may be a column.
+void index_check(const char* op, const Tensor& index) {
+  ARGOSY_CHECK(index.rank() <= 1 || (index.rank() == 2 && (index.dim(1) == 1 || index.dim(1) < 0)),
+               invalid_argument)
+      << '[' << op << "] index must have 1 dimension, got " << index
+      << ". Do this: flatten it, or use gather_nd.";
+}
+Tensor as_list(const Tensor& index) {
+  return index.rank() == 2 ? flatten(index, 0, 1) : index;
+}
+
 void gather_infer(InferContext& c, const AxisAttrs& a) {
-  const Shape& x = c.in[0].shape();
-  c.out[0].shape = replaced(x, axis_of(c.name(), a, x.rank()), c.in[1].shape());
+  index_check(c.name(), c.in[1]);
+  const Shape &x = c.in[0].shape(), &index = c.in[1].shape();
+  const int axis = axis_of(c.name(), a, x.rank());
+  c.out[0].shape = replaced(x, axis, index.rank() == 2 ? Shape{index[0]} : index);
 }
 Tensors gather_compose(const op::Inputs& in, const AxisAttrs& a) {
   int axis = axis_of("gather", a, in[0].rank());
-  return take_slices(in[0], in[1], axis);
+  return take_slices(in[0], as_list(in[1]), axis);
 }
 
 ARGOSY_OP(gather, AxisAttrs)
@@ -56,8 +69,9 @@ ARGOSY_OP(gather, AxisAttrs)
     .alias("input", "x")
     .alias("dim", "axis")
     .doc(
-        "The entries of x along axis (0 without it) that the integer tensor index names; the "
-        "dimensions of index take the place of axis.")
+        "The entries of x along axis (0 without it) that the integer tensor index [n] or [n, 1] "
+        "names; "
+        "an index without dimensions leaves axis out.")
     .input("x")
     .input("index", kIntegral)
     .output("out")
@@ -65,20 +79,15 @@ ARGOSY_OP(gather, AxisAttrs)
     .compose(gather_compose)
     .done();
 
-void index_select_check(const Tensor& index) {
-  ARGOSY_CHECK(index.rank() <= 1, invalid_argument)
-      << "[index_select] index must have 1 dimension, got " << index
-      << ". Do this: flatten it, or use gather.";
-}
 void index_select_infer(InferContext& c, const AxisAttrs& a) {
-  index_select_check(c.in[1]);
-  const Shape& x = c.in[0].shape();
-  c.out[0].shape = replaced(x, axis_of("index_select", a, x.rank()), {c.in[1].numel()});
+  index_check(c.name(), c.in[1]);
+  const Shape &x = c.in[0].shape(), &index = c.in[1].shape();
+  c.out[0].shape = replaced(x, axis_of(c.name(), a, x.rank()), {index.rank() ? index[0] : 1});
 }
 Tensors index_select_compose(const op::Inputs& in, const AxisAttrs& a) {
-  index_select_check(in[1]);
   int axis = axis_of("index_select", a, in[0].rank());
-  return take_slices(in[0], in[1].rank() == 0 ? unsqueeze(in[1], {0}) : in[1], axis);
+  const Tensor index = in[1].rank() == 0 ? unsqueeze(in[1], {0}) : as_list(in[1]);
+  return take_slices(in[0], index, axis);
 }
 
 ARGOSY_OP(index_select, AxisAttrs)
@@ -86,7 +95,7 @@ ARGOSY_OP(index_select, AxisAttrs)
     .method("index_select")
     .alias("input", "x")
     .alias("dim", "axis")
-    .doc("The entries of x along axis that the 1-d integer tensor index names.")
+    .doc("The entries of x along axis that the integer tensor index [n] or [n, 1] names.")
     .input("x")
     .input("index", kIntegral)
     .output("out")
