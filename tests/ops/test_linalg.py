@@ -350,6 +350,42 @@ def test_tensordot_and_chains():
         np.testing.assert_allclose(L.matrix_power(t(a), n).numpy(), want, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 3), (2, 2, 3)])
+def test_gradients_of_complex_svd(shape):
+    """Of functions that do not depend on the phases of the singular vectors, by differences."""
+    rng = np.random.default_rng(5)
+
+    def draw(*sizes):
+        return rng.normal(size=sizes) + 1j * rng.normal(size=sizes)
+
+    def c(x):
+        return t(x, "complex128")
+
+    z, w, left, right = draw(*shape), draw(*shape), draw(shape[-2], 1), draw(1, shape[-1])
+    k, of_values = min(shape[-2:]), rng.normal(size=4)
+
+    def loss(x):
+        u, s, vh = L.svd(x)
+        d = argosy.diag_embed(c(np.arange(1.0, k + 1)))
+        one = argosy.matmul(argosy.matmul(u, d), vh) * c(w)
+        two = argosy.matmul(u[..., :1], L.matrix_transpose(u[..., :1]).conj()) * c(left)
+        three = argosy.matmul(L.matrix_transpose(vh[..., :1, :]).conj(), vh[..., :1, :]) * c(right)
+        parts = [argosy.real(x).sum() for x in (one, two, three)]
+        return parts[0] + parts[1] + parts[2] + (s * t(of_values[:k])).sum()
+
+    x = c(z)
+    x.stop_gradient = False
+    loss(x).backward()
+    step, want = 1e-6, np.zeros(shape, "complex128")
+    for index in np.ndindex(*shape):
+        for unit in (1, 1j):
+            moved = np.zeros(shape, "complex128")
+            moved[index] = step * unit
+            difference = loss(c(z + moved)).item() - loss(c(z - moved)).item()
+            want[index] += unit * difference / (2 * step)
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-5, atol=1e-6)
+
+
 def test_results_in_paddles_form():
     x = t(np.random.default_rng(2).normal(size=(5, 3)))
     z, residuals, rank, singular = L.lstsq(x, x[:, :2], driver="gelsd")

@@ -83,15 +83,17 @@ class PyLayer:
             return result
         ids = {id(t) for t in inputs}
         outputs = [o.detach() if isinstance(o, Tensor) and id(o) in ids else o for o in outputs]
-        tied = [
-            o
-            for o in outputs
-            if isinstance(o, Tensor) and all(o is not n for n in ctx._not_differentiable)
-        ]
-        shapes = [(list(o.shape), o.dtype) for o in tied]
+        tensors = [o for o in outputs if isinstance(o, Tensor)]
+        with_gradient = [all(o is not n for n in ctx._not_differentiable) for o in tensors]
+        tied = [o for o, wanted in zip(tensors, with_gradient) if wanted]
+        shapes = [(list(o.shape), o.dtype) for o in tensors]
         count = len(inputs)
 
         def run(grads):
+            arrived = iter(
+                grads
+            )  # backward has an argument for each output, also for those without
+            grads = [next(arrived) if wanted else None for wanted in with_gradient]
             if ctx._materialize:
                 grads = [
                     _core.ops.full(shape, 0.0, dtype) if g is None else g

@@ -84,7 +84,8 @@ class ClipGradByGlobalNorm(ClipGradBase):
     """All gradients are scaled together when their common 2-norm exceeds ``clip_norm``.
 
     The factor is ``clip_norm / max(norm, clip_norm)``, the norm being taken over all gradients of
-    parameters with ``need_clip``.
+    parameters with ``need_clip``. Dense gradients are scaled in place: after a step, ``.grad`` is what
+    was applied.
 
     Args:
         clip_norm: largest common norm.
@@ -115,8 +116,12 @@ class ClipGradByGlobalNorm(ClipGradBase):
             return params_grads
         grads = ops.clip_by_global_norm([params_grads[i][1] for i in chosen], self.clip_norm)
         result = list(params_grads)
-        for index, grad in zip(chosen, grads):
-            result[index] = (params_grads[index][0], grad)
+        for index, clipped in zip(chosen, grads):
+            param, grad = params_grads[index]
+            if grad._symbolic or not grad.is_dense():
+                result[index] = (param, clipped)
+            else:
+                grad._set_data(clipped)  # as in Paddle, .grad is what was applied
         return [pair for pair in result if pair[1] is not None]
 
 

@@ -607,3 +607,22 @@ def test_what_programs_assign_to_takes_effect():
     opt.step()
     for found, before in zip(values([w, b]), start):
         np.testing.assert_allclose(found, before - 0.05, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [optimizer.SGD, optimizer.Adam])
+def test_global_norm_clips_the_gradients_in_place(make):
+    """After a step, .grad is what was applied; the other two ways to clip leave it alone."""
+    for clip, in_place in (
+        (nn.ClipGradByGlobalNorm(0.5), True),
+        (nn.ClipGradByNorm(0.5), False),
+        (nn.ClipGradByValue(0.5), False),
+    ):
+        layer = nn.Linear(2, 1)
+        adapt = make(0.1, parameters=layer.parameters(), grad_clip=clip)
+        (3 * layer(argosy.ones([1, 2]))).sum().backward()
+        held, before = layer.weight.grad, layer.weight.grad.numpy()
+        adapt.step()
+        norm = np.sqrt(27.0)
+        want = before * (0.5 / norm) if in_place else before
+        np.testing.assert_allclose(layer.weight.grad.numpy(), want, rtol=1e-6)
+        np.testing.assert_allclose(held.numpy(), want, rtol=1e-6)

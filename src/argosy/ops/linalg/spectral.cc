@@ -110,11 +110,9 @@ Tensor skew(const Tensor& x) {
 }
 
 Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
-  const Tensor &u = c.out(0), &s = c.out(1), &vh = c.out(2);
+  const Tensor &u = c.out(0), &vh = c.out(2);
   const int64_t m = u.dim(-2), n = vh.dim(-1);
-  ARGOSY_CHECK(!is_complex(u.dtype()), not_implemented)
-      << "[svd] gradients are known for real matrices only, got " << u.dtype()
-      << ". Do this: detach its inputs, or decompose the real form.";
+  const Tensor s = of_dtype(c.out(1), u.dtype());
   ARGOSY_CHECK(!a.full_matrices || m == n || m < 0 || n < 0, not_implemented)
       << "[svd] full_matrices=True has no gradient for matrices that are not square. Do this: use "
          "full_matrices=False.";
@@ -128,13 +126,20 @@ Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
     return divide(where(more, rest, zeros_like(rest)),
                   unsqueeze(where(more, s, ones_like(s)), {axis}));
   };
-  Tensor squares = square(s), inner;
+  const Tensor apart = of_dtype(gaps(square(c.out(1))), u.dtype());
+  Tensor inner;
   auto accumulate = [](Tensor& sum, const Tensor& t) { sum = sum.defined() ? add(sum, t) : t; };
   Tensor outside;
-  if (c.dy(1).defined()) inner = diag_embed(c.dy(1));
+  if (c.dy(1).defined()) inner = of_dtype(diag_embed(c.dy(1)), u.dtype());
   if (c.dy(0).defined()) {
     Tensor own = matmul(adjoint(u), c.dy(0));
-    accumulate(inner, times_columns(divide(skew(own), gaps(squares)), s));
+    Tensor turned = skew(own);
+    if (is_complex(u.dtype())) {
+      // Columns of u turn by phases, those of v with them: counted here, not again below.
+      accumulate(inner, diag_embed(divide(diagonal(turned), scale(s, 2.0))));
+      turned = add(tril(turned, -1), triu(turned, 1));
+    }
+    accumulate(inner, times_columns(divide(turned, apart), s));
     if (m > n || !known) {
       Tensor rest = subtract(c.dy(0), matmul(u, own));
       accumulate(outside, matmul(over_s(rest, u, -2, -2), vh));
@@ -142,7 +147,9 @@ Tensors svd_grad(const GradCall& c, const SvdAttrs& a) {
   }
   if (c.dy(2).defined()) {
     Tensor own = matmul(c.dy(2), adjoint(vh));  // (v^H dv)^H
-    accumulate(inner, times_rows(divide(skew(adjoint(own)), gaps(squares)), s));
+    Tensor turned = skew(adjoint(own));
+    if (is_complex(u.dtype())) turned = add(tril(turned, -1), triu(turned, 1));
+    accumulate(inner, times_rows(divide(turned, apart), s));
     if (n > m || !known) {
       Tensor rest = subtract(c.dy(2), matmul(own, vh));
       accumulate(outside, matmul(u, over_s(rest, vh, -1, -1)));
@@ -158,8 +165,11 @@ ARGOSY_OP(svd, SvdAttrs)
     .alias("input", "x")
     .doc(
         "x [.., m, n] = u diag(s) vh, s descending; returns u [.., m, k], s [.., k] and vh "
-        "[.., k, n], k = min(m, n); with full_matrices u and vh are square. Gradients (of real "
-        "matrices) need distinct singular values.")
+        "[.., k, n], k = min(m, n); with full_matrices u and vh are square. Gradients need "
+        "distinct "
+        "singular values, and for complex matrices a result that the phases of the columns of u "
+        "and "
+        "v, which are not determined, do not change.")
     .input("x", kDense)
     .output("u", Save::value)
     .output("s", Save::value)
