@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "argosy/base/log.h"
+
 namespace argosy::ps {
 namespace {
 
@@ -19,6 +21,9 @@ ClientId random_id() {
   const auto number = [&] { return uint64_t{device()} << 32 | device(); };
   return {number(), number()};
 }
+
+// Who waits longer for a server says so.
+constexpr milliseconds kQuietWait{10'000};
 
 bool waits(Method method) {
   return method == Method::end_step || method == Method::gather;
@@ -115,8 +120,24 @@ Exchange Calls::hello(uint32_t server) const {
 
 void Calls::connect() {
   std::vector<Exchange> all;
-  for (uint32_t i = 0; i < servers(); ++i) all.push_back(hello(i));
-  run("connect", all, options_.connect_deadline);
+  const auto greet = [&](milliseconds deadline) {
+    all.clear();
+    for (uint32_t i = 0; i < servers(); ++i) all.push_back(hello(i));
+    run("connect", all, deadline);
+  };
+  if (options_.connect_deadline <= 2 * kQuietWait) {
+    greet(options_.connect_deadline);
+  } else {
+    try {
+      greet(kQuietWait);
+    } catch (const ServiceError& e) {
+      if (e.reason() != Reason::timeout) throw;
+      const milliseconds rest = options_.connect_deadline - kQuietWait;
+      ARGOSY_LOG(warning) << e.what() << " Waiting for " << rest.count() / 1000
+                          << " s more (ARGOSY_PS_CONNECT_SECONDS).";
+      greet(rest);
+    }
+  }
   for (uint32_t i = 0; i < servers(); ++i) {
     Answer& a = all[i].answer;
     Server& s = *servers_[i];
