@@ -398,3 +398,31 @@ def test_labels_of_other_dtypes():
     for dtype in ("int32", "uint8", "float32"):
         got = _core.ops.cross_entropy(tensor(x), tensor(LABELS.astype(dtype)), None)
         assert array(got) == pytest.approx(want)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mean_over_elements_of_soft_labels(weighted):
+    """With an ignored class the mean of soft labels counts their elements, as in Paddle."""
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(4, 3)), np.array([1.0, 2.0, 3.0])
+    probability = rng.dirichlet(np.ones(3), 4)
+    probability[0] = [0, 1, 0]
+    log_softmax = x - np.log(np.exp(x).sum(1, keepdims=True))
+    numbers = np.array([1, 0, 2, 1])
+    smooth = 0.9 * np.eye(3)[numbers] + 0.1 / 3
+    given = argosy.to_tensor(weight) if weighted else None
+    for soft, label, options in (
+        (probability, probability, {"soft_label": True}),
+        (smooth, numbers, {"label_smoothing": 0.1}),
+    ):
+        rows = soft @ weight if weighted else np.ones(4)
+        losses = -(soft * log_softmax).sum(1) * rows
+        got = argosy.nn.functional.cross_entropy(
+            argosy.to_tensor(x), argosy.to_tensor(label), given, ignore_index=0, **options
+        )
+        want = losses.sum() / ((soft != 0) * rows[:, None]).sum()
+        np.testing.assert_allclose(got.item(), want, rtol=1e-6)
+        got = argosy.nn.functional.cross_entropy(
+            argosy.to_tensor(x), argosy.to_tensor(label), given, **options
+        )
+        np.testing.assert_allclose(got.item(), losses.sum() / rows.sum(), rtol=1e-6)

@@ -192,6 +192,7 @@ class ProgBarLogger(Callback):
         self.steps = None
         self._bar = None
         self._shown = 0
+        self._samples = 0
 
     def set_params(self, params):
         """Takes over number of epochs and steps."""
@@ -206,7 +207,7 @@ class ProgBarLogger(Callback):
         self.steps = steps
         self._names = names
         self._bar = ProgressBar(num=steps, verbose=self.verbose)
-        self._shown = 0
+        self._shown = self._samples = 0
 
     def _show(self, logs, count):
         logs = logs or {}
@@ -215,6 +216,7 @@ class ProgBarLogger(Callback):
 
     def _batch_end(self, step, logs):
         count = step + 1
+        self._samples += (logs or {}).get("batch_size", 0)
         if self._active() and (count % self.log_freq == 0 or count == self.steps):
             self._show(logs, count)
 
@@ -224,9 +226,6 @@ class ProgBarLogger(Callback):
         if count > self._shown:
             self._show(logs, count)
         self._bar.finish()
-
-    def _samples(self, logs):
-        return (logs or {}).get("samples", 0)
 
     def on_train_begin(self, logs=None):
         """Says once what the figures mean."""
@@ -263,7 +262,7 @@ class ProgBarLogger(Callback):
         """Prints the figures and the number of samples."""
         if self._active():
             self._end(logs)
-            print(f"Eval samples: {self._samples(logs)}")
+            print(f"Eval samples: {self._samples}")
 
     def on_predict_begin(self, logs=None):
         """Says that prediction begins."""
@@ -279,7 +278,7 @@ class ProgBarLogger(Callback):
         """Prints the number of samples."""
         if self._active():
             self._end(logs)
-            print(f"Predict samples: {self._samples(logs)}")
+            print(f"Predict samples: {self._samples}")
 
 
 class ModelCheckpoint(Callback):
@@ -377,7 +376,7 @@ class _Watch(Callback):
         """The watched figure, or None (with a warning) if evaluation does not give it."""
         logs = logs or {}
         if self.monitor not in logs:
-            known = [k for k in logs if k not in ("step", "batch_size", "samples")]
+            known = [k for k in logs if k not in ("step", "batch_size")]
             warnings.warn(
                 f"[callbacks.{type(self).__name__}] evaluation gives no figure '{self.monitor}': it "
                 f"has {known}. Do this: pass monitor= one of them."

@@ -360,7 +360,6 @@ class Model:
     def _run_epoch(self, loader, callbacks, mode, steps, accumulate=1, limit=None):
         """One pass over the loader; at most `limit` steps. Returns the figures at its end."""
         logs = {}
-        samples = 0
         for metric in self._metrics:
             metric.reset()
         outputs = []
@@ -382,11 +381,9 @@ class Model:
                 self._add_figures(logs, result)
             if step == 0:
                 self._seen_sizes = _sizes_of(inputs)
-            samples += size
             logs["step"] = step
             logs["batch_size"] = size
             callbacks.on_batch_end(mode, step, dict(logs))
-        logs["samples"] = samples
         return (logs, outputs) if mode == "predict" else logs
 
     def _add_figures(self, logs, result):

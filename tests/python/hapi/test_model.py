@@ -225,6 +225,20 @@ def test_two_metrics_and_their_names():
     assert result["acc_top2"] == 1.0 and result["acc_top1"] == result["b"]
 
 
+def test_what_callbacks_are_told_at_the_end():
+    told = {}
+
+    class Watch(callbacks.Callback):
+        def on_eval_end(self, logs=None):
+            told["eval"] = sorted(logs)
+
+        def on_train_end(self, logs=None):
+            told["train"] = sorted(logs)
+
+    build().fit(Points(), Points(), batch_size=8, verbose=0, callbacks=Watch())
+    assert told == {name: ["acc", "batch_size", "loss", "step"] for name in ("eval", "train")}
+
+
 def test_lines(capsys):
     model = build()
     model.fit(Points(), Points(), batch_size=8, epochs=1, log_freq=2, verbose=2)

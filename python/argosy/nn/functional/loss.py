@@ -39,7 +39,9 @@ def cross_entropy(
         label: class numbers, of input's shape without ``axis`` or with size 1 there; or, with
             ``soft_label``, probabilities of input's shape.
         weight: [C] factor of each class.
-        ignore_index: positions with this label count neither in the loss nor in the mean.
+        ignore_index: positions with this label count neither in the loss nor in the mean. With
+            ``label_smoothing`` and ignore_index >= 0 (or ``soft_label`` and 0) the mean is, as in
+            Paddle, over the elements of the smoothed (soft) label that differ from it.
         reduction: 'mean' (weighted, over the positions that count), 'sum' or 'none'.
         label_smoothing: in [0, 1]: this part of the label is spread evenly over all classes.
 
@@ -52,7 +54,7 @@ def cross_entropy(
         IndexError: a label is out of range.
     """
     check_reduction(reduction, "softmax_cross_entropy")
-    if soft_label and ignore_index >= 0:
+    if soft_label and ignore_index > 0:
         raise ValueError(
             "[cross_entropy] soft labels have no ignored class: expected ignore_index=-100 "
             f"with soft_label=True, got {ignore_index}. Do this: leave ignore_index out."

@@ -94,6 +94,13 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
       weights = sum(multiply(label, reshape(cast(weight, x.dtype()), spread)), {axis}, true);
       loss = multiply(loss, weights);
     }
+    if (a.ignore_index >= 0) {
+      // As in Paddle, the mean is then over the elements of the label, not over its rows.
+      Tensor counted =
+          cast(not_equal(label, full_like(label, static_cast<double>(a.ignore_index))), x.dtype());
+      weights = weights.defined() ? multiply(counted, weights) : counted;
+      weighted_average = true;
+    }
   } else {
     label = class_numbers("cross_entropy", label);
     const int64_t classes = x.dim(axis);
