@@ -100,6 +100,10 @@ class Block {
 
   // Is there a pair in it that the causal mask lets through?
   bool any(int64_t i, int64_t m, int64_t j) const { return !a_.causal || j < i + m; }
+  // How many of n keys from j on the last query sees.
+  int64_t seen(int64_t i, int64_t m, int64_t j, int64_t n) const {
+    return a_.causal ? std::min(n, i + m - j) : n;
+  }
 
   void scores(int64_t i, int64_t m, int64_t j, int64_t n, Rows<T> q, Rows<T> k, T* out) const {
     multiply(false, true, m, n, a_.size, a_.scale, q.data, q.ld, k.data, k.ld, 0, out, n);
@@ -146,7 +150,7 @@ void forward_block(const Attention& a, int64_t batch, int64_t head, int64_t i, S
   std::fill_n(sum, m, T(0));
   const Rows<T> q = rows_of<S, T>(a.query, batch, head, i, m, d, room_q);
   for (int64_t j = 0; j < a.keys && block.any(i, m, j); j += width) {
-    const int64_t n = std::min(width, a.keys - j);
+    const int64_t n = block.seen(i, m, j, std::min(width, a.keys - j));
     const Rows<T> k = rows_of<S, T>(a.key, batch, group, j, n, d, room_k);
     const Rows<T> v = rows_of<S, T>(a.value, batch, group, j, n, e, room_v);
     block.scores(i, m, j, n, q, k, scores);
@@ -254,9 +258,9 @@ void backward_group(const Attention& a, const Gradients& g, int64_t batch, int64
     }
   }
   for (int64_t j = 0; j < a.keys; j += width) {
-    const int64_t n = std::min(width, a.keys - j);
-    const Rows<T> k = rows_of<S, T>(a.key, batch, group, j, n, d, room_k);
-    const Rows<T> v = rows_of<S, T>(a.value, batch, group, j, n, e, room_v);
+    const int64_t keys = std::min(width, a.keys - j);
+    const Rows<T> k = rows_of<S, T>(a.key, batch, group, j, keys, d, room_k);
+    const Rows<T> v = rows_of<S, T>(a.value, batch, group, j, keys, e, room_v);
     const int64_t at = (batch * a.keys + j) * a.key_heads + group;
     const Target<S> dk(static_cast<S*>(g.dkey) + at * d, a.key_heads * d, d, room_dk);
     const Target<S> dv(static_cast<S*>(g.dvalue) + at * e, a.key_heads * e, e, room_dv);
@@ -269,6 +273,7 @@ void backward_group(const Attention& a, const Gradients& g, int64_t batch, int64
       for (int64_t i = 0; i < a.queries; i += height) {
         const int64_t m = std::min(height, a.queries - i);
         if (!block.any(i, m, j)) continue;
+        const int64_t n = block.seen(i, m, j, keys);
         const Rows<T> q = rows_of<S, T>(a.query, batch, head, i, m, d, room_q);
         const Rows<T> dy = rows_in(g.dout, head, i, m, room_do);
         block.scores(i, m, j, n, q, k, scores);
@@ -280,6 +285,11 @@ void backward_group(const Attention& a, const Gradients& g, int64_t batch, int64
                         static_cast<T>(a.scale));
           block.drop(i + r, j, n, s);
         }
+        if (first && n < keys) {
+          clear(dk.data, dk.step, keys, d);
+          clear(dv.data, dv.step, keys, e);
+          first = false;
+        }
         const double more = first ? 0 : 1;
         first = false;
         multiply(true, false, n, e, m, 1, scores, n, dy.data, dy.ld, more, dv.data, dv.step);
@@ -289,11 +299,11 @@ void backward_group(const Attention& a, const Gradients& g, int64_t batch, int64
       }
     }
     if (first) {  // keys after every query
-      clear(dk.data, dk.step, n, d);
-      clear(dv.data, dv.step, n, e);
+      clear(dk.data, dk.step, keys, d);
+      clear(dv.data, dv.step, keys, e);
     }
-    dk.store(n);
-    dv.store(n);
+    dk.store(keys);
+    dv.store(keys);
   }
   for (int64_t t = 0; t < times; ++t) target_of(t).store(a.queries);
 }

@@ -1,5 +1,6 @@
 #include "argosy/kernels/cpu/fft.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -11,15 +12,28 @@ namespace {
 
 constexpr int64_t kLargestDirectFactor = 31;
 
-// std::complex multiplies through a library call that looks for nan.
+// std::complex multiplies through a library call that looks for nan. T may be a vector: one number
+// of several lines each, multiplied by scalar roots.
 template <class T>
 struct Complex {
-  T re = 0, im = 0;
+  T re{}, im{};
   Complex operator+(Complex b) const { return {re + b.re, im + b.im}; }
   Complex operator-(Complex b) const { return {re - b.re, im - b.im}; }
-  Complex operator*(Complex b) const { return {re * b.re - im * b.im, re * b.im + im * b.re}; }
+  template <class U>
+  Complex operator*(Complex<U> b) const {
+    return {re * b.re - im * b.im, re * b.im + im * b.re};
+  }
   Complex conj() const { return {re, -im}; }
 };
+
+template <class T>
+struct LanesOf {
+  typedef T type __attribute__((vector_size(32)));
+};
+template <class T>
+using Lanes = typename LanesOf<T>::type;
+// Longer lines go one by one: several at once would leave the cache.
+constexpr int64_t kLongestTogether = 1 << 14;
 
 template <class T>
 Complex<T> root_of_unity(double numerator, double denominator) {
@@ -57,8 +71,9 @@ class Plan {
   // Elements that run() needs as scratch.
   int64_t scratch() const { return forward_ ? 2 * forward_->n_ : 0; }
 
-  // out and in do not overlap.
-  void run(const C* in, C* out, C* scratch) const {
+  // out and in do not overlap. D: Complex<T>, or of lanes of T.
+  template <class D>
+  void run(const D* in, D* out, D* scratch) const {
     if (forward_)
       chirp(in, out, scratch);
     else
@@ -66,38 +81,43 @@ class Plan {
   }
 
  private:
-  void step(const C* in, C* out, int64_t n, int64_t stride, size_t level) const {
+  template <class D>
+  void step(const D* in, D* out, int64_t n, int64_t stride, size_t level) const {
     if (n == 1) {
       out[0] = in[0];
       return;
     }
     const int64_t p = factors_[level], m = n / p;
-    for (int64_t q = 0; q < p; ++q) step(in + q * stride, out + q * m, m, stride * p, level + 1);
+    if (m == 1) {
+      for (int64_t q = 0; q < p; ++q) out[q] = in[q * stride];
+    } else {
+      for (int64_t q = 0; q < p; ++q) step(in + q * stride, out + q * m, m, stride * p, level + 1);
+    }
     if (p == 2) {
       for (int64_t k = 0; k < m; ++k) {
-        const C a = out[k], b = out[m + k] * root(k * stride);
+        const D a = out[k], b = out[m + k] * root(k * stride);
         out[k] = a + b;
         out[m + k] = a - b;
       }
     } else if (p == 4) {
       const T turn = static_cast<T>(sign_);
       for (int64_t k = 0; k < m; ++k) {
-        const C a = out[k], b = out[m + k] * root(k * stride);
-        const C c = out[2 * m + k] * root(2 * k * stride);
-        const C d = out[3 * m + k] * root(3 * k * stride);
-        const C even = a + c, odd = b + d, gap = a - c, other = b - d;
-        const C turned = {-turn * other.im, turn * other.re};
+        const D a = out[k], b = out[m + k] * root(k * stride);
+        const D c = out[2 * m + k] * root(2 * k * stride);
+        const D d = out[3 * m + k] * root(3 * k * stride);
+        const D even = a + c, odd = b + d, gap = a - c, other = b - d;
+        const D turned = {-turn * other.im, turn * other.re};
         out[k] = even + odd;
         out[m + k] = gap + turned;
         out[2 * m + k] = even - odd;
         out[3 * m + k] = gap - turned;
       }
     } else {
-      C part[kLargestDirectFactor];
+      D part[kLargestDirectFactor];
       for (int64_t k = 0; k < m; ++k) {
         for (int64_t q = 0; q < p; ++q) part[q] = out[q * m + k] * root(q * k * stride);
         for (int64_t r = 0; r < p; ++r) {
-          C sum = part[0];
+          D sum = part[0];
           int64_t at = 0;
           for (int64_t q = 1; q < p; ++q) {
             at += r;
@@ -132,20 +152,21 @@ class Plan {
       if (k) kernel[static_cast<size_t>(size - k)] = w;
     }
     kernel_.resize(static_cast<size_t>(size));
-    forward_->run(kernel.data(), kernel_.data(), nullptr);
+    forward_->run(kernel.data(), kernel_.data(), static_cast<C*>(nullptr));
     for (C& value : kernel_) {
       value.re /= static_cast<T>(size);
       value.im /= static_cast<T>(size);
     }
   }
 
-  void chirp(const C* in, C* out, C* scratch) const {
+  template <class D>
+  void chirp(const D* in, D* out, D* scratch) const {
     const int64_t size = forward_->n_;
-    C *a = scratch, *b = scratch + size;
-    for (int64_t k = 0; k < size; ++k) a[k] = k < n_ ? in[k] * chirp_[static_cast<size_t>(k)] : C{};
-    forward_->run(a, b, nullptr);
+    D *a = scratch, *b = scratch + size, *none = nullptr;
+    for (int64_t k = 0; k < size; ++k) a[k] = k < n_ ? in[k] * chirp_[static_cast<size_t>(k)] : D{};
+    forward_->run(a, b, none);
     for (int64_t k = 0; k < size; ++k) b[k] = b[k] * kernel_[static_cast<size_t>(k)];
-    backward_->run(b, a, nullptr);
+    backward_->run(b, a, none);
     for (int64_t k = 0; k < n_; ++k) out[k] = a[k] * chirp_[static_cast<size_t>(k)];
   }
 
@@ -157,6 +178,43 @@ class Plan {
   std::vector<C> chirp_, kernel_;
 };
 
+// Lines [first, first + count) at once, count up to the number of lanes.
+template <class T>
+void run_together(const Plan<T>& plan, Complex<T>* data, int64_t n, int64_t inner, int64_t first,
+                  int64_t count, T factor, std::vector<Complex<Lanes<T>>>& buffer) {
+  constexpr int64_t kWidth = sizeof(Lanes<T>) / sizeof(T);
+  Complex<Lanes<T>>*in = buffer.data(), *out = in + n, *scratch = out + n;
+  Complex<T>* lines[kWidth];
+  for (int64_t l = 0; l < count; ++l) {
+    const int64_t line = first + l;
+    lines[l] = data + line / inner * n * inner + line % inner;
+  }
+  // Few numbers of each line at a time, so that what is spread over lanes stays in the cache.
+  constexpr int64_t kTile = 32;
+  T* to = reinterpret_cast<T*>(in);
+  for (int64_t tile = 0; tile < n; tile += kTile) {
+    const int64_t end = std::min(n, tile + kTile);
+    for (int64_t l = 0; l < count; ++l) {
+      const Complex<T>* at = lines[l];
+      for (int64_t k = tile; k < end; ++k) {
+        to[2 * k * kWidth + l] = at[k * inner].re;
+        to[(2 * k + 1) * kWidth + l] = at[k * inner].im;
+      }
+    }
+  }
+  plan.run(in, out, scratch);
+  const T* from = reinterpret_cast<const T*>(out);
+  for (int64_t tile = 0; tile < n; tile += kTile) {
+    const int64_t end = std::min(n, tile + kTile);
+    for (int64_t l = 0; l < count; ++l) {
+      Complex<T>* at = lines[l];
+      for (int64_t k = tile; k < end; ++k)
+        at[k * inner] = {from[2 * k * kWidth + l] * factor,
+                         from[(2 * k + 1) * kWidth + l] * factor};
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -167,6 +225,18 @@ void fft(T* x, int64_t outer, int64_t n, int64_t inner, bool forward, double sca
   const Plan<T> plan(n, forward ? -1 : 1);
   C* data = reinterpret_cast<C*>(x);
   const T factor = static_cast<T>(scale);
+  // A single line too: a line has the same result whatever stands beside it.
+  if (n + plan.scratch() <= kLongestTogether) {
+    constexpr int64_t kWidth = sizeof(Lanes<T>) / sizeof(T);
+    parallel_for((lines + kWidth - 1) / kWidth, 1 + 4096 / n, [&](int64_t first, int64_t last) {
+      std::vector<Complex<Lanes<T>>> buffer(static_cast<size_t>(2 * n + plan.scratch()));
+      for (int64_t g = first; g < last; ++g) {
+        run_together(plan, data, n, inner, g * kWidth, std::min(kWidth, lines - g * kWidth), factor,
+                     buffer);
+      }
+    });
+    return;
+  }
   const int64_t grain = 1 + 16384 / n;
   parallel_for(lines, grain, [&](int64_t first, int64_t last) {
     std::vector<C> buffer(static_cast<size_t>(2 * n + plan.scratch()));

@@ -7,6 +7,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
 #include "argosy/kernels/cpu/isa.h"
+#include "argosy/kernels/cpu/reduce.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/kernels/cpu/simd/pool.h"
 
@@ -54,6 +55,12 @@ struct Layout {
     grain = std::max<int64_t>(1, static_cast<int64_t>(30000 / std::max(work, 1.0)));
   }
   bool empty() const { return parts == 0 || out == 0; }
+  // One window, which is all of a plane.
+  bool is_global() const {
+    bool all = !windows.adaptive && out == windows.lanes;
+    for (int d = 0; d < 3; ++d) all &= windows.kernel[d] == windows.in[d] && windows.pad[d] == 0;
+    return all;
+  }
 
   PoolWindows windows;
   int64_t parts;
@@ -159,6 +166,11 @@ void avg_pool(DType dtype, const PoolShape& shape, AverageDivisor divisor, const
   check(dtype, "avg_pool");
   Layout l(shape);
   if (l.empty()) return;
+  if (divisor.fixed == 0 && l.is_global()) {
+    const int64_t lanes = l.windows.lanes, sizes[] = {l.parts, l.in / lanes, lanes};
+    const int64_t strides[] = {l.in, lanes, 1};
+    return reduce(Reduce::mean, dtype, x, sizes, strides, 1u << 1, y);
+  }
   l.windows.exclusive = divisor.exclusive;
   l.windows.divisor = divisor.fixed;
   for_parts(dtype, l, x, l.in, y, l.out,

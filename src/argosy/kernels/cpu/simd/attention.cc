@@ -1,6 +1,6 @@
 #include "argosy/kernels/cpu/simd/attention.h"
 
-#include "argosy/kernels/cpu/simd/math.h"
+#include "argosy/kernels/cpu/simd/exp.h"
 #include "argosy/kernels/cpu/simd/vector.h"
 
 namespace argosy::cpu::ARGOSY_ISA {
@@ -19,8 +19,8 @@ ARGOSY_INLINE T exp_row(int64_t n, T* scores, T* high, T* sum) {
   // Where no key takes part yet there is nothing to be shifted.
   const T shift = now == -kInf<T> ? T(0) : now;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) scores[i] = exp_of(scores[i] - shift);
-  const T factor = exp_of(before - shift);
+  for (int64_t i = 0; i < n; ++i) scores[i] = exp_or_zero(scores[i] - shift);
+  const T factor = exp_or_zero(before - shift);
   *high = now;
   *sum = *sum * factor + static_cast<T>(row_sum(scores, n));
   return factor;
@@ -30,7 +30,7 @@ template <class T>
 ARGOSY_INLINE void grad_row(int64_t n, T* __restrict scores, T* __restrict d, T log_sum, T delta,
                             T scale) {
   for (int64_t i = 0; i < n; ++i) {
-    const T weight = exp_of(scores[i] - log_sum);
+    const T weight = exp_or_zero(scores[i] - log_sum);
     scores[i] = weight;
     d[i] = weight * (d[i] - delta) * scale;
   }

@@ -1,4 +1,4 @@
-#include "argosy/kernels/cpu/simd/math.h"
+#include "argosy/kernels/cpu/simd/exp.h"
 #include "argosy/kernels/cpu/simd/rows.h"
 #include "argosy/kernels/cpu/simd/vector.h"
 
@@ -27,7 +27,7 @@ double exp_row(const T* x, T* y, int64_t n, T shift) {
     const T* in = x + begin;
     T* out = y + begin;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < m; ++i) out[i] = exp_of(in[i] - shift);
+    for (int64_t i = 0; i < m; ++i) out[i] = exp_or_zero(in[i] - shift);
     sum += sum_of(out, m);
   }
   return sum;
