@@ -42,6 +42,13 @@ def into(out, result):
     return out
 
 
+def overwrite(x, value):
+    """Writes value, a tensor of x's shape, into x and returns x. Gradients then go to value and no
+    longer to what x was; a leaf that needs a gradient is refused."""
+    x[...] = value
+    return x
+
+
 def sizes_of(x):
     """x's sizes: numbers, and 0-d tensors for those that a Program does not know yet."""
     known = list(x.shape)

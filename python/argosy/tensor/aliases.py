@@ -6,7 +6,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import place
+from argosy._support import overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
 
@@ -136,8 +136,7 @@ def range(  # noqa: A001
 @method
 def fill_(x, value):
     """Sets every element of x to value."""
-    x._copy_from(_ops.full_like(x, value))
-    return x
+    return overwrite(x, _ops.full_like(x, value))
 
 
 @method
@@ -150,30 +149,38 @@ def zero_(x):
 def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
     """Sets the diagonal of x (of all its dimensions, which must be equal beyond two) to value; with
     wrap, tall matrices repeat it after each square."""
-    if x.ndim > 2:
-        if len(set(x.shape)) != 1:
-            raise ValueError(
-                "[fill_diagonal_] beyond two dimensions all sizes must be equal, got "
-                f"{x.shape}. Do this: fill matrices one by one."
-            )
-        n = x.shape[0]
-        step = sum(x.strides)
-        view = _ops.as_strided(x, [n], [step])
-    elif wrap and x.ndim == 2 and x.shape[0] > x.shape[1] and offset == 0:
-        rows, columns = x.shape
-        view = _ops.as_strided(x, [(rows * columns + columns) // (columns + 1)], [columns + 1])
-    else:
-        view = _ops.diagonal(x, offset, 0, 1)
+    if x.ndim > 2 and len(set(x.shape)) != 1:
+        raise ValueError(
+            "[fill_diagonal_] beyond two dimensions all sizes must be equal, got "
+            f"{x.shape}. Do this: fill matrices one by one."
+        )
     if x._symbolic:
         if x.ndim != 2 or wrap:
             raise NotImplementedError(
                 "[fill_diagonal_] a Program can fill the diagonal of a matrix, without wrap: "
                 f"got {x.ndim} dimensions, wrap={wrap}. Do this: use where with a mask."
             )
-        x._copy_from(_ops.diagonal_scatter(x, _ops.full_like(view, value), offset, 0, 1))
+        values = _ops.full_like(_ops.diagonal(x, offset, 0, 1), value)
+        x._copy_from(_ops.diagonal_scatter(x, values, offset, 0, 1))
         return x
-    view._copy_from(_ops.full_like(view, value))
-    return x
+    if x.stop_gradient:
+        view = _whole_diagonal(x, offset, wrap)
+        view._copy_from(_ops.full_like(view, value))
+        return x
+    places = _ops.reshape(_ops.arange(0, x.size, 1, "int64"), x.shape)
+    places = _ops.flatten(_whole_diagonal(places, offset, wrap))
+    filled = _ops.index_put(_ops.flatten(x), _ops.full([], value, x.dtype), [places], [0], False)
+    return overwrite(x, _ops.reshape(filled, x.shape))
+
+
+def _whole_diagonal(x, offset, wrap):
+    """The elements that fill_diagonal_ fills, as a view."""
+    if x.ndim > 2:
+        return _ops.as_strided(x, [x.shape[0]], [sum(x.strides)])
+    if wrap and x.ndim == 2 and x.shape[0] > x.shape[1] and offset == 0:
+        rows, columns = x.shape
+        return _ops.as_strided(x, [(rows * columns + columns) // (columns + 1)], [columns + 1])
+    return _ops.diagonal(x, offset, 0, 1)
 
 
 def isin(x, test_x, assume_unique=False, invert=False, name=None):

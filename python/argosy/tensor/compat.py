@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import alias, into, place, sizes
+from argosy._support import alias, into, overwrite, place, sizes
 from argosy.tensor import creation, manipulation, random, search
 from argosy.tensor.registry import METHODS, method
 
@@ -92,23 +92,20 @@ def scatter_add(input, dim, index, src):  # noqa: A002
 @method
 def scatter_add_(input, dim, index, src):  # noqa: A002
     """scatter_add written into input."""
-    input._copy_from(scatter_add(input, dim, index, src))
-    return input
+    return overwrite(input, scatter_add(input, dim, index, src))
 
 
 @method
 def t_(input, name=None):  # noqa: A002
     """Swaps the two dimensions of a matrix in place; vectors stay."""
-    input._set_data(_ops.transpose(input, list(range(input.ndim))[::-1]))
-    return input
+    return _ops.transpose_(input, list(range(input.ndim))[::-1])
 
 
 @method
 def cauchy_(x, loc=0, scale=1, name=None):
     """Fills x with numbers of the Cauchy distribution."""
     unit = _ops.uniform(list(x.shape), 0.0, 1.0, 0, x.dtype)
-    x._copy_from(_ops.tan((unit - 0.5) * 3.141592653589793) * scale + loc)
-    return x
+    return overwrite(x, _ops.tan((unit - 0.5) * 3.141592653589793) * scale + loc)
 
 
 @method
@@ -117,15 +114,13 @@ def geometric_(x, probs, name=None):
     least = 1.1754943508222875e-38
     unit = _ops.uniform(list(x.shape), least, 1.0, 0, x.dtype)
     probs = probs if isinstance(probs, Tensor) else _ops.full([], probs, x.dtype)
-    x._copy_from(_ops.log(unit) / _ops.log1p(-probs))
-    return x
+    return overwrite(x, _ops.log(unit) / _ops.log1p(-probs))
 
 
 @method
 def log_normal_(x, mean=1.0, std=2.0, name=None):
     """Fills x with exp of numbers drawn from the normal distribution of mean and std."""
-    x._copy_from(_ops.exp(_ops.gaussian(list(x.shape), mean, std, 0, x.dtype)))
-    return x
+    return overwrite(x, _ops.exp(_ops.gaussian(list(x.shape), mean, std, 0, x.dtype)))
 
 
 def manual_seed(seed):

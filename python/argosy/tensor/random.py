@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, place, sizes, sizes_of
+from argosy._support import alias, overwrite, place, sizes, sizes_of
 from argosy.tensor.registry import method
 
 
@@ -139,8 +139,7 @@ def exponential_(x, lam=1.0, name=None):
 def bernoulli_(x, p=0.5, name=None):
     """Fills x with 1 with probability p, else 0."""
     probability = p if isinstance(p, Tensor) else _ops.full_like(x, p)
-    x._copy_from(_ops.bernoulli(_ops.expand_as(probability, x).astype(x.dtype)))
-    return x
+    return overwrite(x, _ops.bernoulli(_ops.expand_as(probability, x).astype(x.dtype)))
 
 
 def seed(seed):

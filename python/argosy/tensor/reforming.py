@@ -2,9 +2,10 @@
 
 import math
 
+from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError
+from argosy._support import ArgumentError, overwrite
 from argosy.tensor import manipulation, random, search
 from argosy.tensor.registry import method
 
@@ -25,7 +26,12 @@ def resize_(x, shape, fill_zero=False, name=None):
     flat, wanted = _ops.flatten(_ops.assign(x)), math.prod(shape)
     if wanted > x.size:
         flat = _ops.concat([flat, _ops.zeros([wanted - x.size], x.dtype)])
-    x._set_data(_ops.reshape(_ops.slice(flat, [0], [0], [wanted]), list(shape)))
+    if x.is_leaf and not x.stop_gradient and _core.is_grad_enabled():
+        raise ValueError(
+            "[resize_] cannot resize a leaf tensor that needs a gradient. Do this: call it under"
+            " no_grad, or on a copy."
+        )
+    x._become(_ops.reshape(_ops.slice(flat, [0], [0], [wanted]), list(shape)))
     return x
 
 
@@ -70,8 +76,7 @@ def random_(x, from_=0, to=None, *, generator=None):
         raise ValueError(
             f"[random_] expected from_ < to, got {from_} and {to}. Do this: exchange them."
         )
-    x._copy_from(random.randint(from_, to, list(x.shape), "int64").astype(x.dtype))
-    return x
+    return overwrite(x, random.randint(from_, to, list(x.shape), "int64").astype(x.dtype))
 
 
 def _largest(kind):
@@ -115,8 +120,7 @@ def fill_diagonal_tensor(x, y, offset=0, dim1=0, dim2=1, name=None):
 @method
 def fill_diagonal_tensor_(x, y, offset=0, dim1=0, dim2=1, name=None):
     """fill_diagonal_tensor in place."""
-    x._copy_from(fill_diagonal_tensor(x, y, offset, dim1, dim2))
-    return x
+    return overwrite(x, fill_diagonal_tensor(x, y, offset, dim1, dim2))
 
 
 @method

@@ -5,7 +5,7 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, into, sizes_of
+from argosy._support import alias, into, overwrite, sizes_of
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -30,8 +30,7 @@ def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  #
     """The k largest (or smallest) elements along axis, in order, and their indices."""
     found = _ops.topk(x, k, -1 if axis is None else axis, largest, sorted)
     if out is not None:
-        for target, value in zip(out, found):
-            target._set_data(value)
+        into(out, found)
     return TopKRetType(*found)
 
 
@@ -57,10 +56,7 @@ def where(condition, x=None, y=None, name=None, *, out=None):
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)
-    if out is not None:
-        out._set_data(result)
-        return out
-    return result
+    return result if out is None else into(out, result)
 
 
 def _same_dtype(x, y, like):
@@ -80,8 +76,7 @@ def _same_dtype(x, y, like):
 @method
 def where_(condition, x, y, name=None):
     """where(condition, x, y) written into x."""
-    x._set_data(where(condition, x, y))
-    return x
+    return overwrite(x, where(condition, x, y))
 
 
 @method
@@ -206,8 +201,7 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
 @method
 def put_along_axis_(arr, indices, values, axis, reduce="assign", include_self=True):
     """put_along_axis written into arr."""
-    arr._set_data(put_along_axis(arr, indices, values, axis, reduce, include_self))
-    return arr
+    return overwrite(arr, put_along_axis(arr, indices, values, axis, reduce, include_self))
 
 
 def scatter_add(input, dim, index, src):
@@ -262,8 +256,7 @@ def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
 @alias(input="x", dim="axis")
 def index_add_(x, index, axis, value, alpha=1, name=None):
     """index_add written into x."""
-    x._set_data(index_add(x, index, axis, value, alpha))
-    return x
+    return overwrite(x, index_add(x, index, axis, value, alpha))
 
 
 @method
@@ -300,8 +293,7 @@ def masked_scatter(x, mask, value, name=None):
 @method
 def masked_scatter_(x, mask, value, name=None):
     """masked_scatter written into x."""
-    x._set_data(masked_scatter(x, mask, value))
-    return x
+    return overwrite(x, masked_scatter(x, mask, value))
 
 
 @method
