@@ -125,6 +125,24 @@ TEST(HalfAsync, EachThreadMakesStepsOfItsOwn) {
   }
 }
 
+TEST(HalfAsync, AFlushWhileAnotherThreadIsAtItsStepLosesNothing) {
+  const std::vector<TableConfig> tables{rows_table(0, 1, "sum")};
+  FakeServers servers(tables);
+  auto m = start(servers, "half_async", tables);
+  constexpr int kPushes = 20000;
+  std::atomic<bool> ended{false};
+  std::thread pusher([&] {
+    for (int i = 0; i < kPushes; ++i) push(*m, 0, {3}, {1});
+    ended = true;
+  });
+  for (bool last = false; !last;) {
+    last = ended;
+    m->flush();
+  }
+  pusher.join();
+  EXPECT_EQ(pull(*m, 0, {3}, 1), Row{kPushes});
+}
+
 TEST(HalfAsync, MergesSteps) {
   const std::vector<TableConfig> tables{rows_table(0, 1, "sgd")};
   FakeServers servers(tables);
