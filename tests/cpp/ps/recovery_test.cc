@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -173,6 +174,36 @@ TEST_F(Recovery, SnapshotModeKeepsWhatTheLastSnapshotHas) {
   const auto host = start("snapshot");
   rows[7] = {2, 3};
   EXPECT_EQ(host->rows(), rows);
+}
+
+// Otherwise that part would be there twice once the push is sent again.
+TEST_F(Recovery, ASnapshotHasNothingOfAPushThatItsWindowsDoNotKnow) {
+  std::vector<Key> keys(5000);
+  std::iota(keys.begin(), keys.end(), Key{0});
+  {
+    const auto host = start("snapshot");
+    std::atomic<bool> stop{false};
+    std::atomic<uint64_t> pushed{0};
+    std::thread client([&] {
+      while (!stop) {
+        host->push(1, pushed + 1, keys, std::vector<float>(2 * keys.size(), 1));
+        ++pushed;
+      }
+    });
+    while (pushed < 3) std::this_thread::yield();
+    host->durability().snapshot();
+    fs::copy(directory_, directory_ + "-copy", fs::copy_options::recursive);
+    stop = true;
+    client.join();
+  }
+  TestHost host(directory_ + "-copy", "snapshot");
+  host.recover();
+  const auto known = static_cast<float>(host.window()[1].size());
+  EXPECT_GE(known, 3);
+  const auto rows = host.rows();
+  EXPECT_EQ(rows.size(), keys.size());
+  for (const auto& [key, row] : rows) ASSERT_LE(row[0], known) << "of key " << key;
+  fs::remove_all(directory_ + "-copy");
 }
 
 TEST_F(Recovery, SnapshotsAddToACompleteOne) {

@@ -377,18 +377,23 @@ void Store::snapshot_now(How how) {
   marks_hold_ = false;
   const std::string name = name_of_save();
   SnapshotWriter writer(own_, manifest(name, add ? chain_.back() : "", 0));
-  if (!alone) gate_.enter_alone();
-  std::string state;
-  uint64_t first = 0;
-  try {
-    state = host_.save_state();
-    first = position();
-  } catch (...) {
+  const auto add_state = [&] {
+    if (!alone) gate_.enter_alone();
+    std::string state;
+    const uint64_t at = position();
+    try {
+      state = host_.save_state();
+    } catch (...) {
+      if (!alone) gate_.leave_alone();
+      throw;
+    }
     if (!alone) gate_.leave_alone();
-    throw;
-  }
-  if (!alone) gate_.leave_alone();
-  writer.add_state(state, first);
+    writer.add_state(state, at);
+    return at;
+  };
+  // With a log, of before the copies: it brings what came later. Without one, of after them: what
+  // some shards have already must not be taken for new when it is sent again.
+  const uint64_t first = log_ ? add_state() : 0;
   const auto interrupted = [&] {
     if (how != How::in_background) return;
     std::lock_guard guard(mutex_);
@@ -411,6 +416,7 @@ void Store::snapshot_now(How how) {
     if (hold) gate_.leave_alone();
     writer.add_dense(*table, bytes, position);
   }
+  if (!log_) add_state();
   // What tables have must not be ahead of the log.
   if (log_) log_->wait(log_->last(), seconds(60));
   writer.finish();
