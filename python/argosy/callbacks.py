@@ -8,12 +8,15 @@ from .hapi.callbacks import (
     ProgBarLogger,
     ReduceLROnPlateau,
 )
+from .hapi.recorders import VisualDL, WandbCallback
 
 __all__ = [
     "Callback",
     "ProgBarLogger",
     "ModelCheckpoint",
+    "VisualDL",
     "LRScheduler",
     "EarlyStopping",
     "ReduceLROnPlateau",
+    "WandbCallback",
 ]
