@@ -93,6 +93,7 @@ _LAZY = {
     "geometric": "argosy.geometric",
     "hapi": "argosy.hapi",
     "hub": "argosy.hub",
+    "reader": "argosy.reader",
     "incubate": "argosy.incubate",
     "io": "argosy.io",
     "jit": "argosy.jit",
