@@ -82,7 +82,9 @@ def build(framework, module, name):
     if not wanted:
         return Work(forward, lambda: arrays(forward(), spec.check))
     first = main_result(forward())
-    seed = module.ones_like(first.detach())
+    seed = np.random.RandomState(3).uniform(0.5, 1.5, tuple(first.shape)).astype(np.float32)
+    seed = tensor(module, is_torch, seed, False)
+    seed = seed.to(first.dtype) if is_torch else seed.astype(first.dtype)
     gradient = module.autograd.grad if is_torch else module.grad
 
     def step():
@@ -125,7 +127,7 @@ def arrays(found, check):
     if isinstance(found, (list, tuple)):
         return [array for item in found for array in arrays(item, check)]
     if found is None or isinstance(found, (int, float, bool)):
-        return [np.array(0.0 if found is None else float(found))]
+        return [np.array(0.0 if found is None else float(found)) if check else np.zeros(0)]
     if hasattr(found, "detach"):
         found = found.detach()
         if "bfloat16" in str(found.dtype):
@@ -199,9 +201,9 @@ for kind in ("h", "bf"):
     row(f"{kind} exp", f"x={kind}(S,S)", "p.exp(x)")
     row(f"{kind} gelu", f"x={kind}(S,S)", "F.gelu(x)")
     row(f"{kind} sum", f"x={kind}(S,S)", "x.sum(-1)", check=kind == "h")
-    row(f"{kind} softmax", f"x={kind}(S,S)", "F.softmax(x, -1)")
+    row(f"{kind} softmax", f"x={kind}(S,S)", "F.softmax(x, -1)", check=kind == "h")
     row(f"{kind} layer_norm", f"x={kind}(S,S); w={kind}(S); b={kind}(S)",
-        "F.layer_norm(x, [S], w, b)")  # fmt: skip
+        "F.layer_norm(x, [S], w, b)", check=kind == "h")  # fmt: skip
     row(f"{kind} matmul", f"x={kind}(S,S); y={kind}(S,S)", "p.matmul(x, y)", sizes=(16, 512))
     row(f"{kind} to float", f"x={kind}(S,S)", "x.astype('float32')", "x.float()")
 row("d exp", "x=d(S,S)", "p.exp(x)")
@@ -366,7 +368,7 @@ row("sort 1", "x=f(S,S)", "p.sort(x, 1)", "t.sort(x, 1).values", grad="x")
 row("sort 0", "x=f(S,S)", "p.sort(x, 0)", "t.sort(x, 0).values")
 row("sort flat", "x=f(S*S)", "p.sort(x)", "t.sort(x).values")
 row("sort int", "x=i(10**6,S*S)", "p.sort(x)", "t.sort(x).values")
-row("argsort 1", "x=f(S,S)", "p.argsort(x, 1)")
+row("argsort 1", "x=f(S,S)", "p.argsort(x, 1)", check=False)  # ties
 row("argsort int", "x=i(10**6,S*S)", "p.argsort(x, stable=True)", "t.argsort(x, stable=True)")
 row("topk 5", "x=f(S,S)", "p.topk(x, 5)", grad="x")
 row("topk 100", "x=f(S,S)", "p.topk(x, 100)", sizes=(128, 1000))
@@ -424,7 +426,14 @@ for n in ("4,4", "S,S"):
     row(f"qr {tag}", m, "p.linalg.qr(y)", check=False, sizes=size)
     row(f"svd {tag}", m, "p.linalg.svd(y)", "t.linalg.svd(y, False)", check=False, sizes=size)
     row(f"eigh {tag}", m, "p.linalg.eigh(x)", check=False, sizes=size)
-row("slogdet", "x=spd(S,S)", "p.linalg.slogdet(x)", check=False, sizes=(8, 200))
+row(
+    "slogdet",
+    "x=spd(S,S)",
+    "p.linalg.slogdet(x)",
+    "t.stack(tuple(t.linalg.slogdet(x)))",
+    check=False,
+    sizes=(8, 200),
+)
 row("matrix_power", "x=f(S,S)*0.1", "p.linalg.matrix_power(x, 5)", sizes=(8, 200))
 row("lstsq", "x=f(S*2,S); y=f(S*2,3)", "p.linalg.lstsq(x, y)[0]", "t.linalg.lstsq(x, y)[0]",
     sizes=(8, 100))  # fmt: skip
