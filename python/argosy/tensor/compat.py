@@ -62,6 +62,42 @@ def _to(self, device=None, dtype=None, blocking=None, copy_tensor=None):
 
 
 @method
+def _copy_to(self, device, blocking=True):
+    """A copy of this tensor on a device, without history."""
+    return creation.to(_ops.assign(self.detach()), device=device)
+
+
+@method
+def _is_initialized(self):
+    """Whether the tensor holds memory, and not only a description as in a Program."""
+    return not self._symbolic and self.size > 0
+
+
+@method
+def _numel(self):
+    """The number of elements, as an int."""
+    return self.size
+
+
+@method
+def _slice(self, begin, end):
+    """Rows begin to end - 1, as a view without history."""
+    return self.detach()[begin:end]
+
+
+@method
+def _grad_ivar(self):
+    """The gradient, or None."""
+    return self.grad
+
+
+@method
+def _inplace_version(self):
+    """How often the tensor was written in place."""
+    return self.inplace_version
+
+
+@method
 def _md5sum(self):
     """The MD5 of the elements' bytes, as hexadecimal digits."""
     import hashlib

@@ -127,3 +127,20 @@ def test_state_of_lazy_initialization():
     with argosy.LazyGuard():
         assert lazy_init_helper()._state is True
     assert lazy_init_helper()._state is False
+
+
+def test_inner_methods_of_tensors():
+    x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], stop_gradient=False)
+    copy = x._copy_to(argosy.CPUPlace(), True)
+    assert copy.stop_gradient and copy.tolist() == x.tolist()
+    with argosy.no_grad():
+        copy.zero_()
+    assert x.tolist()[0] == [1, 2] and copy._inplace_version() > 0
+    assert x._is_initialized() and not argosy.zeros([0, 2])._is_initialized()
+    assert x._numel() == 6 and x._grad_ivar() is None
+    rows = x._slice(1, 3)
+    assert rows.stop_gradient and rows.tolist() == [[3, 4], [5, 6]]
+    rows[0, 0] = 7
+    assert x.tolist()[1] == [7, 4]  # a view
+    (x * 2).sum().backward()
+    assert x._grad_ivar().tolist() == [[2, 2]] * 3
