@@ -58,8 +58,7 @@ DType sum_dtype(DType x) {
 }
 
 void reduce_as_infer(op::InferContext& c, const NoAttrs&) {
-  DType x = c.in[0].dtype();
-  c.out[0] = {c.in[1].shape(), x == DType::bool_ ? DType::int64 : x};
+  c.out[0] = {c.in[1].shape(), sum_dtype(c.in[0].dtype())};
 }
 
 ARGOSY_OP(reduce_as, NoAttrs)
