@@ -320,8 +320,6 @@ _BY_REASON = {
     "there is no quantile of nothing": [
         "paddle.quantile(T(0), 0.5)",
     ],
-    "nothing to unbind is an error": [
-    ],
     "a quotient of bools is a number": [
         "paddle.ones([2], 'bool') / True",
         "True / paddle.ones([2], 'bool')",
