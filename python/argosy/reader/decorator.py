@@ -198,7 +198,7 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     return mapped
 
 
-def _produce(reader, results):
+def _produce(reader, samples):
     try:
         for sample in reader():
             if sample is None:
@@ -206,16 +206,14 @@ def _produce(reader, results):
                     "[reader.multiprocess_reader] a sample is None."
                     " Do this: leave such samples out."
                 )
-            results.put(
-                pickle.dumps(sample)
-            )  # here, not in the queue's thread, so that errors show
+            samples.send(sample)
     except BaseException as error:
         try:
-            results.put(_End(pickle.loads(pickle.dumps(error))))
+            samples.send(_End(pickle.loads(pickle.dumps(error))))
         except Exception:  # it does not pickle
-            results.put(_End(RuntimeError(f"[reader.multiprocess_reader] {error!r}.")))
+            samples.send(_End(RuntimeError(f"[reader.multiprocess_reader] {error!r}.")))
     else:
-        results.put(_End())
+        samples.send(_End())
 
 
 def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
@@ -223,8 +221,10 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
 
     Args:
         readers (list): at least one reader; samples must pickle and must not be None.
-        use_pipe (bool): kept for compatibility; a queue carries the samples.
-        queue_size (int): how many samples may wait.
+        use_pipe (bool): kept for compatibility; each process has a pipe.
+        queue_size (int): kept for compatibility; as many samples wait as pipes hold.
+
+    Raises what a reader raises, and RuntimeError when a process dies.
     """
     if not readers:
         raise ValueError(
@@ -234,20 +234,41 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
 
     def merged():
         import multiprocessing
+        from multiprocessing.connection import wait
 
         context = multiprocessing.get_context("fork")
-        results = context.Queue(queue_size)
-        workers = [
-            context.Process(target=_produce, args=(reader, results), daemon=True)
-            for reader in readers
-        ]
-        for worker in workers:
-            worker.start()
+        workers = {}  # by the end of the pipe that this process reads
         try:
-            yield from map(pickle.loads, _drain(results, len(workers)))
+            for reader in readers:
+                samples, end = context.Pipe(duplex=False)
+                worker = context.Process(target=_produce, args=(reader, end), daemon=True)
+                worker.start()
+                end.close()  # the worker alone has it, so that its death ends the pipe
+                workers[samples] = worker
+            running = dict(workers)
+            while running:
+                for samples in wait(list(running)):
+                    try:
+                        item = samples.recv()
+                    except (EOFError, ConnectionError):
+                        worker = running[samples]
+                        worker.join()
+                        raise RuntimeError(
+                            f"[reader.multiprocess_reader] the process {worker.pid} of a reader"
+                            f" died with exit code {worker.exitcode} (-9: killed, by the kernel"
+                            " when memory is short). Do this: look at its output, or use fewer"
+                            " readers."
+                        ) from None
+                    if not isinstance(item, _End):
+                        yield item
+                    elif item.error is not None:
+                        raise item.error
+                    else:
+                        del running[samples]
         finally:
-            for worker in workers:
+            for samples, worker in workers.items():
                 worker.terminate()
                 worker.join()
+                samples.close()
 
     return merged

@@ -1,7 +1,9 @@
 """paddle.reader: readers made of readers."""
 
+import os
 import pickle
 import random
+import signal
 import threading
 
 import pytest
@@ -74,3 +76,12 @@ def test_multiprocess_reader():
         list(R.multiprocess_reader([lambda: iter([None])])())
     with pytest.raises(ValueError, match="at least one"):
         R.multiprocess_reader([])
+
+
+def test_multiprocess_reader_tells_of_a_killed_process():
+    def killed():
+        yield 1
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="exit code -9.*Do this"):
+        list(R.multiprocess_reader([killed, count(3)])())
