@@ -223,7 +223,8 @@ void fill_truncated_normal(Engine& engine, T* out, int64_t n, double mean, doubl
   const T from = static_cast<T>(normal_cdf((low - mean) / stddev));
   const T to = static_cast<T>(normal_cdf((high - mean) / stddev));
   for (int64_t i = 0; i < n; ++i) {
-    // Rounded to T here and there, so that also the rare values far out are those of Paddle's seeds.
+    // Rounded to T here and there, so that also the rare values far out are those of Paddle's
+    // seeds.
     const T p = from + (to - from) * unit<T>(engine), z = 2 * p - 1;
     double x = normal_quantile((1.0 + z) / 2) * stddev + mean;
     out[i] = static_cast<T>(std::clamp(x, low, high));

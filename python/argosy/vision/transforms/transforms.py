@@ -352,7 +352,9 @@ class HueTransform(_FactorTransform):
 
     def __init__(self, value, keys=None):
         super().__init__(keys)
-        self.value = _check_input(value, "hue", center=0, bound=(-0.5, 0.5), clip_first_on_zero=False)
+        self.value = _check_input(
+            value, "hue", center=0, bound=(-0.5, 0.5), clip_first_on_zero=False
+        )
 
 
 class ColorJitter(BaseTransform):
