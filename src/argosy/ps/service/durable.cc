@@ -33,7 +33,7 @@ constexpr uint64_t kLogBytes = uint64_t{1} << 30;
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 // While there are pushes, a copy takes no more of the disk and the cores than this, in bytes a
 // second.
-constexpr double kPace = 272e6;
+constexpr double kPace = 220e6;
 // Snapshots that add to a complete one: at most so many, and half of its bytes in all.
 constexpr size_t kMaxAdded = 16;
 // A save copies again what changed meanwhile until little is left for the pause.
