@@ -20,28 +20,19 @@ import sys
 
 import op_rows
 import op_rows_nn  # noqa: F401  (adds its rows)
-from run import PEERS, disagreement, readable, start_workers
+from run import PEERS, compare, readable, start_workers, take_turns
 
 
 def measure(name, workers, rounds, seconds, threads):
     """({framework: median seconds}, {peer: median ratio}, remarks) of a row."""
-    able, remarks, reference = [], [], None
-    for worker in workers:
-        found = worker.results("ops:" + name)
-        if isinstance(found, str):
-            remarks.append(f"{worker.framework}: {found}")
-            continue
-        able.append(worker)
-        if reference is None:
-            reference = worker.framework, found
-        elif (why := disagreement(reference[1], found)) is not None:
-            remarks.append(f"differs between {reference[0]} and {worker.framework}: {why}")
-    times = {worker.framework: [] for worker in able}
-    for i in range(rounds):
-        for worker in able[i % len(able) :] + able[: i % len(able)]:
-            clock = "cpu" if threads == 1 else "wall"
-            answer = worker.ask(do="turn", seconds=seconds, clock=clock)
-            times[worker.framework].append(answer.get("seconds", float("nan")))
+    able, remarks = compare("ops:" + name, workers)
+    clock = "cpu" if threads == 1 else "wall"
+
+    def seconds_of(worker):
+        answer = worker.ask(do="turn", seconds=seconds, clock=clock)
+        return answer.get("seconds", float("nan"))
+
+    times = take_turns(able, rounds, seconds_of)
     ours = times.get("argosy", [])
     ratios = {
         peer: statistics.median(a / b for a, b in zip(ours, times[peer]))
@@ -92,7 +83,7 @@ def main():
         medians, ratios, remarks = figures
         print(line(name, medians, ratios, options.above), flush=True)
         for remark in remarks:
-            failed = failed or remark.startswith(("differs", "argosy"))
+            failed = failed or remark.startswith(("RESULTS", "argosy"))
             print(f"    {remark}")
         found[name] = {"seconds": medians, "ratios": ratios, "remarks": remarks}
     for worker in workers:

@@ -110,8 +110,8 @@ def disagreement(ours, theirs):
     return None
 
 
-def measure(name, workers, rounds, seconds):
-    """{framework: median seconds}, and remarks; frameworks take turns in each round."""
+def compare(name, workers):
+    """The workers that can run a workload, and remarks: who cannot, and whose results differ."""
     remarks, able = [], []
     reference = None
     for worker in workers:
@@ -124,13 +124,24 @@ def measure(name, workers, rounds, seconds):
             reference = worker.framework, found
         elif (why := disagreement(reference[1], found)) is not None:
             remarks.append(f"RESULTS DIFFER between {reference[0]} and {worker.framework}: {why}")
+    return able, remarks
+
+
+def take_turns(able, rounds, seconds_of):
+    """{framework: seconds_of(worker) of each round, None where a turn failed}."""
     times = {worker.framework: [] for worker in able}
     for i in range(rounds):
         # The order turns, so that no framework always runs after the same one.
         for worker in able[i % len(able) :] + able[: i % len(able)]:
-            value = worker.seconds(seconds)
-            if value is not None:
-                times[worker.framework].append(value)
+            times[worker.framework].append(seconds_of(worker))
+    return times
+
+
+def measure(name, workers, rounds, seconds):
+    """{framework: median seconds}, and remarks; frameworks take turns in each round."""
+    able, remarks = compare(name, workers)
+    times = take_turns(able, rounds, lambda worker: worker.seconds(seconds))
+    times = {name: [t for t in found if t is not None] for name, found in times.items()}
     return {name: statistics.median(found) for name, found in times.items() if found}, remarks
 
 
