@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
   };
   Request hello;
-  hello.header.client = known;
+  hello.header.set_client(known);
   hello.header.workers = 2;
   handle(std::move(hello));
   while (size >= 4) {
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (!decode_request(pieces, &request)) continue;
         Header& h = request.header;
         if (flags & 1) {
-          h.client = known;
+          h.set_client(known);
           h.epoch = core.epoch();
         }
         if (flags & 2) h.sequence = ++sequence;

@@ -60,6 +60,14 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
+void sync_directory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail("open", path, errno);
+  const int error = ::fsync(fd) ? errno : 0;
+  ::close(fd);
+  if (error && error != EINVAL && error != ENOTSUP) fail("sync", path, error);
+}
+
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   static std::atomic<unsigned> count{0};
   aside_ = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
@@ -94,13 +102,8 @@ void OutputFile::commit() {
     ::unlink(aside_.c_str());
     fail("write", path_, error);
   }
-  // The new name, too, must be on the disk; file systems that cannot sync a directory need not.
   const size_t slash = path_.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  ::fsync(directory);
-  ::close(directory);
+  sync_directory(slash == std::string::npos ? "." : path_.substr(0, slash + 1));
 }
 
 }  // namespace argosy

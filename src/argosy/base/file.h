@@ -28,8 +28,13 @@ class ARGOSY_API InputFile {
 
 ARGOSY_API std::string read_file(const std::string& path);
 
+// Names in a directory that were made, replaced or removed are on the disk when it returns. File
+// systems that cannot sync a directory are taken to need no such thing.
+ARGOSY_API void sync_directory(const std::string& path);
+
 // Written aside and put in place by commit(): others see the old file or the whole new one, also
-// after a crash. Without commit() nothing changes.
+// after a crash. Without commit() nothing changes. Where commit() throws, the new file may be in
+// place, but does not survive a crash for sure.
 class ARGOSY_API OutputFile {
  public:
   explicit OutputFile(const std::string& path);

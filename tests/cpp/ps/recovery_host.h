@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
 
 // A server without a network: enough of one to test what it keeps.

@@ -290,7 +290,7 @@ TEST_F(Recovery, ADiskThatFillsUpKeepsThePreviousSnapshot) {
     const rlimit full{20000, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &full);
     const std::string error = error_of([&] { host->durability().snapshot(); });
-    const std::string saving = error_of([&] { host->durability().save(directory_ + "/s", 0, ""); });
+    const std::string saving = error_of([&] { host->durability().save(Directory::make(directory_ + "/s"), 0); });
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_NE(error.find("File too large"), std::string::npos) << error;
     EXPECT_NE(saving.find("File too large"), std::string::npos) << saving;
@@ -298,7 +298,7 @@ TEST_F(Recovery, ADiskThatFillsUpKeepsThePreviousSnapshot) {
     EXPECT_FALSE(fs::exists(directory_ + "/s/snapshot.json"));
     host->durability().snapshot();
     EXPECT_NE(saves().at(0), first);
-    host->durability().save(directory_ + "/s", 0, "");
+    host->durability().save(Directory::make(directory_ + "/s"), 0);
   }
   const auto host = start("log");
   EXPECT_EQ(host->rows().size(), 2000u);
@@ -317,7 +317,7 @@ TEST_F(Recovery, AloneMeansThatNoSnapshotIsWritten) {
     while (!stop) host->durability().snapshot();
   });
   for (int i = 0; i < 20; ++i) {
-    Pass pass(host->durability(), true);
+    Pass pass(host->durability(), Passing::alone);
     const uint64_t pushes = load.pushes();
     const int before = snapshots();
     std::this_thread::sleep_for(milliseconds(2));

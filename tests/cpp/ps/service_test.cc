@@ -58,7 +58,7 @@ class CoreTest : public testing::Test {
     Request r;
     r.method = method;
     Header& h = r.header;
-    h.client = {1, 1};
+    h.set_client({1, 1});
     h.epoch = epoch_;
     h.workers = core_->options().workers;
     h.wait_ms = 1;
@@ -176,7 +176,7 @@ TEST_F(CoreTest, WrongRequestsAreRefused) {
 
 TEST_F(CoreTest, StrangersAndOldEpochs) {
   Request r = push(1);
-  r.header.client = {2, 2};
+  r.header.set_client({2, 2});
   EXPECT_EQ(code(std::move(r)), Code::unknown_client);
   r = push(1);
   r.header.epoch = epoch_ + 1;
@@ -280,7 +280,7 @@ std::vector<Piece> pieces_of(const std::string& bytes, size_t size) {
 
 TEST(Wire, RequestsComeBackFromAnyPieces) {
   Header h;
-  h.client = {UINT64_MAX, 3};
+  h.set_client({UINT64_MAX, 3});
   h.sequence = 1ull << 40;
   h.learning_rate = 0.5f;
   h.change = Change::step;
@@ -292,7 +292,7 @@ TEST(Wire, RequestsComeBackFromAnyPieces) {
   for (size_t size : {1, 2, 7, 64, 1000}) {
     Request r;
     ASSERT_TRUE(decode_request(pieces_of(message, size), &r));
-    EXPECT_EQ(r.header.client, h.client);
+    EXPECT_EQ(r.header.client(), h.client());
     EXPECT_EQ(r.header.sequence, h.sequence);
     EXPECT_EQ(r.header.learning_rate, h.learning_rate);
     EXPECT_EQ(r.header.change, h.change);

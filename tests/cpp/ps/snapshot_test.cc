@@ -14,9 +14,16 @@ using std::chrono::milliseconds;
 class Snapshot : public WithDirectory {
  protected:
   std::string target() const { return directory_ + "/model"; }
+  std::shared_ptr<const Directory> opened() const { return Directory::make(target()); }
+  // The folder of a save.
+  static std::string folder(SaveId id) {
+    char text[32];
+    std::snprintf(text, sizeof text, "/save-%016llx", static_cast<unsigned long long>(id));
+    return text;
+  }
 
   // A model of `servers` servers, saved in steps, as a client does.
-  void save(uint32_t servers, const std::string& marker, float value, Key keys = 3000) {
+  void save(uint32_t servers, SaveId id, float value, Key keys = 3000) {
     std::vector<std::unique_ptr<TestHost>> hosts;
     for (uint32_t s = 0; s < servers; ++s) {
       hosts.push_back(std::make_unique<TestHost>("", "none", s, servers));
@@ -30,12 +37,12 @@ class Snapshot : public WithDirectory {
       for (size_t i = 0; i < dense.size(); ++i) dense[i] = value * static_cast<float>(first + i);
       host.dense().assign(dense.data());
     }
-    for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
-    for (auto& h : hosts) h->durability().pause(marker, milliseconds(60000));
+    for (auto& h : hosts) h->durability().prepare_save(id, opened(), 0);
+    for (auto& h : hosts) h->durability().pause(id, milliseconds(60000));
     uint64_t rows = 0;
-    for (auto& h : hosts) rows += h->durability().finish_save(marker);
+    for (auto& h : hosts) rows += h->durability().finish_save(id);
     EXPECT_EQ(rows, keys);
-    for (auto& h : hosts) h->durability().publish_save(marker);
+    for (auto& h : hosts) h->durability().publish_save(id);
   }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
@@ -48,20 +55,20 @@ class Snapshot : public WithDirectory {
   std::string load_error(uint32_t servers = 1, uint64_t dense = 10, int dim = 2) {
     TestHost host("", "none", 0, servers, dense, dim);
     host.recover();
-    return error_of([&] { host.durability().load(target(), 0); });
+    return error_of([&] { host.durability().load(opened(), 0); });
   }
 };
 
 TEST_F(Snapshot, LoadsIntoAnyNumberOfServers) {
   for (const uint32_t from : {1u, 2u, 3u}) {
-    save(from, "m" + std::to_string(from), 2);
+    save(from, from, 2);
     for (const uint32_t to : {1u, 2u, 3u, 5u}) {
       std::map<Key, std::vector<float>> all;
       std::vector<float> dense;
       for (uint32_t s = 0; s < to; ++s) {
         TestHost host("", "none", s, to);
         host.recover();
-        host.durability().load(target(), 0);
+        host.durability().load(opened(), 0);
         for (auto& [key, row] : host.rows()) {
           EXPECT_EQ(server_of(key, to), s);
           EXPECT_TRUE(all.emplace(key, row).second);
@@ -76,16 +83,16 @@ TEST_F(Snapshot, LoadsIntoAnyNumberOfServers) {
     }
   }
   // Each save took the place of the one before.
-  EXPECT_FALSE(fs::exists(target() + "/m1"));
+  EXPECT_FALSE(fs::exists(target() + folder(1)));
 }
 
 TEST_F(Snapshot, ALoadedModelSurvivesARestart) {
-  save(2, "m", 3);
+  save(2, 7, 3);
   for (const std::string mode : {"log", "snapshot"}) {
     {
       TestHost host(directory_ + "/" + mode, mode);
       host.recover();
-      EXPECT_EQ(host.durability().load(target(), 0), 3000u);
+      EXPECT_EQ(host.durability().load(opened(), 0), 3000u);
       EXPECT_EQ(host.wait(host.push(1, 1, {5}, {1, 1})), "");
     }
     TestHost host(directory_ + "/" + mode, mode);
@@ -119,14 +126,14 @@ TEST_F(Snapshot, PartsOfAllServersAreOfOneMoment) {
   });
   for (int i = 0; i < 8; ++i) {
     for (const uint64_t before = pushed; pushed < before + 2;) std::this_thread::yield();
-    const std::string marker = "m" + std::to_string(i);
-    for (auto& h : hosts) h->durability().prepare_save(target(), 0, marker);
-    for (auto& h : hosts) h->durability().pause(marker, milliseconds(60000));
-    for (auto& h : hosts) h->durability().finish_save(marker);
-    for (auto& h : hosts) h->durability().publish_save(marker);
+    const SaveId id = static_cast<SaveId>(i + 1);
+    for (auto& h : hosts) h->durability().prepare_save(id, opened(), 0);
+    for (auto& h : hosts) h->durability().pause(id, milliseconds(60000));
+    for (auto& h : hosts) h->durability().finish_save(id);
+    for (auto& h : hosts) h->durability().publish_save(id);
     TestHost both("", "none");
     both.recover();
-    both.durability().load(target(), 0);
+    both.durability().load(opened(), 0);
     const auto rows = both.rows();
     float count[2];
     for (int s = 0; s < 2; ++s) {
@@ -146,39 +153,39 @@ TEST_F(Snapshot, StepsHaveAnOrderAndALimit) {
   TestHost host("", "none");
   host.recover();
   Durability& d = host.durability();
-  EXPECT_NE(error_of([&] { d.pause("m", milliseconds(1)); }).find("out of order"),
+  EXPECT_NE(error_of([&] { d.pause(1, milliseconds(1)); }).find("out of order"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { d.save(target(), 5, ""); }).find("mode"), std::string::npos);
-  EXPECT_NE(error_of([&] { d.save(target(), 0, "../m"); }).find("marker"), std::string::npos);
-  d.prepare_save(target(), 0, "m");
-  EXPECT_NE(error_of([&] { d.finish_save("m"); }).find("Do this: save again"), std::string::npos);
-  d.pause("m", milliseconds(100));
+  EXPECT_NE(error_of([&] { d.save(opened(), 5); }).find("mode"), std::string::npos);
+  d.prepare_save(1, opened(), 0);
+  EXPECT_NE(error_of([&] { d.finish_save(1); }).find("Do this: save again"), std::string::npos);
+  d.pause(1, milliseconds(100));
   // Goes on once the limit is over.
   host.push(1, 1, {1}, {1, 1});
-  EXPECT_NE(error_of([&] { d.finish_save("m"); }), "");
-  d.prepare_save(target(), 0, "n");
-  d.pause("n", milliseconds(60000));
-  d.cancel_save("n");
+  EXPECT_NE(error_of([&] { d.finish_save(1); }), "");
+  d.prepare_save(2, opened(), 0);
+  d.pause(2, milliseconds(60000));
+  d.cancel_save(2);
   host.push(1, 2, {1}, {1, 1});
-  EXPECT_FALSE(fs::exists(target() + "/snapshot.json"));
-  EXPECT_EQ(d.save(target(), 0, ""), 1u);
+  EXPECT_TRUE(fs::is_empty(target()));
+  EXPECT_EQ(d.save(opened(), 0), 1u);
 }
 
 TEST_F(Snapshot, WhatDoesNotFitIsRefused) {
   EXPECT_NE(load_error().find("has no snapshot.json"), std::string::npos);
-  save(2, "m", 1, 100);
+  save(2, 7, 1, 100);
+  const std::string parts = target() + folder(7);
   EXPECT_EQ(load_error(), "");
   EXPECT_NE(load_error(1, 10, 4).find("are laid out as"), std::string::npos);
   EXPECT_NE(load_error(1, 5).find("has numbers"), std::string::npos);
-  fs::rename(target() + "/m/part-1-of-2", target() + "/m/other");
+  fs::rename(parts + "/part-1-of-2", parts + "/other");
   EXPECT_NE(load_error().find("copy the parts of all servers"), std::string::npos);
   EXPECT_EQ(load_error(2), "");  // needs part 0 only
-  fs::rename(target() + "/m/other", target() + "/m/part-0-of-3");
+  fs::rename(parts + "/other", parts + "/part-0-of-3");
   EXPECT_NE(load_error().find("different numbers of servers"), std::string::npos);
 }
 
 TEST_F(Snapshot, DamageIsAnErrorThatNamesTheFile) {
-  save(1, "m", 1, 40);
+  save(1, 7, 1, 40);
   std::mt19937 random(1);
   for (const fs::path& path : files()) {
     const std::string whole = read_file(path.string());

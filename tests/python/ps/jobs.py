@@ -1,6 +1,7 @@
 """Servers and clients for tests. Tables add up what is pushed, so counts are exact."""
 
 import json
+import tempfile
 
 import numpy as np
 
@@ -14,6 +15,7 @@ TABLES = [SPARSE, DENSE]
 
 def serve(index=0, servers=1, workers=1, endpoint="127.0.0.1:0", **options):
     options.setdefault("tables", TABLES)
+    options.setdefault("save_roots", [tempfile.gettempdir()])
     return _ps.Server(endpoint=endpoint, index=index, servers=servers, workers=workers, **options)
 
 

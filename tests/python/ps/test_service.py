@@ -307,8 +307,10 @@ class TestLife:
         assert server.wait(60) is True
 
     def test_idle_client_is_met_again(self):
-        server = serve(client_expiry=0.2)
-        client = connect([server])
+        server = serve(client_expiry=4)
+        with pytest.raises(ValueError, match="client_expiry.*must be longer"):
+            connect([server])
+        client = connect([server], call_deadline=3, table_deadline=3)
         push(client, [1])
         deadline = time.monotonic() + 60
         while stats(client)[0]["clients"] and time.monotonic() < deadline:

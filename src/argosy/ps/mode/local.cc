@@ -2,6 +2,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/ps/mode/step.h"
+#include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/table/table.h"
 
@@ -49,15 +50,15 @@ class Local final : public Mode, private Host {
     for (auto& [id, table] : sparse_) {
       if (mode == 3 && (extent.table == kAllTables || extent.table == id)) table->shrink();
     }
-    const std::string marker = "local-" + std::to_string(++saves_) + "-" +
-                               std::to_string(std::chrono::system_clock::now().time_since_epoch() /
-                                              std::chrono::microseconds(1));
-    return with_store(
-        [&](Durability& store) { return store.save(directory, mode, marker, extent); });
+    return with_store([&](Durability& store) {
+      return store.save(Directory::make(directory), mode, extent);
+    });
   }
   uint64_t load(const std::string& directory, int mode, uint32_t table) override {
     std::lock_guard lock(saving_);
-    return with_store([&](Durability& store) { return store.load(directory, mode, table); });
+    return with_store([&](Durability& store) {
+      return store.load(Directory::open(directory), mode, table);
+    });
   }
   SparseTable* sparse_table(uint32_t table) override { return &find(sparse_, table); }
   DenseTable* dense_table(uint32_t table) override { return &find(dense_, table); }
@@ -101,8 +102,7 @@ class Local final : public Mode, private Host {
   std::map<uint32_t, std::unique_ptr<DenseTable>> dense_;
   Counters count_;
   ServerOptions options_;
-  std::mutex saving_;  // one save or load at a time; guards saves_
-  uint64_t saves_ = 0;
+  std::mutex saving_;  // one save or load at a time
 };
 
 }  // namespace

@@ -66,6 +66,7 @@ class GrpcClient final : public Client {
     Header h;
     h.change = Change::step;
     h.step = step;
+    settle(step);
     push_all("push_step", h, sparse, dense);
   }
 
@@ -87,6 +88,7 @@ class GrpcClient final : public Client {
     Header h;
     h.change = Change::step;
     h.step = step;
+    settle(step);
     const SparsePush request{table, keys, values, learning_rate};
     push_all("push_sparse_step", h, {&request, 1}, {});
   }
@@ -123,11 +125,17 @@ class GrpcClient final : public Client {
     Header h;
     h.change = Change::step;
     h.step = step;
+    settle(step);
     const DensePush request{table, values, learning_rate};
     push_all("push_dense_step", h, {}, {&request, 1});
   }
 
   void end_step(uint64_t step) override {
+    settle(step);
+    end_step_now(step);
+  }
+
+  void end_step_now(uint64_t step) {
     std::vector<Exchange> exchanges;
     for (uint32_t s = 0; s < calls_.servers(); ++s) {
       exchanges.push_back(calls_.exchange(s, Method::end_step));
@@ -187,15 +195,14 @@ class GrpcClient final : public Client {
       }
       mode = 0;
     }
-    std::random_device device;
-    const std::string marker = std::to_string(uint64_t{device()} << 32 | device());
+    uint64_t number = 0;  // of the save, made by server 0
     const auto phase_on = [&](uint32_t first, uint32_t last, SavePhase p) {
       return on_some(first, last, "save", Method::save, [&](Header& h) {
         h.name = directory;
         h.mode = mode;
         h.only = extent.table + 1;
-        if (mode == 4) h.learning_rate = extent.share;
-        h.text = marker;
+        h.share = extent.share;
+        h.save = number;
         h.phase = p;
         h.wait_ms = 20'000;
       });
@@ -206,7 +213,7 @@ class GrpcClient final : public Client {
     try {
       // Server 0 has its turn from the begin to the end, for saves of other workers at the same
       // time.
-      phase_on(0, 1, SavePhase::reserve);
+      number = phase_on(0, 1, SavePhase::reserve);
       phase(SavePhase::prepare);
       phase(SavePhase::pause);
       const uint64_t rows = phase(SavePhase::finish);
@@ -456,8 +463,19 @@ class GrpcClient final : public Client {
     return sum;
   }
 
+  // Before the first request about a step: where a predecessor ended the step before and others have
+  // not, it must be over first.
+  void settle(uint64_t step) {
+    std::lock_guard lock(settle_mutex_);
+    if (settled_) return;
+    if (calls_.step_open() && step > 0 && step == calls_.next_step()) end_step_now(step - 1);
+    settled_ = true;
+  }
+
   const ClientOptions options_;
   Calls calls_;
+  std::mutex settle_mutex_;  // guards settled_
+  bool settled_ = false;
   std::mutex round_mutex_;  // guards round_
   uint64_t round_ = 1;
 };

@@ -69,6 +69,11 @@ uint64_t Sequence::begin(Transport::Clock::time_point end) {
   return next_++;
 }
 
+uint64_t Sequence::next() {
+  std::lock_guard lock(mutex_);
+  return next_;
+}
+
 void Sequence::finish(uint64_t number) {
   std::lock_guard lock(mutex_);
   running_.erase(number);
@@ -100,7 +105,7 @@ Exchange Calls::exchange(uint32_t server, Method method) const {
   x.server = server;
   x.method = method;
   Header& h = x.header;
-  h.client = id_;
+  h.set_client(id_);
   h.worker = options_.worker;
   h.workers = options_.workers;
   h.server = server;
@@ -114,6 +119,9 @@ Exchange Calls::exchange(uint32_t server, Method method) const {
 
 Exchange Calls::hello(uint32_t server) const {
   Exchange x = exchange(server, Method::hello);
+  x.header.sequence = servers_[server]->sequence.next();
+  x.header.retry_ms = static_cast<uint64_t>(
+      std::max(options_.call_deadline, options_.table_deadline).count());
   if (!options_.tables.empty()) x.header.text = to_json(options_.tables);
   return x;
 }
@@ -147,7 +155,9 @@ void Calls::connect() {
       s.incarnation = a.incarnation;
     }
     s.tables = std::move(a.tables);
-    next_step_ = std::max(next_step_, a.next_step);
+    // What one server has not done yet is done again; the others pass over it.
+    next_step_ = i == 0 ? a.next_step : std::min(next_step_, a.next_step);
+    step_open_ = step_open_ || a.step_open;
     if (i == 0) {
       tables_ = parse_tables(a.text);
       next_round_ = a.next_round;
@@ -213,6 +223,11 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
                              "; it may have been applied or not, and is not sent again. "
                              "Do this: go on if one lost update does not matter, else load "
                              "the last save.");
+    case Code::unsynced:
+      throw ServiceError(Reason::unknown_outcome,
+                         head + text + gave_up +
+                             "make room on the server's disk, or look at its health; it keeps the "
+                             "change and writes it as soon as it can.");
     case Code::bad_request:
       throw ServiceError(Reason::refused, head + text + '.');
     default:
@@ -239,6 +254,7 @@ void Calls::meet_again(const char* what, Exchange* x) {
   if (x->attempts <= 1) {
     x->header.epoch = h.answer.epoch;
     x->header.incarnation = h.answer.incarnation;
+    renumber(x);  // the server refuses numbers of before it met us again
     return;
   }
   if (h.answer.epoch != x->header.epoch) {
@@ -250,6 +266,17 @@ void Calls::meet_again(const char* what, Exchange* x) {
   // heard of the client: so it may be sent again. One that forgot the client while it was being
   // served may have applied it.
   if (h.answer.incarnation == x->header.incarnation) fail(what, *x, {});
+}
+
+bool Calls::renumber(Exchange* x) {
+  if (!x->header.sequence || x->attempts > 1) return false;
+  Sequence& sequence = servers_[x->server]->sequence;
+  const uint64_t number = sequence.begin(Clock::now() + options_.attempt_deadline);
+  if (!number) return false;
+  sequence.finish(x->header.sequence);
+  x->header.sequence = number;
+  x->attempts = 0;
+  return true;
 }
 
 void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds deadline) {
@@ -270,7 +297,8 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
       if (left < (answers ? milliseconds(300) : milliseconds(1))) {
         if (!told || told->failure.code == Code::busy)
           fail(what, *open.front(), Clock::now() - start);
-        told->failure = {Code::timeout, missing};
+        told->failure.text = missing;
+        if (told->failure.code != Code::unsynced) told->failure.code = Code::timeout;
         fail(what, *told, Clock::now() - start);
       }
     }
@@ -306,8 +334,16 @@ void Calls::run(const char* what, std::span<Exchange> exchanges, milliseconds de
           pause = true;
           if (waits(x->method)) gone = x;
           break;
+        case Code::unsynced:
+          told = x;
+          missing = x->failure.text;
+          pause = true;
+          break;
         case Code::unknown_client:
           meet_again(what, x);
+          break;
+        case Code::too_old:
+          if (!renumber(x)) fail(what, *x, Clock::now() - start);
           break;
         default:
           fail(what, *x, Clock::now() - start);
@@ -354,6 +390,10 @@ bool Calls::try_stop(uint32_t server) {
   for (int i = 0; i < 3; ++i) {
     transport_->run(list, std::min(options_.attempt_deadline, milliseconds(2'000)));
     if (!x.failure) return true;
+    if (x.failure.code == Code::unknown_client) {
+      meet_again("stop_servers", &x);
+      continue;
+    }
     if (x.failure.code != Code::busy && x.failure.code != Code::silent) fail("stop_servers", x, {});
     if (x.failure.code == Code::busy) std::this_thread::sleep_for(jitter(milliseconds(100)));
   }

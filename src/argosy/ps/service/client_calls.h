@@ -16,6 +16,7 @@ class Sequence {
  public:
   // 0: none got free in time.
   uint64_t begin(Transport::Clock::time_point end);
+  uint64_t next();  // that begin gives; all that are in use are below
   void finish(uint64_t number);
 
  private:
@@ -49,6 +50,8 @@ class Calls {
   const std::vector<TableConfig>& tables() const { return tables_; }
   const TableShape& shape(uint32_t server, uint32_t table) const;
   uint64_t next_step() const { return next_step_; }
+  // At some server this worker's place has ended the step before, which waits for others.
+  bool step_open() const { return step_open_; }
   uint64_t next_round() const { return next_round_; }
   const Transport& transport() const { return *transport_; }
   uint64_t retries() const { return retries_; }
@@ -64,6 +67,9 @@ class Calls {
   // After a failure with Code::unknown_client. Throws if it is not known whether the request was
   // applied.
   void meet_again(const char* what, Exchange* x);
+  // A fresh number for a request whose only attempt was refused: nothing of it was applied. False:
+  // it has none, or there were other attempts.
+  bool renumber(Exchange* x);
   [[noreturn]] void fail(const char* what, const Exchange& x, Clock::duration spent) const;
   std::string place(uint32_t server) const;
   std::chrono::milliseconds jitter(std::chrono::milliseconds delay);
@@ -74,6 +80,7 @@ class Calls {
   std::vector<std::unique_ptr<Server>> servers_;
   std::vector<TableConfig> tables_;
   uint64_t next_step_ = 0, next_round_ = 1;
+  bool step_open_ = false;
   std::atomic<uint64_t> retries_{0};
   std::mutex mutex_;  // guards random_
   std::mt19937_64 random_;

@@ -37,7 +37,7 @@ class Host {
   virtual const ServerOptions& options() const = 0;
   virtual std::vector<SparseTable*> sparse_tables() = 0;
   virtual std::vector<DenseTable*> dense_tables() = 0;
-  // Exactly-once windows, open steps, epoch. Called while no pass is held.
+  // Exactly-once windows, open steps, epoch. Called while no other pass is held.
   virtual std::string save_state() = 0;
   // Of a directory that a server with the same index and number of servers wrote. When it was
   // written by others (re-sharding), new_epoch is called instead, with theirs.
@@ -48,6 +48,10 @@ class Host {
   virtual void replay(std::span<const std::byte> record, uint64_t position, const Cut& cut) = 0;
 };
 
+class Directory;
+using SaveId = uint64_t;
+
+// Waits end after options().turn_limit with ErrorKind::timeout, which names what is waited for.
 class Durability {
  public:
   virtual ~Durability() = default;
@@ -61,62 +65,88 @@ class Durability {
   // enter, if that needs no waiting. (The default: it always might.)
   virtual bool try_enter() { return false; }
   virtual void leave() = 0;
+  // The only pass, for what must not meet other changes of the same rows (assign).
+  virtual void enter_exclusive() = 0;
+  virtual void leave_exclusive() = 0;
   // The only one, and no snapshot is being written: for changes of whole tables (shrink, end of
-  // day, load). Shared passes wait.
+  // day, load). Other passes wait.
   virtual void enter_alone() = 0;
   virtual void leave_alone() = 0;
 
   // Within a pass. The record is the pieces one after another. Returns its position; positions
   // grow from 1. Throws ErrorKind::io if it cannot be written (nothing is then appended). Modes
-  // without a log return 0.
+  // without a log return 0. Once it returns, recovery applies the record: so whatever may refuse
+  // the change comes before, and the change itself must not fail.
   virtual uint64_t append(std::span<const std::span<const std::byte>> pieces) = 0;
   // Calls `done` once all up to `position` is on disk (group commit), from any thread, maybe before
   // this returns; with the reason if that failed, else with an empty text. Outside of passes.
   virtual void when_durable(uint64_t position, std::function<void(const std::string&)> done) = 0;
 
   // Writes this server's part of all tables into `directory` (modes as Client::save, without the
-  // shrink), aside and renamed. `marker` names a save of all servers together. Returns rows.
+  // shrink), aside and renamed; then removes what the index of the directory named before, and
+  // nothing else. Returns rows.
   // With one server it is enough; with more, their parts would be of different moments.
-  virtual uint64_t save(const std::string& directory, int mode, const std::string& marker,
+  virtual uint64_t save(const std::shared_ptr<const Directory>& directory, int mode,
                         const Extent& extent = {}) = 0;
   // The same in steps, each of which all servers end before the next begins, so that all parts are
   // of one moment and nobody finds a save that is not whole. Between pause and finish_save, passes
   // wait; `limit` after the pause at the latest they go on, and the save has failed. So it has when
   // a step throws, or cancel_save is called.
-  // Where several save at a time: reserve_save of one server, the same for all, before the others
-  // are asked for anything, and publish_save there last. Saves then follow each other as a whole:
-  // none waits for one that waits for it, and none removes what another writes.
-  virtual void reserve_save(const std::string& marker) = 0;
-  virtual void prepare_save(const std::string& directory, int mode, const std::string& marker,
-                            const Extent& extent = {}) = 0;
-  virtual void pause(const std::string& marker, std::chrono::milliseconds limit) = 0;
-  virtual uint64_t finish_save(const std::string& marker) = 0;
-  virtual void publish_save(const std::string& marker) = 0;
-  virtual void cancel_save(const std::string& marker) = 0;
+  // reserve_save comes first, of one server, and its number is what all others are told;
+  // publish_save there comes last. Saves of several clients then follow each other as a whole: none
+  // waits for one that waits for it, and none removes what another writes.
+  virtual SaveId reserve_save() = 0;
+  virtual void prepare_save(SaveId save, const std::shared_ptr<const Directory>& directory,
+                            int mode, const Extent& extent = {}) = 0;
+  virtual void pause(SaveId save, std::chrono::milliseconds limit) = 0;
+  virtual uint64_t finish_save(SaveId save) = 0;
+  virtual void publish_save(SaveId save) = 0;
+  virtual void cancel_save(SaveId save) = 0;
+
+  // How far a load has come.
+  class LoadSteps {
+   public:
+    virtual ~LoadSteps() = default;
+    virtual void placing() = 0;             // from now on tables change: an error leaves them half
+    virtual void placed(uint64_t rows) = 0;  // in memory; what is kept on disk follows
+  };
   // Puts the rows of `directory`, written by any number of servers, that belong here; holds
-  // enter_alone itself, and makes them durable before it returns. Returns rows.
-  // A table alone, if one is named.
-  virtual uint64_t load(const std::string& directory, int mode, uint32_t table = kAllTables) = 0;
+  // enter_alone itself, and makes them durable before it returns. Returns rows. Checks all files
+  // before it puts the first row. A table alone, if one is named.
+  virtual uint64_t load(const std::shared_ptr<const Directory>& directory, int mode,
+                        uint32_t table = kAllTables, LoadSteps* steps = nullptr) = 0;
   // A snapshot for recovery, now.
   virtual void snapshot() = 0;
 
   // A JSON object: log_bytes, log_position, durable_position, snapshots, ...
   virtual std::string stats() = 0;
-  // Syncs, and ends its threads. After it only stats may be called.
-  virtual void stop() = 0;
+  // The end is near: the save in progress is cancelled, and who waits for a pass or a turn now gets
+  // ErrorKind::timeout.
+  virtual void interrupt() = 0;
+  // Syncs, and ends its threads; false if something hangs on the disk longer than
+  // options().stop_limit: then this must not be destroyed. After it only stats may be called.
+  virtual bool stop() = 0;
 };
+
+enum class Passing : uint8_t { shared, exclusive, alone };
 
 class Pass {
  public:
-  explicit Pass(Durability& d, bool alone = false) : d_(d), alone_(alone) {
-    alone_ ? d_.enter_alone() : d_.enter();
+  explicit Pass(Durability& d, Passing how = Passing::shared) : d_(d), how_(how) {
+    how == Passing::shared      ? d_.enter()
+    : how == Passing::exclusive ? d_.enter_exclusive()
+                                : d_.enter_alone();
   }
-  ~Pass() { alone_ ? d_.leave_alone() : d_.leave(); }
+  ~Pass() {
+    how_ == Passing::shared      ? d_.leave()
+    : how_ == Passing::exclusive ? d_.leave_exclusive()
+                                 : d_.leave_alone();
+  }
   Pass(const Pass&) = delete;
 
  private:
   Durability& d_;
-  bool alone_;
+  Passing how_;
 };
 
 // By options().durability: none, snapshot, log. ValueError for others. `host` outlives it.

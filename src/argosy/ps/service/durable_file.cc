@@ -4,6 +4,7 @@
 #include <nmmintrin.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -223,16 +224,12 @@ DirectoryLock::~DirectoryLock() {
 }
 
 void make_directories(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) fail("make the directory", path, error.value());
-}
-
-void sync_directory(const std::string& path) {
-  const int fd = open_or_throw(path, O_RDONLY | O_DIRECTORY);
-  const int error = ::fsync(fd) ? errno : 0;
-  ::close(fd);
-  if (error) fail("sync", path, error);
+  if (is_directory(path)) return;
+  const std::filesystem::path above = std::filesystem::path(path).lexically_normal().parent_path();
+  if (!above.empty() && above != path) make_directories(above);
+  if (::mkdir(path.c_str(), 0777) && (errno != EEXIST || !is_directory(path)))
+    fail("make the directory", path, errno);
+  sync_directory(above.empty() ? "." : above);
 }
 
 void rename_file(const std::string& from, const std::string& to) {
@@ -267,6 +264,11 @@ bool is_directory(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+bool is_link(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_symlink(path, ignored);
+}
+
 std::vector<std::string> list_directory(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;
@@ -277,6 +279,16 @@ std::vector<std::string> list_directory(const std::string& path) {
   if (error && error.value() != ENOENT) fail("list", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void check_room(const std::string& directory, uint64_t bytes) {
+  struct statvfs info;
+  if (::statvfs(directory.c_str(), &info)) fail("see the room of", directory, errno);
+  const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
+  const uint64_t wanted = bytes + bytes / 8 + (uint64_t{16} << 20);
+  ARGOSY_CHECK(room >= wanted, io)
+      << "[parameter_server] '" << directory << "' has room for " << room << " bytes, but " << wanted
+      << " are needed. Do this: make room on its disk.";
 }
 
 uint64_t random_number() {

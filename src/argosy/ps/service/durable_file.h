@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "argosy/base/export.h"
+#include "argosy/base/file.h"
 
 // What the log and snapshots need of a file system. Errors are of kind io and name the path.
 namespace argosy::ps {
@@ -78,8 +79,8 @@ class DirectoryLock {
   int fd_ = -1;
 };
 
+// With those above it. What is made is on the disk when it returns.
 void make_directories(const std::string& path);
-void sync_directory(const std::string& path);
 void rename_file(const std::string& from, const std::string& to);
 void remove_file(const std::string& path);
 // With all that is in it. Best effort: what cannot go stays.
@@ -88,8 +89,11 @@ void remove_empty_directory(const std::string& path) noexcept;
 std::string join_path(std::string_view directory, std::string_view name);
 bool path_exists(const std::string& path);
 bool is_directory(const std::string& path);
+bool is_link(const std::string& path);
 // Names in a directory, sorted; none if it is not there.
 std::vector<std::string> list_directory(const std::string& path);
 uint64_t random_number();
+// Throws if the file system of a directory has less room than this and some more.
+void check_room(const std::string& directory, uint64_t bytes);
 
 }  // namespace argosy::ps

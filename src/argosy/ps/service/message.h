@@ -72,19 +72,42 @@ struct ClientId {
   auto operator<=>(const ClientId&) const = default;
 };
 
+// The fields of a header, X(type, name, default): what the struct has, and what wire.cc copies to and
+// from the message of parameter_server.proto, whose fields have the same names and say what they
+// mean.
+#define ARGOSY_PS_HEADER(X)             \
+  X(uint64_t, client_high, 0)           \
+  X(uint64_t, client_low, 0)            \
+  X(uint64_t, epoch, 0)                 \
+  X(uint64_t, incarnation, 0)           \
+  X(uint64_t, sequence, 0)              \
+  X(uint32_t, attempt, 0)               \
+  X(uint32_t, worker, 0)                \
+  X(uint32_t, workers, 1)               \
+  X(uint32_t, server, 0)                \
+  X(uint32_t, servers, 1)               \
+  X(uint32_t, table, 0)                 \
+  X(float, learning_rate, -1)           \
+  X(Change, change, Change::add)        \
+  X(bool, create, false)                \
+  X(uint64_t, step, 0)                  \
+  X(uint64_t, round, 0)                 \
+  X(int32_t, mode, 0)                   \
+  X(uint32_t, wait_ms, 0)               \
+  X(std::string, name, {})              \
+  X(std::string, text, {})              \
+  X(SavePhase, phase, SavePhase::whole) \
+  X(uint32_t, only, 0)                  \
+  X(float, share, 1)                    \
+  X(uint64_t, save, 0)                  \
+  X(uint64_t, retry_ms, 0)
+
 struct Header {
-  ClientId client;
-  uint64_t epoch = 0, incarnation = 0, sequence = 0;
-  uint32_t attempt = 0, worker = 0, workers = 1, server = 0, servers = 1, table = 0;
-  float learning_rate = -1;
-  Change change = Change::add;
-  bool create = false;
-  SavePhase phase = SavePhase::whole;
-  uint64_t step = 0, round = 0;
-  int32_t mode = 0;
-  uint32_t wait_ms = 0;
-  uint32_t only = 0;  // of a save or load: 1 + the table, 0 for all
-  std::string name, text;
+#define ARGOSY_PS_FIELD(type, name, value) type name = value;
+  ARGOSY_PS_HEADER(ARGOSY_PS_FIELD)
+#undef ARGOSY_PS_FIELD
+  ClientId client() const { return {client_high, client_low}; }
+  void set_client(ClientId id) { client_high = id.high, client_low = id.low; }
 };
 
 struct Request {
@@ -102,6 +125,7 @@ struct TableShape {
 
 struct Answer {
   uint64_t number = 0, epoch = 0, incarnation = 0, next_step = 0, next_round = 0;
+  bool step_open = false;  // the step before next_step waits for other workers
   std::string text;
   std::vector<std::string> parts;
   std::vector<TableShape> tables;
@@ -119,6 +143,7 @@ enum class Code : uint8_t {
   too_old,          // the sequence number left the window: nobody knows whether it was applied
   timeout,          // others did not come in time
   busy,             // try again (of a client: no connection)
+  unsynced,         // applied, but the disk refuses it for now: asked again, it may be there
   failed,           // disk, memory, or a defect of the server
   silent,           // of a client: no answer yet
 };

@@ -111,6 +111,9 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("snapshot_every", &o.snapshot_every);
   r.read("load_from", &o.load_from);
   r.read("load_mode", &o.load_mode);
+  r.read("save_roots", &o.save_roots);
+  r.read("turn_limit", &o.turn_limit);
+  r.read("stop_limit", &o.stop_limit);
   r.read("threads", &o.threads);
   r.read("max_message_bytes", &o.max_message_bytes);
   r.read("client_expiry", &o.client_expiry);

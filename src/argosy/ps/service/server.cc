@@ -24,11 +24,14 @@ class GrpcServer final : public Server {
   ~GrpcServer() override {
     // In a forked child none of the threads exists: nothing can be ended.
     if (forked()) {
-      listener_.release();
-      core_.release();
+      (void)listener_.release();
+      (void)core_.release();
       return;
     }
     stop();
+    if (!hangs_) return;
+    (void)listener_.release();
+    (void)core_.release();
   }
 
   int port() const override { return listener_->port(); }
@@ -58,7 +61,7 @@ class GrpcServer final : public Server {
     }
     // Who comes second waits for the first.
     std::lock_guard stopping(stopping_);
-    listener_->stop(std::chrono::seconds(5));
+    if (!listener_->stop(std::chrono::seconds(5))) hangs_ = true;
   }
 
   std::string stats() override { return core_->stats(); }
@@ -66,7 +69,8 @@ class GrpcServer final : public Server {
  private:
   std::unique_ptr<Core> core_;
   std::unique_ptr<Listener> listener_;
-  std::mutex stopping_;
+  std::mutex stopping_;   // guards hangs_
+  bool hangs_ = false;    // in a call that nobody can end; what it uses stays
   std::mutex mutex_;  // guards asked_
   std::condition_variable changed_;
   bool asked_ = false;

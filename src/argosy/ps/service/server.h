@@ -26,10 +26,17 @@ struct ServerOptions {
   // A save that tables start from where `directory` has nothing to recover; and its mode.
   std::string load_from;
   int load_mode = 0;
+  // Beneath which clients may save and load; empty: the working directory.
+  std::vector<std::string> save_roots;
+  // What waits for a snapshot, save, shrink or load to end gives up after this.
+  std::chrono::milliseconds turn_limit{600'000};
+  // For how long the end of the server waits for what runs and for the disk.
+  std::chrono::milliseconds stop_limit{60'000};
   uint32_t threads = 0;  // 0: as many as cores
   uint64_t max_message_bytes = uint64_t{256} << 20;
-  // A client that is silent for so long is forgotten, with what is known of its pushes.
-  std::chrono::seconds client_expiry{3600};
+  // A client that is silent for so long is forgotten, with what is known of its pushes. Clients that
+  // send a request again for as long or longer are refused.
+  std::chrono::seconds client_expiry{7200};
   std::string faults;  // see fault.h; empty: by the environment variable ARGOSY_PS_FAULTS
 };
 

@@ -2,39 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/log.h"
 
 namespace argosy::ps {
 namespace {
-
-constexpr uint32_t kMaxApart = 16;
-
-// Thrown by what checks a request.
-struct Refusal {
-  Failure failure;
-};
-
-[[noreturn]] void refuse(Code code, std::string text) {
-  throw Refusal{{code, std::move(text)}};
-}
-
-Failure current_failure() {
-  try {
-    throw;
-  } catch (const Refusal& r) {
-    return r.failure;
-  } catch (const Error& e) {
-    return {e.kind() == ErrorKind::invalid_argument ? Code::bad_request : Code::failed, e.what()};
-  } catch (const std::bad_alloc&) {
-    return {Code::failed, "the server is out of memory"};
-  } catch (const std::exception& e) {
-    return {Code::failed, e.what()};
-  }
-}
 
 Core::Result failed(Failure failure) {
   return {std::move(failure), {}};
@@ -51,10 +29,24 @@ Core::Result succeeded(Answer answer) {
   return result;
 }
 
+std::vector<std::string> roots_of(const ServerOptions& o) {
+  return o.save_roots.empty() ? std::vector<std::string>{"."} : o.save_roots;
+}
+
+// Where a server keeps what is its own.
+std::vector<std::string> state_of(const ServerOptions& o) {
+  std::vector<std::string> all;
+  if (o.durability != "none") all.push_back(o.directory);
+  for (const TableConfig& t : o.tables)
+    if (t.tier == "ssd") all.push_back(t.directory);
+  return all;
+}
+
 }  // namespace
 
 Core::Core(const ServerOptions& options)
     : options_(options),
+      roots_(roots_of(options), state_of(options)),
       incarnation_(random64()),
       windows_(options.client_expiry),
       steps_(options.workers, 4 * options.max_message_bytes * std::max(1u, options.workers)),
@@ -81,8 +73,8 @@ Core::Core(const ServerOptions& options)
   durability_ = make_durability(*this);
   durability_->recover();
   if (!recovered_ && !options.load_from.empty())
-    durability_->load(options.load_from, options.load_mode);
-  waiting_thread_ = std::thread([this] { run_waiting(); });
+    durability_->load(Directory::open(options.load_from), options.load_mode);
+  tasks_ = std::make_unique<Tasks>(*durability_);
 }
 
 Core::~Core() {
@@ -126,6 +118,7 @@ std::vector<DenseTable*> Core::dense_tables() {
 void Core::handle(Request request, Clock::time_point until, Done done) {
   try {
     const Header& h = request.header;
+    if (dying_) refuse(Code::busy, "the server ends after an error");
     switch (request.method) {
       case Method::hello:
         return done(succeeded(hello(h)));
@@ -137,23 +130,27 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
       case Method::push_dense:
         check_client(h);
         check_push(request);
-        return claim(std::move(request), done, &Core::apply_push);
+        return claim(std::move(request), done);
       case Method::shrink:
       case Method::end_day:
       case Method::load:
       case Method::save:
         check_client(h);
         if (request.method == Method::shrink) sparse(h.table);
-        return claim(std::move(request), done, &Core::apply_whole);
+        return claim(std::move(request), done);
       case Method::end_step:
       case Method::gather: {
         check_client(h);
         const auto wait = std::chrono::milliseconds(std::min(h.wait_ms, 600'000u));
         until = std::min(until, Clock::now() + wait);
-        const auto work = request.method == Method::gather ? &Core::gather : &Core::end_step;
         auto shared = std::make_shared<Request>(std::move(request));
-        return in_pass(
-            [this, shared, until, done, work] { (this->*work)(std::move(*shared), until, done); });
+        return tasks_->in_pass(
+            Passing::shared,
+            [this, shared, until, done] {
+              shared->method == Method::gather ? gather(*shared, until, done)
+                                               : end_step(*shared, until, done);
+            },
+            [done](Failure why) { done(failed(std::move(why))); });
       }
       case Method::stats: {
         Answer answer;
@@ -161,6 +158,7 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
         return done(succeeded(std::move(answer)));
       }
       case Method::stop:
+        check_client(h);
         done({});
         if (on_stop_) on_stop_();
         return;
@@ -187,7 +185,13 @@ Answer Core::hello(const Header& h) {
     const std::string what = difference(options_.tables, h.text);
     if (!what.empty()) refuse(Code::mismatch, what);
   }
-  if (!windows_.hello(h.client))
+  const uint64_t expiry = std::chrono::milliseconds(options_.client_expiry).count();
+  if (h.retry_ms >= expiry)
+    refuse(Code::mismatch,
+           "the client sends a request again for up to " + std::to_string(h.retry_ms / 1000) +
+               " s (its call_deadline and table_deadline), but the server forgets who is silent for " +
+               std::to_string(expiry / 1000) + " s (client_expiry), which must be longer");
+  if (!windows_.hello(h.client(), h.sequence, h.incarnation == incarnation_))
     refuse(Code::busy, "the server knows " + std::to_string(Windows::kMaxClients) +
                            " clients, and can take no more until some are silent for long");
   Answer a;
@@ -206,7 +210,8 @@ Answer Core::hello(const Header& h) {
     a.tables.push_back(shape);
   }
   std::lock_guard lock(meet_);
-  a.next_step = steps_.next();
+  a.next_step = steps_.next(h.worker);
+  a.step_open = steps_.ended(h.worker);
   a.next_round = rounds_.next(h.worker);
   return a;
 }
@@ -274,7 +279,7 @@ std::string Core::stats() {
 // --- what changes tables ---
 
 void Core::check_client(const Header& h) const {
-  if (!windows_.known(h.client))
+  if (!windows_.known(h.client()))
     refuse(Code::unknown_client, "the server does not know this client");
   if (h.epoch != epoch_)
     refuse(Code::stale_epoch, "the client is of epoch " + std::to_string(h.epoch) +
@@ -308,267 +313,6 @@ void Core::check_push(const Request& request) const {
       if (!std::isfinite(v)) refuse(Code::bad_request, "a value to be assigned is not finite");
 }
 
-void Core::claim(Request request, const Done& done, void (Core::*work)(Request, const Done&)) {
-  const Header& h = request.header;
-  const auto waiter = [this, done](const Windows::Outcome& o) {
-    if (o.failure) return done(failed(o.failure));
-    Answer answer;
-    answer.number = o.number;
-    answer_when_durable(o, std::move(answer), done);
-  };
-  Windows::Outcome outcome;
-  switch (windows_.claim(h.client, h.sequence, &outcome, waiter)) {
-    case Windows::Claim::unknown_client:
-      refuse(Code::unknown_client, "the server does not know this client");
-    case Windows::Claim::too_old:
-      refuse(Code::too_old, "request " + std::to_string(h.sequence) +
-                                " of this client is too old to know whether it was applied");
-    case Windows::Claim::applied:
-      repeated_.fetch_add(1, std::memory_order_relaxed);
-      return waiter(outcome);
-    case Windows::Claim::waiting:
-      repeated_.fetch_add(1, std::memory_order_relaxed);
-      return;
-    case Windows::Claim::fresh:
-      break;
-  }
-  // From here on the claim is given back by `work`.
-  const bool whole = work == &Core::apply_whole;
-  const ClientId client = h.client;
-  const uint64_t sequence = h.sequence;
-  auto shared = std::make_shared<Request>(std::move(request));
-  auto run = [this, shared, done, work] { (this->*work)(std::move(*shared), done); };
-  if (!whole) return in_pass(std::move(run));
-  if (!apart(std::move(run))) {
-    const Failure busy{Code::busy, "the server has too many long tasks at once"};
-    for (const auto& w : windows_.abandoned(client, sequence)) w({busy, 0, 0});
-    done(failed(busy));
-  }
-}
-
-void Core::finish(const Header& h, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
-                  const Done& done) {
-  if (outcome.failure) waiters = windows_.abandoned(h.client, h.sequence);
-  for (const auto& w : waiters) w(outcome);
-  if (outcome.failure) return done(failed(outcome.failure));
-  Answer answer;
-  answer.number = outcome.number;
-  answer_when_durable(outcome, std::move(answer), done);
-}
-
-void Core::answer_when_durable(const Windows::Outcome& outcome, Answer answer, Done done) {
-  if (!outcome.position) return done(succeeded(std::move(answer)));
-  auto shared = std::make_shared<Answer>(std::move(answer));
-  durability_->when_durable(outcome.position, [shared, done](const std::string& why) {
-    if (why.empty())
-      done(succeeded(std::move(*shared)));
-    else
-      done(failed({Code::failed, "applied, but not on disk: " + why}));
-  });
-}
-
-void Core::apply_push(Request request, const Done& done) {
-  const Header& h = request.header;
-  Windows::Outcome outcome;
-  std::vector<Windows::Waiter> waiters;
-  try {
-    if (h.change == Change::step) {
-      std::lock_guard lock(meet_);
-      Failure why = steps_.check(h.worker, h.step, request.keys.size() + request.values.size());
-      if (why) throw Refusal{std::move(why)};
-      outcome.position = append(request);
-      steps_.gather(h, std::move(request.keys), std::move(request.values));
-    } else {
-      outcome.position = append(request);
-      const std::span<const Key> keys = request.keys.as<Key>();
-      const float* values = request.values.as<float>().data();
-      const bool add = h.change == Change::add;
-      if (request.method == Method::push_sparse) {
-        SparseTable& table = *sparse(h.table).sparse;
-        add ? table.push(keys, values, {h.learning_rate}) : table.assign(keys, values);
-      } else {
-        DenseTable& table = *dense(h.table).dense;
-        add ? table.push(values, {h.learning_rate}) : table.assign(values);
-      }
-      pushed_rows_.fetch_add(keys.size(), std::memory_order_relaxed);
-    }
-    pushes_.fetch_add(1, std::memory_order_relaxed);
-    waiters = windows_.applied(h.client, h.sequence, outcome.position);
-  } catch (...) {
-    outcome.failure = current_failure();
-  }
-  durability_->leave();
-  finish(h, std::move(waiters), outcome, done);
-}
-
-void Core::apply_whole(Request request, const Done& done) {
-  const Header& h = request.header;
-  Windows::Outcome outcome;
-  std::vector<Windows::Waiter> waiters;
-  try {
-    switch (request.method) {
-      case Method::save:
-        outcome.number = save(h);
-        waiters = windows_.applied(h.client, h.sequence, 0, outcome.number);
-        break;
-      case Method::load:
-        outcome.number = durability_->load(h.name, h.mode, h.only - 1);
-        waiters = windows_.applied(h.client, h.sequence, 0, outcome.number);
-        break;
-      default: {
-        Pass pass(*durability_, true);
-        outcome.position = append(request);
-        if (request.method == Method::shrink)
-          outcome.number = sparse(h.table).sparse->shrink();
-        else
-          for (SparseTable* t : sparse_tables()) t->end_day();
-        waiters = windows_.applied(h.client, h.sequence, outcome.position, outcome.number);
-      }
-    }
-  } catch (...) {
-    outcome.failure = current_failure();
-  }
-  finish(h, std::move(waiters), outcome, done);
-}
-
-uint64_t Core::save(const Header& h) {
-  if (h.name.empty() && h.phase <= SavePhase::prepare)
-    refuse(Code::bad_request, "save: expected the name of a directory, got none");
-  const Extent extent{h.only - 1, h.mode == 4 ? h.learning_rate : 1};
-  switch (h.phase) {
-    case SavePhase::whole:
-      return durability_->save(h.name, h.mode, h.text, extent);
-    case SavePhase::reserve:
-      durability_->reserve_save(h.text);
-      return 0;
-    case SavePhase::prepare:
-      durability_->prepare_save(h.name, h.mode, h.text, extent);
-      return 0;
-    case SavePhase::pause:
-      durability_->pause(h.text, std::chrono::milliseconds(std::clamp(h.wait_ms, 1u, 60'000u)));
-      return 0;
-    case SavePhase::finish:
-      return durability_->finish_save(h.text);
-    case SavePhase::publish:
-      durability_->publish_save(h.text);
-      return 0;
-    case SavePhase::cancel:
-      durability_->cancel_save(h.text);
-      return 0;
-  }
-  return 0;
-}
-
-// --- meetings of workers ---
-
-void Core::end_step(Request request, Clock::time_point until, const Done& done) {
-  const Header& h = request.header;
-  const auto go = [this, done, step = h.step](bool came) {
-    Windows::Outcome outcome;
-    std::unique_lock lock(meet_);
-    if (!came) {
-      Failure late{
-          leaving_ ? Code::busy : Code::timeout,
-          "worker(s) " + steps_.missing() + " have not ended step " + std::to_string(step)};
-      lock.unlock();
-      return done(failed(std::move(late)));
-    }
-    outcome.position = met_position_;
-    lock.unlock();
-    answer_when_durable(outcome, {}, done);
-  };
-  std::vector<Meeting::Go> ready;
-  Failure why;
-  try {
-    std::lock_guard lock(meet_);
-    if (steps_.done(h.step)) {
-      ready.push_back(go);
-    } else if (!(why = steps_.check(h.worker, h.step, 0))) {
-      bool last = false;
-      if (!steps_.ended(h.worker)) {
-        met_position_ = append(request);
-        last = steps_.end(h.worker, h.step);
-        if (last) apply_step(nullptr, 0);
-      }
-      if (last) {
-        ready = in_step_.all();
-        ready.push_back(go);
-      } else {
-        in_step_.wait(until, go);
-      }
-    }
-  } catch (...) {
-    why = current_failure();
-  }
-  durability_->leave();
-  if (why) return done(failed(std::move(why)));
-  for (const auto& r : ready) r(true);
-}
-
-void Core::apply_step(const Cut* cut, uint64_t position) {
-  const auto config = [this](uint32_t id) -> const TableConfig* {
-    const Table* t = find(id);
-    return t ? &t->config : nullptr;
-  };
-  steps_.apply(config,
-               [&](uint32_t id, std::span<const Key> keys, std::span<float> values, float rate) {
-                 Table& t = *find(id);
-                 if (t.dense) {
-                   if (!cut || cut->position(id, 0) < position)
-                     t.dense->push(values.data(), {rate});
-                   return;
-                 }
-                 if (!cut) return void(t.sparse->push(keys, values.data(), {rate}));
-                 const size_t width = t.sparse->push_width();
-                 for (size_t i = 0; i < keys.size(); ++i)
-                   if (cut->position(id, shard_of(keys[i])) < position)
-                     t.sparse->push(keys.subspan(i, 1), values.data() + i * width, {rate});
-               });
-}
-
-void Core::gather(Request request, Clock::time_point until, const Done& done) {
-  const Header& h = request.header;
-  const auto go = [this, done, round = h.round, name = h.name](bool came) {
-    Windows::Outcome outcome;
-    Answer answer;
-    std::unique_lock lock(meet_);
-    if (!came || !rounds_.complete(round)) {
-      Failure late{leaving_ ? Code::busy : Code::timeout,
-                   "worker(s) " + rounds_.missing(round) + " did not come to '" + name + "'"};
-      lock.unlock();
-      return done(failed(std::move(late)));
-    }
-    outcome.position = met_position_;
-    answer.parts = rounds_.parts(round);
-    lock.unlock();
-    answer_when_durable(outcome, std::move(answer), done);
-  };
-  std::vector<Meeting::Go> ready;
-  Failure why;
-  try {
-    std::lock_guard lock(meet_);
-    if (!(why = rounds_.check(h.worker, h.round))) {
-      if (rounds_.complete(h.round)) {
-        ready.push_back(go);
-      } else {
-        met_position_ = append(request);
-        const std::span<const char> text = request.values.as<const char>();
-        if (rounds_.join(h.worker, h.round, h.name, {text.data(), text.size()})) {
-          ready = in_round_.all();
-          ready.push_back(go);
-        } else {
-          in_round_.wait(until, go);
-        }
-      }
-    }
-  } catch (...) {
-    why = current_failure();
-  }
-  durability_->leave();
-  if (why) return done(failed(std::move(why)));
-  for (const auto& r : ready) r(true);
-}
-
 void Core::tick() {
   const Clock::time_point now = Clock::now();
   std::vector<Meeting::Go> late, more;
@@ -586,58 +330,15 @@ void Core::tick() {
   windows_.expire();
 }
 
-// --- threads ---
-
-void Core::in_pass(std::function<void()> work) {
-  if (durability_->try_enter()) return work();
-  {
-    std::lock_guard lock(waiting_mutex_);
-    waiting_.push_back(std::move(work));
+bool Core::stop() {
+  if (durability_) durability_->interrupt();
+  if (tasks_ && !tasks_->stop(options_.stop_limit)) {
+    ARGOSY_LOG(error) << "[parameter_server] shrink, load, save or a push still runs "
+                      << options_.stop_limit.count() / 1000
+                      << " s after the server was told to end: it is left behind. Look at the "
+                         "health of the disk.";
+    return false;
   }
-  waiting_ready_.notify_one();
-}
-
-void Core::run_waiting() {
-  std::unique_lock lock(waiting_mutex_);
-  while (true) {
-    waiting_ready_.wait(lock, [&] { return stopped_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    auto work = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    durability_->enter();
-    work();
-    work = nullptr;
-    lock.lock();
-  }
-}
-
-bool Core::apart(std::function<void()> work) {
-  {
-    std::lock_guard lock(waiting_mutex_);
-    if (stopped_ || apart_ >= kMaxApart) return false;
-    ++apart_;
-  }
-  std::thread([this, work = std::move(work)]() mutable {
-    work();
-    work = nullptr;
-    std::lock_guard lock(waiting_mutex_);
-    --apart_;
-    waiting_ready_.notify_all();  // stop waits for it
-  }).detach();
-  return true;
-}
-
-void Core::stop() {
-  {
-    std::unique_lock lock(waiting_mutex_);
-    if (!stopped_) {
-      stopped_ = true;
-      waiting_ready_.notify_all();
-    }
-    waiting_ready_.wait(lock, [&] { return apart_ == 0; });
-  }
-  if (waiting_thread_.joinable()) waiting_thread_.join();
   std::vector<Meeting::Go> late, more;
   {
     std::lock_guard lock(meet_);
@@ -646,7 +347,21 @@ void Core::stop() {
   }
   for (const auto& go : late) go(false);
   for (const auto& go : more) go(false);
-  if (durability_) durability_->stop();
+  return !durability_ || durability_->stop();
+}
+
+void Core::die(const Failure& why) {
+  dying_ = true;
+  const std::string text =
+      "[parameter_server] A change that is in the log could not be made: " + why.text +
+      ". The server ends at once; started again, it does what the log says.";
+  ARGOSY_LOG(error) << text;
+  if (on_fatal_) return on_fatal_(text);
+  // Answers that are on their way get a moment.
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::_Exit(70);
+  }).detach();
 }
 
 }  // namespace argosy::ps

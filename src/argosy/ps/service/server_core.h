@@ -1,23 +1,27 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/service/message.h"
 #include "argosy/ps/service/server_steps.h"
+#include "argosy/ps/service/server_tasks.h"
 #include "argosy/ps/service/window.h"
 
 namespace argosy::ps {
 
 // A server without its sockets: requests in, answers out.
+//
+// A change of tables goes: what may refuse it (checks, room on disk, rows that lie there); its
+// record into the log; the change, which cannot fail; its number into the client's window. All
+// within one pass. Where the change fails after all (memory), the server ends at once, and recovery
+// does what the log says.
 class ARGOSY_API Core : public Host {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,10 +43,13 @@ class ARGOSY_API Core : public Host {
   void tick();
   // When a client asks for the end.
   void on_stop(std::function<void()> stop) { on_stop_ = std::move(stop); }
+  // When memory and log no longer say the same: ends the process, unless a test wants to see it.
+  void on_fatal(std::function<void(const std::string& why)> fatal) { on_fatal_ = std::move(fatal); }
   // Nobody waits for others from now on.
   void leave() { leaving_ = true; }
-  // Answers all who wait, ends threads, syncs.
-  void stop();
+  // Answers all who wait, ends threads, syncs. False if something hangs longer than
+  // options().stop_limit: then this must not be destroyed.
+  bool stop();
 
   const ServerOptions& options() const override { return options_; }
   std::vector<SparseTable*> sparse_tables() override;
@@ -72,50 +79,54 @@ class ARGOSY_API Core : public Host {
   Answer pull_dense(const Request& request);
   void check_push(const Request& request) const;
   void check_client(const Header& header) const;
-  // What is applied once: claims it, then has `work` done by a thread that may wait.
-  void claim(Request request, const Done& done, void (Core::*work)(Request, const Done&));
-  void apply_push(Request request, const Done& done);   // within a pass
-  void apply_whole(Request request, const Done& done);  // shrink, end of day, load, save
+  // What is applied once: claims it, then has it done by a thread that may wait.
+  void claim(Request request, const Done& done);
+  void apply_push(Request& request, Passing how, const Done& done);  // within a pass, which it leaves
+  uint64_t write_and_push(Request& request);  // returns the record's position
+  uint64_t write_and_gather(Request& request);
+  void apply_whole(const Request& request, const Done& done);  // shrink, end of day, load, save
   uint64_t save(const Header& header);
-  void end_step(Request request, Clock::time_point until, const Done& done);  // within a pass
-  void gather(Request request, Clock::time_point until, const Done& done);    // within a pass
-  void apply_step(const Cut* cut, uint64_t position);
+  // The change that the log has cannot be made. The pass is kept, so that nothing comes after it.
+  void die(const Failure& why);
+
+  // Meetings of workers, within a pass, which they leave.
+  void end_step(const Request& request, Clock::time_point until, const Done& done);
+  void gather(const Request& request, Clock::time_point until, const Done& done);
+  bool end_step_of(const Request& request);  // whether all have ended it now
+  std::vector<Steps::Change> step_changes() const;
+  void apply_step(const std::vector<Steps::Change>& changes,
+                  const std::vector<std::unique_ptr<Prepared>>& prepared);
+  void replay_step(const Cut& cut, uint64_t position);
+  void replay_push(Request& request, const Cut& cut, uint64_t position, bool state);
+  bool takes_place(const Header& header) const;
+
   uint64_t append(const Request& request);
   // The pass was applied: tells others with the same number, and answers.
   void finish(const Header& header, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
               const Done& done);
   void answer_when_durable(const Windows::Outcome& outcome, Answer answer, Done done);
-  // Within a pass: here if that needs no waiting, else by the thread for it.
-  void in_pass(std::function<void()> work);
-  void run_waiting();
-  // By a thread of its own; false if there are too many.
-  bool apart(std::function<void()> work);
 
   const ServerOptions options_;
   std::vector<Table> tables_;
+  const Roots roots_;
   uint64_t epoch_ = 1;
   bool recovered_ = false;  // something was
   const uint64_t incarnation_;
   Windows windows_;
   std::unique_ptr<Durability> durability_;
+  std::unique_ptr<Tasks> tasks_;
   std::function<void()> on_stop_;
-  std::atomic<bool> leaving_{false};
+  std::function<void(const std::string&)> on_fatal_;
+  std::atomic<bool> leaving_{false}, dying_{false};
   std::atomic<uint64_t> pulls_{0}, pushes_{0}, repeated_{0}, pulled_rows_{0}, pushed_rows_{0};
 
-  std::mutex meet_;  // guards steps_, rounds_ and who waits; taken after a pass of durability
+  std::mutex meet_;  // guards what follows; taken after a pass of durability
   Steps steps_;
   Rounds rounds_;
   Meeting in_step_, in_round_;
-
   uint64_t met_position_ = 0;  // of the last record about steps and rounds
+  std::string step_refusal_;   // why the open step cannot be applied; empty: nothing known
 
-  // Passes that had to wait, so that threads of the transport need not.
-  std::mutex waiting_mutex_;  // guards what follows
-  std::condition_variable waiting_ready_;
-  std::deque<std::function<void()>> waiting_;
-  uint32_t apart_ = 0;  // threads of apart
-  bool stopped_ = false;
-  std::thread waiting_thread_;
   Clock::time_point last_expiry_ = Clock::now();  // of tick
 };
 

@@ -29,7 +29,7 @@ uint64_t Core::append(const Request& request) {
                  h.change,
                  0,
                  h.table,
-                 h.client,
+                 h.client(),
                  h.sequence,
                  gather ? h.round : h.step,
                  h.learning_rate,
@@ -61,7 +61,7 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
   Header& h = request.header;
   h.change = r.change;
   h.table = r.table;
-  h.client = r.client;
+  h.set_client(r.client);
   h.sequence = r.sequence;
   h.step = h.round = r.step;
   h.learning_rate = r.learning_rate;
@@ -81,38 +81,9 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
   uint64_t number = 0;
   switch (r.method) {
     case Method::push_sparse:
-    case Method::push_dense: {
-      if (!t) break;  // a table that the configuration no longer has
-      if (h.change == Change::step) {
-        if (state && !steps_.check(h.worker, h.step, r.keys_bytes + r.values_bytes))
-          steps_.gather(h, std::move(request.keys), std::move(request.values));
-        break;
-      }
-      const float* values = request.values.as<float>().data();
-      const bool add = h.change == Change::add;
-      if (t->dense && r.method == Method::push_dense) {
-        if (cut.position(h.table, 0) < position &&
-            r.values_bytes == t->dense->size() * sizeof(float))
-          add ? t->dense->push(values, {h.learning_rate}) : t->dense->assign(values);
-      } else if (t->sparse && r.method == Method::push_sparse) {
-        const std::span<const Key> keys = request.keys.as<Key>();
-        const size_t width = add ? t->sparse->push_width() : t->sparse->pull_width();
-        if (r.values_bytes != keys.size() * width * sizeof(float)) break;
-        // Runs of keys whose shards do not have the record yet.
-        const auto wanted = [&](size_t i) {
-          return cut.position(h.table, shard_of(keys[i])) < position;
-        };
-        for (size_t i = 0, end; i < keys.size(); i = end) {
-          end = i + 1;
-          if (!wanted(i)) continue;
-          while (end < keys.size() && wanted(end)) ++end;
-          const auto run = keys.subspan(i, end - i);
-          add ? t->sparse->push(run, values + i * width, {h.learning_rate})
-              : t->sparse->assign(run, values + i * width);
-        }
-      }
+    case Method::push_dense:
+      replay_push(request, cut, position, state);
       break;
-    }
     // No snapshot is written meanwhile, so all shards have it or none.
     case Method::shrink:
       if (t && t->sparse && cut.position(h.table, 0) < position) number = t->sparse->shrink();
@@ -122,9 +93,10 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
         if (each.sparse && cut.position(each.config.id, 0) < position) each.sparse->end_day();
       break;
     case Method::end_step:
-      if (state && !steps_.done(h.step) && !steps_.check(h.worker, h.step, 0) &&
-          !steps_.ended(h.worker) && steps_.end(h.worker, h.step))
-        apply_step(&cut, position);
+      if (!state || steps_.done(h.step) || steps_.check(h, true, 0) || steps_.passed_over(h))
+        return;
+      if (!steps_.ended(h.worker)) steps_.end(h);
+      if (steps_.all_ended()) replay_step(cut, position);
       return;
     case Method::gather:
       if (state && !rounds_.check(h.worker, h.round)) {
@@ -137,11 +109,71 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
                        << " of the log is of an unknown kind (" << static_cast<int>(r.method)
                        << "). Do this: start the version of Argosy that wrote it.";
   }
-  if (state) windows_.replayed(h.client, h.sequence, number);
+  if (state) windows_.replayed(h.client(), h.sequence, number);
 }
+
+void Core::replay_push(Request& request, const Cut& cut, uint64_t position, bool state) {
+  const Header& h = request.header;
+  const Table* t = find(h.table);
+  if (!t) return;  // a table that the configuration no longer has
+  const size_t bytes = request.values.size();
+  if (h.change == Change::step) {
+    if (state && !steps_.check(h, true, request.keys.size() + bytes) && !steps_.passed_over(h))
+      steps_.gather(h, std::move(request.keys), std::move(request.values));
+    return;
+  }
+  const float* values = request.values.as<float>().data();
+  const bool add = h.change == Change::add;
+  if (request.method == Method::push_dense) {
+    if (!t->dense || cut.position(h.table, 0) >= position ||
+        bytes != t->dense->size() * sizeof(float))
+      return;
+    add ? t->dense->push(values, {h.learning_rate}) : t->dense->assign(values);
+    return;
+  }
+  if (!t->sparse) return;
+  const std::span<const Key> keys = request.keys.as<Key>();
+  const size_t width = add ? t->sparse->push_width() : t->sparse->pull_width();
+  if (bytes != keys.size() * width * sizeof(float)) return;
+  // Runs of keys whose shards do not have the record yet.
+  const auto wanted = [&](size_t i) { return cut.position(h.table, shard_of(keys[i])) < position; };
+  for (size_t i = 0, end; i < keys.size(); i = end) {
+    end = i + 1;
+    if (!wanted(i)) continue;
+    while (end < keys.size() && wanted(end)) ++end;
+    const auto run = keys.subspan(i, end - i);
+    add ? t->sparse->push(run, values + i * width, {h.learning_rate})
+        : t->sparse->assign(run, values + i * width);
+  }
+}
+
+void Core::replay_step(const Cut& cut, uint64_t position) {
+  for (const Steps::Change& c : step_changes()) {
+    const Table& t = *find(c.table);
+    if (t.dense) {
+      if (cut.position(c.table, 0) < position) t.dense->push(c.values.data(), {c.learning_rate});
+      continue;
+    }
+    const size_t width = t.sparse->push_width();
+    const std::span<const Key> keys = c.keys;
+    for (size_t i = 0; i < keys.size(); ++i)
+      if (cut.position(c.table, shard_of(keys[i])) < position)
+        t.sparse->push(keys.subspan(i, 1), c.values.data() + i * width, {c.learning_rate});
+  }
+  steps_.close();
+}
+
+namespace {
+
+// The first number of a state that tells who has which worker's place. Older ones begin with an
+// epoch, which is never so high.
+constexpr uint64_t kStateWithOwners = 0x4153'5441'5445'0002;
+
+}  // namespace
 
 std::string Core::save_state() {
   std::string out;
+  put_number(&out, kStateWithOwners);
   put_number(&out, epoch_);
   put_number(&out, options_.workers);
   const auto put_text = [&](const std::string& text) {
@@ -156,12 +188,14 @@ std::string Core::save_state() {
 
 void Core::load_state(std::span<const std::byte> state) {
   recovered_ = true;
-  epoch_ = get_number(&state);
+  const uint64_t first = get_number(&state);
+  const bool owners = first == kStateWithOwners;
+  epoch_ = owners ? get_number(&state) : first;
   const uint64_t workers = get_number(&state);
   windows_.load(get_bytes(&state));
   // With another number of workers there is no step or round to go on with.
   if (workers != options_.workers) return;
-  steps_.load(&state);
+  steps_.load(&state, owners);
   rounds_.load(&state);
 }
 

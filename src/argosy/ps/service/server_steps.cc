@@ -38,28 +38,90 @@ std::string list(const std::vector<bool>& here) {
 
 // --- steps ---
 
-Failure Steps::check(uint32_t worker, uint64_t step, uint64_t bytes) const {
-  if (worker >= ended_.size())
-    return {Code::bad_request, "worker " + std::to_string(worker) + " of " +
-                                   std::to_string(ended_.size()) + " does not exist"};
-  if (step < next_)
+uint64_t Steps::next(uint32_t worker) const {
+  return next_ + ended(worker);
+}
+
+bool Steps::ended(uint32_t worker) const {
+  return worker < workers_.size() && workers_[worker].ended;
+}
+
+bool Steps::all_ended() const {
+  return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.ended; });
+}
+
+bool Steps::last(uint32_t worker) const {
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    if (i != worker && !workers_[i].ended) return false;
+  return true;
+}
+
+ClientId Steps::owner(uint32_t worker) const {
+  return worker < workers_.size() ? workers_[worker].owner : ClientId{};
+}
+
+std::vector<bool> Steps::here() const {
+  std::vector<bool> here;
+  for (const Worker& w : workers_) here.push_back(w.ended);
+  return here;
+}
+
+std::string Steps::missing() const {
+  return list(here());
+}
+
+// The first step of this client in the worker's place.
+uint64_t Steps::began(const Header& h) const {
+  const Worker& w = workers_[h.worker];
+  return w.owner == h.client() || w.owner == ClientId{} ? w.began : next(h.worker);
+}
+
+Failure Steps::check(const Header& h, bool successor, uint64_t bytes) const {
+  if (h.worker >= workers_.size())
+    return {Code::bad_request, "worker " + std::to_string(h.worker) + " of " +
+                                   std::to_string(workers_.size()) + " does not exist"};
+  const Worker& w = workers_[h.worker];
+  if (w.owner != ClientId{} && w.owner != h.client() && !successor)
+    return {Code::bad_request, "another process has taken the place of worker " +
+                                   std::to_string(h.worker) + " since this one connected"};
+  if (passed_over(h)) return {};
+  if (h.step < next_)
     return {Code::bad_request,
-            "step " + std::to_string(step) + " is over: expected step " + std::to_string(next_)};
+            "step " + std::to_string(h.step) + " is over: expected step " + std::to_string(next_)};
   // The first step of all may have any number.
-  if (step != next_ && (open_ || next_ != 0))
-    return {Code::bad_request, "step " + std::to_string(step) + " came while step " +
+  if (h.step != next_ && (open_ || next_ != 0))
+    return {Code::bad_request, "step " + std::to_string(h.step) + " came while step " +
                                    std::to_string(next_) + " is open (workers " + missing() +
                                    " have not ended it)"};
-  if (ended_[worker] && bytes)
-    return {Code::bad_request, "worker " + std::to_string(worker) + " pushes to step " +
-                                   std::to_string(step) + ", which it has ended"};
+  if (w.ended && bytes)
+    return {Code::bad_request, "worker " + std::to_string(h.worker) + " pushes to step " +
+                                   std::to_string(h.step) + ", which it has ended"};
   if (bytes > max_bytes_ || bytes_ > max_bytes_ - bytes)
     return {Code::bad_request, "gradients of one step take more than " +
                                    std::to_string(max_bytes_) + " bytes on this server"};
   return {};
 }
 
+bool Steps::passed_over(const Header& h) const {
+  return h.step < began(h);
+}
+
+void Steps::take_place(const Header& h) {
+  Worker& w = workers_[h.worker];
+  if (w.owner == h.client()) return;
+  if (w.owner != ClientId{}) w.began = next(h.worker);
+  w.owner = h.client();
+  if (w.ended) return;
+  for (auto& [table, parts] : parts_)
+    std::erase_if(parts, [&](const Part& p) {
+      if (p.worker != h.worker) return false;
+      bytes_ -= p.keys.size() + p.values.size();
+      return true;
+    });
+}
+
 void Steps::gather(const Header& h, Bytes keys, Bytes values) {
+  take_place(h);
   next_ = h.step;
   open_ = true;
   bytes_ += keys.size() + values.size();
@@ -67,37 +129,36 @@ void Steps::gather(const Header& h, Bytes keys, Bytes values) {
       {h.worker, h.sequence, h.learning_rate, std::move(keys), std::move(values)});
 }
 
-bool Steps::end(uint32_t worker, uint64_t step) {
-  next_ = step;
+void Steps::end(const Header& h) {
+  take_place(h);
+  next_ = h.step;
   open_ = true;
-  ended_[worker] = true;
-  return std::count(ended_.begin(), ended_.end(), false) == 0;
+  workers_[h.worker].ended = true;
 }
 
-std::string Steps::missing() const {
-  return list(ended_);
-}
-
-void Steps::apply(
-    const std::function<const TableConfig*(uint32_t)>& config,
-    const std::function<void(uint32_t, std::span<const Key>, std::span<float>, float)>& push) {
-  const float scale = 1.0f / static_cast<float>(ended_.size());
-  for (auto& [table, parts] : parts_) {
+std::vector<Steps::Change> Steps::changes(
+    const std::function<const TableConfig*(uint32_t)>& config) const {
+  const float scale = 1.0f / static_cast<float>(workers_.size());
+  std::vector<Change> all;
+  for (const auto& [table, gathered] : parts_) {
     const TableConfig* c = config(table);
-    if (!c) continue;
+    if (!c || gathered.empty()) continue;
     // The order in which parts came must not matter: sums of floats depend on it.
-    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-      return a.worker != b.worker ? a.worker < b.worker : a.sequence < b.sequence;
+    std::vector<const Part*> parts;
+    for (const Part& p : gathered) parts.push_back(&p);
+    std::sort(parts.begin(), parts.end(), [](const Part* a, const Part* b) {
+      return a->worker != b->worker ? a->worker < b->worker : a->sequence < b->sequence;
     });
-    const float rate = parts.front().learning_rate;
+    Change change{table, parts.front()->learning_rate, {}, {}};
+    std::vector<float>& sum = change.values;
     if (c->kind != "sparse") {
-      std::vector<float> sum(parts.front().values.as<float>().size());
-      for (const Part& p : parts) {
-        const std::span<float> v = p.values.as<float>();
+      sum.resize(parts.front()->values.as<float>().size());
+      for (const Part* p : parts) {
+        const std::span<float> v = p->values.as<float>();
         for (size_t i = 0; i < std::min(sum.size(), v.size()); ++i) sum[i] += v[i];
       }
       for (float& v : sum) v *= scale;
-      push(table, {}, sum, rate);
+      all.push_back(std::move(change));
       continue;
     }
     struct Row {
@@ -106,19 +167,18 @@ void Steps::apply(
     };
     std::vector<Row> rows;
     size_t width = 0;
-    for (const Part& p : parts) {
-      const std::span<Key> keys = p.keys.as<Key>();
+    for (const Part* p : parts) {
+      const std::span<Key> keys = p->keys.as<Key>();
       if (keys.empty()) continue;
-      width = p.values.as<float>().size() / keys.size();
+      width = p->values.as<float>().size() / keys.size();
       for (size_t i = 0; i < keys.size(); ++i)
-        rows.push_back({keys[i], p.values.as<float>().data() + i * width});
+        rows.push_back({keys[i], p->values.as<float>().data() + i * width});
     }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Row& a, const Row& b) { return a.key < b.key; });
     // Columns of a click row: slot, show, click, gradients.
     const bool click = c->accessor.kind == "click";
-    std::vector<Key> keys;
-    std::vector<float> sum;
+    std::vector<Key>& keys = change.keys;
     for (size_t i = 0; i < rows.size();) {
       const size_t at = sum.size();
       keys.push_back(rows[i].key);
@@ -127,16 +187,25 @@ void Steps::apply(
         for (size_t j = click ? 1 : 0; j < width; ++j) sum[at + j] += rows[i].values[j];
       for (size_t j = click ? 3 : 0; j < width; ++j) sum[at + j] *= scale;
     }
-    if (!keys.empty()) push(table, keys, sum, rate);
+    if (!keys.empty()) all.push_back(std::move(change));
   }
+  return all;
+}
+
+void Steps::close() {
   parts_.clear();
   bytes_ = 0;
-  std::fill(ended_.begin(), ended_.end(), false);
+  for (Worker& w : workers_) w.ended = false;
   open_ = false;
   ++next_;
 }
 
 // --- rounds ---
+
+uint64_t Rounds::next(uint32_t worker) const {
+  const uint64_t last = last_[worker];
+  return rounds_.count(last) && !complete(last) ? last : last + 1;
+}
 
 Failure Rounds::check(uint32_t worker, uint64_t round) const {
   if (worker >= last_.size())
@@ -266,7 +335,9 @@ std::string Steps::save() const {
   std::string out;
   put_number(&out, next_);
   put_number(&out, open_);
-  put_flags(&out, ended_);
+  put_flags(&out, here());
+  for (const Worker& w : workers_)
+    for (const uint64_t number : {w.owner.high, w.owner.low, w.began}) put_number(&out, number);
   for (const auto& [table, parts] : parts_)
     for (const Part& p : parts) {
       put_number(&out, table);
@@ -281,11 +352,20 @@ std::string Steps::save() const {
   return out;
 }
 
-void Steps::load(std::span<const std::byte>* in) {
+void Steps::load(std::span<const std::byte>* in, bool owners) {
   std::span<const std::byte> state = get_bytes(in);
   next_ = get_number(&state);
   open_ = get_number(&state) != 0;
-  get_flags(&state, &ended_);
+  std::vector<bool> ended(workers_.size());
+  get_flags(&state, &ended);
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    Worker& w = workers_[i] = {};
+    w.ended = ended[i];
+    if (!owners) continue;
+    w.owner.high = get_number(&state);
+    w.owner.low = get_number(&state);
+    w.began = get_number(&state);
+  }
   parts_.clear();
   bytes_ = 0;
   while (!state.empty()) {

@@ -35,44 +35,71 @@ class Meeting {
   std::vector<One> waiting_;
 };
 
-// The gradients of the open step. Not locked: the server does.
+// The gradients of the open step, by worker. Not locked: the server does.
+//
+// A worker's place belongs to the client that came into it last. What its predecessor brought to the
+// open step counts if that had ended the step, and is discarded if not; steps that the predecessor
+// ended are passed over when the new one pushes to them again.
 class ARGOSY_API Steps {
  public:
-  Steps(uint32_t workers, uint64_t max_bytes) : max_bytes_(max_bytes), ended_(workers) {}
+  // What a step does to one table: keys are in rising order; none for a dense table.
+  struct Change {
+    uint32_t table;
+    float learning_rate;
+    std::vector<Key> keys;
+    std::vector<float> values;
+  };
 
-  // The step that can be pushed to next; what a worker that starts anew continues with.
-  uint64_t next() const { return next_; }
+  Steps(uint32_t workers, uint64_t max_bytes) : max_bytes_(max_bytes), workers_(workers) {}
+
+  // The step that a process continues with which takes the place of a worker.
+  uint64_t next(uint32_t worker) const;
   bool done(uint64_t step) const { return step < next_; }
-  bool ended(uint32_t worker) const { return worker < ended_.size() && ended_[worker]; }
-  // Whether a worker may push to the step or end it now; else why not.
-  Failure check(uint32_t worker, uint64_t step, uint64_t bytes) const;
-  // After check.
+  bool ended(uint32_t worker) const;
+  bool all_ended() const;
+  // Whether only this worker has not.
+  bool last(uint32_t worker) const;
+  ClientId owner(uint32_t worker) const;  // zeros: nobody yet
+  // Whether a client may push `bytes` to the step or end it now; else why not. `successor`: it may
+  // take the worker's place, where that is another's.
+  Failure check(const Header& header, bool successor, uint64_t bytes) const;
+  // After check: whether a predecessor has done this step.
+  bool passed_over(const Header& header) const;
+  // After check, where it is not passed over.
   void gather(const Header& header, Bytes keys, Bytes values);
-  // After check. True: this was the last worker; apply is due.
-  bool end(uint32_t worker, uint64_t step);
-  // Calls push(table, keys, values, learning rate) with the mean over workers, one call for a
-  // table (keys are in rising order; no keys for a dense one), and opens the next step. Of a click
-  // row show and click are added up and the slot is kept.
-  void apply(
-      const std::function<const TableConfig*(uint32_t)>& config,
-      const std::function<void(uint32_t, std::span<const Key>, std::span<float>, float)>& push);
+  void end(const Header& header);
+  // The mean over workers. Of a click row show and click are added up and the slot is kept.
+  std::vector<Change> changes(
+      const std::function<const TableConfig*(uint32_t)>& config) const;
+  // They were applied: the next step is open.
+  void close();
   std::string missing() const;  // the workers, for an error
 
   std::string save() const;
-  void load(std::span<const std::byte>* state);
+  // `owners`: the state tells who has which place.
+  void load(std::span<const std::byte>* state, bool owners);
 
  private:
+  struct Worker {
+    bool ended = false;
+    ClientId owner;
+    uint64_t began = 0;  // the owner's first step
+  };
   struct Part {
     uint32_t worker;
     uint64_t sequence;
     float learning_rate;
     Bytes keys, values;
   };
+  uint64_t began(const Header& header) const;
+  void take_place(const Header& header);
+  std::vector<bool> here() const;
+
   const uint64_t max_bytes_;
   uint64_t next_ = 0;
   bool open_ = false;  // a worker is in step next_
   uint64_t bytes_ = 0;
-  std::vector<bool> ended_;
+  std::vector<Worker> workers_;
   std::map<uint32_t, std::vector<Part>> parts_;  // by table
 };
 
@@ -81,8 +108,9 @@ class ARGOSY_API Steps {
 class ARGOSY_API Rounds {
  public:
   explicit Rounds(uint32_t workers) : last_(workers, 0) {}
-  // Rounds count from 1.
-  uint64_t next(uint32_t worker) const { return last_[worker] + 1; }
+  // Rounds count from 1. One that nobody has an answer of is joined again by a process that takes
+  // the worker's place.
+  uint64_t next(uint32_t worker) const;
   Failure check(uint32_t worker, uint64_t round) const;
   // After check. True: all are there.
   bool join(uint32_t worker, uint64_t round, const std::string& name, std::string text);

@@ -176,7 +176,6 @@ SnapshotWriter::SnapshotWriter(const std::string& directory, Manifest manifest)
     : parent_(join_path(directory, manifest.save)),
       aside_(join_path(parent_, ".aside-" + part_name(manifest.server, manifest.servers))),
       manifest_(std::move(manifest)) {
-  remove_tree(aside_);
   make_directories(aside_);
 }
 
@@ -254,9 +253,8 @@ void SnapshotWriter::finish() {
   // Every table is named, also without rows.
   write_manifest(manifest_, join_path(aside_, "manifest.json"));
   sync_directory(aside_);
-  const std::string part = join_path(parent_, part_name(manifest_.server, manifest_.servers));
-  remove_tree(part);
-  rename_file(aside_, part);
+  // Fails where that is there already.
+  rename_file(aside_, join_path(parent_, part_name(manifest_.server, manifest_.servers)));
   sync_directory(parent_);
 }
 
@@ -283,11 +281,54 @@ void LoadedCut::set(uint32_t table, uint32_t shard, uint64_t position) {
   p[shard] = position;
 }
 
-Loaded load_snapshot(const std::string& directory, const TableSet& tables) {
+namespace {
+
+// What a link could lead out of a directory with.
+void refuse_links(const std::string& path) {
+  ARGOSY_CHECK(!is_link(path), io) << "[load] '" << path
+                                   << "' is a link. Do this: put the files themselves there.";
+}
+
+void refuse_links(const OpenPart& part) {
+  refuse_links(part.path);
+  refuse_links(join_path(part.path, "manifest.json"));
+  for (const OpenPart::File& file : part.files) refuse_links(file.reader->path());
+  for (const DensePart& d : part.manifest.dense) refuse_links(join_path(part.path, d.name));
+  if (!part.manifest.state.empty()) refuse_links(join_path(part.path, part.manifest.state));
+}
+
+// Returns the bytes of all rows.
+uint64_t check_contents(const std::vector<std::vector<OpenPart>>& saves) {
+  uint64_t bytes = 0;
+  for (const std::vector<OpenPart>& parts : saves)
+    for (const OpenPart& part : parts) {
+      for (const OpenPart::File& file : part.files) {
+        const std::vector<RowsBlock>& blocks = file.reader->blocks();
+        on_threads(blocks.size(), [&](size_t i) {
+          Rows rows;
+          std::vector<Key> deleted;
+          file.reader->read(blocks[i], &rows, &deleted);
+        });
+        for (const RowsBlock& block : blocks) bytes += block.bytes;
+      }
+      for (const DensePart& d : part.manifest.dense) {
+        read_checked(join_path(part.path, d.name), d.bytes, d.sum);
+        bytes += d.bytes;
+      }
+    }
+  return bytes;
+}
+
+}  // namespace
+
+Loaded load_snapshot(const std::string& directory, const TableSet& tables,
+                     const LoadChecks* checks) {
   Loaded loaded;
   loaded.saves = read_index(directory);
   std::vector<std::vector<OpenPart>> saves;
+  if (checks) refuse_links(join_path(directory, "snapshot.json"));
   for (const std::string& save : loaded.saves) {
+    if (checks) refuse_links(join_path(directory, save));
     const uint32_t servers = count_servers(directory, save);
     std::vector<OpenPart>& parts = saves.emplace_back();
     loaded.same_servers = servers == tables.servers;
@@ -299,11 +340,15 @@ Loaded load_snapshot(const std::string& directory, const TableSet& tables) {
       }
     }
     for (const OpenPart& part : parts) {
+      if (checks) refuse_links(part);
       const std::string after = saves.size() == 1 ? "" : loaded.saves[saves.size() - 2];
       ARGOSY_CHECK(part.manifest.after == after, io)
           << "[snapshot] '" << part.path << "' adds to '" << part.manifest.after << "', not to '"
           << after << "'. Do this: restore snapshot.json of '" << directory << "'.";
     }
+  }
+  if (checks && !saves.empty()) {
+    checks->before_first_row(check_contents(saves));
   }
   for (const std::vector<OpenPart>& parts : saves) {
     for (const OpenPart& part : parts) {
@@ -330,17 +375,9 @@ Loaded load_snapshot(const std::string& directory, const TableSet& tables) {
 }
 
 void remove_other_saves(const std::string& directory, const std::vector<std::string>& kept) {
-  for (const std::string& name : list_directory(directory)) {
-    if (std::find(kept.begin(), kept.end(), name) != kept.end()) continue;
-    const std::string path = join_path(directory, name);
-    const std::vector<std::string> parts =
-        is_directory(path) ? list_directory(path) : std::vector<std::string>();
-    // Whose directory it is shows in what it holds, so that nothing of others is touched.
-    const bool ours = !parts.empty() && std::all_of(parts.begin(), parts.end(), [](auto& part) {
-      return part.starts_with("part-") || part.starts_with(".aside-part-");
-    });
-    if (ours) remove_tree(path);
-  }
+  for (const std::string& name : list_directory(directory))
+    if (name.starts_with("save-") && std::find(kept.begin(), kept.end(), name) == kept.end())
+      remove_tree(join_path(directory, name));
 }
 
 }  // namespace argosy::ps

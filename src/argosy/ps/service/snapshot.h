@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -73,11 +74,19 @@ struct Loaded {
   LoadedCut cut;
 };
 
+// What a load into tables that are in use asks for: no links, every checksum before the first row,
+// and a last word before that, with the bytes of all rows.
+struct LoadChecks {
+  std::function<void(uint64_t bytes)> before_first_row;
+};
+
 // Puts what belongs to this server into its tables, over what is there, whoever wrote it. Each row
 // is checked before it is put; everything else before the first row is.
-Loaded load_snapshot(const std::string& directory, const TableSet& tables);
+Loaded load_snapshot(const std::string& directory, const TableSet& tables,
+                     const LoadChecks* checks = nullptr);
 
-// Saves of a directory that are not in `kept` go: older ones, and what those left who died.
+// Of a server's own directory: snapshots that are not in `kept` go, older ones and what those left
+// who died.
 void remove_other_saves(const std::string& directory, const std::vector<std::string>& kept);
 
 }  // namespace argosy::ps

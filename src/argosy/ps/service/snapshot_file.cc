@@ -296,8 +296,7 @@ std::string read_checked(const std::string& path, uint64_t bytes, uint32_t sum) 
   return content;
 }
 
-std::vector<std::string> read_index(const std::string& directory) {
-  const std::string path = join_path(directory, kIndex);
+std::vector<std::string> read_names(const std::string& path) {
   if (!path_exists(path)) return {};
   return read_json(path, [&](const Json& c) {
     ARGOSY_CHECK(c.at("format") == 1, io)
@@ -310,8 +309,16 @@ std::vector<std::string> read_index(const std::string& directory) {
   });
 }
 
+void write_names(const std::string& path, const std::vector<std::string>& saves) {
+  write_json({{"format", 1}, {"saves", saves}}, path);
+}
+
+std::vector<std::string> read_index(const std::string& directory) {
+  return read_names(join_path(directory, kIndex));
+}
+
 void write_index(const std::string& directory, const std::vector<std::string>& saves) {
-  write_json({{"format", 1}, {"saves", saves}}, join_path(directory, kIndex));
+  write_names(join_path(directory, kIndex), saves);
 }
 
 std::string part_name(uint32_t server, uint32_t servers) {

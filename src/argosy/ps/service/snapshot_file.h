@@ -106,6 +106,10 @@ std::string read_checked(const std::string& path, uint64_t bytes, uint32_t sum);
 std::vector<std::string> read_index(const std::string& directory);
 void write_index(const std::string& directory, const std::vector<std::string>& saves);
 
+// Names of saves in a file of their own, as the index has them. None if there is no such file.
+std::vector<std::string> read_names(const std::string& path);
+void write_names(const std::string& path, const std::vector<std::string>& saves);
+
 std::string part_name(uint32_t server, uint32_t servers);  // part-0-of-2
 // The number of servers that wrote DIRECTORY/SAVE. Throws if there are parts of different numbers
 // or none.

@@ -19,8 +19,9 @@ class Listener {
  public:
   virtual ~Listener() = default;
   virtual int port() const = 0;
-  // No new calls; those in progress end, the latest after `grace`.
-  virtual void stop(std::chrono::milliseconds grace) = 0;
+  // No new calls; those in progress end, the latest after `grace`. False if something hangs: then
+  // neither this nor the core may be destroyed.
+  virtual bool stop(std::chrono::milliseconds grace) = 0;
 };
 // Hands what arrives to `core`, which outlives it.
 std::unique_ptr<Listener> listen(const ServerOptions& options, Core& core);

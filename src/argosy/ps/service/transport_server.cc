@@ -40,6 +40,7 @@ grpc::StatusCode status_of(Code code) {
       return grpc::StatusCode::INVALID_ARGUMENT;
     case Code::timeout:
       return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case Code::unsynced:
     case Code::busy:
       return grpc::StatusCode::RESOURCE_EXHAUSTED;
     case Code::failed:
@@ -134,10 +135,10 @@ class GrpcListener final : public Listener {
 
   int port() const override { return port_; }
 
-  void stop(milliseconds grace) override {
+  bool stop(milliseconds grace) override {
     {
       std::lock_guard lock(mutex_);
-      if (stopping_) return;
+      if (stopping_) return ended_;
       stopping_ = true;
     }
     core_.leave();
@@ -148,15 +149,21 @@ class GrpcListener final : public Listener {
       changed_.notify_all();
     }
     ticker_.join();
-    core_.stop();
+    const bool core_ended = core_.stop();
     std::unique_lock lock(mutex_);
-    // Every call has been answered, so its last event comes.
-    const bool ended =
-        changed_.wait_for(lock, std::chrono::seconds(30), [&] { return live_.empty(); });
+    // Every call has been answered, so its last event comes; but for those that a core has which
+    // hangs.
+    ended_ = changed_.wait_for(lock, std::chrono::seconds(core_ended ? 30 : 0),
+                               [&] { return live_.empty(); }) &&
+             core_ended;
     lock.unlock();
-    if (!ended) return leak();
+    if (!ended_) {
+      leak();
+      return false;
+    }
     for (auto& q : queues_) q->Shutdown();
     for (auto& t : threads_) t.join();
+    return true;
   }
 
  private:
@@ -373,6 +380,7 @@ class GrpcListener final : public Listener {
   std::set<Call*> live_;
   std::vector<std::pair<Clock::time_point, std::function<void()>>> delayed_;
   bool stopping_ = false;  // no new calls
+  bool ended_ = false;     // and none is left
   bool closed_ = false;    // gRPC hands out nothing more
 };
 

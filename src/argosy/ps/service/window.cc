@@ -7,12 +7,27 @@
 
 namespace argosy::ps {
 
-bool Windows::hello(ClientId client) {
+Windows::Window& Windows::of(ClientId client) {
+  const auto [entry, made] = windows_.try_emplace(client);
+  if (made) entry->second.born = ++born_;
+  entry->second.seen = Clock::now();
+  return entry->second;
+}
+
+bool Windows::hello(ClientId client, uint64_t next, bool met) {
   std::lock_guard lock(mutex_);
-  const auto found = windows_.find(client);
-  if (found == windows_.end() && windows_.size() >= kMaxClients) return false;
-  windows_[client].seen = Clock::now();
+  const bool is_new = windows_.find(client) == windows_.end();
+  if (is_new && windows_.size() >= kMaxClients) return false;
+  Window& w = of(client);
+  if (is_new && met) w.floor = std::clamp<uint64_t>(next, 1, UINT64_MAX - kWidth);
   return true;
+}
+
+bool Windows::newer(ClientId a, ClientId b) const {
+  std::lock_guard lock(mutex_);
+  const auto first = windows_.find(a), second = windows_.find(b);
+  if (first == windows_.end()) return false;
+  return second == windows_.end() || first->second.born > second->second.born;
 }
 
 bool Windows::known(ClientId client) const {
@@ -53,7 +68,7 @@ Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outco
   Window& w = found->second;
   w.seen = Clock::now();
   // The last test: a number so far ahead that the next ones would overflow is not one of ours.
-  if (sequence == 0 || sequence + kWidth <= w.highest || sequence > UINT64_MAX - kWidth)
+  if (sequence < w.floor || sequence + kWidth <= w.highest || sequence > UINT64_MAX - kWidth)
     return Claim::too_old;
   for (Running& r : w.running)
     if (r.sequence == sequence) {
@@ -99,8 +114,7 @@ std::vector<Windows::Waiter> Windows::abandoned(ClientId client, uint64_t sequen
 
 void Windows::replayed(ClientId client, uint64_t sequence, uint64_t number) {
   std::lock_guard lock(mutex_);
-  Window& w = windows_[client];
-  w.seen = Clock::now();
+  Window& w = of(client);
   if (sequence + kWidth > w.highest) set(&w, sequence, number);
 }
 
@@ -129,8 +143,14 @@ struct Saved {
 
 std::string Windows::save() const {
   std::lock_guard lock(mutex_);
+  // In the order in which they became known, which is how load finds it.
+  std::vector<const std::pair<const ClientId, Window>*> order;
+  for (const auto& entry : windows_) order.push_back(&entry);
+  std::sort(order.begin(), order.end(),
+            [](auto* a, auto* b) { return a->second.born < b->second.born; });
   std::string out;
-  for (const auto& [client, w] : windows_) {
+  for (const auto* entry : order) {
+    const auto& [client, w] = *entry;
     Saved saved{client, w.highest, w.numbers.size(), {}};
     for (uint64_t i = 0; i < kWidth; ++i)
       if (w.applied.test(i)) saved.applied[i / 64] |= uint64_t{1} << i % 64;
@@ -145,6 +165,7 @@ std::string Windows::save() const {
 
 void Windows::load(std::span<const std::byte> state) {
   std::map<ClientId, Window> loaded;
+  uint64_t born = 0;
   const auto read = [&](void* to, size_t n) {
     ARGOSY_CHECK(state.size() >= n, io)
         << "[parameter_server] the state of clients in a snapshot is cut short. Do this: start "
@@ -156,6 +177,7 @@ void Windows::load(std::span<const std::byte> state) {
     Saved saved;
     read(&saved, sizeof(saved));
     Window& w = loaded[saved.client];
+    w.born = ++born;
     w.highest = saved.highest;
     w.seen = Clock::now();
     for (uint64_t i = 0; i < kWidth; ++i)
@@ -168,6 +190,7 @@ void Windows::load(std::span<const std::byte> state) {
   }
   std::lock_guard lock(mutex_);
   windows_ = std::move(loaded);
+  born_ = born;
 }
 
 }  // namespace argosy::ps

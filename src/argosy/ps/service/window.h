@@ -40,8 +40,13 @@ class ARGOSY_API Windows {
   explicit Windows(std::chrono::seconds expiry) : expiry_(expiry) {}
 
   // Makes a client known, or notes that it lives. False: there are too many.
-  bool hello(ClientId client);
+  // `next` is the number of its next request. Of a client that was known and forgotten since
+  // (`met`: it knows this life of the server), nobody can say which of the numbers below were
+  // applied: they are refused as too old.
+  bool hello(ClientId client, uint64_t next = 1, bool met = false);
   bool known(ClientId client) const;
+  // Whether `a` became known later than `b`, as any does that is known when b no longer is.
+  bool newer(ClientId a, ClientId b) const;
   // applied: *outcome says how it went. waiting: `waiter` is called (once) when that is known, by
   // whoever calls applied or abandoned, outside of the lock.
   Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
@@ -65,6 +70,8 @@ class ARGOSY_API Windows {
     std::vector<Waiter> waiters;
   };
   struct Window {
+    uint64_t born;                // counts clients in the order in which they became known
+    uint64_t floor = 1;           // the lowest number that is not refused
     uint64_t highest = 0;         // claimed or applied
     uint64_t position = 0;        // of the last record
     std::bitset<kWidth> applied;  // at sequence % kWidth, of the last kWidth
@@ -75,10 +82,12 @@ class ARGOSY_API Windows {
   static void advance(Window* w, uint64_t sequence);
   static void set(Window* w, uint64_t sequence, uint64_t number);
   std::vector<Waiter> finish(Window* w, uint64_t sequence);
+  Window& of(ClientId client);  // makes it if need be
 
   const std::chrono::seconds expiry_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<ClientId, Window> windows_;
+  uint64_t born_ = 0;
 };
 
 }  // namespace argosy::ps

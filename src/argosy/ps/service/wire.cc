@@ -113,30 +113,40 @@ bool Cursor::varint(uint64_t* value) {
   return false;
 }
 
-Encoded encode_request(const Header& h, size_t keys_bytes, size_t values_bytes) {
+namespace {
+
+// Between fields of Header and of its message: enums travel as numbers.
+template <class T>
+auto to_message(const T& value) {
+  if constexpr (std::is_enum_v<T>)
+    return static_cast<uint32_t>(value);
+  else
+    return value;
+}
+
+v1::Header message_of(const Header& h) {
   v1::Header m;
-  m.set_client_high(h.client.high);
-  m.set_client_low(h.client.low);
-  m.set_epoch(h.epoch);
-  m.set_incarnation(h.incarnation);
-  m.set_sequence(h.sequence);
-  m.set_attempt(h.attempt);
-  m.set_worker(h.worker);
-  m.set_workers(h.workers);
-  m.set_server(h.server);
-  m.set_servers(h.servers);
-  m.set_table(h.table);
-  m.set_learning_rate(h.learning_rate);
-  m.set_change(static_cast<uint32_t>(h.change));
-  m.set_create(h.create);
-  m.set_step(h.step);
-  m.set_round(h.round);
-  m.set_mode(h.mode);
-  m.set_wait_ms(h.wait_ms);
-  m.set_only(h.only);
-  m.set_name(h.name);
-  m.set_text(h.text);
-  m.set_phase(static_cast<uint32_t>(h.phase));
+#define ARGOSY_PS_FIELD(type, name, value) m.set_##name(to_message(h.name));
+  ARGOSY_PS_HEADER(ARGOSY_PS_FIELD)
+#undef ARGOSY_PS_FIELD
+  return m;
+}
+
+// False: an enum has a value that is none of its own.
+bool read_header(const v1::Header& m, Header* h) {
+  if (m.change() > static_cast<uint32_t>(Change::step) ||
+      m.phase() > static_cast<uint32_t>(SavePhase::reserve))
+    return false;
+#define ARGOSY_PS_FIELD(type, name, value) h->name = static_cast<type>(m.name());
+  ARGOSY_PS_HEADER(ARGOSY_PS_FIELD)
+#undef ARGOSY_PS_FIELD
+  return true;
+}
+
+}  // namespace
+
+Encoded encode_request(const Header& header, size_t keys_bytes, size_t values_bytes) {
+  const v1::Header m = message_of(header);
   Encoded e;
   put_field(&e.head, kHeader, m.ByteSizeLong());
   m.AppendToString(&e.head);
@@ -152,6 +162,7 @@ Encoded encode_answer(const Answer& a) {
   m.set_incarnation(a.incarnation);
   m.set_next_step(a.next_step);
   m.set_next_round(a.next_round);
+  m.set_step_open(a.step_open);
   m.set_text(a.text);
   for (const std::string& part : a.parts) m.add_parts(part);
   for (const TableShape& t : a.tables) {
@@ -178,32 +189,7 @@ bool decode_request(std::span<const Piece> pieces, Request* request) {
     if (field == kValues) return read_bytes(&in, n, &request->values);
     return in.skip(n);
   });
-  if (!whole || m.change() > static_cast<uint32_t>(Change::step) ||
-      m.phase() > static_cast<uint32_t>(SavePhase::reserve))
-    return false;
-  Header& h = request->header;
-  h.client = {m.client_high(), m.client_low()};
-  h.epoch = m.epoch();
-  h.incarnation = m.incarnation();
-  h.sequence = m.sequence();
-  h.attempt = m.attempt();
-  h.worker = m.worker();
-  h.workers = m.workers();
-  h.server = m.server();
-  h.servers = m.servers();
-  h.table = m.table();
-  h.learning_rate = m.learning_rate();
-  h.change = static_cast<Change>(m.change());
-  h.create = m.create();
-  h.step = m.step();
-  h.round = m.round();
-  h.mode = m.mode();
-  h.wait_ms = m.wait_ms();
-  h.only = m.only();
-  h.name = m.name();
-  h.text = m.text();
-  h.phase = static_cast<SavePhase>(m.phase());
-  return true;
+  return whole && read_header(m, &request->header);
 }
 
 bool decode_answer(std::span<const Piece> pieces, Answer* answer, std::vector<Piece>* values) {
@@ -223,6 +209,7 @@ bool decode_answer(std::span<const Piece> pieces, Answer* answer, std::vector<Pi
   answer->incarnation = m.incarnation();
   answer->next_step = m.next_step();
   answer->next_round = m.next_round();
+  answer->step_open = m.step_open();
   answer->text = m.text();
   answer->parts.assign(m.parts().begin(), m.parts().end());
   answer->tables.clear();
@@ -235,7 +222,7 @@ namespace {
 constexpr std::string_view kCodes[] = {"ok",       "bad_request",    "unauthenticated",
                                        "mismatch", "unknown_client", "stale_epoch",
                                        "too_old",  "timeout",        "busy",
-                                       "failed",   "silent"};
+                                       "unsynced", "failed",         "silent"};
 }
 
 std::string_view name_of(Code code) {

@@ -1,0 +1,375 @@
+// Changes of tables, and meetings of workers.
+#include <algorithm>
+
+#include "argosy/base/error.h"
+#include "argosy/ps/service/server_core.h"
+
+namespace argosy::ps {
+namespace {
+
+Core::Result failed(Failure failure) {
+  return {std::move(failure), {}};
+}
+
+bool is_whole(Method method) {
+  return method != Method::push_sparse && method != Method::push_dense;
+}
+
+}  // namespace
+
+void Core::claim(Request request, const Done& done) {
+  const Header& h = request.header;
+  const auto waiter = [this, done](const Windows::Outcome& o) {
+    if (o.failure) return done(failed(o.failure));
+    Answer answer;
+    answer.number = o.number;
+    answer_when_durable(o, std::move(answer), done);
+  };
+  Windows::Outcome outcome;
+  switch (windows_.claim(h.client(), h.sequence, &outcome, waiter)) {
+    case Windows::Claim::unknown_client:
+      refuse(Code::unknown_client, "the server does not know this client");
+    case Windows::Claim::too_old:
+      refuse(Code::too_old, "request " + std::to_string(h.sequence) +
+                                " of this client is too old to know whether it was applied");
+    case Windows::Claim::applied:
+      repeated_.fetch_add(1, std::memory_order_relaxed);
+      return waiter(outcome);
+    case Windows::Claim::waiting:
+      repeated_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    case Windows::Claim::fresh:
+      break;
+  }
+  // From here on whoever works gives the claim back.
+  auto shared = std::make_shared<Request>(std::move(request));
+  const auto give_up = [this, shared, done](Failure why) {
+    Windows::Outcome outcome;
+    outcome.failure = std::move(why);
+    finish(shared->header, {}, std::move(outcome), done);
+  };
+  if (is_whole(shared->method)) {
+    if (!tasks_->apart([this, shared, done] { apply_whole(*shared, done); }))
+      give_up({Code::busy, "the server has too many long tasks at once"});
+    return;
+  }
+  // An assignment meets no other change of its rows: the log would not know which came first.
+  const Passing how =
+      shared->header.change == Change::assign ? Passing::exclusive : Passing::shared;
+  tasks_->in_pass(
+      how, [this, shared, how, done] { apply_push(*shared, how, done); }, give_up);
+}
+
+void Core::finish(const Header& h, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
+                  const Done& done) {
+  if (outcome.failure) waiters = windows_.abandoned(h.client(), h.sequence);
+  for (const auto& w : waiters) w(outcome);
+  if (outcome.failure) return done(failed(outcome.failure));
+  Answer answer;
+  answer.number = outcome.number;
+  answer_when_durable(outcome, std::move(answer), done);
+}
+
+void Core::answer_when_durable(const Windows::Outcome& outcome, Answer answer, Done done) {
+  auto result = std::make_shared<Result>();
+  result->answer = std::move(answer);
+  if (!outcome.position) return done(std::move(*result));
+  durability_->when_durable(outcome.position, [result, done](const std::string& why) {
+    if (why.empty())
+      done(std::move(*result));
+    else
+      done(failed({Code::unsynced, "applied, but not on disk: " + why}));
+  });
+}
+
+uint64_t Core::write_and_gather(Request& request) {
+  const Header& h = request.header;
+  std::lock_guard lock(meet_);
+  if (Failure why = steps_.check(h, takes_place(h), request.keys.size() + request.values.size()))
+    throw Refusal{std::move(why)};
+  if (steps_.passed_over(h)) return 0;
+  const uint64_t position = append(request);
+  steps_.gather(h, std::move(request.keys), std::move(request.values));
+  return position;
+}
+
+uint64_t Core::write_and_push(Request& request) {
+  const Header& h = request.header;
+  const std::span<const Key> keys = request.keys.as<Key>();
+  const float* values = request.values.as<float>().data();
+  const bool add = h.change == Change::add;
+  SparseTable* rows =
+      request.method == Method::push_sparse ? sparse(h.table).sparse.get() : nullptr;
+  DenseTable* numbers = rows ? nullptr : dense(h.table).dense.get();
+  const std::unique_ptr<Prepared> prepared = rows ? rows->prepare(keys) : nullptr;
+  const uint64_t position = append(request);
+  try {
+    if (rows)
+      add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
+          : rows->assign(keys, values, prepared.get());
+    else
+      add ? numbers->push(values, {h.learning_rate}) : numbers->assign(values);
+  } catch (...) {
+    if (position) die(current_failure());
+    throw;
+  }
+  pushed_rows_.fetch_add(keys.size(), std::memory_order_relaxed);
+  return position;
+}
+
+void Core::apply_push(Request& request, Passing how, const Done& done) {
+  const Header& h = request.header;
+  Windows::Outcome outcome;
+  std::vector<Windows::Waiter> waiters;
+  try {
+    outcome.position =
+        h.change == Change::step ? write_and_gather(request) : write_and_push(request);
+    pushes_.fetch_add(1, std::memory_order_relaxed);
+    waiters = windows_.applied(h.client(), h.sequence, outcome.position);
+  } catch (...) {
+    outcome.failure = current_failure();
+    if (dying_) {
+      outcome.failure.code = Code::busy;  // asked again, the next server knows of it
+      return finish(h, {}, outcome, done);
+    }
+  }
+  how == Passing::exclusive ? durability_->leave_exclusive() : durability_->leave();
+  finish(h, std::move(waiters), outcome, done);
+}
+
+void Core::apply_whole(const Request& request, const Done& done) {
+  const Header& h = request.header;
+  Windows::Outcome outcome;
+  std::vector<Windows::Waiter> waiters;
+  struct Load : Durability::LoadSteps {
+    bool began = false;
+    std::function<void(uint64_t)> then;
+    void placing() override { began = true; }
+    void placed(uint64_t rows) override { then(rows); }
+  } steps;
+  // With the snapshot that brings its rows: a load that is asked for again must not undo what
+  // others did since.
+  steps.then = [&](uint64_t rows) {
+    waiters = windows_.applied(h.client(), h.sequence, 0, rows);
+  };
+  try {
+    switch (request.method) {
+      case Method::save:
+        outcome.number = save(h);
+        waiters = windows_.applied(h.client(), h.sequence, 0, outcome.number);
+        break;
+      case Method::load:
+        outcome.number =
+            durability_->load(roots_.to_load(h.name), h.mode, h.only - 1, &steps);
+        break;
+      default: {
+        auto pass = std::make_unique<Pass>(*durability_, Passing::alone);
+        std::vector<SparseTable*> tables = sparse_tables();
+        if (request.method == Method::shrink) tables = {sparse(h.table).sparse.get()};
+        std::vector<std::unique_ptr<Prepared>> prepared;
+        for (SparseTable* t : tables)
+          prepared.push_back(request.method == Method::shrink ? t->prepare_shrink()
+                                                              : t->prepare_end_day());
+        outcome.position = append(request);
+        try {
+          for (size_t i = 0; i < tables.size(); ++i) {
+            if (request.method == Method::shrink)
+              outcome.number = tables[i]->shrink(prepared[i].get());
+            else
+              tables[i]->end_day(prepared[i].get());
+          }
+        } catch (...) {
+          if (outcome.position) {
+            pass.release();  // nobody copies what is half
+            die(current_failure());
+          }
+          throw;
+        }
+        waiters = windows_.applied(h.client(), h.sequence, outcome.position, outcome.number);
+      }
+    }
+  } catch (...) {
+    outcome.failure = current_failure();
+    if (steps.began && options_.durability != "none") die(outcome.failure);
+    if (dying_) outcome.failure.code = Code::busy;
+    for (const auto& w : waiters) w(outcome);  // of a load whose rows could not be kept
+  }
+  finish(h, std::move(waiters), outcome, done);
+}
+
+uint64_t Core::save(const Header& h) {
+  const auto directory = [&] {
+    if (h.name.empty())
+      refuse(Code::bad_request, "save: expected the name of a directory, got none");
+    return roots_.to_save(h.name);
+  };
+  const Extent extent{h.only - 1, h.share};
+  switch (h.phase) {
+    case SavePhase::whole:
+      return durability_->save(directory(), h.mode, extent);
+    case SavePhase::reserve:
+      return durability_->reserve_save();
+    case SavePhase::prepare:
+      durability_->prepare_save(h.save, directory(), h.mode, extent);
+      return 0;
+    case SavePhase::pause:
+      durability_->pause(h.save, std::chrono::milliseconds(std::clamp(h.wait_ms, 1u, 60'000u)));
+      return 0;
+    case SavePhase::finish:
+      return durability_->finish_save(h.save);
+    case SavePhase::publish:
+      durability_->publish_save(h.save);
+      return 0;
+    case SavePhase::cancel:
+      durability_->cancel_save(h.save);
+      return 0;
+  }
+  return 0;
+}
+
+// --- meetings of workers ---
+
+// Whether a client may take the place of the one whose steps the worker's are.
+bool Core::takes_place(const Header& h) const {
+  const ClientId owner = steps_.owner(h.worker);
+  return owner != h.client() && windows_.newer(h.client(), owner);
+}
+
+std::vector<Steps::Change> Core::step_changes() const {
+  return steps_.changes([this](uint32_t id) -> const TableConfig* {
+    const Table* t = find(id);
+    return t ? &t->config : nullptr;
+  });
+}
+
+void Core::apply_step(const std::vector<Steps::Change>& changes,
+                      const std::vector<std::unique_ptr<Prepared>>& prepared) {
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const Steps::Change& c = changes[i];
+    const Table& t = *find(c.table);
+    if (t.dense)
+      t.dense->push(c.values.data(), {c.learning_rate});
+    else
+      t.sparse->push(c.keys, c.values.data(), {c.learning_rate}, prepared[i].get());
+  }
+}
+
+// REQUIRES: meet_. The step is applied when all have ended it; if that is refused, the last one has
+// not ended it, and may try again.
+bool Core::end_step_of(const Request& request) {
+  const Header& h = request.header;
+  if (!steps_.last(h.worker)) {
+    if (!steps_.ended(h.worker)) {
+      met_position_ = append(request);
+      steps_.end(h);
+    }
+    return false;
+  }
+  const std::vector<Steps::Change> changes = step_changes();
+  std::vector<std::unique_ptr<Prepared>> prepared;
+  try {
+    for (const Steps::Change& c : changes) {
+      const Table& t = *find(c.table);
+      prepared.push_back(t.sparse ? t.sparse->prepare(c.keys) : nullptr);
+    }
+    met_position_ = append(request);
+  } catch (...) {
+    step_refusal_ = current_failure().text;
+    throw;
+  }
+  if (!steps_.ended(h.worker)) steps_.end(h);
+  try {
+    apply_step(changes, prepared);
+  } catch (...) {
+    if (met_position_) die(current_failure());
+    throw;
+  }
+  steps_.close();
+  step_refusal_.clear();
+  return true;
+}
+
+void Core::end_step(const Request& request, Clock::time_point until, const Done& done) {
+  const Header& h = request.header;
+  const auto go = [this, done, step = h.step](bool came) {
+    Windows::Outcome outcome;
+    std::unique_lock lock(meet_);
+    if (!came) {
+      Failure late{
+          leaving_ ? Code::busy : Code::timeout,
+          "worker(s) " + steps_.missing() + " have not ended step " + std::to_string(step) +
+              (step_refusal_.empty() ? "" : "; what ended it last was refused: " + step_refusal_)};
+      lock.unlock();
+      return done(failed(std::move(late)));
+    }
+    outcome.position = met_position_;
+    lock.unlock();
+    answer_when_durable(outcome, {}, done);
+  };
+  std::vector<Meeting::Go> ready;
+  Failure why;
+  try {
+    std::lock_guard lock(meet_);
+    if (steps_.done(h.step)) {
+      ready.push_back(go);
+    } else if (!(why = steps_.check(h, takes_place(h), 0))) {
+      if (steps_.passed_over(h) ? false : end_step_of(request)) {
+        ready = in_step_.all();
+        ready.push_back(go);
+      } else {
+        in_step_.wait(until, go);
+      }
+    }
+  } catch (...) {
+    why = current_failure();
+    if (dying_) return done(failed({Code::busy, std::move(why.text)}));
+  }
+  durability_->leave();
+  if (why) return done(failed(std::move(why)));
+  for (const auto& r : ready) r(true);
+}
+
+void Core::gather(const Request& request, Clock::time_point until, const Done& done) {
+  const Header& h = request.header;
+  const auto go = [this, done, round = h.round, name = h.name](bool came) {
+    Windows::Outcome outcome;
+    Answer answer;
+    std::unique_lock lock(meet_);
+    if (!came || !rounds_.complete(round)) {
+      Failure late{leaving_ ? Code::busy : Code::timeout,
+                   "worker(s) " + rounds_.missing(round) + " did not come to '" + name + "'"};
+      lock.unlock();
+      return done(failed(std::move(late)));
+    }
+    outcome.position = met_position_;
+    answer.parts = rounds_.parts(round);
+    lock.unlock();
+    answer_when_durable(outcome, std::move(answer), done);
+  };
+  std::vector<Meeting::Go> ready;
+  Failure why;
+  try {
+    std::lock_guard lock(meet_);
+    if (!(why = rounds_.check(h.worker, h.round))) {
+      if (rounds_.complete(h.round)) {
+        ready.push_back(go);
+      } else {
+        met_position_ = append(request);
+        const std::span<const char> text = request.values.as<const char>();
+        if (rounds_.join(h.worker, h.round, h.name, {text.data(), text.size()})) {
+          ready = in_round_.all();
+          ready.push_back(go);
+        } else {
+          in_round_.wait(until, go);
+        }
+      }
+    }
+  } catch (...) {
+    why = current_failure();
+  }
+  durability_->leave();
+  if (why) return done(failed(std::move(why)));
+  for (const auto& r : ready) r(true);
+}
+
+}  // namespace argosy::ps

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "argosy/ps/service/durability.h"
+#include "argosy/ps/service/message.h"
+
+namespace argosy::ps {
+
+// What may wait, done by threads of its own, so that those of the transport need not.
+class Tasks {
+ public:
+  using Work = std::function<void()>;
+  using Refuse = std::function<void(Failure)>;
+
+  explicit Tasks(Durability& durability);
+  ~Tasks() { stop(std::chrono::milliseconds(0)); }
+
+  // `work` within a pass, which it leaves: here if that needs no waiting, else by the thread for it.
+  // `refuse` instead, if the pass cannot be had.
+  void in_pass(Passing how, Work work, Refuse refuse);
+  // By a thread of its own; false if there are too many.
+  bool apart(Work work);
+  // Nothing new begins. False if something still runs after the limit.
+  bool stop(std::chrono::milliseconds limit);
+
+ private:
+  struct Waiting {
+    Passing how;
+    Work work;
+    Refuse refuse;
+  };
+  void run();
+
+  Durability& durability_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Waiting> waiting_;
+  uint32_t apart_ = 0;  // threads of apart
+  bool stopping_ = false, ended_ = false;
+  std::thread thread_;
+};
+
+// What is being thrown, as an answer. For catch blocks.
+Failure current_failure();
+// Thrown by what checks a request.
+struct Refusal {
+  Failure failure;
+};
+[[noreturn]] void refuse(Code code, std::string text);
+
+}  // namespace argosy::ps
