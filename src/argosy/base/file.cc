@@ -23,7 +23,8 @@ constexpr size_t kStep = size_t{1} << 30;
 }  // namespace
 
 InputFile::InputFile(const std::string& path) : path_(path) {
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Of a pipe, which is refused below, the open would wait for a writer.
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) fail("open", path, errno);
   struct stat info;
   const int error = ::fstat(fd_, &info) ? errno : S_ISREG(info.st_mode) ? 0 : EINVAL;

@@ -114,7 +114,12 @@ class TestHost : public Host {
   const ServerOptions& options() const override { return options_; }
   std::vector<SparseTable*> sparse_tables() override { return {sparse_.get()}; }
   std::vector<DenseTable*> dense_tables() override { return {dense_.get()}; }
+  // Before the server runs.
+  ServerOptions options_;
+  std::function<void()> while_saving_;
+
   std::string save_state() override {
+    if (while_saving_) while_saving_();
     std::lock_guard guard(mutex_);
     std::string text;
     for (const auto& [client, sequences] : window_) {
@@ -164,7 +169,6 @@ class TestHost : public Host {
     window_[client].push_back(sequence);
   }
 
-  ServerOptions options_;
   std::unique_ptr<SparseTable> sparse_;
   std::unique_ptr<DenseTable> dense_;
   std::mutex mutex_;

@@ -1,4 +1,5 @@
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <csignal>
@@ -7,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "argosy/base/file.h"
 #include "tests/cpp/ps/recovery_host.h"
 
 namespace argosy::ps {
@@ -264,16 +266,84 @@ TEST_F(Recovery, TheModeMayChange) {
   EXPECT_EQ(host->rows()[5], (std::vector<float>{3, 6}));
 }
 
+// The log positions that a manifest tells, in its order: of dense tables, then of the state.
+std::vector<uint64_t> log_positions(const fs::path& manifest) {
+  const std::string text = read_file(manifest.string()), name = "\"log_position\":";
+  std::vector<uint64_t> found;
+  for (size_t at = 0; (at = text.find(name, at)) != text.npos;)
+    found.push_back(std::stoull(text.substr(at += name.size())));
+  return found;
+}
+
 TEST_F(Recovery, AMissingLogIsAnError) {
   {
     const auto host = start("log");
     Load load(host.get(), 2, 1000);
-    load.wait_for(50);
-    host->durability().snapshot();
+    // Until one has effects of records later than its state.
+    std::vector<uint64_t> positions{0, 0};
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (positions[0] <= positions[1] && std::chrono::steady_clock::now() < limit) {
+      load.wait_for(load.pushes() + 50);
+      host->durability().snapshot();
+      positions = log_positions(saves().back() / "part-0-of-1" / "manifest.json");
+      ASSERT_EQ(positions.size(), 2u);
+    }
+    ASSERT_GT(positions[0], positions[1]);
   }
   fs::remove_all(own() / "log");
   const std::string error = error_of([&] { start("log"); });
-  EXPECT_TRUE(error.empty() || error.find("files are missing") != std::string::npos) << error;
+  EXPECT_NE(error.find("files are missing"), std::string::npos) << error;
+}
+
+TEST_F(Recovery, AFileThatIsAPipeDoesNotHoldAServer) {
+  const std::string model = directory_ + "/model";
+  fs::create_directories(model);
+  ASSERT_EQ(mkfifo((model + "/snapshot.json").c_str(), 0600), 0);
+  const auto host = start("log");
+  const std::string error =
+      error_of([&] { host->durability().load(Directory::open(model), 0); });
+  EXPECT_NE(error.find("snapshot.json"), std::string::npos) << error;
+}
+
+TEST_F(Recovery, WhoWaitsForASaveIsToldForWhich) {
+  TestHost host(directory_ + "/state", "log");
+  host.options_.turn_limit = milliseconds(300);
+  host.recover();
+  Durability& d = host.durability();
+  const auto there = Directory::make(directory_ + "/model");
+  d.prepare_save(1, there, 0);  // by a client that dies now
+  std::string error = error_of([&] { d.snapshot(); });
+  // By its own limit the save was cancelled, or by ours the wait ended.
+  if (!error.empty()) {
+    EXPECT_NE(error.find("waited 0 s for a save"), std::string::npos) << error;
+  }
+  d.prepare_save(2, there, 0);
+  d.pause(2, milliseconds(60000));
+  error = error_of([&] { Pass pass(d); });
+  EXPECT_NE(error.find("a save that pauses changes"), std::string::npos) << error;
+  d.cancel_save(2);
+  Pass pass(d);
+}
+
+// A disk that hangs does not keep the process from ending.
+TEST_F(Recovery, TheEndDoesNotWaitForWhatHangs) {
+  auto host = std::make_unique<TestHost>(directory_, "log");
+  host->options_.stop_limit = milliseconds(300);
+  host->options_.snapshot_every = std::chrono::seconds(1);
+  host->recover();
+  std::atomic<bool> hangs{false}, go_on{false};
+  host->while_saving_ = [&] {
+    hangs = true;
+    while (!go_on) std::this_thread::sleep_for(milliseconds(1));
+  };
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!hangs && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_TRUE(hangs);
+  EXPECT_FALSE(host->durability().stop());
+  go_on = true;
+  while (!host->durability().stop()) {
+  }
 }
 
 // The limit of file sizes stands in for a full disk.

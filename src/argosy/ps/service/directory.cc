@@ -104,6 +104,9 @@ void Roots::check_state(std::string_view name, const std::string& path) const {
 }
 
 std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make) const {
+  ARGOSY_CHECK(!path.empty() && path.find('\0') == path.npos, invalid_argument)
+      << "[parameter_server] expected a directory beneath a root of saves, got a name that is empty "
+         "or has a byte of zero.";
   const auto refuse_unless = [&](bool right, const char* why) {
     std::string known;
     for (const Root& root : roots_) known += (known.empty() ? "'" : ", '") + root.given + "'";
@@ -114,7 +117,6 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
   };
   for (const fs::path& part : fs::path(path))
     refuse_unless(part != "..", "goes up by '..'");
-  refuse_unless(!path.empty() && path.find('\0') == path.npos, "is no path");
   refuse_unless(!roots_.empty(), "is not beneath a root of saves");
   const std::string whole =
       path[0] == '/' ? fs::path(path).lexically_normal().string()

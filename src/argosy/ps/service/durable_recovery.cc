@@ -55,15 +55,15 @@ void Recovery::run() {
   if (loaded.has_state) k_.host.load_state(std::as_bytes(std::span(loaded.state)));
   if (k_.logs || has_log) replay(loaded.cut);
   remove_other_saves(k_.own, loaded.saves);
-  const auto on_disk = [](const SparseTable* t) { return t->stats().disk_rows > 0; };
+  const auto on_disk = [](const SparseTable* t) { return t->config().tier == "ssd"; };
   if (!k_.logs && k_.log) {
     // From now on there is no log, and what it had must be in a snapshot.
     snapshots_.write(Snapshots::How::waiting, [] {});
     k_.log.reset();
     remove_tree(join_path(k_.own, "log"));
   } else if (k_.logs && !began && std::any_of(set.sparse.begin(), set.sparse.end(), on_disk)) {
-    // Rows of a tier on disk from before there was a log: recovery clears the tier, so they must be
-    // in a snapshot before anybody relies on them.
+    // A tier may have rows from before there was a log: recovery clears it, so they must be in a
+    // snapshot before anybody relies on them.
     snapshots_.write(Snapshots::How::waiting, [] {});
   }
   milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(

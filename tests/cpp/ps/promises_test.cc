@@ -1,0 +1,542 @@
+// What a server promises, whatever is lost, killed or full: an acknowledged change is there once,
+// nothing that was refused comes back.
+#include <sys/resource.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "argosy/base/file.h"
+#include "argosy/ps/service/server_core.h"
+#include "tests/cpp/ps/recovery_host.h"
+
+namespace argosy::ps {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr ClientId kOne{1, 1}, kTwo{2, 2}, kThree{3, 3};
+
+// A server without sockets that keeps a log, with rows that add up what is pushed.
+class Promises : public WithDirectory {
+ protected:
+  void SetUp() override {
+    WithDirectory::SetUp();
+    options_.tables = {sum_table(0, "sparse"), sum_table(1, "dense", 6)};
+    options_.durability = "log";
+    options_.directory = directory_ + "/state";
+    options_.save_roots = {directory_};
+  }
+  void TearDown() override {
+    core_.reset();
+    WithDirectory::TearDown();
+  }
+
+  void start(std::initializer_list<ClientId> clients = {kOne}) {
+    core_ = std::make_unique<Core>(options_);
+    for (const ClientId client : clients) greet(client);
+  }
+  // The server as kill -9 leaves it and a new one finds it, elsewhere.
+  void kill_and_start(std::initializer_list<ClientId> clients = {kOne}) {
+    const std::string next = directory_ + "/again-" + std::to_string(++kills_);
+    fs::copy(directory_ + "/" + at_, next, fs::copy_options::recursive);
+    core_.reset();
+    at_ = next.substr(directory_.size() + 1);
+    options_.directory = next;
+    for (TableConfig& t : options_.tables)
+      if (t.tier == "ssd") t.directory = next + "/db";
+    start(clients);
+  }
+  Core::Result greet(ClientId client, uint32_t worker = 0, uint64_t next = 1,
+                     uint64_t incarnation = 0) {
+    Request r = request(Method::hello, client, worker);
+    r.header.sequence = next;
+    r.header.incarnation = incarnation;
+    Core::Result result = call(std::move(r));
+    EXPECT_FALSE(result.failure) << result.failure.text;
+    return result;
+  }
+
+  Request request(Method method, ClientId client, uint32_t worker = 0) const {
+    Request r;
+    r.method = method;
+    r.header.set_client(client);
+    r.header.epoch = core_->epoch();
+    r.header.workers = options_.workers;
+    r.header.worker = worker;
+    r.header.wait_ms = 1;
+    return r;
+  }
+  Request push(ClientId client, uint64_t sequence, const std::vector<Key>& keys, float value = 1,
+               Change change = Change::add) const {
+    Request r = request(Method::push_sparse, client);
+    r.header.sequence = sequence;
+    r.header.change = change;
+    r.keys = Bytes(8 * keys.size());
+    std::copy(keys.begin(), keys.end(), r.keys.as<Key>().begin());
+    r.values = Bytes(8 * keys.size());
+    for (float& v : r.values.as<float>()) v = value;
+    return r;
+  }
+  Request whole(Method method, ClientId client, uint64_t sequence,
+                const std::string& directory = "") const {
+    Request r = request(method, client);
+    r.header.sequence = sequence;
+    r.header.name = directory;
+    return r;
+  }
+  Core::Result call(Request r) const {
+    auto promise = std::make_shared<std::promise<Core::Result>>();
+    core_->handle(std::move(r), Core::Clock::now() + seconds(10),
+                  [promise](Core::Result result) { promise->set_value(std::move(result)); });
+    auto future = promise->get_future();
+    while (future.wait_for(milliseconds(1)) != std::future_status::ready) core_->tick();
+    return future.get();
+  }
+  Code code(Request r) const { return call(std::move(r)).failure.code; }
+  float value(Key key) const {
+    Request r = request(Method::pull_sparse, kOne);
+    r.keys = Bytes(8);
+    r.keys.as<Key>()[0] = key;
+    const Core::Result result = call(std::move(r));
+    EXPECT_FALSE(result.failure) << result.failure.text;
+    return result.answer.values.as<float>()[0];
+  }
+
+  ServerOptions options_;
+  std::unique_ptr<Core> core_;
+  std::string at_ = "state";
+  int kills_ = 0;
+};
+
+// --- saves and what else lies in a folder ---
+
+TEST_F(Promises, ASaveRemovesNothingButThePreviousSave) {
+  start();
+  const fs::path day = directory_ + "/day1";
+  for (const char* name : {"train_data/part-00000", "save-0123456789abcdef/part-0-of-1",
+                           "save-x/.aside-part-0-of-1/table-0.0.rows"}) {
+    fs::create_directories((day / name).parent_path());
+    std::ofstream(day / name) << "mine";
+  }
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  ASSERT_EQ(code(whole(Method::save, kOne, 2, day)), Code::ok);
+  const std::string first = read_file(day / "snapshot.json");
+  ASSERT_EQ(code(whole(Method::save, kOne, 3, day)), Code::ok);
+  EXPECT_NE(read_file(day / "snapshot.json"), first);
+  EXPECT_EQ(read_file(day / "train_data/part-00000"), "mine");
+  EXPECT_EQ(read_file(day / "save-0123456789abcdef/part-0-of-1"), "mine");
+  EXPECT_EQ(read_file(day / "save-x/.aside-part-0-of-1/table-0.0.rows"), "mine");
+  size_t saves = 0;
+  for (const auto& e : fs::directory_iterator(day))
+    saves += fs::exists(e.path() / "part-0-of-1/manifest.json");
+  EXPECT_EQ(saves, 1u);
+}
+
+TEST_F(Promises, ASnapshotJsonOfTheUsersIsNotReplaced) {
+  start();
+  std::ofstream(directory_ + "/snapshot.json") << "{\"mine\": 1}";
+  fs::create_directory(directory_ + "/model");
+  fs::rename(directory_ + "/snapshot.json", directory_ + "/model/snapshot.json");
+  EXPECT_NE(code(whole(Method::save, kOne, 1, directory_ + "/model")), Code::ok);
+  EXPECT_EQ(read_file(directory_ + "/model/snapshot.json"), "{\"mine\": 1}");
+}
+
+TEST_F(Promises, WhatAKilledSaveLeftGoesWithTheNext) {
+  start();
+  const fs::path model = directory_ + "/model";
+  Request r = whole(Method::save, kOne, 1, model);
+  r.header.phase = SavePhase::prepare;
+  r.header.save = 77;
+  ASSERT_EQ(code(std::move(r)), Code::ok);
+  kill_and_start();
+  EXPECT_TRUE(fs::is_empty(model)) << "an orderly end removes it";
+  // As kill -9 leaves it.
+  r = whole(Method::save, kOne, 2, model);
+  r.header.phase = SavePhase::prepare;
+  r.header.save = 78;
+  ASSERT_EQ(code(std::move(r)), Code::ok);
+  const fs::path copy = directory_ + "/copy";
+  fs::copy(model, copy, fs::copy_options::recursive);
+  ASSERT_TRUE(fs::exists(copy / "save-000000000000004e/.aside-part-0-of-1"));
+  r = whole(Method::save, kOne, 3);
+  r.header.phase = SavePhase::cancel;
+  r.header.save = 78;
+  ASSERT_EQ(code(std::move(r)), Code::ok);
+  ASSERT_EQ(code(whole(Method::save, kOne, 4, copy)), Code::ok);
+  EXPECT_FALSE(fs::exists(copy / "save-000000000000004e"));
+}
+
+TEST_F(Promises, SavesKeepAwayFromTheServersOwnState) {
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  uint64_t sequence = 1;
+  fs::create_directory_symlink(directory_ + "/state", directory_ + "/link");
+  for (const char* name : {"/state", "/state/server-0-of-1", "/state/server-0-of-1/log", "",
+                                 "/state/below", "/link", "/link/server-0-of-1"}) {
+    const Core::Result result = call(whole(Method::save, kOne, ++sequence, directory_ + name));
+    EXPECT_EQ(result.failure.code, Code::bad_request) << name;
+    EXPECT_NE(result.failure.text.find("Do this:"), std::string::npos);
+  }
+  kill_and_start();
+  EXPECT_EQ(value(5), 1);
+}
+
+TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
+  fs::create_directories(directory_ + "/root/inside");
+  fs::create_directories(directory_ + "/outside");
+  fs::create_directory_symlink(directory_ + "/outside", directory_ + "/root/link");
+  options_.save_roots = {directory_ + "/root"};
+  start();
+  uint64_t sequence = 0;
+  for (const Method method : {Method::save, Method::load})
+    for (const std::string& name :
+         {directory_ + "/outside", directory_ + "/root/../outside", directory_ + "/root/link",
+          directory_ + "/root/link/deeper", directory_ + "/rooted", std::string("../outside"),
+          std::string("/"), std::string("inside\0x", 8)}) {
+      const Core::Result result = call(whole(method, kOne, ++sequence, name));
+      EXPECT_EQ(result.failure.code, Code::bad_request) << name;
+      EXPECT_NE(result.failure.text.find("root"), std::string::npos) << result.failure.text;
+    }
+  EXPECT_TRUE(fs::is_empty(directory_ + "/outside"));
+  EXPECT_EQ(code(whole(Method::save, kOne, ++sequence, "inside/deep/er")), Code::ok);
+  EXPECT_TRUE(fs::exists(directory_ + "/root/inside/deep/er/snapshot.json"));
+  EXPECT_EQ(code(whole(Method::load, kOne, ++sequence, directory_ + "/root/inside/deep/er")),
+            Code::ok);
+  // Links within a save, too.
+  const fs::path save = directory_ + "/root/inside/deep/er";
+  fs::rename(save / "snapshot.json", directory_ + "/outside/snapshot.json");
+  fs::create_symlink(directory_ + "/outside/snapshot.json", save / "snapshot.json");
+  const Core::Result result = call(whole(Method::load, kOne, ++sequence, save));
+  EXPECT_NE(result.failure.text.find("is a link"), std::string::npos) << result.failure.text;
+}
+
+// --- load ---
+
+TEST_F(Promises, ALoadWhoseAnswerWasLostDoesNotUndoWhatCameAfter) {
+  start({kOne, kTwo});
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  ASSERT_EQ(code(whole(Method::save, kOne, 2, directory_ + "/model")), Code::ok);
+  ASSERT_EQ(code(whole(Method::load, kOne, 3, directory_ + "/model")), Code::ok);  // answer lost
+  ASSERT_EQ(code(push(kTwo, 1, {5})), Code::ok);
+  kill_and_start({kOne, kTwo});
+  EXPECT_EQ(code(whole(Method::load, kOne, 3, directory_ + "/model")), Code::ok);
+  EXPECT_EQ(value(5), 2);
+}
+
+struct FileLimit {
+  explicit FileLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit full{bytes, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+  }
+  ~FileLimit() { lift(); }
+  void lift() const { setrlimit(RLIMIT_FSIZE, &before); }
+  rlimit before;
+};
+
+TEST_F(Promises, ALoadThatCannotBeKeptEndsTheServer) {
+  start();
+  std::vector<Key> keys(3000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  ASSERT_EQ(code(push(kOne, 1, keys)), Code::ok);
+  ASSERT_EQ(code(whole(Method::save, kOne, 2, directory_ + "/model")), Code::ok);
+  ASSERT_EQ(code(push(kOne, 3, {5})), Code::ok);
+  std::atomic<bool> died{false};
+  core_->on_fatal([&](const std::string&) { died = true; });
+  {
+    const FileLimit full(20000);
+    EXPECT_EQ(code(whole(Method::load, kOne, 4, directory_ + "/model")), Code::busy);
+  }
+  EXPECT_TRUE(died);
+  EXPECT_EQ(code(push(kOne, 5, {5})), Code::busy);
+  kill_and_start();
+  EXPECT_EQ(value(5), 2);
+  EXPECT_EQ(code(whole(Method::load, kOne, 4, directory_ + "/model")), Code::ok);
+  EXPECT_EQ(value(5), 1);
+}
+
+// --- clients ---
+
+TEST_F(Promises, AForgottenClientsNumbersAreNotTakenForNew) {
+  options_.client_expiry = seconds(1);
+  core_ = std::make_unique<Core>(options_);
+  const uint64_t life = greet(kOne).answer.incarnation;
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  const auto limit = Core::Clock::now() + seconds(60);
+  while (core_->stats().find("\"clients\":0") == std::string::npos && Core::Clock::now() < limit) {
+    std::this_thread::sleep_for(milliseconds(20));
+    core_->tick();
+  }
+  EXPECT_EQ(code(push(kOne, 1, {5})), Code::unknown_client);
+  greet(kOne, 0, 2, life);
+  EXPECT_EQ(code(push(kOne, 1, {5})), Code::too_old);
+  EXPECT_EQ(code(push(kOne, 2, {5})), Code::ok);
+  EXPECT_EQ(value(5), 2);
+}
+
+TEST_F(Promises, WhoTriesLongerThanHeIsKnownIsRefused) {
+  options_.client_expiry = seconds(10);
+  core_ = std::make_unique<Core>(options_);
+  Request r = request(Method::hello, kOne);
+  r.header.retry_ms = 10'000;
+  const Core::Result result = call(std::move(r));
+  EXPECT_EQ(result.failure.code, Code::mismatch);
+  EXPECT_NE(result.failure.text.find("client_expiry"), std::string::npos);
+}
+
+TEST_F(Promises, OnlyClientsStopAServer) {
+  start();
+  std::atomic<int> stops{0};
+  core_->on_stop([&] { ++stops; });
+  EXPECT_EQ(code(request(Method::stop, kTwo)), Code::unknown_client);
+  EXPECT_EQ(stops, 0);
+  EXPECT_EQ(code(request(Method::stop, kOne)), Code::ok);
+  EXPECT_EQ(stops, 1);
+}
+
+// --- one order ---
+
+TEST_F(Promises, AssignmentsAndPushesHaveOneOrder) {
+  start({kOne, kTwo});
+  for (uint64_t round = 0; round < 20; ++round) {
+    std::vector<std::thread> threads;
+    for (const ClientId client : {kOne, kTwo})
+      threads.emplace_back([&, client] {
+        for (uint64_t i = 1; i <= 50; ++i) {
+          const uint64_t n = 50 * round + i;
+          const bool assign = client == kTwo && i % 5 == 0;
+          std::promise<void> done;
+          core_->handle(push(client, n, {7}, static_cast<float>(assign ? i : 1),
+                             assign ? Change::assign : Change::add),
+                        Core::Clock::now() + seconds(10), [&](const Core::Result& r) {
+                          EXPECT_FALSE(r.failure) << r.failure.text;
+                          done.set_value();
+                        });
+          done.get_future().wait();
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    const float before = value(7);
+    kill_and_start({kOne, kTwo});
+    ASSERT_EQ(value(7), before) << "in round " << round;
+  }
+}
+
+// --- the disk of the log ---
+
+TEST_F(Promises, WhatIsAppliedButNotOnDiskIsNotCalledRefused) {
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  const FileLimit full(40);
+  EXPECT_EQ(code(push(kOne, 2, {5})), Code::unsynced);
+  EXPECT_EQ(code(push(kOne, 2, {5})), Code::unsynced);
+  EXPECT_EQ(code(push(kOne, 3, {5})), Code::failed);  // refused: before it was written
+  full.lift();
+  const auto limit = Core::Clock::now() + seconds(60);
+  Code now = Code::unsynced;
+  while ((now = code(push(kOne, 2, {5}))) == Code::unsynced && Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(now, Code::ok);
+  kill_and_start();
+  EXPECT_EQ(value(5), 2);
+}
+
+// --- a tier on disk ---
+
+class SsdPromises : public Promises {
+ protected:
+  void SetUp() override {
+    Promises::SetUp();
+    fs::create_directory(directory_ + "/state");
+    TableConfig& t = options_.tables[0];
+    t.tier = "ssd";
+    t.directory = directory_ + "/state/db";
+    t.memory_rows = 1024;
+  }
+  std::vector<Key> keys(Key first, Key last) const {
+    std::vector<Key> all;
+    for (Key k = first; k < last; ++k) all.push_back(k);
+    return all;
+  }
+  // Makes the database's file so long that a limit for it is none for the server's log.
+  uint64_t fill(uint64_t sequence) {
+    EXPECT_EQ(code(push(kOne, sequence, keys(0, 1000))), Code::ok);
+    for (int i = 0; i < 20; ++i)
+      EXPECT_EQ(code(whole(Method::end_day, kOne, ++sequence)), Code::ok);
+    return sequence;
+  }
+  rlim_t longest() const {
+    uintmax_t bytes = 0;
+    for (const auto& e : fs::directory_iterator(options_.tables[0].directory))
+      if (e.path().extension() == ".log") bytes = std::max(bytes, e.file_size());
+    return bytes;
+  }
+};
+
+TEST_F(SsdPromises, WhatAFullDiskRefusedDoesNotComeBack) {
+  start({kOne, kTwo});
+  uint64_t sequence = fill(1);
+  const FileLimit full(longest());
+  EXPECT_EQ(code(whole(Method::end_day, kOne, ++sequence)), Code::failed);
+  // More rows than memory may have beyond its limit: pushes that make rows are refused.
+  ASSERT_EQ(code(push(kOne, ++sequence, keys(2000, 2600))), Code::ok);
+  ASSERT_EQ(code(push(kOne, ++sequence, keys(3000, 3600))), Code::ok);
+  const uint64_t refused = sequence + 1;
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(code(push(kOne, refused, {9999})), Code::failed);
+  full.lift();
+  const auto limit = Core::Clock::now() + seconds(60);
+  Code now = Code::failed;
+  while ((now = code(push(kTwo, 1, {9999}))) == Code::failed && Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(100));
+  ASSERT_EQ(now, Code::ok);
+  EXPECT_EQ(value(9999), 1);
+  kill_and_start({kOne, kTwo});
+  EXPECT_EQ(value(9999), 1);
+  // The answer was lost, so the client asks again: it is new to this server.
+  EXPECT_EQ(code(push(kOne, refused, {9999})), Code::ok);
+  EXPECT_EQ(code(push(kOne, refused, {9999})), Code::ok);
+  EXPECT_EQ(value(9999), 2);
+}
+
+TEST_F(SsdPromises, AStepThatIsRefusedCanBeEndedAgain) {
+  start();
+  uint64_t sequence = fill(1);
+  Request r = push(kOne, ++sequence, {9999}, 3, Change::step);
+  ASSERT_EQ(code(std::move(r)), Code::ok);
+  {
+    const FileLimit full(longest());
+    EXPECT_EQ(code(whole(Method::end_day, kOne, ++sequence)), Code::failed);
+    ASSERT_EQ(code(push(kOne, ++sequence, keys(2000, 2600))), Code::ok);
+    ASSERT_EQ(code(push(kOne, ++sequence, keys(3000, 3600))), Code::ok);
+    const Core::Result refused = call(request(Method::end_step, kOne));
+    EXPECT_EQ(refused.failure.code, Code::failed);
+    EXPECT_NE(refused.failure.text.find("make room"), std::string::npos) << refused.failure.text;
+  }
+  const auto limit = Core::Clock::now() + seconds(60);
+  Code now = Code::failed;
+  while ((now = code(request(Method::end_step, kOne))) == Code::failed &&
+         Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(now, Code::ok);
+  EXPECT_EQ(value(9999), 3);
+  kill_and_start();
+  EXPECT_EQ(value(9999), 3);
+  EXPECT_EQ(greet(kTwo).answer.next_step, 1u);
+}
+
+TEST_F(SsdPromises, RowsOfBeforeTheLogSurvive) {
+  options_.durability = "none";
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  core_.reset();  // an orderly end leaves them on disk
+  options_.durability = "log";
+  start();
+  ASSERT_EQ(value(5), 1);
+  ASSERT_EQ(code(push(kOne, 1, {6})), Code::ok);
+  kill_and_start();
+  EXPECT_EQ(value(5), 1);
+  EXPECT_EQ(value(6), 1);
+}
+
+// --- synchronous steps: two workers ---
+
+class StepPromises : public Promises {
+ protected:
+  void SetUp() override {
+    Promises::SetUp();
+    options_.workers = 2;
+    options_.tables[0].accessor.embedding.rule = "sum";
+  }
+  Code push_step(ClientId client, uint32_t worker, uint64_t sequence, uint64_t step, float value) {
+    Request r = push(client, sequence, {5}, value, Change::step);
+    r.header.worker = worker;
+    r.header.step = step;
+    return code(std::move(r));
+  }
+  Code end(ClientId client, uint32_t worker, uint64_t step) {
+    Request r = request(Method::end_step, client, worker);
+    r.header.step = step;
+    return code(std::move(r));
+  }
+};
+
+TEST_F(StepPromises, AWorkerThatWasKilledAfterPushingCountsOnce) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(push_step(kOne, 0, 1, 0, 2), Code::ok);  // and is killed
+  greet(kThree, 0);
+  ASSERT_EQ(push_step(kTwo, 1, 1, 0, 2), Code::ok);
+  ASSERT_EQ(push_step(kThree, 0, 1, 0, 2), Code::ok);
+  // What the dead one had on its way.
+  EXPECT_EQ(push_step(kOne, 0, 2, 0, 2), Code::bad_request);
+  EXPECT_EQ(end(kOne, 0, 0), Code::bad_request);
+  kill_and_start();
+  greet(kTwo, 1);
+  greet(kThree, 0);
+  EXPECT_EQ(push_step(kOne, 0, 3, 0, 2), Code::bad_request) << "an old client is not a successor";
+  ASSERT_EQ(end(kTwo, 1, 0), Code::timeout);
+  ASSERT_EQ(end(kThree, 0, 0), Code::ok);
+  EXPECT_EQ(value(5), 2);
+  kill_and_start();
+  EXPECT_EQ(value(5), 2);
+}
+
+TEST_F(StepPromises, TheSuccessorOfOneThatHadEndedGoesOn) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(push_step(kOne, 0, 1, 0, 2), Code::ok);
+  ASSERT_EQ(end(kOne, 0, 0), Code::timeout);  // and is killed
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      kill_and_start();
+      greet(kTwo, 1);
+    }
+    const Answer hello = greet(kThree, 0).answer;
+    EXPECT_EQ(hello.next_step, 1u);
+    EXPECT_TRUE(hello.step_open);
+    // Another server may not know of the end: then the step is done again, and passed over here.
+    EXPECT_EQ(push_step(kThree, 0, restarted ? 2 : 1, 0, 100), Code::ok);
+    EXPECT_EQ(end(kThree, 0, 0), Code::timeout);
+  }
+  ASSERT_EQ(push_step(kTwo, 1, 1, 0, 4), Code::ok);
+  ASSERT_EQ(end(kTwo, 1, 0), Code::ok);
+  EXPECT_EQ(end(kThree, 0, 0), Code::ok);
+  EXPECT_EQ(value(5), 3);
+  ASSERT_EQ(push_step(kThree, 0, 3, 1, 2), Code::ok);
+  ASSERT_EQ(push_step(kTwo, 1, 2, 1, 2), Code::ok);
+  ASSERT_EQ(end(kTwo, 1, 1), Code::timeout);
+  ASSERT_EQ(end(kThree, 0, 1), Code::ok);
+  EXPECT_EQ(value(5), 5);
+  EXPECT_EQ(greet(kTwo, 1).answer.next_step, 2u);
+  kill_and_start();
+  EXPECT_EQ(value(5), 5);
+}
+
+TEST_F(StepPromises, ASuccessorJoinsTheRoundThatIsOpen) {
+  start();
+  greet(kTwo, 1);
+  const auto join = [&](ClientId client, uint32_t worker, uint64_t round, char text) {
+    Request r = request(Method::gather, client, worker);
+    r.header.round = round;
+    r.values = Bytes(1);
+    *r.values.as<char>().data() = text;
+    return call(std::move(r));
+  };
+  ASSERT_EQ(join(kOne, 0, 1, 'a').failure.code, Code::timeout);  // and is killed
+  EXPECT_EQ(greet(kThree, 0).answer.next_round, 1u);
+  ASSERT_EQ(join(kThree, 0, 1, 'b').failure.code, Code::timeout);
+  const Core::Result all = join(kTwo, 1, 1, 'c');
+  ASSERT_FALSE(all.failure) << all.failure.text;
+  EXPECT_EQ(all.answer.parts, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(greet(kThree, 0).answer.next_round, 2u);
+}
+
+}  // namespace
+}  // namespace argosy::ps
