@@ -518,7 +518,7 @@ void Core::apply_step(const Cut* cut, uint64_t position) {
                      t.dense->push(values.data(), {rate});
                    return;
                  }
-                 if (!cut) return t.sparse->push(keys, values.data(), {rate});
+                 if (!cut) return void(t.sparse->push(keys, values.data(), {rate}));
                  const size_t width = t.sparse->push_width();
                  for (size_t i = 0; i < keys.size(); ++i)
                    if (cut->position(id, shard_of(keys[i])) < position)

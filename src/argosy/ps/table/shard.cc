@@ -94,7 +94,7 @@ uint32_t Shard::admit(const Item& item, uint32_t handle, bool pushed, BatchCall*
     if (handle == Index::kNone) {
       handle = add(item.key, item.hash, RowClass::candidate);
       std::memset(payload(handle), 0, layout_->bytes[2]);
-      ++call->added;
+      ++call->made;
     }
     std::byte* p = payload(handle);
     const uint32_t pushes = load<uint16_t>(p) + 1u;
@@ -112,7 +112,7 @@ uint32_t Shard::admit(const Item& item, uint32_t handle, bool pushed, BatchCall*
     const double drawn = static_cast<double>(mix(item.key ^ 0x2545f4914f6cdd1d) >> 11) * 0x1p-53;
     if (drawn >= static_cast<double>(rule.probability)) return Index::kNone;
   }
-  ++call->added;
+  ++call->made;
   return create(item.key, item.hash);
 }
 
@@ -322,12 +322,12 @@ void Shard::assign(std::span<const Item> items, const float* values, BatchCall* 
     }
     if (handle != Index::kNone && class_of(handle) == RowClass::candidate) {
       remove(handle);
-      --call->added;
+      --call->made;
       handle = Index::kNone;
     }
     if (handle == Index::kNone) {
       handle = create(item.key, item.hash);
-      ++call->added;
+      ++call->made;
     }
     touch(handle, call->stamp);
     set_changed(handle);

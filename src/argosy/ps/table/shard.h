@@ -30,7 +30,8 @@ struct BatchCall {
   bool create = false;
   // Where keys go that are not in memory, in order; null: they are nowhere.
   std::vector<Item>* missing = nullptr;
-  int64_t added = 0;
+  int64_t made = 0;   // rows that were nowhere; below 0 if more were erased
+  int64_t moved = 0;  // from disk into memory; below 0 if more left
   uint64_t rejected = 0;
 };
 
@@ -83,6 +84,8 @@ class alignas(64) Shard {
   void forget(std::span<const Key> keys);  // they are on disk
   // A row of the disk comes back. REQUIRES: it is not here.
   void restore(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp);
+  bool tracking() const { return tracking_; }
+  void stop_tracking();
   bool all_changed() const { return !tracking_ || all_changed_; }
   const std::unordered_set<Key>& changed_on_disk() const { return away_; }
   void add_deleted(Key key) {

@@ -161,6 +161,13 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
   }
 }
 
+void Shard::stop_tracking() {
+  tracking_ = all_changed_ = false;
+  for (auto& words : changed_.words) std::vector<uint64_t>().swap(words);
+  std::vector<Key>().swap(deleted_);
+  std::unordered_set<Key>().swap(away_);
+}
+
 void Shard::shrink(std::vector<Key>* gone) {
   const AccessorConfig& a = layout_->accessor;
   ++decays_;

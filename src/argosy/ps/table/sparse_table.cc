@@ -59,7 +59,7 @@ void Sparse::check_process() const {
 }
 
 template <class F>
-void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f) {
+uint64_t Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f) {
   check_process();
   const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
   call->stamp = turn;
@@ -74,8 +74,11 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
   struct Totals {
     Sparse* table;
     BatchCall* call;
+    int64_t made = 0;
     void add() {
-      table->rows_.fetch_add(std::exchange(call->added, 0), std::memory_order_relaxed);
+      made += call->made;
+      table->rows_.fetch_add(std::exchange(call->made, 0) + std::exchange(call->moved, 0),
+                             std::memory_order_relaxed);
       table->rejected_.fetch_add(std::exchange(call->rejected, 0), std::memory_order_relaxed);
     }
     ~Totals() { add(); }
@@ -94,7 +97,7 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
     if (missing.size() > missed) {
       missing_groups.push_back({group.shard, missed, missing.size(), shard.version()});
     } else if (share_) {
-      relieve(shard, group.shard, turn, &call->added);
+      relieve(shard, group.shard, turn, &call->moved);
     }
   }
   if (!missing_groups.empty()) {
@@ -109,33 +112,53 @@ void Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool look_on
       std::lock_guard lock(shard.mutex);
       restore_missing(shard, group, of_group, found, &row, call);
       f(shard, of_group);
-      if (share_) relieve(shard, group.shard, turn, &call->added);
+      if (share_) relieve(shard, group.shard, turn, &call->moved);
     }
   }
   totals.add();
   enforce_cap();
+  return static_cast<uint64_t>(std::max<int64_t>(totals.made, 0));
 }
 
-void Sparse::pull(std::span<const Key> keys, float* out, bool create) {
+std::unique_ptr<Prepared> Sparse::prepare(std::span<const Key>) {
+  check_process();
+  check_room();
+  return nullptr;
+}
+
+std::unique_ptr<Prepared> Sparse::prepare_shrink() {
+  check_process();
+  return nullptr;
+}
+
+std::unique_ptr<Prepared> Sparse::prepare_end_day() {
+  check_process();
+  return nullptr;
+}
+
+uint64_t Sparse::pull(std::span<const Key> keys, float* out, bool create) {
   if (create) check_room();
   BatchCall call;
   call.create = create;
-  each_group(keys, &call, true,
-             [&](Shard& shard, std::span<const Item> items) { shard.pull(items, out, &call); });
+  return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+    shard.pull(items, out, &call);
+  });
 }
 
-void Sparse::push(std::span<const Key> keys, const float* values, const PushOptions& options) {
+uint64_t Sparse::push(std::span<const Key> keys, const float* values, const PushOptions& options,
+                      Prepared*) {
   check_room();
   BatchCall call;
   call.learning_rate = options.learning_rate;
-  each_group(keys, &call, true,
-             [&](Shard& shard, std::span<const Item> items) { shard.push(items, values, &call); });
+  return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+    shard.push(items, values, &call);
+  });
 }
 
-void Sparse::assign(std::span<const Key> keys, const float* values) {
+uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared*) {
   check_room();
   BatchCall call;
-  each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+  return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
     shard.assign(items, values, &call);
   });
 }
@@ -147,7 +170,7 @@ void Sparse::erase(std::span<const Key> keys) {
     of_shard.clear();
     for (const Item& item : items) {
       const bool here = shard.erase(item.key, item.hash);
-      call.added -= here;
+      call.made -= here;
       if (disk_ && !here) shard.add_deleted(item.key);
       of_shard.push_back(item.key);
     }
@@ -156,7 +179,7 @@ void Sparse::erase(std::span<const Key> keys) {
   });
 }
 
-uint64_t Sparse::shrink() {
+uint64_t Sparse::shrink(Prepared*) {
   check_process();
   std::lock_guard day_lock(day_mutex_);
   if (disk_) turn_clocks(0, 1);
@@ -176,7 +199,7 @@ uint64_t Sparse::shrink() {
   return gone + gone_on_disk + enforce_cap();
 }
 
-void Sparse::end_day() {
+void Sparse::end_day(Prepared*) {
   check_process();
   std::lock_guard day_lock(day_mutex_);
   if (disk_) turn_clocks(1, 0);
@@ -244,6 +267,22 @@ void Sparse::copy_shard(uint32_t number, Selection selection, bool mark, Rows* r
   shard.copy(selection, mark, rows, deleted);
 }
 
+bool Sparse::tracks_changes() const {
+  check_process();
+  return std::all_of(shards_.begin(), shards_.end(), [](const Shard& shard) {
+    std::lock_guard lock(shard.mutex);
+    return shard.tracking();
+  });
+}
+
+void Sparse::stop_tracking() {
+  check_process();
+  for (auto& shard : shards_) {
+    std::lock_guard lock(shard.mutex);
+    shard.stop_tracking();
+  }
+}
+
 void Sparse::put_rows(const Rows& rows) {
   ARGOSY_CHECK(rows.offsets.size() == rows.keys.size() + 1 &&
                    rows.offsets.back() <= rows.bytes.size() &&
@@ -260,7 +299,7 @@ void Sparse::put_rows(const Rows& rows) {
   BatchCall call;
   each_group(rows.keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
     for (const Item& item : items) {
-      call.added += shard.put(item.key, item.hash, row(item.place), call.stamp);
+      call.made += shard.put(item.key, item.hash, row(item.place), call.stamp);
     }
   });
 }
@@ -339,6 +378,7 @@ uint64_t Sparse::evict_exactly(int64_t cap) {
 
 SparseTable::~SparseTable() = default;
 DenseTable::~DenseTable() = default;
+Prepared::~Prepared() = default;
 
 void Rows::clear() {
   keys.clear();

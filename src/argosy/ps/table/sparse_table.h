@@ -32,24 +32,31 @@ class Sparse final : public SparseTable {
     return layout_.click ? load<float>(row.data() + Layout::kShow) : 0;
   }
 
-  void pull(std::span<const Key> keys, float* out, bool create) override;
-  void push(std::span<const Key> keys, const float* values, const PushOptions& options) override;
-  void assign(std::span<const Key> keys, const float* values) override;
+  std::unique_ptr<Prepared> prepare(std::span<const Key> keys) override;
+  std::unique_ptr<Prepared> prepare_shrink() override;
+  std::unique_ptr<Prepared> prepare_end_day() override;
+  uint64_t pull(std::span<const Key> keys, float* out, bool create) override;
+  uint64_t push(std::span<const Key> keys, const float* values, const PushOptions& options,
+                Prepared* prepared) override;
+  uint64_t assign(std::span<const Key> keys, const float* values, Prepared* prepared) override;
   void erase(std::span<const Key> keys) override;
-  uint64_t shrink() override;
-  void end_day() override;
+  uint64_t shrink(Prepared* prepared) override;
+  void end_day(Prepared* prepared) override;
   TableStats stats() const override;
   void copy_shard(uint32_t number, Selection selection, bool mark, Rows* rows,
                   std::vector<Key>* deleted) override;
+  bool tracks_changes() const override;
+  void stop_tracking() override;
   void put_rows(const Rows& rows) override;
   void clear() override;
 
  private:
   void check_process() const;
 
-  // f(shard, items) under the lock of each shard that has some of the keys.
+  // f(shard, items) under the lock of each shard that has some of the keys. Returns how many rows
+  // were made.
   template <class F>
-  void each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f);
+  uint64_t each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f);
   // Forgets rows of the lowest priority if there are more than max_rows. Returns how many.
   uint64_t enforce_cap();
   uint64_t evict_exactly(int64_t cap);

@@ -51,7 +51,7 @@ void Sparse::restore_missing(Shard& shard, const MissingGroup& group, std::span<
     if (!shard.unerased().empty() && shard.unerased().contains(items[i].key)) continue;
     layout_.refresh(shard.clock(), clock, bytes);
     shard.restore(items[i].key, items[i].hash, bytes, call->stamp);
-    ++call->added;
+    ++call->moved;
   }
 }
 

@@ -37,6 +37,14 @@ struct TableStats {
   uint64_t rejected = 0;    // values refused because they are not finite
 };
 
+// What a change needs so that nothing can refuse it any more: room on disk, rows that lie there.
+// While it lives, rows of the shards concerned do not leave memory, so keep it for one change. It
+// must not outlive its table.
+class ARGOSY_API Prepared {
+ public:
+  virtual ~Prepared();
+};
+
 // A sparse table of one server (or of a process without servers). Every call may come from any
 // thread, but not from a forked child of the process that made the table. A row is read and written
 // under the lock of its shard, so it is never torn; calls over many keys take one shard after
@@ -52,23 +60,35 @@ class ARGOSY_API SparseTable {
   virtual size_t pull_width() const = 0;
   virtual size_t push_width() const = 0;
 
+  // Do all of a change that can be refused, and nothing of it that shows. Throw (kind io for the
+  // disk); then nothing has changed. The change that follows takes what they return, and cannot
+  // fail but for memory. Null where nothing is needed (tables in memory).
+  virtual std::unique_ptr<Prepared> prepare(std::span<const Key> keys) = 0;  // of push and assign
+  virtual std::unique_ptr<Prepared> prepare_shrink() = 0;
+  virtual std::unique_ptr<Prepared> prepare_end_day() = 0;
+
+  // The calls below prepare by themselves where `prepared` is null. pull, push and assign return
+  // how many rows they made, candidates of admission among them.
+
   // out[i] = row of keys[i]. A missing row: with `create` and admission, a new one; else zeros.
-  virtual void pull(std::span<const Key> keys, float* out, bool create) = 0;
+  virtual uint64_t pull(std::span<const Key> keys, float* out, bool create) = 0;
   // Applies values[i] to keys[i], in order (a key may occur twice). Rows that are missing are made
   // if admission lets them. A row of values with a NaN or infinity is dropped and counted. Click
   // rows: show, click and scores first; the embedding comes to be, and takes gradients from the
   // next push on, once the score has reached the threshold.
-  virtual void push(std::span<const Key> keys, const float* values, const PushOptions& options) = 0;
+  virtual uint64_t push(std::span<const Key> keys, const float* values, const PushOptions& options,
+                        Prepared* prepared = nullptr) = 0;
   // Sets weights [n, pull_width()], making rows; optimizer state starts anew.
   // Admission is not asked. Click rows whose embedding would be 0 need none.
-  virtual void assign(std::span<const Key> keys, const float* values) = 0;
+  virtual uint64_t assign(std::span<const Key> keys, const float* values,
+                          Prepared* prepared = nullptr) = 0;
   virtual void erase(std::span<const Key> keys) = 0;
 
   // Decays show and click, then forgets rows: of low score, unseen for long, above the cap. Returns
   // how many went.
-  virtual uint64_t shrink() = 0;
+  virtual uint64_t shrink(Prepared* prepared = nullptr) = 0;
   // All rows are unseen for one more day.
-  virtual void end_day() = 0;
+  virtual void end_day(Prepared* prepared = nullptr) = 0;
   virtual TableStats stats() const = 0;
 
   // Appends the selected rows of a shard, all of one moment. With `changed`, the keys deleted since
@@ -78,6 +98,11 @@ class ARGOSY_API SparseTable {
   // all click rows, and so does end_day().
   virtual void copy_shard(uint32_t shard, Selection selection, bool mark, Rows* rows,
                           std::vector<Key>* deleted) = 0;
+  // Whether `changed` copies are possible: false before the first marked copy, and once so many
+  // keys went since then that they were not remembered.
+  virtual bool tracks_changes() const = 0;
+  // Forgets what changed: until the next marked copy nothing is remembered, nothing grows.
+  virtual void stop_tracking() = 0;
   // Puts rows as they were copied, over what is there. The layout of both tables must be equal.
   virtual void put_rows(const Rows& rows) = 0;
   // Names the layout of a row's bytes: rows may be exchanged between tables where it is equal.
