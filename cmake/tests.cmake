@@ -12,7 +12,7 @@ foreach(room ${rooms})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE argosy argosy_flags argosy_baseline GTest::gtest GTest::gtest_main)
   if(room STREQUAL ps)
-    target_link_libraries(${target} PRIVATE argosy_ps)
+    target_link_libraries(${target} PRIVATE argosy_ps RocksDB::rocksdb-shared)
   endif()
   if(room STREQUAL data)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)  # writes the files that are read

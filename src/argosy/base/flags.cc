@@ -89,6 +89,8 @@ std::span<Flag> table() {
       {"ARGOSY_PASSES", ""_s, startup,
        "Passes to take out of or add to every pipeline: \"-cse,+remat\"."},
       {"ARGOSY_VERIFY_PASSES", false, startup, "Check a Program after each pass."},
+      {"ARGOSY_PS_DISK_SECONDS", 60_i, startup,
+       "Most seconds that a call of a table on disk waits while its database is being opened."},
       {"ARGOSY_LOG_LEVEL", "warning"_s, startup, "error, warning, info or debug."},
   };
   return flags;

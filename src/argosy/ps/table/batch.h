@@ -36,7 +36,8 @@ class GroupedLease {
   ~GroupedLease();
   GroupedLease(const GroupedLease&) = delete;
   GroupedLease& operator=(const GroupedLease&) = delete;
-  Grouped* operator->() { return grouped_; }
+  Grouped* operator->() const { return grouped_; }
+  Grouped& operator*() const { return *grouped_; }
 
  private:
   Grouped* grouped_;

@@ -4,6 +4,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -17,15 +18,20 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <numeric>
-#include <shared_mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "argosy/base/error.h"
+#include "argosy/base/flags.h"
 #include "argosy/base/log.h"
 #include "argosy/ps/table/readers.h"
 
@@ -62,7 +68,6 @@ ShardClock clock_of(const rocksdb::Slice& value) {
 constexpr size_t kWriteBuffer = size_t{64} << 20;
 constexpr size_t kReadThreads = 15;  // and the caller: a disk answers many requests at once
 constexpr size_t kPart = 64;         // keys of a part of a read
-constexpr auto kTryAgain = std::chrono::seconds(1);
 
 // RocksDB's own log file is written through a class that ends the process (where RocksDB is built
 // with assertions, as Debian's is) when it writes again after an error: a full disk must not do
@@ -107,8 +112,26 @@ class Failures final : public rocksdb::EventListener {
   std::atomic<bool> any_{false};
 };
 
-rocksdb::Options options(const std::shared_ptr<Failures>& failures) {
+std::mutex files_mutex;
+std::shared_ptr<rocksdb::FileSystem> files;  // guarded by files_mutex
+
+std::optional<DiskTimes> times;  // guarded by files_mutex
+
+DiskTimes chosen_times() {
+  std::lock_guard guard(files_mutex);
+  if (times) return *times;
+  static const int64_t seconds = flags::find("ARGOSY_PS_DISK_SECONDS").integer();
+  return {.limit = std::chrono::seconds(std::max<int64_t>(seconds, 1))};
+}
+
+std::unique_ptr<rocksdb::Env> chosen_env() {
+  std::lock_guard guard(files_mutex);
+  return files ? rocksdb::NewCompositeEnv(files) : nullptr;
+}
+
+rocksdb::Options options(const std::shared_ptr<Failures>& failures, rocksdb::Env* env) {
   rocksdb::Options o;
+  if (env) o.env = env;
   o.create_if_missing = true;
   o.info_log = std::make_shared<Words>();
   o.listeners.push_back(failures);
@@ -140,57 +163,115 @@ rocksdb::Options options(const std::shared_ptr<Failures>& failures) {
   return o;
 }
 
-// Many may use the database, or one alone opens it anew; that one goes before those who come later.
-// A thread holds it once.
-class Use {
- public:
-  void lock_shared() {
-    std::lock_guard guard(entry_);
-    users_.lock_shared();
-  }
-  void unlock_shared() { users_.unlock_shared(); }
-  void lock() {
-    entry_.lock();
-    users_.lock();
-  }
-  void unlock() {
-    users_.unlock();
-    entry_.unlock();
-  }
-
- private:
-  std::mutex entry_;
-  std::shared_mutex users_;
-};
-
 }  // namespace
 
-struct Disk::State {
+void use_file_system(std::shared_ptr<rocksdb::FileSystem> chosen) {
+  std::lock_guard guard(files_mutex);
+  files = std::move(chosen);
+}
+
+void set_disk_times(const DiskTimes& chosen) {
+  std::lock_guard guard(files_mutex);
+  times = chosen;
+}
+
+// Many use the database, or one thread of its own opens it: a disk may hang, and who waits for it
+// then has a limit.
+struct Disk::State : std::enable_shared_from_this<Disk::State> {
+  using Time = std::chrono::steady_clock::time_point;
+
+  ~State() {
+    if (opener.joinable()) opener.detach();  // it was left alone, and has the last reference
+  }
+
   std::string directory;
+  const DiskTimes times = chosen_times();
+  const std::unique_ptr<rocksdb::Env> env = chosen_env();  // null: the system's
   std::shared_ptr<Failures> failures = std::make_shared<Failures>();
-  mutable Use use;
-  std::unique_ptr<rocksdb::DB> db;  // guarded by use; null if nothing of it can be opened
-  std::mutex recovery;              // one at a time
-  std::chrono::steady_clock::time_point next_try;  // guarded by recovery
   mutable Readers readers{kReadThreads};
+
+  std::mutex mutex;  // not held while the disk is asked for something
+  std::condition_variable changed;
+  // Guarded by mutex; who uses the database may read `db` without it.
+  std::unique_ptr<rocksdb::DB> db;  // null if nothing of it can be opened
+  int users = 0;
+  bool recovering = false;  // `opener` is at work
+  bool closed = false;      // and lets nobody in
+  Time began;               // of its work
+  Time next_try;
+  std::thread opener;
+  std::atomic<bool> gone{false};  // db is null
+
+  // One use of the database.
+  class Use {
+   public:
+    explicit Use(State& state) : state_(&state) { state.enter(); }
+    Use(Use&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    Use& operator=(Use&&) = delete;
+    ~Use() {
+      if (state_) state_->leave();
+    }
+
+   private:
+    State* state_;
+  };
+
+  void enter() {
+    std::unique_lock lock(mutex);
+    wait(lock, [&] { return !closed; });
+    ++users;
+  }
+  void leave() {
+    std::lock_guard lock(mutex);
+    if (--users == 0 && closed) changed.notify_all();
+  }
+
+  // Until `done` holds; not for longer than opening the database may take.
+  template <class Done>
+  void wait(std::unique_lock<std::mutex>& lock, Done&& done) {
+    if (done()) return;
+    if (changed.wait_until(lock, began + times.limit, done)) return;
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - began);
+    ARGOSY_THROW(timeout) << "[table] the database '" << directory << "' is being opened for "
+                          << static_cast<double>(since.count()) / 1e3 << " s: expected at most "
+                          << static_cast<double>(times.limit.count()) / 1e3
+                          << " s. Do this: look at its disk, which may hang; or allow it more by "
+                             "ARGOSY_PS_DISK_SECONDS.";
+  }
 
   rocksdb::Status open() {
     rocksdb::DB* opened = nullptr;
-    const auto status = rocksdb::DB::Open(options(failures), directory, &opened);
+    const auto status = rocksdb::DB::Open(options(failures, env.get()), directory, &opened);
+    if (!status.ok()) failures->set(status);
     db.reset(opened);
+    gone.store(!opened, std::memory_order_release);
     return status;
   }
 
   void write(rocksdb::WriteBatch* batch) {
     recover();
-    std::shared_lock lock(use);
-    const auto status = live().Write({}, batch);
-    if (status.ok()) return;
-    failures->set(status);
-    lock.unlock();
+    {
+      const Use use(*this);
+      const auto status = live().Write({}, batch);
+      if (status.ok()) return;
+      failures->set(status);
+    }
     refuse();
   }
 
+  // To read. A database that could not be opened at all may be there again.
+  Use reading() {
+    if (gone.load(std::memory_order_acquire)) {
+      try {
+        recover();
+      } catch (const Error&) {  // live() says what is wrong
+      }
+    }
+    return Use(*this);
+  }
+
+  // REQUIRES: a use.
   rocksdb::DB& live() const {
     ARGOSY_CHECK(db, io) << "[table] the database '" << directory
                          << "' cannot be opened: " << failures->reason()
@@ -209,9 +290,12 @@ struct Disk::State {
   // and limits of file sizes count too.
   bool has_room() const {
     size_t bytes = size_t{16} << 20;
-    std::error_code ignored;
-    for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-      if (file.path().extension() == ".log") bytes += file.file_size(ignored);
+    std::error_code error;
+    std::filesystem::directory_iterator file(directory, error);
+    for (; !error && file != std::filesystem::directory_iterator(); file.increment(error)) {
+      std::error_code ignored;
+      const auto size = file->path().extension() == ".log" ? file->file_size(ignored) : 0;
+      if (!ignored) bytes += size;
     }
     const std::string path = directory + "/room";
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -222,31 +306,72 @@ struct Disk::State {
     return room;
   }
 
+  // Starts the opener. REQUIRES: the mutex, and that it is not at work.
+  void start(void (State::*work)()) {
+    if (opener.joinable()) opener.join();  // it has ended
+    began = std::chrono::steady_clock::now();
+    try {
+      opener = std::thread([self = shared_from_this(), work] {
+        (*self.*work)();
+        std::lock_guard lock(self->mutex);
+        self->recovering = self->closed = false;
+        self->changed.notify_all();
+      });
+    } catch (const std::system_error& e) {
+      ARGOSY_THROW(runtime) << "[table] no thread to open the database '" << directory
+                            << "': " << e.what() << '.';
+    }
+    recovering = true;
+  }
+
+  void first_open() { (void)open(); }
+
+  void reopen() {
+    if (!has_room()) return;
+    {
+      std::unique_lock lock(mutex);
+      closed = true;
+      if (!changed.wait_until(lock, began + times.limit / 2, [&] { return users == 0; })) return;
+    }
+    db.reset();
+    failures->clear();
+    if (open().ok()) {
+      if (failures->any()) return;
+      ARGOSY_LOG(warning) << "[table] the database '" << directory << "' takes rows again.";
+      return;
+    }
+    rocksdb::DB* opened = nullptr;
+    (void)rocksdb::DB::OpenForReadOnly(options(failures, env.get()), directory, &opened);
+    db.reset(opened);
+    gone.store(!opened, std::memory_order_release);
+  }
+
   // After a failed write: opens the database anew if there is room, once a second at most. Throws
   // if it takes no rows yet.
   void recover() {
     if (!failures->any()) return;
-    std::lock_guard guard(recovery);
-    if (!failures->any()) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_try) refuse();
-    next_try = now + kTryAgain;
-    if (!has_room()) refuse();
-    std::lock_guard alone(use);
-    db.reset();
-    failures->clear();
-    const auto status = open();
-    if (status.ok() && !failures->any()) {
-      ARGOSY_LOG(warning) << "[table] the database '" << directory << "' takes rows again.";
+    std::unique_lock lock(mutex);
+    if (!recovering) {
+      if (!failures->any()) return;
+      const auto now = std::chrono::steady_clock::now();
+      if (now < next_try) refuse();
+      next_try = now + times.try_again;
+      start(&State::reopen);
+    }
+    wait(lock, [&] { return !recovering; });
+    if (failures->any()) refuse();
+  }
+
+  // Waits for the opener, which is left alone if it hangs.
+  void end() {
+    std::unique_lock lock(mutex);
+    if (changed.wait_until(lock, began + times.limit, [&] { return !recovering; })) {
+      lock.unlock();
+      if (opener.joinable()) opener.join();
       return;
     }
-    if (!status.ok()) {
-      failures->set(status);
-      rocksdb::DB* opened = nullptr;
-      (void)rocksdb::DB::OpenForReadOnly(options(failures), directory, &opened);
-      db.reset(opened);
-    }
-    refuse();
+    ARGOSY_LOG(error) << "[table] the database '" << directory
+                      << "' is still being opened; its disk may hang.";
   }
 
   void check(const rocksdb::Status& status, const char* what) const {
@@ -257,9 +382,17 @@ struct Disk::State {
 };
 
 Disk::Disk(const std::string& directory, const std::string& layout)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_shared<State>()) {
   state_->directory = directory;
-  state_->check(state_->open(), "open");
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->start(&State::first_open);
+    state_->wait(lock, [&] { return !state_->recovering; });
+  }
+  state_->end();
+  ARGOSY_CHECK(state_->db, io) << "[table] cannot open the database '" << directory
+                               << "': " << state_->failures->reason()
+                               << ". Do this: look at its disk for room and health.";
   std::string stored;
   const auto status = state_->db->Get({}, kMetaLayout, &stored);
   if (status.IsNotFound()) {
@@ -274,7 +407,13 @@ Disk::Disk(const std::string& directory, const std::string& layout)
       << layout << "', got '" << stored << "'. Do this: name another folder or remove this one.";
 }
 
-Disk::~Disk() = default;
+Disk::~Disk() {
+  state_->end();
+}
+
+std::chrono::milliseconds Disk::limit() const {
+  return state_->times.limit;
+}
 
 bool Disk::failing() const {
   return state_->failures->any();
@@ -300,9 +439,7 @@ class Reads final : public Readers::Job {
       encode_key(bytes + i * kKeyBytes, shard_of(key), key);
       keys[i] = {bytes + i * kKeyBytes, kKeyBytes};
     }
-    rocksdb::ReadOptions read;
-    read.verify_checksums = false;  // the page cache is trusted as memory is
-    db_.MultiGet(read, db_.DefaultColumnFamily(), count, keys, &values_[begin], &statuses_[begin],
+    db_.MultiGet({}, db_.DefaultColumnFamily(), count, keys, &values_[begin], &statuses_[begin],
                  false);
   }
   const rocksdb::Status& status(size_t i) const { return statuses_[i]; }
@@ -322,7 +459,7 @@ void Disk::read(std::span<const Item> items, Found* out) const {
   out->found.assign(n, false);
   out->clocks.clear();
   out->rows.clear();
-  std::shared_lock lock(state_->use);
+  const State::Use use = state_->reading();
   Reads reads(state_->live(), items);
   state_->readers.run((n + kPart - 1) / kPart, &reads);
   for (size_t i = 0; i < n; ++i) {
@@ -378,7 +515,7 @@ void Disk::clear() {
   char from[2], to[2];
   const rocksdb::Slice begin = shard_begin(from, 0), end = shard_begin(to, kShards);
   state_->recover();
-  std::shared_lock lock(state_->use);
+  const State::Use use(*state_);
   rocksdb::DB& db = state_->live();
   state_->check(db.DeleteRange({}, db.DefaultColumnFamily(), begin, end), "clear");
   state_->check(db.CompactRange({}, &begin, &end), "clear");
@@ -388,7 +525,7 @@ struct Disk::Scan::State {
   char from[2], to[2];
   rocksdb::Slice end;
   const Disk::State* disk = nullptr;
-  std::shared_lock<Use> use;
+  std::optional<Disk::State::Use> use;
   std::unique_ptr<rocksdb::Iterator> iterator;
   bool started = false;
 };
@@ -399,7 +536,7 @@ Disk::Scan::Scan(const Disk& disk, uint32_t shard) : state_(std::make_unique<Sta
   state_->end = shard_begin(state_->to, shard + 1);
   read.iterate_upper_bound = &state_->end;
   state_->disk = disk.state_.get();
-  state_->use = std::shared_lock(disk.state_->use);
+  state_->use.emplace(disk.state_->reading());
   state_->iterator.reset(disk.state_->live().NewIterator(read));
   state_->iterator->Seek(shard_begin(state_->from, shard));
 }
@@ -433,7 +570,7 @@ std::span<const std::byte> Disk::Scan::row() const {
 std::vector<ShardClock> Disk::clocks() const {
   std::vector<ShardClock> clocks(kShards);
   std::string stored;
-  std::shared_lock lock(state_->use);
+  const State::Use use = state_->reading();
   const auto status = state_->live().Get({}, kMetaClocks, &stored);
   if (status.IsNotFound()) return clocks;
   state_->check(status, "read");
@@ -459,7 +596,7 @@ void Disk::store_clocks(const std::vector<ShardClock>& clocks) {
 
 uint64_t Disk::rows() const {
   uint64_t estimate = 0;
-  std::shared_lock lock(state_->use);
+  const State::Use use = state_->reading();
   state_->live().GetIntProperty("rocksdb.estimate-num-keys", &estimate);
   return estimate > 2 ? estimate - 2 : 0;  // without the layout and the clocks
 }

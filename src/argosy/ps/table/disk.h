@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,7 +10,20 @@
 
 #include "argosy/ps/table/shard.h"
 
+namespace rocksdb {
+class FileSystem;
+}
+
 namespace argosy::ps {
+
+// For tests: where databases that are opened from now on have their files. Null: the system's.
+ARGOSY_API void use_file_system(std::shared_ptr<rocksdb::FileSystem> files);
+// For tests, in the same way.
+struct DiskTimes {
+  std::chrono::milliseconds try_again{1000};  // between looks for room
+  std::chrono::milliseconds limit{60'000};    // of opening a database, and of waiting for locks
+};
+ARGOSY_API void set_disk_times(const DiskTimes& times);
 
 // The rows of a table that do not lie in memory, in a RocksDB database: shard and key -> clock and
 // the copied row. Thread safe; who changes a shard's rows holds the shard's lock, so that calls
@@ -36,6 +50,9 @@ class Disk {
   void write(uint32_t shard, ShardClock clock, const Rows& rows);
   void erase(uint32_t shard, std::span<const Key> keys);
   void clear();
+
+  // How long a call waits for one that the disk holds up.
+  std::chrono::milliseconds limit() const;
 
   // A write failed, so the disk is full, most likely. Reads go on; writes throw until there is room
   // again, which each of them looks for (once a second at most).
@@ -64,7 +81,7 @@ class Disk {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace argosy::ps

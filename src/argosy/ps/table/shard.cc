@@ -170,6 +170,17 @@ void Shard::read_row(uint32_t handle, float* out) const {
   }
 }
 
+void Shard::look_for(std::span<const Item> items, std::vector<Item>* missing) const {
+  uint32_t handles[kWindow];
+  for (size_t begin = 0; begin < items.size(); begin += kWindow) {
+    const auto window = items.subspan(begin, std::min<size_t>(kWindow, items.size() - begin));
+    look_up(window, handles);
+    for (size_t i = 0; i < window.size(); ++i) {
+      if (verified(window[i], handles[i]) == Index::kNone) missing->push_back(window[i]);
+    }
+  }
+}
+
 void Shard::pull(std::span<const Item> items, float* out, BatchCall* call) {
   uint32_t handles[kWindow];
   const size_t width = layout_->pull_width;

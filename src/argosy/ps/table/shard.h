@@ -48,6 +48,8 @@ class alignas(64) Shard {
             bool tiered);
   void prefetch(uint32_t hash) const { index_.prefetch(hash); }
 
+  // Appends the items that have no row here.
+  void look_for(std::span<const Item> items, std::vector<Item>* missing) const;
   // out[place] for each item.
   void pull(std::span<const Item> items, float* out, BatchCall* call);
   void push(std::span<const Item> items, const float* values, BatchCall* call);
@@ -71,10 +73,23 @@ class alignas(64) Shard {
   // Forgets up to `most` rows of priority <= bound. Returns how many.
   uint64_t evict(uint64_t bound, uint64_t most, uint32_t stamp);
 
+  // Tiered. What keeps rows in memory, from pin() to unpin(): those of `items`, or all.
+  struct Pin {
+    std::span<const Item> items;
+    bool all = false;
+    // Keys on disk alone that a shrink is to forget, ascending. What is erased leaves it.
+    std::vector<Key> expired;
+  };
+  void pin(Pin* pin) { pins_.push_back(pin); }
+  void unpin(Pin* pin) { std::erase(pins_, pin); }
+  bool all_pinned() const;
+  std::span<Pin* const> pins() const { return pins_; }
+
   // Tiered. How cold rows are: the highest go to disk first.
   void coldness(uint32_t stamp, std::vector<uint64_t>* to) const;
   static uint64_t coldness_of_days(uint32_t days) { return uint64_t{days} << 32; }
-  // Up to `most` rows of coldness >= bound: their keys, and copies of those that differ from disk.
+  // Up to `most` rows of coldness >= bound that are not pinned: their keys, and copies of those
+  // that differ from disk.
   void collect_cold(uint64_t bound, uint64_t most, uint32_t stamp, std::vector<Key>* keys,
                     Rows* unsaved) const;
   // Copies of rows that differ from disk; and the word that now they do not.
@@ -192,6 +207,7 @@ class alignas(64) Shard {
   std::unordered_set<Key> away_;  // changed, then gone to disk
   std::unordered_set<Key> unerased_;
   uint64_t version_ = 0;
+  std::vector<Pin*> pins_;
 };
 
 }  // namespace argosy::ps

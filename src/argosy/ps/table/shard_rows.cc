@@ -247,13 +247,23 @@ void Shard::coldness(uint32_t stamp, std::vector<uint64_t>* to) const {
   }
 }
 
+bool Shard::all_pinned() const {
+  return std::any_of(pins_.begin(), pins_.end(), [](const Pin* pin) { return pin->all; });
+}
+
 void Shard::collect_cold(uint64_t bound, uint64_t most, uint32_t stamp, std::vector<Key>* keys,
                          Rows* unsaved) const {
+  if (all_pinned()) return;
+  std::unordered_set<Key> pinned;
+  for (const Pin* pin : pins_) {
+    for (const Item& item : pin->items) pinned.insert(item.key);
+  }
   for (const RowClass kind : kClasses) {
     const Slab& of = slab(kind);
     for (uint32_t id = 0; id < of.size() && keys->size() < most; ++id) {
       const std::byte* row = of.row(id);
       if (coldness(kind, row, stamp) < bound) continue;
+      if (!pinned.empty() && pinned.contains(load<Key>(row))) continue;
       keys->push_back(load<Key>(row));
       if (unsaved_.get(kind, id)) append_copy(kind, row, unsaved);
     }
@@ -302,6 +312,7 @@ void Shard::clear() {
   }
   away_.clear();
   unerased_.clear();
+  for (Pin* pin : pins_) pin->expired.clear();
   ++version_;
   grow(0);
 }

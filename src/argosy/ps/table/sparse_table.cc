@@ -3,10 +3,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "argosy/base/error.h"
 #include "argosy/base/log.h"
+#include "argosy/ps/table/prepared.h"
 
 namespace argosy::ps {
 namespace {
@@ -15,8 +18,6 @@ namespace {
 std::atomic<uint32_t> forks{0};
 [[maybe_unused]] const int watching_forks =
     pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-
-constexpr size_t kAhead = 24;  // keys whose index lines are on their way
 
 }  // namespace
 
@@ -38,24 +39,59 @@ Sparse::Sparse(const TableConfig& config)
 }
 
 Sparse::~Sparse() {
-  if (!disk_ || forks.load(std::memory_order_relaxed) != forks_) {
+  if (!disk_ || forked()) {
     // In a forked child the database has no threads to close it with.
     if (disk_) disk_.release();
     return;
   }
   try {
     save_all();
+    if (!clocks_stored_) store_clocks();
   } catch (const std::exception& e) {
     ARGOSY_LOG(error) << "table '" << config_.name
                       << "': rows in memory were not saved to disk: " << e.what();
   }
 }
 
+bool Sparse::forked() const {
+  return forks.load(std::memory_order_relaxed) != forks_;
+}
+
 void Sparse::check_process() const {
-  ARGOSY_CHECK(forks.load(std::memory_order_relaxed) == forks_, runtime)
+  ARGOSY_CHECK(!forked(), runtime)
       << "[table] " << config_.name << ": this process was forked from the one that made the "
       << "table, whose locks may be held for ever here. Do this: make tables after the fork, or "
       << "start workers with the method 'spawn'.";
+}
+
+void Sparse::wait_for(Shard& shard, bool refusable) const {
+  if (!refusable) return shard.mutex.lock();
+  const auto limit = disk_->limit();
+  const auto until = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    ARGOSY_CHECK(left.count() > 0, timeout)
+        << "[table] " << config_.name << ": shard " << static_cast<int64_t>(&shard - &shards_[0])
+        << " was in use by another call for " << static_cast<int64_t>(limit.count())
+        << " ms, which waits for the disk of '" << config_.directory
+        << "', most likely. Do this: look at its disk, which may hang; or allow it more by "
+           "ARGOSY_PS_DISK_SECONDS.";
+    // std::mutex takes no limit, and one that does is unknown to the thread sanitizer.
+    timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    const int64_t nanoseconds = end.tv_nsec + left.count() % 1000 * 1'000'000;
+    end.tv_sec += left.count() / 1000 + nanoseconds / 1'000'000'000;
+    end.tv_nsec = nanoseconds % 1'000'000'000;
+    if (pthread_mutex_timedlock(shard.mutex.native_handle(), &end) == 0) return;
+  }
+}
+
+// What was done before an error counts too.
+void Sparse::Totals::add() const {
+  table->rows_.fetch_add(std::exchange(call->made, 0) + std::exchange(call->moved, 0),
+                         std::memory_order_relaxed);
+  table->rejected_.fetch_add(std::exchange(call->rejected, 0), std::memory_order_relaxed);
 }
 
 template <class F>
@@ -68,72 +104,54 @@ uint64_t Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool loo
   if (disk_ && look_on_disk) call->missing = &missing;
   GroupedLease batch;
   batch->group(keys, turn * 389);
-  const auto items = batch->items();
-  const auto groups = batch->groups();
-  // What was done before an error counts too.
-  struct Totals {
-    Sparse* table;
-    BatchCall* call;
-    int64_t made = 0;
-    void add() {
-      made += call->made;
-      table->rows_.fetch_add(std::exchange(call->made, 0) + std::exchange(call->moved, 0),
-                             std::memory_order_relaxed);
-      table->rejected_.fetch_add(std::exchange(call->rejected, 0), std::memory_order_relaxed);
-    }
-    ~Totals() { add(); }
-  } totals{this, call};
-  size_t ahead = 0, ahead_group = 0;
-  for (const auto& group : groups) {
-    const size_t to = std::min(items.size(), group.end + kAhead);
-    for (; ahead < to; ++ahead) {
-      if (ahead == groups[ahead_group].end) ++ahead_group;
-      shards_[groups[ahead_group].shard].prefetch(items[ahead].hash);
-    }
-    Shard& shard = shards_[group.shard];
-    std::lock_guard lock(shard.mutex);
+  const Totals totals{this, call};
+  walk(*batch, call->missing, [&](Shard& shard, size_t group, std::span<const Item> items) {
+    const uint32_t number = batch->groups()[group].shard;
     const size_t missed = missing.size();
-    f(shard, batch->items(group));
+    f(shard, items);
     if (missing.size() > missed) {
-      missing_groups.push_back({group.shard, missed, missing.size(), shard.version()});
+      missing_groups.push_back({number, missed, missing.size(), shard.version()});
     } else if (share_) {
-      relieve(shard, group.shard, turn, &call->moved);
+      relieve(shard, number, turn, &call->moved);
     }
+  });
+  call->missing = nullptr;
+  fetch(missing, missing_groups, call, [&](Shard& shard, uint32_t number, auto items) {
+    f(shard, items);
+    if (share_) relieve(shard, number, turn, &call->moved);
+  });
+  return made(call);
+}
+
+template <class F>
+uint64_t Sparse::change(std::span<const Key> keys, Prepared* given, BatchCall* call, F&& f) {
+  if (!disk_) {
+    check_null(given);
+    return each_group(keys, call, false, f);
   }
-  if (!missing_groups.empty()) {
-    call->missing = nullptr;
-    disk_reads_.fetch_add(missing.size(), std::memory_order_relaxed);
-    Disk::Found found;
-    disk_->read(missing, &found);
-    size_t row = 0;
-    for (const auto& group : missing_groups) {
-      Shard& shard = shards_[group.shard];
-      const auto of_group = std::span(missing).subspan(group.begin, group.end - group.begin);
-      std::lock_guard lock(shard.mutex);
-      restore_missing(shard, group, of_group, found, &row, call);
-      f(shard, of_group);
-      if (share_) relieve(shard, group.shard, turn, &call->moved);
-    }
-  }
-  totals.add();
+  check_process();
+  std::unique_ptr<Prepared> own;
+  if (!given) own = prepare(keys);
+  auto* prepared = dynamic_cast<PreparedKeys*>(given ? given : own.get());
+  ARGOSY_CHECK(prepared, invalid_argument)
+      << "[table] " << config_.name << ": expected what prepare(keys) returned.";
+  if (given) prepared->check(this, keys);
+  prepared->used = true;
+  const uint32_t turn = call->stamp = turn_.fetch_add(1, std::memory_order_relaxed);
+  const Totals totals{this, call};
+  walk(*prepared->batch, false, [&](Shard& shard, size_t group, std::span<const Item> items) {
+    f(shard, items);
+    prepared->unpin(group);
+    if (share_) relieve(shard, prepared->batch->groups()[group].shard, turn, &call->moved);
+  });
+  return made(call);
+}
+
+uint64_t Sparse::made(BatchCall* call) {
+  const int64_t made = call->made;
+  Totals{this, call}.add();
   enforce_cap();
-  return static_cast<uint64_t>(std::max<int64_t>(totals.made, 0));
-}
-
-std::unique_ptr<Prepared> Sparse::prepare(std::span<const Key>) {
-  check_process();
-  check_room();
-  return nullptr;
-}
-
-std::unique_ptr<Prepared> Sparse::prepare_shrink() {
-  check_process();
-  return nullptr;
-}
-
-std::unique_ptr<Prepared> Sparse::prepare_end_day() {
-  check_process();
-  return nullptr;
+  return static_cast<uint64_t>(std::max<int64_t>(made, 0));
 }
 
 uint64_t Sparse::pull(std::span<const Key> keys, float* out, bool create) {
@@ -146,19 +164,17 @@ uint64_t Sparse::pull(std::span<const Key> keys, float* out, bool create) {
 }
 
 uint64_t Sparse::push(std::span<const Key> keys, const float* values, const PushOptions& options,
-                      Prepared*) {
-  check_room();
+                      Prepared* prepared) {
   BatchCall call;
   call.learning_rate = options.learning_rate;
-  return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+  return change(keys, prepared, &call, [&](Shard& shard, std::span<const Item> items) {
     shard.push(items, values, &call);
   });
 }
 
-uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared*) {
-  check_room();
+uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared* prepared) {
   BatchCall call;
-  return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+  return change(keys, prepared, &call, [&](Shard& shard, std::span<const Item> items) {
     shard.assign(items, values, &call);
   });
 }
@@ -177,57 +193,6 @@ void Sparse::erase(std::span<const Key> keys) {
     if (!disk_) return;
     erase_on_disk(shard, shard_of(of_shard[0]), of_shard);
   });
-}
-
-uint64_t Sparse::shrink(Prepared*) {
-  check_process();
-  std::lock_guard day_lock(day_mutex_);
-  if (disk_) turn_clocks(0, 1);
-  uint64_t gone = 0, gone_on_disk = 0;
-  std::vector<Key> keys;
-  for (uint32_t s = 0; s < kShards; ++s) {
-    keys.clear();
-    {
-      std::lock_guard lock(shards_[s].mutex);
-      shards_[s].shrink(&keys);
-      if (disk_) erase_on_disk(shards_[s], s, keys);
-    }
-    gone += keys.size();
-    if (disk_) gone_on_disk += shrink_disk(s);
-  }
-  rows_.fetch_sub(static_cast<int64_t>(gone), std::memory_order_relaxed);
-  return gone + gone_on_disk + enforce_cap();
-}
-
-void Sparse::end_day(Prepared*) {
-  check_process();
-  std::lock_guard day_lock(day_mutex_);
-  if (disk_) turn_clocks(1, 0);
-  const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
-  const auto days = static_cast<uint32_t>(config_.accessor.ssd_unseen_days);
-  // Of plain rows, those that no call used since then go to disk.
-  uint64_t cold = Shard::coldness_of_days(days + 1);
-  if (!layout_.click) {
-    day_ends_.push_back(turn);
-    if (day_ends_.size() > days + 1) day_ends_.erase(day_ends_.begin());
-    cold = day_ends_.size() > days ? turn - day_ends_.front() + 1 : ~uint64_t{0};
-  }
-  for (uint32_t s = 0; s < kShards; ++s) {
-    std::lock_guard lock(shards_[s].mutex);
-    shards_[s].end_day();
-  }
-  if (!disk_) return;
-  int64_t added = 0;
-  try {
-    for (uint32_t s = 0; s < kShards; ++s) {
-      std::lock_guard lock(shards_[s].mutex);
-      to_disk(shards_[s], s, cold, ~uint64_t{0}, turn, &added);
-    }
-    save_all();
-  } catch (const Error& e) {  // The day has ended all the same.
-    ARGOSY_LOG(error) << "table '" << config_.name << "': rows stay in memory: " << e.what();
-  }
-  rows_.fetch_add(added, std::memory_order_relaxed);
 }
 
 TableStats Sparse::stats() const {
@@ -378,7 +343,6 @@ uint64_t Sparse::evict_exactly(int64_t cap) {
 
 SparseTable::~SparseTable() = default;
 DenseTable::~DenseTable() = default;
-Prepared::~Prepared() = default;
 
 void Rows::clear() {
   keys.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -53,10 +54,28 @@ class Sparse final : public SparseTable {
  private:
   void check_process() const;
 
+  bool forked() const;
+  // Takes a lock that another thread has. `refusable`: throws if that one does not let go within
+  // the disk's limit, since it may wait for a disk that hangs.
+  void wait_for(Shard& shard, bool refusable) const;
+  // f(shard, group, items) under the lock of each shard that has some of the keys.
+  template <class F>
+  void walk(Grouped& batch, bool refusable, F&& f);
   // f(shard, items) under the lock of each shard that has some of the keys. Returns how many rows
   // were made.
   template <class F>
   uint64_t each_group(std::span<const Key> keys, BatchCall* call, bool look_on_disk, F&& f);
+  // The same for a change, after its preparation; of rows on disk none is missing then.
+  template <class F>
+  uint64_t change(std::span<const Key> keys, Prepared* given, BatchCall* call, F&& f);
+  // Adds what a call did to the table's counts when it ends, by an error too.
+  struct Totals {
+    Sparse* table;
+    BatchCall* call;
+    void add() const;
+    ~Totals() { add(); }
+  };
+  uint64_t made(BatchCall* call);
   // Forgets rows of the lowest priority if there are more than max_rows. Returns how many.
   uint64_t enforce_cap();
   uint64_t evict_exactly(int64_t cap);
@@ -68,6 +87,11 @@ class Sparse final : public SparseTable {
     size_t begin, end;
     uint64_t version;  // of the shard when they were missing
   };
+  // Reads keys that memory lacks, together and outside of locks, puts their rows into memory, and
+  // calls f(shard, number, items) for each group under the lock of its shard.
+  template <class F>
+  void fetch(std::span<const Item> missing, std::span<const MissingGroup> groups, BatchCall* call,
+             F&& f);
   void restore_missing(Shard& shard, const MissingGroup& group, std::span<const Item> items,
                        const Disk::Found& found, size_t* row, BatchCall* call);
   // REQUIRES: the lock of the shard.
@@ -84,8 +108,16 @@ class Sparse final : public SparseTable {
   void check_room();
   void copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
                       std::vector<Key>* deleted);
-  uint64_t shrink_disk(uint32_t number);
-  void turn_clocks(uint16_t days, uint16_t decays);
+
+  // What is prepared: prepared.h. These REQUIRE: day_mutex_.
+  enum class Turn : uint8_t { day, shrink };
+  struct PreparedKeys;
+  struct PreparedTurn;
+  std::unique_ptr<PreparedTurn> prepare_turn(Turn kind);
+  PreparedTurn* prepared_turn(Prepared* given, Turn kind, std::unique_ptr<PreparedTurn>* own);
+  void find_expired(PreparedTurn* prepared);
+  void store_clocks();                           // those of the turns that wait, if any do
+  void check_null(const Prepared* given) const;  // throws unless null, where there is no disk
 
   const TableConfig config_;
   const Layout layout_;
@@ -102,7 +134,48 @@ class Sparse final : public SparseTable {
   std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
   std::atomic<uint32_t> cap_cursor_{0};
   std::mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards
-  std::vector<uint32_t> day_ends_;  // the turns of the last days' ends; guarded by day_mutex_
+  // Guarded by day_mutex_.
+  std::vector<uint32_t> day_ends_;           // the turns of the last days' ends
+  std::array<uint32_t, 2> waiting_turns_{};  // prepared, by Turn
+  uint64_t days_ = 0, shrinks_ = 0;          // since the table was opened
+  bool clocks_stored_ = true;                // those on disk are those in memory
 };
+
+template <class F>
+void Sparse::walk(Grouped& batch, bool refusable, F&& f) {
+  constexpr size_t kAhead = 24;  // keys whose index lines are on their way
+  const auto items = batch.items();
+  const auto groups = batch.groups();
+  size_t ahead = 0, ahead_group = 0;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const size_t to = std::min(items.size(), groups[g].end + kAhead);
+    for (; ahead < to; ++ahead) {
+      if (ahead == groups[ahead_group].end) ++ahead_group;
+      shards_[groups[ahead_group].shard].prefetch(items[ahead].hash);
+    }
+    Shard& shard = shards_[groups[g].shard];
+    if (!shard.mutex.try_lock()) wait_for(shard, refusable);
+    std::lock_guard lock(shard.mutex, std::adopt_lock);
+    f(shard, g, batch.items(groups[g]));
+  }
+}
+
+template <class F>
+void Sparse::fetch(std::span<const Item> missing, std::span<const MissingGroup> groups,
+                   BatchCall* call, F&& f) {
+  if (groups.empty()) return;
+  disk_reads_.fetch_add(missing.size(), std::memory_order_relaxed);
+  Disk::Found found;
+  disk_->read(missing, &found);
+  size_t row = 0;
+  for (const auto& group : groups) {
+    Shard& shard = shards_[group.shard];
+    const auto items = missing.subspan(group.begin, group.end - group.begin);
+    if (!shard.mutex.try_lock()) wait_for(shard, true);
+    std::lock_guard lock(shard.mutex, std::adopt_lock);
+    restore_missing(shard, group, items, found, &row, call);
+    f(shard, group.shard, items);
+  }
+}
 
 }  // namespace argosy::ps

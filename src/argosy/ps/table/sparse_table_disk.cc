@@ -60,7 +60,7 @@ void Sparse::relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* add
   // time, so that they do not all write in the same calls.
   const uint64_t early = shard.version() ? 0 : mix(number) % (share_ / 8 + 1);
   const uint64_t rows = shard.size(), full = share_ - early;
-  if (rows <= full) return;
+  if (rows <= full || shard.all_pinned()) return;
   if (disk_->failing() && rows <= share_ + share_ / 4) {
     try {
       disk_->recover();
@@ -96,7 +96,15 @@ void Sparse::check_room() {
 }
 
 void Sparse::erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> keys) {
+  if (keys.empty()) return;
   shard.new_version();
+  for (Shard::Pin* pin : shard.pins()) {
+    if (pin->expired.empty()) continue;
+    for (const Key key : keys) {
+      const auto at = std::lower_bound(pin->expired.begin(), pin->expired.end(), key);
+      if (at != pin->expired.end() && *at == key) pin->expired.erase(at);
+    }
+  }
   try {
     disk_->erase(number, keys);
   } catch (const Error& e) {
@@ -150,52 +158,6 @@ void Sparse::save_all() {
     write_rows(shards_[s], s, rows);
     shards_[s].set_saved();
   }
-}
-
-// Clocks on disk are never behind those of the rows there: a process that dies in between must not
-// leave rows that seem to be of the future.
-void Sparse::turn_clocks(uint16_t days, uint16_t decays) {
-  std::vector<ShardClock> clocks(kShards);
-  for (uint32_t s = 0; s < kShards; ++s) {
-    std::lock_guard lock(shards_[s].mutex);
-    const ShardClock now = shards_[s].clock();
-    clocks[s].day = static_cast<uint16_t>(now.day + days);
-    clocks[s].decays = static_cast<uint16_t>(now.decays + decays);
-  }
-  disk_->store_clocks(clocks);
-}
-
-uint64_t Sparse::shrink_disk(uint32_t number) {
-  Shard& shard = shards_[number];
-  if (!layout_.click && !layout_.counted) return 0;
-  // Reads the disk without the lock. Clocks turn only under day_mutex_, which the caller holds.
-  std::vector<Key> keys;
-  uint64_t version;
-  ShardClock now;
-  {
-    std::lock_guard lock(shard.mutex);
-    version = shard.version();
-    now = shard.clock();
-  }
-  const auto find_expired = [&] {
-    keys.clear();
-    std::vector<std::byte> bytes;
-    for (Disk::Scan scan(*disk_, number); scan.next();) {
-      bytes.assign(scan.row().begin(), scan.row().end());
-      layout_.refresh(now, scan.clock(), bytes);
-      if (layout_.expired(bytes)) keys.push_back(scan.key());
-    }
-  };
-  find_expired();
-  std::lock_guard lock(shard.mutex);
-  if (shard.version() != version) find_expired();
-  // Of a row that is in memory the disk has an old copy, which nobody reads.
-  std::erase_if(keys, [&](Key key) {
-    return shard.has(key, index_hash(mix(key))) || shard.unerased().contains(key);
-  });
-  for (const Key key : keys) shard.add_deleted(key);
-  erase_on_disk(shard, number, keys);
-  return keys.size();
 }
 
 void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
