@@ -43,13 +43,15 @@ faults: build  ## RUNS seeded runs of servers and workers that are killed, cut o
 # FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60
 FUZZERS := program_bytes program_text weights infer service multislot
+PYTHON_FUZZERS := pickle
 
-fuzz:  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
-	@tools/setup.sh
+fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZERS:%=%_fuzz)
 	@for name in $(FUZZERS); do echo "$$name:"; build/fuzz/tests/$${name}_fuzz $(FUZZ_SECONDS) \
 	  build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
+	@for name in $(PYTHON_FUZZERS); do echo "$$name:"; $(PY) tests/fuzz/$${name}_fuzz.py \
+	  $(FUZZ_SECONDS) build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 
 lint: build  ## format, style, layers, unrun tests, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh

@@ -8,6 +8,7 @@ reader ignores.
 
 import functools
 import io
+import math
 import os
 import struct
 import sys
@@ -312,11 +313,16 @@ def _is_state_dict(obj):
 
 
 def _holds_tensor(value):
-    if isinstance(value, dict):
-        return any(map(_holds_tensor, value.values()))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return any(map(_holds_tensor, value))
-    return _is_tensor(value) or _is_layer(value)
+    waiting, seen = [value], set()
+    while waiting:
+        value = waiting.pop()
+        if _is_tensor(value) or _is_layer(value):
+            return True
+        # Each once: it may be inside itself, or shared by many.
+        if isinstance(value, (dict, list, tuple, set, frozenset)) and id(value) not in seen:
+            seen.add(id(value))
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+    return False
 
 
 def _with_name_table(state):
@@ -376,37 +382,73 @@ def _read(file, size, file_format, return_numpy, keep_names):
             f"[load] the file is damaged: its checksum is {reader.checksum:08x}, expected "
             f"{expected:08x}. Do this: load an earlier checkpoint."
         )
-    del reader
-    return _restore(obj, return_numpy, keep_names)
+    try:
+        return _restore(obj, _Converter(reader.charge, return_numpy), keep_names)
+    except RecursionError as error:
+        raise pickle_reader.DamagedFileError(
+            "[load] the values in the file are nested too deep for the calls that stand above load."
+            " Do this: call load from a shallower place."
+        ) from error
 
 
-def _dtype_by_number():
+def _dtype_by_number(reader):
     import argosy
 
     names = {number: name for name, number in _DTYPE_NUMBERS.items()}
-    return pickle_reader.PickleReader.pending(lambda number: getattr(argosy, names[number]))
+
+    def build(number):
+        if type(number) is not int or number not in names:
+            raise _unreadable("an element type in it has an unknown number")
+        return getattr(argosy, names[number])
+
+    return pickle_reader.PickleReader.pending(build)
 
 
-def _restore(obj, return_numpy, keep_names):
+def _unreadable(what):
+    return pickle_reader.DamagedFileError(
+        f"[load] the file is damaged or not a parameter file: {what}. "
+        "Do this: load an earlier checkpoint, or write the file again with save()."
+    )
+
+
+def _restore(obj, converter, keep_names):
     if isinstance(obj, dict) and isinstance(obj.get(_SPLIT_TABLE), dict):
         _join_split(obj)
     if isinstance(obj, dict) and isinstance(obj.get(_NAME_TABLE), dict):
         names = obj[_NAME_TABLE]
-        for key, name in names.items():
+        for key, name in list(names.items()):
             if _is_array(obj.get(key)):
-                obj[key] = _convert(obj[key], name, return_numpy)
+                obj[key] = converter.convert(obj[key], name)
         if not keep_names:
             del obj[_NAME_TABLE]
         return obj
-    return _Restorer(_find_named(obj, set()), return_numpy).restore(obj)
+    return _Restorer(_find_named(obj), converter).restore(obj)
 
 
 def _join_split(obj):
     import numpy
 
+    joined = {}
     for key, info in obj.pop(_SPLIT_TABLE).items():
-        parts = [obj.pop(part) for part in info["slices"]]
-        obj[key] = numpy.concatenate(parts).reshape(info["OriginShape"])
+        slices, shape = (
+            (info.get("slices"), info.get("OriginShape")) if type(info) is dict else (None, None)
+        )
+        if type(slices) is not list or type(shape) is not tuple or not slices:
+            raise _unreadable("a table of arrays in parts is of another form")
+        # Each part is there for one array only, and is no array that was joined.
+        parts = [obj.pop(part, None) if type(part) is str else None for part in slices]
+        if not all(_is_array(part) and part.dtype == parts[0].dtype for part in parts):
+            raise _unreadable(f"a part of the array {key!r} is missing or of another type")
+        if any(part.ndim != 1 for part in parts) or not _fits(shape, parts):
+            raise _unreadable(f"the parts of the array {key!r} do not make up its shape")
+        joined[key] = numpy.concatenate(parts).reshape(shape)
+    obj.update(joined)
+
+
+def _fits(shape, parts):
+    return all(type(size) is int and size >= 0 for size in shape) and math.prod(shape) == sum(
+        part.size for part in parts
+    )
 
 
 def _is_array(value):
@@ -425,49 +467,91 @@ def _is_named(value):
     )
 
 
-def _find_named(obj, seen):
+def _find_named(obj):
     """Whether a stored tensor is anywhere in `obj`; if so, bare arrays were NumPy arrays."""
-    if _is_named(obj):
-        return True
-    if not isinstance(obj, (dict, list, tuple)) or id(obj) in seen:
-        return False
-    seen.add(id(obj))
-    return any(_find_named(item, seen) for item in (obj.values() if isinstance(obj, dict) else obj))
+    waiting, seen = [obj], set()
+    while waiting:
+        value = waiting.pop()
+        if _is_named(value):
+            return True
+        if isinstance(value, (dict, list, tuple)) and id(value) not in seen:
+            seen.add(id(value))
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+    return False
 
 
 class _Restorer:
-    """Puts tensors in place of stored ones, filling dicts and lists anew in their own objects."""
+    """Puts tensors in place of stored ones, filling dicts and lists anew in their own objects.
 
-    def __init__(self, named_only, return_numpy):
+    Only tuples in tuples recurse, and these the reader has limited.
+    """
+
+    def __init__(self, named_only, converter):
         self._named_only = named_only
-        self._return_numpy = return_numpy
+        self._converter = converter
         self._done = {}
+        self._waiting = []
 
     def restore(self, obj):
-        if _is_named(obj):
-            return self._once(obj, lambda: _convert(obj[1], obj[0], self._return_numpy))
-        if _is_array(obj):
-            as_array = self._named_only or self._return_numpy
-            return self._once(obj, lambda: _convert(obj, None, as_array))
-        if isinstance(obj, tuple):
-            return self._once(obj, lambda: tuple(map(self.restore, obj)))
-        if isinstance(obj, (dict, list)) and id(obj) not in self._done:
-            self._done[id(obj)] = (obj, obj)
-            for key in list(obj) if isinstance(obj, dict) else range(len(obj)):
-                obj[key] = self.restore(obj[key])
+        obj = self._value(obj)
+        while self._waiting:
+            container = self._waiting.pop()
+            for key in list(container) if isinstance(container, dict) else range(len(container)):
+                container[key] = self._value(container[key])
         return obj
 
-    def _once(self, obj, make):
+    def _value(self, obj):
+        if isinstance(obj, (dict, list)):
+            if id(obj) not in self._done:
+                self._done[id(obj)] = (obj, obj)
+                self._waiting.append(obj)
+            return obj
+        if not isinstance(obj, tuple) and not _is_array(obj):
+            return obj
         if id(obj) not in self._done:
-            self._done[id(obj)] = (make(), obj)
+            self._done[id(obj)] = (self._made(obj), obj)
         return self._done[id(obj)][0]
 
+    def _made(self, obj):
+        if _is_named(obj):
+            return self._converter.convert(obj[1], obj[0])
+        if isinstance(obj, tuple):
+            return tuple([self._value(item) for item in obj])
+        return self._converter.convert(obj, None, as_array=self._named_only)
 
-def _convert(array, name, return_numpy):
-    if return_numpy or array.dtype.kind not in "biufc":
+
+class _Converter:
+    """Makes tensors, or arrays that may be written to, of the arrays of a file.
+
+    An array that is there under several keys becomes one tensor if they give it one name (tied
+    weights), else a copy for each, which `charge` counts.
+    """
+
+    def __init__(self, charge, return_numpy):
+        self._charge = charge
+        self._return_numpy = return_numpy
+        self._made = {}
+
+    def convert(self, array, name, as_array=False):
+        name = name if type(name) is str else None
+        known = self._made.get((id(array), name))
+        if known is None:
+            self._charge(array.nbytes)
+            result = _convert(array, name, self._return_numpy or as_array)
+            known = self._made[id(array), name] = result, array  # the id is valid while it lives
+        return known[0]
+
+
+def _convert(array, name, as_array):
+    if as_array or array.dtype.kind not in "biufc":
         return array if array.flags.writeable else array.copy()
-    tensor = _tensor_of(array)
-    if isinstance(name, str) and name:
+    try:
+        tensor = _tensor_of(array)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _unreadable(
+            f"an array of type {array.dtype} and shape {list(array.shape)} is no tensor ({error})"
+        ) from error
+    if name:
         tensor.name = name
     return tensor
 

@@ -1,12 +1,17 @@
 """Reads the pickles of .pdparams and .pdopt files without running code from the file.
 
 This is an interpreter for the opcodes that such files use. Names in the file are looked up in a
-fixed table of harmless constructors; nothing is ever imported. Sizes are checked against the file
-before memory is taken, so a damaged file gives an error, never a crash.
+fixed table of harmless constructors; nothing is ever imported.
+
+Time and memory are bounded by the file's size, whoever wrote it: sizes are checked against the file
+before memory is taken; what copies a value that the file can name again is charged to a budget; no
+value of the file is hashed, compared or printed before its type is known to make that cheap; and
+nesting is limited, as CPython frees and hashes some types recursively in C.
 """
 
 import collections
 import datetime
+import math
 import pickle
 import re
 import struct
@@ -21,6 +26,18 @@ class UnsafeFileError(pickle.UnpicklingError, ValueError):
 
 class DamagedFileError(ValueError):
     """The file is truncated, altered, or no file of this kind."""
+
+
+# Containers may be nested this deep. How tensors and sets are wrapped counts, so `save` refuses less.
+DEPTH = 128
+SAVED_DEPTH = 100
+
+# What copies may take together, in bytes.
+_BUDGET = 16 << 20
+_BUDGET_OF_A_BYTE = 16
+
+_LONG = 256  # texts from here on are paid for when they are keys: comparing them costs
+_KEYS = (str, bytes, int, float, bool, type(None))
 
 
 class _Pending:
@@ -39,76 +56,162 @@ def _damaged(what):
     )
 
 
-def _dtype(code, *_):
+def key_fault(key):
+    """Why `key` may be no key of a dict or element of a set in a file; None if it may.
+
+    Other types hash or compare in time that a file can make long; integers of many digits, too.
+    """
+    if type(key) not in _KEYS:
+        kind = type(key)
+        return f"a {kind.__name__} as a dict key or in a set"
+    if type(key) is int and not -(1 << 63) <= key < 1 << 64:
+        return "an integer of more than 64 bits as a dict key or in a set"
+    return None
+
+
+def check_bits(array):
+    """Refuses elements that no value of the type has: bool beyond 0 and 1, text beyond Unicode."""
+    kind = array.dtype.kind
+    if array.size and kind == "b" and array.view("u1").max() > 1:
+        raise _damaged("an array of bool holds a byte that is neither 0 nor 1")
+    if array.size and kind == "U" and array.view("u4").max() > 0x10FFFF:
+        raise _damaged("an array of text holds what is no character")
+    return array
+
+
+def _dtype(reader, code, *_):
     import numpy
 
-    if not isinstance(code, str) or not re.fullmatch(r"[biufcSUO?]\d{0,9}", code):
-        raise _damaged(f"array of unknown element type {code!r}")
+    if type(code) is not str or not re.fullmatch(r"[biufcSUO?]\d{0,9}", code):
+        raise _damaged(f"array of unknown element type {_shown(code)}")
+
+    def make(order):
+        try:
+            dtype = numpy.dtype(order + code)
+        except TypeError:
+            raise _damaged(f"array of unknown element type {code!r}") from None
+        if dtype.itemsize > 1 << 20:
+            raise _damaged(f"array elements of {dtype.itemsize} bytes")
+        return dtype
 
     def build(state):
-        order = state[1] if isinstance(state, tuple) and len(state) > 1 else "="
-        if order not in ("<", ">", "|", "="):
-            raise _damaged(f"array of unknown byte order {order!r}")
-        return numpy.dtype(order + code)
+        order = state[1] if type(state) is tuple and len(state) > 1 else "="
+        if type(order) is not str or order not in ("<", ">", "|", "="):
+            raise _damaged(f"array of unknown byte order {_shown(order)}")
+        return make(order)
 
-    return _Pending(build, lambda: numpy.dtype(code))
+    return _Pending(build, lambda: make(""))
 
 
-def _array(*_):
+def _shown(value):
+    """A short text for a value of the file; its repr may be endless."""
+    return repr(value[:40]) if type(value) is str else f"of type {type(value).__name__}"
+
+
+def _array(reader, *_):
     import numpy
 
+    def elements(dtype, data):
+        if dtype.hasobject:
+            if type(data) is not list:
+                raise _damaged("array of objects without a list of them")
+            reader.charge(16 * len(data))
+            result = numpy.empty(len(data), object)
+            for i, item in enumerate(data):  # at once, NumPy would look into nested lists
+                result[i] = item
+            return result
+        data = _bytes(reader, data)
+        reader.charge(max(len(data), dtype.itemsize))
+        return check_bits(_native(numpy.frombuffer(data, dtype)))  # read-only, over the bytes
+
     def build(state):
+        if type(state) is not tuple or len(state) != 5:
+            raise _damaged("array without a shape and elements")
         _, shape, dtype, fortran, data = state
         if not isinstance(dtype, numpy.dtype):
             raise _damaged(f"array whose element type is a {type(dtype).__name__}")
-        order = "F" if fortran else "C"
-        if dtype.hasobject:
-            result = numpy.empty(len(data), object)
-            result[:] = data
-        else:
-            if isinstance(data, str):
-                data = data.encode("latin1")
-            result = numpy.frombuffer(data, dtype)  # read-only, over the bytes
-            if not dtype.isnative:
-                result = result.astype(dtype.newbyteorder("="))
-        return result.reshape(shape, order=order)
+        if type(fortran) not in (bool, int):
+            raise _damaged("array without an order of its dimensions")
+        _check_shape(shape)
+        result = elements(dtype, data)
+        if math.prod(shape) != result.size:
+            raise _damaged(f"array of {result.size} elements where its shape says others")
+        result = result.reshape(shape, order="F" if fortran else "C")
+        reader.array_made(result, data)
+        return result
 
     return _Pending(build)
 
 
-def _scalar(dtype, data=b""):
+def _check_shape(shape):
+    # 32 is what every NumPy allows.
+    good = type(shape) is tuple and len(shape) <= 32
+    if not good or any(type(size) is not int or not 0 <= size < 1 << 48 for size in shape):
+        raise _damaged("array whose shape is no tuple of sizes")
+    if math.prod(max(size, 1) for size in shape) >= 1 << 56:
+        raise _damaged("array whose shape is too large")
+
+
+def _native(array):
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _bytes(reader, data):
+    """Elements as bytes; files of Python 2 have them as text."""
+    if type(data) is str:
+        reader.charge(len(data))
+        data = data.encode("latin1")
+    if type(data) is not bytes:
+        raise _damaged(f"elements of an array in a {type(data).__name__}")
+    return data
+
+
+def _scalar(reader, dtype, data=b""):
     import numpy
 
     if not isinstance(dtype, numpy.dtype) or dtype.hasobject:
         raise _damaged("scalar without an element type")
-    if isinstance(data, str):
-        data = data.encode("latin1")
-    return numpy.frombuffer(data, dtype, count=1)[0]
+    data = _bytes(reader, data)
+    if len(data) != dtype.itemsize or not data:
+        raise _damaged(f"scalar of {len(data)} bytes: expected {dtype.itemsize}")
+    reader.charge(len(data))
+    return check_bits(_native(numpy.frombuffer(data, dtype)))[0]
 
 
-def _encode(text, encoding="utf-8"):
-    if encoding not in ("latin1", "latin-1", "utf-8"):
-        raise _damaged(f"bytes stored in encoding {encoding!r}")
+def _encode(reader, text, encoding="utf-8"):
+    if type(encoding) is not str or encoding not in ("latin1", "latin-1", "utf-8"):
+        raise _damaged(f"bytes stored in encoding {_shown(encoding)}")
+    if type(text) is not str:
+        raise _damaged(f"bytes stored as a {type(text).__name__}")
+    reader.charge(len(text))
     return text.encode(encoding)
 
 
-def _defaultdict(factory=None):
-    if factory is not None and factory not in _FACTORIES:
-        raise _damaged(f"defaultdict of {factory!r}")
+def _defaultdict(reader, factory=None):
+    if factory is not None and not any(factory is kind for kind in _FACTORIES):
+        raise _damaged("defaultdict of what is no class of plain values")
     return collections.defaultdict(factory)
 
 
 def _plain(function, *kinds):
     """`function`, called only with at most len(kinds) arguments of these kinds."""
 
-    def call(*arguments):
+    def call(reader, *arguments):
         if len(arguments) > len(kinds) or not all(map(isinstance, arguments, kinds)):
             raise _damaged(f"wrong arguments for {function.__name__}")
+        for value in arguments:
+            if type(value) is bytes:
+                reader.charge(len(value))
+            elif type(value) in _ANY_LIST:
+                reader.charge(16 * len(value))
+                if function in (set, frozenset):
+                    reader.check_keys(value)
         return function(*arguments)
 
     return call
 
 
+_CONTAINERS = (list, tuple, dict, collections.OrderedDict, collections.defaultdict, set, frozenset)
 _FACTORIES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 _INDEX = (int, type(None))
 _ANY_LIST = (list, tuple)
@@ -142,6 +245,9 @@ _VALUES = {("builtins", kind.__name__): kind for kind in _FACTORIES}
 _VALUES["numpy", "ndarray"] = None  # the first argument of _reconstruct, which needs no help
 
 
+_HOLE = object()
+
+
 class _Name:
     """A name of the file that is in the tables above."""
 
@@ -159,7 +265,8 @@ class PickleReader:
         file: a binary file or BytesIO, standing at the first byte; left behind the last one.
         size (int): bytes that the file still has.
         extra_calls (dict): (module, name) -> constructor for REDUCE and NEWOBJ, beside the
-            standard ones. A constructor may give `PickleReader.pending(build)`.
+            standard ones. It gets this reader first, then arguments of any type; it may give
+            `PickleReader.pending(build)`.
     """
 
     pending = _Pending
@@ -170,9 +277,17 @@ class PickleReader:
         self._position = 0
         self._checksum = 0
         self._calls = {**_CALLS, **(extra_calls or {})}
-        self._memo = {}
+        self._memo = []  # by index; _HOLE where there is none
+        self._memo_size = 0
         self._stack = []
         self._marks = []
+        self._budget = _BUDGET + _BUDGET_OF_A_BYTE * size
+        # By id, set anew when a container is made: how deep it nests, and whether it was put into
+        # another one.
+        self._levels = {}
+        self._placed = set()
+        self._late = 0
+        self._nesting = set(_CONTAINERS)  # and arrays, from the first one on
 
     @property
     def checksum(self):
@@ -186,8 +301,29 @@ class PickleReader:
         except (UnsafeFileError, DamagedFileError, MemoryError):
             raise
         except Exception as error:  # whatever a crafted or damaged stream does to the handlers
+            # Not the error's text: that may hold a value of the file.
             where = f"at byte {self._position} of {self._size}"
-            raise _damaged(f"{type(error).__name__} {where} ({error})") from error
+            raise _damaged(f"{type(error).__name__} {where}") from error
+
+    def charge(self, size):
+        """Counts `size` bytes of memory that are not each a byte of the file."""
+        self._budget -= size
+        if self._budget < 0:
+            raise _damaged(f"it asks for far more memory than its {self._size} bytes can need")
+
+    def array_made(self, array, data):
+        """Notes an array: one of objects nests as the list that it came from."""
+        self._nesting.add(type(array))
+        self._made(array, self._level(data) if array.dtype.hasobject else 0)
+
+    def check_keys(self, keys):
+        """Refuses what may be no key of a dict or element of a set."""
+        for key in keys:
+            fault = key_fault(key)
+            if fault is not None:
+                raise _damaged(fault)
+            if type(key) in (str, bytes) and len(key) > _LONG:
+                self.charge(len(key))
 
     def _run(self):
         if self._size == 0:
@@ -267,28 +403,72 @@ class PickleReader:
     def _memoize(self, index):
         if not self._stack:
             raise _damaged("its stack runs empty")
+        if index > self._position:  # each entry has cost its writer a byte
+            raise _damaged(f"memo entry {index} at byte {self._position}")
         value = self._stack[-1]
         if type(value) is _Pending:
             value.slots.append(index)
+        if index >= len(self._memo):
+            self._memo.extend([_HOLE] * (index + 1 - len(self._memo)))
+        self._memo_size += self._memo[index] is _HOLE
         self._memo[index] = value
 
     def _recall(self, index):
-        if index not in self._memo:
+        if index >= len(self._memo) or self._memo[index] is _HOLE:
             raise _damaged(f"memo entry {index} does not exist")
         self._stack.append(self._memo[index])
+
+    # Nesting.
+
+    def _nest(self, container, items=()):
+        """Pushes a container just made that holds `items`."""
+        self._made(container, self._level_above(items))
+        self._push(container)
+
+    def _made(self, container, level):
+        self._levels[id(container)] = level
+        self._placed.discard(id(container))
+
+    def _level(self, value):
+        return self._levels.get(id(value), 0) if type(value) in self._nesting else 0
+
+    def _level_above(self, items, container=None):
+        level = 0
+        for item in items:
+            if type(item) in self._nesting and item is not container:
+                self._placed.add(id(item))
+                level = max(level, self._level(item))
+        if level >= DEPTH:
+            raise _damaged(f"values in it are nested more than {DEPTH} deep")
+        return level + 1
+
+    def _filled(self, container, items):
+        """To be called before `items` are put into `container`."""
+        level = self._level_above(items, container)
+        if level <= self._level(container):
+            return
+        # Those that hold `container` already (only cycles need that) are not counted anew: most types
+        # are freed without recursion however deep they nest. A defaultdict is not.
+        if type(container) is collections.defaultdict and id(container) in self._placed:
+            self._late += 1
+            if self._late > 30:
+                raise _damaged("more than 30 times a defaultdict is inside itself")
+        self._levels[id(container)] = level
 
     # Names and calls.
 
     def _refuse(self, module, name):
+        name = f"{module}.{name}"
+        name = name if len(name) <= 200 and name.isprintable() else repr(name[:200])
         raise UnsafeFileError(
-            f"[load] the file asks for {module}.{name}, which loading does not allow: expected "
+            f"[load] the file asks for {name}, which loading does not allow: expected "
             "only tensors, arrays, numbers, strings and plain containers. The file may be "
             "malicious, or hold an object of a class. Do this: if you trust its writer, load it "
             "there and save a state_dict() or plain dict instead."
         )
 
     def _look_up(self, module, name):
-        if not isinstance(module, str) or not isinstance(name, str):
+        if type(module) is not str or type(name) is not str:
             raise _damaged("a name in it is no text")
         if module == "__builtin__":
             module = "builtins"
@@ -299,11 +479,15 @@ class PickleReader:
         self._push(_Name(module, name, call, _VALUES.get(key)))
 
     def _call(self, target, arguments):
-        if type(target) is not _Name or not isinstance(arguments, tuple):
+        if type(target) is not _Name or type(arguments) is not tuple:
             raise _damaged("it calls what is no constructor")
         if target.call is None:
             self._refuse(target.module, target.name)
-        self._push(target.call(*arguments))
+        value = target.call(self, *arguments)
+        if type(value) in self._nesting:
+            # A copy of its argument, or empty.
+            self._made(value, max(map(self._level, arguments), default=1) or 1)
+        self._push(value)
 
     def _reduce(self):
         arguments = self._finish(self._pop())
@@ -314,7 +498,9 @@ class PickleReader:
         target = self._pop()
         if type(target) is not _Pending:
             raise _damaged(f"state for a {type(target).__name__}")
-        value = target.build(state)
+        if target.build is None:
+            raise _damaged("state for a value that has its state")
+        value, target.build, target.finish = target.build(state), None, None
         for slot in target.slots:
             self._memo[slot] = value
         self._push(value)
@@ -329,7 +515,17 @@ class PickleReader:
 
     def _tuple(self, count):
         items = [self._finish(self._pop()) for _ in range(count)]
-        self._push(tuple(reversed(items)))
+        items.reverse()
+        self._nest(tuple(items), items)
+
+    def _tuple_of_marked(self):
+        items = self._pop_mark()
+        self._nest(tuple(items), items)
+
+    def _frozenset(self):
+        items = self._pop_mark()
+        self.check_keys(items)
+        self._nest(frozenset(items))
 
     def _container(self, *kinds):
         if not self._stack or not isinstance(self._stack[-1], kinds):
@@ -338,25 +534,35 @@ class PickleReader:
 
     def _append(self):
         item = self._finish(self._pop())
-        self._container(list).append(item)
+        container = self._container(list)
+        self._filled(container, (item,))
+        container.append(item)
 
     def _extend(self):
         items = self._pop_mark()
-        self._container(list).extend(items)
+        container = self._container(list)
+        self._filled(container, items)
+        container.extend(items)
 
     def _set_item(self):
         value = self._finish(self._pop())
-        key = self._finish(self._pop())
-        self._container(dict)[key] = value
+        self._put((self._finish(self._pop()),), (value,))
 
     def _set_items(self):
         items = self._pop_mark()
         if len(items) % 2:
             raise _damaged("a dict in it has a key without a value")
-        self._container(dict).update(zip(items[::2], items[1::2]))
+        self._put(items[::2], items[1::2])
+
+    def _put(self, keys, values):
+        container = self._container(dict)
+        self.check_keys(keys)
+        self._filled(container, values)
+        container.update(zip(keys, values))
 
     def _add_items(self):
         items = self._pop_mark()
+        self.check_keys(items)
         self._container(set).update(items)
 
     def _stack_global(self):
@@ -393,12 +599,12 @@ class PickleReader:
         # Strings of Python 2, which old parameter files hold.
         ord("T"): lambda self: self._push(str(self._take(self._number("<i")), "latin1")),
         ord("U"): lambda self: self._push(str(self._take(self._number("B")), "latin1")),
-        ord("}"): lambda self: self._push({}),
-        ord("]"): lambda self: self._push([]),
+        ord("}"): lambda self: self._nest({}),
+        ord("]"): lambda self: self._nest([]),
         ord(")"): lambda self: self._push(()),
-        0x8F: lambda self: self._push(set()),
-        0x91: lambda self: self._push(frozenset(self._pop_mark())),
-        ord("t"): lambda self: self._push(tuple(self._pop_mark())),
+        0x8F: lambda self: self._nest(set()),
+        0x91: _frozenset,
+        ord("t"): _tuple_of_marked,
         0x85: lambda self: self._tuple(1),
         0x86: lambda self: self._tuple(2),
         0x87: lambda self: self._tuple(3),
@@ -409,7 +615,7 @@ class PickleReader:
         0x90: _add_items,
         ord("q"): lambda self: self._memoize(self._number("B")),
         ord("r"): lambda self: self._memoize(self._number("<I")),
-        0x94: lambda self: self._memoize(len(self._memo)),
+        0x94: lambda self: self._memoize(self._memo_size),
         ord("h"): lambda self: self._recall(self._number("B")),
         ord("j"): lambda self: self._recall(self._number("<I")),
         ord("c"): lambda self: self._look_up(self._line(), self._line()),

@@ -10,6 +10,8 @@ import datetime
 import struct
 import sys
 
+from .pickle_reader import SAVED_DEPTH, key_fault
+
 __all__ = ["GlobalName", "PickleWriter", "Reduced"]
 
 # Classes that may be stored by name (the default factory of a defaultdict).
@@ -56,6 +58,7 @@ class PickleWriter:
         self._memo = {}
         self._kept = []  # ids in the memo stay valid only while the objects live
         self._path = []
+        self._heights = {}  # by id: containers within containers below a value already saved
 
     def dump(self, value):
         self._write(bytes((0x80, self._protocol)))
@@ -155,24 +158,46 @@ class PickleWriter:
     def _tuple(self, items):
         if not items:
             self._write(b")")
-            return
+            return 0
         if len(items) > 3:
             self._write(b"(")
-        for i, item in enumerate(items):
-            self._child(i, item)
+        height = max(self._child(i, item) for i, item in enumerate(items))
         self._write({1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(items), b"t"))
+        return height
 
     def _child(self, key, value):
+        """Saves a value inside of another. Its height."""
         self._path.append(key)
-        self._save(value)
+        height = self._save(value)
+        if height >= SAVED_DEPTH or len(self._path) > SAVED_DEPTH:
+            raise ValueError(
+                f"[save] the object is nested deeper than {SAVED_DEPTH} levels, which loading "
+                f"refuses: at the object{self._steps(self._path[:3])}... "
+                "Do this: store a flat list, and indices in place of the nesting."
+            )
         self._path.pop()
+        return height
+
+    def _check_key(self, key):
+        fault = key_fault(key)
+        if fault is not None:
+            raise TypeError(
+                f"[save] cannot store {self._place()}, which has {fault}: expected str, bytes, "
+                "int of 64 bits, float, bool or None, because loading must not hash other values "
+                "of a file. Do this: store a list of (key, value) pairs, or str(key)."
+            )
 
     def _place(self):
-        return "the object" + "".join(f"[{key!r}]" for key in self._path)
+        return f"the object{self._steps(self._path)}"
+
+    @staticmethod
+    def _steps(path):
+        return "".join(f"[{key!r}]" for key in path)
 
     # Values.
 
     def _save(self, value):
+        """Saves a value. Its height: 0 unless it is a container."""
         kind = type(value)
         if value is None:
             self._write(b"N")
@@ -189,29 +214,34 @@ class PickleWriter:
         elif kind is GlobalName:
             self._global(value.module, value.name)
         elif not self._recall(id(value)):
-            self._save_object(kind, value)
+            height = self._heights[id(value)] = 1 + self._save_object(kind, value)
+            return height
+        return self._heights.get(id(value), 0)  # what is being saved is inside itself: no height
 
     def _save_object(self, kind, value):
+        height = 0
         if kind is tuple:
-            self._tuple(value)
+            height = self._tuple(value)
             # A tuple inside itself, through a list, was remembered while its items were saved.
             if value and id(value) not in self._memo:
                 self._remember(id(value), value)
         elif kind is list:
             self._write(b"]")
             self._remember(id(value), value)
-            self._items(value, b"a", b"e")
+            height = self._items(value, b"a", b"e")
         elif kind is dict:
             self._write(b"}")
             self._remember(id(value), value)
-            self._pairs(value)
+            height = self._pairs(value)
         elif kind in (collections.OrderedDict, collections.defaultdict):
             self._global("collections", kind.__name__)
             self._tuple((value.default_factory,) if kind is collections.defaultdict else ())
             self._write(b"R")
             self._remember(id(value), value)
-            self._pairs(value)
+            height = self._pairs(value)
         else:
+            for element in value if kind in (set, frozenset) else ():
+                self._check_key(element)
             reduced = _reduce_standard(kind, value) or _reduce_numpy(value) or self._extra(value)
             if reduced is None:
                 raise TypeError(
@@ -223,49 +253,54 @@ class PickleWriter:
             if type(reduced) is GlobalName:
                 self._global(reduced.module, reduced.name)
             else:
-                self._reduce(value, reduced)
+                height = self._reduce(value, reduced)
+        return height
 
     def _reduce(self, value, reduced):
         self._global(reduced.module, reduced.name)
         self._save_part(reduced.arguments)
         self._write(b"\x81" if reduced.new else b"R")
         self._remember(id(value), (value, reduced))
+        height = 0
         if reduced.state is not None:
-            self._save_part(reduced.state)
+            height = self._save_part(reduced.state)
             self._write(b"b")
+        return height
 
     def _save_part(self, part):
         """Save a tuple made for one value; its pieces are no place that a user could name."""
         if type(part) is not tuple:
-            self._save(part)
-            return
+            return self._save(part)
         if len(part) > 3:
             self._write(b"(")
-        for piece in part:
-            self._save_part(piece)
+        height = max(map(self._save_part, part), default=0)
         self._write({0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}.get(len(part), b"t"))
+        return height
 
     def _items(self, values, one, many):
         values = list(values)
+        height = 0
         if len(values) == 1:
-            self._child(0, values[0])
+            height = self._child(0, values[0])
             self._write(one)
         elif values:
             self._write(b"(")
-            for i, value in enumerate(values):
-                self._child(i, value)
+            height = max(self._child(i, value) for i, value in enumerate(values))
             self._write(many)
+        return height
 
     def _pairs(self, mapping):
         if not mapping:
-            return
-        single = len(mapping) == 1
+            return 0
+        height, single = 0, len(mapping) == 1
         if not single:
             self._write(b"(")
         for key, value in mapping.items():
+            self._check_key(key)
             self._save(key)
-            self._child(key, value)
+            height = max(height, self._child(key, value))
         self._write(b"s" if single else b"u")
+        return height
 
 
 def _reduce_standard(kind, value):
