@@ -89,6 +89,11 @@ std::span<Flag> table() {
       {"ARGOSY_PASSES", ""_s, startup,
        "Passes to take out of or add to every pipeline: \"-cse,+remat\"."},
       {"ARGOSY_VERIFY_PASSES", false, startup, "Check a Program after each pass."},
+      {"ARGOSY_DATA_TIMEOUT", 600.0, startup,
+       "Seconds without a byte of a file, command or reader, or without a batch of a DataLoader's "
+       "worker, after which waiting ends in TimeoutError; inf: never. Data sets and loaders that "
+       "are "
+       "given a timeout keep to that."},
       {"ARGOSY_LOG_LEVEL", "warning"_s, startup, "error, warning, info or debug."},
   };
   return flags;
