@@ -6,14 +6,18 @@ import os
 import select
 import signal
 import threading
-import time
 
+from argosy._processes import stop
 from argosy._waits import FOR_EVER, data_timeout
 
 from . import transport
 from .worker import EndOfStream, WorkerError, WorkerInfo, run_worker
 
 __all__ = []
+
+# Workers end by themselves when their socket closes, even in the middle of a batch; signals are for
+# one that is stopped or stuck.
+_PATIENCE_SECONDS = 2.0
 
 
 class _DataLoaderIterBase:
@@ -54,28 +58,6 @@ class _Worker:
     __slots__ = ("id", "process", "sock", "exhausted", "leases")
 
 
-def _stop(owner, workers):
-    """Ends worker processes. They end by themselves when their socket closes, even in the middle of
-    a batch; signals are for one that is stopped or stuck in the kernel."""
-    if os.getpid() != owner:
-        return  # a forked child has a copy of the loader; the workers are not its own
-    for worker in workers:
-        worker.sock.close()
-    deadline = time.monotonic() + 2.0
-    for worker in workers:
-        worker.process.join(max(0.0, deadline - time.monotonic()))
-    for end in (signal.SIGTERM, signal.SIGKILL):
-        left = [w for w in workers if w.process.exitcode is None]
-        for worker in left:
-            try:
-                os.kill(worker.process.pid, end)
-            except ProcessLookupError:
-                pass
-        for worker in left:
-            worker.process.join(1.0)
-    workers.clear()
-
-
 class _WorkerIterator(_DataLoaderIterBase):
     """Gives tasks to workers in turn and their answers in the order of the tasks."""
 
@@ -91,7 +73,7 @@ class _WorkerIterator(_DataLoaderIterBase):
         # Of multiprocessing, whose own end of the program waits without limit for processes that are
         # left; those with a priority come before that.
         self._finalizer = multiprocessing.util.Finalize(
-            self, _stop, (os.getpid(), self._workers), exitpriority=10
+            self, stop, (os.getpid(), self._workers, _PATIENCE_SECONDS), exitpriority=10
         )
         context = multiprocessing.get_context("fork")
         for i in range(loader.num_workers):
