@@ -59,7 +59,8 @@ data::Format format_of(PyObject* o) {
   return format;
 }
 
-// (format, files, batch size, readers, lanes, room, pipe command, remote command, skip bad lines)
+// (format, files, batch size, readers, lanes, room, pipe command, remote command, skip bad lines,
+// timeout)
 data::ReadOptions options_of(PyObject* o) {
   Py all(check(PySequence_Fast(o, "expected a tuple")));
   data::ReadOptions r;
@@ -74,6 +75,8 @@ data::ReadOptions options_of(PyObject* o) {
   r.stream.pipe_command = text_of(item(all.get(), 6));
   r.stream.remote_command = text_of(item(all.get(), 7));
   r.skip_bad_lines = truth(item(all.get(), 8));
+  r.stream.timeout = PyFloat_AsDouble(item(all.get(), 9));
+  if (PyErr_Occurred()) throw PythonError{};
   return r;
 }
 

@@ -34,17 +34,19 @@ trainer::Trainer& trainer_of(PyObject* o) {
 
 void destroy(PyObject* o) {
   auto* k = static_cast<Kept*>(PyCapsule_GetPointer(o, kName));
+  bool ended;
   {
     WithoutGil no_gil;
+    ended = k->trainer->end();
     k->trainer.reset();
   }
-  Py_XDECREF(k->executor);
+  if (ended) Py_XDECREF(k->executor);  // else threads that hang use it when they go on
   delete k;
 }
 
-// (executor, program, inputs, fetches, scope, source, threads, report_every, ahead): starts. Each
-// input is None (not fed), a slot's number, ~number for its lengths, or a tensor. ahead: a Program,
-// or None.
+// (executor, program, inputs, fetches, scope, source, threads, report_every, ahead, timeout):
+// starts. Each input is None (not fed), a slot's number, ~number for its lengths, or a tensor.
+// ahead: a Program, or None.
 PyObject* f_start(Args a) {
   auto* executor = static_cast<runtime::Executor*>(PyCapsule_GetPointer(a[0], "argosy.executor"));
   if (!executor) throw PythonError{};
@@ -71,6 +73,8 @@ PyObject* f_start(Args a) {
   options.threads = static_cast<int>(to_int(a[6]));
   options.report_every = static_cast<uint64_t>(to_int(a[7]));
   if (a[8] != Py_None) options.ahead = program_of(a[8]);
+  options.timeout = PyFloat_AsDouble(a[9]);
+  if (PyErr_Occurred()) throw PythonError{};
   auto k = std::make_unique<Kept>();
   k->trainer = std::make_unique<trainer::Trainer>(std::move(options), *executor, source);
   PyObject* capsule = check(PyCapsule_New(k.get(), kName, destroy));
@@ -127,7 +131,7 @@ PyObject* f_finish(Args a) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {FUNCTION("trainer_start", f_start, 9),
+PyMethodDef functions[] = {FUNCTION("trainer_start", f_start, 10),
                            FUNCTION("trainer_wait", f_wait, 2),
                            FUNCTION("trainer_latest", f_latest, 1),
                            FUNCTION("trainer_status", f_status, 1),

@@ -1,10 +1,15 @@
 """Functions from readers to a reader."""
 
 import itertools
+import os
 import pickle
 import queue
 import random
 import threading
+import time
+
+from argosy._processes import end_with, stop
+from argosy._waits import FOR_EVER, data_timeout
 
 __all__ = []
 
@@ -77,10 +82,21 @@ class _End:
         self.error = error
 
 
-def _drain(results, producers):
-    """What `producers` put until each has put its _End. Raises their errors."""
+def _silence(place, who, limit):
+    return TimeoutError(
+        f"[reader.{place}] {who} gave no sample for {limit:g} s. Do this: look at what is waited for"
+        " there, or set ARGOSY_DATA_TIMEOUT (seconds; inf: for ever) in the environment."
+    )
+
+
+def _drain(results, producers, place, who):
+    """What `producers` put until each has put its _End. Raises their errors, and TimeoutError when
+    there is nothing for the seconds of ARGOSY_DATA_TIMEOUT."""
+    limit = data_timeout()
     while producers:
-        item = results.get()
+        item = results.get(limit)
+        if item is None:
+            raise _silence(place, who, limit)
         if not isinstance(item, _End):
             yield item
         elif item.error is not None:
@@ -104,12 +120,15 @@ class _Pipe:
                 pass
         raise _Closed
 
-    def get(self):
+    def get(self, limit=float("inf")):
+        """The next item; None when there is none for `limit` seconds."""
+        end = time.monotonic() + limit
         while not self.closed.is_set():
             try:
                 return self._queue.get(timeout=0.1)
             except queue.Empty:
-                pass
+                if time.monotonic() >= end:
+                    return None
         raise _Closed
 
 
@@ -144,11 +163,12 @@ def buffered(reader, size):
 
         def work():
             for sample in reader():
-                results.put(sample)
+                results.put((sample,))
 
         _start(work, results)
         try:
-            yield from _drain(results, 1)
+            for (sample,) in _drain(results, 1, "buffered", "the reader"):
+                yield sample
         finally:
             results.closed.set()
 
@@ -183,7 +203,8 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
             _start(work, results)
         early, due = {}, 0
         try:
-            for number, value in _drain(results, process_num + 1):
+            who = f"the reader, or the mapper in {process_num} threads,"
+            for number, value in _drain(results, process_num + 1, "xmap_readers", who):
                 if not order:
                     yield value
                     continue
@@ -198,7 +219,12 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     return mapped
 
 
-def _produce(reader, samples):
+def _produce(reader, sock, others, parent, by_main_thread):
+    from argosy.io.dataloader import transport
+
+    for other in others:
+        other.close()
+    end_with(parent, by_main_thread)
     try:
         for sample in reader():
             if sample is None:
@@ -206,14 +232,73 @@ def _produce(reader, samples):
                     "[reader.multiprocess_reader] a sample is None."
                     " Do this: leave such samples out."
                 )
-            samples.send(sample)
+            transport.send(sock, sample)
     except BaseException as error:
         try:
-            samples.send(_End(pickle.loads(pickle.dumps(error))))
+            transport.send(sock, _End(pickle.loads(pickle.dumps(error))))
         except Exception:  # it does not pickle
-            samples.send(_End(RuntimeError(f"[reader.multiprocess_reader] {error!r}.")))
+            transport.send(sock, _End(RuntimeError(f"[reader.multiprocess_reader] {error!r}.")))
     else:
-        samples.send(_End())
+        transport.send(sock, _End())
+
+
+class _Producer:
+    """A process that reads."""
+
+    def __init__(self, reader, before):
+        import multiprocessing
+
+        from argosy.io.dataloader import transport
+
+        self.sock, theirs = transport.pair()
+        others = [p.sock for p in before] + [self.sock]
+        main = threading.current_thread() is threading.main_thread()
+        self.process = multiprocessing.get_context("fork").Process(
+            target=_produce, args=(reader, theirs, others, os.getpid(), main), daemon=True
+        )
+        self.process.start()
+        theirs.close()  # the process alone has it, so that its death ends the connection
+
+    def receive(self, limit):
+        """What it sent next; to be called when something is there."""
+        from argosy.io.dataloader import transport
+
+        def stalled(seconds):
+            if self.process.exitcode is not None:
+                raise transport.Closed
+            if seconds >= limit:
+                raise _silence(
+                    "multiprocess_reader", f"the process {self.process.pid} of a reader", limit
+                )
+
+        try:
+            return transport.receive(self.sock, stalled=stalled)
+        except transport.Closed:
+            raise self.death() from None
+
+    def death(self):
+        self.process.join(2.0)
+        return RuntimeError(
+            f"[reader.multiprocess_reader] the process {self.process.pid} of a reader died with exit"
+            f" code {self.process.exitcode} (-9: killed, by the kernel when memory is short). Do this:"
+            " look at its output, or use fewer readers."
+        )
+
+
+def _receive_some(running, limit):
+    """Pairs of a producer and what it sent, of those that sent something; at least one."""
+    from multiprocessing.connection import wait
+
+    ends = {p.sock: p for p in running} | {p.process.sentinel: p for p in running}
+    ready = wait(list(ends), None if limit >= FOR_EVER else limit)
+    if not ready:
+        pids = ", ".join(str(p.process.pid) for p in running)
+        raise _silence("multiprocess_reader", f"each of the processes {pids} of readers", limit)
+    # What a process that has ended sent before may have come after the look at its socket.
+    for producer in {ends[end] for end in ready}:
+        if not wait([producer.sock], 0):
+            raise producer.death()
+        yield producer, producer.receive(limit)
 
 
 def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
@@ -221,10 +306,11 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
 
     Args:
         readers (list): at least one reader; samples must pickle and must not be None.
-        use_pipe (bool): kept for compatibility; each process has a pipe.
-        queue_size (int): kept for compatibility; as many samples wait as pipes hold.
+        use_pipe (bool): kept for compatibility; each process has a connection of its own.
+        queue_size (int): kept for compatibility; as many samples wait as connections hold.
 
-    Raises what a reader raises, and RuntimeError when a process dies.
+    Raises what a reader raises, RuntimeError when a process dies, and TimeoutError when there is no
+    sample for the seconds of ARGOSY_DATA_TIMEOUT.
     """
     if not readers:
         raise ValueError(
@@ -233,42 +319,26 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
         )
 
     def merged():
-        import multiprocessing
-        from multiprocessing.connection import wait
+        import multiprocessing.util
 
-        context = multiprocessing.get_context("fork")
-        workers = {}  # by the end of the pipe that this process reads
+        limit, producers = data_timeout(), []
+        # Also if the program ends first: its own end would wait for processes without limit.
+        end = multiprocessing.util.Finalize(
+            None, stop, (os.getpid(), producers, 0.0), exitpriority=10
+        )
         try:
             for reader in readers:
-                samples, end = context.Pipe(duplex=False)
-                worker = context.Process(target=_produce, args=(reader, end), daemon=True)
-                worker.start()
-                end.close()  # the worker alone has it, so that its death ends the pipe
-                workers[samples] = worker
-            running = dict(workers)
+                producers.append(_Producer(reader, producers))
+            running = list(producers)
             while running:
-                for samples in wait(list(running)):
-                    try:
-                        item = samples.recv()
-                    except (EOFError, ConnectionError):
-                        worker = running[samples]
-                        worker.join()
-                        raise RuntimeError(
-                            f"[reader.multiprocess_reader] the process {worker.pid} of a reader"
-                            f" died with exit code {worker.exitcode} (-9: killed, by the kernel"
-                            " when memory is short). Do this: look at its output, or use fewer"
-                            " readers."
-                        ) from None
+                for producer, item in _receive_some(running, limit):
                     if not isinstance(item, _End):
                         yield item
                     elif item.error is not None:
                         raise item.error
                     else:
-                        del running[samples]
+                        running.remove(producer)
         finally:
-            for samples, worker in workers.items():
-                worker.terminate()
-                worker.join()
-                samples.close()
+            end()
 
     return merged

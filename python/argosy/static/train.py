@@ -138,7 +138,7 @@ class _Run:
         self.trainer = _core.trainer_start(
             exe._threads, plan.handle, inputs, plan.fetches, scope._handle, dataset._start(threads),
             threads, print_period if self.prints else 0,
-            _ahead(plan.handle) if program._prefetches else None,
+            _ahead(plan.handle) if program._prefetches else None, dataset._timeout,
         )  # fmt: skip
 
     def to_the_end(self):

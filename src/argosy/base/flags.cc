@@ -91,6 +91,11 @@ std::span<Flag> table() {
       {"ARGOSY_VERIFY_PASSES", false, startup, "Check a Program after each pass."},
       {"ARGOSY_PS_DISK_SECONDS", 60_i, startup,
        "Most seconds that a call of a table on disk waits while its database is being opened."},
+      {"ARGOSY_DATA_TIMEOUT", 600.0, startup,
+       "Seconds without a byte of a file, command or reader, or without a batch of a DataLoader's "
+       "worker, after which waiting ends in TimeoutError; inf: never. Data sets and loaders that "
+       "are "
+       "given a timeout keep to that."},
       {"ARGOSY_LOG_LEVEL", "warning"_s, startup, "error, warning, info or debug."},
   };
   return flags;

@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "argosy/base/error.h"
+#include "argosy/base/log.h"
+#include "argosy/data/patience.h"
 
 extern char** environ;
 
@@ -45,8 +48,8 @@ void make_pipe(Descriptor* from, Descriptor* to) {
 class Command final : public Stream {
  public:
   Command(const std::string& command, const std::string& path, int input,
-          std::unique_ptr<Stream> feed, const Stop& stop)
-      : command_(command), path_(path), feed_(std::move(feed)), stop_(stop) {
+          std::unique_ptr<Stream> feed, const Stop& stop, double timeout)
+      : command_(command), path_(path), feed_(std::move(feed)), stop_(stop), patience_(timeout) {
     Descriptor in(input), out, err;
     if (input >= 0) input_.reset(dup_cloexec(input));
     if (feed_) make_pipe(&in, &to_);
@@ -62,16 +65,32 @@ class Command final : public Stream {
     if (pid_ <= 0) return;
     // All of the shell's group: what it started, too.
     kill(-pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    // Even a killed process stays while the kernel is busy for it, or somebody traces it.
+    Patience patience(kKillGrace);
+    for (int milliseconds = 1;; milliseconds = std::min(milliseconds * 2, 50)) {
+      const pid_t ended = waitpid(pid_, nullptr, WNOHANG);
+      if (ended == pid_ || (ended < 0 && errno != EINTR)) return;
+      if (patience.over()) break;
+      poll(nullptr, 0, milliseconds);
     }
+    ARGOSY_LOG(warning) << "[dataset] the command '" << command_ << "' (process " << pid_
+                        << ") was killed and has not ended after " << kKillGrace
+                        << " s; it is left to the system.";
   }
 
   size_t read(char* to, size_t most) override {
+    patience_.restart();
     while (from_.open()) {
-      wait_for_something(-1);
-      if (!can_read_) continue;
+      wait_for_something(patience_.milliseconds(kLook));
+      if (!can_read_) {
+        check_patience("neither read nor wrote a byte");
+        continue;
+      }
       const ssize_t n = ::read(from_.get(), to, most);
-      if (n > 0) return static_cast<size_t>(n);
+      if (n > 0) {
+        stop_.moved();
+        return static_cast<size_t>(n);
+      }
       if (n < 0 && errno == EINTR) continue;
       from_.reset();
     }
@@ -133,6 +152,26 @@ class Command final : public Stream {
     if (what[3].revents) feed();
   }
 
+  void progress() {
+    patience_.restart();
+    stop_.moved();
+  }
+
+  void check_patience(const char* what) {
+    // Of stdin that is a file, its position tells; else feed() does.
+    const uint64_t at = feed_ ? 0 : consumed();
+    if (at != position_) {
+      position_ = at;
+      progress();
+    }
+    if (!patience_.over()) return;
+    ARGOSY_THROW(timeout) << "[dataset] the command '" << command_ << "' (process " << pid_
+                          << ") on '" << path_ << "' " << what << " for " << patience_.seconds()
+                          << " s. Its last lines on stderr:" << (said_.empty() ? " none" : "\n")
+                          << last_lines() << (said_.empty() ? "" : "\n")
+                          << ". Do this: look at what it waits for, " << kLongerLimit;
+  }
+
   void take_errors() {
     char text[4096];
     const ssize_t n = ::read(errors_.get(), text, sizeof text);
@@ -154,12 +193,14 @@ class Command final : public Stream {
       end_ = feed_->read(block_.get(), kBlock);
       if (end_ == 0) {
         to_.reset();
+        progress();
         return;
       }
     }
     const ssize_t n = write(to_.get(), block_.get() + begin_, end_ - begin_);
     if (n >= 0) {
       begin_ += static_cast<size_t>(n);
+      progress();
     } else if (errno != EINTR && errno != EAGAIN) {
       to_.reset();  // it reads no more
     }
@@ -169,6 +210,7 @@ class Command final : public Stream {
   void finish() {
     if (pid_ <= 0) return;
     to_.reset();
+    patience_.restart();
     int status = 0;
     for (;;) {
       const pid_t ended = waitpid(pid_, &status, WNOHANG);
@@ -176,6 +218,7 @@ class Command final : public Stream {
         if (ended < 0) status = 0;  // SIGCHLD is ignored: nobody knows
         break;
       }
+      check_patience("has closed its output and has not ended");
       wait_for_something(10);
     }
     pid_ = 0;
@@ -205,10 +248,13 @@ class Command final : public Stream {
   }
 
   static constexpr size_t kBlock = 1 << 16;
+  static constexpr double kLook = 0.1;  // of the timeout, between looks at the position of stdin
 
   const std::string command_, path_;
   std::unique_ptr<Stream> feed_;
   const Stop& stop_;
+  Patience patience_;
+  uint64_t position_ = 0;
   pid_t pid_ = 0;
   Descriptor to_, from_, errors_;
   Descriptor input_;  // shares its position with the command's stdin
@@ -221,8 +267,9 @@ class Command final : public Stream {
 }  // namespace
 
 std::unique_ptr<Stream> run_command(const std::string& command, const std::string& path, int input,
-                                    std::unique_ptr<Stream> feed, const Stop& stop) {
-  return std::make_unique<Command>(command, path, input, std::move(feed), stop);
+                                    std::unique_ptr<Stream> feed, const Stop& stop,
+                                    double timeout) {
+  return std::make_unique<Command>(command, path, input, std::move(feed), stop, timeout);
 }
 
 }  // namespace argosy::data

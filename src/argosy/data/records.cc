@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "argosy/base/random.h"
+#include "argosy/data/patience.h"
 
 namespace argosy::data {
 
@@ -76,32 +77,33 @@ uint64_t Records::bytes() const {
 
 // --- packing ---
 
-void Records::pack(const Columns& columns, Arena* arena, std::vector<const char*>* places) const {
-  const size_t slots = format_.slots.size();
+void Records::pack(const Format& format, const Columns& columns, Arena* arena,
+                   std::vector<const char*>* places) {
+  const size_t slots = format.slots.size();
   std::vector<size_t> at(slots), width(slots);
   for (size_t i = 0; i < slots; ++i)
-    width[i] = format_.slots[i].item() * static_cast<size_t>(format_.slots[i].width());
+    width[i] = format.slots[i].item() * static_cast<size_t>(format.slots[i].width());
   auto rows_of = [&](size_t slot, int64_t sample) {
     uint64_t rows = 1;
-    if (format_.slots[slot].ragged)
+    if (format.slots[slot].ragged)
       std::memcpy(&rows, columns.lengths[slot].data() + static_cast<size_t>(sample) * 8, 8);
     return rows;
   };
   for (int64_t k = 0; k < columns.samples; ++k) {
-    size_t bytes = format_.sample_id ? 8 : 0;
+    size_t bytes = format.sample_id ? 8 : 0;
     for (size_t i = 0; i < slots; ++i) {
       const uint64_t rows = rows_of(i, k);
-      bytes += rows * width[i] + (format_.slots[i].ragged ? count_bytes(rows) : 0);
+      bytes += rows * width[i] + (format.slots[i].ragged ? count_bytes(rows) : 0);
     }
     char* p = arena->take(bytes);
     places->push_back(p);
-    if (format_.sample_id) {
+    if (format.sample_id) {
       std::memcpy(p, &columns.ids[static_cast<size_t>(k)], 8);
       p += 8;
     }
     for (size_t i = 0; i < slots; ++i) {
       const uint64_t rows = rows_of(i, k);
-      if (format_.slots[i].ragged) p = put_count(p, rows);
+      if (format.slots[i].ragged) p = put_count(p, rows);
       const size_t n = rows * width[i];
       if (n) std::memcpy(p, columns.values[i].data() + at[i], n);
       p += n;
@@ -145,28 +147,11 @@ size_t Records::length(const char* at) const {
 
 // --- loading ---
 
-void Records::load(const ReadOptions& given) {
-  ReadOptions options = given;
-  options.format = format_;
-  options.batch_size = 256;  // samples that are packed at a time
-  const int readers =
-      std::max(1, std::min(options.readers, static_cast<int>(options.files.size())));
-  // What is loaded of each file, so that the order is that of the files.
-  Stop stop;
-  FileReader::Shared shared;
-  std::mutex mutex;
-  std::exception_ptr error;
-  struct Loaded {
-    std::shared_ptr<Arena> arena = std::make_shared<Arena>();
-    std::vector<const char*> places;
-  };
-  std::vector<Loaded> loaded(options.files.size());
-  std::atomic<size_t> next{0};
-  {
-    std::lock_guard lock(loading_);
-    stop_ = &stop;
-  }
-  auto work = [&](int) {
+// What the readers and load() have in common; readers that are left behind keep it.
+struct Records::Loading {
+  explicit Loading(const ReadOptions& o) : options(o), loaded(o.files.size()) {}
+
+  void work() {
     try {
       for (;;) {
         const size_t file = next.fetch_add(1);
@@ -175,31 +160,87 @@ void Records::load(const ReadOptions& given) {
         one.files = {options.files[file]};
         FileReader::Shared counts;
         FileReader(one, stop).run(counts, [&](Columns& columns, uint64_t) {
-          pack(columns, loaded[file].arena.get(), &loaded[file].places);
+          pack(options.format, columns, loaded[file].arena.get(), &loaded[file].places);
           columns.clear();
           return true;
         });
-        shared.bad_lines.fetch_add(counts.bad_lines.load());
+        bad_lines.fetch_add(counts.bad_lines.load());
       }
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();
       stop.set();
     }
+  }
+
+  // Streams have limits of their own; this is for what they cannot wait for with one. Throws when
+  // it passed, or the readers do not end after they were told to.
+  void wait(Threads* threads) {
+    constexpr double kLook = 0.2;  // for stop
+    const double limit = later(options.stream.timeout);
+    Patience patience(limit), grace(kGrace);
+    uint64_t seen = stop.moves();
+    while (!threads->wait(std::min(kLook, limit / 10))) {
+      if (!stop.is_set()) grace.restart();
+      if (const uint64_t now = stop.moves(); now != seen) {
+        seen = now;
+        patience.restart();
+      }
+      if (!patience.over() && !grace.over()) continue;
+      stop.set();
+      threads->end(0);
+      std::lock_guard lock(mutex);
+      if (error) std::rethrow_exception(error);
+      ARGOSY_THROW(timeout) << "[dataset] no reader got on for "
+                            << (patience.over() ? limit : kGrace)
+                            << " s while loading, and they are left behind: does a file system "
+                               "hang? Do this: try to read the files by hand, "
+                            << kLongerLimit;
+    }
+    threads->join();
+  }
+
+  // What is loaded of each file, so that the order is that of the files.
+  struct Loaded {
+    std::shared_ptr<Arena> arena = std::make_shared<Arena>();
+    std::vector<const char*> places;
   };
-  Threads threads;
-  threads.start(readers, work);
-  threads.join();
+  const ReadOptions options;
+  Stop stop;
+  std::vector<Loaded> loaded;
+  std::atomic<size_t> next{0};
+  std::atomic<uint64_t> bad_lines{0};
+  std::mutex mutex;
+  std::exception_ptr error;  // guarded by mutex
+};
+
+void Records::load(const ReadOptions& given) {
+  ReadOptions options = given;
+  options.format = format_;
+  options.batch_size = 256;  // samples that are packed at a time
+  const int readers =
+      std::max(1, std::min(options.readers, static_cast<int>(options.files.size())));
+  const auto loading = std::make_shared<Loading>(options);
   {
     std::lock_guard lock(loading_);
-    stop_ = nullptr;
+    now_ = loading;
   }
-  if (error) std::rethrow_exception(error);
-  bad_lines_ += shared.bad_lines.load();
+  struct End {
+    ~End() {
+      std::lock_guard lock(records->loading_);
+      records->now_ = nullptr;
+    }
+    Records* records;
+  } end{this};
+  Threads threads;
+  threads.start(readers, [loading](int) { loading->work(); });
+  loading->wait(&threads);
+  if (loading->error) std::rethrow_exception(loading->error);
+  bad_lines_ += loading->bad_lines.load();
   size_t total = places_.size();
-  for (const Loaded& l : loaded) total += l.places.size();
+  for (const auto& l : loading->loaded) total += l.places.size();
   places_.reserve(total);
-  for (Loaded& l : loaded) {
+  for (auto& l : loading->loaded) {
     arenas_.push_back(std::move(l.arena));
     places_.insert(places_.end(), l.places.begin(), l.places.end());
   }
@@ -207,7 +248,7 @@ void Records::load(const ReadOptions& given) {
 
 void Records::stop_loading() {
   std::lock_guard lock(loading_);
-  if (stop_) stop_->set();
+  if (now_) now_->stop.set();
 }
 
 // --- order ---
@@ -283,7 +324,7 @@ void Records::merge_by_id(size_t most) {
       const uint64_t rows = n / width;
       if (slot.ragged) merged.lengths[s].append(&rows, 8);
     }
-    pack(merged, arena.get(), &places);
+    pack(format_, merged, arena.get(), &places);
   }
   places_ = std::move(places);
   loaded_.clear();

@@ -20,7 +20,8 @@ class ARGOSY_API Records {
   explicit Records(const Format& format);
   ~Records();
 
-  // Adds all samples of the files; `readers` of them at a time. Throws as Source::next.
+  // Adds all samples of the files; `readers` of them at a time. Throws as Source::next, and
+  // ErrorKind::timeout when no reader got on for the timeout.
   void load(const ReadOptions& options);
   void stop_loading();  // from another thread; nothing if load() has not begun
 
@@ -48,8 +49,9 @@ class ARGOSY_API Records {
  private:
   friend class RecordSource;
   struct Arena;
-  struct Cursor;
-  void pack(const Columns& columns, Arena* arena, std::vector<const char*>* places) const;
+  struct Loading;
+  static void pack(const Format& format, const Columns& columns, Arena* arena,
+                   std::vector<const char*>* places);
   void unpack(const char* at, Columns* columns) const;
   const char* skip(const char* at, size_t slot) const;
   size_t length(const char* at) const;
@@ -61,7 +63,7 @@ class ARGOSY_API Records {
   std::shared_ptr<Arena> mixed_;     // of shuffle_slots
   uint64_t bad_lines_ = 0;
   std::mutex loading_;
-  Stop* stop_ = nullptr;  // guarded by loading_
+  std::shared_ptr<Loading> now_;  // guarded by loading_; null: load() does not run
 };
 
 }  // namespace argosy::data

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "argosy/base/log.h"
 #include "argosy/data/parser.h"
+#include "argosy/data/patience.h"
 
 namespace argosy::data {
 
@@ -25,19 +27,62 @@ Threads::SignalsBlocked::~SignalsBlocked() {
   pthread_sigmask(SIG_SETMASK, &before_->set, nullptr);
 }
 
+bool Threads::wait(double seconds) {
+  std::unique_lock lock(running_->mutex);
+  return running_->none.wait_until(lock, Patience(seconds).end(),
+                                   [&] { return running_->threads == 0; });
+}
+
+bool Threads::end(double seconds) {
+  if (threads_.empty()) return true;
+  if (wait(seconds)) {
+    join();
+    return true;
+  }
+  for (std::thread& t : threads_) t.detach();
+  threads_.clear();
+  return false;
+}
+
 // --- queue ---
 
-BatchQueue::BatchQueue(size_t lanes, size_t room, int writers)
-    : room_(std::max<size_t>(room, 1)), lanes_(std::max<size_t>(lanes, 1)), writers_(writers) {}
+BatchQueue::BatchQueue(size_t lanes, size_t room, int writers, double timeout, const Stop& reading)
+    : room_(std::max<size_t>(room, 1)),
+      timeout_(timeout),
+      reading_(reading),
+      lanes_(std::max<size_t>(lanes, 1)),
+      writers_(writers) {}
+
+template <class Ready, class Moves>
+bool BatchQueue::wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
+                      Ready ready, Moves moves) {
+  if (ready()) return true;
+  Patience patience(timeout_);
+  uint64_t seen = moves();
+  while (!changed.wait_until(lock, patience.end(), ready)) {
+    const uint64_t now = moves();
+    if (now == seen) return false;
+    seen = now;
+    patience.restart();
+  }
+  return true;
+}
 
 bool BatchQueue::push(Batch batch) {
   std::unique_lock lock(mutex_);
-  not_full_.wait(lock, [&] { return size_ < room_ || stopped_; });
+  const bool in_time = wait(
+      not_full_, lock, [&] { return size_ < room_ || stopped_; }, [&] { return popped_; });
+  ARGOSY_CHECK(in_time, timeout)
+      << "[dataset] a reader waited " << timeout_ << " s for room: " << size_
+      << " batches are ready and no thread that trains took one. Do this: look at what the threads "
+         "that train wait for, "
+      << kLongerLimit;
   if (stopped_) return false;
   auto lane = std::min_element(lanes_.begin(), lanes_.end(),
                                [](const auto& a, const auto& b) { return a.size() < b.size(); });
   lane->push_back(std::move(batch));
   ++size_;
+  ++pushed_;
   lock.unlock();
   not_empty_.notify_one();
   return true;
@@ -45,7 +90,13 @@ bool BatchQueue::push(Batch batch) {
 
 bool BatchQueue::pop(size_t worker, Batch* batch) {
   std::unique_lock lock(mutex_);
-  not_empty_.wait(lock, [&] { return size_ > 0 || stopped_ || writers_ == 0; });
+  const bool in_time = wait(
+      not_empty_, lock, [&] { return size_ > 0 || stopped_ || writers_ == 0; },
+      [&] { return pushed_ + reading_.moves(); });
+  ARGOSY_CHECK(in_time, timeout)
+      << "[dataset] thread " << worker << " waited " << timeout_ << " s for a batch, and none of "
+      << writers_ << " readers got on in that time: does a file system hang? Do this: try to read "
+      << "the files by hand, " << kLongerLimit;
   if (error_) {
     std::exception_ptr error = std::exchange(error_, nullptr);
     lock.unlock();
@@ -57,6 +108,7 @@ bool BatchQueue::pop(size_t worker, Batch* batch) {
   *batch = std::move(lanes_[lane].front());
   lanes_[lane].pop_front();
   --size_;
+  ++popped_;
   lock.unlock();
   not_full_.notify_one();
   return true;
@@ -141,79 +193,90 @@ void FileReader::run_erased(Shared& shared, Take take) {
 
 namespace {
 
-class FileSource final : public Source {
- public:
-  explicit FileSource(const ReadOptions& options)
-      : options_(options), queue_(options.lanes, options.room, readers()) {
-    Parser check(options_.format);
-    for (const std::string& file : options_.files) {
-      const uint64_t size = file_size(file);
-      if (!size) sizes_known_ = false;
-      total_ += size;
-    }
-    threads_.start(readers(), [this](int) { read(); });
-  }
+// What the readers and the source have in common; readers that are left behind keep it.
+struct Reading {
+  explicit Reading(const ReadOptions& o)
+      : options(o), queue(o.lanes, o.room, readers(), later(o.stream.timeout), stop) {}
 
-  ~FileSource() override {
-    stop();
-    threads_.join();
-  }
-
-  bool next(int worker, Batch* batch) override {
-    return queue_.pop(static_cast<size_t>(worker), batch);
-  }
-
-  void stop() override {
-    stop_.set();
-    queue_.stop();
-  }
-
-  Progress progress() const override {
-    Progress p;
-    p.samples = shared_.samples.load(std::memory_order_relaxed);
-    p.bytes = shared_.bytes.load(std::memory_order_relaxed);
-    p.bad_lines = shared_.bad_lines.load(std::memory_order_relaxed);
-    p.total_bytes = sizes_known_ ? total_ : 0;
-    p.queued = queue_.size();
-    p.room = queue_.room();
-    return p;
-  }
-
-  int64_t batch_size() const override { return options_.batch_size; }
-
- private:
   int readers() const {
-    return std::max(1, std::min(options_.readers, static_cast<int>(options_.files.size())));
+    return std::max(1, std::min(options.readers, static_cast<int>(options.files.size())));
   }
 
   void read() {
     try {
-      FileReader reader(options_, stop_);
-      reader.run(shared_, [&](Columns& columns, uint64_t bytes) {
+      FileReader reader(options, stop);
+      reader.run(shared, [&](Columns& columns, uint64_t bytes) {
         Batch batch;
-        columns.finish(options_.format.slots, &batch);
+        columns.finish(options.format.slots, &batch);
         batch.bytes = bytes;
-        return queue_.push(std::move(batch));
+        return queue.push(std::move(batch));
       });
-      queue_.writer_ended();
+      queue.writer_ended();
     } catch (const Error& e) {
       // A copy, which the worker that gets it has for itself.
-      queue_.fail(std::make_exception_ptr(Error(e)));
-      stop_.set();
+      queue.fail(std::make_exception_ptr(Error(e)));
+      stop.set();
     } catch (const std::exception&) {
-      queue_.fail(std::make_exception_ptr(
+      queue.fail(std::make_exception_ptr(
           Error(ErrorKind::memory, "[dataset] no memory left for what was read.")));
-      stop_.set();
+      stop.set();
     }
   }
 
-  const ReadOptions options_;
+  const ReadOptions options;
+  Stop stop;
+  FileReader::Shared shared;
+  BatchQueue queue;
+};
+
+class FileSource final : public Source {
+ public:
+  explicit FileSource(const ReadOptions& options) : reading_(std::make_shared<Reading>(options)) {
+    Parser check(options.format);
+    for (const std::string& file : options.files) {
+      const uint64_t size = file_size(file);
+      if (!size) sizes_known_ = false;
+      total_ += size;
+    }
+    threads_.start(reading_->readers(), [reading = reading_](int) { reading->read(); });
+  }
+
+  ~FileSource() override {
+    stop();
+    if (!threads_.end(kGrace))
+      ARGOSY_LOG(warning)
+          << "[dataset] a reader has not ended " << kGrace
+          << " s after it was told to, and is left behind: does a file system hang?";
+  }
+
+  bool next(int worker, Batch* batch) override {
+    return reading_->queue.pop(static_cast<size_t>(worker), batch);
+  }
+
+  void stop() override {
+    reading_->stop.set();
+    reading_->queue.stop();
+  }
+
+  Progress progress() const override {
+    const FileReader::Shared& shared = reading_->shared;
+    Progress p;
+    p.samples = shared.samples.load(std::memory_order_relaxed);
+    p.bytes = shared.bytes.load(std::memory_order_relaxed);
+    p.bad_lines = shared.bad_lines.load(std::memory_order_relaxed);
+    p.total_bytes = sizes_known_ ? total_ : 0;
+    p.queued = reading_->queue.size();
+    p.room = reading_->queue.room();
+    return p;
+  }
+
+  int64_t batch_size() const override { return reading_->options.batch_size; }
+
+ private:
+  const std::shared_ptr<Reading> reading_;
   uint64_t total_ = 0;
   bool sizes_known_ = true;
-  Stop stop_;
-  FileReader::Shared shared_;
-  BatchQueue queue_;
-  Threads threads_;  // after all that they use
+  Threads threads_;
 };
 
 }  // namespace

@@ -37,10 +37,12 @@ class ARGOSY_API Source {
 };
 
 // A bounded queue between readers and workers, in lanes: worker w takes from lane w % lanes, and
-// from the others when that is empty. Who has to wait sleeps.
+// from the others when that is empty. Who has to wait sleeps, and throws ErrorKind::timeout when
+// the other side has not moved for `timeout` seconds: workers by taking batches, writers by
+// writing batches or as `reading` tells.
 class ARGOSY_API BatchQueue {
  public:
-  BatchQueue(size_t lanes, size_t room, int writers);
+  BatchQueue(size_t lanes, size_t room, int writers, double timeout, const Stop& reading);
   // Into the emptiest lane; waits for room. False after stop().
   bool push(Batch batch);
   bool pop(size_t worker, Batch* batch);  // as Source::next
@@ -51,11 +53,19 @@ class ARGOSY_API BatchQueue {
   size_t room() const { return room_; }
 
  private:
+  // Whether ready() came true; false: moves() stayed as it was for the timeout.
+  template <class Ready, class Moves>
+  bool wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready,
+            Moves moves);
+
   const size_t room_;
+  const double timeout_;
+  const Stop& reading_;
   mutable std::mutex mutex_;
   std::condition_variable not_full_, not_empty_;
   std::vector<std::deque<Batch>> lanes_;  // guarded by mutex_, and all below
   size_t size_ = 0;
+  uint64_t pushed_ = 0, popped_ = 0;
   int writers_;
   bool stopped_ = false;
   std::exception_ptr error_;
@@ -73,7 +83,8 @@ struct ReadOptions {
 };
 
 // Reads files as they come: each reader takes the next file that nobody has, and gives batches of
-// its own samples in order; the last of each reader may be smaller.
+// its own samples in order; the last of each reader may be smaller. A reader that the system does
+// not let go (of a file system that hangs) is left behind by the end of the source, with a warning.
 ARGOSY_API std::unique_ptr<Source> read_files(const ReadOptions& options);
 
 // Runs body(reader) on threads that take no signals. Ends with join().
@@ -82,8 +93,23 @@ class ARGOSY_API Threads {
   template <class F>
   void start(int n, F body) {
     SignalsBlocked blocked;
-    for (int i = 0; i < n; ++i) threads_.emplace_back(body, i);
+    for (int i = 0; i < n; ++i) {
+      {
+        std::lock_guard lock(running_->mutex);
+        ++running_->threads;
+      }
+      threads_.emplace_back([body, i, running = running_] {
+        body(i);
+        std::lock_guard lock(running->mutex);
+        if (--running->threads == 0) running->none.notify_all();
+      });
+    }
   }
+  // Whether all have ended, after `seconds` at most.
+  bool wait(double seconds);
+  // As wait(); those that have not ended are left behind: what they use must be theirs, too. True
+  // after that.
+  bool end(double seconds);
   void join() {
     for (std::thread& t : threads_) t.join();
     threads_.clear();
@@ -91,6 +117,11 @@ class ARGOSY_API Threads {
   ~Threads() { join(); }
 
  private:
+  struct Running {
+    std::mutex mutex;
+    std::condition_variable none;
+    int threads = 0;
+  };
   class ARGOSY_API SignalsBlocked {
    public:
     SignalsBlocked();
@@ -100,6 +131,7 @@ class ARGOSY_API Threads {
     struct Mask;
     std::unique_ptr<Mask> before_;
   };
+  std::shared_ptr<Running> running_ = std::make_shared<Running>();
   std::vector<std::thread> threads_;
 };
 

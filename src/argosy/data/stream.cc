@@ -1,6 +1,7 @@
 #include "argosy/data/stream.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "argosy/base/error.h"
 #include "argosy/data/command.h"
 #include "argosy/data/parser.h"
+#include "argosy/data/patience.h"
 
 namespace argosy::data {
 
@@ -36,27 +38,50 @@ namespace {
 
 class PlainFile final : public Stream {
  public:
-  PlainFile(const std::string& path, int fd, const Stop& stop)
-      : path_(path), fd_(fd), stop_(stop) {}
+  // `waits`: of a pipe or a device, opened with O_NONBLOCK.
+  PlainFile(const std::string& path, int fd, bool waits, const Stop& stop, double timeout)
+      : path_(path), fd_(fd), waits_(waits), stop_(stop), patience_(timeout) {}
   ~PlainFile() override { close(fd_); }
   size_t read(char* to, size_t most) override {
     throw_if_stopped(stop_);
     for (;;) {
+      if (waits_) wait();
       const ssize_t n = ::read(fd_, to, most);
       if (n >= 0) {
         consumed_ += static_cast<uint64_t>(n);
+        stop_.moved();
         return static_cast<size_t>(n);
       }
-      ARGOSY_CHECK(errno == EINTR, io)
+      ARGOSY_CHECK(errno == EINTR || (waits_ && errno == EAGAIN), io)
           << "[dataset] cannot read '" << path_ << "': " << std::strerror(errno) << '.';
     }
   }
   uint64_t consumed() const override { return consumed_; }
 
  private:
+  // Until there is something to read, or its writer is gone. A pipe that nobody has opened for
+  // writing yet is not at its end.
+  void wait() {
+    patience_.restart();
+    for (;;) {
+      pollfd what[2] = {{stop_.descriptor(), POLLIN, 0}, {fd_, POLLIN, 0}};
+      const int n = poll(what, 2, patience_.milliseconds());
+      ARGOSY_CHECK(n >= 0 || errno == EINTR, io)
+          << "[dataset] poll failed: " << std::strerror(errno) << '.';
+      throw_if_stopped(stop_);
+      if (n > 0) return;
+      ARGOSY_CHECK(!patience_.over(), timeout)
+          << "[dataset] nobody wrote a byte into '" << path_
+          << "', which is a pipe or a device, for " << patience_.seconds()
+          << " s. Do this: look at what should write there, " << kLongerLimit;
+    }
+  }
+
   const std::string path_;
   const int fd_;
+  const bool waits_;
   const Stop& stop_;
+  Patience patience_;
   uint64_t consumed_ = 0;
 };
 
@@ -132,24 +157,30 @@ std::unique_ptr<Stream> open_stream(const std::string& path, const StreamOptions
   if (is_remote(path)) {
     std::string quoted = "'";
     for (char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    found = run_command(options.remote_command + ' ' + quoted + '\'', path, -1, nullptr, stop);
+    found = run_command(options.remote_command + ' ' + quoted + '\'', path, -1, nullptr, stop,
+                        options.timeout);
   } else {
-    fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Nonblocking: a FIFO that nobody writes would be waited for here.
+    fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ARGOSY_CHECK(fd >= 0, io) << "[dataset] cannot open '" << path << "': " << std::strerror(errno)
                               << ". Do this: look at what set_filelist was given.";
     struct stat info;
-    const bool folder = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    const bool known = fstat(fd, &info) == 0;
+    const bool folder = known && S_ISDIR(info.st_mode), file = known && S_ISREG(info.st_mode);
     if (folder) close(fd);
     ARGOSY_CHECK(!folder, io) << "[dataset] '" << path
                               << "' is a folder. Do this: give set_filelist the files in it.";
     unsigned char magic[2] = {};
     const bool zipped = pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    if (piped && !zipped) return run_command(options.pipe_command, path, fd, nullptr, stop);
-    found = std::make_unique<PlainFile>(path, fd, stop);
+    if (file) fcntl(fd, F_SETFL, 0);
+    if (piped && !zipped && file)
+      return run_command(options.pipe_command, path, fd, nullptr, stop, options.timeout);
+    found = std::make_unique<PlainFile>(path, fd, !file, stop, options.timeout);
     if (zipped) found = std::make_unique<GzipFile>(path, std::move(found));
   }
-  if (piped) return run_command(options.pipe_command, path, -1, std::move(found), stop);
+  if (piped)
+    return run_command(options.pipe_command, path, -1, std::move(found), stop, options.timeout);
   return found;
 }
 

@@ -15,9 +15,13 @@ struct StreamOptions {
   std::string pipe_command;
   // Fetches what has a scheme in front (hdfs:..): called with the path as its last argument.
   std::string remote_command;
+  // Seconds that a stream waits for a byte (read or written) before it throws ErrorKind::timeout;
+  // infinity: for ever. Time between two calls of read() does not count.
+  double timeout = 600;
 };
 
-// Tells streams that wait to give up; safe to call from any thread.
+// Tells streams that wait to give up, and hears from them that they go on; safe to call from any
+// thread.
 class ARGOSY_API Stop {
  public:
   Stop();
@@ -26,9 +30,13 @@ class ARGOSY_API Stop {
   void set();
   bool is_set() const { return set_.load(std::memory_order_acquire); }
   int descriptor() const { return fd_; }  // becomes readable
+  // How often a stream got on.
+  uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
+  void moved() const { moves_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> set_{false};
+  mutable std::atomic<uint64_t> moves_{0};
   int fd_ = -1;
 };
 
@@ -36,7 +44,9 @@ class ARGOSY_API Stream {
  public:
   virtual ~Stream();  // ends what it started, processes included
   // Some bytes, at most `most`; 0 at the end. Throws when a file cannot be read, a command failed
-  // (with its exit code and the last lines of its stderr), or `stop` was set.
+  // (with its exit code and the last lines of its stderr), nothing moved for the timeout, or `stop`
+  // was set. What cannot be waited for with a limit is a disk: a local path whose file system
+  // hangs.
   virtual size_t read(char* to, size_t most) = 0;
   // Of the file, so far; for progress.
   virtual uint64_t consumed() const = 0;

@@ -1,11 +1,15 @@
 #include "argosy/trainer/trainer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "argosy/base/inline_region.h"
+#include "argosy/base/log.h"
+#include "argosy/data/patience.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/runtime/plan.h"
 
@@ -29,6 +33,9 @@ std::shared_ptr<StepHook>& hook_slot() {
 }
 
 constexpr size_t kReports = 1024;  // that wait to be taken; later ones are dropped
+constexpr const char* kLimit =
+    "timeout=SECONDS in the data set's init, or ARGOSY_DATA_TIMEOUT in the environment, sets this "
+    "limit; inf is none.";
 
 }  // namespace
 
@@ -44,15 +51,22 @@ std::shared_ptr<StepHook> step_hook() {
 
 struct Trainer::Impl {
   Impl(Options o, runtime::Executor& e, std::shared_ptr<data::Source> s)
-      : options(std::move(o)), executor(e), source(std::move(s)), hook(step_hook()) {}
+      : options(std::move(o)),
+        executor(e),
+        source(std::move(s)),
+        hook(step_hook()),
+        at_work(static_cast<size_t>(std::max(options.threads, 0)), true),
+        running(options.threads) {}
 
   void run(int thread);
   void work(int thread);
-  Tensors step(std::span<const Tensor> feeds, bool loose);
+  Tensors step(int thread, std::span<const Tensor> feeds, bool loose);
+  std::string who_runs() const;
   std::vector<Tensor> feeds_of(const data::Batch& batch) const;
   bool loose(const data::Batch& batch) const { return batch.samples != source->batch_size(); }
   void say_races_are_meant() const;
   void fail();
+  void stop();  // the mutex is held
 
   const Options options;
   runtime::Executor& executor;
@@ -67,33 +81,67 @@ struct Trainer::Impl {
   std::condition_variable changed;
   // Guarded by mutex:
   enum class First { free, taken, done } first = First::free;
-  int running = 0;
+  int first_thread = -1;      // that took it
+  std::vector<bool> at_work;  // by thread
+  int running;                // of them
   std::exception_ptr error;
   std::vector<Report> reports;
   Tensors latest;
-  double seconds = -1;  // that it took, once it has ended
-
-  data::Threads threads;  // after all that they use
+  double seconds = -1;                   // that it took, once it has ended
+  std::optional<data::Patience> ending;  // since it was stopped
 };
 
 Trainer::Trainer(Options options, runtime::Executor& executor, std::shared_ptr<data::Source> source)
     : impl_(new Impl(std::move(options), executor, std::move(source))) {
   ARGOSY_CHECK(impl_->options.threads > 0, invalid_argument)
       << "[train_from_dataset] thread: expected 1 or more, got " << impl_->options.threads << '.';
-  impl_->running = impl_->options.threads;
-  impl_->threads.start(impl_->options.threads, [this](int thread) { impl_->run(thread); });
+  threads_.start(impl_->options.threads, [impl = impl_](int thread) { impl->run(thread); });
 }
 
 Trainer::~Trainer() {
+  end();
+}
+
+bool Trainer::end() {
   stop();
-  impl_->threads.join();
+  double left;
+  {
+    std::lock_guard lock(impl_->mutex);
+    left = impl_->ending->left();
+  }
+  if (threads_.end(left)) return true;
+  std::lock_guard lock(impl_->mutex);
+  ARGOSY_LOG(warning) << "[train_from_dataset] " << impl_->who_runs() << " not ended a step "
+                      << impl_->options.timeout
+                      << " s after the pass was stopped, and is left behind.";
+  return false;
+}
+
+// "thread 0, 2 has"; the mutex is held.
+std::string Trainer::Impl::who_runs() const {
+  Message m;
+  m << (running > 1 ? "threads" : "thread");
+  const char* comma = " ";
+  for (size_t i = 0; i < at_work.size(); ++i) {
+    if (!at_work[i]) continue;
+    m << comma << i;
+    comma = ", ";
+  }
+  m << (running > 1 ? " have" : " has");
+  return m.str();
 }
 
 void Trainer::Impl::fail() {
   std::lock_guard lock(mutex);
   if (!error) error = std::current_exception();
-  stopping = true;
+  stop();
   source->stop();
+}
+
+void Trainer::Impl::stop() {
+  stopping = true;
+  if (!ending) ending.emplace(options.timeout);
+  changed.notify_all();
 }
 
 void Trainer::Impl::run(int thread) {
@@ -110,6 +158,7 @@ void Trainer::Impl::run(int thread) {
     fail();
   }
   std::lock_guard lock(mutex);
+  at_work[static_cast<size_t>(thread)] = false;
   if (--running == 0) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     seconds = took.count();
@@ -119,7 +168,7 @@ void Trainer::Impl::run(int thread) {
 
 // The first step of all runs alone: it makes the plan, and gives all state its form. After that
 // nothing but the contents of tensors changes.
-Tensors Trainer::Impl::step(std::span<const Tensor> feeds, bool loose) {
+Tensors Trainer::Impl::step(int thread, std::span<const Tensor> feeds, bool loose) {
   auto run = [&] {
     return executor.run(options.program, feeds, options.fetches, options.scope.get(), loose);
   };
@@ -127,9 +176,17 @@ Tensors Trainer::Impl::step(std::span<const Tensor> feeds, bool loose) {
   {
     std::unique_lock lock(mutex);
     if (first != First::done) {
-      changed.wait(lock, [&] { return first != First::taken || stopping; });
+      const bool in_time = changed.wait_until(lock, data::Patience(options.timeout).end(),
+                                              [&] { return first != First::taken || stopping; });
+      ARGOSY_CHECK(in_time, timeout)
+          << "[train_from_dataset] thread " << thread << " waited " << options.timeout
+          << " s for the first step, which thread " << first_thread
+          << " runs alone. Do this: look at what that step waits for. " << kLimit;
       mine = first == First::free && !stopping;
-      if (mine) first = First::taken;
+      if (mine) {
+        first = First::taken;
+        first_thread = thread;
+      }
     }
   }
   if (!mine) return stopping ? Tensors() : run();
@@ -187,7 +244,7 @@ void Trainer::Impl::work(int thread) {
       more = take(&next);
       if (more) tell();
     }
-    Tensors values = step(feeds_of(batch), loose(batch));
+    Tensors values = step(thread, feeds_of(batch), loose(batch));
     if (stopping) return;
     const uint64_t number = steps.fetch_add(1, std::memory_order_relaxed) + 1;
     samples.fetch_add(static_cast<uint64_t>(batch.samples), std::memory_order_relaxed);
@@ -205,7 +262,7 @@ bool Trainer::wait(double seconds) {
   std::unique_lock lock(impl_->mutex);
   impl_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
                           [&] { return impl_->running == 0 || !impl_->reports.empty(); });
-  return impl_->running == 0;
+  return impl_->running == 0 || (impl_->ending && impl_->ending->over());
 }
 
 std::vector<Report> Trainer::take_reports() {
@@ -232,20 +289,31 @@ Status Trainer::status() const {
 void Trainer::stop() {
   {
     std::lock_guard lock(impl_->mutex);
-    impl_->stopping = true;
-    impl_->changed.notify_all();
+    impl_->stop();
   }
   impl_->source->stop();
 }
 
 void Trainer::finish() {
-  impl_->threads.join();
-  std::exception_ptr error;
+  Impl& impl = *impl_;
   {
-    std::lock_guard lock(impl_->mutex);
-    error = std::exchange(impl_->error, nullptr);
+    std::unique_lock lock(impl.mutex);
+    // While the pass goes on, sources and steps have limits of their own.
+    impl.changed.wait(lock, [&] { return impl.running == 0 || impl.stopping; });
+    const bool ended = impl.running == 0 || impl.changed.wait_until(lock, impl.ending->end(), [&] {
+      return impl.running == 0;
+    });
+    if (std::exception_ptr error = std::exchange(impl.error, nullptr)) {
+      lock.unlock();
+      if (ended) threads_.join();
+      std::rethrow_exception(error);
+    }
+    ARGOSY_CHECK(ended, timeout)
+        << "[train_from_dataset] " << impl.who_runs() << " not ended a step "
+        << impl.options.timeout
+        << " s after the pass was stopped. Do this: look at what the step waits for. " << kLimit;
   }
-  if (error) std::rethrow_exception(error);
+  threads_.join();
 }
 
 }  // namespace argosy::trainer

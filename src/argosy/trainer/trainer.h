@@ -58,6 +58,9 @@ struct Options {
   std::shared_ptr<program::Scope> scope;
   int threads = 1;
   uint64_t report_every = 100;  // steps of all threads; 0: never
+  // Seconds that threads wait for the first step, which runs alone, and that threads have to end
+  // their step once the pass is stopped; infinity: for ever.
+  double timeout = 600;
 };
 
 // What was fetched in step number `step` (from 1) of all threads.
@@ -74,24 +77,31 @@ struct Status {
 
 class ARGOSY_API Trainer {
  public:
-  // Starts. The executor must outlive it.
+  // Starts. The executor must outlive it and the threads that it leaves behind.
   Trainer(Options options, runtime::Executor& executor, std::shared_ptr<data::Source> source);
-  // Stops and waits.
+  // As end().
   ~Trainer();
   Trainer(const Trainer&) = delete;
 
-  // Until there are reports, the pass ended, or some time went by. True if it ended.
+  // Until there are reports, the pass ended, or some time went by. True if finish() has nothing to
+  // wait for.
   bool wait(double seconds);
   std::vector<Report> take_reports();
   Tensors latest() const;  // what was fetched last; empty before the first step
   Status status() const;
   void stop();
-  // Waits for the end, and throws the first error of any thread.
+  // Waits for the end, and throws the first error of any thread. Once the pass is stopped, by
+  // stop() or an error, threads have the timeout to end; then it throws that error, or
+  // ErrorKind::timeout naming those that have not ended.
   void finish();
+  // Stops and waits, for the timeout. False: threads hang in their steps; they are left behind,
+  // with a warning, and use the executor if they ever go on.
+  bool end();
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
+  data::Threads threads_;
 };
 
 }  // namespace argosy::trainer

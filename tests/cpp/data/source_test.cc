@@ -1,13 +1,20 @@
 #include "argosy/data/source.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <set>
+#include <thread>
 
 #include "argosy/data/records.h"
 
@@ -27,6 +34,11 @@ class Folder {
   std::string write(const std::string& name, const std::string& text) {
     files_.push_back(path_ + '/' + name);
     std::ofstream(files_.back(), std::ios::binary) << text;
+    return files_.back();
+  }
+  std::string fifo(const std::string& name) {
+    files_.push_back(path_ + '/' + name);
+    mkfifo(files_.back().c_str(), 0600);
     return files_.back();
   }
   std::string pack(const std::string& name, const std::string& text) {
@@ -258,6 +270,245 @@ TEST(Sources, LeaveNothingBehind) {
     usleep(1000);
   EXPECT_LE(count("/proc/self/task"), threads);
   EXPECT_EQ(count("/proc/self/fd"), files);
+}
+
+// --- waits ---
+
+// Stops a process or a thread of this one wherever it is, as a file system that hangs would, by a
+// tracer process; what is killed meanwhile stays, too.
+class Held {
+ public:
+  explicit Held(pid_t who) {
+    int ready[2];
+    if (pipe(ready)) return;
+    tracer_ = fork();
+    if (tracer_ == 0) {
+      char ok = ptrace(PTRACE_SEIZE, who, nullptr, nullptr) == 0;
+      if (ok && ptrace(PTRACE_INTERRUPT, who, nullptr, nullptr) == 0) waitpid(who, nullptr, __WALL);
+      if (write(ready[1], &ok, 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char ok = 0;
+    held_ = read(ready[0], &ok, 1) == 1 && ok;
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~Held() { release(); }
+  void release() {
+    if (tracer_ <= 0) return;
+    kill(tracer_, SIGKILL);
+    waitpid(tracer_, nullptr, 0);
+    tracer_ = -1;
+  }
+  explicit operator bool() const { return held_; }
+
+ private:
+  pid_t tracer_ = -1;
+  bool held_ = false;
+};
+
+std::set<pid_t> threads_of_this_process() {
+  std::set<pid_t> found;
+  DIR* d = opendir("/proc/self/task");
+  while (const dirent* e = readdir(d))
+    if (const int id = std::atoi(e->d_name)) found.insert(id);
+  closedir(d);
+  return found;
+}
+
+template <class F>
+std::string timeout_of(F wait) {
+  try {
+    wait();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::timeout) << e.what();
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string timeout_of(const ReadOptions& o) {
+  const auto source = read_files(o);
+  return timeout_of([&] {
+    Batch b;
+    while (source->next(0, &b)) {
+    }
+  });
+}
+
+void expect_in(const std::string& part, const std::string& text) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Waits, FifosThatNobodyWrites) {
+  Folder folder;
+  const std::string path = folder.fifo("a");
+  ReadOptions o = options({path});
+  o.stream.timeout = 0.3;
+  for (const char* command : {"", "sed s/x/y/"}) {
+    o.stream.pipe_command = command;
+    expect_in("nobody wrote a byte into '" + path + "', which is a pipe or a device, for 0.3 s",
+              timeout_of(o));
+  }
+  const int writer = open(path.c_str(), O_RDWR);  // and writes nothing
+  expect_in("nobody wrote a byte", timeout_of(o));
+  close(writer);
+  // The end of a pass needs no writer, either.
+  o.stream.timeout = std::numeric_limits<double>::infinity();
+  const auto left = read_files(o);
+}
+
+TEST(Waits, FifosAreReadToTheEnd) {
+  Folder folder;
+  const std::string path = folder.fifo("a");
+  for (const char* command : {"", "sed s/x/y/"}) {
+    ReadOptions o = options({path});
+    o.stream.pipe_command = command;
+    o.stream.timeout = 100;
+    const auto source = read_files(o);
+    std::thread writing([&] {
+      usleep(200'000);
+      std::ofstream to(path);
+      to << lines(0, 1000) << std::flush;
+      usleep(200'000);
+      to << lines(1000, 2000);
+    });
+    EXPECT_EQ(read_all(*source), range(2000));
+    writing.join();
+  }
+}
+
+TEST(Waits, CommandsThatHang) {
+  Folder folder;
+  const std::string plain = folder.write("a", lines(0, 3)),
+                    packed = folder.pack("b", lines(0, 100000));
+  for (const std::string& path : {plain, packed}) {
+    ReadOptions o = options({path});
+    o.stream.timeout = 0.3;
+    for (const char* command : {"sleep 1000", "trap '' TERM; sleep 1000", "head -1; sleep 1000",
+                                "echo looking >&2; sleep 1000"}) {
+      o.stream.pipe_command = command;
+      const std::string text = timeout_of(o);
+      expect_in("the command '" + o.stream.pipe_command + "' (process ", text);
+      expect_in("on '" + path + "' neither read nor wrote a byte for 0.3 s", text);
+      expect_in("ARGOSY_DATA_TIMEOUT", text);
+    }
+    expect_in("Its last lines on stderr:\nlooking\n. Do this", timeout_of(o));
+    o.stream.pipe_command = "cat; exec >&-; sleep 1000";
+    expect_in("has closed its output and has not ended for 0.3 s", timeout_of(o));
+  }
+}
+
+TEST(Waits, DownloadsThatHang) {
+  ReadOptions o = options({"hdfs:/a/b"});
+  o.stream.timeout = 0.3;
+  o.stream.remote_command = "sleep 1000; echo";
+  expect_in("the command 'sleep 1000; echo 'hdfs:/a/b'' (process ", timeout_of(o));
+  o.stream.pipe_command = "sed s/x/y/";
+  expect_in("the command 's", timeout_of(o));
+}
+
+TEST(Waits, SlowOnesMayTakeTheirTime) {
+  Folder folder;
+  ReadOptions o = options({folder.write("a", lines(0, 8))});
+  o.stream.timeout = 2;
+  // Each line is progress, written or read.
+  o.stream.pipe_command = "while read -r line; do sleep 0.4; echo \"$line\"; done";
+  EXPECT_EQ(read_all(*read_files(o)), range(8));
+  o.stream.pipe_command = "while read -r line; do sleep 0.4; done; echo 1 0 0";
+  EXPECT_EQ(read_all(*read_files(o)), range(1));
+}
+
+TEST(Waits, AReaderWhoseConsumerIsGone) {
+  Folder folder;
+  ReadOptions o = options({folder.write("a", lines(0, 1000))});
+  o.stream.timeout = 0.2;
+  const auto source = read_files(o);
+  usleep(2'000'000);
+  expect_in(
+      "a reader waited 0.4 s for room: 8 batches are ready and no thread that trains took one",
+      timeout_of([&] {
+        Batch b;
+        while (source->next(0, &b)) {
+        }
+      }));
+}
+
+TEST(Waits, AConsumerOfReadersThatDoNotMove) {
+  const Stop reading;
+  BatchQueue queue(1, 2, 3, 0.2, reading);
+  Batch b;
+  expect_in("thread 5 waited 0.2 s for a batch, and none of 3 readers got on in that time",
+            timeout_of([&] { queue.pop(5, &b); }));
+  // Those who read without a whole batch yet do move.
+  std::thread slow([&] {
+    for (int i = 0; i < 40; ++i) {
+      usleep(25'000);
+      reading.moved();
+    }
+    queue.push({});
+  });
+  EXPECT_TRUE(queue.pop(0, &b));
+  slow.join();
+}
+
+// Holds the last thread that was started, which waits in poll and so has no lock.
+std::unique_ptr<Held> hold_last_thread(const std::set<pid_t>& before, size_t started) {
+  std::set<pid_t> now;
+  do {
+    usleep(200'000);
+    now = threads_of_this_process();
+  } while (now.size() < before.size() + started);
+  return std::make_unique<Held>(*now.rbegin());
+}
+
+TEST(Waits, AReaderThatHangsIsLeftBehind) {
+  Folder folder;
+  ReadOptions o = options({folder.fifo("a")});
+  o.stream.timeout = 1;
+  std::set<pid_t> before = threads_of_this_process();
+  auto source = read_files(o);
+  auto held = hold_last_thread(before, 1);
+  if (!*held) GTEST_SKIP() << "processes may not be traced here";
+  expect_in("thread 0 waited 2 s for a batch, and none of 1 readers got on", timeout_of([&] {
+              Batch b;
+              while (source->next(0, &b)) {
+              }
+            }));
+  const auto begin = std::chrono::steady_clock::now();
+  source.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+  held.reset();  // it goes on, finds that it is to end, and frees what it had
+
+  Records records(o.format);
+  before = threads_of_this_process();
+  std::thread loading([&] {
+    expect_in("no reader got on for 2 s while loading", timeout_of([&] { records.load(o); }));
+  });
+  held = hold_last_thread(before, 2);
+  loading.join();
+  held.reset();
+  EXPECT_EQ(records.size(), 0u);
+}
+
+TEST(Waits, ACommandThatDoesNotEndWhenKilled) {
+  Folder folder;
+  ReadOptions o = options({folder.write("a", "")});
+  const std::string id = folder.write("id", "");
+  o.stream.pipe_command = "echo $$ > " + id + "; sleep 1000";
+  auto source = read_files(o);
+  pid_t command = 0;
+  while (!(std::ifstream(id) >> command)) usleep(1000);
+  Held held(command);
+  if (!held) GTEST_SKIP() << "processes may not be traced here";
+  const auto begin = std::chrono::steady_clock::now();
+  testing::internal::CaptureStderr();
+  source.reset();
+  expect_in("(process " + std::to_string(command) + ") was killed and has not ended after 5 s",
+            testing::internal::GetCapturedStderr());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+  held.release();
+  EXPECT_EQ(waitpid(command, nullptr, 0), command);
 }
 
 TEST(Sources, StopWakesWhoWaits) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/dispatch.h"
@@ -238,6 +239,59 @@ TEST(Trainer, HooksAreCalledAroundSteps) {
   }
   set_step_hook(nullptr);
   EXPECT_EQ(hook->ended, 4);
+}
+
+// A step that hangs, in thread 0.
+struct HangingHook : StepHook {
+  void end_step(int thread) override {
+    if (thread == 0) {
+      hangs = true;
+      while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ARGOSY_CHECK(!fails || !hangs, runtime) << "thread " << thread << " failed";
+  }
+  void end_thread(int) override { ++ended; }
+  bool fails = true;
+  std::atomic<bool> hangs{false}, released{false};
+  std::atomic<int> ended{0};
+};
+
+TEST(Trainer, APassEndsThoughAStepHangs) {
+  for (bool fails : {true, false}) {
+    Sums s;
+    runtime::Executor executor;
+    auto hook = std::make_shared<HangingHook>();
+    hook->fails = fails;
+    set_step_hook(hook);
+    Options o = s.options(2);
+    o.timeout = 0.3;
+    auto t = std::make_unique<Trainer>(std::move(o), executor, std::make_shared<Ones>(1 << 30));
+    set_step_hook(nullptr);
+    if (!fails) {
+      while (!hook->hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      t->stop();
+      while (!t->wait(1)) {
+      }
+    }
+    try {
+      t->finish();
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      if (fails)
+        EXPECT_EQ(text, "thread 1 failed");
+      else
+        EXPECT_NE(text.find("thread 0 has not ended a step 0.3 s after the pass was stopped"),
+                  std::string::npos)
+            << text;
+    }
+    EXPECT_FALSE(t->end());
+    t.reset();
+    EXPECT_EQ(hook->ended, 1);
+    hook->released = true;  // it goes on, with all it uses
+    while (hook->ended != 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (hook.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST(Trainer, RaggedInputsHaveOnePlan) {

@@ -148,6 +148,19 @@ def test_ctrl_c_ends_loading(tmp_path):
     assert dataset.get_memory_data_size() == 3
 
 
+def test_a_file_that_hangs_ends_loading(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    dataset = memory(tmp_path / "fifo", timeout=0.5)
+    with pytest.raises(TimeoutError, match="nobody wrote a byte into .*fifo.* for 0.5 s"):
+        dataset.load_into_memory()
+    # A program that ends while it waits is not held up.
+    dataset.update_settings(timeout=float("inf"))
+    dataset.preload_into_memory()
+    dataset._preload._stop()
+    with pytest.raises(RuntimeError, match="stopped"):
+        dataset.wait_preload_done()
+
+
 def test_unknown_settings_are_passed_over_with_a_warning():
     with pytest.warns(UserWarning, match="without effect: \\['rank_offset'\\]"):
         paddle.distributed.InMemoryDataset().init(rank_offset="x", batch_size=3)

@@ -258,6 +258,53 @@ def test_ctrl_c_ends_all_threads(tmp_path):
     assert len(os.listdir("/proc/self/task")) <= before
 
 
+def test_a_command_that_hangs_is_an_error(tmp_path):
+    files = click_data(tmp_path, files=1)
+    model = Model(paddle.optimizer.SGD(0.1))
+    dataset = model.dataset(files, pipe_command="cat; sleep 1000", thread_num=2, timeout=0.5)
+    with pytest.raises(TimeoutError, match="neither read nor wrote a byte for 0.5 s.*Do this"):
+        model.exe.train_from_dataset(dataset=dataset)
+
+
+def test_the_environment_sets_the_limit_and_a_data_set_its_own(monkeypatch):
+    new = paddle.distributed.QueueDataset
+    assert new()._timeout == 600
+    monkeypatch.setattr(_core, "get_flag", lambda name: {"ARGOSY_DATA_TIMEOUT": 7.0}[name])
+    dataset = new()
+    assert dataset._timeout == 7
+    dataset.init(timeout=float("inf"))
+    assert dataset._timeout == float("inf")
+    dataset.init()
+    assert dataset._timeout == 7
+    old = paddle.base.DatasetFactory().create_dataset("QueueDataset")
+    old.set_timeout(3)
+    assert old._timeout == 3
+    monkeypatch.setattr(_core, "get_flag", lambda name: -1.0)
+    with pytest.raises(ValueError, match="ARGOSY_DATA_TIMEOUT: expected seconds > 0, got -1.0"):
+        new()
+
+
+def test_a_first_step_that_hangs_is_an_error(tmp_path):
+    files = click_data(tmp_path)
+    model = Model(paddle.optimizer.SGD(0.1))
+    goes_on, hangs = threading.Event(), threading.Event()
+
+    def hang(x):
+        hangs.set()
+        goes_on.wait(100)
+        return x
+
+    out = static.default_main_program().current_block().create_var(
+        name="out", dtype="float32", shape=[-1, 3]
+    )
+    static.py_func(hang, model.use_var[2], out)
+    dataset = model.dataset(files, thread_num=2, timeout=0.5)
+    with pytest.raises(TimeoutError, match=r"thread \d waited 0.5 s for the first step, which thread"):
+        model.exe.train_from_dataset(dataset=dataset, fetch_list=[out])
+    assert hangs.is_set()
+    goes_on.set()
+
+
 def test_what_is_wrong_with_the_call(tmp_path):
     files = click_data(tmp_path, files=1)
     model = Model(paddle.optimizer.SGD(0.1))

@@ -1,5 +1,6 @@
 """The loader: batches, order, worker processes and what can happen to them."""
 
+import math
 import multiprocessing
 import os
 import pathlib
@@ -15,6 +16,7 @@ import pytest
 
 import argosy
 from argosy import io
+from argosy.io.dataloader import dataloader_iter
 
 
 class From(io.Dataset):
@@ -358,6 +360,49 @@ def test_timeout():
         list(io.DataLoader(From(sample), num_workers=2, timeout=1))
 
 
+def test_no_timeout_means_that_of_the_environment(monkeypatch):
+    monkeypatch.setattr(dataloader_iter, "data_timeout", lambda: 1.5)
+    loader = io.DataLoader(From(lambda i: time.sleep(60)), num_workers=2)
+    batches = iter(loader)
+    pid = batches._workers[0].process.pid
+    text = rf"worker 0 .pid {pid}. gave no batch within timeout=1.5 seconds.*ARGOSY_DATA_TIMEOUT"
+    with pytest.raises(TimeoutError, match=text):
+        next(batches)
+    patient = io.DataLoader(From(lambda i: time.sleep(1) or i, 3), num_workers=2, timeout=math.inf)
+    monkeypatch.setattr(dataloader_iter, "data_timeout", lambda: 0.5)
+    assert numbers(patient) == [[0], [1], [2]]
+
+
+def test_a_worker_that_stops_in_the_middle_of_a_batch():
+    loader = io.DataLoader(
+        From(lambda i: np.zeros(10_000_000)), num_workers=1, timeout=1.5, use_shared_memory=False
+    )
+    batches = iter(loader)
+    next(batches)
+    pid = batches._workers[0].process.pid
+    time.sleep(1)  # the next one fills the socket
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(
+        TimeoutError, match=f"pid {pid}. sent only a part of a batch within timeout=1"
+    ):
+        for _ in batches:
+            pass
+
+
+def test_a_worker_that_takes_no_tasks():
+    with pytest.raises(
+        TimeoutError, match="worker 0 .pid .* took no task within timeout=1 seconds"
+    ):
+        io.DataLoader(
+            From(int),
+            batch_sampler=[list(range(300_000))] * 40,
+            num_workers=1,
+            prefetch_factor=40,
+            timeout=1,
+            worker_init_fn=lambda i: os.kill(os.getpid(), signal.SIGSTOP),
+        ).__iter__()
+
+
 def test_leaving_early_ends_the_workers():
     data = From(lambda i: np.zeros(100_000), 1000)
     for _ in io.DataLoader(data, batch_size=2, num_workers=2):
@@ -422,6 +467,42 @@ def alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+STUCK = """
+    import ctypes, signal, time
+    from argosy import io
+    class Data(io.Dataset):
+        def __len__(self): return 10
+        def __getitem__(self, i):
+            # Holds the lock of the interpreter, so that no thread of the worker gets to run.
+            if i > 0: ctypes.PyDLL(None).sleep(1000)
+            return i
+    ignore = lambda i: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    batches = iter(io.DataLoader(Data(), num_workers=1, worker_init_fn=ignore))
+    next(batches)
+    time.sleep(0.5)
+    print(batches._workers[0].process.pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_stuck_worker_ends_with_the_program(killed):
+    main = run_script(textwrap.dedent(STUCK) + ("time.sleep(1000)" if killed else ""))
+    pid = int(main.stdout.readline())
+    if killed:
+        main.kill()
+    try:
+        main.communicate(timeout=60)
+    finally:
+        main.kill()
+    deadline = time.monotonic() + 30
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    is_alive = alive(pid)
+    if is_alive:
+        os.kill(pid, signal.SIGKILL)
+    assert not is_alive
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

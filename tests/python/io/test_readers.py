@@ -1,14 +1,22 @@
 """paddle.reader: readers made of readers."""
 
+import itertools
+import multiprocessing
 import os
+import pathlib
 import pickle
 import random
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
+import time
 
 import pytest
 
 from argosy import reader as R
+from argosy.reader import decorator
 
 
 def count(n):
@@ -76,6 +84,103 @@ def test_multiprocess_reader():
         list(R.multiprocess_reader([lambda: iter([None])])())
     with pytest.raises(ValueError, match="at least one"):
         R.multiprocess_reader([])
+
+
+def test_threads_that_hang(monkeypatch):
+    monkeypatch.setattr(decorator, "data_timeout", lambda: 0.5)
+    goes_on = threading.Event()
+
+    def hangs(sample=None):
+        goes_on.wait(100)
+        yield 1
+
+    with pytest.raises(
+        TimeoutError, match="buffered. the reader gave no sample for 0.5 s.*Do this"
+    ):
+        list(R.buffered(hangs, 2)())
+    for mapper, source in ((lambda i: i, hangs), (lambda i: goes_on.wait(100), count(3))):
+        with pytest.raises(TimeoutError, match="xmap_readers. the reader, or the mapper"):
+            list(R.xmap_readers(mapper, source, 2, 4)())
+    goes_on.set()
+    nones = R.buffered(lambda: iter([None, 1, None]), 2)
+    assert list(nones()) == [None, 1, None]
+
+
+def test_multiprocess_readers_that_hang(monkeypatch):
+    monkeypatch.setattr(decorator, "data_timeout", lambda: 1.5)
+
+    def hangs():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        yield 1
+        time.sleep(1000)
+
+    samples = R.multiprocess_reader([hangs, count(2)])()
+    assert sorted(itertools.islice(samples, 3)) == [0, 1, 1]
+    with pytest.raises(
+        TimeoutError, match=r"each of the processes \d+ of readers gave no sample"
+    ):
+        next(samples)
+    assert not multiprocessing.active_children()
+
+    def stops():
+        yield os.getpid()
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+        yield bytes(50_000_000)
+
+    samples = R.multiprocess_reader([stops])()
+    pid = next(samples)
+    time.sleep(2)  # a part of the sample waits
+    with pytest.raises(
+        TimeoutError, match=f"the process {pid} of a reader gave no sample for 1.5 s"
+    ):
+        next(samples)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_multiprocess_readers_end_with_the_program(killed):
+    main = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(
+                """
+                import os, signal, sys, time
+                from argosy import reader
+                def stuck():
+                    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                    yield os.getpid()
+                    time.sleep(1000)
+                samples = reader.multiprocess_reader([stuck, stuck])()
+                print(next(samples), next(samples), flush=True)
+                time.sleep(float(sys.argv[1]))
+                """
+            ),
+            "1000" if killed else "0",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pids = [int(p) for p in main.stdout.readline().split()]
+    if killed:
+        main.kill()
+    try:
+        main.communicate(timeout=60)
+    finally:
+        main.kill()
+    end = time.monotonic() + 30
+    while (left := [p for p in pids if alive(p)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert len(pids) == 2 and not left
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_multiprocess_reader_tells_of_a_killed_process():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._waits import checked_seconds, data_timeout
 
 _READ_AHEAD = 4  # batches that wait for each thread
 
 _SETTINGS = {
     "batch_size": 1, "thread_num": 1, "use_var": (), "pipe_command": "cat", "input_type": 0,
-    "fs_name": "", "fs_ugi": "", "download_cmd": "cat", "bad_lines": "error",
+    "fs_name": "", "fs_ugi": "", "download_cmd": "cat", "bad_lines": "error", "timeout": None,
 }  # fmt: skip
 
 
@@ -44,6 +45,7 @@ class DatasetBase:
         self._fs_name = self._fs_ugi = ""
         self._download_cmd = "cat"
         self._skip_bad_lines = False
+        self._timeout = data_timeout()
         self._last_source = None
 
     def init(self, **kwargs):
@@ -61,6 +63,9 @@ class DatasetBase:
             download_cmd (str): Fetches such files instead: called with the name as last argument.
             bad_lines (str): 'error', a line that cannot be read raises ValueError with file, line
                 number and reason; 'skip', it is counted (get_bad_line_count) and left out.
+            timeout (float): Seconds without a byte read or written by a file, pipe_command or
+                download, after which it is a TimeoutError; also those that threads wait for each
+                other. math.inf: for ever. None: what ARGOSY_DATA_TIMEOUT says, 600.
 
         Raises:
             ValueError, TypeError: a setting is wrong.
@@ -118,6 +123,11 @@ class DatasetBase:
         if bad_lines not in ("error", "skip"):
             raise ValueError(f"[dataset] bad_lines: expected 'error' or 'skip', got {bad_lines!r}.")
         self._skip_bad_lines = bad_lines == "skip"
+
+    def _set_timeout(self, timeout):
+        self._timeout = (
+            data_timeout() if timeout is None else checked_seconds("[dataset] timeout", timeout)
+        )
 
     def set_filelist(self, filelist):
         """The files of this worker, in the order in which they are read.
@@ -179,7 +189,7 @@ class DatasetBase:
         return (
             self._format(), self.filelist, self._batch_size, readers, lanes,
             max(_READ_AHEAD * lanes, 8), self._pipe_command, self._remote_command(),
-            self._skip_bad_lines,
+            self._skip_bad_lines, self._timeout,
         )  # fmt: skip
 
     def _start(self, threads):

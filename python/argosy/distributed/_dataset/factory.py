@@ -58,6 +58,10 @@ class _Settings:
         """'error' or 'skip'."""
         self._set_bad_lines(bad_lines)
 
+    def set_timeout(self, timeout):
+        """Seconds without a byte; math.inf: for ever."""
+        self._set_timeout(timeout)
+
     def set_fea_eval(self, record_candidate_size, fea_eval=True):
         """Whether slots_shuffle may be called."""
         self._fea_eval = fea_eval

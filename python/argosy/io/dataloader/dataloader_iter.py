@@ -1,17 +1,23 @@
 """Iterators of a loader: batches made in this process or in worker processes."""
 
 import multiprocessing
+import multiprocessing.util
 import os
 import select
 import signal
-import socket
-import time
-import weakref
+import threading
+
+from argosy._processes import stop
+from argosy._waits import FOR_EVER, data_timeout
 
 from . import transport
 from .worker import EndOfStream, WorkerError, WorkerInfo, run_worker
 
 __all__ = []
+
+# Workers end by themselves when their socket closes, even in the middle of a batch; signals are for
+# one that is stopped or stuck.
+_PATIENCE_SECONDS = 2.0
 
 
 class _DataLoaderIterBase:
@@ -52,28 +58,6 @@ class _Worker:
     __slots__ = ("id", "process", "sock", "exhausted", "leases")
 
 
-def _stop(owner, workers):
-    """Ends worker processes. They end by themselves when their socket closes, even in the middle of
-    a batch; signals are for one that is stopped or stuck in the kernel."""
-    if os.getpid() != owner:
-        return  # a forked child has a copy of the loader; the workers are not its own
-    for worker in workers:
-        worker.sock.close()
-    deadline = time.monotonic() + 2.0
-    for worker in workers:
-        worker.process.join(max(0.0, deadline - time.monotonic()))
-    for end in (signal.SIGTERM, signal.SIGKILL):
-        left = [w for w in workers if w.process.exitcode is None]
-        for worker in left:
-            try:
-                os.kill(worker.process.pid, end)
-            except ProcessLookupError:
-                pass
-        for worker in left:
-            worker.process.join(1.0)
-    workers.clear()
-
-
 class _WorkerIterator(_DataLoaderIterBase):
     """Gives tasks to workers in turn and their answers in the order of the tasks."""
 
@@ -81,11 +65,16 @@ class _WorkerIterator(_DataLoaderIterBase):
         import numpy
 
         self._loader = loader
+        self._limit = float(loader.timeout) if loader.timeout else data_timeout()
         self._workers = []
         self._epoch = 0
         self._broken = False
         seed = int(numpy.random.randint(0, 2**63 - 1))
-        self._finalizer = weakref.finalize(self, _stop, os.getpid(), self._workers)
+        # Of multiprocessing, whose own end of the program waits without limit for processes that are
+        # left; those with a priority come before that.
+        self._finalizer = multiprocessing.util.Finalize(
+            self, stop, (os.getpid(), self._workers, _PATIENCE_SECONDS), exitpriority=10
+        )
         context = multiprocessing.get_context("fork")
         for i in range(loader.num_workers):
             self._workers.append(self._start(context, i, seed))
@@ -93,7 +82,7 @@ class _WorkerIterator(_DataLoaderIterBase):
 
     def _start(self, context, number, seed):
         loader = self._loader
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours, theirs = transport.pair()
         worker = _Worker()
         worker.id = number
         worker.sock = ours
@@ -108,6 +97,8 @@ class _WorkerIterator(_DataLoaderIterBase):
                 loader._make_fetcher,
                 loader.worker_init_fn,
                 loader.prefetch_factor + 1 if loader.use_shared_memory else None,
+                os.getpid(),
+                threading.current_thread() is threading.main_thread(),
             ),
             daemon=True,
             name=f"argosy-loader-{number}",
@@ -142,9 +133,31 @@ class _WorkerIterator(_DataLoaderIterBase):
 
     def _send(self, worker, task):
         try:
-            transport.send(worker.sock, task)
+            transport.send(worker.sock, task, stalled=self._patience(worker, "took no task"))
+        except TimeoutError:
+            raise
         except OSError:
             self._report_death(worker)
+
+    def _patience(self, worker, what):
+        """For transport: raises when the worker died or the limit has passed."""
+
+        def stalled(seconds):
+            if worker.process.exitcode is not None:
+                self._report_death(worker)
+            if seconds >= self._limit:
+                self._report_silence(worker, what)
+
+        return stalled
+
+    def _report_silence(self, worker, what):
+        self._fail()
+        raise TimeoutError(
+            f"[DataLoader] worker {worker.id} (pid {worker.process.pid}) {what} within"
+            f" timeout={self._limit:g} seconds. Do this: find out what its data set waits for, or"
+            " wait longer: DataLoader(timeout=SECONDS), or ARGOSY_DATA_TIMEOUT in the environment;"
+            " inf is for ever."
+        )
 
     def _give_task(self):
         if self._no_more_tasks:
@@ -204,20 +217,17 @@ class _WorkerIterator(_DataLoaderIterBase):
             # Also the process itself: a child of a dead worker may hold its socket open.
             by_fd[worker.process.sentinel] = worker
             poll.register(worker.process.sentinel, select.POLLIN)
-        timeout = self._loader.timeout
-        events = poll.poll(timeout * 1000 if timeout else None)
+        events = poll.poll(None if self._limit >= FOR_EVER else min(self._limit * 1e3, 2**31 - 1))
         if not events:
-            waiting = self._owner[self._next]
-            raise TimeoutError(
-                f"[DataLoader] worker {waiting.id} (pid {waiting.process.pid}) gave no batch within "
-                f"timeout={timeout} seconds. Do this: pass a larger timeout, or find out what its "
-                "data set waits for."
-            )
+            self._report_silence(self._owner[self._next], "gave no batch")
         answered = [fd for fd, _ in events if by_fd[fd].sock.fileno() == fd]
         for fd in answered:
             worker = by_fd[fd]
             try:
-                epoch, number, result, given_up = transport.receive(worker.sock, worker.leases)
+                stalled = self._patience(worker, "sent only a part of a batch")
+                epoch, number, result, given_up = transport.receive(
+                    worker.sock, worker.leases, stalled
+                )
             except transport.Closed:
                 self._report_death(worker)
             worker.leases.forget(given_up)

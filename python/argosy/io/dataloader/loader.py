@@ -43,7 +43,8 @@ class DataLoader:
             same whatever their number.
         prefetch_factor (int): Batches that each worker makes ahead.
         use_shared_memory (bool): Pass large batches by shared memory rather than through a socket.
-        timeout (int): Seconds to wait for a batch of a worker; 0 waits as long as it lives.
+        timeout (float): Seconds to wait for a batch of a worker, after which it is a TimeoutError;
+            0: what ARGOSY_DATA_TIMEOUT says, 600. math.inf waits as long as the worker lives.
         worker_init_fn (callable, optional): Called in each worker with its number.
         persistent_workers (bool): Keep the workers for the next iteration.
 

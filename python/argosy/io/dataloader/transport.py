@@ -17,6 +17,7 @@ import os
 import pickle
 import socket
 import struct
+import time
 import weakref
 
 from argosy import _core
@@ -33,8 +34,20 @@ _SHARE_FROM = 32 * 1024
 _GRAIN = 64 * 1024  # sizes of segments are multiples of this
 
 
+# Seconds between looks at whether the other side, which stopped in the middle of a message, lives.
+_LOOK_SECONDS = 1.0
+
+
 class Closed(Exception):
     """The other side is gone."""
+
+
+def pair():
+    """Two connected sockets, neither of which waits for ever: see `stalled` of send and receive."""
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    for end in ends:
+        end.settimeout(_LOOK_SECONDS)
+    return ends
 
 
 def _restore_tensor(values, dtype, stop_gradient):
@@ -151,14 +164,18 @@ class Leases:
             del self._maps[number]
 
 
-def send(sock, obj, segments=None):
-    """Sends `obj`; large buffers through `segments`, if there are any."""
+def send(sock, obj, segments=None, stalled=None):
+    """Sends `obj`; large buffers through `segments`, if there are any.
+
+    stalled: called with the seconds for which the other side has taken nothing, again and again; raises
+    to give up. None: waits as long as the other side has its socket open.
+    """
     text, buffers = dump(obj)
     sizes = [b.nbytes for b in buffers]
     if segments is None or sum(sizes) < _SHARE_FROM or not hasattr(os, "memfd_create"):
         head = _HEADER.pack(len(text), len(buffers), 0, 0)
         places = b"".join(_PLACE.pack(0, size) for size in sizes)
-        _send_all(sock, [head + places + text, *buffers])
+        _send_all(sock, [head + places + text, *buffers], stalled)
         return
     places, end = [], 0
     for size in sizes:
@@ -175,35 +192,51 @@ def send(sock, obj, segments=None):
         sent = 0
         if fd is not None:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
-            sent = sock.sendmsg([head], rights)
-        _send_all(sock, [head[sent:] + b"".join(places) + text])
+            sent = _patiently(lambda: sock.sendmsg([head], rights), stalled)
+        _send_all(sock, [head[sent:] + b"".join(places) + text], stalled)
     finally:
         if fd is not None:
             os.close(fd)
 
 
-def _send_all(sock, parts):
+def _patiently(step, stalled):
+    begin = time.monotonic()
+    while True:
+        try:
+            return step()
+        except TimeoutError:
+            if stalled is not None:
+                stalled(time.monotonic() - begin)
+
+
+def _send_all(sock, parts, stalled):
     for part in parts:
-        if len(part):
-            sock.sendall(part)
+        view = memoryview(part).cast("B")
+        while view:
+            view = view[_patiently(lambda: sock.send(view), stalled) :]  # noqa: B023
 
 
-def _receive_exactly(sock, size):
+def _receive_exactly(sock, size, stalled):
     data = bytearray(size)
     view, at = memoryview(data), 0
     while at < size:
-        count = sock.recv_into(view[at:])
+        count = _patiently(lambda: sock.recv_into(view[at:]), stalled)  # noqa: B023
         if count == 0:
             raise Closed
         at += count
     return data
 
 
-def receive(sock, leases=None):
-    """Waits for the next message and returns its object. Raises Closed at the end."""
+def receive(sock, leases=None, stalled=None):
+    """Waits for the next message and returns its object. Raises Closed at the end.
+
+    stalled: as for send, of bytes that do not come.
+    """
     room = socket.CMSG_SPACE(struct.calcsize("i"))
     try:
-        head, rights, _, _ = sock.recvmsg(_HEADER.size, room)
+        head, rights, _, _ = _patiently(lambda: sock.recvmsg(_HEADER.size, room), stalled)
+    except TimeoutError:
+        raise  # of stalled
     except OSError as error:
         raise Closed from error
     if not head:
@@ -214,10 +247,10 @@ def receive(sock, leases=None):
             fd = array.array("i", bytes(data[:4]))[0]
     try:
         if len(head) < _HEADER.size:
-            head += _receive_exactly(sock, _HEADER.size - len(head))
+            head += _receive_exactly(sock, _HEADER.size - len(head), stalled)
         text_size, count, number, new_size = _HEADER.unpack(head)
-        places = [_PLACE.unpack(_receive_exactly(sock, _PLACE.size)) for _ in range(count)]
-        text = _receive_exactly(sock, text_size)
+        places = [_PLACE.unpack(_receive_exactly(sock, _PLACE.size, stalled)) for _ in range(count)]
+        text = _receive_exactly(sock, text_size, stalled)
         if number:
             if new_size:
                 leases.add(number, fd, new_size)
@@ -225,7 +258,7 @@ def receive(sock, leases=None):
             buffers = [memory[at : at + size] for at, size in places]
             del memory
         else:
-            buffers = [_receive_exactly(sock, size) for _, size in places]
+            buffers = [_receive_exactly(sock, size, stalled) for _, size in places]
     finally:
         if fd >= 0:
             os.close(fd)

@@ -7,6 +7,8 @@ import sys
 import threading
 import traceback
 
+from argosy.distributed.launch.guardian import die_with_parent
+
 from . import transport
 
 __all__ = []
@@ -117,8 +119,11 @@ class Fetcher:
 def _read_tasks(sock, tasks, parent):
     """Runs in a thread of the worker: passes tasks on, and ends the process when the loader, or its
     whole process, is gone."""
-    sock.settimeout(None)
     import select
+
+    def stalled(seconds):
+        if os.getppid() != parent:
+            os._exit(1)
 
     poll = select.poll()
     poll.register(sock, select.POLLIN)
@@ -126,10 +131,9 @@ def _read_tasks(sock, tasks, parent):
         try:
             ready = poll.poll(_PARENT_CHECK_SECONDS * 1000)
             if not ready:
-                if os.getppid() != parent:
-                    os._exit(1)
+                stalled(_PARENT_CHECK_SECONDS)
                 continue
-            tasks.put(transport.receive(sock))
+            tasks.put(transport.receive(sock, stalled=stalled))
         except transport.Closed:
             os._exit(0)
         except BaseException:
@@ -153,12 +157,17 @@ def _seed_generators(seed, worker_id):
     argosy.seed(tensors)
 
 
-def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep):
+def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_main_thread):
     """Body of a worker process: answers each task with (epoch, number, batch, segments given up).
 
     keep: how many unused segments of shared memory to keep; None to use none.
+    parent: the loader's process; the worker ends with it.
     """
     global _worker_info
+    if by_main_thread:
+        # Even if code of the data set never lets another thread run. The kernel means the thread
+        # that forked, so this is not for others, which may end before their process.
+        die_with_parent(parent)
     # Ctrl-C reaches the whole terminal group; the loader decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -167,7 +176,7 @@ def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep):
     _worker_info = info
     tasks = queue.SimpleQueue()
     reader = threading.Thread(
-        target=_read_tasks, args=(sock, tasks, os.getppid()), name="argosy-tasks", daemon=True
+        target=_read_tasks, args=(sock, tasks, parent), name="argosy-tasks", daemon=True
     )
     reader.start()
     segments = None if keep is None else transport.Segments(keep)
