@@ -62,7 +62,7 @@ class Launch:
             time.sleep(0.02)
 
     def members(self):
-        return guardian.members(self.job)
+        return guardian.members(self.job, "ARGOSY_JOB_ID")
 
 
 @pytest.fixture
@@ -77,7 +77,8 @@ def launch(tmp_path):
     for job in jobs:
         job.process.kill()
         job.process.communicate()
-        guardian.kill_members(job.job)
+        for pid in job.members():
+            os.kill(pid, signal.SIGKILL)
 
 
 _PS = ("--servers", "2", "--workers", "2", "--grace", "1")
@@ -115,6 +116,10 @@ def test_environment_is_that_of_paddle(launch):
     # One secret for the job, which is on no command line.
     tokens = {environ["ARGOSY_JOB_TOKEN"] for environ in seen.values()}
     assert len(tokens) == 1 and len(tokens.pop()) == 32
+    administrator = {environ["ARGOSY_JOB_ADMIN_TOKEN"] for environ in seen.values()}
+    assert len(administrator) == 1 and len(administrator.pop()) == 32
+    assert server["ARGOSY_JOB_ADMIN_TOKEN"] != server["ARGOSY_JOB_TOKEN"]
+    assert server["ARGOSY_PS_SAVE_ROOTS"] == str(job.logs.parent)
     assert "arguments ['a', '--servers']" in job.log("workerlog.0")
     # Worker 0's output is shown, with its name.
     assert "[worker.0] PADDLE_TRAINER_ID=0\n" in out and "PADDLE_TRAINER_ID=1" not in out
@@ -220,9 +225,126 @@ def test_a_server_is_restarted_with_its_state_only(launch, tmp_path):
     assert code == 128 + signal.SIGKILL and "what this server held is lost" in err
     job = launch(_SERVER_DIES, options=("--servers=1", "--workers=1", "--durability=log"))
     assert job.wait()[0] == 0
-    state = str(job.logs / "state")
+    (state,) = (job.logs / "state").glob(f"{job.job}-*[!k]")
     assert f"state in {state} []" in job.log("serverlog.0")
     assert f"state in {state} ['mark']" in job.log("serverlog.0")
+
+
+# The server leaves a mark in its state; all go on until the file `end` is there.
+_WAITS = """
+import os, time
+role, folder = os.environ["TRAINING_ROLE"], os.environ.get("ARGOSY_PS_DIRECTORY", "")
+print("begin", role, os.environ["ARGOSY_JOB_ID"], folder, flush=True)
+if role == "PSERVER" and folder:
+    open(folder + "/mark-" + os.environ["ARGOSY_JOB_ID"], "w").close()
+open(f"up-{os.getpid()}", "w").close()
+while not os.path.exists("end"):
+    time.sleep(0.02)
+print("end", os.listdir(folder) if folder else "", flush=True)
+"""
+_SMALL = ("--servers=1", "--workers=1", "--grace=1")
+
+
+def _began(job, folder, count):
+    job.until(lambda: len(list(folder.glob("up-*"))) == count)
+
+
+def test_two_jobs_with_one_folder_of_logs(launch, tmp_path):
+    options = (*_SMALL, "--durability=log")
+    first = launch(_WAITS, options=options)
+    _began(first, tmp_path, 2)
+    second = launch(_WAITS, options=options)
+    _began(second, tmp_path, 4)
+    (tmp_path / "end").touch()
+    (own,) = first.logs.glob(f"{second.job}-*")
+    for job, logs in ((first, first.logs), (second, own)):
+        code, out, err = job.wait()
+        assert code == 0, err
+        for name, role in (("serverlog.0", "PSERVER"), ("workerlog.0", "TRAINER")):
+            begin, end = (logs / name).read_text().splitlines()
+            assert begin.startswith(f"begin {role} {job.job} ")
+            assert end == f"end ['mark-{job.job}']"
+    assert f"see {own}" in err
+
+
+def test_states_of_ended_jobs_are_removed(launch, tmp_path):
+    options = (*_SMALL, "--durability=log")
+    running = launch(_WAITS, options=options)
+    _began(running, tmp_path, 2)
+    ended = [launch("", options=options) for _ in range(2)]
+    assert [job.wait()[0] for job in ended] == [0, 0]
+    last = launch("", options=options)
+    assert last.wait()[0] == 0
+    left = {path.name for path in (running.logs / "state").glob("test-*")}
+    assert len(left) == 4  # two states and their locks
+    for job in (running, last):
+        assert len([name for name in left if name.startswith(f"{job.job}-")]) == 2
+
+
+def test_a_durability_dir_belongs_to_one_job(launch, tmp_path):
+    options = (*_SMALL, "--durability=log", f"--durability_dir={tmp_path / 'kept'}")
+    first = launch(_WAITS, options=options)
+    _began(first, tmp_path, 2)
+    code, out, err = launch(_WAITS, options=options).wait()
+    assert code == 1
+    assert f"is used by the job '{first.job}', launcher {first.process.pid} on host" in err
+    assert socket.gethostname() in err
+    # Whoever is killed has the folder no longer, once its processes are gone.
+    first.process.kill()
+    first.until(lambda: not first.members())
+    (tmp_path / "end").touch()
+    third = launch(_WAITS, options=options)
+    code, out, err = third.wait()
+    assert code == 0, err
+    assert f"mark-{first.job}" in (third.logs / "serverlog.0").read_text()
+
+
+def test_jobs_of_one_name_leave_each_other_alone(launch, tmp_path):
+    """What ends with a job is found by a mark of this launch, not by the job's name."""
+    first = launch(_WAITS, options=_SMALL)
+    _began(first, tmp_path, 2)
+    again = ("--job_id", first.job)
+    assert launch("", options=(*_SMALL, *again)).wait()[0] == 0
+    killed = launch(_WAITS, options=(*_SMALL, *again))
+    _began(first, tmp_path, 4)
+    killed.process.kill()
+    killed.wait()
+    first.until(lambda: len(first.members()) == 2)
+    (tmp_path / "end").touch()
+    code, out, err = first.wait()
+    assert (code, err) == (0, "")
+
+
+def test_a_launch_within_a_job_ends_with_it(launch, tmp_path):
+    program = (
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-m', 'argosy.distributed.launch', '--log_dir=inner',"
+        " '--servers=1', '--workers=1', 'inner.py'])"
+    )
+    (tmp_path / "inner.py").write_text(_CHILDREN)
+    job = launch(program)
+    job.until(lambda: len(list(tmp_path.glob("up*"))) == 2)
+    mark = _mark(guardian.members(job.job, "ARGOSY_JOB_ID")[0])
+    assert len(guardian.members(mark)) >= 8  # servers and workers with two children, two launchers
+    job.process.kill()
+    job.wait()
+    job.until(lambda: not guardian.members(mark))
+
+
+def _mark(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        environ = dict(x.split(b"=", 1) for x in file.read().split(b"\0") if b"=" in x)
+    return environ[b"ARGOSY_JOB_MARK"].decode()
+
+
+def test_a_process_that_cannot_be_killed(capsys):
+    """It is named; nobody waits for it without end."""
+    from argosy.distributed.launch import local
+
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        local._wait(process, "worker.3", time.monotonic())
+        process.kill()
+    assert f"worker.3 (process {process.pid}) has not ended" in capsys.readouterr().err
 
 
 # A process that leaves its session and its group, and one that does not.
@@ -301,6 +423,7 @@ def test_logs_that_cannot_be_written(launch, tmp_path):
         (("--run_mode", "ps"), "need --servers N"),
         (("--max_restart", "-1"), "--max_restart: expected a number >= 0"),
         (("--tls_ca", "no.pem"), "--tls_ca: there is no file"),
+        (("--save_root", "a:b"), "--save_root: expected a folder without ':', got 'a:b'"),
     ],
 )
 def test_wrong_arguments(tmp_path, monkeypatch, options, text):
@@ -337,9 +460,33 @@ def test_hosts_of_a_list(tmp_path, monkeypatch):
     environ = plan.tasks[2].environ
     assert environ["PADDLE_TRAINERS_NUM"] == "3" and environ["PADDLE_NNODES"] == "2"
     assert environ["PADDLE_RANK_IN_NODE"] == "1" and environ["ARGOSY_JOB_TOKEN"] == "secret"
+    # Nobody else knows what one launcher draws.
+    assert environ["ARGOSY_JOB_ADMIN_TOKEN"] == ""
+    assert not plan.whole
     # Two workers share this host's cores, its one server has them all.
     assert environ["ARGOSY_NUM_THREADS"] == str(max(1, len(os.sched_getaffinity(0)) // 2))
     assert "ARGOSY_NUM_THREADS" not in plan.tasks[0].environ
+
+
+def test_secrets_and_roots_that_are_given(tmp_path, monkeypatch):
+    from argosy.distributed.fleet.runtime import ServiceSettings
+    from argosy.distributed.launch import arguments
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARGOSY_JOB_TOKEN", "one")
+    monkeypatch.setenv("ARGOSY_JOB_ADMIN_TOKEN", "two")
+    (tmp_path / "p.py").write_text("")
+    given = ["--servers=1", "--save_root", "models", "--save_root", "/data", "p.py"]
+    plan = arguments.make_plan(arguments.parser().parse_args(given))
+    assert plan.whole
+    for task in plan.tasks:
+        settings = ServiceSettings(task.environ)
+        assert (settings.token, settings.admin_token) == ("one", "two")
+        assert settings.save_roots == [str(tmp_path / "models"), "/data"]
+    monkeypatch.setenv("ARGOSY_PS_SAVE_ROOTS", "/given")
+    plan = arguments.make_plan(arguments.parser().parse_args(["--servers=1", "p.py"]))
+    assert ServiceSettings(plan.tasks[0].environ).save_roots == ["/given"]
+    assert ServiceSettings({}).save_roots == []
 
 
 def test_launch_by_its_old_name(tmp_path):

@@ -147,7 +147,9 @@ def test_kill(tmp_path, victim):
     try:
         log = tmp_path / "log" / "workerlog.1"
         # Looked for before, so that no time goes by between the line and the kill.
-        (pid,) = _until(lambda: [p for p in guardian.members(job) if _role(p) == victim])
+        (pid,) = _until(
+            lambda: [p for p in guardian.members(job, "ARGOSY_JOB_ID") if _role(p) == victim]
+        )
         _until(lambda: log.exists() and "step 50," in log.read_text())
         os.kill(pid, signal.SIGKILL)
         out, err = process.communicate(timeout=200)

@@ -130,10 +130,10 @@ def test_ending_the_launcher_ends_everything(launch, tmp_path):
     end = time.monotonic() + 100
     while len(list(tmp_path.glob("up*"))) < 4 and time.monotonic() < end:
         time.sleep(0.1)
-    assert all(guardian.members(name) for name in names)
+    assert all(guardian.members(name, "ARGOSY_JOB_ID") for name in names)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    while any(guardian.members(name) for name in names) and time.monotonic() < end:
+    while any(guardian.members(name, "ARGOSY_JOB_ID") for name in names) and time.monotonic() < end:
         time.sleep(0.1)
-    assert not any(guardian.members(name) for name in names)
+    assert not any(guardian.members(name, "ARGOSY_JOB_ID") for name in names)

@@ -55,6 +55,7 @@ class Fleet:
         self._optimizer = None
         self._util = UtilBase()
         self._util._client = lambda: None if self._runtime is None else self._runtime.client
+        self._util._stopped = lambda: self._runtime is not None and self._runtime.stopped
 
     # The job
 
@@ -327,7 +328,9 @@ class Fleet:
         part.init_server(**names, **kwargs)
 
     def run_server(self):
-        """Serves until worker 0 calls stop_worker."""
+        """Serves until the job has ended: all workers have called stop_worker and their processes have
+        ended, or this process gets SIGTERM. Raises TimeoutError when no worker has come for
+        ARGOSY_PS_IDLE_SECONDS (a week)."""
         part = self._part("run_server")
         if not self._roles()._is_server() and not self._roles()._is_non_distributed():
             raise RuntimeError(
@@ -337,7 +340,8 @@ class Fleet:
         part.run_server()
 
     def stop_worker(self):
-        """Ends this worker's training: what waits is sent, all workers meet, servers are stopped."""
+        """Ends this worker's training: what waits is sent, and all workers meet. Models can still be
+        saved: servers end with the process of the last worker."""
         self._worker("stop_worker").stop_worker()
 
     # Models

@@ -4,7 +4,7 @@
 program, then calls `argosy.distributed.ps.make_runtime(programs, startup_programs, optimizer,
 strategy, role_maker)`. That rewrites the programs in place (on a worker they become the trainer's
 part) and returns a `Runtime`, to which all later calls of fleet go. There is one runtime for a
-process; it lives until `stop_worker` or, on a server, until the process ends.
+process; it lives until the process ends.
 """
 
 import abc
@@ -18,7 +18,11 @@ _DURABILITY = ("none", "snapshot", "log")
 class ServiceSettings:
     """How the processes of a job reach each other, as the launcher's environment says it.
 
-    token: shared secret of the job (ARGOSY_JOB_TOKEN), '' for none.
+    token: secret of the job's workers (ARGOSY_JOB_TOKEN), '' for none.
+    admin_token: secret for what concerns the whole job: save, load, shrink, end of day, stop
+        (ARGOSY_JOB_ADMIN_TOKEN), '' for none.
+    save_roots: folders in which servers save and from which they load (ARGOSY_PS_SAVE_ROOTS, paths
+        with os.pathsep between), [] for none.
     certificate_authority, certificate, certificate_key: PEM files of TLS (ARGOSY_TLS_CA,
         ARGOSY_TLS_CERT, ARGOSY_TLS_KEY), '' for none.
     insecure: a server may listen beyond loopback without both (ARGOSY_INSECURE=1).
@@ -28,6 +32,8 @@ class ServiceSettings:
     snapshot_every: seconds between snapshots, 0 for never (ARGOSY_PS_SNAPSHOT_SECONDS).
     connect_seconds, call_seconds: deadlines of a client (ARGOSY_PS_CONNECT_SECONDS,
         ARGOSY_PS_CALL_SECONDS).
+    idle_seconds: a server to which no worker has come for so long ends with an error
+        (ARGOSY_PS_IDLE_SECONDS; a week, 0 for never).
     prefetch: async workers fetch the rows of the next batch while they compute
         (ARGOSY_PS_PREFETCH=1).
     """
@@ -35,6 +41,9 @@ class ServiceSettings:
     def __init__(self, environ=None):
         environ = os.environ if environ is None else environ
         self.token = environ.get("ARGOSY_JOB_TOKEN", "")
+        self.admin_token = environ.get("ARGOSY_JOB_ADMIN_TOKEN", "")
+        roots = environ.get("ARGOSY_PS_SAVE_ROOTS", "")
+        self.save_roots = [root for root in roots.split(os.pathsep) if root]
         self.certificate_authority = environ.get("ARGOSY_TLS_CA", "")
         self.certificate = environ.get("ARGOSY_TLS_CERT", "")
         self.certificate_key = environ.get("ARGOSY_TLS_KEY", "")
@@ -44,6 +53,7 @@ class ServiceSettings:
         self.snapshot_every = _seconds(environ, "ARGOSY_PS_SNAPSHOT_SECONDS", 0)
         self.connect_seconds = _seconds(environ, "ARGOSY_PS_CONNECT_SECONDS", 120)
         self.call_seconds = _seconds(environ, "ARGOSY_PS_CALL_SECONDS", 60)
+        self.idle_seconds = _seconds(environ, "ARGOSY_PS_IDLE_SECONDS", 7 * 86400)
         self.prefetch = environ.get("ARGOSY_PS_PREFETCH", "") in ("1", "true", "True")
         if self.durability not in _DURABILITY:
             raise ValueError(
@@ -75,12 +85,14 @@ def _seconds(environ, name, default):
 class Runtime(abc.ABC):
     """One process's part in a job of the parameter server.
 
-    client: argosy._ps.Client of a worker from init_worker() to stop_worker(), else None. fleet.util
-        and fleet.metrics use its barrier(name), all_reduce(array of float64, in place, operation)
-        and all_gather(bytes) -> list of bytes.
+    client: argosy._ps.Client of a worker from init_worker() on, else None. fleet.util and fleet.metrics
+        use its barrier(name), all_reduce(array of float64, in place, operation) and
+        all_gather(bytes) -> list of bytes.
+    stopped: stop_worker() has returned, and init_worker() was not called since.
     """
 
     client = None
+    stopped = False
 
     def progress(self):
         """What train_from_dataset prints of the service: bytes sent and received so far, and how many
@@ -96,8 +108,8 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def stop_worker(self):
-        """Sends what still waits, waits until all workers have come here, closes the connection.
-        Worker 0 then stops the servers."""
+        """Sends what still waits, and waits until all workers have come here. Servers can be asked,
+        and told to save, until the process ends; with the last worker's process they end."""
 
     @abc.abstractmethod
     def init_server(self, dirname=None, var_names=None):
@@ -110,7 +122,7 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def run_server(self):
-        """Serves at this server's endpoint until a worker stops it."""
+        """Serves at this server's endpoint until the last worker has left, or SIGTERM."""
 
     @abc.abstractmethod
     def save_persistables(self, dirname, main_program=None, mode=0):

@@ -6,6 +6,7 @@ import secrets
 import socket
 
 from . import ports
+from .folders import job_folder
 
 __all__ = ["Plan", "Task", "add_arguments", "make_plan", "parser", "unprotected"]
 
@@ -30,12 +31,17 @@ class Task:
 class Plan:
     """What is started: tasks of this host, the command, and how failures are met.
 
-    restart_any: restart after any failure; else only after death by a signal.
+    job: its name. mark: drawn for each launch, in the environment of all that belongs to it. folder:
+    the name of folders of this launch alone. restart_any: restart after any failure; else only after
+    death by a signal. whole: the job has no processes that other launchers started.
     """
 
-    def __init__(self, options, tasks, job):
+    def __init__(self, options, tasks, job, mark, whole):
         self.tasks = tasks
         self.job = job
+        self.mark = mark
+        self.folder = job_folder(job, mark)
+        self.whole = whole
         self.command = _command(options)
         self.log_dir = os.path.abspath(options.log_dir)
         self.cpus = options.cpus
@@ -43,7 +49,7 @@ class Plan:
         self.max_restart = _MAX_RESTART if options.max_restart is None else options.max_restart
         self.restart_any = options.max_restart is not None
         self.durable = options.durability != "none"
-        # Where servers keep their state; emptied at start when it is the launcher's own.
+        # Where servers keep their state; ours: in a folder of this launch.
         self.state_dir = tasks[0].environ.get("ARGOSY_PS_DIRECTORY", "")
         self.state_is_ours = not options.durability_dir
         self.grace = options.grace
@@ -106,12 +112,19 @@ def add_arguments(out):
         default="none",
         help="what servers keep on disk; a server is only restarted with snapshot or log",
     )
-    group.add_argument("--durability_dir", help="where (default: LOG_DIR/state, emptied at start)")
+    group.add_argument("--durability_dir", help="where (default: in LOG_DIR/state, anew)")
     group.add_argument(
         "--snapshot_seconds", type=float, default=300, help="between snapshots (default 300)"
     )
     group.add_argument(
         "--grace", type=float, default=10, help="seconds between SIGTERM and SIGKILL (default 10)"
+    )
+
+    group.add_argument(
+        "--save_root",
+        action="append",
+        metavar="DIR",
+        help="servers save to and load from folders in DIR; repeatable (default: the working folder)",
     )
 
     group = out.add_argument_group("output")
@@ -198,7 +211,10 @@ def make_plan(options):
     servers = _endpoints(options.servers, "--servers")
     workers = _endpoints(options.workers, "--workers")
     job = options.job_id or f"argosy-{os.getpid()}-{secrets.token_hex(4)}"
-    environ = _common_environ(options, job)
+    mark = secrets.token_hex(16)
+    if os.environ.get("ARGOSY_JOB_MARK"):  # a launch by a process of a job belongs to that, too
+        mark = f"{os.environ['ARGOSY_JOB_MARK']},{mark}"
+    environ = _common_environ(options, job, mark)
     if options.run_mode == "collective" or not servers:
         if servers or options.run_mode == "ps":
             raise ValueError(
@@ -210,16 +226,22 @@ def make_plan(options):
             tasks = _members(servers, workers, environ)
         else:
             tasks = _parameter_server(options, servers, workers, environ)
+    whole = True
     if options.on == "local":
+        lists = ("PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_TRAINER_ENDPOINTS")
+        known = tasks[0].environ
+        whole = len(tasks) == sum(len(known[n].split(",")) for n in lists if n in known)
         for task in tasks:
             host, _, port = task.environ["PADDLE_CURRENT_ENDPOINT"].rpartition(":")
             if task.kind == "server":
                 ports.check(host, int(port))
-    return Plan(options, tasks, job)
+    return Plan(options, tasks, job, mark, whole)
 
 
-def _common_environ(options, job):
+def _common_environ(options, job, mark):
     environ = {"ARGOSY_JOB_ID": job, "PADDLE_JOB_ID": job, "PYTHONUNBUFFERED": "1"}
+    environ["ARGOSY_JOB_MARK"] = mark
+    environ["ARGOSY_PS_SAVE_ROOTS"] = _save_roots(options)
     # `import paddle` gives argosy, as with `argosy run`.
     import argosy
 
@@ -230,8 +252,9 @@ def _common_environ(options, job):
     environ["PADDLE_LOG_DIR"] = os.path.abspath(options.log_dir)
     environ["ARGOSY_PS_DURABILITY"] = options.durability
     if options.durability != "none":
-        # A cluster's nodes are not cleaned before a job: it has a folder of its own there.
-        folder = "state" if options.on == "local" else f"state-{job}"
+        folder = os.path.join("state", job_folder(job, mark))
+        if options.on == "ray":  # a node's folder, not this launcher's
+            folder = f"state-{job}"
         environ["ARGOSY_PS_DIRECTORY"] = os.path.abspath(
             options.durability_dir or os.path.join(options.log_dir, folder)
         )
@@ -245,6 +268,26 @@ def _common_environ(options, job):
     if options.insecure:
         environ["ARGOSY_INSECURE"] = "1"
     return environ
+
+
+def _save_roots(options):
+    """For ARGOSY_PS_SAVE_ROOTS."""
+    if not options.save_root:
+        return os.environ.get("ARGOSY_PS_SAVE_ROOTS", "") or os.getcwd()
+    for root in options.save_root:
+        if os.pathsep in root:
+            raise ValueError(
+                f"--save_root: expected a folder without {os.pathsep!r}, got {root!r}."
+            )
+    return os.pathsep.join(os.path.abspath(root) for root in options.save_root)
+
+
+def _secrets(alone):
+    """The job's two secrets: as given, else drawn if all processes are this launcher's (`alone`)."""
+    out = {}
+    for name in ("ARGOSY_JOB_TOKEN", "ARGOSY_JOB_ADMIN_TOKEN"):
+        out[name] = os.environ.get(name, "") or (secrets.token_hex(16) if alone else "")
+    return out
 
 
 def _collective(options, workers, environ):
@@ -306,8 +349,7 @@ def _members(servers, workers, environ):
     workers = 1 if workers is None else workers
     if not isinstance(servers, int) or not isinstance(workers, int) or workers < 1:
         raise ValueError("--on ray places the processes itself: --servers N --workers N.")
-    token = os.environ.get("ARGOSY_JOB_TOKEN", "") or secrets.token_hex(16)
-    environ = dict(environ, PADDLE_TRAINERS_NUM=str(workers), ARGOSY_JOB_TOKEN=token)
+    environ = dict(environ, PADDLE_TRAINERS_NUM=str(workers), **_secrets(True))
     tasks = []
     for kind, role, count in (("server", "PSERVER", servers), ("worker", "TRAINER", workers)):
         for number in range(count):
@@ -336,14 +378,12 @@ def _parameter_server(options, servers, workers, environ):
         workers = [f"{local}:{free.pop(0)}" for _ in range(workers)]
     everyone = servers + workers
     alone = all(_is_here(address, here) for address in everyone)
-    token = os.environ.get("ARGOSY_JOB_TOKEN", "")
-    if not token:
-        if not alone and not options.insecure:
-            raise ValueError(
-                "the job spans hosts, which need one secret. Do this: set ARGOSY_JOB_TOKEN to the "
-                "same string on all of them, or --insecure."
-            )
-        token = secrets.token_hex(16) if alone else ""
+    tokens = _secrets(alone)
+    if not tokens["ARGOSY_JOB_TOKEN"] and not options.insecure:
+        raise ValueError(
+            "the job spans hosts, which need one secret. Do this: set ARGOSY_JOB_TOKEN to the same "
+            "string on all of them, or --insecure."
+        )
     hosts = {address.rpartition(":")[0] for address in everyone}
     wrong = unprotected({address.rpartition(":")[0] for address in servers}, environ)
     if wrong:
@@ -354,7 +394,7 @@ def _parameter_server(options, servers, workers, environ):
         PADDLE_TRAINER_ENDPOINTS=",".join(workers),
         PADDLE_TRAINERS_NUM=str(len(workers)),
         PADDLE_NNODES=str(len(hosts)),
-        ARGOSY_JOB_TOKEN=token,
+        **tokens,
     )
     tasks = []
     for kind, role, addresses in (("server", "PSERVER", servers), ("worker", "TRAINER", workers)):

@@ -2,12 +2,13 @@
 
 Run by path, with the standard library only (it starts in milliseconds), in one of two ways:
 
-    guardian.py watch JOB            waits until standard input ends, then kills what belongs to JOB
+    guardian.py watch MARK           waits until standard input ends, then kills what has the mark
     guardian.py start PARENT -- ..   replaces itself by the command, which the kernel kills when the
                                      process PARENT ends
 
-A process belongs to a job when its environment has ARGOSY_JOB_ID=JOB: what it started belongs too,
-in whatever process group or session.
+A process belongs to a job when its environment has the job's mark in ARGOSY_JOB_MARK (or among
+several there, with commas between): what it started belongs too, in whatever process group or session.
+A mark is drawn for each launch, so two jobs of one name leave each other alone.
 """
 
 import os
@@ -16,9 +17,10 @@ import sys
 import time
 
 
-def members(job):
-    """Process numbers of the job, without this process."""
-    mark = f"ARGOSY_JOB_ID={job}".encode()
+def members(mark, variable="ARGOSY_JOB_MARK"):
+    """Numbers of the processes whose environment has `mark` in `variable`, without this process."""
+    mark = mark.rpartition(",")[2].encode()
+    prefix = variable.encode() + b"="
     found = []
     try:
         entries = os.listdir("/proc")
@@ -33,8 +35,9 @@ def members(job):
                 environ = file.read()
         except OSError:
             continue
-        if mark in environ.split(b"\0"):
-            found.append(int(entry))
+        for one in environ.split(b"\0"):
+            if one.startswith(prefix) and mark in one[len(prefix) :].split(b","):
+                found.append(int(entry))
     return found
 
 
@@ -46,11 +49,11 @@ def _alive(pid):
         return False
 
 
-def kill_members(job, keep=(), seconds=5.0):
-    """Kills the job's processes (not those of keep) until there are none; True if it succeeded."""
+def kill_members(mark, keep=(), seconds=5.0):
+    """Kills all that has the mark (but keep) until there is nothing; True if it succeeded."""
     end = time.monotonic() + seconds
     while True:
-        left = [pid for pid in members(job) if pid not in keep and _alive(pid)]
+        left = [pid for pid in members(mark) if pid not in keep and _alive(pid)]
         if not left:
             return True
         if time.monotonic() > end:
@@ -84,12 +87,12 @@ def _start(parent, command):
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
 
 
-def _watch(job):
+def _watch(mark):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     while os.read(0, 4096):
         pass
-    kill_members(job)
+    kill_members(mark)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Runs a plan's processes on this host."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 from . import guardian
+from .folders import Folders
 from .output import Follower, last_lines
 from .supervision import describe, exit_code, refusal, say
 
@@ -16,14 +16,16 @@ __all__ = ["run"]
 _GUARDIAN = os.path.abspath(guardian.__file__)
 _BARE = [sys.executable, "-I", "-S", _GUARDIAN]
 _POLL_SECONDS = 0.05
+# Until a process that was killed is gone, and until the guardian has found nothing left.
+_KILL_SECONDS = 10
 
 
 class _Process:
     """A task, and the process that runs it now."""
 
-    def __init__(self, task, plan):
+    def __init__(self, task, logs):
         self.task = task
-        self.path = os.path.join(plan.log_dir, task.log)
+        self.path = os.path.join(logs, task.log)
         self.restarts = 0
         self.handle = None
         self.code = None
@@ -75,9 +77,10 @@ class _Process:
 
 
 class _Job:
-    def __init__(self, plan):
+    def __init__(self, plan, folders):
         self.plan = plan
-        self.processes = [_Process(task, plan) for task in plan.tasks]
+        self.folders = folders
+        self.processes = [_Process(task, folders.logs) for task in plan.tasks]
         self.stop_signal = None
         self.signals = 0
         follow = {"first": plan.tasks[:0], "all": plan.tasks, "none": []}[plan.stream]
@@ -86,7 +89,7 @@ class _Job:
             follow = workers[:1] or plan.tasks[:1]
         several = len(plan.tasks) > 1
         self.followers = [
-            Follower(os.path.join(plan.log_dir, task.log), task.name if several else "", i)
+            Follower(os.path.join(folders.logs, task.log), task.name if several else "", i)
             for i, task in enumerate(follow)
         ]
 
@@ -96,16 +99,20 @@ class _Job:
 
     def run(self):
         """Starts all, watches, ends all. Returns the exit code."""
-        self._prepare_folders()
+        if self.folders.logs != self.plan.log_dir:
+            say(f"a job that runs has its logs in {self.plan.log_dir}: see {self.folders.logs}.")
+        for task in self.plan.tasks:
+            task.environ["PADDLE_LOG_DIR"] = self.folders.logs
         old = {
             number: signal.signal(number, self._on_signal)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         }
         watch = subprocess.Popen(
-            _BARE + ["watch", self.plan.job],
+            _BARE + ["watch", self.plan.mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
+            pass_fds=self.folders.locks,  # the folders are in use until all processes are gone
         )
         try:
             for process in self.processes:
@@ -114,26 +121,20 @@ class _Job:
         finally:
             for process in self.processes:
                 process.signal(signal.SIGKILL)
-            if not guardian.kill_members(self.plan.job, keep={os.getpid(), watch.pid}):
-                say("some processes of the job could not be killed.")
+            if not guardian.kill_members(self.plan.mark, keep={os.getpid(), watch.pid}):
+                left = guardian.members(self.plan.mark)
+                say(f"some processes of the job could not be killed: {sorted(set(left))}.")
+            end = time.monotonic() + _KILL_SECONDS
             for process in self.processes:
                 if process.handle is not None:
-                    process.handle.wait()
+                    _wait(process.handle, process.task.name, end)
             for follower in self.followers:
                 follower.show()
                 follower.close()
             watch.stdin.close()
-            watch.wait()
+            _wait(watch, "the guardian", time.monotonic() + _KILL_SECONDS)
             for number, handler in old.items():
                 signal.signal(number, handler)
-
-    def _prepare_folders(self):
-        plan = self.plan
-        os.makedirs(plan.log_dir, exist_ok=True)
-        if plan.state_dir:
-            if plan.state_is_ours:
-                shutil.rmtree(plan.state_dir, ignore_errors=True)
-            os.makedirs(plan.state_dir, exist_ok=True)
 
     def _watch(self):
         workers = [p for p in self.processes if p.task.kind == "worker"]
@@ -156,7 +157,11 @@ class _Job:
             if workers and all(p.code == 0 for p in workers):
                 if not any(p.running for p in servers):
                     return 0
-                # Servers that no worker has stopped.
+                if not self.plan.whole:
+                    # Workers of other hosts go on; the last of all to leave ends the servers.
+                    time.sleep(_POLL_SECONDS)
+                    continue
+                # Servers that the last worker has not ended.
                 patience = patience or time.monotonic() + self.plan.grace
                 if time.monotonic() > patience:
                     say(
@@ -200,13 +205,28 @@ class _Job:
                 process.poll()
             for follower in self.followers:
                 follower.show()
+            if time.monotonic() > end + _KILL_SECONDS:
+                return  # a process that cannot even be killed: run() says which
             if time.monotonic() > end or self.signals > before:
                 for process in self.processes:
                     process.signal(signal.SIGKILL)
             time.sleep(_POLL_SECONDS / 2)
 
 
+def _wait(process, name, end):
+    """For a process that was killed: one in the midst of a system call may stay."""
+    try:
+        process.wait(max(0.1, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        say(f"{name} (process {process.pid}) has not ended {_KILL_SECONDS} s after it was killed.")
+
+
 def run(plan):
     """Runs the plan to its end. Returns the exit code: 0, that of the first process that failed
-    (128 + n for signal n), or 128 + n when signal n ended the launcher."""
-    return _Job(plan).run()
+    (128 + n for signal n), or 128 + n when signal n ended the launcher. Raises folders.Taken if a job
+    that runs uses its folders."""
+    folders = Folders(plan)
+    try:
+        return _Job(plan, folders).run()
+    finally:
+        folders.close()

@@ -57,7 +57,7 @@ class _Member:
         environ["ARGOSY_RESTART"] = str(starts)
         bare = [sys.executable, "-I", "-S", os.path.abspath(guardian.__file__)]
         watch = subprocess.Popen(
-            bare + ["watch", environ["ARGOSY_JOB_ID"]],
+            bare + ["watch", environ["ARGOSY_JOB_MARK"]],
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
@@ -180,6 +180,7 @@ class _Job:
             task.environ.update(
                 # Of its own, so that the actor's end ends what belongs to it.
                 ARGOSY_JOB_ID=f"{plan.job}.{task.name}",
+                ARGOSY_JOB_MARK=f"{plan.mark}.{task.name}",
                 PADDLE_TRAINER_ENDPOINTS=lists["worker"] or endpoint,
                 PADDLE_CURRENT_ENDPOINT=endpoint,
                 POD_IP=task.host,

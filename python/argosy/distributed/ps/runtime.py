@@ -5,7 +5,10 @@ import contextlib
 import glob
 import json
 import os
+import signal
+import sys
 import tempfile
+import threading
 import time
 import weakref
 
@@ -18,8 +21,12 @@ from .division import divide, divide_evaluation
 __all__ = ["make_runtime", "mode_of", "show"]
 
 # A table of servers: the row 0 is above 0 once dense tables have values; the row 1 is where workers of
-# sync training tell each other that they have no more data.
+# sync training tell each other that they have no more data; from _LEAVING on each worker has a row that
+# says how far it is with leaving (see ServedRuntime._leave).
 _STATE = "parameter_server.state"
+_LEAVING = 16
+_HERE, _LEAVES, _GONE, _LAST = range(4)
+_LEAVE_SECONDS = 5
 
 
 def mode_of(strategy):
@@ -167,6 +174,7 @@ class AloneRuntime(LocalRuntime):
 
 
 _installed = None  # weak reference to the runtime whose Mode operations use
+_connected = []  # runtimes of workers that have not left their servers
 
 
 def _install(runtime, mode):
@@ -179,12 +187,28 @@ def _install(runtime, mode):
 def _close():
     """Ends threads before the interpreter goes: what still waits is sent, as far as servers live."""
     runtime = _installed() if _installed is not None else None
-    if runtime is None:
-        return
-    _ps().mode_install(None)
-    if isinstance(runtime, ServedRuntime):
+    if runtime is not None:
+        _ps().mode_install(None)
+    for runtime in list(_connected):
         with contextlib.suppress(Exception):
-            runtime._end()
+            runtime._leave(at_exit=True)
+
+
+def _stop_at_sigterm(servers):
+    """Makes the first SIGTERM end `servers` (a list; it may be empty by then) in order, instead of the
+    process: a launcher may send it to a server that the last worker has ended already, and whose
+    program goes on after run_server(). Nothing where the program has a handler of its own."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def end(number, frame):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for server in servers:
+            server.stop()
+
+    signal.signal(signal.SIGTERM, end)
 
 
 class ServedRuntime(Runtime):
@@ -203,6 +227,7 @@ class ServedRuntime(Runtime):
         self._scopes = None
         self._load_from = ""
         self._tables = json.loads(_ps().server_tables(json.dumps(division.tables), self._mode_name))
+        self._process = 0
         self._state = len(self._tables)
         accessor = {"kind": "plain", "dim": 1, "embedding": {"rule": "sum", "initial_range": 0.0}}
         self._tables.append(
@@ -276,13 +301,40 @@ class ServedRuntime(Runtime):
             snapshot_every=settings.snapshot_every,
             load_from=self._load_from,
         )
-        server.wait()
+        servers = [server]
+        _stop_at_sigterm(servers)
+        try:
+            self._serve(server)
+        finally:
+            servers.clear()
+
+    def _serve(self, server):
+        """Until it is stopped, or nobody comes any more."""
+        limit = self._settings.idle_seconds
+        heard, since = None, time.monotonic()
+        while not server.wait(min(limit / 20, 600) if limit else None):
+            stats = json.loads(server.stats())
+            now = (stats["pulls"], stats["pushes"])
+            if now != heard:
+                heard, since = now, time.monotonic()
+            elif time.monotonic() - since > limit:
+                server.stop()
+                raise TimeoutError(
+                    f"[fleet.run_server] server {self._roles._server_index()}: none of "
+                    f"{self._roles._worker_num()} workers has pulled or pushed anything for "
+                    f"{limit:g} s. Do this: look why they do not; ARGOSY_PS_IDLE_SECONDS sets the time "
+                    "(0: no end)."
+                )
 
     # ---- workers ------------------------------------------------------------------------------
 
     def init_worker(self, scopes=None):
+        self.stopped = False
         if self._mode is not None:
             return
+        for other in list(_connected):  # of a job before, in this process
+            if other.stopped:
+                other._leave()
         from argosy.static import global_scope
 
         self._scopes = list(scopes) if scopes else [global_scope()] * len(self._programs)
@@ -304,6 +356,9 @@ class ServedRuntime(Runtime):
             call_deadline=settings.call_seconds,
         )
         self._connection = connection
+        self._process = os.getpid()
+        _connected.append(self)
+        self._say(_HERE)  # a worker that was started again does not leave yet
         self._begin_dense()
         configs = self._configs
         self._mode = _ps().mode_connect(
@@ -422,19 +477,80 @@ class ServedRuntime(Runtime):
 
     def stop_worker(self):
         connection = self._connected("stop_worker")
+        if self.stopped:
+            return
         _ps().mode_join(self._mode)
         connection.barrier("stop_worker")  # all that workers pushed is applied
         self._take_dense()
-        self._end()
-        connection.barrier("stop_worker: nobody asks any more")
-        if self._roles._is_first_worker():
-            connection.stop_servers()
+        self._taken = json.loads(_ps().mode_stats(self._mode))["steps"]
+        self.stopped = True
 
     def _end(self):
         mode, self._mode, self._connection, self.client = self._mode, None, None, None
         if mode is not None:
             _ps().mode_install(None)
             _ps().mode_stop(mode)
+
+    def _leave(self, at_exit=False):
+        """Ends this worker's part. The last worker that leaves ends the servers, whose life is the
+        job's: until then any worker may save."""
+        _connected.remove(self)
+        connection, mine = self._connection, self._process == os.getpid()
+        self._end()
+        # A worker that failed may be started again. So may one that ended too early, by a launcher; which
+        # ends the servers itself if it has started all processes.
+        failed = at_exit and getattr(sys, "last_type", None) is not None and not hasattr(sys, "ps1")
+        launched = os.environ.get("ARGOSY_JOB_MARK") and os.environ.get("PADDLE_NNODES") == "1"
+        if connection is None or not mine or failed or (launched and not self.stopped):
+            return
+        self._connection = connection
+        try:
+            if self._is_last():
+                connection.stop_servers()
+        finally:
+            self._connection = None
+
+    def _is_last(self):
+        """Says that this worker leaves; whether it is to end the servers. Nobody asks them any more
+        then: who is not the last says _GONE, as the last thing it does."""
+        me = self._roles._worker_index()
+        self._say(_LEAVES)
+        states = self._states()
+        if _HERE in states:
+            self._say(_GONE)
+            return False
+        # All are about to leave. Of those who see it the first is the last one.
+        self._say(_LAST)
+        end = time.monotonic() + _LEAVE_SECONDS
+        while time.monotonic() < end:
+            states = self._states()
+            if _LEAVES not in states:
+                if _LAST in states[:me]:
+                    self._say(_GONE)
+                    return False
+                if states.count(_GONE) == len(states) - 1:
+                    return True
+            time.sleep(0.002)
+        return True  # one that died while it left
+
+    def _states(self):
+        """How far each worker is with leaving."""
+        import numpy as np
+
+        workers = self._roles._worker_num()
+        keys = np.arange(_LEAVING, _LEAVING + workers, dtype="uint64")
+        values = np.zeros(workers, "float32")
+        self._connection.pull_sparse(self._state, keys, values, True)
+        return [int(round(v)) for v in values]
+
+    def _say(self, state):
+        """Puts this worker's row to `state`."""
+        import numpy as np
+
+        me = self._roles._worker_index()
+        more = np.array([state - self._states()[me]], "float32")
+        if more[0]:
+            self._connection.push_sparse(self._state, np.array([_LEAVING + me], "uint64"), more)
 
     # ---- models -------------------------------------------------------------------------------
 

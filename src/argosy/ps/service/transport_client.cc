@@ -85,16 +85,18 @@ class GrpcTransport final : public Transport {
         a.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Client does
         a.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
         a.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one connection each
-        a.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+        // From one attempt to connect to the next; gRPC takes no less than 100.
+        a.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+        a.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+        // In spite of its name: what one attempt may take, the handshake of TLS included.
         a.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
-        a.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
         a.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
         a.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
         a.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
         a.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
         a.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, 256 << 10);
-        stubs_.push_back(std::make_unique<grpc::GenericStub>(
-            grpc::CreateCustomChannel(endpoint, credentials, a)));
+        channels_.push_back(grpc::CreateCustomChannel(endpoint, credentials, a));
+        stubs_.push_back(std::make_unique<grpc::GenericStub>(channels_.back()));
       }
   }
 
@@ -111,6 +113,7 @@ class GrpcTransport final : public Transport {
   void run(std::span<Exchange*> exchanges, milliseconds attempt) override {
     std::unique_ptr<grpc::CompletionQueue> queue = take_queue();
     const Clock::time_point end = Clock::now() + attempt;
+    for (const Exchange* x : exchanges) await_connection(*x, end);
     std::vector<std::unique_ptr<Call>> calls;
     std::vector<Later> later;
     size_t open = exchanges.size();  // without an outcome
@@ -189,6 +192,25 @@ class GrpcTransport final : public Transport {
     bool lose_answer, twice;
   };
 
+  // The connection of this thread to a server.
+  size_t channel_of(const Exchange& x) const {
+    static std::atomic<uint32_t> threads{0};
+    static thread_local const uint32_t thread = threads++;
+    return x.server * per_server_ + thread % per_server_;
+  }
+
+  // Lets a connection come to be that is not there yet, or broke. gRPC gets on with it only while
+  // somebody waits in one of its queues: calls that fail at once and a pause between them would
+  // leave it where it is. A call without a connection is sent all the same, to fail with the
+  // reason.
+  void await_connection(const Exchange& x, Clock::time_point end) {
+    const bool hello = x.method == Method::hello;
+    if (!hello && (!x.attempts || x.method == Method::stop)) return;
+    const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+    channels_[channel_of(x)]->WaitForConnected(
+        deadline_of(std::min(left / 2, hello ? milliseconds(2'000) : milliseconds(300))));
+  }
+
   std::unique_ptr<Call> start(Exchange& x, milliseconds left, grpc::CompletionQueue* queue) {
     auto call = std::make_unique<Call>();
     call->exchange = &x;
@@ -205,10 +227,7 @@ class GrpcTransport final : public Transport {
     if (values) slices[n++] = slice_of(x.values);
     const grpc::ByteBuffer message(slices, n);
     sent_.fetch_add(message.Length(), std::memory_order_relaxed);
-    // A thread keeps to one connection.
-    static std::atomic<uint32_t> threads{0};
-    static thread_local const uint32_t thread = threads++;
-    call->reader = stubs_[x.server * per_server_ + thread % per_server_]->PrepareUnaryCall(
+    call->reader = stubs_[channel_of(x)]->PrepareUnaryCall(
         &call->context, kPaths[static_cast<int>(x.method)], message, queue);
     call->reader->StartCall();
     call->reader->Finish(&call->message, &call->status, call.get());
@@ -250,7 +269,8 @@ class GrpcTransport final : public Transport {
   const std::string token_;
   const std::unique_ptr<Faults> faults_;
   uint32_t per_server_ = 1;
-  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;  // per_server_ for each server
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;   // per_server_ for each server
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;  // of each
   std::atomic<uint64_t> sent_{0}, received_{0};
   std::mutex mutex_;                                            // guards queues_
   std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;  // not in use

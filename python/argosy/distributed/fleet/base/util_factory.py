@@ -41,6 +41,7 @@ class UtilBase:
         self.role_maker = None
         self.dist_strategy = None
         self._client = lambda: None
+        self._stopped = lambda: False
 
     def _set_role_maker(self, role_maker):
         self.role_maker = role_maker
@@ -83,8 +84,8 @@ class UtilBase:
         client = self._client()
         if client is None:
             raise RuntimeError(
-                f"[fleet.util.{what}] this worker is not connected. Do this: call it between "
-                "fleet.init_worker() and fleet.stop_worker()."
+                f"[fleet.util.{what}] this worker is not connected. Do this: call it after "
+                "fleet.init_worker()."
             )
         return client
 
@@ -126,7 +127,10 @@ class UtilBase:
         return result.tolist() if array.ndim else result.item()
 
     def barrier(self, comm_world="worker"):
-        """Waits until all workers have come here."""
+        """Waits until all workers have come here. On a server, and on a worker after stop_worker, where
+        all have met for the last time, it returns at once."""
+        if comm_world == "worker" and (self._roles("barrier")._is_server() or self._stopped()):
+            return
         client = self._partners("barrier", comm_world)
         if client is not None:
             client.barrier("fleet.util.barrier")
