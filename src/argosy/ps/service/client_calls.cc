@@ -37,6 +37,7 @@ ErrorKind kind_of(Reason reason) {
     case Reason::mismatch:
       return ErrorKind::invalid_argument;
     case Reason::unauthenticated:
+    case Reason::forbidden:
       return ErrorKind::io;
     default:
       return ErrorKind::runtime;
@@ -195,6 +196,11 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
     case Code::unauthenticated:
       throw ServiceError(Reason::unauthenticated,
                          head + text + ". Do this: give servers and workers the same token.");
+    case Code::forbidden:
+      throw ServiceError(Reason::forbidden,
+                         head + text +
+                             ". Do this: give this client the administrator's token "
+                             "(admin_token, ARGOSY_JOB_ADMIN_TOKEN).");
     case Code::mismatch:
       throw ServiceError(Reason::mismatch,
                          head + text +
@@ -354,6 +360,10 @@ bool Calls::try_stop(uint32_t server) {
   for (int i = 0; i < 3; ++i) {
     transport_->run(list, std::min(options_.attempt_deadline, milliseconds(2'000)));
     if (!x.failure) return true;
+    if (x.failure.code == Code::unknown_client) {
+      meet_again("stop_servers", &x);
+      continue;
+    }
     if (x.failure.code != Code::busy && x.failure.code != Code::silent) fail("stop_servers", x, {});
     if (x.failure.code == Code::busy) std::this_thread::sleep_for(jitter(milliseconds(100)));
   }

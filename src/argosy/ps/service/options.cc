@@ -103,9 +103,12 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("workers", &o.workers);
   r.read("tables", &o.tables);
   r.read("token", &o.token);
+  r.read("admin_token", &o.admin_token);
   r.read("certificate", &o.certificate);
   r.read("certificate_key", &o.certificate_key);
+  r.read("client_certificate_authority", &o.client_certificate_authority);
   r.read("insecure", &o.insecure);
+  r.read("save_roots", &o.save_roots);
   r.read("durability", &o.durability);
   r.read("directory", &o.directory);
   r.read("snapshot_every", &o.snapshot_every);
@@ -113,6 +116,12 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("load_mode", &o.load_mode);
   r.read("threads", &o.threads);
   r.read("max_message_bytes", &o.max_message_bytes);
+  r.read("max_keys", &o.max_keys);
+  r.read("max_client_rows", &o.max_client_rows);
+  r.read("max_answer_bytes", &o.max_answer_bytes);
+  r.read("answer_deadline", &o.answer_deadline);
+  r.read("max_mailbox_bytes", &o.max_mailbox_bytes);
+  r.read("max_connections", &o.max_connections);
   r.read("client_expiry", &o.client_expiry);
   r.read("faults", &o.faults);
   r.end();
@@ -130,7 +139,11 @@ ClientOptions parse_client_options(std::string_view text) {
   r.read("workers", &o.workers);
   r.read("tables", &o.tables);
   r.read("token", &o.token);
+  r.read("admin_token", &o.admin_token);
   r.read("certificate_authority", &o.certificate_authority);
+  r.read("certificate", &o.certificate);
+  r.read("certificate_key", &o.certificate_key);
+  r.read("insecure", &o.insecure);
   r.read("connect_deadline", &o.connect_deadline);
   r.read("call_deadline", &o.call_deadline);
   r.read("wait_deadline", &o.wait_deadline);

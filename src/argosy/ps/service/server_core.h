@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "argosy/ps/service/durability.h"
+#include "argosy/ps/service/mailbox.h"
 #include "argosy/ps/service/message.h"
 #include "argosy/ps/service/server_steps.h"
 #include "argosy/ps/service/window.h"
@@ -35,6 +36,8 @@ class ARGOSY_API Core : public Host {
   // waits for other workers. Whatever the request says, nothing grows without bound.
   void handle(Request request, Clock::time_point until, Done done);
   std::string stats();  // JSON
+  // What the values of its answer will take; 0 where that is not known before.
+  uint64_t answer_bytes(const Request& request) const;
   // Called often: lets go who waited long enough, forgets silent clients.
   void tick();
   // When a client asks for the end.
@@ -79,6 +82,7 @@ class ARGOSY_API Core : public Host {
   uint64_t save(const Header& header);
   void end_step(Request request, Clock::time_point until, const Done& done);  // within a pass
   void gather(Request request, Clock::time_point until, const Done& done);    // within a pass
+  void mail(Request request, Clock::time_point until, const Done& done);      // post, collect
   void apply_step(const Cut* cut, uint64_t position);
   uint64_t append(const Request& request);
   // The pass was applied: tells others with the same number, and answers.
@@ -106,6 +110,8 @@ class ARGOSY_API Core : public Host {
   Steps steps_;
   Rounds rounds_;
   Meeting in_step_, in_round_;
+
+  Mailbox mailbox_;
 
   uint64_t met_position_ = 0;  // of the last record about steps and rounds
 
