@@ -30,7 +30,8 @@ target_compile_options(argosy_ps_proto PRIVATE -O1 -w)
 
 if(ARGOSY_FUZZ)  # see library.cmake
   file(GLOB handlers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/server_*.cc
-    ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/w*.cc)
+    ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/w*.cc
+    ${PROJECT_SOURCE_DIR}/src/argosy/ps/service/mailbox.cc)
   set_source_files_properties(${handlers} PROPERTIES COMPILE_OPTIONS
     "-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer;-O1;-g1;-fsanitize-coverage=trace-pc")
 endif()

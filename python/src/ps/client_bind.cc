@@ -249,6 +249,15 @@ PyObject* all_reduce(ps::Client& c, Args a, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
+PyObject* list_of_bytes(const std::vector<std::string>& parts) {
+  Py list(check(PyList_New(static_cast<Py_ssize_t>(parts.size()))));
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                    check(PyBytes_FromStringAndSize(parts[i].data(),
+                                                    static_cast<Py_ssize_t>(parts[i].size()))));
+  return list.release();
+}
+
 PyObject* all_gather(ps::Client& c, Args a, Py_ssize_t) {
   char* data;
   Py_ssize_t size;
@@ -259,12 +268,26 @@ PyObject* all_gather(ps::Client& c, Args a, Py_ssize_t) {
     Released without;
     parts = c.all_gather(mine);
   }
-  Py list(check(PyList_New(static_cast<Py_ssize_t>(parts.size()))));
-  for (size_t i = 0; i < parts.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                    check(PyBytes_FromStringAndSize(parts[i].data(),
-                                                    static_cast<Py_ssize_t>(parts[i].size()))));
-  return list.release();
+  return list_of_bytes(parts);
+}
+
+PyObject* exchange(ps::Client& c, Args a, Py_ssize_t) {
+  Py sequence(
+      check(PySequence_Fast(a[0], "[parameter_server] exchange: expected a list of bytes")));
+  std::vector<std::string> parts;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence.get()); ++i) {
+    char* data;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(PySequence_Fast_GET_ITEM(sequence.get(), i), &data, &size))
+      throw PythonError{};
+    parts.emplace_back(data, static_cast<size_t>(size));
+  }
+  sequence = {};
+  {
+    Released without;
+    parts = c.exchange(parts);
+  }
+  return list_of_bytes(parts);
 }
 
 uint64_t save(ps::Client& c, const std::string& directory, int mode, const ps::Extent& extent) {
@@ -362,6 +385,7 @@ PyMethodDef methods[] = {
     METHOD("barrier", (method<barrier, 0, 1>)),        // name
     METHOD("all_reduce", (method<all_reduce, 1, 2>)),  // float64 array, operation="sum"
     METHOD("all_gather", (method<all_gather, 1>)),     // bytes -> list of bytes
+    METHOD("exchange", (method<exchange, 1>)),  // bytes for each worker -> bytes of each worker
     // directory, mode=0, table=None (all), share=1
     METHOD("save", (method<with_directory<save>, 1, 4>)),
     METHOD("load", (method<with_directory<load>, 1, 3>)),  // directory, mode=0, table=None

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from tests.python.data import reference
 from tests.python.data.test_parsing import batches
+from tests.python.ps.jobs import connect, serve
 
 import argosy as paddle
+from argosy.distributed import fleet
 
 static = paddle.static
 
@@ -199,46 +201,30 @@ def test_samples_with_ids(tmp_path):
 
 
 class Fleet:
-    """Workers that are threads."""
+    """Workers that are threads, with two servers."""
 
     def __init__(self, count):
-        self.barrier = threading.Barrier(count)
-        self.gathered = [None] * count
+        self.count = count
+        self.servers = [serve(i, 2, count) for i in range(2)]
 
     def member(self, number):
-        fleet, count = self, len(self.gathered)
-
-        class Util:
-            def all_gather(self, value, comm_world):
-                fleet.gathered[number] = value
-                fleet.barrier.wait(30)
-                return list(fleet.gathered)
-
-            def barrier(self, comm_world):
-                fleet.barrier.wait(30)
-
-            def all_reduce(self, value, mode, comm_world):
-                return sum(self.all_gather(value, comm_world))
-
-        class Member:
-            util = Util()
-
-            def worker_num(self):
-                return count
-
-            def worker_index(self):
-                return number
-
-            def worker_endpoints(self, to_string=False):
-                return ["127.0.0.1:0"] * count
-
-        return Member()
+        client = connect(self.servers, worker=number, workers=self.count)
+        role = fleet.UserDefinedRoleMaker(
+            current_id=number,
+            role=fleet.Role.WORKER,
+            worker_num=self.count,
+            server_endpoints=["127.0.0.1:1"],
+        )
+        member = fleet.Fleet()
+        member.init(role)
+        member.util._client = lambda: client
+        return member
 
 
 @pytest.mark.parametrize("ids", [False, True])
 def test_global_shuffle_among_workers(tmp_path, ids):
     count = 3
-    fleet = Fleet(count)
+    workers = Fleet(count)
     datasets = []
     for w in range(count):
         path = tmp_path / f"part{w}"
@@ -250,7 +236,7 @@ def test_global_shuffle_among_workers(tmp_path, ids):
     sizes = [None] * count
 
     def work(w):
-        member = fleet.member(w)
+        member = workers.member(w)
         datasets[w].global_shuffle(member)
         sizes[w] = datasets[w].get_memory_data_size(member)
 

@@ -214,7 +214,7 @@ class TestWho:
         for options in [{}, {"token": "x"}]:
             with pytest.raises(ValueError, match="expected a token and a TLS certificate"):
                 serve(endpoint="0.0.0.0:0", **options)
-        serve(endpoint="0.0.0.0:0", insecure=True)
+        serve(endpoint="0.0.0.0:0", insecure=True, token="x")
 
     def test_tls(self, tmp_path):
         key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")

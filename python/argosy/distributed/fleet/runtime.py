@@ -18,14 +18,17 @@ _DURABILITY = ("none", "snapshot", "log")
 class ServiceSettings:
     """How the processes of a job reach each other, as the launcher's environment says it.
 
-    token: secret of the job's workers (ARGOSY_JOB_TOKEN), '' for none.
-    admin_token: secret for what concerns the whole job: save, load, shrink, end of day, stop
-        (ARGOSY_JOB_ADMIN_TOKEN), '' for none.
-    save_roots: folders in which servers save and from which they load (ARGOSY_PS_SAVE_ROOTS, paths
-        with os.pathsep between), [] for none.
+    token: of the job's workers (ARGOSY_JOB_TOKEN); '' on loopback, where servers then make their own.
+    admin_token: who knows it may save, load, shrink, end a day and stop the servers
+        (ARGOSY_JOB_ADMIN_TOKEN); '': who knows the token may.
     certificate_authority, certificate, certificate_key: PEM files of TLS (ARGOSY_TLS_CA,
         ARGOSY_TLS_CERT, ARGOSY_TLS_KEY), '' for none.
-    insecure: a server may listen beyond loopback without both (ARGOSY_INSECURE=1).
+    client_certificate_authority: PEM file, where servers ask for certificates of clients too
+        (ARGOSY_TLS_CLIENT_CA); client_certificate, client_certificate_key: a worker's
+        (ARGOSY_TLS_CLIENT_CERT, ARGOSY_TLS_CLIENT_KEY).
+    insecure: servers and tokens may go beyond loopback without TLS (ARGOSY_INSECURE=1).
+    save_roots: directories that servers save into and load from, with all below them
+        (ARGOSY_PS_SAVE_ROOTS, between them os.pathsep); [] for the working directory.
     durability: none, snapshot or log (ARGOSY_PS_DURABILITY).
     directory: of a server's snapshots and log (ARGOSY_PS_DIRECTORY; each server has its own
         folder `server-<index>` in it), '' for none.
@@ -42,11 +45,14 @@ class ServiceSettings:
         environ = os.environ if environ is None else environ
         self.token = environ.get("ARGOSY_JOB_TOKEN", "")
         self.admin_token = environ.get("ARGOSY_JOB_ADMIN_TOKEN", "")
-        roots = environ.get("ARGOSY_PS_SAVE_ROOTS", "")
-        self.save_roots = [root for root in roots.split(os.pathsep) if root]
         self.certificate_authority = environ.get("ARGOSY_TLS_CA", "")
         self.certificate = environ.get("ARGOSY_TLS_CERT", "")
         self.certificate_key = environ.get("ARGOSY_TLS_KEY", "")
+        self.client_certificate_authority = environ.get("ARGOSY_TLS_CLIENT_CA", "")
+        self.client_certificate = environ.get("ARGOSY_TLS_CLIENT_CERT", "")
+        self.client_certificate_key = environ.get("ARGOSY_TLS_CLIENT_KEY", "")
+        roots = environ.get("ARGOSY_PS_SAVE_ROOTS", "").split(os.pathsep)
+        self.save_roots = [os.path.abspath(root) for root in roots if root]
         self.insecure = environ.get("ARGOSY_INSECURE", "") in ("1", "true", "True")
         self.durability = environ.get("ARGOSY_PS_DURABILITY", "") or "none"
         self.directory = environ.get("ARGOSY_PS_DIRECTORY", "")

@@ -293,9 +293,12 @@ class ServedRuntime(Runtime):
             workers=self._roles._worker_num(),
             tables=_with_folders(self._tables, settings.server_directory(index)),
             token=settings.token,
+            admin_token=settings.admin_token,
             certificate=settings.certificate,
             certificate_key=settings.certificate_key,
+            client_certificate_authority=settings.client_certificate_authority,
             insecure=settings.insecure,
+            save_roots=settings.save_roots,
             durability=settings.durability,
             directory=settings.server_directory(index),
             snapshot_every=settings.snapshot_every,
@@ -351,7 +354,11 @@ class ServedRuntime(Runtime):
             workers=workers,
             tables=self._tables,
             token=settings.token,
+            admin_token=settings.admin_token,
             certificate_authority=settings.certificate_authority,
+            certificate=settings.client_certificate,
+            certificate_key=settings.client_certificate_key,
+            insecure=settings.insecure,
             connect_deadline=settings.connect_seconds,
             call_deadline=settings.call_seconds,
         )
@@ -642,6 +649,10 @@ class _Together:
     def all_gather(self, mine):
         self._before()
         return self._connection.all_gather(mine)
+
+    def exchange(self, parts):
+        self._before()
+        return self._connection.exchange(parts)
 
     def __getattr__(self, name):
         return getattr(self._connection, name)

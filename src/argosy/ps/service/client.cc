@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "argosy/ps/service/client_calls.h"
+#include "argosy/ps/service/client_exchange.h"
 #include "argosy/ps/service/wire.h"
 
 namespace argosy::ps {
@@ -152,6 +153,17 @@ class GrpcClient final : public Client {
 
   std::vector<std::string> all_gather(const std::string& mine) override {
     return gather("all_gather", "all_gather", mine);
+  }
+
+  std::vector<std::string> exchange(const std::vector<std::string>& parts) override {
+    ARGOSY_CHECK(parts.size() == options_.workers, invalid_argument)
+        << "[parameter_server] exchange: expected a part for each of " << options_.workers
+        << " workers, got " << parts.size() << '.';
+    uint64_t round;
+    gather("exchange", "exchange", {}, &round);
+    std::vector<std::string> mine = exchange_parts(&calls_, options_, round, parts);
+    gather("exchange", "exchange: all have their parts", {});
+    return mine;
   }
 
   void all_reduce(std::span<double> values, const std::string& operation) override {
@@ -430,7 +442,8 @@ class GrpcClient final : public Client {
     }
   }
 
-  std::vector<std::string> gather(const char* what, const std::string& name, std::string mine) {
+  std::vector<std::string> gather(const char* what, const std::string& name, std::string mine,
+                                  uint64_t* round = nullptr) {
     // One round after another: others see the same order.
     std::lock_guard lock(round_mutex_);
     Exchange x = calls_.exchange(0, Method::gather);
@@ -440,6 +453,7 @@ class GrpcClient final : public Client {
     std::copy(mine.begin(), mine.end(), bytes->as<char>().begin());
     x.values = std::move(bytes);
     calls_.run(what, {&x, 1}, options_.wait_deadline);
+    if (round) *round = round_;
     ++round_;
     return std::move(x.answer.parts);
   }
@@ -486,6 +500,10 @@ Client::~Client() = default;
 
 void Client::pull(std::span<const SparsePull> requests, bool create) {
   for (const SparsePull& r : requests) pull_sparse(r.table, r.keys, r.out, create);
+}
+
+std::vector<std::string> Client::exchange(const std::vector<std::string>& parts) {
+  return parts;  // alone
 }
 
 void Client::push(std::span<const SparsePush> sparse, std::span<const DensePush> dense) {

@@ -18,9 +18,13 @@ namespace argosy::ps {
 struct ClientOptions {
   std::vector<std::string> endpoints;  // host:port of each server, in order
   uint32_t worker = 0, workers = 1;
-  std::vector<TableConfig> tables;    // must equal the servers'; empty: takes theirs
-  std::string token;                  // shared secret; empty: none
-  std::string certificate_authority;  // PEM file; empty: no TLS
+  std::vector<TableConfig> tables;  // must equal the servers'; empty: takes theirs
+  // The worker's, and the administrator's for calls that need it; without either, those that a
+  // server of the same user on this host left (secret_file.h).
+  std::string token, admin_token;
+  std::string certificate_authority;         // PEM file; empty: no TLS
+  std::string certificate, certificate_key;  // PEM files, for servers that ask for them
+  bool insecure = false;                     // a token may travel beyond loopback without TLS
   std::chrono::milliseconds connect_deadline{120'000};  // servers may start later
   std::chrono::milliseconds call_deadline{60'000};      // with all retries of a call
   // Of calls that wait for other workers (end_step, barrier, all_reduce, all_gather).
@@ -43,6 +47,7 @@ class ARGOSY_API ServiceError : public Error {
     timeout,          // no answer, or workers missing: the text says which
     refused,          // the server cannot do this request
     unauthenticated,  // another token
+    forbidden,        // the call needs the administrator's token
     mismatch,         // configurations differ: the text says in what
     stale_epoch,      // the servers were sharded anew since this client connected
     unknown_outcome,  // may have been applied or not; not applied again
@@ -94,6 +99,9 @@ class ARGOSY_API Client {
   virtual void all_reduce(std::span<double> values,
                           const std::string& operation) = 0;  // sum, min, max
   virtual std::vector<std::string> all_gather(const std::string& mine) = 0;
+  // Of any size: gives each worker its part, returns what all have for this one, by their number.
+  // All workers call it, one call of theirs at a time.
+  virtual std::vector<std::string> exchange(const std::vector<std::string>& parts);
 
   // mode: 0 all rows with state, 1 delta, 2 base, 3 as 0 after a shrink (Paddle's save modes).
   // `directory` is one that servers see. Return rows.

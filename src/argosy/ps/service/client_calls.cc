@@ -37,6 +37,7 @@ ErrorKind kind_of(Reason reason) {
     case Reason::mismatch:
       return ErrorKind::invalid_argument;
     case Reason::unauthenticated:
+    case Reason::forbidden:
       return ErrorKind::io;
     default:
       return ErrorKind::runtime;
@@ -205,6 +206,11 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
     case Code::unauthenticated:
       throw ServiceError(Reason::unauthenticated,
                          head + text + ". Do this: give servers and workers the same token.");
+    case Code::forbidden:
+      throw ServiceError(Reason::forbidden,
+                         head + text +
+                             ". Do this: give this client the administrator's token "
+                             "(admin_token, ARGOSY_JOB_ADMIN_TOKEN).");
     case Code::mismatch:
       throw ServiceError(Reason::mismatch,
                          head + text +

@@ -61,8 +61,10 @@ enum class Method : uint8_t {
   gather,
   stats,
   stop,
+  post,
+  collect,
 };
-constexpr int kMethods = 13;
+constexpr int kMethods = 15;
 
 enum class Change : uint8_t { add, assign, step };
 enum class SavePhase : uint8_t { whole, prepare, pause, finish, publish, cancel, reserve };
@@ -137,6 +139,7 @@ enum class Code : uint8_t {
   ok,
   bad_request,      // not understood, or against a limit
   unauthenticated,  // wrong or missing token
+  forbidden,        // the call is the administrator's
   mismatch,         // configurations differ
   unknown_client,   // say hello first: the server is new, or forgot an idle client
   stale_epoch,      // the servers were sharded anew

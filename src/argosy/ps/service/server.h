@@ -15,9 +15,17 @@ struct ServerOptions {
   std::string endpoint;  // host:port; port 0 takes a free one
   uint32_t index = 0, servers = 1, workers = 1;
   std::vector<TableConfig> tables;
+  // Who knows it may train. On loopback without one the server makes both tokens (secret_file.h).
   std::string token;
+  // Needed for shrink, end of day, load, save and stop; empty: the token is enough.
+  std::string admin_token;
   std::string certificate, certificate_key;  // PEM files; empty: no TLS
-  bool insecure = false;                     // lets it listen beyond loopback without token and TLS
+  // PEM file: clients need a certificate of this authority, and a token still.
+  std::string client_certificate_authority;
+  bool insecure = false;  // lets it listen beyond loopback without TLS
+  // Clients may save into these directories and below, and load from there; empty: the working
+  // directory.
+  std::vector<std::string> save_roots;
   // none: nothing on disk. snapshot: what the last snapshot has survives. log: every acknowledged
   // push survives.
   std::string durability = "none";
@@ -26,14 +34,20 @@ struct ServerOptions {
   // A save that tables start from where `directory` has nothing to recover; and its mode.
   std::string load_from;
   int load_mode = 0;
-  // Beneath which clients may save and load; empty: the working directory.
-  std::vector<std::string> save_roots;
   // What waits for a snapshot, save, shrink or load to end gives up after this.
   std::chrono::milliseconds turn_limit{600'000};
   // For how long the end of the server waits for what runs and for the disk.
   std::chrono::milliseconds stop_limit{60'000};
   uint32_t threads = 0;  // 0: as many as cores
   uint64_t max_message_bytes = uint64_t{256} << 20;
+  uint64_t max_keys = uint64_t{16} << 20;  // of one call
+  uint64_t max_client_rows = 0;            // that one client may create; 0: no limit
+  // Answers that clients have not read yet. One of any size goes where there is no other.
+  uint64_t max_answer_bytes = uint64_t{1} << 30;
+  // A call whose client has not read the whole answer by then is cancelled.
+  std::chrono::milliseconds answer_deadline{60'000};
+  uint64_t max_mailbox_bytes = uint64_t{256} << 20;  // see mailbox.h
+  uint32_t max_connections = 4096;
   // A client that is silent for so long is forgotten, with what is known of its pushes. Clients that
   // send a request again for as long or longer are refused.
   std::chrono::seconds client_expiry{7200};

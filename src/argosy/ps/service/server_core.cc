@@ -50,7 +50,8 @@ Core::Core(const ServerOptions& options)
       incarnation_(random64()),
       windows_(options.client_expiry),
       steps_(options.workers, 4 * options.max_message_bytes * std::max(1u, options.workers)),
-      rounds_(options.workers) {
+      rounds_(options.workers),
+      mailbox_(options.index, options.servers, options.workers, options.max_mailbox_bytes) {
   ARGOSY_CHECK(options.servers > 0 && options.index < options.servers, invalid_argument)
       << "[parameter_server] server index: expected one below the number of servers ("
       << options.servers << "), got " << options.index << '.';
@@ -157,6 +158,10 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
         answer.text = stats();
         return done(succeeded(std::move(answer)));
       }
+      case Method::post:
+      case Method::collect:
+        check_client(h);
+        return mail(std::move(request), until, done);
       case Method::stop:
         check_client(h);
         done({});
@@ -323,6 +328,7 @@ void Core::tick() {
   }
   for (const auto& go : late) go(false);
   for (const auto& go : more) go(false);
+  mailbox_.tick(now, leaving_);
   if (now - last_expiry_ <
       std::min<Clock::duration>(options_.client_expiry / 4, std::chrono::seconds(60)))
     return;
@@ -347,6 +353,7 @@ bool Core::stop() {
   }
   for (const auto& go : late) go(false);
   for (const auto& go : more) go(false);
+  mailbox_.tick({}, true);
   return !durability_ || durability_->stop();
 }
 

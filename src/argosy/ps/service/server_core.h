@@ -9,6 +9,7 @@
 
 #include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
+#include "argosy/ps/service/mailbox.h"
 #include "argosy/ps/service/message.h"
 #include "argosy/ps/service/server_steps.h"
 #include "argosy/ps/service/server_tasks.h"
@@ -39,6 +40,8 @@ class ARGOSY_API Core : public Host {
   // waits for other workers. Whatever the request says, nothing grows without bound.
   void handle(Request request, Clock::time_point until, Done done);
   std::string stats();  // JSON
+  // What the values of its answer will take; 0 where that is not known before.
+  uint64_t answer_bytes(const Request& request) const;
   // Called often: lets go who waited long enough, forgets silent clients.
   void tick();
   // When a client asks for the end.
@@ -98,6 +101,7 @@ class ARGOSY_API Core : public Host {
                   const std::vector<std::unique_ptr<Prepared>>& prepared);
   void replay_step(const Cut& cut, uint64_t position);
   void replay_push(Request& request, const Cut& cut, uint64_t position, bool state);
+  void mail(Request request, Clock::time_point until, const Done& done);  // post, collect
   bool takes_place(const Header& header) const;
 
   uint64_t append(const Request& request);
@@ -127,6 +131,7 @@ class ARGOSY_API Core : public Host {
   uint64_t met_position_ = 0;  // of the last record about steps and rounds
   std::string step_refusal_;   // why the open step cannot be applied; empty: nothing known
 
+  Mailbox mailbox_;
   Clock::time_point last_expiry_ = Clock::now();  // of tick
 };
 

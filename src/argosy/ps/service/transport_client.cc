@@ -24,7 +24,8 @@ constexpr const char* kPaths[kMethods] = {
     "/argosy.ps.v1.ParameterServer/EndDay",    "/argosy.ps.v1.ParameterServer/Load",
     "/argosy.ps.v1.ParameterServer/Save",      "/argosy.ps.v1.ParameterServer/EndStep",
     "/argosy.ps.v1.ParameterServer/Gather",    "/argosy.ps.v1.ParameterServer/Stats",
-    "/argosy.ps.v1.ParameterServer/Stop"};
+    "/argosy.ps.v1.ParameterServer/Stop",      "/argosy.ps.v1.ParameterServer/Post",
+    "/argosy.ps.v1.ParameterServer/Collect"};
 
 // gRPC's deadlines by the clock that nobody sets.
 gpr_timespec deadline_of(milliseconds from_now) {
@@ -65,15 +66,67 @@ Failure failure_of(const grpc::Status& s) {
   }
 }
 
+// What calls to one server say of who asks.
+class Credentials {
+ public:
+  Credentials(const ClientOptions& options, const std::string& endpoint)
+      : given_(!options.token.empty() || !options.admin_token.empty()),
+        local_(is_loopback(endpoint)),
+        port_(std::atoi(endpoint.substr(endpoint.rfind(':') + 1).c_str())) {
+    tokens_.worker = options.token.empty() ? options.admin_token : options.token;
+    tokens_.admin = options.admin_token.empty() ? options.token : options.admin_token;
+  }
+
+  // Where none was given: looks for those that the server left; throws as find_tokens does.
+  void look() {
+    if (given_ || !local_) return;
+    std::lock_guard lock(mutex_);
+    if (tokens_.worker.empty()) tokens_ = find_tokens(port_).value_or(Tokens());
+  }
+
+  std::string token(Method method) const {
+    std::lock_guard lock(mutex_);
+    return is_administration(method) ? tokens_.admin : tokens_.worker;
+  }
+
+  // After `refused` was not the right token: Code::busy if there is another one by now, since the
+  // server was started (anew) meanwhile.
+  Failure refused(Method method, const std::string& refused, Failure why) {
+    if (given_ || !local_) return why;
+    std::lock_guard lock(mutex_);
+    try {
+      tokens_ = find_tokens(port_).value_or(Tokens());
+    } catch (const Error& e) {
+      return {why.code, why.text + "; " + e.what()};
+    }
+    if ((is_administration(method) ? tokens_.admin : tokens_.worker) != refused)
+      return {Code::busy, "the server has just started"};
+    return {why.code,
+            why.text + " (the server left none for this user in " + token_folders() + ')'};
+  }
+
+ private:
+  const bool given_, local_;
+  const int port_;
+  mutable std::mutex mutex_;  // guards tokens_
+  Tokens tokens_;
+};
+
 class GrpcTransport final : public Transport {
  public:
   explicit GrpcTransport(const ClientOptions& options)
-      : token_(options.token.empty() ? "" : "Bearer " + options.token),
-        faults_(Faults::of(options.faults, options.worker)) {
+      : faults_(Faults::of(options.faults, options.worker)) {
+    check_exposure(options);
+    for (const std::string& endpoint : options.endpoints)
+      credentials_.push_back(std::make_unique<Credentials>(options, endpoint));
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
     if (!options.certificate_authority.empty()) {
       grpc::SslCredentialsOptions tls;
       tls.pem_root_certs = read_pem(options.certificate_authority, "certificate_authority");
+      if (!options.certificate.empty()) {
+        tls.pem_cert_chain = read_pem(options.certificate, "certificate");
+        tls.pem_private_key = read_pem(options.certificate_key, "certificate_key");
+      }
       credentials = grpc::SslCredentials(tls);
     }
     per_server_ = std::clamp(options.channels, 1u, 16u);
@@ -111,6 +164,8 @@ class GrpcTransport final : public Transport {
   }
 
   void run(std::span<Exchange*> exchanges, milliseconds attempt) override {
+    // Before anything is on its way: this may throw.
+    for (const Exchange* x : exchanges) credentials_[x->server]->look();
     std::unique_ptr<grpc::CompletionQueue> queue = take_queue();
     const Clock::time_point end = Clock::now() + attempt;
     for (const Exchange* x : exchanges) await_connection(*x, end);
@@ -184,6 +239,7 @@ class GrpcTransport final : public Transport {
     std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
     grpc::ByteBuffer message;
     grpc::Status status;
+    std::string token;
     bool echo = false, lose_answer = false, done = false;
   };
   struct Later {
@@ -215,7 +271,9 @@ class GrpcTransport final : public Transport {
     auto call = std::make_unique<Call>();
     call->exchange = &x;
     call->context.set_deadline(deadline_of(left));
-    if (!token_.empty()) call->context.AddMetadata("authorization", token_);
+    call->token = credentials_[x.server]->token(x.method);
+    if (!call->token.empty())
+      call->context.AddMetadata("authorization", authorization_of(call->token));
     x.header.attempt = x.attempts - 1;
     const size_t keys = x.keys ? x.keys->size() : 0, values = x.values ? x.values->size() : 0;
     const Encoded e = encode_request(x.header, keys, values);
@@ -239,6 +297,8 @@ class GrpcTransport final : public Transport {
     Exchange& x = *call->exchange;
     if (!call->status.ok()) {
       x.failure = failure_of(call->status);
+      if (x.failure.code == Code::unauthenticated)
+        x.failure = credentials_[x.server]->refused(x.method, call->token, std::move(x.failure));
       return;
     }
     received_.fetch_add(call->message.Length(), std::memory_order_relaxed);
@@ -266,7 +326,7 @@ class GrpcTransport final : public Transport {
     queues_.push_back(std::move(queue));
   }
 
-  const std::string token_;
+  std::vector<std::unique_ptr<Credentials>> credentials_;  // of each server
   const std::unique_ptr<Faults> faults_;
   uint32_t per_server_ = 1;
   std::vector<std::shared_ptr<grpc::Channel>> channels_;   // per_server_ for each server

@@ -11,6 +11,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/ps/service/auth.h"
+#include "argosy/ps/service/connections.h"
 #include "argosy/ps/service/fault.h"
 #include "argosy/ps/service/transport.h"
 #include "argosy/ps/service/wire.h"
@@ -23,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kService = "/argosy.ps.v1.ParameterServer/";
 constexpr std::string_view kNames[kMethods] = {
-    "Hello", "PullSparse", "PullDense", "PushSparse", "PushDense", "Shrink", "EndDay",
-    "Load",  "Save",       "EndStep",   "Gather",     "Stats",     "Stop"};
+    "Hello", "PullSparse", "PullDense", "PushSparse", "PushDense", "Shrink", "EndDay", "Load",
+    "Save",  "EndStep",    "Gather",    "Stats",      "Stop",      "Post",   "Collect"};
 
 // Calls at once, of all kinds; and those whose message is still coming.
 constexpr int kMaxCalls = 8192, kMaxReading = 512;
@@ -36,6 +37,8 @@ grpc::StatusCode status_of(Code code) {
   switch (code) {
     case Code::unauthenticated:
       return grpc::StatusCode::UNAUTHENTICATED;
+    case Code::forbidden:
+      return grpc::StatusCode::PERMISSION_DENIED;
     case Code::bad_request:
       return grpc::StatusCode::INVALID_ARGUMENT;
     case Code::timeout:
@@ -68,9 +71,10 @@ struct Call {
   enum class State : uint8_t { accepting, reading, finishing };
   std::atomic<State> state{State::accepting};
   Method method = Method::hello;
-  size_t bytes = 0;         // of the message, counted by the listener
-  Clock::time_point until;  // the caller's deadline
-  Clock::time_point accepted;
+  size_t bytes = 0;           // of the message, counted by the listener
+  uint64_t answer_bytes = 0;  // of the answer, likewise
+  Clock::time_point until;    // the caller's deadline
+  Clock::time_point accepted, answered;
   std::shared_ptr<Call> self;  // while gRPC has a tag
 
   // Before an operation of gRPC begins; the thread that gets its event goes on.
@@ -84,15 +88,19 @@ class GrpcListener final : public Listener {
  public:
   GrpcListener(const ServerOptions& options, Core& core)
       : core_(core),
-        token_(options.token.empty() ? "" : "Bearer " + options.token),
+        tokens_{options.token, options.admin_token.empty() ? options.token : options.admin_token},
         max_bytes_(options.max_message_bytes),
+        max_keys_(options.max_keys),
+        max_answers_(options.max_answer_bytes),
+        answer_deadline_(options.answer_deadline),
+        connections_(options.endpoint, options.max_connections),
         faults_(Faults::of(options.faults, 1000 + options.index)) {
     grpc::ServerBuilder builder;
     builder.RegisterAsyncGenericService(&service_);
     builder.SetMaxReceiveMessageSize(clamped(max_bytes_ + (64 << 10)));
     builder.SetMaxSendMessageSize(clamped(max_bytes_ + (64 << 10)));
-    // A port that is taken is an error, not shared.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Who connects and says nothing.
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -106,34 +114,55 @@ class GrpcListener final : public Listener {
         grpc::ResourceQuota("argosy_ps").Resize(std::max<size_t>(size_t{2} << 30, 8 * max_bytes_)));
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
     if (!options.certificate.empty()) {
-      grpc::SslServerCredentialsOptions tls;
+      const bool ask = !options.client_certificate_authority.empty();
+      grpc::SslServerCredentialsOptions tls(
+          ask ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+              : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+      if (ask)
+        tls.pem_root_certs =
+            read_pem(options.client_certificate_authority, "client_certificate_authority");
       tls.pem_key_cert_pairs.push_back({read_pem(options.certificate_key, "certificate_key"),
                                         read_pem(options.certificate, "certificate")});
       credentials = grpc::SslServerCredentials(tls);
     }
-    builder.AddListeningPort(options.endpoint, credentials, &port_);
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
     uint32_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
     threads = std::clamp(threads, 1u, 256u);
     for (uint32_t i = 0; i < threads; ++i) queues_.push_back(builder.AddCompletionQueue());
     server_ = builder.BuildAndStart();
-    if (!server_ || port_ == 0) {
-      if (server_) server_->Shutdown();
+    if (!server_) {
       for (auto& q : queues_) drain(*q);
       ARGOSY_THROW(io)
-          << "[parameter_server] cannot listen on " << options.endpoint
-          << ": the port is taken, the host is not of this machine, or the certificate "
-             "cannot be used. Do this: see who has the port (ss -ltnp), or choose "
-             "port 0 for a free one.";
+          << "[parameter_server] cannot serve on " << options.endpoint
+          << ": the certificate or its key cannot be used. Do this: check certificate, "
+             "certificate_key and client_certificate_authority.";
+    }
+    if (tokens_.worker.empty()) {
+      try {
+        secret_ = std::make_unique<SecretFile>(port());
+      } catch (...) {
+        server_->Shutdown();
+        for (auto& q : queues_) drain(*q);
+        throw;
+      }
+      tokens_ = secret_->tokens();
     }
     for (auto& q : queues_)
       for (int i = 0; i < kArmed; ++i) arm(q.get());
     for (auto& q : queues_) threads_.emplace_back([this, queue = q.get()] { serve(queue); });
     ticker_ = std::thread([this] { tick(); });
+    connections_.open([this](int listener, int fd) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+      connection.listener_fd = listener;
+      connection.fd = fd;
+      acceptor_->HandleNewConnection(&connection);
+    });
   }
 
   ~GrpcListener() override { stop(milliseconds(0)); }
 
-  int port() const override { return port_; }
+  int port() const override { return connections_.port(); }
 
   bool stop(milliseconds grace) override {
     {
@@ -142,6 +171,9 @@ class GrpcListener final : public Listener {
       stopping_ = true;
     }
     core_.leave();
+    // While the port is still held: who gets it next has a file of its own.
+    if (secret_) secret_->remove();
+    connections_.close();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     {
       std::lock_guard lock(mutex_);
@@ -221,6 +253,7 @@ class GrpcListener final : public Listener {
 
   void ended(Call& call) {
     in_flight_ -= call.bytes;
+    answers_ -= call.answer_bytes;
     std::lock_guard lock(mutex_);
     live_.erase(&call);
     if (live_.empty()) changed_.notify_all();
@@ -239,16 +272,19 @@ class GrpcListener final : public Listener {
     if (method == std::end(kNames))
       return answer(call, {{Code::bad_request, "there is no such method"}, {}});
     call->method = static_cast<Method>(method - std::begin(kNames));
-    if (!token_.empty()) {
-      const auto& metadata = call->context.client_metadata();
-      const auto found = metadata.find("authorization");
-      if (found == metadata.end() ||
-          !same_secret({found->second.data(), found->second.size()}, token_))
-        return answer(call, {{Code::unauthenticated, found == metadata.end()
-                                                         ? "the client sent no token"
-                                                         : "the client's token is another one"},
-                             {}});
-    }
+    const auto& metadata = call->context.client_metadata();
+    const auto found = metadata.find("authorization");
+    if (found == metadata.end())
+      return answer(call, {{Code::unauthenticated, "the client sent no token"}, {}});
+    const Role role = role_of({found->second.data(), found->second.size()}, tokens_);
+    if (role == Role::nobody)
+      return answer(call, {{Code::unauthenticated, "the client's token is another one"}, {}});
+    if (role != Role::administrator && is_administration(call->method))
+      return answer(call,
+                    {{Code::forbidden, "the call " + std::string(*method) +
+                                           " needs the administrator's token, the client sent "
+                                           "the workers'"},
+                     {}});
     size_t live;
     {
       std::lock_guard lock(mutex_);
@@ -295,14 +331,47 @@ class GrpcListener final : public Listener {
     }
     call->message.Clear();
     if (!understood) return answer(call, {{Code::bad_request, std::move(why)}, {}});
+    const uint64_t keys = request.keys.size() / sizeof(Key);
+    if (keys > max_keys_)
+      return answer(
+          call, {{Code::bad_request, "a call of " + std::to_string(keys) + " keys: the limit is " +
+                                         std::to_string(max_keys_) + " (max_keys)"},
+                 {}});
+    if (!reserve(call, core_.answer_bytes(request))) return answer(call, unread());
     if (fate.twice) core_.handle(std::move(again), call->until, [call](const Core::Result&) {});
     core_.handle(std::move(request), call->until, [this, call, fate](Core::Result result) {
       fate.lose_answer ? lost(call) : answer(call, std::move(result));
     });
   }
 
+  // Counts what an answer takes from before it is made until gRPC is done with it: a client that
+  // does not read would keep any number of them. False: there are too many, and this one must not
+  // be.
+  bool reserve(const std::shared_ptr<Call>& call, uint64_t bytes) {
+    if (bytes <= call->answer_bytes) return true;
+    const uint64_t more = bytes - call->answer_bytes;
+    uint64_t before = answers_;
+    do {
+      if (before && before + more > max_answers_) return false;
+    } while (!answers_.compare_exchange_weak(before, before + more));
+    call->answer_bytes = bytes;
+    return true;
+  }
+
+  Core::Result unread() const {
+    return {{Code::busy, "answers that clients have not read yet take " +
+                             std::to_string(answers_.load() >> 20) + " MiB, the limit is " +
+                             std::to_string(max_answers_ >> 20) + " (max_answer_bytes)"},
+            {}};
+  }
+
   // From any thread, once for each call.
   void answer(const std::shared_ptr<Call>& call, Core::Result result) {
+    uint64_t bytes = result.answer.values.size();
+    for (const std::string& part : result.answer.parts) bytes += part.size();
+    if (!result.failure && !reserve(call, bytes)) result = unread();
+    if (result.failure) answers_ -= std::exchange(call->answer_bytes, 0);
+    call->answered = Clock::now();
     call->hand_over(Call::State::finishing, call);
     if (result.failure) {
       const std::string details(name_of(result.failure.code));
@@ -342,8 +411,7 @@ class GrpcListener final : public Listener {
         return true;
       });
       for (Call* call : live_)
-        if (call->state == Call::State::reading && now - call->accepted > kReadLimit)
-          call->context.TryCancel();
+        if (is_late(*call, now)) call->context.TryCancel();
       lock.unlock();
       for (const auto& f : due) f();
       due.clear();
@@ -351,6 +419,17 @@ class GrpcListener final : public Listener {
       lock.lock();
       if (closed_ && delayed_.empty()) return;
       if (!closed_) changed_.wait_for(lock, milliseconds(faults_ ? 5 : 20));
+    }
+  }
+
+  bool is_late(const Call& call, Clock::time_point now) const {
+    switch (call.state.load()) {
+      case Call::State::reading:
+        return now - call.accepted > kReadLimit;
+      case Call::State::finishing:
+        return now - call.answered > answer_deadline_;
+      default:
+        return false;
     }
   }
 
@@ -363,17 +442,20 @@ class GrpcListener final : public Listener {
   }
 
   Core& core_;
-  const std::string token_;
-  const uint64_t max_bytes_;
+  Tokens tokens_;
+  const uint64_t max_bytes_, max_keys_, max_answers_;
+  const milliseconds answer_deadline_;
+  Connections connections_;
+  std::unique_ptr<SecretFile> secret_;  // of tokens that this server made
   const std::unique_ptr<Faults> faults_;
   grpc::AsyncGenericService service_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::vector<std::thread> threads_;
   std::thread ticker_;
-  int port_ = 0;
   std::atomic<int> reading_{0};
-  std::atomic<uint64_t> in_flight_{0};  // bytes
+  std::atomic<uint64_t> in_flight_{0}, answers_{0};  // bytes
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -1,0 +1,75 @@
+"""A client of the service by a plain socket, which does what no library would."""
+
+import socket
+import struct
+
+DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+
+
+class Raw:
+    """One HTTP/2 connection that gives the server no room to send: it takes headers, no data."""
+
+    def __init__(self, port, window=0):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.stream = -1
+        self.ended = {}  # stream -> frame type that ended it
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self._send(SETTINGS, 0, 0, struct.pack(">HI", 4, window))
+
+    def _send(self, kind, flags, stream, payload):
+        head = struct.pack(">IBI", len(payload) << 8 | kind, flags, stream)
+        self.socket.sendall(head + payload)
+
+    def call(self, method, message, token=None):
+        """Sends a request; the number of its stream."""
+        self.stream += 2
+        headers = {
+            ":method": "POST",
+            ":scheme": "http",
+            ":path": f"/argosy.ps.v1.ParameterServer/{method}",
+            ":authority": "raw",
+            "content-type": "application/grpc",
+            "te": "trailers",
+        }
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        block = b"".join(
+            b"\0" + bytes([len(k)]) + k.encode() + bytes([len(v)]) + v.encode()
+            for k, v in headers.items()
+        )
+        self._send(HEADERS, 4, self.stream, block)
+        self._send(DATA, 1, self.stream, b"\0" + struct.pack(">I", len(message)) + message)
+        return self.stream
+
+    def read(self, seconds):
+        """Takes frames for a while; notes which streams ended."""
+        import time
+
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.socket.settimeout(left)
+            try:
+                head = self._exactly(9)
+            except TimeoutError:
+                return
+            length, kind, flags, stream = (
+                int.from_bytes(head[:3], "big"), head[3], head[4], int.from_bytes(head[5:], "big"),
+            )  # fmt: skip
+            self.socket.settimeout(60)
+            payload = self._exactly(length)
+            if kind in (SETTINGS, PING) and not flags & 1:
+                self._send(kind, 1, 0, payload if kind == PING else b"")
+            if kind == RESET or (kind in (HEADERS, DATA) and flags & 1):
+                self.ended[stream] = kind
+
+    def _exactly(self, count):
+        data = b""
+        while len(data) < count:
+            part = self.socket.recv(count - len(data))
+            if not part:
+                raise ConnectionError("the server closed the connection")
+            data += part
+        return data
+
+    def close(self):
+        self.socket.close()
