@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ class Job:
         base = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "TRAINING_"))}
         base.update(environ)
         base["ARGOSY_NUM_THREADS"] = "1"
+        base["ARGOSY_PS_SAVE_ROOTS"] = tempfile.gettempdir()
         if servers:
             base.update(
                 PADDLE_PSERVERS_IP_PORT_LIST=",".join(at[:servers]),
