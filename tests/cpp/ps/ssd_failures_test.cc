@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -42,6 +43,7 @@ TableConfig config(const std::filesystem::path& directory, bool click) {
   a.show_scale = false;
   a.embedding_threshold = 0;
   a.delete_threshold = 1;
+  a.base_threshold = 0.5;
   a.delete_after_unseen_days = 1;
   return c;
 }
@@ -56,7 +58,7 @@ std::vector<float> values_of(const SparseTable& table, const std::vector<Key>& k
   const size_t width = pushed ? table.push_width() : table.pull_width();
   std::vector<float> values(keys.size() * width);
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(1 + keys[i / width] % 7);
+    values[i] = static_cast<float>((pushed ? 1 : 10) + keys[i / width] % 7);
     if (pushed && width > 4 && i % width < 3) values[i] = static_cast<float>(3 - i % width);
   }
   return values;
@@ -149,7 +151,13 @@ struct Scene {
     std::filesystem::remove_all(folder.path / "try");
     std::filesystem::copy(folder.path / "db", folder.path / "try",
                           std::filesystem::copy_options::recursive);
-    return make_sparse_table(config(folder.path / "try", change.click));
+    auto table = make_sparse_table(config(folder.path / "try", change.click));
+    // Some of the keys are in memory, where a change would find them first.
+    const auto keys = keys_from(100, 8);
+    std::vector<float> out(keys.size() * table->pull_width());
+    table->pull(keys, out.data(), false);
+    EXPECT_EQ(table->stats().rows, keys.size());
+    return table;
   }
 };
 
@@ -332,6 +340,196 @@ TEST(SsdPrepared, IsForOneChangeOfItsKeys) {
   EXPECT_EQ(table->push(keys, values.data(), {}, prepared.get()), 10u);
   EXPECT_THROW(table->push(keys, values.data(), {}, prepared.get()), Error);
   EXPECT_EQ(table->push(keys, values.data(), {}), 0u);
+}
+
+// A byte of a block changes on the disk: the block is refused, not believed.
+TEST(SsdFailure, ADamagedBlockIsAnErrorThatNamesTheDatabase) {
+  Folder folder;
+  const auto c = config(folder.path / "db", false);
+  fill(*make_sparse_table(c));
+  Content before = content(*make_sparse_table(c));  // opening writes files of rows
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(c.directory)) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(1000);
+    const auto byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(1000);
+    file.put(byte);
+    ++files;
+  }
+  ASSERT_GT(files, 0);
+  const auto table = make_sparse_table(c);
+  const size_t width = table->pull_width();
+  std::vector<float> row(width);
+  std::vector<Key> good, bad;
+  for (const Key key : keys_from(0, kKeys)) {
+    try {
+      table->pull(std::vector<Key>{key}, row.data(), false);
+      good.push_back(key);
+      ASSERT_EQ(std::memcmp(row.data(), before[key].data(), 4 * width), 0) << key;
+    } catch (const Error& e) {
+      bad.push_back(key);
+      EXPECT_EQ(e.kind(), ErrorKind::io);
+      EXPECT_NE(std::string(e.what()).find(c.directory), std::string::npos) << e.what();
+    }
+  }
+  ASSERT_GT(bad.size(), 0u);
+  ASSERT_GT(good.size(), kKeys / 2);
+  const auto keys = keys_from(0, kKeys);
+  EXPECT_THROW(table->push(keys, values_of(*table, keys, true).data(), {}), Error);
+  EXPECT_THROW(table->assign(keys, values_of(*table, keys, false).data()), Error);
+  for (const Key key : good) {
+    table->pull(std::vector<Key>{key}, row.data(), false);
+    ASSERT_EQ(std::memcmp(row.data(), before[key].data(), 4 * width), 0) << key;
+  }
+}
+
+// A marked copy that fails leaves what it should have had to the next one, or that one says that it
+// cannot know.
+TEST(SsdFailure, AMarkedCopyThatFailsLosesNothing) {
+  FailingFiles files;
+  Folder folder;
+  const auto c = config(folder.path / "db", true);
+  fill(*make_sparse_table(c));
+  for (const Selection selection : {Selection::all, Selection::delta}) {
+    const auto table = make_sparse_table(c);
+    std::set<Key> taken;
+    const auto copy = [&](bool mark) {
+      for (uint32_t s = 0; s < kShards; ++s) {
+        Rows rows;
+        table->copy_shard(s, selection, mark, &rows, nullptr);
+        taken.insert(rows.keys.begin(), rows.keys.end());
+      }
+    };
+    const std::vector<Key> some = keys_from(0, 20);
+    std::vector<float> out(some.size() * table->pull_width());
+    table->pull(some, out.data(), false);
+    files.fail_after(5, true);
+    EXPECT_THROW(copy(true), Error);
+    files.work();
+    if (selection == Selection::all) {
+      EXPECT_FALSE(table->tracks_changes());
+      Rows rows;
+      EXPECT_THROW(
+          {
+            for (uint32_t s = 0; s < kShards; ++s) {
+              table->copy_shard(s, Selection::changed, false, &rows, nullptr);
+            }
+          },
+          Error);
+      continue;
+    }
+    EXPECT_GT(taken.size(), 0u);
+    copy(true);
+    EXPECT_EQ(taken.size(), kKeys - kKeys / 3);  // those with shows
+  }
+}
+
+std::vector<Key> keys_of_shard(uint32_t shard, size_t n) {
+  std::vector<Key> keys;
+  for (Key key = 0; keys.size() < n; ++key) {
+    if (shard_of(key) == shard) keys.push_back(key);
+  }
+  return keys;
+}
+
+template <class F>
+std::string timeout_of(F&& f) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string text;
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::timeout) << e.what();
+    text = e.what();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  return text;
+}
+
+// A disk that hangs while the database is opened anew holds nobody up for longer than the limit.
+TEST(SsdFailure, ADatabaseThatHangsWhileItOpensIsATimeout) {
+  FailingFiles files(std::chrono::milliseconds(400));
+  Folder folder;
+  const auto c = config(folder.path / "db", false);
+  fill(*make_sparse_table(c));
+  const auto table = make_sparse_table(c);
+  const Content before = content(*table);
+  files.fail_after(0, true);
+  EXPECT_THROW(table->end_day(), Error);
+  files.work();
+  files.hang(FailingFiles::Operation::open);
+  EXPECT_NE(timeout_of([&] { table->end_day(); }).find("is being opened for"), std::string::npos);
+  const auto keys = keys_from(0, 100);
+  std::vector<float> out(100 * table->pull_width());
+  const auto text = timeout_of([&] { table->pull(keys, out.data(), false); });
+  EXPECT_NE(text.find(c.directory), std::string::npos) << text;
+  EXPECT_NE(text.find("expected at most 0.4 s"), std::string::npos) << text;
+  EXPECT_EQ(files.hanging(), 1);
+  EXPECT_NE(timeout_of([&] { table->prepare(keys); }), "");
+  // A first opening too.
+  auto other = c;
+  other.directory = folder.path / "other";
+  EXPECT_NE(timeout_of([&] { make_sparse_table(other); }).find("other"), std::string::npos);
+  files.work();
+  for (int i = 0; i < 100; ++i) {
+    try {
+      table->end_day();
+      break;
+    } catch (const Error&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  EXPECT_EQ(content(*table), before);  // plain rows know no days
+}
+
+// A call that hangs at the disk with a shard's lock.
+TEST(SsdFailure, ALockThatAHungDiskHoldsIsATimeout) {
+  FailingFiles files(std::chrono::milliseconds(300));
+  Folder folder;
+  const auto c = config(folder.path / "db", true);
+  fill(*make_sparse_table(c));
+  const auto table = make_sparse_table(c);
+  files.hang(FailingFiles::Operation::read);
+  std::thread copier([&] {
+    Rows rows;
+    table->copy_shard(3, Selection::base, true, &rows, nullptr);
+  });
+  while (!files.hanging()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto keys = keys_of_shard(3, 10);
+  std::vector<float> out(keys.size() * table->pull_width());
+  const auto text = timeout_of([&] { table->pull(keys, out.data(), true); });
+  EXPECT_NE(text.find("shard 3 was in use by another call for 300 ms"), std::string::npos) << text;
+  EXPECT_NE(text.find(c.directory), std::string::npos) << text;
+  EXPECT_NE(timeout_of([&] { table->prepare(keys); }), "");
+  files.work();
+  copier.join();
+  table->pull(keys, out.data(), true);
+}
+
+// Keys that a full disk cannot erase are remembered, up to a number.
+TEST(SsdFailure, WhatCannotBeErasedIsBounded) {
+  FailingFiles files;
+  Folder folder;
+  const auto table = make_sparse_table(config(folder.path / "db", false));
+  fill(*table);
+  files.fail_after(0, true);
+  bool refused = false;
+  Key first = kKeys;
+  for (; !refused && first < 4'000'000; first += 100'000) {
+    try {
+      table->erase(keys_from(first, 100'000));
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::io) << e.what();
+      refused = true;
+    }
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_GT(first, 1'000'000u);
+  files.work();
+  table->erase(keys_from(first, 100'000));
+  EXPECT_EQ(content(*table).size(), kKeys);
 }
 
 // Pushes of many threads, prepared ahead, while rows come and go: each counts once.

@@ -232,6 +232,85 @@ TEST(SparseTable, ChangedRowsAreThoseSinceTheMark) {
   EXPECT_EQ(copied(Selection::all, false, nullptr).size(), 5000u);
 }
 
+// n keys of one shard.
+std::vector<Key> keys_of_shard(uint32_t shard, size_t n) {
+  std::vector<Key> keys;
+  for (Key key = 0; keys.size() < n; ++key) {
+    if (shard_of(key) == shard) keys.push_back(key);
+  }
+  return keys;
+}
+
+// Keys that go are remembered for copies of changed rows, but no more of them than there are rows,
+// or some thousand.
+TEST(SparseTable, WhatWentIsNotRememberedForEver) {
+  auto c = plain("sum", 1);
+  c.max_rows = 1000;
+  const auto table = make_sparse_table(c);
+  const auto keys = keys_of_shard(5, 30'000);
+  const std::vector<float> ones(1000, 1);
+  const auto push = [&](size_t begin, size_t end) {
+    for (; begin < end; begin += 1000) {
+      table->push(std::span(keys).subspan(begin, 1000), ones.data(), {});
+    }
+  };
+  const auto mark = [&](Selection selection) {
+    Rows rows;
+    std::vector<Key> deleted;
+    for (uint32_t s = 0; s < kShards; ++s) table->copy_shard(s, selection, true, &rows, &deleted);
+    return std::pair(rows.keys.size(), deleted.size());
+  };
+  EXPECT_FALSE(table->tracks_changes());
+  push(0, 2000);
+  EXPECT_LE(mark(Selection::all).first, 1000u);
+  EXPECT_TRUE(table->tracks_changes());
+  push(2000, 5000);
+  EXPECT_TRUE(table->tracks_changes());
+  const auto [rows, deleted] = mark(Selection::changed);
+  EXPECT_LE(rows, 1000u);
+  EXPECT_GT(deleted, 2900u);
+  const auto before = table->stats().memory_bytes;
+  push(5000, 30'000);
+  EXPECT_FALSE(table->tracks_changes());
+  EXPECT_LT(table->stats().memory_bytes, before + 64 * 1024);
+  try {
+    mark(Selection::changed);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::runtime);
+    EXPECT_NE(std::string(e.what()).find("Do this: copy all rows"), std::string::npos) << e.what();
+  }
+  mark(Selection::all);
+  EXPECT_TRUE(table->tracks_changes());
+  EXPECT_EQ(mark(Selection::changed), std::pair(size_t{0}, size_t{0}));
+  // Nobody asks for changes any more.
+  table->stop_tracking();
+  EXPECT_FALSE(table->tracks_changes());
+  push(0, 10'000);
+  EXPECT_FALSE(table->tracks_changes());
+  EXPECT_LE(mark(Selection::changed).first, 1000u);  // as before any mark: all
+  EXPECT_TRUE(table->tracks_changes());
+}
+
+TEST(SparseTable, CallsTellHowManyRowsTheyMade) {
+  const auto table = make_sparse_table(plain("sum", 1));
+  const std::vector<Key> keys = {1, 2, 3, 2, 1};
+  const std::vector<float> ones(keys.size(), 1);
+  std::vector<float> out(keys.size());
+  EXPECT_EQ(table->pull(keys, out.data(), false), 0u);
+  EXPECT_EQ(table->pull(std::span(keys).first(2), out.data(), true), 2u);
+  EXPECT_EQ(table->push(keys, ones.data(), {}), 1u);
+  EXPECT_EQ(table->push(keys, ones.data(), {}), 0u);
+  EXPECT_EQ(table->assign(std::vector<Key>{3, 4, 5}, ones.data()), 2u);
+  auto c = plain("sum", 1);
+  c.admission = {"count", 2, 1};
+  const auto counted = make_sparse_table(c);
+  EXPECT_EQ(counted->push(std::vector<Key>{7, 8}, ones.data(), {}), 2u);  // candidates
+  EXPECT_EQ(counted->push(std::vector<Key>{7, 9}, ones.data(), {}), 1u);
+  EXPECT_EQ(counted->assign(std::vector<Key>{8, 10}, ones.data()), 1u);
+  EXPECT_EQ(counted->stats().rows, 4u);
+}
+
 // Big tables forget a shard at a time: not exactly the oldest, but old ones.
 TEST(SparseTable, BigTablesKeepTheirCap) {
   auto c = plain("sum", 1);

@@ -101,10 +101,15 @@ class alignas(64) Shard {
   void restore(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp);
   bool tracking() const { return tracking_; }
   void stop_tracking();
+  // More went since the mark than is remembered.
+  bool lost_track() const { return lost_track_; }
+  void lose_track();
   bool all_changed() const { return !tracking_ || all_changed_; }
   const std::unordered_set<Key>& changed_on_disk() const { return away_; }
   void add_deleted(Key key) {
-    if (tracking_) deleted_.push_back(key);
+    if (!tracking_) return;
+    deleted_.push_back(key);
+    check_track();
   }
   // Keys that went while the disk took no deletions: what it has of them counts no more.
   std::unordered_set<Key>& unerased() { return unerased_; }
@@ -121,6 +126,7 @@ class alignas(64) Shard {
 
  private:
   static constexpr uint32_t kWindow = 32;
+  static constexpr uint64_t kRemembered = 4096;  // keys that went, at least
 
   RowClass class_of(uint32_t handle) const {
     return static_cast<RowClass>(handle & ((1u << layout_->class_bits) - 1));
@@ -186,6 +192,12 @@ class alignas(64) Shard {
     void each(RowClass kind, uint32_t size, F&& f) const;
     void reset();
   };
+  // What is remembered of keys that went takes no more than the rows do.
+  void check_track() {
+    const uint64_t keys = deleted_.size() + away_.size();
+    if (keys > kRemembered && keys > size()) [[unlikely]]
+      lose_track();
+  }
   void set_changed(uint32_t handle) {
     if (tracking_) changed_.set(class_of(handle), id_of(handle), true);
     if (tiered_) unsaved_.set(class_of(handle), id_of(handle), true);
@@ -199,6 +211,7 @@ class alignas(64) Shard {
   Slab slabs_[3];
   uint16_t day_ = 0, decays_ = 0;
   bool tracking_ = false;     // a marked copy was taken
+  bool lost_track_ = false;   // since then, too many keys went; not tracking_ then
   bool all_changed_ = false;  // since then, all rows were
   Bits changed_;              // since then
   std::vector<Key> deleted_;  // since then

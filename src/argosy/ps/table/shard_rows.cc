@@ -157,15 +157,20 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
     deleted_.clear();
     deleted_.shrink_to_fit();
     tracking_ = true;
-    all_changed_ = false;
+    all_changed_ = lost_track_ = false;
   }
 }
 
 void Shard::stop_tracking() {
-  tracking_ = all_changed_ = false;
+  tracking_ = all_changed_ = lost_track_ = false;
   for (auto& words : changed_.words) std::vector<uint64_t>().swap(words);
   std::vector<Key>().swap(deleted_);
   std::unordered_set<Key>().swap(away_);
+}
+
+void Shard::lose_track() {
+  stop_tracking();
+  lost_track_ = true;
 }
 
 void Shard::shrink(std::vector<Key>* gone) {
@@ -284,9 +289,13 @@ void Shard::forget(std::span<const Key> keys) {
   for (const Key key : keys) {
     const uint32_t handle = find(key, index_hash(mix(key)));
     if (handle == Index::kNone) continue;
-    if (tracking_ && changed_.get(class_of(handle), id_of(handle))) away_.insert(key);
+    // Where all have changed a copy asks nobody which did.
+    if (tracking_ && !all_changed_ && changed_.get(class_of(handle), id_of(handle))) {
+      away_.insert(key);
+    }
     remove(handle);
   }
+  check_track();
   if (index_.used() > size() + size() / 2 + 64) grow(size());
 }
 
@@ -301,7 +310,10 @@ size_t Shard::bytes() const {
 }
 
 void Shard::clear() {
-  if (tracking_) {
+  // Whoever has a copy has rows that are nowhere now, on disk too.
+  if (tracking_ && (tiered_ || deleted_.size() + size() > std::max(kRemembered, size()))) {
+    lose_track();
+  } else if (tracking_) {
     for (const auto& of : slabs_) {
       for (uint32_t id = 0; id < of.size(); ++id) deleted_.push_back(load<Key>(of.row(id)));
     }

@@ -180,6 +180,8 @@ uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared
 }
 
 void Sparse::erase(std::span<const Key> keys) {
+  // What the disk cannot erase is remembered in memory.
+  if (disk_ && unerased_.load(std::memory_order_relaxed) > kMostUnerased) disk_->recover();
   BatchCall call;
   std::vector<Key> of_shard;
   each_group(keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
@@ -229,7 +231,14 @@ void Sparse::copy_shard(uint32_t number, Selection selection, bool mark, Rows* r
   }
   if (disk_) return copy_with_disk(number, selection, mark, rows, deleted);
   std::lock_guard lock(shard.mutex);
+  check_track(shard, selection);
   shard.copy(selection, mark, rows, deleted);
+}
+
+void Sparse::check_track(const Shard& shard, Selection selection) const {
+  ARGOSY_CHECK(selection != Selection::changed || !shard.lost_track(), runtime)
+      << "[table] " << config_.name << ": since the last marked copy, more keys went than are "
+      << "remembered. Do this: copy all rows; tracks_changes() tells when.";
 }
 
 bool Sparse::tracks_changes() const {
@@ -275,6 +284,7 @@ void Sparse::clear() {
   for (auto& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     rows_.fetch_sub(static_cast<int64_t>(shard.size()), std::memory_order_relaxed);
+    unerased_.fetch_sub(shard.unerased().size(), std::memory_order_relaxed);
     shard.clear();
   }
 }

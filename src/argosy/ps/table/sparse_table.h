@@ -106,6 +106,8 @@ class Sparse final : public SparseTable {
   // Throws if the disk takes no rows and memory has as many above memory_rows as it may: before a
   // call that might make rows.
   void check_room();
+  // Throws if a copy of changed rows is asked for and the shard cannot make one.
+  void check_track(const Shard& shard, Selection selection) const;
   void copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
                       std::vector<Key>* deleted);
 
@@ -130,6 +132,8 @@ class Sparse final : public SparseTable {
   std::atomic<int64_t> rows_{0};
   std::atomic<uint64_t> rejected_{0};
   std::atomic<uint64_t> disk_reads_{0};
+  static constexpr uint64_t kMostUnerased = uint64_t{1} << 20;
+  std::atomic<uint64_t> unerased_{0};       // keys in the shards' unerased()
   std::atomic<uint64_t> failed_writes_{0};  // of rows that were to leave memory
   std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
   std::atomic<uint32_t> cap_cursor_{0};

@@ -108,7 +108,9 @@ void Sparse::erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> k
   try {
     disk_->erase(number, keys);
   } catch (const Error& e) {
+    const size_t before = shard.unerased().size();
     shard.unerased().insert(keys.begin(), keys.end());
+    unerased_.fetch_add(shard.unerased().size() - before, std::memory_order_relaxed);
     if (failed_writes_.fetch_add(1, std::memory_order_relaxed) % 4096 == 0) {
       ARGOSY_LOG(error) << "table '" << config_.name
                         << "': rows that went are still on disk: " << e.what();
@@ -119,6 +121,7 @@ void Sparse::erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> k
 void Sparse::write_rows(Shard& shard, uint32_t number, const Rows& rows) {
   if (auto& gone = shard.unerased(); !gone.empty()) {
     disk_->erase(number, std::vector<Key>(gone.begin(), gone.end()));
+    unerased_.fetch_sub(gone.size(), std::memory_order_relaxed);
     gone.clear();
   }
   disk_->write(number, shard.clock(), rows);
@@ -165,15 +168,17 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
   Shard& shard = shards_[number];
   const bool serving = selection == Selection::base || selection == Selection::delta;
   std::unique_lock lock(shard.mutex);
+  check_track(shard, selection);
+  // A mark is set when all that the disk may refuse is done; what it takes is lost otherwise.
   if (selection == Selection::changed && !shard.all_changed()) {
     std::vector<Item> items;
     for (const Key key : shard.changed_on_disk()) {
       const uint32_t hash = index_hash(mix(key));
       if (!shard.has(key, hash)) items.push_back({key, hash, 0});
     }
-    shard.copy(selection, mark, rows, deleted);
     Disk::Found found;
     disk_->read(items, &found);
+    shard.copy(selection, mark, rows, deleted);
     for (size_t i = 0; i < found.rows.keys.size(); ++i) {
       const auto row = row_of(&found.rows, i);
       layout_.refresh(shard.clock(), found.clocks[i], row);
@@ -186,10 +191,23 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
   std::vector<Key> passed_over(shard.unerased().begin(), shard.unerased().end());
   shard.copy_keys(&passed_over);
   std::sort(passed_over.begin(), passed_over.end());
-  shard.copy(selection, mark, rows, deleted);
+  const bool resets = serving && mark;
   std::optional<Disk::Scan> scan(std::in_place, *disk_, number);  // of this moment
+  if (!resets) {
+    shard.copy(selection, mark, rows, deleted);
+    lock.unlock();
+  }
+  // The mark came before the scan, which reads without the lock: if it fails, what the mark took
+  // was not copied.
+  struct Undo {
+    Shard* shard;
+    ~Undo() {
+      if (!shard) return;
+      std::lock_guard guard(shard->mutex);
+      shard->lose_track();
+    }
+  } undo{mark && !serving ? &shard : nullptr};
   // Delta scores of rows on disk are set to 0 by writing the rows again.
-  if (!(serving && mark)) lock.unlock();
   Rows reset;
   while (scan->next()) {
     if (std::binary_search(passed_over.begin(), passed_over.end(), scan->key())) continue;
@@ -206,10 +224,13 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
     }
   }
   scan.reset();
+  undo.shard = nullptr;
+  if (!resets) return;
   if (!reset.keys.empty()) {
     write_rows(shard, number, reset);
     shard.new_version();
   }
+  shard.copy(selection, mark, rows, deleted);
 }
 
 }  // namespace argosy::ps
