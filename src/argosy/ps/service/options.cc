@@ -108,12 +108,12 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("certificate_key", &o.certificate_key);
   r.read("client_certificate_authority", &o.client_certificate_authority);
   r.read("insecure", &o.insecure);
-  r.read("save_roots", &o.save_roots);
   r.read("durability", &o.durability);
   r.read("directory", &o.directory);
   r.read("snapshot_every", &o.snapshot_every);
   r.read("load_from", &o.load_from);
   r.read("load_mode", &o.load_mode);
+  r.read("save_roots", &o.save_roots);
   r.read("turn_limit", &o.turn_limit);
   r.read("stop_limit", &o.stop_limit);
   r.read("threads", &o.threads);

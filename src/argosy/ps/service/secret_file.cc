@@ -163,6 +163,13 @@ Fd open_file(int folder, const std::string& name, std::string* why) {
   return Fd();
 }
 
+// (Not by its number of links: whoever made it may still have the partial one.)
+bool is_named(int fd, int folder, const std::string& name) {
+  struct stat a, b;
+  return ::fstat(fd, &a) == 0 && ::fstatat(folder, name.c_str(), &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+         a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 // A whole file under its name, or nothing: false with errno.
 bool make_file(int folder, const std::string& name) {
   const std::string partial = name + "." + random_token();
@@ -194,12 +201,11 @@ SecretFile::SecretFile(int port) : name_(name_of(port)) {
           why = path + '/' + name_ + ": " + std::strerror(errno);
         continue;
       }
-      struct stat s;
-      if (!lock(file.get(), F_OFD_SETLKW, F_RDLCK) || ::fstat(file.get(), &s)) {
+      if (!lock(file.get(), F_OFD_SETLKW, F_RDLCK)) {
         why = path + '/' + name_ + ": " + std::strerror(errno);
         break;
       }
-      if (s.st_nlink == 0) continue;  // its server ended just now
+      if (!is_named(file.get(), folder.get(), name_)) continue;  // its server ended just now
       const std::optional<Tokens> tokens = read_tokens(file.get());
       if (!tokens) {
         ::unlinkat(folder.get(), name_.c_str(), 0);

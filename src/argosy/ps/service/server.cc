@@ -1,7 +1,6 @@
 #include "argosy/ps/service/server.h"
 
 #include <condition_variable>
-#include <filesystem>
 #include <mutex>
 
 #include "argosy/base/error.h"
@@ -87,10 +86,7 @@ std::unique_ptr<Server> serve(const ServerOptions& options) {
          "whose "
          "threads it does not have. Do this: start processes with spawn, or fork before.";
   check_exposure(options);
-  ServerOptions complete = options;
-  if (complete.save_roots.empty())
-    complete.save_roots.push_back(std::filesystem::current_path().string());
-  return std::make_unique<GrpcServer>(complete);
+  return std::make_unique<GrpcServer>(options);
 }
 
 }  // namespace argosy::ps

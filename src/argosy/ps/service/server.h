@@ -23,9 +23,6 @@ struct ServerOptions {
   // PEM file: clients need a certificate of this authority, and a token still.
   std::string client_certificate_authority;
   bool insecure = false;  // lets it listen beyond loopback without TLS
-  // Clients may save into these directories and below, and load from there; empty: the working
-  // directory.
-  std::vector<std::string> save_roots;
   // none: nothing on disk. snapshot: what the last snapshot has survives. log: every acknowledged
   // push survives.
   std::string durability = "none";
@@ -34,6 +31,8 @@ struct ServerOptions {
   // A save that tables start from where `directory` has nothing to recover; and its mode.
   std::string load_from;
   int load_mode = 0;
+  // Beneath which clients may save and load; empty: the working directory.
+  std::vector<std::string> save_roots;
   // What waits for a snapshot, save, shrink or load to end gives up after this.
   std::chrono::milliseconds turn_limit{600'000};
   // For how long the end of the server waits for what runs and for the disk.
