@@ -10,6 +10,7 @@ import tempfile
 import zipfile
 
 from argosy.dataset.common import md5file
+from argosy.utils.archive import unpack
 
 __all__ = ["get_weights_path_from_url"]
 
@@ -64,18 +65,9 @@ def _download(url, folder, md5sum):
 
 def _decompress(path):
     """Unpacks an archive beside itself; the folder that holds all of it, or the one it made."""
-    folder = os.path.dirname(path)
-    if tarfile.is_tarfile(path):
-        with tarfile.open(path) as archive:
-            names = archive.getnames()
-            options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-            archive.extractall(folder, **options)
-    else:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            archive.extractall(folder)
-    tops = {name.split("/", 1)[0] for name in names}
-    return os.path.join(folder, tops.pop()) if len(tops) == 1 else folder
+    folder = os.path.dirname(path) or "."
+    tops = unpack(path, folder, "download")
+    return os.path.join(folder, tops[0]) if len(tops) == 1 else folder
 
 
 def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=True, method="get"):
@@ -85,6 +77,7 @@ def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=T
 
     Raises:
         RuntimeError: the file cannot be fetched or is damaged.
+        ArchiveError: the archive is damaged, or not safe to unpack (see `argosy.utils.archive`).
     """
     if not is_url(url):
         raise AssertionError(

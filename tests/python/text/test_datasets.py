@@ -150,6 +150,15 @@ def test_conll05(tmp_path):
     assert data.get_embedding().endswith("emb")
 
 
+def test_a_file_in_the_archive_that_unpacks_to_too_much(tmp_path, monkeypatch):
+    from argosy.text.datasets import _read
+
+    files = conll_files(tmp_path)
+    monkeypatch.setattr(_read, "_LARGEST", 5)
+    with pytest.raises(ValueError, match=r"\[Conll05st\].*unpacks to more than 5 bytes"):
+        Conll05st(*files)
+
+
 def test_roles_over_several_words():
     from argosy.text.datasets.conll05 import _roles
 

@@ -166,6 +166,10 @@ def test_cifar_runs_no_code(tmp_path):
     with pytest.raises(ValueError, match="open"):
         datasets.Cifar10(str(path))
     assert not (tmp_path / "witness").exists()
+    with tarfile.open(path, "w:gz") as archive:
+        add(archive, "x/data_batch_1", pickle.dumps({"data": range(10**12), "labels": [1]}, 4))
+    with pytest.raises(ValueError, match=r"\[Cifar10\].*no batch of images"):
+        datasets.Cifar10(str(path))
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(ValueError, match="damaged"):
         datasets.Cifar10(str(path))
@@ -180,7 +184,6 @@ def test_flowers(tmp_path):
         for i in range(1, 4):
             pixels = np.full((4, 5, 3), i * 40, np.uint8)
             add(archive, f"jpg/image_{i:05d}.jpg", image_bytes(pixels, "JPEG"))
-        add(archive, "../escape.jpg", b"x")
     savemat(tmp_path / "labels.mat", {"labels": np.array([[5, 6, 7]])})
     savemat(tmp_path / "sets.mat", {"tstid": [[1, 3]], "trnid": [[2]], "valid": [[2]]})
     files = [str(tmp_path / name) for name in ("flowers.tgz", "labels.mat", "sets.mat")]
@@ -189,6 +192,10 @@ def test_flowers(tmp_path):
     assert len(data) == 2 and image.size == (5, 4) and label.tolist() == [7]
     array, label = datasets.Flowers(*files, mode="test", backend="cv2")[0]
     assert array.shape == (4, 5, 3) and abs(array.mean() - 80) < 2 and label.tolist() == [6]
+    with tarfile.open(tmp_path / "flowers.tgz", "w:gz") as archive:
+        add(archive, "../escape.jpg", b"x")
+    with pytest.raises(ValueError, match=r"\[Flowers\].*'\.\./escape\.jpg' is unsafe"):
+        datasets.Flowers(*files)
     assert not (tmp_path / "escape.jpg").exists()
 
 

@@ -1,7 +1,5 @@
 """CoNLL-2005: who did what to whom (semantic role labels)."""
 
-import gzip
-
 import numpy as np
 
 from ...io import Dataset
@@ -88,10 +86,12 @@ class Conll05st(Dataset):
         self.sentences, self.predicates, self.labels = [], [], []
         folder = "conll05st-release/test.wsj"
         with _read.Archive("Conll05st", self.data_file) as archive:
-            with gzip.open(archive.open(f"{folder}/words/test.wsj.words.gz"), "rt") as words:
-                words = [line.strip() for line in words]
-            with gzip.open(archive.open(f"{folder}/props/test.wsj.props.gz"), "rt") as roles:
-                roles = [line.split() for line in roles]
+
+            def lines(name):
+                return _read.unzipped_lines("Conll05st", archive, f"{folder}/{name}")
+
+            words = [line.strip() for line in lines("words/test.wsj.words.gz")]
+            roles = [line.split() for line in lines("props/test.wsj.props.gz")]
         start = 0
         for end, row in enumerate(roles):
             if row:

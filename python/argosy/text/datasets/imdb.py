@@ -45,7 +45,7 @@ class Imdb(Dataset):
                 known = len(parts) >= 4 and parts[0] == "aclImdb" and parts[1] in ("train", "test")
                 if not known or parts[2] not in own or not name.endswith(".txt"):
                     continue
-                words = archive.open(name).read().translate(None, _PUNCTUATION).lower().split()
+                words = archive.read(name).translate(None, _PUNCTUATION).lower().split()
                 counts.update(words)
                 if parts[1] == self.mode:
                     own[parts[2]].append(words)

@@ -1,12 +1,12 @@
 """CIFAR-10 and CIFAR-100: 32x32 colour images in a tar file of pickles."""
 
 import io
-import tarfile
 
 import numpy as np
 
-from ...framework.pickle_reader import PickleReader
+from ...framework.pickle_reader import DamagedFileError, PickleReader, UnsafeFileError
 from ...io import Dataset
+from ...utils.archive import Archive
 from . import _files
 
 __all__ = ["Cifar10", "Cifar100"]
@@ -46,27 +46,28 @@ class Cifar10(Dataset):
 
     def _read(self):
         """(pixels [3072], label) of each image."""
-        try:
-            with tarfile.open(self.data_file) as archive:
-                for member in sorted(archive.getmembers(), key=lambda member: member.name):
-                    if self.flag in member.name.rpartition("/")[2] and member.isfile():
-                        content = archive.extractfile(member).read()
-                        yield from self._samples(member.name, content)
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise ValueError(
-                f"[{type(self).__name__}] {self.data_file} is damaged: {error}."
-                " Do this: fetch the file again."
-            ) from error
+        with Archive(self.data_file, type(self).__name__) as archive:
+            for name in sorted(archive.names()):
+                if self.flag in name.rpartition("/")[2]:
+                    yield from self._samples(name, archive.read(name))
 
     def _samples(self, name, content):
         # The pickles of the archive are from Python 2; reading them runs none of their code.
-        batch = PickleReader(io.BytesIO(content), len(content)).load()
-        batch = {key.decode() if isinstance(key, bytes) else key: batch[key] for key in batch}
-        images, labels = batch.get("data"), batch.get(self._LABELS)
-        if images is None or labels is None or len(images) != len(labels):
+        try:
+            batch = PickleReader(io.BytesIO(content), len(content)).load()
+        except (DamagedFileError, UnsafeFileError) as error:
+            raise type(error)(f"{error} (file: {self.data_file}, {name})") from error
+
+        def part(key):
+            return batch.get(key, batch.get(key.encode())) if isinstance(batch, dict) else None
+
+        images, labels = part("data"), part(self._LABELS)
+        good = isinstance(images, np.ndarray) and images.ndim == 2 and images.shape[1] == 3072
+        good = good and isinstance(labels, list) and len(images) == len(labels)
+        if not good or any(type(label) is not int for label in labels):
             raise ValueError(
-                f"[{type(self).__name__}] {name} holds {sorted(batch)}: expected 'data' and "
-                f"'{self._LABELS}' of the same length."
+                f"[{type(self).__name__}] {name} in {self.data_file} is no batch of images: "
+                f"expected 'data', an array [n, 3072], and '{self._LABELS}', a list of n numbers."
                 " Do this: fetch the file again."
             )
         return zip(images, labels)

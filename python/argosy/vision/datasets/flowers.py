@@ -1,11 +1,11 @@
 """Oxford 102 Flowers."""
 
 import os
-import tarfile
 
 import numpy as np
 
 from ...io import Dataset
+from ...utils.archive import Archive
 from . import _files
 
 __all__ = ["Flowers"]
@@ -75,15 +75,14 @@ class Flowers(Dataset):
     def _unpack(self):
         folder = os.path.splitext(self.data_file)[0]
         os.makedirs(os.path.join(folder, "jpg"), exist_ok=True)
-        with tarfile.open(self.data_file) as archive:
-            for member in archive:
-                # Only the images, by their last name: no path in the archive leads elsewhere.
-                name = os.path.basename(member.name)
-                target = os.path.join(folder, "jpg", name)
-                if not member.isfile() or not name.endswith(".jpg") or os.path.exists(target):
+        with Archive(self.data_file, "Flowers") as archive:
+            for path, _ in archive.files():
+                # Only the images, by their last name.
+                target = os.path.join(folder, "jpg", path[-1])
+                if not path[-1].endswith(".jpg") or os.path.exists(target):
                     continue
                 with open(target + ".part", "wb") as file:
-                    file.write(archive.extractfile(member).read())
+                    archive.copy(path, file.write)
                 os.replace(target + ".part", target)
         return folder
 

@@ -11,6 +11,8 @@ from . import _files
 
 __all__ = ["MNIST", "FashionMNIST"]
 
+_LARGEST = 1 << 30  # bytes that a file unpacks to; those published have 47 MB
+
 
 def read_idx(path):
     """Array of bytes from an IDX file, gzip or plain.
@@ -21,11 +23,16 @@ def read_idx(path):
         zipped = file.read(2) == b"\x1f\x8b"
     try:
         with gzip.open(path, "rb") if zipped else open(path, "rb") as file:
-            data = file.read()
+            data = file.read(_LARGEST + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(
             f"[vision.datasets] {path} is damaged: {error}. Do this: fetch the file again."
         ) from error
+    if len(data) > _LARGEST:
+        raise ValueError(
+            f"[vision.datasets] {path} holds more than {_LARGEST} bytes: expected images or labels"
+            " as published. Do this: check where the file comes from."
+        )
     if len(data) < 4 or data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
         raise ValueError(
             f"[vision.datasets] {path} is no IDX file of bytes: it starts with {data[:4]!r}, "

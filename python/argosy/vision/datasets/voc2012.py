@@ -2,11 +2,11 @@
 
 import io
 import os
-import tarfile
 
 import numpy as np
 
 from ...io import Dataset
+from ...utils.archive import Archive
 from . import _files
 
 __all__ = ["VOC2012"]
@@ -49,11 +49,8 @@ class VOC2012(Dataset):
     def _read(self, name):
         # Worker processes must not share one file position: each opens the archive itself.
         if self._archive is None or self._archive[0] != os.getpid():
-            archive = tarfile.open(self.data_file)
-            members = {member.name: member for member in archive.getmembers()}
-            self._archive = os.getpid(), archive, members
-        _, archive, members = self._archive
-        return archive.extractfile(members[f"{_ROOT}/{name}"]).read()
+            self._archive = os.getpid(), Archive(self.data_file, "VOC2012")
+        return self._archive[1].read(f"{_ROOT}/{name}")
 
     def __getstate__(self):
         return {**self.__dict__, "_archive": None}
