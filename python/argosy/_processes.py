@@ -5,9 +5,20 @@ import signal
 import threading
 import time
 
-from argosy.distributed.launch.guardian import die_with_parent
-
 _CHECK_SECONDS = 1.0
+
+
+def die_with_parent(parent):
+    """The kernel kills this process when the thread of `parent` that forked it ends (Linux)."""
+    # launch/guardian.py has its own: it runs without this package, and its import takes another.
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return
+    if os.getppid() != parent:  # it ended before
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def end_with(parent, by_main_thread):

@@ -5,6 +5,7 @@ import os
 import pickle
 import queue
 import random
+import select
 import threading
 import time
 
@@ -250,6 +251,7 @@ class _Producer:
 
         from argosy.io.dataloader import transport
 
+        self._transport = transport
         self.sock, theirs = transport.pair()
         others = [p.sock for p in before] + [self.sock]
         main = threading.current_thread() is threading.main_thread()
@@ -261,7 +263,7 @@ class _Producer:
 
     def receive(self, limit):
         """What it sent next; to be called when something is there."""
-        from argosy.io.dataloader import transport
+        transport = self._transport
 
         def stalled(seconds):
             if self.process.exitcode is not None:
@@ -285,20 +287,45 @@ class _Producer:
         )
 
 
-def _receive_some(running, limit):
-    """Pairs of a producer and what it sent, of those that sent something; at least one."""
-    from multiprocessing.connection import wait
+class _Running:
+    """Producers that have more to send."""
 
-    ends = {p.sock: p for p in running} | {p.process.sentinel: p for p in running}
-    ready = wait(list(ends), None if limit >= FOR_EVER else limit)
-    if not ready:
-        pids = ", ".join(str(p.process.pid) for p in running)
-        raise _silence("multiprocess_reader", f"each of the processes {pids} of readers", limit)
-    # What a process that has ended sent before may have come after the look at its socket.
-    for producer in {ends[end] for end in ready}:
-        if not wait([producer.sock], 0):
-            raise producer.death()
-        yield producer, producer.receive(limit)
+    def __init__(self, producers, limit):
+        self.limit = limit
+        self._poll = select.poll()
+        self._by_end = {}
+        for producer in producers:
+            # The process, too: a child of a dead one may hold its socket open.
+            for end in (producer.sock.fileno(), producer.process.sentinel):
+                self._by_end[end] = producer
+                self._poll.register(end, select.POLLIN)
+
+    def __bool__(self):
+        return bool(self._by_end)
+
+    def remove(self, producer):
+        for end in (producer.sock.fileno(), producer.process.sentinel):
+            del self._by_end[end]
+            self._poll.unregister(end)
+
+    def ready(self):
+        """Producers that sent something; at least one. Raises when one is dead, or all are silent."""
+        events = self._poll.poll(
+            None if self.limit >= FOR_EVER else min(self.limit * 1e3, 2**31 - 1)
+        )
+        if not events:
+            pids = ", ".join(str(p) for p in sorted({p.process.pid for p in self._by_end.values()}))
+            raise _silence(
+                "multiprocess_reader", f"each of the processes {pids} of readers", self.limit
+            )
+        ends = [end for end, _ in events]
+        found = [self._by_end[end] for end in ends if self._by_end[end].sock.fileno() == end]
+        for producer in {self._by_end[end] for end in ends}.difference(found):
+            # What a process that has ended sent before may have come after the look at its socket.
+            if producer.sock.fileno() not in dict(self._poll.poll(0)):
+                raise producer.death()
+            found.append(producer)
+        return found
 
 
 def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
@@ -329,9 +356,10 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
         try:
             for reader in readers:
                 producers.append(_Producer(reader, producers))
-            running = list(producers)
+            running = _Running(producers, limit)
             while running:
-                for producer, item in _receive_some(running, limit):
+                for producer in running.ready():
+                    item = producer.receive(limit)
                     if not isinstance(item, _End):
                         yield item
                     elif item.error is not None:

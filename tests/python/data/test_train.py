@@ -294,12 +294,16 @@ def test_a_first_step_that_hangs_is_an_error(tmp_path):
         goes_on.wait(100)
         return x
 
-    out = static.default_main_program().current_block().create_var(
-        name="out", dtype="float32", shape=[-1, 3]
+    out = (
+        static.default_main_program()
+        .current_block()
+        .create_var(name="out", dtype="float32", shape=[-1, 3])
     )
     static.py_func(hang, model.use_var[2], out)
     dataset = model.dataset(files, thread_num=2, timeout=0.5)
-    with pytest.raises(TimeoutError, match=r"thread \d waited 0.5 s for the first step, which thread"):
+    with pytest.raises(
+        TimeoutError, match=r"thread \d waited 0.5 s for the first step, which thread"
+    ):
         model.exe.train_from_dataset(dataset=dataset, fetch_list=[out])
     assert hangs.is_set()
     goes_on.set()

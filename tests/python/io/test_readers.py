@@ -116,9 +116,7 @@ def test_multiprocess_readers_that_hang(monkeypatch):
 
     samples = R.multiprocess_reader([hangs, count(2)])()
     assert sorted(itertools.islice(samples, 3)) == [0, 1, 1]
-    with pytest.raises(
-        TimeoutError, match=r"each of the processes \d+ of readers gave no sample"
-    ):
+    with pytest.raises(TimeoutError, match=r"each of the processes \d+ of readers gave no sample"):
         next(samples)
     assert not multiprocessing.active_children()
 

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
@@ -19,13 +20,35 @@ from .supervision import describe, exit_code, refusal, say
 
 __all__ = ["run"]
 
-_PLACEMENT_SECONDS = 120
+_PLACEMENT_SECONDS = 120  # for room in the cluster, and again for actors to start there
+_ANSWER_SECONDS = 60  # of Ray itself
+_WATCH_SECONDS = 30  # for the guardian to kill what is left
 
 
 def _was_restarted(ray):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray's own, of how it finds the answer
         return ray.get_runtime_context().was_current_actor_reconstructed
+
+
+def _end_watch(watch):
+    watch.stdin.close()
+    try:
+        watch.wait(_WATCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        say(
+            f"the guardian (process {watch.pid}) has not ended in {_WATCH_SECONDS} s; it is killed."
+        )
+        watch.kill()
+
+
+def _end(what, call, *arguments):
+    """A call of Ray at the end of a job. These take no limit, and none may keep the launcher."""
+    thread = threading.Thread(target=call, args=arguments, daemon=True)
+    thread.start()
+    thread.join(_ANSWER_SECONDS)
+    if thread.is_alive():
+        say(f"Ray did not answer for {_ANSWER_SECONDS} s to {what}; the launcher goes on.")
 
 
 class _Member:
@@ -86,8 +109,7 @@ class _Member:
         finally:
             if follower is not None:
                 follower.close()
-            watch.stdin.close()
-            watch.wait()
+            _end_watch(watch)
 
 
 class _Job:
@@ -118,16 +140,22 @@ class _Job:
             for task in plan.tasks:
                 self._start(task)
             return self._watch()
+        except TimeoutError as error:
+            say(str(error))
+            return 1
         except KeyboardInterrupt:
             say(f"{signal.Signals(self.stopped_by).name}: ending {len(self.running)} processes.")
             return 128 + self.stopped_by
         finally:
             for number, handler in old.items():
                 signal.signal(number, handler)
-            for actor in self.actors.values():
-                ray.kill(actor)
-            ray.util.remove_placement_group(group)
-            ray.shutdown()
+            _end("end the actors", self._kill_actors)
+            _end("give the places back", ray.util.remove_placement_group, group)
+            _end("disconnect", ray.shutdown)
+
+    def _kill_actors(self):
+        for actor in self.actors.values():
+            self.ray.kill(actor)
 
     def _on_signal(self, number, frame):
         if self.stopped_by is None:
@@ -165,7 +193,17 @@ class _Job:
 
     def _give_addresses(self):
         plan = self.plan
-        places = self.ray.get([self.actors[task].place.remote() for task in plan.tasks])
+        futures = {self.actors[task].place.remote(): task for task in plan.tasks}
+        found, missing = self.ray.wait(
+            list(futures), num_returns=len(futures), timeout=_PLACEMENT_SECONDS
+        )
+        if missing:
+            names = ", ".join(futures[future].name for future in missing)
+            raise TimeoutError(
+                f"no actor was up for {names} in {_PLACEMENT_SECONDS} s. Do this: look at the nodes"
+                " (`ray status`, and the logs of Ray there)."
+            )
+        places = self.ray.get(list(futures), timeout=_ANSWER_SECONDS)
         one_host = len({host for host, _ in places}) == 1
         for task, (host, port) in zip(plan.tasks, places):
             task.host, task.port = "127.0.0.1" if one_host else host, port
@@ -229,7 +267,7 @@ class _Job:
         """The job's exit code if this ends it."""
         plan, task = self.plan, self.running.pop(future)
         try:
-            code, lines = self.ray.get(future)
+            code, lines = self.ray.get(future, timeout=_ANSWER_SECONDS)
         except self.ray.exceptions.RayError as error:
             say(f"{task.name}: its actor is lost: {str(error).strip().splitlines()[0]}")
             say(f"{task.name} is not restarted: {refusal(plan, task, -9, plan.max_restart)}.")

@@ -45,8 +45,11 @@ class Closed(Exception):
 def pair():
     """Two connected sockets, neither of which waits for ever: see `stalled` of send and receive."""
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    seconds = struct.pack("ll", int(_LOOK_SECONDS), 0)
     for end in ends:
-        end.settimeout(_LOOK_SECONDS)
+        # By the system: settimeout costs a call more for each that sends or receives.
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
     return ends
 
 
@@ -192,35 +195,44 @@ def send(sock, obj, segments=None, stalled=None):
         sent = 0
         if fd is not None:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
-            sent = _patiently(lambda: sock.sendmsg([head], rights), stalled)
+            sent = _patiently(sock.sendmsg, stalled, [head], rights)
         _send_all(sock, [head[sent:] + b"".join(places) + text], stalled)
     finally:
         if fd is not None:
             os.close(fd)
 
 
-def _patiently(step, stalled):
+def _patiently(call, stalled, *arguments):
+    """call(*arguments), which waits, until it is through."""
     begin = time.monotonic()
     while True:
         try:
-            return step()
-        except TimeoutError:
+            return call(*arguments)
+        except BlockingIOError:
             if stalled is not None:
                 stalled(time.monotonic() - begin)
 
 
 def _send_all(sock, parts, stalled):
     for part in parts:
-        view = memoryview(part).cast("B")
-        while view:
-            view = view[_patiently(lambda: sock.send(view), stalled) :]  # noqa: B023
+        sent, size = 0, len(part)
+        while sent < size:
+            rest = memoryview(part)[sent:] if sent else part
+            try:
+                sent += sock.send(rest)
+            except BlockingIOError:
+                sent += _patiently(sock.send, stalled, rest)
 
 
 def _receive_exactly(sock, size, stalled):
     data = bytearray(size)
     view, at = memoryview(data), 0
     while at < size:
-        count = _patiently(lambda: sock.recv_into(view[at:]), stalled)  # noqa: B023
+        rest = view[at:]
+        try:
+            count = sock.recv_into(rest)
+        except BlockingIOError:
+            count = _patiently(sock.recv_into, stalled, rest)
         if count == 0:
             raise Closed
         at += count
@@ -234,7 +246,7 @@ def receive(sock, leases=None, stalled=None):
     """
     room = socket.CMSG_SPACE(struct.calcsize("i"))
     try:
-        head, rights, _, _ = _patiently(lambda: sock.recvmsg(_HEADER.size, room), stalled)
+        head, rights, _, _ = _patiently(sock.recvmsg, stalled, _HEADER.size, room)
     except TimeoutError:
         raise  # of stalled
     except OSError as error:

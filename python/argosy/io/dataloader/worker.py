@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 
-from argosy.distributed.launch.guardian import die_with_parent
+from argosy._processes import die_with_parent
 
 from . import transport
 
