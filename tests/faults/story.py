@@ -549,6 +549,9 @@ class Driver:
             )
         )
 
+    def do_nothing(self):
+        """In the place of an event that was cut out."""
+
     def do_sleep(self, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
