@@ -11,9 +11,10 @@ __all__ = ["MODES", "Link"]
 # mute: requests reach the server, answers are lost.
 # deaf: requests are lost, answers come.
 # cut: connections are reset, new ones too. half: the client's sending side is closed.
+# mute_one: answers are lost of the connection alone that next carries a request.
 # void: connections that lost an answer stay and lose everything; others are whole.
 # slow: each piece takes 30 ms.
-MODES = ("hold", "hold_last", "mute", "deaf", "cut", "half", "void", "slow")
+MODES = ("hold", "hold_last", "mute", "deaf", "cut", "half", "mute_one", "void", "slow")
 _PIECE = 1 << 16
 
 
@@ -23,7 +24,8 @@ class _Connection:
         self.server = socket.create_connection(("127.0.0.1", link.target), timeout=5)
         self.server.settimeout(None)
         self.held, self.broken, self.used = False, False, 0.0
-        for arguments in ((client, self.server, "deaf"), (self.server, client, "mute")):
+        ways = ((client, self.server, ("deaf",)), (self.server, client, ("mute", "mute_one")))
+        for arguments in ways:
             threading.Thread(target=self.pump, args=arguments, daemon=True).start()
 
     def pump(self, source, to, lossy):
@@ -31,14 +33,20 @@ class _Connection:
             while piece := source.recv(_PIECE):
                 self.used = time.monotonic()
                 self.link.wait_open(self)
-                if self.link.mode == lossy:
+                mode = self.link.mode
+                if mode == "mute_one" and source is self.client and self.link.chosen is None:
+                    self.link.chosen = self
+                if mode in lossy and (mode != "mute_one" or self.link.chosen is self):
                     self.broken = True
+                if self.broken and mode == "void":
+                    continue
                 if self.broken:
                     # Of a stream that lost bytes the rest means nothing.
-                    if self.link.mode not in (lossy, "void"):
+                    if mode not in ("mute", "deaf", "mute_one"):
                         break
-                    continue
-                if self.link.mode == "slow":
+                    if mode in lossy:
+                        continue
+                if mode == "slow":
                     time.sleep(0.03)
                 to.sendall(piece)
         except OSError:
@@ -64,7 +72,7 @@ class Link:
     """Listens on a port of its own and passes on to `target`."""
 
     def __init__(self, target):
-        self.target, self.mode = target, ""
+        self.target, self.mode, self.chosen = target, "", None
         self.changed = threading.Condition()
         self.connections = []
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -104,6 +112,8 @@ class Link:
         """One of MODES, or "" to heal. Connections that lost bytes are cut by that."""
         with self.changed:
             self.mode = "" if mode in ("half", "hold_last") else mode
+            if mode != "void":
+                self.chosen = None
             connections = list(self.connections)
             for c in connections:
                 c.held = False

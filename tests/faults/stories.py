@@ -84,6 +84,9 @@ def load_answer_lost(draw):
     """The answer to a load is lost, others push, the server dies; the load is asked for again."""
     return dict(
         events=[
+            # Both of its connections are made.
+            event("push_dense", by=0),
+            event("push_dense", by=0),
             push(1, value=3),
             event("save", by=1, to="models/a"),
             push(1, value=5),
@@ -109,14 +112,13 @@ def forgotten_client(draw):
         events=[
             push(0, value=1),
             push(0, value=2),
-            event("link", worker=0, server=0, mode="mute"),
+            event("link", worker=0, server=0, mode="mute_one"),
             push(0, value=4, wait=False),
             event("sleep", seconds=0.3),
             event("link", worker=0, server=0, mode="void"),
             event("sleep", seconds=draw.uniform(1.8, 2.1)),
-            push(0, value=8, wait=False),
-            push(0, value=16, wait=False),
-            event("sleep", seconds=1),
+            push(0, value=8),
+            event("sleep", seconds=0.3),
             event("heal"),
             event("join"),
         ],
