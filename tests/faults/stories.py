@@ -53,8 +53,8 @@ def save_into_state(draw):
     return dict(events=events, options={"snapshot_every": draw.choice([0, 1])})
 
 
-def fill(first, calls, rows=30):
-    """Pushes of new rows to the table on disk."""
+def fill(first, calls, rows=400):
+    """Pushes of new rows to the table on disk; above 1,280 in memory it takes no more."""
     return [
         push(i % 2, COLD, i + 1, range=[first + i * rows, first + (i + 1) * rows])
         for i in range(calls)
@@ -68,7 +68,7 @@ def disk_full_for_rows(draw):
         *fill(0, 3),
         event("disk", server=0, error="ENOSPC", match="ssd-0"),
     ]
-    refused = fill(1000, 4)
+    refused = fill(10_000, 4)
     if draw.random() < 0.7:
         refused.insert(draw.randrange(4), event("end_day", by=0))
     if draw.random() < 0.5:
@@ -77,7 +77,7 @@ def disk_full_for_rows(draw):
     if draw.random() < 0.7:
         events.append(event("kill", server=0))
     events += [event("disk", server=0), event("start", server=0), event("sleep", seconds=1.2)]
-    return dict(events=[*events, *fill(2000, 2)], disk=True)
+    return dict(events=[*events, *fill(20_000, 2)], disk=True)
 
 
 def load_answer_lost(draw):
@@ -149,9 +149,9 @@ def step_refused(draw):
     """The table of a step has no room when the step ends; later there is."""
     return dict(
         events=[
-            *fill(0, 3),
+            *fill(0, 2),
             event("disk", server=0, error="ENOSPC", match="ssd-0"),
-            *fill(1000, 2, 10),
+            *fill(10_000, 4),
             event("step_push", by=0),
             event("step_push", by=1),
             event("step_rows", by=draw.randrange(2), first=0, count=200),
