@@ -433,10 +433,11 @@ SCENARIOS = [
 ]
 
 
-def run(seed):
-    """One run; raises what went wrong. Returns the scenario's name."""
-    scenario = SCENARIOS[seed % len(SCENARIOS)]
+def run(name, seed):
+    """One run; raises what went wrong."""
+    scenario = next(s for s in SCENARIOS if s.__name__ == name)
     directory = tempfile.mkdtemp(prefix=f"argosy-faults-{seed}-")
-    scenario(Run(seed, directory))
-    shutil.rmtree(directory, ignore_errors=True)
-    return scenario.__name__
+    try:
+        scenario(Run(seed, directory))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -192,8 +192,8 @@ def step_worker_replaced(draw):
 def assign_and_push(draw):
     """Assignments and pushes race for rows: the log has them in the order in which they happened."""
     events = []
-    for i in range(12):
-        rows = [i * 400, i * 400 + 400]
+    for i in range(40):
+        rows = [i * 300, i * 300 + 300]
         both = [
             dict(push(0, ROWS, 1000, False, range=rows), do="assign"),
             push(1, ROWS, 3, False, range=rows),
@@ -236,6 +236,25 @@ def directory_sync_fails(draw):
             event("load", by=1, saved="models/a"),
         ],
         disk=True,
+    )
+
+
+def server_is_back(draw):
+    """A server that starts again after its death has its clients back within seconds."""
+    return dict(
+        events=[
+            push(0),
+            push(1),
+            push(0, wait=False),
+            event("kill", server=0),
+            push(0, wait=False),
+            push(1, wait=False),
+            event("sleep", seconds=draw.uniform(0, 0.5)),
+            event("start", server=0),
+            event("join", within=4),
+        ],
+        own_pace=True,
+        deadline=20,
     )
 
 
@@ -469,6 +488,7 @@ BY_HAND = [
     assign_and_push,
     power_lost,
     directory_sync_fails,
+    server_is_back,
 ]
 RANDOM = [mixed, network, steps, bad_disk, power]
 STORIES = [*BY_HAND, *RANDOM]

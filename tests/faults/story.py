@@ -137,6 +137,9 @@ class Driver:
         self.draw = random.Random(json.dumps(story["events"]))
         self.environ = {k: v for k, v in os.environ.items() if not k.startswith("ARGOSY_PS_")}
         self.environ["PYTHONPATH"] = actors.ROOT
+        if not story.get("own_pace"):
+            # gRPC looks after connections that nobody waits for this often; else every 5 s.
+            self.environ["GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS"] = "100"
         self.heard = queue.Queue()
         self.actors, self.links, self.everyone = {}, {}, []
         self.server, self.ports, self.count = [None] * self.servers, [0] * self.servers, 0
@@ -144,6 +147,7 @@ class Driver:
         self.disks = [None] * self.servers
         self.armed = set()  # servers that are to die by themselves
         self.bad_since, self.bad = 0.0, False  # a disk
+        self.well_since = 0.0  # the end of the last fault
         self.saves, self.parts, self.ends, self.gathered = {}, [], [], {}
         self.sent = collections.Counter()  # to the rows of CAPPED
         self.model = Model(self.cells())
@@ -257,6 +261,7 @@ class Driver:
                 raise Violation(f"server {s} hangs at its start: {self.tail(s)}")
             time.sleep(0.005)
         self.ports[s] = int(open(ready).read())
+        self.well_since = time.monotonic()
         self.model.born(s)
         return True
 
@@ -345,6 +350,11 @@ class Driver:
                 raise Violation(f"hangs: {', '.join(waiting)}")
             self.listen(0.02)
 
+    def is_well(self):
+        """Whether no fault is at work now."""
+        links = any(link.mode for link in self.links.values())
+        return not (self.bad or self.paused or self.armed or links or None in self.server)
+
     def outcome(self, kind, text, began):
         """(ok, refused or unknown; the server that refused)."""
         if kind == "ok":
@@ -354,6 +364,8 @@ class Driver:
             word = text.split("server ", 1)[1].split(" ", 1)[0]
             server = int(word) if word.isdigit() else None
         unsure = "may have been applied" in text or "not on disk" in text
+        if kind == "TimeoutError" and self.is_well() and began > self.well_since:
+            raise Violation(f"no answer, and nothing is wrong: {text}")
         if kind in ("TimeoutError", "Killed") or unsure:
             return "unknown", None
         if not (self.bad or began <= self.bad_since):
@@ -537,8 +549,9 @@ class Driver:
             a.call("all_gather", [f"{i}/{w}"], told)
         self.do_join()
 
-    def do_join(self):
-        """Until no call is on its way."""
+    def do_join(self, within=None):
+        """Until no call is on its way; that may take so many seconds."""
+        began = time.monotonic()
         self.wait(
             lambda: (
                 not any(
@@ -548,6 +561,9 @@ class Driver:
                 )
             )
         )
+        took = time.monotonic() - began
+        if within and took > within:
+            raise Violation(f"calls took {took:.1f} s where {within} s were enough")
 
     def do_nothing(self):
         """In the place of an event that was cut out."""
@@ -622,13 +638,14 @@ class Driver:
         if self.disks[server]:
             self.disks[server].fail(error, match, calls, delay)
             self.bad = bool(error)
-            self.bad_since = time.monotonic()
+            self.bad_since = self.well_since = time.monotonic()
 
     def do_link(self, worker, server, mode):
         if (worker, server) in self.links:
             self.links[worker, server].set(mode)
 
     def do_heal(self):
+        self.well_since = time.monotonic()
         for link in self.links.values():
             link.set("")
 
@@ -649,7 +666,8 @@ class Driver:
             p = self.server[int(i)] if kind == "server" else self.actors[int(i)].process
             if p is not None and p.poll() is None:
                 p.send_signal(signal.SIGCONT)
-        now = time.monotonic() + self.deadline + SLACK
+        self.well_since = time.monotonic()
+        now = self.well_since + self.deadline + SLACK
         for a in self.actors.values():
             a.pending = {n: (t, max(end, now), op) for n, (t, end, op) in a.pending.items()}
         self.paused.clear()

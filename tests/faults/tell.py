@@ -1,6 +1,7 @@
 """Tells a story, and finds the shortest one that fails as it does."""
 
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -31,13 +32,19 @@ def cut(story, kept):
     )
 
 
-def shorten(story, seconds, tries=2):
-    """The places of a short list of events that still fails, within so many seconds."""
+def _kind(wrong):
+    """What two failures of the same kind have in common."""
+    return re.sub(r"[\d./]+", "", wrong.split("\n")[0])[:30]
+
+
+def shorten(story, wrong, seconds, tries=2):
+    """The places of a short list of events that still fails so, within so many seconds."""
     end = time.monotonic() + seconds
     kept = [i for i, e in enumerate(story["events"]) if e["do"] != "nothing"]
 
     def fails(places):
-        return any(tell(cut(story, set(places))) for _ in range(tries))
+        stories = (cut(story, set(places)) for _ in range(tries))
+        return any(_kind(tell(s)) == _kind(wrong) for s in stories)
 
     size = max(1, len(kept) // 2)
     while True:
