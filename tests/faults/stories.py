@@ -2,8 +2,8 @@
 
 import random
 
+from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, ROWS
 from tests.faults.proxy import MODES
-from tests.faults.story import ADMIT, CAPPED, CLICKS, COLD, ROWS
 
 __all__ = ["BY_HAND", "RANDOM", "STORIES", "make"]
 
