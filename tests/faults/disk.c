@@ -34,6 +34,7 @@ struct control {
   int64_t delay;    // of syncs, in microseconds
   int64_t journal;  // whether what is synced is kept
   int64_t copies;
+  int64_t skip;     // so many that would fail do not
   char match[192];  // part of the path; empty: all
   char root[512];
 };
@@ -100,7 +101,9 @@ static int fate(int which, const char* path, int* torn) {
   }
   const int hit = !control->match[0] || strstr(path, control->match) != 0;
   if (control->delay && hit && which & (kSync | kSyncDirectory)) usleep((useconds_t)control->delay);
-  return control->error && hit && control->which & which ? (int)control->error : 0;
+  if (!control->error || !hit || !(control->which & which)) return 0;
+  if (__atomic_sub_fetch(&control->skip, 1, __ATOMIC_SEQ_CST) >= 0) return 0;
+  return (int)control->error;
 }
 
 static void note(const char* line) {

@@ -16,7 +16,7 @@ import tempfile
 __all__ = ["CALLS", "Disk", "build"]
 
 CALLS = {"write": 1, "sync": 2, "sync_directory": 4, "name": 8}
-_FIELDS = ("calls", "kill_at", "torn", "error", "which", "delay", "journal", "copies")
+_FIELDS = ("calls", "kill_at", "torn", "error", "which", "delay", "journal", "copies", "skip")
 _SIZE = 8 * len(_FIELDS) + 192 + 512
 _BLOCK = 512  # what a disk writes as a whole
 
@@ -73,11 +73,13 @@ class Disk:
         for name, value in fields.items():
             struct.pack_into("q", self.map, 8 * _FIELDS.index(name), value)
 
-    def fail(self, error, match="", calls=tuple(CALLS), delay=0):
-        """Calls on paths that contain `match` end with this error (its name; "": none)."""
+    def fail(self, error, match="", calls=tuple(CALLS), delay=0, skip=0):
+        """Calls on paths that contain `match`, after the first `skip`, end with this error (its name;
+        "": none)."""
         self.map[8 * len(_FIELDS) : 8 * len(_FIELDS) + 192] = match.encode().ljust(192, b"\0")
         self.set(
             delay=delay,
+            skip=skip,
             which=sum(CALLS[c] for c in calls),
             error=getattr(errno, error) if error else 0,
         )

@@ -1,5 +1,6 @@
 """Stories of a seed: some told by hand, each about one way to break a promise, and random ones."""
 
+import itertools
 import random
 
 from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, ROWS
@@ -225,8 +226,9 @@ def directory_sync_fails(draw):
                 "disk",
                 server=0,
                 error="EIO",
-                match=draw.choice(["models", "models/b"]),
+                match="models",
                 calls=["sync_directory"],
+                skip=draw.randrange(6),
             ),
             event("save", by=0, to="models/b"),
             event("disk", server=0),
@@ -260,6 +262,8 @@ def server_is_back(draw):
 
 # Random.
 
+SAVES = ["models/a", "models/b"] * 4 + ["models"]
+
 
 class Writer:
     """Puts a random story together."""
@@ -269,6 +273,7 @@ class Writer:
         self.workers = options.setdefault("workers", draw.choice([2, 2, 3]))
         self.servers = options.setdefault("servers", draw.choice([1, 1, 2]))
         options.setdefault("options", {"snapshot_every": draw.choice([0, 0, 1])})
+        options.setdefault("cold_clicks", draw.random() < 0.5)
         self.saves = 0
 
     def add(self, do, **arguments):
@@ -311,10 +316,10 @@ class Writer:
         wait = draw.random() < 0.7
         if kind < 0.3:
             self.saves += 1
-            self.add("save", by=by, to=draw.choice(["models/a", "models/b", "models"]), wait=wait)
+            self.add("save", by=by, to=draw.choice(SAVES), wait=wait)
         elif kind < 0.55:
             table = draw.choice([None, ROWS, 1, COLD])
-            saved = draw.choice(["models/a", "models/b", "models"])
+            saved = draw.choice(SAVES)
             self.add("load", by=by, saved=saved, table=table, wait=wait)
         elif kind < 0.8:
             self.add("end_day", by=by, wait=wait)
@@ -360,10 +365,15 @@ class Writer:
             self.add("check")
 
     def net(self):
-        """A link, or all of a worker, goes bad for a while."""
+        """Links go bad for a while: of one worker, or any, so that some see some servers."""
         draw, w = self.draw, self.draw.randrange(self.workers)
-        for s in draw.sample(range(self.servers), draw.randint(1, self.servers)):
-            self.add("link", worker=w, server=s, mode=draw.choice(MODES))
+        if draw.random() < 0.3:
+            for link in itertools.product(range(self.workers), range(self.servers)):
+                if draw.random() < 0.5:
+                    self.add("link", worker=link[0], server=link[1], mode="hold")
+        else:
+            for s in draw.sample(range(self.servers), draw.randint(1, self.servers)):
+                self.add("link", worker=w, server=s, mode=draw.choice(MODES))
         self.calls(1, 3, wait=False, by=w)
         self.calls(0, 2, wait=False)
         self.add("sleep", seconds=draw.choice([0.05, 0.3, 0.9]))
@@ -409,7 +419,8 @@ class Writer:
                 if error == "ENOSPC"
                 else draw.choice([["sync"], ["sync", "sync_directory"], ["write"]])
             )
-            self.add("disk", server=s, error=error, match=match, calls=calls)
+            skip = draw.choice([0, 0, 1, 5])
+            self.add("disk", server=s, error=error, match=match, calls=calls, skip=skip)
             self.calls(1, 3)
             if draw.random() < 0.5:
                 self.whole()

@@ -45,6 +45,9 @@ def tables_of(story, server=0):
     cold = {"id": COLD, "name": "cold", "kind": "sparse", "accessor": plain}
     if story.get("ssd", True):
         cold.update(tier="ssd", directory=f"ssd-{server}", memory_rows=story.get("memory_rows", 64))
+    clicks = {"id": CLICKS, "name": "clicks", "kind": "sparse", "accessor": click}
+    if story.get("cold_clicks"):
+        clicks.update(tier="ssd", directory=f"ssd-{server}-clicks", memory_rows=64)
     return [
         {"id": ROWS, "name": "rows", "kind": "sparse", "accessor": plain},
         {
@@ -55,7 +58,7 @@ def tables_of(story, server=0):
             "accessor": {"embedding": rule},
         },
         cold,
-        {"id": CLICKS, "name": "clicks", "kind": "sparse", "accessor": click},
+        clicks,
         {
             "id": ADMIT,
             "name": "admit",
@@ -321,6 +324,7 @@ class Driver(Checks):
             if s in self.armed and p.returncode == -signal.SIGKILL:
                 self.armed.discard(s)
                 self.disks[s].kill_after(0)
+                self.do_disk(s)  # a server need not start on a bad one
                 self.server[s] = None
                 self.model.death(s)
                 self.start(s)
@@ -604,6 +608,7 @@ class Driver(Checks):
         if self.server[server] is not None:
             return
         d = self.disks[server]
+        self.do_disk(server)  # it need not start on a bad one
         if d and d.get("kill_at") and not self.start(server, once=True):
             self.model.death(server)
             d.kill_after(0)
@@ -633,9 +638,9 @@ class Driver(Checks):
         self.disks[0].take_for_safe()
         self.start(0)
 
-    def do_disk(self, server, error="", match="", calls=tuple(disk.CALLS), delay=0):
+    def do_disk(self, server, error="", match="", calls=tuple(disk.CALLS), delay=0, skip=0):
         if self.disks[server]:
-            self.disks[server].fail(error, match, calls, delay)
+            self.disks[server].fail(error, match, calls, delay, skip)
             self.bad = bool(error)
             self.bad_since = self.well_since = time.monotonic()
 
