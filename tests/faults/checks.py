@@ -9,10 +9,11 @@ from tests.faults import actor as actors
 from tests.faults import content
 from tests.faults.model import Violation
 
-__all__ = ["ADMIT", "CAPPED", "CLICKS", "COLD", "MAX_ROWS", "NUMBERS", "ROWS", "Checks"]
+__all__ = ["ADMIT", "CAPPED", "CLICKS", "COLD", "MAX_ROWS", "NUMBERS", "ROWS", "TOKEN", "Checks"]
 
 ROWS, NUMBERS, COLD, CLICKS, ADMIT, CAPPED = range(6)  # tables
 MAX_ROWS = 24  # of CAPPED
+TOKEN = "of-stories"  # clients come by other ports than the servers'
 
 
 class Checks:
@@ -23,6 +24,7 @@ class Checks:
             endpoints=[f"127.0.0.1:{p}" for p in self.ports],
             worker=self.workers - 1,
             workers=self.workers,
+            token=TOKEN,
             connect_deadline=20,
             call_deadline=20,
             attempt_deadline=2,

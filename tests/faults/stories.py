@@ -221,6 +221,8 @@ def directory_sync_fails(draw):
         events=[
             push(0, value=3),
             event("save", by=0, to="models/a"),
+            # So that nothing else is found.
+            event("safe"),
             push(0, value=5),
             event(
                 "disk",
@@ -239,6 +241,13 @@ def directory_sync_fails(draw):
         ],
         disk=True,
     )
+
+
+def record_damaged(draw):
+    """A byte of one of the newest records of the log is wrong."""
+    events = [push(i % 2, value=i + 1, keys=[i]) for i in range(6)]
+    damage = event("damage", back=draw.randrange(3), at=draw.random())
+    return dict(events=[*events, event("kill", server=0), damage, event("start", server=0)])
 
 
 def server_is_back(draw):
@@ -499,6 +508,7 @@ BY_HAND = [
     assign_and_push,
     power_lost,
     directory_sync_fails,
+    record_damaged,
     server_is_back,
 ]
 RANDOM = [mixed, network, steps, bad_disk, power]

@@ -18,7 +18,7 @@ import time
 
 from tests.faults import actor as actors
 from tests.faults import content, disk, proxy
-from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, MAX_ROWS, NUMBERS, ROWS, Checks
+from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, MAX_ROWS, NUMBERS, ROWS, TOKEN, Checks
 from tests.faults.model import Model, Violation
 
 __all__ = ["Driver", "tables_of"]
@@ -85,6 +85,7 @@ class Actor:
             endpoints=endpoints,
             worker=worker,
             workers=driver.workers,
+            token=TOKEN,
             connect_deadline=15,
             call_deadline=driver.deadline,
             wait_deadline=driver.deadline,
@@ -240,6 +241,7 @@ class Driver(Checks):
             tables=tables_of(self.story, s),
             durability=self.durability,
             directory="state",
+            token=TOKEN,
             threads=2,
             **self.story.get("options", {}),
         )
@@ -595,13 +597,51 @@ class Driver(Checks):
         if d:
             d.kill_after(again, torn)
 
-    def tear(self, server, size):
+    def last_segment(self, server):
         home = os.path.join(self.data, "state", f"server-{server}-of-{self.servers}", "log")
         segments = sorted(n for n in os.listdir(home) if n.startswith("log-"))
-        if segments:
-            with open(os.path.join(home, segments[-1]), "ab") as file:
+        return os.path.join(home, segments[-1]) if segments else None
+
+    def tear(self, server, size):
+        path = self.last_segment(server)
+        if path:
+            with open(path, "ab") as file:
                 whole = struct.pack("<IIQQII", 0x31524C41, 1000, 1, 0, 7, 7) + bytes(1000)
                 file.write(whole[:size])
+
+    def do_damage(self, back, at):
+        """A byte of the `back`-th newest record changes while server 0 is away. It must say so, but
+        for the newest one: that may be taken for one that was not written to its end, and dropped.
+        """
+        path = self.last_segment(0)
+        whole = open(path, "rb").read()
+        starts, place = [], 32
+        while place + 32 <= len(whole):
+            starts.append(place)
+            place += 32 + (struct.unpack_from("<I", whole, place + 4)[0] + 7) // 8 * 8
+        if back >= len(starts):
+            return
+        end = starts[-back] if back else len(whole)
+        place = starts[-1 - back] + int(at * (end - starts[-1 - back]))
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        with open(path, "wb") as file:
+            file.write(broken)
+        try:
+            self.start(0)
+        except Violation:
+            said = self.tail(0)
+            if self.server[0].returncode != 1 or path.split("/data/")[1] not in said:
+                raise
+            with open(path, "wb") as file:
+                file.write(whole)
+            self.server[0] = None
+            return
+        pushes = [op for op in self.model.ops if op.startswith("push#")]
+        if back:
+            raise Violation(f"a byte at {place} of '{path}' is wrong, and the server starts")
+        for name in self.model.ops[pushes[-1]]:
+            self.model.cells[name].may_be_gone()
 
     def do_start(self, server):
         """After kill; it may die on its way if it is told to."""
@@ -637,6 +677,11 @@ class Driver(Checks):
             pass
         self.disks[0].take_for_safe()
         self.start(0)
+
+    def do_safe(self):
+        """Somebody syncs all that is there now."""
+        if self.disks[0]:
+            self.disks[0].take_for_safe()
 
     def do_disk(self, server, error="", match="", calls=tuple(disk.CALLS), delay=0, skip=0):
         if self.disks[server]:
