@@ -7,7 +7,7 @@ PY := .venv/bin/python
 unexport MAKEFLAGS
 export PYTHON
 
-.PHONY: help build demo test test-cpp test-python property sanitize soak faults fuzz lint format bench docs wheel clean
+.PHONY: help build demo test test-cpp test-python property sanitize soak faults faults-nightly fuzz lint format bench docs wheel clean
 .DEFAULT_GOAL := build
 
 build:  ## install what is missing, compile, generate the Python API
@@ -36,9 +36,12 @@ sanitize:  ## tests under the address, undefined behaviour and thread sanitizers
 soak: build  ## 100,000 training steps among failing calls; memory must stay flat
 	@$(PY) tests/soak/failing_calls.py --steps 100000
 
-RUNS ?= 200
+RUNS ?= 500
 faults: build  ## RUNS seeded runs of servers and workers that are killed, cut off and starved
 	@$(PY) -m tests.faults.run --runs $(RUNS) --jobs $(JOBS)
+
+faults-nightly: build  ## the same without end, from a seed of this second on
+	@$(PY) -m tests.faults.run --runs 0 --first $$(date +%s) --jobs $(JOBS)
 
 # FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60

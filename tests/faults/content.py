@@ -2,18 +2,21 @@
 
 Each push goes to one key of its own on every server (its marker) and to 40 keys that its client uses
 again and again. All values are 1 and the tables add, so afterwards a marker says how often the push
-was applied on that server, and the other keys say whether each push was applied as a whole.
+was applied on that server, and the other keys say whether each push was applied as a whole. Each
+push to the dense table has a number of its own there.
 """
 
 import random
 
-__all__ = ["BATCH", "DIM", "KEYS", "TABLES", "data_keys", "dense_block", "marker", "server_of"]
+__all__ = ["BATCH", "DIM", "KEYS", "TABLES", "data_keys", "marker", "number", "server_of"]
 
 DIM = 4
 KEYS = 300  # of a client
 BATCH = 40  # keys of a push beside the markers
 WORKERS = 4  # at most
-BLOCK = 6  # numbers of the dense table for each worker
+CLIENTS = 12  # of all workers, at most
+NUMBERS = 100  # pushes of a client to the dense table, at most
+EVERY = 5  # so many pushes bring one to the dense table
 
 _SUM = {"rule": "sum", "initial_range": 0}
 TABLES = [
@@ -22,7 +25,7 @@ TABLES = [
         "id": 1,
         "name": "numbers",
         "kind": "dense",
-        "size": WORKERS * BLOCK,
+        "size": CLIENTS * NUMBERS,
         "accessor": {"embedding": _SUM},
     },
 ]
@@ -51,6 +54,7 @@ def data_keys(seed, client, sequence):
     return [client << 20 | draw.randrange(KEYS) for _ in range(BATCH)]
 
 
-def dense_block(worker):
-    """Which numbers of the dense table a worker adds to."""
-    return range(worker * BLOCK, (worker + 1) * BLOCK)
+def number(client, sequence):
+    """Where in the dense table this push adds 1; None: it makes none."""
+    at, rest = divmod(sequence, EVERY)
+    return (client - 1) * NUMBERS + at if not rest and at < NUMBERS else None

@@ -54,12 +54,19 @@ def survivors_have_all(job, dead=()):
 
 
 def check_also_after_death(job, what):
-    """The tables now, and after all servers were killed and came back."""
-    job.check(what)
+    """The tables now, and after all servers were killed and came back: each push as before."""
+    job.wait_durable()
+    before = job.check(what)
     job.kill_servers()
     job.faults = ""
     job.start_servers()
-    job.check(what + ", after kill -9 of all servers")
+    after = job.check(what + ", after kill -9 of all servers")
+    changed = [push for push in before if before[push] != after.get(push)]
+    if changed or before.keys() != after.keys():
+        raise Failed(
+            f"{what}: kill -9 changed pushes (client, sequence, server): "
+            + ", ".join(f"{p}: {before[p]} became {after.get(p)}" for p in changed[:5])
+        )
 
 
 def messages(r):
@@ -116,6 +123,13 @@ def worker_killed(r):
         job.start_servers()
         workers = [job.start_worker(w, pushes=80) for w in range(2)]
         dead = []
+        if r.maybe(0.3):
+            # Both at once.
+            job.wait_acknowledged(r.draw.randint(1, 50))
+            for victim in workers[:2]:
+                victim.kill()
+                dead.append(victim)
+                workers.append(job.start_worker(victim.plan["worker"], pushes=40))
         for i in range(2):
             job.wait_acknowledged(r.draw.randint(1 + 50 * i, 50 + 50 * i))
             victim = r.draw.choice([w for w in workers if w not in dead])
@@ -128,57 +142,65 @@ def worker_killed(r):
 
 
 def launcher_killed(r):
-    """kill -9 of the launcher: no process is left, and what was acknowledged is in the log."""
+    """kill -9 of the launcher: no process is left; started again, it goes on from the log."""
     with r.job(servers=r.draw.choice([1, 2])) as job:
-        state = os.path.join(job.directory, "state")
-        plans = []
-        for w in range(2):
-            plan = dict(
-                seed=r.seed,
-                client=w + 1,
-                worker=w,
-                workers=content.WORKERS,
-                pushes=100000,
-                threads=2,
-                journal=f"{job.directory}/journal-{w + 1}",
-            )
-            plans.append(plan)
-        launcher = job.start(
-            "launcher",
-            "-m",
-            "argosy.distributed.launch",
-            "--servers",
-            str(job.servers),
-            "--workers",
-            "2",
-            "--durability",
-            "log",
-            "--durability_dir",
-            state,
-            "--log_dir",
-            os.path.join(job.directory, "logs"),
-            "--stream",
-            "none",
-            os.path.join(ROOT, "tests/faults/launched.py"),
-            json.dumps(plans),
-            job.directory,
-        )
-        for plan in plans:
-            job.adopt(plan)
-        job.wait_acknowledged(r.draw.randint(1, 300))
-        launcher.kill()
-        launcher.wait()
-        pids = [int(n[4:]) for n in os.listdir(job.directory) if n.startswith("pid-")]
-        end = time.monotonic() + 20
-        while any(alive(p) for p in pids):
-            if time.monotonic() > end:
-                left = [p for p in pids if alive(p)]
-                for p in left:
-                    os.kill(p, signal.SIGKILL)
-                raise Failed(f"{len(left)} processes outlived their launcher")
-            time.sleep(0.02)
+        for _ in range(2):
+            launch_and_kill(r, job)
         job.start_servers()
-        job.check("launcher killed")
+        check_also_after_death(job, "launcher killed")
+
+
+def launch_and_kill(r, job):
+    plans = []
+    for w in range(2):
+        client = len(job.clients) + w + 1
+        plan = dict(
+            seed=r.seed,
+            client=client,
+            worker=w,
+            workers=content.WORKERS,
+            pushes=100000,
+            threads=2,
+            journal=f"{job.directory}/journal-{client}",
+        )
+        plans.append(plan)
+    before = sum(len(Journal(p.journal).acked["S"]) for p in job.clients)
+    launcher = job.start(
+        f"launcher-{len(job.clients)}",
+        "-m",
+        "argosy.distributed.launch",
+        "--servers",
+        str(job.servers),
+        "--workers",
+        "2",
+        "--durability",
+        "log",
+        "--durability_dir",
+        os.path.join(job.directory, "state"),
+        "--log_dir",
+        os.path.join(job.directory, "logs"),
+        "--stream",
+        "none",
+        os.path.join(ROOT, "tests/faults/launched.py"),
+        json.dumps(plans),
+        job.directory,
+    )
+    for plan in plans:
+        job.adopt(plan)
+    job.wait_acknowledged(before + r.draw.randint(1, 300))
+    launcher.kill()
+    launcher.wait()
+    pids = [int(n[4:]) for n in os.listdir(job.directory) if n.startswith("pid-")]
+    end = time.monotonic() + 20
+    while any(alive(p) for p in pids):
+        if time.monotonic() > end:
+            left = [p for p in pids if alive(p)]
+            for p in left:
+                os.kill(p, signal.SIGKILL)
+            raise Failed(f"{len(left)} processes outlived their launcher")
+        time.sleep(0.02)
+    for p in pids:
+        os.remove(os.path.join(job.directory, f"pid-{p}"))
 
 
 def alive(pid):
@@ -433,10 +455,11 @@ SCENARIOS = [
 ]
 
 
-def run(seed):
-    """One run; raises what went wrong. Returns the scenario's name."""
-    scenario = SCENARIOS[seed % len(SCENARIOS)]
+def run(name, seed):
+    """One run; raises what went wrong."""
+    scenario = next(s for s in SCENARIOS if s.__name__ == name)
     directory = tempfile.mkdtemp(prefix=f"argosy-faults-{seed}-")
-    scenario(Run(seed, directory))
-    shutil.rmtree(directory, ignore_errors=True)
-    return scenario.__name__
+    try:
+        scenario(Run(seed, directory))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -8,9 +8,9 @@ import sys
 
 def main(options, ready=None):
     """Serves until told to stop. `ready` is a file made once it listens."""
-    from argosy import _ps
+    from tests.faults import actor
 
-    server = _ps.Server(json.dumps(options))
+    server = actor.load_ps().Server(json.dumps(options))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if ready:
         with open(ready + ".new", "w") as file:

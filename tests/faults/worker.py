@@ -5,6 +5,7 @@ It pushes from some threads and keeps a journal that survives its own death: a l
 """
 
 import array
+import functools
 import json
 import os
 import random
@@ -56,11 +57,10 @@ class Worker:
         values = array.array("f", [x for row in rows for x in row])
         self.client.push_sparse(0, array.array("Q", keys), values)
 
-    def push_dense(self):
-        """One to each number of this worker's block."""
-        values = array.array("f", [0] * (content.WORKERS * content.BLOCK))
-        for i in content.dense_block(self.plan["worker"]):
-            values[i] = 1
+    def push_dense(self, number):
+        """One to a number that is this push's own."""
+        values = array.array("f", bytes(4 * content.CLIENTS * content.NUMBERS))
+        values[number] = 1
         self.client.push_dense(1, values)
 
     def try_to(self, call, sequence, before, after):
@@ -98,8 +98,9 @@ class Worker:
             if sequence > plan["pushes"]:
                 return
             self.try_to(lambda: self.push(sequence), sequence, "S", "A")
-            if sequence % 5 == 0:
-                self.try_to(self.push_dense, sequence, "D", "B")
+            number = content.number(plan["client"], sequence)
+            if number is not None:
+                self.try_to(functools.partial(self.push_dense, number), sequence, "D", "B")
             if sequence % 3 == 0:
                 self.pull(draw)
             if sequence == plan.get("save_at"):

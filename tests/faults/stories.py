@@ -1,0 +1,521 @@
+"""Stories of a seed: some told by hand, each about one way to break a promise, and random ones."""
+
+import itertools
+import random
+
+from tests.faults.checks import ADMIT, CAPPED, CLICKS, COLD, ROWS
+from tests.faults.proxy import MODES
+
+__all__ = ["BY_HAND", "RANDOM", "STORIES", "make"]
+
+
+def push(by, table=ROWS, value=1, wait=True, **keys):
+    return dict(do="push", by=by, table=table, value=value, wait=wait, **(keys or {"keys": [1, 2]}))
+
+
+def event(do, **arguments):
+    return dict(do=do, **arguments)
+
+
+# By hand.
+
+
+def saves_beside(draw):
+    """A save into a folder that holds saves, and folders of others."""
+    inner = draw.choice(["models/a", "models/part-a/b"])
+    return dict(
+        events=[
+            push(0, value=3),
+            event("save", by=0, to=inner),
+            push(1, value=5),
+            event("save", by=1, to=draw.choice(["models", "models/b"])),
+            event("save", by=1, to="models"),
+            event("check"),
+            event("load", by=0, saved=inner),
+            event("check"),
+        ]
+    )
+
+
+def save_into_state(draw):
+    """A save where the servers keep their own files, then kill -9."""
+    places = [
+        "state",
+        "state/server-0-of-1",
+        "state/server-0-of-1/log",
+        "state/server-0-of-1/x",
+        ".",
+    ]
+    events = [push(0, value=3), push(1, value=5)]
+    for place in draw.sample(places, 2):
+        events.append(event("save", by=0, to=place, refusable=True))
+        events.append(push(1, value=7))
+    events += [event("kill", server=0), event("start", server=0), event("check"), push(0, value=9)]
+    return dict(events=events, options={"snapshot_every": draw.choice([0, 1])})
+
+
+def fill(first, calls, rows=400):
+    """Pushes of new rows to the table on disk; above 1,280 in memory it takes no more."""
+    return [
+        push(i % 2, COLD, i + 1, range=[first + i * rows, first + (i + 1) * rows])
+        for i in range(calls)
+    ]
+
+
+def disk_full_for_rows(draw):
+    """The disk of a table fills up; what is refused then never comes, not after kill -9 either."""
+    events = [
+        push(0, CLICKS, 64),
+        *fill(0, 3),
+        event("disk", server=0, error="ENOSPC", match="ssd-0"),
+    ]
+    refused = fill(10_000, 4)
+    if draw.random() < 0.7:
+        refused.insert(draw.randrange(4), event("end_day", by=0))
+    if draw.random() < 0.5:
+        refused.insert(draw.randrange(4), event("shrink", by=1))
+    events += refused
+    if draw.random() < 0.7:
+        events.append(event("kill", server=0))
+    events += [event("disk", server=0), event("start", server=0), event("sleep", seconds=1.2)]
+    return dict(events=[*events, *fill(20_000, 2)], disk=True)
+
+
+def load_answer_lost(draw):
+    """The answer to a load is lost, others push, the server dies; the load is asked for again."""
+    return dict(
+        events=[
+            # Both of its connections are made.
+            event("push_dense", by=0),
+            event("push_dense", by=0),
+            push(1, value=3),
+            event("save", by=1, to="models/a"),
+            push(1, value=5),
+            event("link", worker=0, server=0, mode="mute"),
+            event("load", by=0, saved="models/a", wait=False),
+            event("sleep", seconds=draw.uniform(0.3, 0.8)),
+            event("check"),
+            push(1, value=7),
+            event("kill", server=0),
+            event("start", server=0),
+            event("heal"),
+            event("join"),
+            event("check"),
+        ],
+        proxy=True,
+        options={"snapshot_every": draw.choice([0, 1])},
+    )
+
+
+def forgotten_client(draw):
+    """A client is silent for longer than servers remember; a request of before comes late."""
+    return dict(
+        events=[
+            push(0, value=1),
+            push(0, value=2),
+            event("link", worker=0, server=0, mode="mute_one"),
+            push(0, value=4, wait=False),
+            event("sleep", seconds=0.3),
+            event("link", worker=0, server=0, mode="void"),
+            event("sleep", seconds=draw.uniform(1.8, 2.1)),
+            push(0, value=8),
+            event("sleep", seconds=0.3),
+            event("heal"),
+            event("join"),
+        ],
+        proxy=True,
+        attempt=2.5,
+        deadline=12,
+        options={"client_expiry": 1},
+    )
+
+
+def log_over_old_rows(draw):
+    """Servers without durability leave a database of rows; others with a log start over it."""
+    return dict(
+        events=[
+            push(0, COLD, 3, range=[0, draw.choice([20, 200])]),
+            event("restart_as", durability="log"),
+            event("check"),
+            push(1, COLD, 5, range=[10, 30]),
+            event("kill", server=0),
+            event("start", server=0),
+            event("check"),
+        ],
+        durability="none",
+    )
+
+
+def step_refused(draw):
+    """The table of a step has no room when the step ends; later there is."""
+    return dict(
+        events=[
+            *fill(0, 2),
+            event("disk", server=0, error="ENOSPC", match="ssd-0"),
+            *fill(10_000, 4),
+            event("step_push", by=0),
+            event("step_push", by=1),
+            event("step_rows", by=draw.randrange(2), first=0, count=200),
+            event("step_end", by=0),
+            event("step_end", by=1),
+            event("join"),
+            event("disk", server=0),
+            event("sleep", seconds=1.5),
+        ],
+        disk=True,
+    )
+
+
+def step_worker_replaced(draw):
+    """A worker dies within a step, before or after it ended it; another takes its place."""
+    first = [event("step_push", by=0), event("step_push", by=1)]
+    draw.shuffle(first)
+    events = [*first]
+    if draw.random() < 0.5:
+        events += [event("step_end", by=1), event("sleep", seconds=0.2)]
+    if draw.random() < 0.3:
+        events += [event("kill", server=0), event("start", server=0)]
+    events += [
+        event("kill_worker", worker=1),
+        event("spawn", worker=1),
+        event("step_push", by=1),
+        event("step_end", by=0),
+        event("step_end", by=1),
+        event("join"),
+        event("check"),
+    ]
+    for w in range(2):
+        events.append(event("step_push", by=w))
+    events += [event("step_end", by=0), event("step_end", by=1), event("join")]
+    return dict(events=events)
+
+
+def assign_and_push(draw):
+    """Assignments and pushes race for rows: the log has them in the order in which they happened."""
+    events = []
+    for i in range(40):
+        rows = [i * 300, i * 300 + 300]
+        both = [
+            dict(push(0, ROWS, 1000, False, range=rows), do="assign"),
+            push(1, ROWS, 3, False, range=rows),
+        ]
+        draw.shuffle(both)
+        events += [*both, event("join")]
+    return dict(events=[*events, event("check"), event("kill", server=0), event("start", server=0)])
+
+
+def power_lost(draw):
+    """What was acknowledged is there after a loss of power, in new folders too."""
+    events = [push(0, value=3), push(1, value=5), event("push_dense", by=0)]
+    if draw.random() < 0.5:
+        events += [event("save", by=0, to="models/new/a"), push(1, value=7)]
+    events.append(event("power", keep=draw.choice(["none", "some"])))
+    events += [event("check"), event("load", by=1, saved="models/new/a"), push(1, value=9)]
+    events += [event("power", keep="none"), event("check")]
+    return dict(events=events, disk=True, options={"snapshot_every": draw.choice([0, 1])})
+
+
+def directory_sync_fails(draw):
+    """A save whose folder cannot be synced did not end well."""
+    return dict(
+        events=[
+            push(0, value=3),
+            event("save", by=0, to="models/a"),
+            # So that nothing else is found.
+            event("safe"),
+            push(0, value=5),
+            event(
+                "disk",
+                server=0,
+                error="EIO",
+                match="models",
+                calls=["sync_directory"],
+                skip=draw.randrange(6),
+            ),
+            event("save", by=0, to="models/b"),
+            event("disk", server=0),
+            event("power", keep="none"),
+            event("check"),
+            event("load", by=1, saved="models/b"),
+            event("load", by=1, saved="models/a"),
+        ],
+        disk=True,
+    )
+
+
+def record_damaged(draw):
+    """A byte of one of the newest records of the log is wrong."""
+    events = [push(i % 2, value=i + 1, keys=[i]) for i in range(6)]
+    damage = event("damage", back=draw.randrange(3), at=draw.random())
+    return dict(events=[*events, event("kill", server=0), damage, event("start", server=0)])
+
+
+def server_is_back(draw):
+    """A server that starts again after its death has its clients back within seconds."""
+    return dict(
+        events=[
+            push(0),
+            push(1),
+            push(0, wait=False),
+            event("kill", server=0),
+            push(0, wait=False),
+            push(1, wait=False),
+            event("sleep", seconds=draw.uniform(0, 0.5)),
+            event("start", server=0),
+            event("join", within=4),
+        ],
+        own_pace=True,
+        deadline=20,
+    )
+
+
+# Random.
+
+SAVES = ["models/a", "models/b"] * 4 + ["models"]
+
+
+class Writer:
+    """Puts a random story together."""
+
+    def __init__(self, draw, **options):
+        self.draw, self.story, self.events = draw, options, []
+        self.workers = options.setdefault("workers", draw.choice([2, 2, 3]))
+        self.servers = options.setdefault("servers", draw.choice([1, 1, 2]))
+        options.setdefault("options", {"snapshot_every": draw.choice([0, 0, 1])})
+        options.setdefault("cold_clicks", draw.random() < 0.5)
+        self.saves = 0
+
+    def add(self, do, **arguments):
+        self.events.append(dict(do=do, **arguments))
+
+    def call(self, wait=None, by=None):
+        """A push, an assignment, .. of small tables of keys that others use, too."""
+        draw = self.draw
+        by = draw.randrange(self.workers) if by is None else by
+        wait = draw.random() < 0.6 if wait is None else wait
+        value = draw.randint(1, 1000)
+        keys = draw.sample(range(8), draw.randint(1, 3))
+        kind = draw.random()
+        if kind < 0.35:
+            self.events.append(push(by, ROWS, value, wait, keys=keys))
+        elif kind < 0.5:
+            first = draw.randrange(0, 240, 30)
+            self.events.append(push(by, COLD, value, wait, range=[first, first + 60]))
+        elif kind < 0.62:
+            self.add("push_dense", by=by, wait=wait)
+        elif kind < 0.74:
+            table = draw.choice([ROWS, COLD])
+            self.events.append(dict(push(by, table, value, wait, keys=keys), do="assign"))
+        elif kind < 0.84:
+            self.events.append(push(by, CLICKS, 2 ** draw.randint(4, 8), wait, keys=keys))
+        elif kind < 0.92:
+            self.events.append(push(by, ADMIT, value, wait, keys=keys))
+        else:
+            first = draw.randrange(100)
+            self.events.append(push(by, CAPPED, 1, wait, range=[first, first + 6]))
+
+    def calls(self, least, most, **how):
+        for _ in range(self.draw.randint(least, most)):
+            self.call(**how)
+
+    def whole(self):
+        """A call upon whole tables."""
+        draw, by = self.draw, self.draw.randrange(self.workers)
+        kind = draw.random()
+        wait = draw.random() < 0.7
+        if kind < 0.3:
+            self.saves += 1
+            self.add("save", by=by, to=draw.choice(SAVES), wait=wait)
+        elif kind < 0.55:
+            table = draw.choice([None, ROWS, 1, COLD])
+            saved = draw.choice(SAVES)
+            self.add("load", by=by, saved=saved, table=table, wait=wait)
+        elif kind < 0.8:
+            self.add("end_day", by=by, wait=wait)
+        else:
+            self.add("shrink", by=by, wait=wait)
+
+    def step(self, lose=False):
+        """All workers, one step; with `lose`, one dies on its way and is replaced."""
+        draw = self.draw
+        order = draw.sample(range(self.workers), self.workers)
+        victim = draw.choice(order) if lose else None
+        before = draw.random() < 0.5
+        for w in order:
+            for _ in range(draw.randint(1, 2)):
+                self.add("step_push", by=w)
+            if w == victim:
+                if not before:
+                    self.add("step_end", by=w)
+                    self.add("sleep", seconds=0.1)
+                self.add("kill_worker", worker=w)
+                self.add("spawn", worker=w)
+                self.add("step_push", by=w)
+        for w in order:
+            self.add("step_end", by=w)
+        self.add("join")
+
+    def kill(self):
+        draw, s = self.draw, self.draw.randrange(self.servers)
+        how = {}
+        if draw.random() < 0.3:
+            how["tear"] = draw.choice([1, 20, 31, 32, 33, 500, 1031])
+        if self.story.get("disk") and draw.random() < 0.5:
+            how.update(again=draw.randint(1, 40), torn=draw.random() < 0.5)
+        self.calls(0, 3, wait=False)
+        self.add("kill", server=s, **how)
+        self.calls(0, 2, wait=False)
+        self.add("start", server=s)
+        self.settle()
+
+    def settle(self):
+        self.add("join")
+        if self.draw.random() < 0.7:
+            self.add("check")
+
+    def net(self):
+        """Links go bad for a while: of one worker, or any, so that some see some servers."""
+        draw, w = self.draw, self.draw.randrange(self.workers)
+        if draw.random() < 0.3:
+            for link in itertools.product(range(self.workers), range(self.servers)):
+                if draw.random() < 0.5:
+                    self.add("link", worker=link[0], server=link[1], mode="hold")
+        else:
+            for s in draw.sample(range(self.servers), draw.randint(1, self.servers)):
+                self.add("link", worker=w, server=s, mode=draw.choice(MODES))
+        self.calls(1, 3, wait=False, by=w)
+        self.calls(0, 2, wait=False)
+        self.add("sleep", seconds=draw.choice([0.05, 0.3, 0.9]))
+        if draw.random() < 0.4:
+            self.add("kill", server=(s := draw.randrange(self.servers)))
+            self.add("start", server=s)
+        self.add("heal")
+        self.settle()
+
+    def pause(self):
+        draw = self.draw
+        if draw.random() < 0.5:
+            self.add("stop", server=draw.randrange(self.servers))
+        else:
+            self.call(wait=False, by=0)
+            self.add("stop_worker", worker=0)
+        self.calls(1, 3, wait=False)
+        self.add("sleep", seconds=draw.choice([0.1, 0.5]))
+        self.add("cont")
+        self.settle()
+
+    def replace(self):
+        w = self.draw.randrange(self.workers)
+        self.calls(1, 2, wait=False, by=w)
+        self.add("kill_worker", worker=w)
+        self.calls(0, 2)
+        self.add("spawn", worker=w)
+
+    def disk(self):
+        draw, s = self.draw, self.draw.randrange(self.servers)
+        kind = draw.random()
+        if kind < 0.4:
+            self.add("kill_at", server=s, calls=draw.randint(1, 60), torn=draw.random() < 0.5)
+            self.calls(2, 5)
+            if draw.random() < 0.5:
+                self.whole()
+            self.settle()
+        elif kind < 0.8:
+            error = draw.choice(["EIO", "ENOSPC", "ENOSPC"])
+            match = draw.choice(["", "/log", f"ssd-{s}", "save-", "models"])
+            calls = (
+                ["write", "name"]
+                if error == "ENOSPC"
+                else draw.choice([["sync"], ["sync", "sync_directory"], ["write"]])
+            )
+            skip = draw.choice([0, 0, 1, 5])
+            self.add("disk", server=s, error=error, match=match, calls=calls, skip=skip)
+            self.calls(1, 3)
+            if draw.random() < 0.5:
+                self.whole()
+            if draw.random() < 0.4:
+                self.add("kill", server=s)
+            self.add("disk", server=s)
+            self.add("start", server=s)
+            self.add("sleep", seconds=1.3)
+            self.settle()
+        else:
+            self.add("disk", server=s, delay=draw.choice([5_000, 50_000]))
+            self.calls(2, 4)
+            self.add("disk", server=s)
+
+    def power(self):
+        self.calls(1, 3)
+        self.calls(0, 2, wait=False)
+        self.add("power", keep=self.draw.choice(["none", "some", "some"]))
+        self.settle()
+
+    def compose(self, blocks, parts):
+        """A list of (weight, name of a block)."""
+        names = [n for _, n in blocks]
+        weights = [w for w, _ in blocks]
+        for name in self.draw.choices(names, weights, k=parts):
+            self.calls(1, 3)
+            getattr(self, name)()
+        return dict(self.story, events=self.events)
+
+    def lost_step(self):
+        self.step(lose=True)
+
+    def gather(self):
+        self.add("gather")
+
+
+def mixed(draw):
+    """Deaths of servers and workers among all calls."""
+    blocks = [(3, "kill"), (3, "whole"), (2, "replace"), (2, "step"), (1, "gather"), (1, "pause")]
+    return Writer(draw).compose(blocks, draw.randint(4, 9))
+
+
+def network(draw):
+    """Links that lose, hold, cut and delay; partitions."""
+    blocks = [(5, "net"), (2, "whole"), (1, "step"), (1, "gather"), (1, "replace"), (1, "kill")]
+    return Writer(draw, proxy=True).compose(blocks, draw.randint(3, 6))
+
+
+def steps(draw):
+    """Synchronous training whose workers and servers die."""
+    blocks = [(3, "step"), (3, "lost_step"), (2, "kill"), (1, "gather"), (1, "whole")]
+    return Writer(draw, servers=1).compose(blocks, draw.randint(4, 8))
+
+
+def bad_disk(draw):
+    """Errors, no room, death at the n-th call, also while it recovers."""
+    blocks = [(5, "disk"), (2, "kill"), (2, "whole"), (1, "step")]
+    return Writer(draw, disk=True, servers=1).compose(blocks, draw.randint(3, 6))
+
+
+def power(draw):
+    """Power is lost, again and again."""
+    blocks = [(4, "power"), (2, "whole"), (1, "kill"), (1, "disk")]
+    return Writer(draw, disk=True, servers=1).compose(blocks, draw.randint(3, 6))
+
+
+BY_HAND = [
+    saves_beside,
+    save_into_state,
+    disk_full_for_rows,
+    load_answer_lost,
+    forgotten_client,
+    log_over_old_rows,
+    step_refused,
+    step_worker_replaced,
+    assign_and_push,
+    power_lost,
+    directory_sync_fails,
+    record_damaged,
+    server_is_back,
+]
+RANDOM = [mixed, network, steps, bad_disk, power]
+STORIES = [*BY_HAND, *RANDOM]
+
+
+def make(name, seed):
+    """The story of this name that a seed tells."""
+    maker = next(s for s in STORIES if s.__name__ == name)
+    return maker(random.Random(f"{name}/{seed}"))
