@@ -388,8 +388,7 @@ TEST_F(SsdPromises, WhatAFullDiskRefusedDoesNotComeBack) {
   // More rows than memory may have beyond its limit: pushes that make rows are refused.
   ASSERT_EQ(code(push(kOne, ++sequence, keys(2000, 2700))), Code::ok);
   ASSERT_EQ(code(push(kOne, ++sequence, keys(3000, 3700))), Code::ok);
-  const uint64_t refused = sequence + 1;
-  for (int i = 0; i < 5; ++i) ASSERT_EQ(code(push(kOne, refused, {9999})), Code::failed);
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(code(push(kOne, ++sequence, {9999})), Code::failed);
   full.lift();
   const auto limit = Core::Clock::now() + seconds(60);
   Code now = Code::failed;
@@ -399,10 +398,39 @@ TEST_F(SsdPromises, WhatAFullDiskRefusedDoesNotComeBack) {
   EXPECT_EQ(value(9999), 1);
   kill_and_start({kOne, kTwo});
   EXPECT_EQ(value(9999), 1);
-  // The answer was lost, so the client asks again: it is new to this server.
-  EXPECT_EQ(code(push(kOne, refused, {9999})), Code::ok);
-  EXPECT_EQ(code(push(kOne, refused, {9999})), Code::ok);
-  EXPECT_EQ(value(9999), 2);
+}
+
+// The client was told that it was refused: an attempt that was on its way meanwhile is late.
+TEST_F(Promises, WhatWasRefusedIsNotAppliedByALateAttempt) {
+  start();
+  {
+    const FileLimit full(40);
+    EXPECT_EQ(code(push(kOne, 1, {5})), Code::unsynced);
+    EXPECT_EQ(code(push(kOne, 2, {5})), Code::failed);
+  }
+  const auto limit = Core::Clock::now() + seconds(60);
+  while (code(push(kOne, 1, {5})) == Code::unsynced && Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(20));
+  const Core::Result late = call(push(kOne, 2, {5}));
+  EXPECT_EQ(late.failure.code, Code::failed);
+  EXPECT_NE(late.failure.text.find("File too large"), std::string::npos) << late.failure.text;
+  EXPECT_EQ(code(push(kOne, 3, {5})), Code::ok);
+  EXPECT_EQ(value(5), 2);
+}
+
+TEST_F(Promises, AClientMakesSoManyRows) {
+  options_.max_client_rows = 10;
+  start({kOne, kTwo});
+  ASSERT_EQ(code(push(kOne, 1, {1, 2, 3, 4, 5, 6})), Code::ok);
+  Request r = request(Method::pull_sparse, kOne);
+  r.header.create = true;
+  r.keys = Bytes(8 * 4);
+  for (size_t i = 0; i < 4; ++i) r.keys.as<Key>()[i] = 10 + i;
+  ASSERT_EQ(code(std::move(r)), Code::ok);
+  const Core::Result refused = call(push(kOne, 2, {20}));
+  EXPECT_EQ(refused.failure.code, Code::bad_request);
+  EXPECT_NE(refused.failure.text.find("max_client_rows"), std::string::npos);
+  EXPECT_EQ(code(push(kTwo, 1, {20})), Code::ok);
 }
 
 TEST_F(SsdPromises, AStepThatIsRefusedCanBeEndedAgain) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/error.h"
+#include "argosy/ps/service/log_segment.h"
 
 namespace argosy::ps {
 
@@ -43,7 +44,7 @@ void Recovery::run() {
   k_.lock = std::make_unique<DirectoryLock>(k_.own);
   const TableSet set = k_.tables();
   std::vector<std::string> chain = read_index(k_.own);
-  const bool has_log = !list_directory(join_path(k_.own, "log")).empty();
+  const bool has_log = !list_segments(join_path(k_.own, "log")).empty();
   const bool began = !chain.empty() || has_log;
   if (began) {
     // A tier on disk has rows of later than the snapshot.

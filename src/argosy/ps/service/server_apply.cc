@@ -11,6 +11,11 @@ Core::Result failed(Failure failure) {
   return {std::move(failure), {}};
 }
 
+// Whether the client, told of this, takes it for the end of the request.
+bool is_final(Code code) {
+  return code != Code::busy && code != Code::timeout && code != Code::unsynced;
+}
+
 bool is_whole(Method method) {
   return method != Method::push_sparse && method != Method::push_dense;
 }
@@ -32,6 +37,7 @@ void Core::claim(Request request, const Done& done) {
     case Windows::Claim::too_old:
       refuse(Code::too_old, "request " + std::to_string(h.sequence) +
                                 " of this client is too old to know whether it was applied");
+    case Windows::Claim::refused:
     case Windows::Claim::applied:
       repeated_.fetch_add(1, std::memory_order_relaxed);
       return waiter(outcome);
@@ -62,7 +68,10 @@ void Core::claim(Request request, const Done& done) {
 
 void Core::finish(const Header& h, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
                   const Done& done) {
-  if (outcome.failure) waiters = windows_.abandoned(h.client(), h.sequence);
+  if (outcome.failure)
+    waiters = is_final(outcome.failure.code)
+                  ? windows_.refused(h.client(), h.sequence, outcome.failure)
+                  : windows_.abandoned(h.client(), h.sequence);
   for (const auto& w : waiters) w(outcome);
   if (outcome.failure) return done(failed(outcome.failure));
   Answer answer;
@@ -101,12 +110,13 @@ uint64_t Core::write_and_push(Request& request) {
   SparseTable* rows =
       request.method == Method::push_sparse ? sparse(h.table).sparse.get() : nullptr;
   DenseTable* numbers = rows ? nullptr : dense(h.table).dense.get();
+  if (rows) check_rows(h);
   const std::unique_ptr<Prepared> prepared = rows ? rows->prepare(keys) : nullptr;
   const uint64_t position = append(request);
   try {
     if (rows)
-      add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
-          : rows->assign(keys, values, prepared.get());
+      windows_.add_rows(h.client(), add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
+                                        : rows->assign(keys, values, prepared.get()));
     else
       add ? numbers->push(values, {h.learning_rate}) : numbers->assign(values);
   } catch (...) {

@@ -235,7 +235,9 @@ Answer Core::pull_sparse(const Request& request) {
                                   std::to_string(options_.max_message_bytes) + " bytes");
   Answer a;
   a.values = Bytes(keys.size() * row);
-  table.pull(keys, a.values.as<float>().data(), request.header.create);
+  if (request.header.create) check_rows(request.header);
+  const uint64_t made = table.pull(keys, a.values.as<float>().data(), request.header.create);
+  if (made) windows_.add_rows(request.header.client(), made);
   pulls_.fetch_add(1, std::memory_order_relaxed);
   pulled_rows_.fetch_add(keys.size(), std::memory_order_relaxed);
   return a;
@@ -289,6 +291,18 @@ void Core::check_client(const Header& h) const {
   if (h.epoch != epoch_)
     refuse(Code::stale_epoch, "the client is of epoch " + std::to_string(h.epoch) +
                                   ", the servers are in epoch " + std::to_string(epoch_));
+}
+
+void Core::check_rows(const Header& h) {
+  if (!options_.max_client_rows) return;
+  if (!windows_.known(h.client()))
+    refuse(Code::unknown_client, "the server does not know this client");
+  const uint64_t rows = windows_.add_rows(h.client(), 0);
+  if (rows >= options_.max_client_rows)
+    refuse(Code::bad_request, "this client has made " + std::to_string(rows) +
+                                  " rows, and may make " +
+                                  std::to_string(options_.max_client_rows) +
+                                  " (max_client_rows of the server)");
 }
 
 void Core::check_push(const Request& request) const {

@@ -82,6 +82,7 @@ class ARGOSY_API Core : public Host {
   Answer pull_dense(const Request& request);
   void check_push(const Request& request) const;
   void check_client(const Header& header) const;
+  void check_rows(const Header& header);  // whether the client may make more
   // What is applied once: claims it, then has it done by a thread that may wait.
   void claim(Request request, const Done& done);
   void apply_push(Request& request, Passing how, const Done& done);  // within a pass, which it leaves

@@ -6,6 +6,12 @@
 #include "argosy/base/error.h"
 
 namespace argosy::ps {
+namespace {
+
+// Answers and reasons of a client that are kept.
+constexpr size_t kRemembered = 16;
+
+}  // namespace
 
 Windows::Window& Windows::of(ClientId client) {
   const auto [entry, made] = windows_.try_emplace(client);
@@ -43,10 +49,15 @@ size_t Windows::clients() const {
 // Forgets what leaves the window when it reaches up to `sequence`.
 void Windows::advance(Window* w, uint64_t sequence) {
   if (sequence <= w->highest) return;
-  if (sequence - w->highest >= kWidth)
+  if (sequence - w->highest >= kWidth) {
     w->applied.reset();
-  else
-    for (uint64_t s = w->highest + 1; s <= sequence; ++s) w->applied.reset(s % kWidth);
+    w->refused.reset();
+  } else {
+    for (uint64_t s = w->highest + 1; s <= sequence; ++s) {
+      w->applied.reset(s % kWidth);
+      w->refused.reset(s % kWidth);
+    }
+  }
   w->highest = sequence;
 }
 
@@ -55,8 +66,7 @@ void Windows::set(Window* w, uint64_t sequence, uint64_t number) {
   if (sequence + kWidth <= w->highest) return;
   w->applied.set(sequence % kWidth);
   if (!number) return;
-  constexpr size_t kNumbers = 16;
-  if (w->numbers.size() == kNumbers) w->numbers.erase(w->numbers.begin());
+  if (w->numbers.size() == kRemembered) w->numbers.erase(w->numbers.begin());
   w->numbers.emplace_back(sequence, number);
 }
 
@@ -80,6 +90,12 @@ Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outco
     for (const auto& [s, number] : w.numbers)
       if (s == sequence) outcome->number = number;
     return Claim::applied;
+  }
+  if (sequence <= w.highest && w.refused.test(sequence % kWidth)) {
+    outcome->failure = {Code::failed, "it was refused before"};
+    for (const auto& [s, why] : w.reasons)
+      if (s == sequence) outcome->failure = why;
+    return Claim::refused;
   }
   advance(&w, sequence);
   w.running.push_back({sequence, {}});
@@ -110,6 +126,24 @@ std::vector<Windows::Waiter> Windows::abandoned(ClientId client, uint64_t sequen
   std::lock_guard lock(mutex_);
   const auto found = windows_.find(client);
   return found == windows_.end() ? std::vector<Waiter>{} : finish(&found->second, sequence);
+}
+
+std::vector<Windows::Waiter> Windows::refused(ClientId client, uint64_t sequence,
+                                              const Failure& why) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found == windows_.end()) return {};
+  Window& w = found->second;
+  if (sequence + kWidth > w.highest) w.refused.set(sequence % kWidth);
+  if (w.reasons.size() == kRemembered) w.reasons.erase(w.reasons.begin());
+  w.reasons.emplace_back(sequence, why);
+  return finish(&w, sequence);
+}
+
+uint64_t Windows::add_rows(ClientId client, uint64_t rows) {
+  std::lock_guard lock(mutex_);
+  const auto found = windows_.find(client);
+  return found == windows_.end() ? 0 : found->second.rows += rows;
 }
 
 void Windows::replayed(ClientId client, uint64_t sequence, uint64_t number) {

@@ -16,11 +16,11 @@ namespace argosy::ps {
 
 // Which requests of which client were applied, so that each is applied once however often it
 // arrives. For a client the last kWidth sequence numbers are known; older ones are refused,
-// whatever became of them. About 700 bytes for a client; one that is silent for `expiry` is
+// whatever became of them. About 1,300 bytes for a client; one that is silent for `expiry` is
 // forgotten.
 //
-//   claim -> fresh: apply it, then either applied (before the pass of durability is left) or
-//   abandoned. Others with the same number wait meanwhile.
+//   claim -> fresh: apply it, then either applied (before the pass of durability is left), abandoned
+//   or refused. Others with the same number wait meanwhile.
 //
 // Calls from any thread. Time is the steady clock's: jumps of the wall clock do not matter.
 class ARGOSY_API Windows {
@@ -35,7 +35,7 @@ class ARGOSY_API Windows {
     uint64_t number = 0;    // that the answer brings
   };
   using Waiter = std::function<void(const Outcome&)>;
-  enum class Claim : uint8_t { fresh, applied, waiting, too_old, unknown_client };
+  enum class Claim : uint8_t { fresh, applied, refused, waiting, too_old, unknown_client };
 
   explicit Windows(std::chrono::seconds expiry) : expiry_(expiry) {}
 
@@ -47,13 +47,18 @@ class ARGOSY_API Windows {
   bool known(ClientId client) const;
   // Whether `a` became known later than `b`, as any does that is known when b no longer is.
   bool newer(ClientId a, ClientId b) const;
-  // applied: *outcome says how it went. waiting: `waiter` is called (once) when that is known, by
+  // applied, refused: *outcome says how it went. waiting: `waiter` is called (once) when that is known, by
   // whoever calls applied or abandoned, outside of the lock.
   Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
   // The waiters are to be called outside of any pass.
   std::vector<Waiter> applied(ClientId client, uint64_t sequence, uint64_t position,
                               uint64_t number = 0);
+  // It was not applied, and may be tried again.
   std::vector<Waiter> abandoned(ClientId client, uint64_t sequence);
+  // It was not applied, and the client was told so: an attempt that comes late is not applied either.
+  std::vector<Waiter> refused(ClientId client, uint64_t sequence, const Failure& why);
+  // Counts rows that a client made, while it is known. Returns how many there are.
+  uint64_t add_rows(ClientId client, uint64_t rows);
   // While the log is replayed.
   void replayed(ClientId client, uint64_t sequence, uint64_t number);
   void expire();
@@ -74,7 +79,10 @@ class ARGOSY_API Windows {
     uint64_t floor = 1;           // the lowest number that is not refused
     uint64_t highest = 0;         // claimed or applied
     uint64_t position = 0;        // of the last record
+    uint64_t rows = 0;            // that it made
     std::bitset<kWidth> applied;  // at sequence % kWidth, of the last kWidth
+    std::bitset<kWidth> refused;  // the same
+    std::vector<std::pair<uint64_t, Failure>> reasons;  // of the last few that were refused
     std::vector<Running> running;
     std::vector<std::pair<uint64_t, uint64_t>> numbers;  // the last few that are not 0
     Clock::time_point seen;
