@@ -173,7 +173,7 @@ TEST_P(SsdFailures, AChangeIsWholeOrNothing) {
   Scene scene(change());
   for (const bool all : {false, true}) {
     int refused = 0, n = 0;
-    for (bool failed = true; failed; n += 1 + n / 6) {
+    for (bool failed = true; failed; n += 1 + n / 4) {
       auto table = scene.open();
       files.fail_after(n, all);
       bool threw = false;
@@ -511,6 +511,7 @@ TEST(SsdFailure, ALockThatAHungDiskHoldsIsATimeout) {
 // Keys that a full disk cannot erase are remembered, up to a number.
 TEST(SsdFailure, WhatCannotBeErasedIsBounded) {
   FailingFiles files;
+  set_disk_times({.try_again = std::chrono::milliseconds(200)});
   Folder folder;
   const auto table = make_sparse_table(config(folder.path / "db", false));
   fill(*table);
@@ -528,6 +529,7 @@ TEST(SsdFailure, WhatCannotBeErasedIsBounded) {
   EXPECT_TRUE(refused);
   EXPECT_GT(first, 1'000'000u);
   files.work();
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
   table->erase(keys_from(first, 100'000));
   EXPECT_EQ(content(*table).size(), kKeys);
 }

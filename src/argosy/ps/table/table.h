@@ -38,8 +38,9 @@ struct TableStats {
 };
 
 // What a change needs so that nothing can refuse it any more: room on disk, rows that lie there.
-// While it lives, rows of the shards concerned do not leave memory, so keep it for one change. It
-// must not outlive its table.
+// While it lives, rows of its keys do not leave memory (of a shrink: no row does), so keep it for
+// one change. It must not outlive its table. One that was overtaken (the other of two prepared ends
+// of a day, a shrink by the end of a day) is prepared again by the call that gets it.
 class ARGOSY_API Prepared {
  public:
   virtual ~Prepared();
@@ -70,7 +71,8 @@ class ARGOSY_API SparseTable {
   // The calls below prepare by themselves where `prepared` is null. pull, push and assign return
   // how many rows they made, candidates of admission among them.
 
-  // out[i] = row of keys[i]. A missing row: with `create` and admission, a new one; else zeros.
+  // out[i] = row of keys[i]. A missing row: with `create` and admission, a new one; else zeros. If
+  // it throws, some rows may have been made.
   virtual uint64_t pull(std::span<const Key> keys, float* out, bool create) = 0;
   // Applies values[i] to keys[i], in order (a key may occur twice). Rows that are missing are made
   // if admission lets them. A row of values with a NaN or infinity is dropped and counted. Click
