@@ -16,6 +16,7 @@ from tests.python.ps.jobs import DENSE, SPARSE, TABLES, connect, pull, push, ser
 from tests.python.ps.raw import RESET, Raw
 
 from argosy import _ps
+from argosy.distributed.fleet.runtime import ServiceSettings
 
 ROOT = __file__.rsplit("/tests/", 1)[0]
 ADMIN = {
@@ -42,6 +43,7 @@ def start(options, environ=None, before=""):
 import json, sys
 {before}
 from argosy import _ps
+from argosy.distributed.fleet.runtime import ServiceSettings
 server = _ps.Server(json.dumps({options!r}))
 print(server.port, flush=True)
 server.wait()
@@ -410,3 +412,18 @@ class TestLimits:
         client = connect([server])
         push(client, range(100))
         assert (pull(client, range(100)) == 1).all()
+
+
+def test_settings_of_a_job():
+    """What a launcher says reaches servers and workers."""
+    files = {"CLIENT_CA": "a", "CLIENT_CERT": "b", "CLIENT_KEY": "c"}
+    settings = ServiceSettings(
+        {f"ARGOSY_TLS_{k}": v for k, v in files.items()}
+        | {"ARGOSY_JOB_TOKEN": "w", "ARGOSY_JOB_ADMIN_TOKEN": "x", "ARGOSY_INSECURE": "1"}
+        | {"ARGOSY_PS_SAVE_ROOTS": os.pathsep.join(["/one", "", "/two"])}
+    )
+    assert (settings.token, settings.admin_token, settings.insecure) == ("w", "x", True)
+    assert settings.save_roots == ["/one", "/two"]
+    assert settings.client_certificate_authority == "a"
+    assert (settings.client_certificate, settings.client_certificate_key) == ("b", "c")
+    assert ServiceSettings({}).save_roots == []

@@ -5,10 +5,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -61,9 +63,18 @@ int port_of(int fd) {
                                              : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
 }
 
+// Some are left for logs, snapshots and tables on disk.
+uint32_t most_files() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > UINT32_MAX) return UINT32_MAX;
+  const auto all = static_cast<uint32_t>(limit.rlim_cur);
+  return std::max(all / 2, all - std::min(all, 256u));
+}
+
 }  // namespace
 
-Connections::Connections(const std::string& endpoint, uint32_t most) : most_(most) {
+Connections::Connections(const std::string& endpoint, uint32_t most)
+    : most_(std::min(most, most_files())) {
   const size_t colon = endpoint.rfind(':');
   std::string host = endpoint.substr(0, colon), port = endpoint.substr(colon + 1);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
@@ -138,6 +149,11 @@ void Connections::accept_all(int listener) {
     const std::optional<ino_t> file = file_of(fd);
     if (!file || !room()) {
       ::close(fd);
+      const auto now = std::chrono::steady_clock::now();
+      if (now - told_ < std::chrono::seconds(60)) continue;
+      told_ = now;
+      ARGOSY_LOG(warning) << "[parameter_server] port " << port_ << " has " << most_
+                          << " connections, and takes no more (max_connections, ulimit -n).";
       continue;
     }
     set(fd, IPPROTO_TCP, TCP_NODELAY);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -11,9 +12,10 @@
 
 namespace argosy::ps {
 
-// Listens and hands connections on, up to a number of them at once; more are closed as they come.
-// (gRPC by itself takes connections without limit, and when the process runs out of file
-// descriptors it stops listening for good.)
+// Listens, and hands connections on, up to a number of them at once, and up to what leaves the
+// process file descriptors for other things; more are closed as they come. (gRPC by itself takes
+// connections without limit, and when the process runs out of file descriptors it stops listening
+// for good.)
 class Connections {
  public:
   using Take = std::function<void(int listener, int fd)>;  // then the connection is its own
@@ -38,6 +40,7 @@ class Connections {
   int wake_[2] = {-1, -1};  // a pipe whose end wakes the thread
   Take take_;
   std::thread thread_;
+  std::chrono::steady_clock::time_point told_{};  // of connections that were refused
   // Handed on. One whose number is another file by now has been closed.
   std::vector<std::pair<int, ino_t>> taken_;
 };
