@@ -54,7 +54,8 @@ class _Pieces:
 
     def read(self, size=-1):
         if not 0 <= size <= 4 * _PIECE:
-            raise tarfile.ReadError(f"a header of {size} bytes")
+            what = f"a header of {size} bytes"  # _translate makes it an error of ours
+            raise tarfile.ReadError(what)
         return self._file.read(size)
 
 
@@ -123,7 +124,7 @@ class Archive:
         """The file `name`, or of this path, for reading. Leading "./" does not matter."""
         member = self._members.get(name if isinstance(name, tuple) else _parts(name))
         if member is None:
-            raise self._damaged(f"it has no file {name!r}")
+            self._fail(f"it has no file {name!r}")
         try:
             return (self._zip.open if self._zip else self._tar.extractfile)(member.info)
         except Exception as error:
@@ -140,7 +141,7 @@ class Archive:
         with self.open(name) as file:
             member = self._members[name if isinstance(name, tuple) else _parts(name)]
             if limit is not None and member.size > limit:
-                raise self._unsafe(f"{member.name!r} has {member.size} bytes", limit)
+                self._refuse(f"{member.name!r} has {member.size} bytes", limit)
             left = member.size
             while left:
                 try:
@@ -148,7 +149,7 @@ class Archive:
                 except Exception as error:
                     self._translate(error)
                 if not piece:
-                    raise self._damaged(f"{left} bytes of {member.name!r} are missing")
+                    self._fail(f"{left} bytes of {member.name!r} are missing")
                 left -= len(piece)
                 write(piece)
 
@@ -175,43 +176,41 @@ class Archive:
     def _scan(self, members, files_only):
         for count, (name, is_file, is_folder, size, info) in enumerate(members, 1):
             if count > MEMBERS:
-                raise self._unsafe("it has too many members", MEMBERS)
+                self._refuse("it has too many members", MEMBERS)
             if not is_file and not is_folder:
                 if files_only:
-                    raise self._unsafe(f"{name!r} is a link or device", "files and folders")
+                    self._refuse(f"{name!r} is a link or device", "files and folders")
                 continue
             path = _parts(name)
             if path is None or (is_file and not path):
-                raise self._unsafe(f"the name {name[:200]!r} is unsafe", "a name below the folder")
+                self._refuse(f"the name {name[:200]!r} is unsafe", "a name below the folder")
             self._add_folders(name, path if is_folder else path[:-1])
             if is_folder:
                 continue
             if path in self._members or path in self._folders:
-                raise self._unsafe(f"{name!r} is there twice", "one member of a name")
+                self._refuse(f"{name!r} is there twice", "one member of a name")
             if size < 0 or self._total + size > self._limit:
-                raise self._unsafe(
-                    f"its members have more than {self._total + size} bytes", self._limit
-                )
+                self._refuse(f"its members have more than {self._total + size} bytes", self._limit)
             self._total += size
             self._members[path] = _Member(name, path, size, info)
 
     def _add_folders(self, name, path):
         while path and path not in self._folders:
             if path in self._members:
-                raise self._unsafe(f"{name!r} is below a file", "folders above files")
+                self._refuse(f"{name!r} is below a file", "folders above files")
             self._folders.add(path)
             path = path[:-1]
 
-    def _damaged(self, why):
-        return DamagedArchiveError(
+    def _fail(self, why, cause=None):
+        raise DamagedArchiveError(
             f"[{self._place}] {self._path} cannot be read, it is damaged or no archive: {why}."
             " Do this: fetch the archive again, as published."
-        )
+        ) from cause
 
-    def _unsafe(self, why, expected):
+    def _refuse(self, why, expected):
         if isinstance(expected, int):
             expected = f"at most {expected}"
-        return UnsafeArchiveError(
+        raise UnsafeArchiveError(
             f"[{self._place}] {self._path} is not safe to use: {why}, expected {expected}. "
             "Do this: check where it comes from; if you trust it, unpack it by hand."
         )
@@ -221,7 +220,7 @@ class Archive:
         if isinstance(error, ArchiveError):
             raise error
         what = f"{type(error).__name__}: {str(error)[:200]}"
-        raise self._damaged(what) from error
+        self._fail(what, error)
 
 
 def _parts(name):
@@ -251,7 +250,7 @@ def unpack(path, folder, place="unpack"):
     ):
         free = shutil.disk_usage(root).free
         if archive.total > free:
-            raise archive._unsafe(f"its members have {archive.total} bytes", free)
+            archive._refuse(f"its members have {archive.total} bytes", free)
         for parts, _ in archive.files():
             target = os.path.join(aside, *parts)
             os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -261,7 +260,7 @@ def unpack(path, folder, place="unpack"):
         for parts, target in targets:
             # A link that somebody has put there before.
             if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
-                raise archive._unsafe(f"{os.path.dirname(target)} is a link", "a folder")
+                archive._refuse(f"{os.path.dirname(target)} is a link", "a folder")
         for parts, target in targets:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.replace(os.path.join(aside, *parts), target)

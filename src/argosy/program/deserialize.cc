@@ -61,12 +61,6 @@ class Reader {
     for (size_t i = 0; i < last_.size(); ++i)
       if (last_[i] != kNone) p_->states[i].last = value(last_[i], "what is written to state");
     check_names();
-    try {
-      p_->verify();
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::memory) throw;
-      fail_damaged(Message() << "it is no valid Program (" << e.what() << ")");
-    }
     return p_;
   }
 
@@ -395,6 +389,18 @@ class Reader {
 
 std::shared_ptr<Program> deserialize(std::string_view bytes,
                                      std::span<const NamedTensors::value_type> outside) {
+  std::shared_ptr<Program> p = deserialize_unverified(bytes, outside);
+  try {
+    p->verify();
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::memory) throw;
+    fail_damaged(Message() << "it is no valid Program (" << e.what() << ")");
+  }
+  return p;
+}
+
+std::shared_ptr<Program> deserialize_unverified(std::string_view bytes,
+                                                std::span<const NamedTensors::value_type> outside) {
   FileHeader header;
   const size_t magic = std::min(bytes.size(), sizeof(kMagic));
   ARGOSY_CHECK(std::memcmp(bytes.data(), kMagic, magic) == 0, invalid_argument)

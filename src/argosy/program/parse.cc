@@ -37,12 +37,6 @@ class Parser {
     space();
     if (at_ < text_.size()) fail("nothing more after the Program");
     p_->reserve_ids(made_ ? last_id_ + 1 : 0);
-    try {
-      p_->verify();
-    } catch (const Error& e) {
-      if (e.kind() == ErrorKind::memory) throw;
-      ARGOSY_THROW(invalid_argument) << "[parse] the text is no valid Program: " << e.what();
-    }
     return p_;
   }
 
@@ -697,7 +691,18 @@ class Parser {
 
 std::shared_ptr<Program> parse(std::string_view text, std::span<const Tensor> constants,
                                bool without_data) {
-  return Parser(text, constants, without_data).parse();
+  std::shared_ptr<Program> p = Parser(text, constants, without_data).parse();
+  try {
+    p->verify();
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::memory) throw;
+    ARGOSY_THROW(invalid_argument) << "[parse] the text is no valid Program: " << e.what();
+  }
+  return p;
+}
+
+std::shared_ptr<Program> parse_unverified(std::string_view text) {
+  return Parser(text, {}, false).parse();
 }
 
 }  // namespace argosy::program

@@ -22,6 +22,11 @@ ARGOSY_API std::string serialize(const Program& p, NamedTensors* outside = nullp
 ARGOSY_API std::shared_ptr<Program> deserialize(
     std::string_view bytes, std::span<const NamedTensors::value_type> outside = {});
 
+// As deserialize(), but whether the Program verifies is not looked at: it may not be run, printed
+// or changed before Program::verify().
+ARGOSY_API std::shared_ptr<Program> deserialize_unverified(
+    std::string_view bytes, std::span<const NamedTensors::value_type> outside = {});
+
 // What each of p.states is called in files: its name, made unique.
 ARGOSY_API std::vector<std::string> state_names(const Program& p);
 

@@ -18,6 +18,9 @@ ARGOSY_API std::shared_ptr<Program> parse(std::string_view text,
                                           std::span<const Tensor> constants = {},
                                           bool without_data = false);
 
+// As parse(), but whether the Program verifies is not looked at, as with deserialize_unverified().
+ARGOSY_API std::shared_ptr<Program> parse_unverified(std::string_view text);
+
 inline constexpr int64_t kPrintedElements = 64;
 
 // "[1.0, 2.5]", row by row; floats with as many digits as tell them apart.

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/dispatch.h"
@@ -115,6 +118,63 @@ TEST(Trainer, ThreadsShareState) {
   EXPECT_GT(s.total(), 0);
   EXPECT_LE(s.total(), 4003);
   EXPECT_EQ(s.total(), std::floor(s.total()));
+}
+
+// Ones for `threads` threads that take turns: a batch is given out when the step before has ended.
+class InTurns : public Ones, public StepHook {
+ public:
+  InTurns(int batches, int threads) : Ones(batches), steps_(static_cast<size_t>(threads)) {}
+  bool next(int thread, data::Batch* batch) override {
+    std::unique_lock lock(mutex_);
+    const bool came = turned_.wait_for(lock, std::chrono::seconds(60), [&] {
+      return stopped() || done_ % static_cast<int>(steps_.size()) == thread;
+    });
+    ARGOSY_CHECK(came, timeout) << "thread " << thread << " waited 60 s for its turn";
+    if (Ones::next(thread, batch)) return true;
+    ended();  // the others must see the end, too
+    return false;
+  }
+  void stop() override {
+    Ones::stop();
+    turned_.notify_all();
+  }
+  void begin_thread(int) override {}
+  void end_step(int thread) override {
+    std::lock_guard lock(mutex_);
+    ++steps_[static_cast<size_t>(thread)];
+    ended();
+  }
+  void end_thread(int) override {}
+  const std::vector<int>& steps() const { return steps_; }
+
+ private:
+  void ended() {
+    ++done_;
+    turned_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable turned_;
+  int done_ = 0;
+  std::vector<int> steps_;
+};
+
+// Without a race no update may be lost, whichever thread makes it.
+TEST(Trainer, UpdatesOfAllThreadsArrive) {
+  Sums s;
+  runtime::Executor executor;
+  executor.parallel = runtime::Parallel::off;
+  auto source = std::make_shared<InTurns>(1001, 4);
+  set_step_hook(source);
+  {
+    Trainer t(s.options(4), executor, source);
+    t.finish();
+    EXPECT_EQ(t.status().steps, 1001u);
+    EXPECT_EQ(t.status().samples, 4003u);
+  }
+  set_step_hook(nullptr);
+  EXPECT_EQ(s.total(), 4003);
+  EXPECT_EQ(source->steps(), (std::vector<int>{251, 250, 250, 250}));
 }
 
 // Batches of 0 to 6 numbers, fed to a Program that puts them into state: each run may replace it.

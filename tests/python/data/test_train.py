@@ -127,6 +127,38 @@ def test_run_makes_one_plan_for_all_lengths(tmp_path):
 @pytest.mark.parametrize(
     "cls", [paddle.distributed.QueueDataset, paddle.distributed.InMemoryDataset]
 )
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_updates_of_rows_of_their_own_all_arrive(tmp_path, cls, threads):
+    """Each row is in one batch only, so that threads need no order among them: nothing is lost."""
+    count, files = 2000, 5
+    paths = [
+        reference.write(tmp_path / f"part-{f}", [[[i, i]] for i in range(f + 1, count, files)])
+        for f in range(files)
+    ]
+    ids = static.data("ids", [None, 1], "int64", lod_level=1)
+    zeros = paddle.nn.initializer.Constant(0.0)
+    rows = static.nn.embedding(
+        ids, [count, 3], is_sparse=True, param_attr=paddle.ParamAttr("w", initializer=zeros)
+    )
+    paddle.optimizer.SGD(1.0).minimize(paddle.sum(rows))
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    dataset = cls()
+    dataset.init(use_var=[ids], batch_size=7, thread_num=threads)
+    dataset.set_filelist(paths)
+    if cls is paddle.distributed.InMemoryDataset:
+        dataset.load_into_memory()
+    for epoch in (1, 2, 3):
+        exe.train_from_dataset(static.default_main_program(), dataset)
+        found = np.array(static.global_scope().find_var("w").get_tensor())
+        # Each row twice in its batch, with gradient 1; row 0 nowhere.
+        np.testing.assert_array_equal(found[1:], np.full((count - 1, 3), -2.0 * epoch, "float32"))
+        assert not found[0].any()
+
+
+@pytest.mark.parametrize(
+    "cls", [paddle.distributed.QueueDataset, paddle.distributed.InMemoryDataset]
+)
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_learn(tmp_path, cls, threads):
     files = click_data(tmp_path, files=4, count=500)

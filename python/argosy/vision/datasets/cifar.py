@@ -56,7 +56,8 @@ class Cifar10(Dataset):
         try:
             batch = PickleReader(io.BytesIO(content), len(content)).load()
         except (DamagedFileError, UnsafeFileError) as error:
-            raise type(error)(f"{error} (file: {self.data_file}, {name})") from error
+            text = f"{error} (file: {self.data_file}, {name})"
+            raise type(error)(text) from error
 
         def part(key):
             return batch.get(key, batch.get(key.encode())) if isinstance(batch, dict) else None
