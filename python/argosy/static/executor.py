@@ -172,6 +172,7 @@ class Executor:
         Raises:
             ValueError: a line of the data is bad, or a batch does not fit the Program.
             RuntimeError: no data set, a pipe_command failed, or an operation failed.
+            TimeoutError: nothing moved for the timeout of the data set; the text says where.
         """
         from .train import run_dataset
 

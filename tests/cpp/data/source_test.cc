@@ -458,7 +458,8 @@ std::unique_ptr<Held> hold_last_thread(const std::set<pid_t>& before, size_t sta
   do {
     usleep(200'000);
     now = threads_of_this_process();
-  } while (now.size() < before.size() + started);
+    for (pid_t id : before) now.erase(id);  // some of them may have ended
+  } while (now.size() < started);
   return std::make_unique<Held>(*now.rbegin());
 }
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
@@ -421,6 +422,19 @@ def test_persistent_workers_stay_and_forget_what_was_left():
     assert [b[0].tolist() for b in again] == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
     assert {int(p) for _, b in again for p in b} == pids
     del loader, again
+
+
+def test_workers_outlive_the_thread_that_made_them():
+    loader = io.DataLoader(From(lambda i: i), batch_size=5, num_workers=2, persistent_workers=True)
+    first = []
+    thread = threading.Thread(target=lambda: first.append(next(iter(loader)).tolist()))
+    thread.start()
+    thread.join()
+    time.sleep(0.2)
+    assert first == [[0, 1, 2, 3, 4]]
+    pids = [w.process.pid for w in loader._iterator._workers]
+    assert numbers(loader) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+    assert pids == [w.process.pid for w in loader._iterator._workers]
 
 
 def test_workers_use_tensors_after_this_process_did():

@@ -120,7 +120,8 @@ class InMemoryDataset(DatasetBase):
             is_shuffle (bool): Shuffle them, too.
 
         Raises:
-            ValueError: a line is bad; RuntimeError: a pipe_command failed; OSError: no such file.
+            ValueError: a line is bad; RuntimeError: a pipe_command failed; OSError: no such file;
+            TimeoutError: nothing moved for the timeout of the data set.
         """
         self.preload_into_memory()
         self.wait_preload_done()
