@@ -342,7 +342,8 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
 
     Args:
         program (Program): Any.
-        feed_vars (Variable | list): Its inputs, in order.
+        feed_vars (Variable | list): Its inputs, in order. Of a batch of sequences, computed or not, the
+            lengths become an input too, NAME@LENGTHS, which a DenseTensor that is fed brings along.
         fetch_vars (Variable | list): Its outputs, in order.
 
     Raises:
@@ -373,6 +374,11 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
     inputs = counterparts(feeds)
     inputs += [n for n in map(_lengths_of, inputs) if n is not None]
     handle, missing = _core.program_extract(test._handle, inputs, counterparts(fetches), False)
+    renamed = {}
+    if missing:
+        renamed = _lengths_of_computed(test, inputs, missing)
+        inputs += [lengths for lengths, _ in renamed.values()]
+        handle, missing = _core.program_extract(test._handle, inputs, counterparts(fetches), False)
     if missing:
         lacking = _core.program_inputs(test._handle)[missing[0]].name
         raise ValueError(
@@ -380,6 +386,9 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
             f" not in feed_vars {[v.name for v in feeds]}. Do this: add it, or fetch a variable that"
             " does not need it."
         )
+    for v in _core.program_inputs(handle):
+        if v.name in renamed:
+            v.name = renamed[v.name][1]
     result = test._copy(handle)
     used = {name for name, *_ in _core.program_states(handle)}
     result._states = {k: v for k, v in result._states.items() if k in used}
@@ -392,6 +401,21 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
 def _lengths_of(v):
     """The input that has the lengths of a batch of sequences; None for what is none."""
     return _core.program_first(program_of(v)._handle, f"{v.name}@LENGTHS")
+
+
+def _lengths_of_computed(program, feeds, missing):
+    """{name: (input with the lengths of a computed batch of sequences among `feeds`, its name once that
+    batch is an input)}, of the inputs that are missing."""
+    from .nn.sequence import lengths_of
+
+    inputs = _core.program_inputs(program._handle)
+    lacking = {inputs[i].name: inputs[i] for i in missing}
+    found = {}
+    for v in feeds:
+        lengths = lengths_of(program, v)
+        if lengths is not None and lengths.name in lacking and lengths.name not in found:
+            found[lengths.name] = lacking[lengths.name], f"{v.name}@LENGTHS"
+    return found
 
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):

@@ -45,6 +45,7 @@ class Program:
         self._before_evaluation = []  # what copies for evaluation call before each run as well
         self._after_data = []  # called after each pass over a data set that trains
         self._prefetches = False  # passes over a data set fetch rows of the next batch meanwhile
+        self._fleet_opt = None  # a dict once fleet has divided the Program (see fleet.minimize)
         self._role = 0
         self._seed = 0
         self._family = object()  # shared by clones: their values have the same ids
@@ -82,6 +83,7 @@ class Program:
         copy._remote = dict(self._remote)
         copy._before_run = list(self._before_run)
         copy._loaders = list(self._loaders)
+        copy._fleet_opt = None if self._fleet_opt is None else dict(self._fleet_opt)
         copy._is_start_up_program_ = self._is_start_up_program_
         copy._family = self._family
         copy._common_ids = _core.program_value_count(self._handle)

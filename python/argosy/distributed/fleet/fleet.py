@@ -266,7 +266,19 @@ class Fleet:
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)
+        for program in programs:
+            self._describe_training(program)
         return out
+
+    def _describe_training(self, program):
+        """What train_from_dataset is told of the program; programs change it between passes."""
+        known = {} if program._fleet_opt is None else program._fleet_opt
+        known["mpi_size"] = self.worker_num()
+        known["mpi_rank"] = self.worker_index()
+        for name, value in self._user_defined_strategy.trainer_desc_configs.items():
+            if value or name not in known:
+                known[name] = value
+        program._fleet_opt = known
 
     def _make_runtime(self, programs, startups, optimizer):
         from .local_runtime import LocalRuntime

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _find(program, v, seen):
-    kind, number, _, _ = _core.program_about(v)
+    kind, number, _, place = _core.program_about(v)
     if number in seen:
         return None
     seen.add(number)
@@ -30,17 +30,34 @@ def _find(program, v, seen):
         return program._lengths[number]
     if kind == "input":
         return _core.program_first(program._handle, v.name + "@LENGTHS")
-    for operand in _core.program_operands(v):
+    for operand in _rows_of(program, v, place):
         found = _find(program, operand, seen)
         if found is not None:
             return found
     return None
 
 
+def _rows_of(program, v, place):
+    """The operands whose rows may be those of v. One operation gets all rows from servers: its last
+    results are for its operands, one for each, and the others for none of them."""
+    operands = _core.program_operands(v)
+    made = program._description()["operations"][place]
+    names = [one.name for one in made["results"]]
+    if made["type"] != "ps_pull_rows" or v.name not in names:
+        return operands
+    at = names.index(v.name) - (len(names) - len(operands))
+    return operands[at : at + 1] if at >= 0 else []
+
+
+def lengths_of(program, v):
+    """The lengths of a batch of sequences in program; None for what is none."""
+    return _find(program, v, set())
+
+
 def _lengths(v, name, missing=True):
     """int64 [sequences], the lengths of a batch."""
     program = program_of(v)
-    found = _find(program, v, set())
+    found = lengths_of(program, v)
     if found is None and missing:
         raise ValueError(
             f"[{name}] '{v.name}' is no batch of sequences. Do this: declare the input with"
