@@ -411,7 +411,7 @@ class ServedRuntime(Runtime):
                         f" {self._settings.connect_seconds:g} s. Do this: look why it did not come to"
                         " init_worker(); ARGOSY_PS_CONNECT_SECONDS sets the time."
                     )
-                time.sleep(0.05)
+                time.sleep(0.01)
             self._take_dense()
 
     def _place(self, name):
