@@ -84,7 +84,8 @@ class Executor:
         Args:
             program (Program | CompiledProgram, optional): default_main_program() if None.
             feed (dict, optional): Values of the inputs by name: NumPy arrays, lists, Tensors. Names
-                that the Program does not have are passed over.
+                that the Program does not have are passed over. Sizes of 1 at the end may be missing:
+                [8] is taken for [-1, 1].
             fetch_list (list, optional): Variables, or their names, whose values are returned.
             scope (Scope, optional): Where parameters and other state are; the global one if None.
             return_numpy (bool): NumPy arrays, or DenseTensors.
@@ -354,6 +355,11 @@ def _fed(value, name, shape, dtype):
             f" '{_short(tensor.dtype)}'. Do this: feed array.astype('{_short(dtype)}')."
         )
     found = tensor.shape
+    if 0 < len(found) < len(shape) and all(size in (1, -1) for size in shape[len(found) :]):
+        # [8] for [-1, 1]. (Paddle takes it too, but then computes with [8].)
+        found = list(found) + [1] * (len(shape) - len(found))
+        if all(wanted in (given, -1) for wanted, given in zip(shape, found)):
+            tensor = _core.ops.reshape(tensor, found)
     fits = len(found) == len(shape)
     for wanted, given in zip(shape, found):
         if wanted != given and wanted != -1:

@@ -61,6 +61,10 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
             f" fetch_list, got {len(labels)}."
             " Do this: give one text for each."
         )
+    if program._fleet_opt:
+        from argosy.distributed.ps.switches import check_training
+
+        check_training(program._fleet_opt)
     if infer:
         program = _forward(program)
     if not hasattr(dataset, "_start"):

@@ -224,7 +224,7 @@ void check_range(const std::string& path, double value, double least, double mos
 void validate(const std::string& path, const OptimizerConfig& c) {
   check_choice(path + ".rule", c.rule,
                {"sgd", "momentum", "adagrad", "adagrad_elementwise", "adagrad_lazy", "adam",
-                "adam_shared", "adam_lazy", "ftrl", "rmsprop", "sum"});
+                "adam_d2sum", "adam_shared", "adam_lazy", "ftrl", "rmsprop", "sum"});
   constexpr double large = 3.5e38;
   check_range(path + ".learning_rate", c.learning_rate, 0, large);
   check_range(path + ".initial_range", c.initial_range, 0, large);
@@ -238,7 +238,8 @@ void validate(const std::string& path, const OptimizerConfig& c) {
     check_range(path + ".initial_g2sum", c.initial_g2sum, 0, large);
     check_range(path + ".epsilon", c.epsilon, 0, large);
   }
-  if (c.rule == "adam" || c.rule == "adam_shared" || c.rule == "adam_lazy") {
+  if (c.rule == "adam" || c.rule == "adam_d2sum" || c.rule == "adam_shared" ||
+      c.rule == "adam_lazy") {
     check_range(path + ".beta1", c.beta1, 0, 0.9999999);
     check_range(path + ".beta2", c.beta2, 0, 0.9999999);
     check_range(path + ".epsilon", c.epsilon, 0, large);
@@ -262,6 +263,8 @@ void validate(const std::string& path, const AccessorConfig& c) {
   check_range(path + ".dim", c.dim, 1, 4096);
   check_choice(path + ".dtype", c.dtype, {"float32", "float16", "int8"});
   validate(path + ".embedding", c.embedding);
+  ARGOSY_CHECK(c.embedding.rule != "adam_d2sum" && c.weight.rule != "adam_d2sum", invalid_argument)
+      << "[table config] " << path << ".rule: adam_d2sum is for dense tables. Do this: use adam.";
   ARGOSY_CHECK(c.dtype != "int8" || c.embedding.rule != "sum", invalid_argument)
       << "[table config] " << path
       << ": the rule sum needs exact weights, got dtype int8. Do this: "

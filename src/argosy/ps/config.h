@@ -17,7 +17,7 @@ namespace argosy::ps {
 struct OptimizerConfig {
   // sgd, momentum, adagrad (one state for the whole row), adagrad_elementwise, adam, adam_shared
   // (one pair of moments for the row), ftrl, rmsprop, sum (adds what is pushed; integers stay exact
-  // below 2^24).
+  // below 2^24). Dense tables alone: adam_d2sum.
   // As a Program's own optimizers treat row-sparse gradients: adam_lazy (the learning rate of a
   // push has the correction of the moments' bias), adagrad_lazy.
   std::string rule = "sgd";

@@ -215,7 +215,7 @@ def test_calls_in_the_wrong_place(environ):
     job = fleet.Fleet().init()
     with pytest.raises(RuntimeError, match="minimize"):
         job.init_worker()
-    with pytest.raises(RuntimeError, match="between fleet.init_worker"):
+    with pytest.raises(RuntimeError, match="after fleet.init_worker"):
         job.util.barrier()
     with pytest.raises(RuntimeError, match="there is no optimizer"):
         job.minimize(None)

@@ -266,3 +266,31 @@ def test_pruned_runs(start):
         exe.run(feed={}, fetch_list=[total], use_prune=True)
     exe.run(feed={"x": X}, fetch_list=[total])
     assert not np.array_equal(np.array(scope.find_var("w").get_tensor()), w)
+
+
+@pytest.mark.parametrize(
+    "declared, given, taken",
+    [
+        ([-1, 1], (8,), (8, 1)),
+        ([8, 1], (8,), (8, 1)),
+        ([-1, 1, 1], (8,), (8, 1, 1)),
+        ([-1, 2, 1], (4, 2), (4, 2, 1)),
+        ([-1, -1], (8,), (8, 1)),
+        ([-1, 4], (8,), None),
+        ([1, 8], (8,), None),
+        ([-1], (8, 1), None),
+        ([-1, 1], (4, 2), None),
+        ([-1, 1], (), None),
+    ],
+)
+def test_sizes_of_one_may_be_missing_at_the_end(declared, given, taken):
+    x = static.data("x", declared)
+    exe = static.Executor()
+    value = np.arange(np.prod(given), dtype="float32").reshape(given)
+    if taken is None:
+        with pytest.raises(ValueError, match="The fed Variable 'x' should have dimensions"):
+            exe.run(feed={"x": value}, fetch_list=[x * 2])
+        return
+    out = exe.run(feed={"x": value}, fetch_list=[x * 2])[0]
+    assert out.shape == taken
+    np.testing.assert_array_equal(out.ravel(), value.ravel() * 2)

@@ -74,6 +74,13 @@ class DatasetBase:
         values = {**_SETTINGS, **{k: v for k, v in kwargs.items() if k in _SETTINGS}}
         self._apply(values)
 
+    def _set_use_ps_gpu(self, use_ps_gpu):
+        """Whether tables lie on GPUs: no."""
+        if use_ps_gpu:
+            raise NotImplementedError(
+                "[dataset] _set_use_ps_gpu: tables on GPUs are not supported. Do this: give False."
+            )
+
     # Settings besides those of _SETTINGS.
     _more_settings = ()
 

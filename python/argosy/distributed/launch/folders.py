@@ -182,7 +182,7 @@ class Folders:
         for task in plan.tasks:
             if task.kind != "server":
                 continue
-            path = os.path.join(plan.state_dir, f"server-{task.number}.lock")
+            path = os.path.join(plan.state_dir, f".{task.name}.lock")
             file = _try_lock(path)
             if file is None:
                 who = _holder(path)

@@ -5,6 +5,7 @@ import json
 from argosy import _core
 from argosy.static import program as static_program
 
+from .switches import use_d2sum
 from .tables import choices
 
 __all__ = ["Division", "divide", "divide_evaluation"]
@@ -83,6 +84,8 @@ def divide(programs, startups, optimizer, strategy, everything, workers=1):
         if table["name"] in known and table["kind"] == "sparse":
             known[table["name"]].apply(table)
     _divide_others(programs, startups, known, out)
+    if everything:
+        use_d2sum(out.tables, strategy)
     text = json.dumps(out.tables)
     for program in out.programs:
         for name in removed:

@@ -17,6 +17,7 @@ from argosy.distributed.fleet.local_runtime import LocalRuntime
 from argosy.distributed.fleet.runtime import Runtime, ServiceSettings
 
 from .division import divide, divide_evaluation
+from .switches import check_strategy
 
 __all__ = ["make_runtime", "mode_of", "show"]
 
@@ -49,6 +50,8 @@ def make_runtime(programs, startups, optimizer, strategy, role_maker):
     """Divides the programs and returns the Runtime of this process; None if it runs alone and has no
     distributed parameters."""
     alone = role_maker._is_non_distributed()
+    if not alone:
+        check_strategy(strategy)
     together = alone or mode_of(strategy) == "sync"
     workers = 1 if together else role_maker._worker_num()
     division = divide(programs, startups, optimizer, strategy, not alone, workers)
@@ -415,7 +418,7 @@ class ServedRuntime(Runtime):
                         f" {self._settings.connect_seconds:g} s. Do this: look why it did not come to"
                         " init_worker(); ARGOSY_PS_CONNECT_SECONDS sets the time."
                     )
-                time.sleep(0.05)
+                time.sleep(0.01)
             self._take_dense()
 
     def _place(self, name):

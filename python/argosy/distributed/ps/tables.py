@@ -1,5 +1,7 @@
 """What a strategy says about the tables of sparse parameters, as what tables understand."""
 
+from .switches import check_table
+
 __all__ = ["Choice", "choices"]
 
 _PLAIN = ("SparseAccessor", "CommMergeAccessor")
@@ -174,5 +176,7 @@ class Choice:
 def choices(layers, strategy):
     """{name of a sparse parameter: Choice}. layers: what layers said, by name."""
     messages = {m.table_name: m for m in strategy.strategy.downpour_table_param}
+    for message in messages.values():
+        check_table(message)
     names = [*layers, *(n for n in messages if n not in layers)]
     return {name: Choice(name, layers.get(name, {}), messages.get(name)) for name in names}

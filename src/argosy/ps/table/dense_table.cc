@@ -12,7 +12,18 @@
 namespace argosy::ps {
 namespace {
 
-enum class Kind : uint8_t { sgd, momentum, adagrad, adam, ftrl, rmsprop, sum, summary, step };
+enum class Kind : uint8_t {
+  sgd,
+  momentum,
+  adagrad,
+  adam,
+  adam_d2sum,
+  ftrl,
+  rmsprop,
+  sum,
+  summary,
+  step
+};
 
 constexpr float kSummaryDecay = 0.999999f;
 
@@ -25,20 +36,21 @@ class Dense final : public DenseTable {
             : rule == "sgd"              ? Kind::sgd
             : rule == "momentum"         ? Kind::momentum
             : rule == "adam"             ? Kind::adam
+            : rule == "adam_d2sum"       ? Kind::adam_d2sum
             : rule == "ftrl"             ? Kind::ftrl
             : rule == "rmsprop"          ? Kind::rmsprop
             : rule == "sum"              ? Kind::sum
                                          : Kind::adagrad;
     weights_.assign(size, 0);
-    const bool two =
-        kind_ == Kind::adam || kind_ == Kind::ftrl || (kind_ == Kind::rmsprop && c_.momentum != 0);
+    const bool two = kind_ == Kind::adam || kind_ == Kind::adam_d2sum || kind_ == Kind::ftrl ||
+                     (kind_ == Kind::rmsprop && c_.momentum != 0);
     const bool one =
         two || kind_ == Kind::rmsprop || kind_ == Kind::adagrad || kind_ == Kind::momentum;
     first_.assign(one ? size : 0, kind_ == Kind::adagrad ? c_.initial_g2sum : 0);
     second_.assign(two ? size : 0, 0);
     largest_.assign(kind_ == Kind::adam && c_.amsgrad ? size : 0, 0);
     powers_[0] = c_.beta1;
-    powers_[1] = c_.beta2;
+    powers_[1] = kind_ == Kind::adam_d2sum ? 0 : c_.beta2;
     exact_.assign(kind_ == Kind::step ? size : 0, 0);
   }
 
@@ -163,6 +175,16 @@ class Dense final : public DenseTable {
         }
         powers_[0] *= c_.beta1;
         powers_[1] *= c_.beta2;
+        break;
+      }
+      case Kind::adam_d2sum: {
+        const float count = powers_[1] = powers_[1] * c_.beta2 + 1;  // of gradients, as v sums them
+        const float epsilon = count * c_.epsilon;
+        for (size_t j = 0; j < n; ++j) {
+          m[j] = (m[j] - g[j]) * c_.beta1 + g[j];
+          v[j] = v[j] * c_.beta2 + g[j] * g[j];
+          w[j] = bounded(w[j] - lr * m[j] * std::sqrt((count + epsilon) / (v[j] + epsilon)));
+        }
         break;
       }
       case Kind::rmsprop:

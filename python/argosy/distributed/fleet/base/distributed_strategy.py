@@ -41,7 +41,8 @@ _DOCS = {
     "amp": "Whether the program computes in half precision where that is safe.",
     "recompute": "Whether activations between the checkpoints are computed again for gradients.",
     "gradient_merge": "Whether gradients of k_steps steps are merged before each update.",
-    "adam_d2sum": "Whether the summary accessor of Adam keeps squared sums.",
+    "adam_d2sum": "Whether servers update dense parameters of Adam by the rule adam_d2sum "
+    "(docs/parameter_server.md); geo has none there.",
 }
 
 
