@@ -463,7 +463,7 @@ class Writer:
         self.step(lose=True)
 
     def gather(self):
-        self.add("gather")
+        self.add("gather", how=self.draw.choice(["all_gather", "all_reduce", "barrier"]))
 
 
 def mixed(draw):
