@@ -450,7 +450,7 @@ class Driver(Checks):
         self.saves[to] = None  # whatever was there may be gone
 
         def told(what):
-            if what == "ok" and not refusable:
+            if what == "ok":
                 self.saves[to] = op
 
         bad, self.bad = self.bad, self.bad or refusable
