@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import zlib
 
 __all__ = ["CALLS", "Disk", "build"]
 
@@ -29,10 +30,11 @@ def build():
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "disk.c")
     home = os.path.join(tempfile.gettempdir(), f"argosy-faults-{os.getuid()}")
     os.makedirs(home, mode=0o700, exist_ok=True)
-    library = os.path.join(home, "disk.so")
+    with open(source, "rb") as file:
+        library = os.path.join(home, f"disk-{zlib.crc32(file.read()):08x}.so")
     with open(os.path.join(home, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(library) or os.path.getmtime(library) < os.path.getmtime(source):
+        if not os.path.exists(library):
             command = [compiler, "-shared", "-fPIC", "-O1", source, "-o", library + ".new", "-ldl"]
             subprocess.run(command, check=True)
             os.rename(library + ".new", library)

@@ -55,16 +55,13 @@ def is_story(name):
 
 
 def shorten(name, seed, wrong, seconds):
-    """Prints the shortest failing events of a story."""
-    command = f"python -m tests.faults.run --name {name} --first {seed} --runs 1"
+    """What to print of a failure: the command that makes it again, and a story's shortest events."""
+    command = f"again: python -m tests.faults.run --name {name} --first {seed} --runs 1"
     if not is_story(name):
-        print(f"again: {command}", flush=True)
-        return
+        return command
     story = stories.make(name, seed)
     kept = tell.shorten(story, wrong, seconds)
-    print(
-        f"again: {command} --keep {','.join(map(str, kept))}\n{tell.text(story, kept)}", flush=True
-    )
+    return f"{command} --keep {','.join(map(str, kept))}\n{tell.text(story, kept)}"
 
 
 def main():
@@ -97,17 +94,21 @@ def main():
         while open_runs:
             done, open_runs = concurrent.futures.wait(open_runs, return_when="FIRST_COMPLETED")
             for run in done:
+                if isinstance(run.result(), str):
+                    print(run.result(), flush=True)
+                    submit()
+                    continue
                 name, seed, seconds, wrong = run.result()
                 counts[name] += 1
                 state = "FAILED" if wrong else "ok"
                 print(f"seed {seed} {name}: {state} ({seconds:.1f} s)", flush=True)
-                submit()
-                if not wrong:
-                    continue
-                print(wrong, flush=True)
-                failed[name].append(seed)
-                if options.shorten and len(failed[name]) == 1 and kept is None:
-                    shorten(name, seed, wrong, options.shorten)
+                if wrong:
+                    print(wrong, flush=True)
+                    failed[name].append(seed)
+                if wrong and options.shorten and len(failed[name]) == 1 and kept is None:
+                    open_runs.add(pool.submit(shorten, name, seed, wrong, options.shorten))
+                else:
+                    submit()
     print(", ".join(f"{n} {name}" for name, n in sorted(counts.items())))
     bad = sum(map(len, failed.values()))
     print(

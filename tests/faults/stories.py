@@ -41,16 +41,19 @@ def save_into_state(draw):
     """A save where the servers keep their own files, then kill -9."""
     places = [
         "state",
-        "state/server-0-of-1",
+        *["state/server-0-of-1"] * 3,
         "state/server-0-of-1/log",
         "state/server-0-of-1/x",
         ".",
     ]
     events = [push(0, value=3), push(1, value=5)]
-    for place in draw.sample(places, 2):
+    chosen = draw.sample(places, 2)
+    for place in chosen:
         events.append(event("save", by=0, to=place, refusable=True))
         events.append(push(1, value=7))
     events += [event("kill", server=0), event("start", server=0), event("check"), push(0, value=9)]
+    # What a server took it keeps.
+    events += [event("load", by=1, saved=place) for place in chosen]
     return dict(events=events, options={"snapshot_every": draw.choice([0, 1])})
 
 
@@ -103,7 +106,7 @@ def load_answer_lost(draw):
             event("check"),
         ],
         proxy=True,
-        options={"snapshot_every": draw.choice([0, 1])},
+        options={"snapshot_every": draw.choice([0, 0, 0, 1])},
     )
 
 
@@ -463,7 +466,7 @@ class Writer:
         self.step(lose=True)
 
     def gather(self):
-        self.add("gather")
+        self.add("gather", how=self.draw.choice(["all_gather", "all_reduce", "barrier"]))
 
 
 def mixed(draw):

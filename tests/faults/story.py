@@ -450,7 +450,7 @@ class Driver(Checks):
         self.saves[to] = None  # whatever was there may be gone
 
         def told(what):
-            if what == "ok" and not refusable:
+            if what == "ok":
                 self.saves[to] = op
 
         bad, self.bad = self.bad, self.bad or refusable
@@ -541,17 +541,23 @@ class Driver(Checks):
         if wait:
             self.wait(lambda: number not in a.pending)
 
-    def do_gather(self):
-        """All workers at once; who gets an answer gets the words of all."""
-        i, expected = self.at, [f"{self.at}/{w}" for w in range(self.workers)]
+    def do_gather(self, how="all_gather"):
+        """All workers at once; who gets an answer gets what all brought."""
+        i, count = self.at, self.workers
+        calls = {
+            "all_gather": (lambda w: [f"{i}/{w}"], [f"{i}/{w}" for w in range(count)]),
+            "all_reduce": (lambda w: [[i, 2.0**w]], [i * count, 2.0**count - 1]),
+            "barrier": (lambda w: [f"{i}"], None),
+        }
+        arguments, expected = calls[how]
 
         def told(kind, value):
             if kind == "ok" and value != expected:
-                raise Violation(f"all_gather: {value}, expected {expected}")
+                raise Violation(f"{how}: {value}, expected {expected}")
 
-        alive = [(w, a) for w, a in self.actors.items() if not a.dead]
-        for w, a in alive:
-            a.call("all_gather", [f"{i}/{w}"], told)
+        for w, a in self.actors.items():
+            if not a.dead:
+                a.call(how, arguments(w), told)
         self.do_join()
 
     def do_join(self, within=None):

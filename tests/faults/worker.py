@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from tests.faults import content
+from tests.faults import content, server
 
 
 class Worker:
@@ -129,4 +129,5 @@ class Worker:
 
 
 if __name__ == "__main__":
+    server.die_with_parent()
     Worker(json.loads(sys.argv[1])).run()
