@@ -111,7 +111,10 @@ def load_answer_lost(draw):
 
 
 def forgotten_client(draw):
-    """A client is silent for longer than servers remember; a request of before comes late."""
+    """A client is silent for longer than servers remember; a request of before comes late.
+
+    Servers remember longer than a client tries again, so it has given up by then.
+    """
     return dict(
         events=[
             push(0, value=1),
@@ -119,17 +122,17 @@ def forgotten_client(draw):
             event("link", worker=0, server=0, mode="mute_one"),
             push(0, value=4, wait=False),
             event("sleep", seconds=0.3),
-            event("link", worker=0, server=0, mode="void"),
-            event("sleep", seconds=draw.uniform(1.8, 2.1)),
-            push(0, value=8),
-            event("sleep", seconds=0.3),
+            event("link", worker=0, server=0, mode="hold"),
+            event("sleep", seconds=draw.uniform(7.8, 8.4)),
             event("heal"),
             event("join"),
+            push(0, value=8),
+            event("sleep", seconds=0.3),
         ],
         proxy=True,
-        attempt=2.5,
-        deadline=12,
-        options={"client_expiry": 1},
+        attempt=0.6,
+        deadline=2,
+        options={"client_expiry": 7},
     )
 
 

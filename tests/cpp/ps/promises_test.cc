@@ -172,6 +172,16 @@ TEST_F(Promises, WhatAKilledSaveLeftGoesWithTheNext) {
   EXPECT_FALSE(fs::exists(copy / "save-000000000000004e"));
 }
 
+TEST_F(Promises, AStateNamedBeforeItIsThereIsKeptAwayFromToo) {
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  options_.directory = "state";  // is made by the server, after it took its roots
+  start();
+  const Core::Result result = call(whole(Method::save, kOne, 1, directory_ + "/state/server-0-of-1"));
+  fs::current_path(before);
+  EXPECT_EQ(result.failure.code, Code::bad_request);
+}
+
 TEST_F(Promises, SavesKeepAwayFromTheServersOwnState) {
   start();
   ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
@@ -392,8 +402,10 @@ TEST_F(SsdPromises, WhatAFullDiskRefusedDoesNotComeBack) {
   full.lift();
   const auto limit = Core::Clock::now() + seconds(60);
   Code now = Code::failed;
-  while ((now = code(push(kTwo, 1, {9999}))) == Code::failed && Core::Clock::now() < limit)
+  for (uint64_t n = 1; now == Code::failed && Core::Clock::now() < limit; ++n) {
+    now = code(push(kTwo, n, {9999}));
     std::this_thread::sleep_for(milliseconds(100));
+  }
   ASSERT_EQ(now, Code::ok);
   EXPECT_EQ(value(9999), 1);
   kill_and_start({kOne, kTwo});

@@ -167,11 +167,11 @@ TEST_F(CoreTest, WrongRequestsAreRefused) {
   r.header.sequence = 1;
   r.header.table = 1;
   refused(std::move(r));
-  r = request(Method::save);
-  r.header.sequence = 1;
-  refused(std::move(r));
   EXPECT_EQ(value(0), 0);
   EXPECT_EQ(code(push(1)), Code::ok);  // none of them used up the number
+  r = request(Method::save);
+  r.header.sequence = 2;
+  refused(std::move(r));
 }
 
 TEST_F(CoreTest, StrangersAndOldEpochs) {

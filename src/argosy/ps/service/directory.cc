@@ -40,7 +40,7 @@ std::string absolute(const std::string& path) {
 // Without links, as far as it exists.
 std::string resolved(const std::string& path) {
   std::error_code ignored;
-  const fs::path found = fs::weakly_canonical(path, ignored);
+  const fs::path found = fs::weakly_canonical(absolute(path), ignored);
   return found.empty() ? absolute(path) : found.string();
 }
 
