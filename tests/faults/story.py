@@ -25,6 +25,7 @@ __all__ = ["Driver", "tables_of"]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = {ROWS: "row", COLD: "row", CLICKS: "click", ADMIT: "admit"}
+GAVE_UP = 70  # exit code of a server that ends so that recovery does what it could not
 SLACK = 8  # seconds above its deadline after which a call hangs
 
 
@@ -323,7 +324,9 @@ class Driver(Checks):
         for s, p in enumerate(self.server):
             if p is None or p.poll() is None:
                 continue
-            if s in self.armed and p.returncode == -signal.SIGKILL:
+            # A change that is in the log and cannot be made, or a load that cannot be kept.
+            gave_up = p.returncode == GAVE_UP and (self.bad or self.bad_since > 0)
+            if gave_up or (s in self.armed and p.returncode == -signal.SIGKILL):
                 self.armed.discard(s)
                 self.disks[s].kill_after(0)
                 self.do_disk(s)  # a server need not start on a bad one
@@ -485,10 +488,18 @@ class Driver(Checks):
             by, f"load#{self.at}", "load", arguments, effects, wait, None, self.deadline + 4 + SLACK
         )
 
+    def settles(self, a):
+        """Whether its first call about a step waits for others to end the step before, which the process
+        ended whose place it has. The driver makes one call after another, so it leaves out pushes then.
+        """
+        ended = [e["client"] for e in self.ends if e["step"] == a.step - 1]
+        there = {c.worker for c in ended}
+        return a not in ended and a.worker in there and len(there) < self.workers
+
     def do_step_push(self, by):
         """A push to the worker's step: a number of its own, and rows in common."""
         a = self.actors.get(by)
-        if a is None or a.dead:
+        if a is None or a.dead or self.settles(a):
             return
         part = {"step": a.step, "client": a, "number": self.at, "what": "unknown"}
         self.parts.append(part)
@@ -505,7 +516,7 @@ class Driver(Checks):
     def do_step_rows(self, by, first, count):
         """Many new rows of the table on disk in the worker's step."""
         a = self.actors.get(by)
-        if a is None or a.dead:
+        if a is None or a.dead or self.settles(a):
             return
         keys = [1 << 62 | k for k in range(first, first + count)]
         began = time.monotonic()

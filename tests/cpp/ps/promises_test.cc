@@ -528,6 +528,19 @@ TEST_F(StepPromises, AWorkerThatWasKilledAfterPushingCountsOnce) {
   EXPECT_EQ(value(5), 2);
 }
 
+TEST_F(StepPromises, ASuccessorThatOnlyEndsTheStepDiscardsToo) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(push_step(kOne, 0, 1, 0, 100), Code::ok);  // and is killed
+  greet(kThree, 0);
+  ASSERT_EQ(push_step(kTwo, 1, 1, 0, 4), Code::ok);
+  ASSERT_EQ(end(kTwo, 1, 0), Code::timeout);
+  ASSERT_EQ(end(kThree, 0, 0), Code::ok);
+  EXPECT_EQ(value(5), 2);
+  kill_and_start();
+  EXPECT_EQ(value(5), 2);
+}
+
 TEST_F(StepPromises, TheSuccessorOfOneThatHadEndedGoesOn) {
   start();
   greet(kTwo, 1);

@@ -275,6 +275,7 @@ bool Core::end_step_of(const Request& request) {
     }
     return false;
   }
+  steps_.take_place(h);  // what a predecessor had pushed is none of the changes
   const std::vector<Steps::Change> changes = step_changes();
   std::vector<std::unique_ptr<Prepared>> prepared;
   try {

@@ -65,7 +65,9 @@ class ARGOSY_API Steps {
   Failure check(const Header& header, bool successor, uint64_t bytes) const;
   // After check: whether a predecessor has done this step.
   bool passed_over(const Header& header) const;
-  // After check, where it is not passed over.
+  // After check, where it is not passed over: the client has the worker's place from now on. The
+  // next two do that too.
+  void take_place(const Header& header);
   void gather(const Header& header, Bytes keys, Bytes values);
   void end(const Header& header);
   // The mean over workers. Of a click row show and click are added up and the slot is kept.
@@ -92,7 +94,6 @@ class ARGOSY_API Steps {
     Bytes keys, values;
   };
   uint64_t began(const Header& header) const;
-  void take_place(const Header& header);
   std::vector<bool> here() const;
 
   const uint64_t max_bytes_;
