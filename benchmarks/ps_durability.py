@@ -47,6 +47,8 @@ class Server:
 
     def __init__(self, rule, **options):
         options = dict(endpoint="127.0.0.1:0", tables=tables(rule), threads=2, **options)
+        if "directory" in options:
+            options["save_roots"] = [os.path.dirname(options["directory"])]
         start = time.monotonic()
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVER, json.dumps(options)], stdout=subprocess.PIPE, text=True

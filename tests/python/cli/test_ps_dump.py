@@ -17,10 +17,8 @@ def saved(tmp_path_factory):
     from argosy import _ps
 
     directory = tmp_path_factory.mktemp("saved")
-    servers = [
-        _ps.Server(json.dumps(dict(endpoint="127.0.0.1:0", index=i, servers=2, tables=TABLES)))
-        for i in range(2)
-    ]
+    options = dict(endpoint="127.0.0.1:0", servers=2, tables=TABLES, save_roots=[str(directory)])
+    servers = [_ps.Server(json.dumps(dict(options, index=i))) for i in range(2)]
     client = _ps.Client(json.dumps(dict(endpoints=[f"127.0.0.1:{s.port}" for s in servers])))
     keys = array.array("Q", [7, 1, 1 << 63])
     client.push_sparse(0, keys, array.array("f", [0.5, 1, 2, 3, 4, 5]))

@@ -49,6 +49,11 @@ std::string seconds(Transport::Clock::duration d) {
   return std::to_string(ms / 1000) + '.' + std::to_string(ms % 1000 / 100) + " s";
 }
 
+std::string sentence(std::string text) {
+  if (!text.ends_with('.')) text += '.';
+  return text;
+}
+
 [[noreturn]] void fail_forked() {
   throw ServiceError(Reason::forked,
                      "[parameter_server] this process was forked from one that is connected to "
@@ -235,9 +240,9 @@ void Calls::fail(const char* what, const Exchange& x, Clock::duration spent) con
                              "make room on the server's disk, or look at its health; it keeps the "
                              "change and writes it as soon as it can.");
     case Code::bad_request:
-      throw ServiceError(Reason::refused, head + text + '.');
+      throw ServiceError(Reason::refused, sentence(head + text));
     default:
-      throw ServiceError(Reason::failed, head + text + '.');
+      throw ServiceError(Reason::failed, sentence(head + text));
   }
 }
 

@@ -374,8 +374,9 @@ bool Core::stop() {
 void Core::die(const Failure& why) {
   dying_ = true;
   const std::string text =
-      "[parameter_server] A change that is in the log could not be made: " + why.text +
-      ". The server ends at once; started again, it does what the log says.";
+      "[parameter_server] The server ends at once, since a change that is in the log could not be "
+      "made, or a load not be kept; started again, it does what the log says. The reason: " +
+      why.text;
   ARGOSY_LOG(error) << text;
   if (on_fatal_) return on_fatal_(text);
   // Answers that are on their way get a moment.
