@@ -188,8 +188,9 @@ class GrpcListener final : public Listener {
     ended_ = changed_.wait_for(lock, std::chrono::seconds(core_ended ? 30 : 0),
                                [&] { return live_.empty(); }) &&
              core_ended;
+    const bool ended = ended_;
     lock.unlock();
-    if (!ended_) {
+    if (!ended) {
       leak();
       return false;
     }
