@@ -78,6 +78,10 @@ class CondVar {
   void wait(WaitLock& lock, Done done) {
     condition_.wait(lock.lock_, std::move(done));
   }
+  template <class Rep, class Period>
+  void wait_for(WaitLock& lock, const std::chrono::duration<Rep, Period>& limit) {
+    condition_.wait_for(lock.lock_, limit);
+  }
   template <class Rep, class Period, class Done>
   bool wait_for(WaitLock& lock, const std::chrono::duration<Rep, Period>& limit, Done done) {
     return condition_.wait_for(lock.lock_, limit, std::move(done));
