@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/client_calls.h"
 #include "argosy/ps/service/client_exchange.h"
 #include "argosy/ps/service/wire.h"
@@ -445,7 +446,7 @@ class GrpcClient final : public Client {
   std::vector<std::string> gather(const char* what, const std::string& name, std::string mine,
                                   uint64_t* round = nullptr) {
     // One round after another: others see the same order.
-    std::lock_guard lock(round_mutex_);
+    MutexLock lock(round_mutex_);
     Exchange x = calls_.exchange(0, Method::gather);
     x.header.round = round_;
     x.header.name = name;
@@ -477,10 +478,10 @@ class GrpcClient final : public Client {
     return sum;
   }
 
-  // Before the first request about a step: where a predecessor ended the step before and others have
-  // not, it must be over first.
+  // Before the first request about a step: where a predecessor ended the step before and others
+  // have not, it must be over first.
   void settle(uint64_t step) {
-    std::lock_guard lock(settle_mutex_);
+    MutexLock lock(settle_mutex_);
     if (settled_) return;
     if (calls_.step_open() && step > 0 && step == calls_.next_step()) end_step_now(step - 1);
     settled_ = true;
@@ -488,10 +489,10 @@ class GrpcClient final : public Client {
 
   const ClientOptions options_;
   Calls calls_;
-  std::mutex settle_mutex_;  // guards settled_
-  bool settled_ = false;
-  std::mutex round_mutex_;  // guards round_
-  uint64_t round_ = 1;
+  Mutex settle_mutex_;
+  bool settled_ ARGOSY_GUARDED_BY(settle_mutex_) = false;
+  Mutex round_mutex_;
+  uint64_t round_ ARGOSY_GUARDED_BY(round_mutex_) = 1;
 };
 
 }  // namespace

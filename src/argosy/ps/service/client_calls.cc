@@ -67,21 +67,22 @@ ServiceError::ServiceError(Reason reason, std::string text)
     : Error(kind_of(reason), std::move(text)), reason_(reason) {}
 
 uint64_t Sequence::begin(Transport::Clock::time_point end) {
-  std::unique_lock lock(mutex_);
-  const bool free = finished_.wait_until(
-      lock, end, [&] { return running_.empty() || next_ - *running_.begin() < kSpread; });
+  WaitLock lock(mutex_);
+  const bool free = finished_.wait_until(lock, end, [&]() ARGOSY_REQUIRES(mutex_) {
+    return running_.empty() || next_ - *running_.begin() < kSpread;
+  });
   if (!free) return 0;
   running_.insert(running_.end(), next_);
   return next_++;
 }
 
 uint64_t Sequence::next() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return next_;
 }
 
 void Sequence::finish(uint64_t number) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   running_.erase(number);
   finished_.notify_all();
 }
@@ -117,7 +118,7 @@ Exchange Calls::exchange(uint32_t server, Method method) const {
   h.server = server;
   h.servers = servers();
   Server& s = *servers_[server];
-  std::lock_guard lock(s.mutex);
+  MutexLock lock(s.mutex);
   h.epoch = s.epoch;
   h.incarnation = s.incarnation;
   return x;
@@ -126,8 +127,8 @@ Exchange Calls::exchange(uint32_t server, Method method) const {
 Exchange Calls::hello(uint32_t server) const {
   Exchange x = exchange(server, Method::hello);
   x.header.sequence = servers_[server]->sequence.next();
-  x.header.retry_ms = static_cast<uint64_t>(
-      std::max(options_.call_deadline, options_.table_deadline).count());
+  x.header.retry_ms =
+      static_cast<uint64_t>(std::max(options_.call_deadline, options_.table_deadline).count());
   if (!options_.tables.empty()) x.header.text = to_json(options_.tables);
   return x;
 }
@@ -156,7 +157,7 @@ void Calls::connect() {
     Answer& a = all[i].answer;
     Server& s = *servers_[i];
     {
-      std::lock_guard lock(s.mutex);
+      MutexLock lock(s.mutex);
       s.epoch = a.epoch;
       s.incarnation = a.incarnation;
     }
@@ -183,7 +184,7 @@ const TableShape& Calls::shape(uint32_t server, uint32_t table) const {
 }
 
 milliseconds Calls::jitter(milliseconds delay) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return milliseconds(
       std::uniform_int_distribution<milliseconds::rep>(delay.count() / 2, delay.count())(random_));
 }
@@ -258,7 +259,7 @@ void Calls::meet_again(const char* what, Exchange* x) {
   }
   Server& s = *servers_[x->server];
   {
-    std::lock_guard lock(s.mutex);
+    MutexLock lock(s.mutex);
     s.epoch = h.answer.epoch;
     s.incarnation = h.answer.incarnation;
   }

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 #include <set>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/transport.h"
 
 namespace argosy::ps {
@@ -20,10 +19,10 @@ class Sequence {
   void finish(uint64_t number);
 
  private:
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable finished_;
-  std::set<uint64_t> running_;
-  uint64_t next_ = 1;
+  Mutex mutex_;
+  CondVar finished_;
+  std::set<uint64_t> running_ ARGOSY_GUARDED_BY(mutex_);
+  uint64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
 };
 
 // The calls of a client: exchanges with retries, errors with texts. From any thread.
@@ -58,8 +57,9 @@ class Calls {
 
  private:
   struct Server {
-    std::mutex mutex;  // guards epoch, incarnation
-    uint64_t epoch = 0, incarnation = 0;
+    Mutex mutex;
+    uint64_t epoch ARGOSY_GUARDED_BY(mutex) = 0;
+    uint64_t incarnation ARGOSY_GUARDED_BY(mutex) = 0;
     std::vector<TableShape> tables;
     Sequence sequence;
   };
@@ -82,8 +82,8 @@ class Calls {
   uint64_t next_step_ = 0, next_round_ = 1;
   bool step_open_ = false;
   std::atomic<uint64_t> retries_{0};
-  std::mutex mutex_;  // guards random_
-  std::mt19937_64 random_;
+  Mutex mutex_;
+  std::mt19937_64 random_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::ps

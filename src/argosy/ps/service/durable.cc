@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "argosy/base/error.h"
 #include "argosy/base/log.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/service/durable_recovery.h"
 #include "argosy/ps/service/durable_saves.h"
@@ -57,9 +57,7 @@ class Store final : public Durability {
   }
   bool try_enter() override { return k_.gate.try_enter(); }
   void leave() override { k_.gate.leave(); }
-  void enter_exclusive() override {
-    ps::enter_alone(k_.gate, k_.limit(), "an assignment of rows");
-  }
+  void enter_exclusive() override { ps::enter_alone(k_.gate, k_.limit(), "an assignment of rows"); }
   void leave_exclusive() override { k_.gate.leave_alone(); }
   void enter_alone() override {
     take_turn(k_.turn, k_.limit(), "a change of whole tables");
@@ -117,14 +115,15 @@ class Store final : public Durability {
   bool keeps_ = false;
   std::thread thread_;
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  bool stopping_ = false, ended_ = false;  // ended_: the thread has
-  std::string last_failure_;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;  // the thread has
+  std::string last_failure_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 bool Store::wanted_elsewhere() {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   return stopping_ || k_.turn.wanted();
 }
 
@@ -178,7 +177,7 @@ bool Store::is_due(Clock::time_point last) const {
 void Store::run() {
   auto last = Clock::now();
   auto not_before = last;
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     saves_.tick();
@@ -200,7 +199,8 @@ void Store::run() {
         ARGOSY_LOG(warning) << failure << " (a snapshot failed; the one before holds)";
       last_failure_ = failure;
     }
-    wake_.wait_for(lock, milliseconds(saving ? 50 : 200), [&] { return stopping_; });
+    wake_.wait_for(lock, milliseconds(saving ? 50 : 200),
+                   [&]() ARGOSY_REQUIRES(mutex_) { return stopping_; });
   }
   lock.unlock();
   if (keeps_ && !k_.logs) {
@@ -228,7 +228,7 @@ std::string Store::stats() {
                          {"recovered_rows", recovery_.rows.load()},
                          {"replayed_records", recovery_.records.load()},
                          {"recovery_ms", recovery_.milliseconds.load()}};
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   json["last_failure"] = last_failure_;
   return json.dump();
 }
@@ -246,10 +246,10 @@ bool Store::stop() {
   const bool snapshot_comes = keeps_ && !k_.logs;
   const milliseconds limit = snapshot_comes ? k_.limit() : k_.host.options().stop_limit;
   {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     stopping_ = true;
     wake_.notify_all();
-    if (!wake_.wait_for(lock, limit, [&] { return ended_; })) {
+    if (!wake_.wait_for(lock, limit, [&]() ARGOSY_REQUIRES(mutex_) { return ended_; })) {
       ARGOSY_LOG(error) << "[parameter_server] a snapshot still runs " << limit.count() / 1000
                         << " s after the server was told to end: it is left behind. Look at the "
                            "health of the disk.";

@@ -42,7 +42,7 @@ std::shared_ptr<Saves::Save> Saves::begin(SaveId id) {
   take_turn(k_.turn, k_.limit(), "a save");
   auto save = std::make_shared<Save>();
   save->id = id;
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   if (stopping_) {
     k_.turn.give();
     ARGOSY_THROW(runtime) << "[save] The server ends.";
@@ -58,14 +58,13 @@ SaveId Saves::reserve() {
 
 void Saves::write_rows(Save& save, float share) {
   const auto interrupted = [&] {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     ARGOSY_CHECK(!stopping_ && !save.cancelled, runtime)
         << "[save] " << save.described() << " was cancelled.";
   };
   const std::vector<SparseTable*> sparse = k_.tables(save.table).sparse;
   Copier copier(k_.gate, nullptr, k_.limit());
-  if (save.mode == 4)
-    return copier.copy_hottest(save.writer.get(), sparse, share, interrupted);
+  if (save.mode == 4) return copier.copy_hottest(save.writer.get(), sparse, share, interrupted);
   if (save.mode == 1 || save.mode == 2) {
     const Selection selection = save.mode == 1 ? Selection::delta : Selection::base;
     copier.copy(save.writer.get(), sparse, {.selection = selection}, interrupted);
@@ -94,7 +93,7 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
   k_.tables(extent.table);
   bool reserved;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     reserved = save_ && save_->id == id;
   }
   const std::shared_ptr<Save> save = reserved ? step_of(id, Step::reserved, "begin") : begin(id);
@@ -102,12 +101,11 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
     with_name(directory, [&] {
       Manifest manifest = k_.manifest(save->name(), "", mode);
       if (extent.table != kAllTables)
-        std::erase_if(manifest.tables,
-                      [&](const TableConfig& t) { return t.id != extent.table; });
+        std::erase_if(manifest.tables, [&](const TableConfig& t) { return t.id != extent.table; });
       save->mode = mode;
       save->table = extent.table;
       {
-        std::lock_guard guard(mutex_);
+        MutexLock guard(mutex_);
         save->directory = directory;
       }
       save->folder.emplace(directory->path(), manifest.server, manifest.servers);
@@ -124,7 +122,7 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
 }
 
 std::shared_ptr<Saves::Save> Saves::step_of(SaveId id, Step from, const char* what) {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   ARGOSY_CHECK(save_ && save_->id == id && save_->step == from, runtime)
       << "[save] cannot " << what << " save " << id
       << ": it was cancelled, took too long, or its steps came out of order. Do this: save again.";
@@ -136,7 +134,7 @@ std::shared_ptr<Saves::Save> Saves::step_of(SaveId id, Step from, const char* wh
 void Saves::end_step(const std::shared_ptr<Save>& save, Step step, milliseconds limit) {
   bool cancelled;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     save->step = step;
     save->deadline = Clock::now() + limit;
     cancelled = save->cancelled;
@@ -153,7 +151,7 @@ void Saves::drop(const std::shared_ptr<Save>& save) {
   if (save->tracking)
     for (SparseTable* table : k_.tables(save->table).sparse) table->stop_tracking();
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     save_.reset();
   }
   k_.turn.give();
@@ -239,7 +237,7 @@ void Saves::cancel(SaveId id) {
   std::shared_ptr<Save> save;
   Step step;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     if (!save_ || save_->id != id) return;
     save_->cancelled = true;
     step = save_->step;
@@ -263,7 +261,7 @@ uint64_t Saves::whole(const std::shared_ptr<const Directory>& directory, int mod
 }
 
 bool Saves::any() const {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   return save_ != nullptr;
 }
 
@@ -271,7 +269,7 @@ void Saves::tick() {
   SaveId id;
   std::string what;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     if (!save_ || save_->deadline >= Clock::now()) return;
     id = save_->id;
     what = save_->described();
@@ -283,7 +281,7 @@ void Saves::tick() {
 void Saves::stop() {
   SaveId id;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     stopping_ = true;
     if (!save_) return;
     id = save_->id;

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durable_snapshots.h"
 #include "argosy/ps/service/save_folder.h"
@@ -45,12 +44,12 @@ class Saves {
     uint32_t table = kAllTables;
     std::unique_ptr<SnapshotWriter> writer;
     bool tracking = false;   // tables remember changes for it
-    Step step = Step::busy;  // guarded by mutex_, as the next two
+    Step step = Step::busy;  // guarded by Saves::mutex_, as the next two
     bool cancelled = false;
     Clock::time_point deadline = Clock::time_point::max();  // of the next step
     Clock::time_point paused;
 
-    std::string name() const;      // of its folder
+    std::string name() const;       // of its folder
     std::string described() const;  // for texts
   };
 
@@ -65,9 +64,9 @@ class Saves {
   Keeping& k_;
   Snapshots& snapshots_;
   std::atomic<int64_t> pause_us_{0};
-  mutable std::mutex mutex_;  // guards what follows
-  std::shared_ptr<Save> save_;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::shared_ptr<Save> save_ ARGOSY_GUARDED_BY(mutex_);
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::ps

@@ -39,6 +39,7 @@ std::unique_ptr<Faults> Faults::parse(std::string_view text, uint64_t salt) {
           << item << "'.";
   }
   std::seed_seq seeds{seed, seed >> 32, salt, salt >> 32};
+  MutexLock lock(faults->mutex_);
   faults->random_.seed(seeds);
   return faults;
 }
@@ -49,7 +50,7 @@ std::unique_ptr<Faults> Faults::of(const std::string& option, uint64_t salt) {
 }
 
 Faults::Fate Faults::draw() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::uniform_real_distribution<double> chance(0, 1);
   Fate fate;
   fate.lose_request = chance(random_) < lose_ / 2;

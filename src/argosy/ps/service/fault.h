@@ -3,12 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <string_view>
 
 #include "argosy/base/export.h"
+#include "argosy/base/mutex.h"
 
 namespace argosy::ps {
 
@@ -36,8 +36,8 @@ class ARGOSY_API Faults {
  private:
   double lose_ = 0, twice_ = 0, delay_ = 0;
   int delay_ms_ = 50;
-  std::mutex mutex_;  // guards random_
-  std::mt19937_64 random_;
+  Mutex mutex_;
+  std::mt19937_64 random_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::ps

@@ -16,7 +16,7 @@ Log::Log(const LogOptions& options, uint64_t after) : options_(options), lock_(o
 
 Log::~Log() {
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     stop_ = true;
   }
   work_.notify_all();
@@ -65,8 +65,8 @@ uint64_t Log::append(std::span<const std::span<const std::byte>> parts) {
       << " are allowed. Do this: push in smaller pieces.";
   const size_t taken = record_bytes(bytes);
 
-  std::unique_lock lock(mutex_);
-  const auto has_room = [&] {
+  WaitLock lock(mutex_);
+  const auto has_room = [&]() ARGOSY_REQUIRES(mutex_) {
     return !failure_.empty() || buffer_.empty() || buffer_.size() + taken <= options_.buffer_bytes;
   };
   ARGOSY_CHECK(done_.wait_for(lock, std::chrono::seconds(60), has_room), timeout)
@@ -93,9 +93,10 @@ uint64_t Log::append(std::span<const std::span<const std::byte>> parts) {
 }
 
 void Log::wait(uint64_t number, std::chrono::milliseconds deadline) {
-  std::unique_lock lock(mutex_);
-  const bool answered =
-      done_.wait_for(lock, deadline, [&] { return durable_ >= number || !failure_.empty(); });
+  WaitLock lock(mutex_);
+  const bool answered = done_.wait_for(lock, deadline, [&]() ARGOSY_REQUIRES(mutex_) {
+    return durable_ >= number || !failure_.empty();
+  });
   if (durable_ >= number) return;
   ARGOSY_CHECK(failure_.empty(), io) << failure_;
   ARGOSY_CHECK(answered, timeout) << "[log] '" << options_.directory << "': record " << number
@@ -106,7 +107,7 @@ void Log::wait(uint64_t number, std::chrono::milliseconds deadline) {
 void Log::when_durable(uint64_t number, std::function<void(const std::string&)> done) {
   std::string failure;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     if (durable_ < number) {
       if (failure_.empty()) {
         waiters_.push_back({number, std::move(done)});
@@ -121,7 +122,7 @@ void Log::when_durable(uint64_t number, std::function<void(const std::string&)> 
 void Log::answer(uint64_t number, const std::string& failure) {
   std::vector<Waiter> ready;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     const auto rest = std::partition(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
       return failure.empty() && w.number > number;
     });
@@ -132,17 +133,17 @@ void Log::answer(uint64_t number, const std::string& failure) {
 }
 
 uint64_t Log::last() const {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   return last_;
 }
 
 uint64_t Log::durable() const {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   return durable_;
 }
 
 uint64_t Log::bytes() const {
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   uint64_t sum = 0;
   for (const Segment& s : segments_) sum += s.bytes;
   return sum;
@@ -150,9 +151,9 @@ uint64_t Log::bytes() const {
 
 void Log::run() {
   std::vector<std::byte> batch;
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   while (true) {
-    work_.wait(lock, [&] { return stop_ || !buffer_.empty(); });
+    work_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return stop_ || !buffer_.empty(); });
     if (buffer_.empty()) return;
     batch.clear();
     batch.swap(buffer_);
@@ -176,7 +177,7 @@ void Log::run() {
       answer(0, failure);
       if (give_up) return;
       lock.lock();
-      work_.wait_for(lock, options_.retry_every, [&] { return stop_; });
+      work_.wait_for(lock, options_.retry_every, [&]() ARGOSY_REQUIRES(mutex_) { return stop_; });
       lock.unlock();
     }
     durable_ = last;
@@ -236,7 +237,7 @@ void Log::start_segment(uint64_t first) {
     throw;
   }
   file_ = std::move(file);
-  std::lock_guard guard(mutex_);
+  MutexLock guard(mutex_);
   if (segments_.empty() || segments_.back().first != first) segments_.push_back({first, 0});
   segments_.back().bytes = file_.size();
 }
@@ -244,7 +245,7 @@ void Log::start_segment(uint64_t first) {
 void Log::forget(uint64_t number) {
   std::vector<std::string> gone;
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     size_t n = 0;
     while (n + 1 < segments_.size() && segments_[n + 1].first <= number + 1) {
       gone.push_back(segment_path(options_.directory, segments_[n++].first));

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "argosy/base/export.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/durable_file.h"
 
 namespace argosy::ps {
@@ -72,7 +71,7 @@ class ARGOSY_API Log {
     std::function<void(const std::string&)> done;
   };
 
-  void recover(uint64_t after);
+  void recover(uint64_t after) ARGOSY_UNCHECKED;  // before the thread
   void run();
   void write_batch(std::vector<std::byte>& batch, uint64_t first);
   void start_segment(uint64_t first);
@@ -82,14 +81,16 @@ class ARGOSY_API Log {
   const LogOptions options_;
   DirectoryLock lock_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_, done_;
-  std::vector<std::byte> buffer_;  // records last_ - .. to last_, not handed to the thread
-  uint64_t last_ = 0, durable_ = 0;
-  std::vector<Waiter> waiters_;
-  std::vector<Segment> segments_;  // the last one is being written
-  std::string failure_;            // why the disk refuses; empty: it does not
-  bool stop_ = false;
+  mutable Mutex mutex_;
+  CondVar work_, done_;
+  // Records last_ - .. to last_, not handed to the thread.
+  std::vector<std::byte> buffer_ ARGOSY_GUARDED_BY(mutex_);
+  uint64_t last_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  uint64_t durable_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::vector<Waiter> waiters_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<Segment> segments_ ARGOSY_GUARDED_BY(mutex_);  // the last one is being written
+  std::string failure_ ARGOSY_GUARDED_BY(mutex_);  // why the disk refuses; empty: it does not
+  bool stop_ ARGOSY_GUARDED_BY(mutex_) = false;
 
   // Of the thread (and of the constructor).
   AppendFile file_;

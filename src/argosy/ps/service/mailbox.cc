@@ -58,7 +58,7 @@ Failure Mailbox::post(const Header& h, Bytes piece, bool* taken) {
                std::to_string(kPiece));
   std::vector<Meeting::Go> ready;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Box* box = find(h.table);
     if (!box || h.worker >= workers_)
       return bad("no mailbox for worker " + std::to_string(h.table) + " from worker " +
@@ -134,14 +134,14 @@ void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, Clock::
   const auto again = [this, h, mine, answer](bool) {
     Collected c;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       c.failure = take(h, *mine, &c.pieces);
     }
     (*answer)(std::move(c));
   };
   Collected c;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     c.failure = take(h, *mine, &c.pieces);
     if (!c.failure && c.pieces.empty()) {
       boxes_[h.worker].waiting.wait(until, again);
@@ -154,7 +154,7 @@ void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, Clock::
 void Mailbox::tick(Clock::time_point now, bool leaving) {
   std::vector<Meeting::Go> ready;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto& [worker, box] : boxes_)
       for (auto& go : leaving ? box.waiting.all() : box.waiting.late(now))
         ready.push_back(std::move(go));
@@ -163,7 +163,7 @@ void Mailbox::tick(Clock::time_point now, bool leaving) {
 }
 
 uint64_t Mailbox::bytes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t sum = 0;
   for (const auto& [worker, box] : boxes_) sum += box.bytes;
   return sum;

@@ -5,12 +5,12 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "argosy/base/export.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/message.h"
 #include "argosy/ps/service/server_steps.h"
 
@@ -57,16 +57,16 @@ class ARGOSY_API Mailbox {
     std::vector<Stream> streams;  // by sender
     Meeting waiting;
   };
-  Box* find(uint32_t worker);
+  Box* find(uint32_t worker) ARGOSY_REQUIRES(mutex_);
   // False: the box is of a later round already.
   bool enter(Box* box, uint64_t round);
   Failure take(const Header& header, const std::vector<uint64_t>& counts,
-               std::vector<std::string>* pieces);
+               std::vector<std::string>* pieces) ARGOSY_REQUIRES(mutex_);
 
   const uint32_t index_, servers_, workers_;
   const uint64_t share_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<uint32_t, Box> boxes_;
+  mutable Mutex mutex_;
+  std::map<uint32_t, Box> boxes_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::ps

@@ -1,7 +1,5 @@
 #include "argosy/ps/service/server.h"
-
-#include <condition_variable>
-#include <mutex>
+#include "argosy/base/mutex.h"
 
 #include "argosy/base/error.h"
 #include "argosy/ps/service/auth.h"
@@ -14,7 +12,7 @@ class GrpcServer final : public Server {
  public:
   explicit GrpcServer(const ServerOptions& options) : core_(std::make_unique<Core>(options)) {
     core_->on_stop([this] {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       asked_ = true;
       changed_.notify_all();
     });
@@ -38,16 +36,17 @@ class GrpcServer final : public Server {
 
   void wait() override {
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return asked_; });
+      WaitLock lock(mutex_);
+      changed_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return asked_; });
     }
     stop();
   }
 
   bool wait_for(std::chrono::milliseconds limit) override {
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait_for(lock, limit, [&] { return asked_; })) return false;
+      WaitLock lock(mutex_);
+      if (!changed_.wait_for(lock, limit, [&]() ARGOSY_REQUIRES(mutex_) { return asked_; }))
+        return false;
     }
     stop();
     return true;
@@ -55,12 +54,12 @@ class GrpcServer final : public Server {
 
   void stop() override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       asked_ = true;
       changed_.notify_all();
     }
     // Who comes second waits for the first.
-    std::lock_guard stopping(stopping_);
+    MutexLock stopping(stopping_);
     if (!listener_->stop(std::chrono::seconds(5))) hangs_ = true;
   }
 
@@ -69,11 +68,12 @@ class GrpcServer final : public Server {
  private:
   std::unique_ptr<Core> core_;
   std::unique_ptr<Listener> listener_;
-  std::mutex stopping_;   // guards hangs_
-  bool hangs_ = false;    // in a call that nobody can end; what it uses stays
-  std::mutex mutex_;  // guards asked_
-  std::condition_variable changed_;
-  bool asked_ = false;
+  Mutex stopping_;
+  // In a call that nobody can end; what it uses stays.
+  bool hangs_ ARGOSY_GUARDED_BY(stopping_) = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool asked_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

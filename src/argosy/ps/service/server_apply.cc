@@ -93,7 +93,7 @@ void Core::answer_when_durable(const Windows::Outcome& outcome, Answer answer, D
 
 uint64_t Core::write_and_gather(Request& request) {
   const Header& h = request.header;
-  std::lock_guard lock(meet_);
+  MutexLock lock(meet_);
   if (Failure why = steps_.check(h, takes_place(h), request.keys.size() + request.values.size()))
     throw Refusal{std::move(why)};
   if (steps_.passed_over(h)) return 0;
@@ -115,8 +115,9 @@ uint64_t Core::write_and_push(Request& request) {
   const uint64_t position = append(request);
   try {
     if (rows)
-      windows_.add_rows(h.client(), add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
-                                        : rows->assign(keys, values, prepared.get()));
+      windows_.add_rows(h.client(),
+                        add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
+                            : rows->assign(keys, values, prepared.get()));
     else
       add ? numbers->push(values, {h.learning_rate}) : numbers->assign(values);
   } catch (...) {
@@ -159,9 +160,7 @@ void Core::apply_whole(const Request& request, const Done& done) {
   } steps;
   // With the snapshot that brings its rows: a load that is asked for again must not undo what
   // others did since.
-  steps.then = [&](uint64_t rows) {
-    waiters = windows_.applied(h.client(), h.sequence, 0, rows);
-  };
+  steps.then = [&](uint64_t rows) { waiters = windows_.applied(h.client(), h.sequence, 0, rows); };
   try {
     switch (request.method) {
       case Method::save:
@@ -169,8 +168,7 @@ void Core::apply_whole(const Request& request, const Done& done) {
         waiters = windows_.applied(h.client(), h.sequence, 0, outcome.number);
         break;
       case Method::load:
-        outcome.number =
-            durability_->load(roots_.to_load(h.name), h.mode, h.only - 1, &steps);
+        outcome.number = durability_->load(roots_.to_load(h.name), h.mode, h.only - 1, &steps);
         break;
       default: {
         auto pass = std::make_unique<Pass>(*durability_, Passing::alone);
@@ -264,8 +262,8 @@ void Core::apply_step(const std::vector<Steps::Change>& changes,
   }
 }
 
-// REQUIRES: meet_. The step is applied when all have ended it; if that is refused, the last one has
-// not ended it, and may try again.
+// The step is applied when all have ended it; if that is refused, the last one has not ended it,
+// and may try again.
 bool Core::end_step_of(const Request& request) {
   const Header& h = request.header;
   if (!steps_.last(h.worker)) {
@@ -304,7 +302,7 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
   const Header& h = request.header;
   const auto go = [this, done, step = h.step](bool came) {
     Windows::Outcome outcome;
-    std::unique_lock lock(meet_);
+    WaitLock lock(meet_);
     if (!came) {
       Failure late{
           leaving_ ? Code::busy : Code::timeout,
@@ -320,7 +318,7 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
   std::vector<Meeting::Go> ready;
   Failure why;
   try {
-    std::lock_guard lock(meet_);
+    MutexLock lock(meet_);
     if (steps_.done(h.step)) {
       ready.push_back(go);
     } else if (!(why = steps_.check(h, takes_place(h), 0))) {
@@ -345,7 +343,7 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
   const auto go = [this, done, round = h.round, name = h.name](bool came) {
     Windows::Outcome outcome;
     Answer answer;
-    std::unique_lock lock(meet_);
+    WaitLock lock(meet_);
     if (!came || !rounds_.complete(round)) {
       Failure late{leaving_ ? Code::busy : Code::timeout,
                    "worker(s) " + rounds_.missing(round) + " did not come to '" + name + "'"};
@@ -360,7 +358,7 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
   std::vector<Meeting::Go> ready;
   Failure why;
   try {
-    std::lock_guard lock(meet_);
+    MutexLock lock(meet_);
     if (!(why = rounds_.check(h.worker, h.round))) {
       if (rounds_.complete(h.round)) {
         ready.push_back(go);

@@ -192,10 +192,11 @@ Answer Core::hello(const Header& h) {
   }
   const uint64_t expiry = std::chrono::milliseconds(options_.client_expiry).count();
   if (h.retry_ms >= expiry)
-    refuse(Code::mismatch,
-           "the client sends a request again for up to " + std::to_string(h.retry_ms / 1000) +
-               " s (its call_deadline and table_deadline), but the server forgets who is silent for " +
-               std::to_string(expiry / 1000) + " s (client_expiry), which must be longer");
+    refuse(
+        Code::mismatch,
+        "the client sends a request again for up to " + std::to_string(h.retry_ms / 1000) +
+            " s (its call_deadline and table_deadline), but the server forgets who is silent for " +
+            std::to_string(expiry / 1000) + " s (client_expiry), which must be longer");
   if (!windows_.hello(h.client(), h.sequence, h.incarnation == incarnation_))
     refuse(Code::busy, "the server knows " + std::to_string(Windows::kMaxClients) +
                            " clients, and can take no more until some are silent for long");
@@ -214,7 +215,7 @@ Answer Core::hello(const Header& h) {
     if (t.dense) shape.size = t.dense->size();
     a.tables.push_back(shape);
   }
-  std::lock_guard lock(meet_);
+  MutexLock lock(meet_);
   a.next_step = steps_.next(h.worker);
   a.step_open = steps_.ended(h.worker);
   a.next_round = rounds_.next(h.worker);
@@ -299,10 +300,9 @@ void Core::check_rows(const Header& h) {
     refuse(Code::unknown_client, "the server does not know this client");
   const uint64_t rows = windows_.add_rows(h.client(), 0);
   if (rows >= options_.max_client_rows)
-    refuse(Code::bad_request, "this client has made " + std::to_string(rows) +
-                                  " rows, and may make " +
-                                  std::to_string(options_.max_client_rows) +
-                                  " (max_client_rows of the server)");
+    refuse(Code::bad_request,
+           "this client has made " + std::to_string(rows) + " rows, and may make " +
+               std::to_string(options_.max_client_rows) + " (max_client_rows of the server)");
 }
 
 void Core::check_push(const Request& request) const {
@@ -336,7 +336,7 @@ void Core::tick() {
   const Clock::time_point now = Clock::now();
   std::vector<Meeting::Go> late, more;
   {
-    std::lock_guard lock(meet_);
+    MutexLock lock(meet_);
     late = leaving_ ? in_step_.all() : in_step_.late(now);
     more = leaving_ ? in_round_.all() : in_round_.late(now);
   }
@@ -361,7 +361,7 @@ bool Core::stop() {
   }
   std::vector<Meeting::Go> late, more;
   {
-    std::lock_guard lock(meet_);
+    MutexLock lock(meet_);
     late = in_step_.all();
     more = in_round_.all();
   }

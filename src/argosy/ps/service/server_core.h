@@ -3,10 +3,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/service/mailbox.h"
@@ -58,13 +58,15 @@ class ARGOSY_API Core : public Host {
   std::vector<SparseTable*> sparse_tables() override;
   std::vector<DenseTable*> dense_tables() override;
   std::string save_state() override;
-  void load_state(std::span<const std::byte> state) override;
+  // Recovery is alone: nobody else has this yet.
+  void load_state(std::span<const std::byte> state) override ARGOSY_UNCHECKED;
   uint64_t epoch() const override { return epoch_; }
   void new_epoch(uint64_t after) override {
     epoch_ = after + 1;
     recovered_ = true;
   }
-  void replay(std::span<const std::byte> record, uint64_t position, const Cut& cut) override;
+  void replay(std::span<const std::byte> record, uint64_t position,
+              const Cut& cut) override ARGOSY_UNCHECKED;
 
  private:
   struct Table {
@@ -85,7 +87,8 @@ class ARGOSY_API Core : public Host {
   void check_rows(const Header& header);  // whether the client may make more
   // What is applied once: claims it, then has it done by a thread that may wait.
   void claim(Request request, const Done& done);
-  void apply_push(Request& request, Passing how, const Done& done);  // within a pass, which it leaves
+  // Within a pass, which it leaves.
+  void apply_push(Request& request, Passing how, const Done& done);
   uint64_t write_and_push(Request& request);  // returns the record's position
   uint64_t write_and_gather(Request& request);
   void apply_whole(const Request& request, const Done& done);  // shrink, end of day, load, save
@@ -96,14 +99,15 @@ class ARGOSY_API Core : public Host {
   // Meetings of workers, within a pass, which they leave.
   void end_step(const Request& request, Clock::time_point until, const Done& done);
   void gather(const Request& request, Clock::time_point until, const Done& done);
-  bool end_step_of(const Request& request);  // whether all have ended it now
-  std::vector<Steps::Change> step_changes() const;
+  bool end_step_of(const Request& request) ARGOSY_REQUIRES(meet_);  // whether all have ended it now
+  std::vector<Steps::Change> step_changes() const ARGOSY_REQUIRES(meet_);
   void apply_step(const std::vector<Steps::Change>& changes,
                   const std::vector<std::unique_ptr<Prepared>>& prepared);
-  void replay_step(const Cut& cut, uint64_t position);
-  void replay_push(Request& request, const Cut& cut, uint64_t position, bool state);
+  void replay_step(const Cut& cut, uint64_t position) ARGOSY_UNCHECKED;
+  void replay_push(Request& request, const Cut& cut, uint64_t position,
+                   bool state) ARGOSY_UNCHECKED;
   void mail(Request request, Clock::time_point until, const Done& done);  // post, collect
-  bool takes_place(const Header& header) const;
+  bool takes_place(const Header& header) const ARGOSY_REQUIRES(meet_);
 
   uint64_t append(const Request& request);
   // The pass was applied: tells others with the same number, and answers.
@@ -125,12 +129,14 @@ class ARGOSY_API Core : public Host {
   std::atomic<bool> leaving_{false}, dying_{false};
   std::atomic<uint64_t> pulls_{0}, pushes_{0}, repeated_{0}, pulled_rows_{0}, pushed_rows_{0};
 
-  std::mutex meet_;  // guards what follows; taken after a pass of durability
-  Steps steps_;
-  Rounds rounds_;
-  Meeting in_step_, in_round_;
-  uint64_t met_position_ = 0;  // of the last record about steps and rounds
-  std::string step_refusal_;   // why the open step cannot be applied; empty: nothing known
+  Mutex meet_;  // taken after a pass of durability
+  Steps steps_ ARGOSY_GUARDED_BY(meet_);
+  Rounds rounds_ ARGOSY_GUARDED_BY(meet_);
+  Meeting in_step_ ARGOSY_GUARDED_BY(meet_);
+  Meeting in_round_ ARGOSY_GUARDED_BY(meet_);
+  uint64_t met_position_ ARGOSY_GUARDED_BY(meet_) = 0;  // of the last record about steps and rounds
+  // Why the open step cannot be applied; empty: nothing known.
+  std::string step_refusal_ ARGOSY_GUARDED_BY(meet_);
 
   Mailbox mailbox_;
   Clock::time_point last_expiry_ = Clock::now();  // of tick

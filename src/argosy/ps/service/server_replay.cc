@@ -179,7 +179,7 @@ std::string Core::save_state() {
   const auto put_text = [&](const std::string& text) {
     put_bytes(&out, std::as_bytes(std::span(text)));
   };
-  std::lock_guard lock(meet_);
+  MutexLock lock(meet_);
   put_text(windows_.save());
   put_text(steps_.save());
   put_text(rounds_.save());

@@ -37,7 +37,7 @@ Tasks::Tasks(Durability& durability) : durability_(durability) {
 void Tasks::in_pass(Passing how, Work work, Refuse refuse) {
   if (how == Passing::shared && durability_.try_enter()) return work();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!stopping_) {
       waiting_.push_back({how, std::move(work), std::move(refuse)});
       changed_.notify_all();
@@ -48,9 +48,9 @@ void Tasks::in_pass(Passing how, Work work, Refuse refuse) {
 }
 
 void Tasks::run() {
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+    changed_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); });
     if (waiting_.empty()) break;
     Waiting one = std::move(waiting_.front());
     waiting_.pop_front();
@@ -76,14 +76,14 @@ void Tasks::run() {
 
 bool Tasks::apart(Work work) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_ || apart_ >= kMaxApart) return false;
     ++apart_;
   }
   std::thread([this, work = std::move(work)]() mutable {
     work();
     work = nullptr;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     --apart_;
     changed_.notify_all();  // stop waits for it
   }).detach();
@@ -93,10 +93,12 @@ bool Tasks::apart(Work work) {
 bool Tasks::stop(std::chrono::milliseconds limit) {
   if (!thread_.joinable()) return true;
   {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    if (!changed_.wait_for(lock, limit, [&] { return ended_ && apart_ == 0; })) return false;
+    if (!changed_.wait_for(lock, limit,
+                           [&]() ARGOSY_REQUIRES(mutex_) { return ended_ && apart_ == 0; }))
+      return false;
   }
   thread_.join();
   return true;

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/service/message.h"
 
@@ -22,8 +21,8 @@ class Tasks {
   explicit Tasks(Durability& durability);
   ~Tasks() { stop(std::chrono::milliseconds(0)); }
 
-  // `work` within a pass, which it leaves: here if that needs no waiting, else by the thread for it.
-  // `refuse` instead, if the pass cannot be had.
+  // `work` within a pass, which it leaves: here if that needs no waiting, else by the thread for
+  // it. `refuse` instead, if the pass cannot be had.
   void in_pass(Passing how, Work work, Refuse refuse);
   // By a thread of its own; false if there are too many.
   bool apart(Work work);
@@ -39,11 +38,12 @@ class Tasks {
   void run();
 
   Durability& durability_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::deque<Waiting> waiting_;
-  uint32_t apart_ = 0;  // threads of apart
-  bool stopping_ = false, ended_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Waiting> waiting_ ARGOSY_GUARDED_BY(mutex_);
+  uint32_t apart_ ARGOSY_GUARDED_BY(mutex_) = 0;  // threads of apart
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

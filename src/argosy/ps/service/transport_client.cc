@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/auth.h"
 #include "argosy/ps/service/fault.h"
 #include "argosy/ps/service/transport.h"
@@ -80,12 +80,12 @@ class Credentials {
   // Where none was given: looks for those that the server left; throws as find_tokens does.
   void look() {
     if (given_ || !local_) return;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (tokens_.worker.empty()) tokens_ = find_tokens(port_).value_or(Tokens());
   }
 
   std::string token(Method method) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return is_administration(method) ? tokens_.admin : tokens_.worker;
   }
 
@@ -93,7 +93,7 @@ class Credentials {
   // server was started (anew) meanwhile.
   Failure refused(Method method, const std::string& refused, Failure why) {
     if (given_ || !local_) return why;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     try {
       tokens_ = find_tokens(port_).value_or(Tokens());
     } catch (const Error& e) {
@@ -108,8 +108,8 @@ class Credentials {
  private:
   const bool given_, local_;
   const int port_;
-  mutable std::mutex mutex_;  // guards tokens_
-  Tokens tokens_;
+  mutable Mutex mutex_;
+  Tokens tokens_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 class GrpcTransport final : public Transport {
@@ -315,14 +315,14 @@ class GrpcTransport final : public Transport {
   }
 
   std::unique_ptr<grpc::CompletionQueue> take_queue() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (queues_.empty()) return std::make_unique<grpc::CompletionQueue>();
     auto queue = std::move(queues_.back());
     queues_.pop_back();
     return queue;
   }
   void give_queue(std::unique_ptr<grpc::CompletionQueue> queue) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queues_.push_back(std::move(queue));
   }
 
@@ -332,8 +332,9 @@ class GrpcTransport final : public Transport {
   std::vector<std::shared_ptr<grpc::Channel>> channels_;   // per_server_ for each server
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;  // of each
   std::atomic<uint64_t> sent_{0}, received_{0};
-  std::mutex mutex_;                                            // guards queues_
-  std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;  // not in use
+  Mutex mutex_;
+  // Not in use.
+  std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/auth.h"
 #include "argosy/ps/service/connections.h"
 #include "argosy/ps/service/fault.h"
@@ -166,7 +165,7 @@ class GrpcListener final : public Listener {
 
   bool stop(milliseconds grace) override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (stopping_) return ended_;
       stopping_ = true;
     }
@@ -176,20 +175,21 @@ class GrpcListener final : public Listener {
     connections_.close();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
       changed_.notify_all();
     }
     ticker_.join();
     const bool core_ended = core_.stop();
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     // Every call has been answered, so its last event comes; but for those that a core has which
     // hangs.
     ended_ = changed_.wait_for(lock, std::chrono::seconds(core_ended ? 30 : 0),
-                               [&] { return live_.empty(); }) &&
+                               [&]() ARGOSY_REQUIRES(mutex_) { return live_.empty(); }) &&
              core_ended;
+    const bool ended = ended_;
     lock.unlock();
-    if (!ended_) {
+    if (!ended) {
       leak();
       return false;
     }
@@ -221,7 +221,7 @@ class GrpcListener final : public Listener {
   void arm(grpc::ServerCompletionQueue* queue) {
     auto call = std::make_shared<Call>(this, queue);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (stopping_) return;
       live_.insert(call.get());
     }
@@ -254,7 +254,7 @@ class GrpcListener final : public Listener {
   void ended(Call& call) {
     in_flight_ -= call.bytes;
     answers_ -= call.answer_bytes;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     live_.erase(&call);
     if (live_.empty()) changed_.notify_all();
   }
@@ -287,7 +287,7 @@ class GrpcListener final : public Listener {
                      {}});
     size_t live;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       live = live_.size();
     }
     // (Memory that messages take is bounded by this and by what the quota of gRPC lets in.)
@@ -306,7 +306,7 @@ class GrpcListener final : public Listener {
     const Faults::Fate fate = faults_->draw();
     if (fate.lose_request) return lost(call);
     if (fate.delay.count() == 0) return handle(call, fate);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     delayed_.push_back({Clock::now() + fate.delay, [this, call, fate] { handle(call, fate); }});
   }
 
@@ -389,7 +389,7 @@ class GrpcListener final : public Listener {
 
   // Never answered; ended when nobody waits any more.
   void lost(const std::shared_ptr<Call>& call) {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     if (stopping_) {
       lock.unlock();
       return answer(call, {{Code::timeout, "lost on purpose"}, {}});
@@ -400,7 +400,7 @@ class GrpcListener final : public Listener {
   }
 
   void tick() {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     while (true) {
       const bool stopping = stopping_;
       const Clock::time_point now = Clock::now();
@@ -457,13 +457,14 @@ class GrpcListener final : public Listener {
   std::atomic<int> reading_{0};
   std::atomic<uint64_t> in_flight_{0}, answers_{0};  // bytes
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::set<Call*> live_;
-  std::vector<std::pair<Clock::time_point, std::function<void()>>> delayed_;
-  bool stopping_ = false;  // no new calls
-  bool ended_ = false;     // and none is left
-  bool closed_ = false;    // gRPC hands out nothing more
+  Mutex mutex_;
+  CondVar changed_;
+  std::set<Call*> live_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<std::pair<Clock::time_point, std::function<void()>>> delayed_
+      ARGOSY_GUARDED_BY(mutex_);
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;  // no new calls
+  bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;     // and none is left
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;    // gRPC hands out nothing more
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ Windows::Window& Windows::of(ClientId client) {
 }
 
 bool Windows::hello(ClientId client, uint64_t next, bool met) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const bool is_new = windows_.find(client) == windows_.end();
   if (is_new && windows_.size() >= kMaxClients) return false;
   Window& w = of(client);
@@ -30,19 +30,19 @@ bool Windows::hello(ClientId client, uint64_t next, bool met) {
 }
 
 bool Windows::newer(ClientId a, ClientId b) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto first = windows_.find(a), second = windows_.find(b);
   if (first == windows_.end()) return false;
   return second == windows_.end() || first->second.born > second->second.born;
 }
 
 bool Windows::known(ClientId client) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return windows_.count(client) != 0;
 }
 
 size_t Windows::clients() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return windows_.size();
 }
 
@@ -72,7 +72,7 @@ void Windows::set(Window* w, uint64_t sequence, uint64_t number) {
 
 Windows::Claim Windows::claim(ClientId client, uint64_t sequence, Outcome* outcome,
                               const Waiter& waiter) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = windows_.find(client);
   if (found == windows_.end()) return Claim::unknown_client;
   Window& w = found->second;
@@ -113,7 +113,7 @@ std::vector<Windows::Waiter> Windows::finish(Window* w, uint64_t sequence) {
 
 std::vector<Windows::Waiter> Windows::applied(ClientId client, uint64_t sequence, uint64_t position,
                                               uint64_t number) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = windows_.find(client);
   if (found == windows_.end()) return {};
   Window& w = found->second;
@@ -123,14 +123,14 @@ std::vector<Windows::Waiter> Windows::applied(ClientId client, uint64_t sequence
 }
 
 std::vector<Windows::Waiter> Windows::abandoned(ClientId client, uint64_t sequence) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = windows_.find(client);
   return found == windows_.end() ? std::vector<Waiter>{} : finish(&found->second, sequence);
 }
 
 std::vector<Windows::Waiter> Windows::refused(ClientId client, uint64_t sequence,
                                               const Failure& why) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = windows_.find(client);
   if (found == windows_.end()) return {};
   Window& w = found->second;
@@ -141,27 +141,27 @@ std::vector<Windows::Waiter> Windows::refused(ClientId client, uint64_t sequence
 }
 
 uint64_t Windows::add_rows(ClientId client, uint64_t rows) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = windows_.find(client);
   return found == windows_.end() ? 0 : found->second.rows += rows;
 }
 
 void Windows::replayed(ClientId client, uint64_t sequence, uint64_t number) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Window& w = of(client);
   if (sequence + kWidth > w.highest) set(&w, sequence, number);
 }
 
 void Windows::expire() {
   const Clock::time_point now = Clock::now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::erase_if(windows_, [&](const auto& entry) {
     return entry.second.running.empty() && now - entry.second.seen > expiry_;
   });
 }
 
 void Windows::clear() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   windows_.clear();
 }
 
@@ -176,7 +176,7 @@ struct Saved {
 }  // namespace
 
 std::string Windows::save() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // In the order in which they became known, which is how load finds it.
   std::vector<const std::pair<const ClientId, Window>*> order;
   for (const auto& entry : windows_) order.push_back(&entry);
@@ -222,7 +222,7 @@ void Windows::load(std::span<const std::byte> state) {
       w.numbers.emplace_back(pair[0], pair[1]);
     }
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   windows_ = std::move(loaded);
   born_ = born;
 }

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/service/message.h"
 
 namespace argosy::ps {
@@ -19,8 +19,8 @@ namespace argosy::ps {
 // whatever became of them. About 1,300 bytes for a client; one that is silent for `expiry` is
 // forgotten.
 //
-//   claim -> fresh: apply it, then either applied (before the pass of durability is left), abandoned
-//   or refused. Others with the same number wait meanwhile.
+//   claim -> fresh: apply it, then either applied (before the pass of durability is left),
+//   abandoned or refused. Others with the same number wait meanwhile.
 //
 // Calls from any thread. Time is the steady clock's: jumps of the wall clock do not matter.
 class ARGOSY_API Windows {
@@ -47,15 +47,16 @@ class ARGOSY_API Windows {
   bool known(ClientId client) const;
   // Whether `a` became known later than `b`, as any does that is known when b no longer is.
   bool newer(ClientId a, ClientId b) const;
-  // applied, refused: *outcome says how it went. waiting: `waiter` is called (once) when that is known, by
-  // whoever calls applied or abandoned, outside of the lock.
+  // applied, refused: *outcome says how it went. waiting: `waiter` is called (once) when that is
+  // known, by whoever calls applied or abandoned, outside of the lock.
   Claim claim(ClientId client, uint64_t sequence, Outcome* outcome, const Waiter& waiter);
   // The waiters are to be called outside of any pass.
   std::vector<Waiter> applied(ClientId client, uint64_t sequence, uint64_t position,
                               uint64_t number = 0);
   // It was not applied, and may be tried again.
   std::vector<Waiter> abandoned(ClientId client, uint64_t sequence);
-  // It was not applied, and the client was told so: an attempt that comes late is not applied either.
+  // It was not applied, and the client was told so: an attempt that comes late is not applied
+  // either.
   std::vector<Waiter> refused(ClientId client, uint64_t sequence, const Failure& why);
   // Counts rows that a client made, while it is known. Returns how many there are.
   uint64_t add_rows(ClientId client, uint64_t rows);
@@ -90,12 +91,12 @@ class ARGOSY_API Windows {
   static void advance(Window* w, uint64_t sequence);
   static void set(Window* w, uint64_t sequence, uint64_t number);
   std::vector<Waiter> finish(Window* w, uint64_t sequence);
-  Window& of(ClientId client);  // makes it if need be
+  Window& of(ClientId client) ARGOSY_REQUIRES(mutex_);  // makes it if need be
 
   const std::chrono::seconds expiry_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<ClientId, Window> windows_;
-  uint64_t born_ = 0;
+  mutable Mutex mutex_;
+  std::map<ClientId, Window> windows_ ARGOSY_GUARDED_BY(mutex_);
+  uint64_t born_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace argosy::ps

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/table/rule.h"
 #include "argosy/ps/table/table.h"
 
@@ -29,7 +29,8 @@ constexpr float kSummaryDecay = 0.999999f;
 
 class Dense final : public DenseTable {
  public:
-  Dense(const TableConfig& config, size_t size) : config_(config), c_(config_.accessor.embedding) {
+  Dense(const TableConfig& config, size_t size)
+      : config_(config), c_(config_.accessor.embedding), size_(size) {
     const std::string& rule = c_.rule;
     kind_ = config.kind == "global_step" ? Kind::step
             : config.kind == "summary"   ? Kind::summary
@@ -55,23 +56,23 @@ class Dense final : public DenseTable {
   }
 
   const TableConfig& config() const override { return config_; }
-  size_t size() const override { return weights_.size(); }
+  size_t size() const override { return size_; }
 
   void pull(float* out) const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!weights_.empty()) std::memcpy(out, weights_.data(), 4 * weights_.size());
   }
 
   void assign(const float* values) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!weights_.empty()) std::memcpy(weights_.data(), values, 4 * weights_.size());
     std::copy_n(values, exact_.size(), exact_.begin());
   }
 
   void push(const float* gradient, const PushOptions& options) override {
     const float lr = options.learning_rate < 0 ? c_.learning_rate : options.learning_rate;
-    const bool finite = all_finite(gradient, weights_.size());
-    std::lock_guard lock(mutex_);
+    const bool finite = all_finite(gradient, size_);
+    MutexLock lock(mutex_);
     if (!finite) {
       ++rejected_;
       return;
@@ -80,7 +81,7 @@ class Dense final : public DenseTable {
   }
 
   std::vector<std::byte> copy() const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::vector<std::byte> bytes;
     bytes.reserve(state_bytes());
     append(&bytes, powers_, sizeof powers_);
@@ -92,7 +93,7 @@ class Dense final : public DenseTable {
   }
 
   void put(std::span<const std::byte> state) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ARGOSY_CHECK(state.size() == state_bytes(), invalid_argument)
         << "[dense table] " << config_.name << ": expected the state of a table of this size and "
         << "rule, " << state_bytes() << " bytes, got " << state.size() << '.';
@@ -108,7 +109,7 @@ class Dense final : public DenseTable {
   }
 
   uint64_t rejected() const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return rejected_;
   }
 
@@ -117,7 +118,7 @@ class Dense final : public DenseTable {
     const auto* begin = static_cast<const std::byte*>(from);
     to->insert(to->end(), begin, begin + bytes);
   }
-  size_t state_bytes() const {
+  size_t state_bytes() const ARGOSY_REQUIRES(mutex_) {
     return sizeof powers_ +
            4 * (weights_.size() + first_.size() + second_.size() + largest_.size()) +
            8 * exact_.size();
@@ -128,7 +129,7 @@ class Dense final : public DenseTable {
     return w > c_.maximum ? c_.maximum : w;
   }
 
-  void update(const float* __restrict g, float lr) {
+  void update(const float* __restrict g, float lr) ARGOSY_REQUIRES(mutex_) {
     const size_t n = weights_.size();
     float* __restrict w = weights_.data();
     float* __restrict m = first_.data();
@@ -214,12 +215,17 @@ class Dense final : public DenseTable {
 
   const TableConfig config_;
   const OptimizerConfig& c_;
+  const size_t size_;
   Kind kind_;
-  mutable std::mutex mutex_;  // guards what follows; sizes never change
-  std::vector<float> weights_, first_, second_, largest_;
-  std::vector<double> exact_;  // step: counts past 2^24
-  float powers_[2];
-  uint64_t rejected_ = 0;
+  mutable Mutex mutex_;
+  // Their sizes never change.
+  std::vector<float> weights_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<float> first_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<float> second_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<float> largest_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<double> exact_ ARGOSY_GUARDED_BY(mutex_);  // step: counts past 2^24
+  float powers_[2] ARGOSY_GUARDED_BY(mutex_);
+  uint64_t rejected_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -33,6 +33,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/flags.h"
 #include "argosy/base/log.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/table/readers.h"
 
 namespace argosy::ps {
@@ -95,37 +96,36 @@ class Failures final : public rocksdb::EventListener {
     *automatic = false;
   }
   void set(const rocksdb::Status& status) {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     reason_ = status.ToString();
     any_.store(true, std::memory_order_release);
   }
   void clear() { any_.store(false, std::memory_order_release); }
   bool any() const { return any_.load(std::memory_order_acquire); }
   std::string reason() {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     return reason_;
   }
 
  private:
-  std::mutex mutex_;
-  std::string reason_;
+  Mutex mutex_;
+  std::string reason_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> any_{false};
 };
 
-std::mutex files_mutex;
-std::shared_ptr<rocksdb::FileSystem> files;  // guarded by files_mutex
-
-std::optional<DiskTimes> times;  // guarded by files_mutex
+Mutex files_mutex;
+std::shared_ptr<rocksdb::FileSystem> files ARGOSY_GUARDED_BY(files_mutex);
+std::optional<DiskTimes> times ARGOSY_GUARDED_BY(files_mutex);
 
 DiskTimes chosen_times() {
-  std::lock_guard guard(files_mutex);
+  MutexLock guard(files_mutex);
   if (times) return *times;
   static const int64_t seconds = flags::find("ARGOSY_PS_DISK_SECONDS").integer();
   return {.limit = std::chrono::seconds(std::max<int64_t>(seconds, 1))};
 }
 
 std::unique_ptr<rocksdb::Env> chosen_env() {
-  std::lock_guard guard(files_mutex);
+  MutexLock guard(files_mutex);
   return files ? rocksdb::NewCompositeEnv(files) : nullptr;
 }
 
@@ -166,12 +166,12 @@ rocksdb::Options options(const std::shared_ptr<Failures>& failures, rocksdb::Env
 }  // namespace
 
 void use_file_system(std::shared_ptr<rocksdb::FileSystem> chosen) {
-  std::lock_guard guard(files_mutex);
+  MutexLock guard(files_mutex);
   files = std::move(chosen);
 }
 
 void set_disk_times(const DiskTimes& chosen) {
-  std::lock_guard guard(files_mutex);
+  MutexLock guard(files_mutex);
   times = chosen;
 }
 
@@ -190,9 +190,11 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
   std::shared_ptr<Failures> failures = std::make_shared<Failures>();
   mutable Readers readers{kReadThreads};
 
-  std::mutex mutex;  // not held while the disk is asked for something
+  // Not held while the disk is asked for something. Of std: Clang's analysis cannot follow that who
+  // uses the database reads `db` without it.
+  std::mutex mutex;
   std::condition_variable changed;
-  // Guarded by mutex; who uses the database may read `db` without it.
+  // Guarded by mutex, but for reads of `db`.
   std::unique_ptr<rocksdb::DB> db;  // null if nothing of it can be opened
   int users = 0;
   bool recovering = false;  // `opener` is at work

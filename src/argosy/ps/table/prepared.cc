@@ -19,7 +19,7 @@ Sparse::PreparedKeys::~PreparedKeys() {
   if (table->forked()) return;
   for (size_t group = begin_; group < end_; ++group) {
     Shard& shard = table->shards_[batch->groups()[group].shard];
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     shard.unpin(&pins_[group]);
   }
 }
@@ -40,12 +40,16 @@ void Sparse::PreparedKeys::check(const Sparse* by, std::span<const Key> keys) co
 
 void Sparse::PreparedKeys::pin(size_t group) {
   pins_[group].items = batch->items(batch->groups()[group]);
-  table->shards_[batch->groups()[group].shard].pin(&pins_[group]);
+  Shard& shard = table->shards_[batch->groups()[group].shard];
+  shard.mutex.assert_held();
+  shard.pin(&pins_[group]);
   end_ = group + 1;
 }
 
 void Sparse::PreparedKeys::unpin(size_t group) {
-  table->shards_[batch->groups()[group].shard].unpin(&pins_[group]);
+  Shard& shard = table->shards_[batch->groups()[group].shard];
+  shard.mutex.assert_held();
+  shard.unpin(&pins_[group]);
   begin_ = group + 1;
 }
 
@@ -58,11 +62,11 @@ Sparse::PreparedTurn::~PreparedTurn() {
   if (table->forked()) return;
   for (size_t s = 0; s < pinned; ++s) {
     Shard& shard = table->shards_[s];
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     shard.unpin(&pins[s]);
   }
   if (!waiting) return;  // its maker may hold day_mutex_
-  std::lock_guard day_lock(table->day_mutex_);
+  MutexLock day_lock(table->day_mutex_);
   if (stale()) return;
   --table->waiting_turns_[static_cast<size_t>(kind)];
   try {
@@ -89,6 +93,7 @@ std::unique_ptr<Prepared> Sparse::prepare(std::span<const Key> keys) {
   std::vector<Item> missing;
   std::vector<MissingGroup> groups;
   walk(*prepared->batch, true, [&](Shard& shard, size_t group, auto items) {
+    shard.mutex.assert_held();
     prepared->pin(group);
     const size_t missed = missing.size();
     shard.look_for(items, &missing);
@@ -106,7 +111,7 @@ std::unique_ptr<Prepared> Sparse::prepare(std::span<const Key> keys) {
 void Sparse::store_clocks() {
   std::vector<ShardClock> clocks(kShards);
   for (uint32_t s = 0; s < kShards; ++s) {
-    std::lock_guard lock(shards_[s].mutex);
+    MutexLock lock(shards_[s].mutex);
     const ShardClock now = shards_[s].clock();
     clocks[s].day = static_cast<uint16_t>(now.day + (waiting_turns_[0] > 0));
     clocks[s].decays = static_cast<uint16_t>(now.decays + (waiting_turns_[1] > 0));
@@ -143,7 +148,7 @@ void Sparse::find_expired(PreparedTurn* prepared) {
     uint64_t version;
     ShardClock then;
     {
-      std::lock_guard lock(shard.mutex);
+      MutexLock lock(shard.mutex);
       shard.pin(&pin);
       prepared->pinned = s + 1;
       version = shard.version();
@@ -159,7 +164,7 @@ void Sparse::find_expired(PreparedTurn* prepared) {
       }
     };
     scan_shard();
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     if (shard.version() != version) scan_shard();
     pin.expired = keys;
   }
@@ -168,14 +173,14 @@ void Sparse::find_expired(PreparedTurn* prepared) {
 std::unique_ptr<Prepared> Sparse::prepare_shrink() {
   check_process();
   if (!disk_) return nullptr;
-  std::lock_guard day_lock(day_mutex_);
+  MutexLock day_lock(day_mutex_);
   return prepare_turn(Turn::shrink);
 }
 
 std::unique_ptr<Prepared> Sparse::prepare_end_day() {
   check_process();
   if (!disk_) return nullptr;
-  std::lock_guard day_lock(day_mutex_);
+  MutexLock day_lock(day_mutex_);
   return prepare_turn(Turn::day);
 }
 
@@ -187,6 +192,7 @@ Sparse::PreparedTurn* Sparse::prepared_turn(Prepared* given, Turn kind,
     ARGOSY_CHECK(turn && turn->table == this && turn->kind == kind, invalid_argument)
         << "[table] " << config_.name << ": expected what this table's prepare_"
         << (kind == Turn::day ? "end_day" : "shrink") << " returned.";
+    turn->table->day_mutex_.assert_held();  // this one's
     if (turn->waiting && !turn->stale()) return turn;
   }
   *own = prepare_turn(kind);
@@ -196,7 +202,7 @@ Sparse::PreparedTurn* Sparse::prepared_turn(Prepared* given, Turn kind,
 uint64_t Sparse::shrink(Prepared* given) {
   check_process();
   std::unique_ptr<PreparedTurn> own;  // goes after the lock
-  std::lock_guard day_lock(day_mutex_);
+  MutexLock day_lock(day_mutex_);
   PreparedTurn* prepared = disk_ ? prepared_turn(given, Turn::shrink, &own) : nullptr;
   check_null(given);
   uint64_t gone = 0, gone_on_disk = 0;
@@ -204,12 +210,12 @@ uint64_t Sparse::shrink(Prepared* given) {
   for (uint32_t s = 0; s < kShards; ++s) {
     Shard& shard = shards_[s];
     keys.clear();
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     if (prepared) {
       expired = std::move(prepared->pins[s].expired);
       prepared->pins[s].expired.clear();
       // Of a row that is in memory the disk has an old copy, which nobody reads.
-      std::erase_if(expired, [&](Key key) {
+      std::erase_if(expired, [&](Key key) ARGOSY_REQUIRES(shard.mutex) {
         return shard.has(key, index_hash(mix(key))) || shard.unerased().contains(key);
       });
     }
@@ -233,7 +239,7 @@ uint64_t Sparse::shrink(Prepared* given) {
 void Sparse::end_day(Prepared* given) {
   check_process();
   std::unique_ptr<PreparedTurn> own;  // goes after the lock
-  std::lock_guard day_lock(day_mutex_);
+  MutexLock day_lock(day_mutex_);
   PreparedTurn* prepared = disk_ ? prepared_turn(given, Turn::day, &own) : nullptr;
   check_null(given);
   const uint32_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
@@ -246,7 +252,7 @@ void Sparse::end_day(Prepared* given) {
     cold = day_ends_.size() > days ? turn - day_ends_.front() + 1 : ~uint64_t{0};
   }
   for (uint32_t s = 0; s < kShards; ++s) {
-    std::lock_guard lock(shards_[s].mutex);
+    MutexLock lock(shards_[s].mutex);
     shards_[s].end_day();
   }
   if (!disk_) return;
@@ -256,7 +262,7 @@ void Sparse::end_day(Prepared* given) {
   int64_t moved = 0;
   try {
     for (uint32_t s = 0; s < kShards; ++s) {
-      std::lock_guard lock(shards_[s].mutex);
+      MutexLock lock(shards_[s].mutex);
       to_disk(shards_[s], s, cold, ~uint64_t{0}, turn, &moved);
     }
     save_all();

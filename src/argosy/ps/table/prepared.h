@@ -37,9 +37,9 @@ struct Sparse::PreparedTurn final : Prepared {
   std::vector<Shard::Pin> pins;  // shrink: by shard, those up to `pinned`
   size_t pinned = 0;
   // Of whoever has it alone; the rest is guarded by the table's day_mutex_.
-  bool waiting = false;    // counted in waiting_turns_
-  uint64_t days, shrinks;  // of the table when it was made
-  bool stale() const;      // the clocks have turned since
+  bool waiting = false;                                   // counted in waiting_turns_
+  uint64_t days, shrinks;                                 // of the table when it was made
+  bool stale() const ARGOSY_REQUIRES(table->day_mutex_);  // the clocks have turned since
 };
 
 }  // namespace argosy::ps

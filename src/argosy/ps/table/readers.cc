@@ -7,20 +7,20 @@ namespace argosy::ps {
 
 Readers::~Readers() {
   {
-    std::lock_guard guard(mutex_);
+    MutexLock guard(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
-void Readers::run_one(Open* open, std::unique_lock<std::mutex>* lock) {
+void Readers::run_one(Open* open) {
   const size_t part = open->next++;
   ++open->running;
   if (open->next == open->parts) std::erase(open_, open);
-  lock->unlock();
+  mutex_.unlock();
   open->job->run(part);
-  lock->lock();
+  mutex_.lock();
   if (--open->running == 0 && open->next == open->parts) open->done.notify_all();
 }
 
@@ -32,7 +32,7 @@ void Readers::run(size_t parts, Job* job) {
   Open open;
   open.job = job;
   open.parts = parts;
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   try {
     while (threads_.size() < std::min(wanted_, parts - 1)) {
       threads_.emplace_back([this] { work(); });
@@ -45,16 +45,16 @@ void Readers::run(size_t parts, Job* job) {
   } else {
     for (size_t i = 1; i < parts; ++i) wake_.notify_one();
   }
-  while (open.next < parts) run_one(&open, &lock);
+  while (open.next < parts) run_one(&open);
   open.done.wait(lock, [&] { return open.running == 0; });
 }
 
 void Readers::work() {
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [&] { return stopping_ || !open_.empty(); });
+    wake_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return stopping_ || !open_.empty(); });
     if (stopping_) return;
-    run_one(open_.front(), &lock);
+    run_one(open_.front());
   }
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "argosy/base/mutex.h"
 
 namespace argosy::ps {
 
@@ -29,18 +29,18 @@ class Readers {
   struct Open {
     Job* job = nullptr;
     size_t parts = 0, next = 0, running = 0;
-    std::condition_variable done;
+    CondVar done;
   };
   void work();
-  // Takes a part and runs it. REQUIRES: the lock, and a part that nobody took.
-  void run_one(Open* open, std::unique_lock<std::mutex>* lock);
+  // Takes a part and runs it. REQUIRES: a part that nobody took.
+  void run_one(Open* open) ARGOSY_REQUIRES(mutex_);
 
   const size_t wanted_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Open*> open_;  // that have parts nobody took
-  std::vector<std::thread> threads_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<Open*> open_ ARGOSY_GUARDED_BY(mutex_);  // that have parts nobody took
+  std::vector<std::thread> threads_ ARGOSY_GUARDED_BY(mutex_);
+  bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::ps

@@ -293,7 +293,7 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
   batch.gradients = gradients;
   batch.learning_rate = call->learning_rate;
   if (layout.click && layout.accessor.show_scale) batch.scales = scales;
-  const auto gather = [&](uint32_t offset, size_t column, bool all) {
+  const auto gather = [&](uint32_t offset, size_t column, bool all) ARGOSY_REQUIRES(mutex) {
     batch.count = 0;
     for (size_t i = 0; i < items.size(); ++i) {
       if (handles[i] == Index::kNone || !(all || embedded[i])) continue;

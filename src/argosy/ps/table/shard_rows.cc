@@ -99,6 +99,7 @@ void Shard::append_rows(RowClass kind, const Bits* chosen, Rows* rows) const {
   const size_t words = bytes / 4;
   size_t done = 0;
   const auto append = [&](uint32_t id) {
+    mutex.assert_held();
     const std::byte* row = of.row(id);
     keys[done] = load<Key>(row);
     ends[done] = static_cast<uint32_t>(at + (done + 1) * bytes);

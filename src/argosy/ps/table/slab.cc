@@ -21,7 +21,7 @@ ChunkPool::~ChunkPool() {
 }
 
 std::byte* ChunkPool::take() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::byte* chunk;
   if (!free_.empty()) {
     chunk = free_.back();
@@ -62,7 +62,7 @@ std::byte* ChunkPool::take() {
 }
 
 void ChunkPool::give(std::byte* chunk) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   free_.push_back(chunk);
   taken_ -= chunk_bytes_;
   const auto from = (reinterpret_cast<uintptr_t>(chunk) + kPage - 1) & ~(kPage - 1);
@@ -71,7 +71,7 @@ void ChunkPool::give(std::byte* chunk) {
 }
 
 size_t ChunkPool::bytes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return taken_;
 }
 

@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "argosy/base/mutex.h"
 
 namespace argosy::ps {
 
@@ -25,11 +26,11 @@ class ChunkPool {
     size_t bytes;
   };
   const size_t chunk_bytes_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<Region> regions_;
-  std::vector<std::byte*> free_;
-  size_t used_ = 0;  // of the last region
-  size_t taken_ = 0;
+  mutable Mutex mutex_;
+  std::vector<Region> regions_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<std::byte*> free_ ARGOSY_GUARDED_BY(mutex_);
+  size_t used_ ARGOSY_GUARDED_BY(mutex_) = 0;  // of the last region
+  size_t taken_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 // Rows of one size, numbered from 0 without gaps. Not thread safe. Rows stay where they are, but

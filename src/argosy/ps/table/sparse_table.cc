@@ -64,7 +64,7 @@ void Sparse::check_process() const {
       << "start workers with the method 'spawn'.";
 }
 
-void Sparse::wait_for(Shard& shard, bool refusable) const {
+void Sparse::wait_for(Shard& shard, bool refusable) const ARGOSY_UNCHECKED {
   if (!refusable) return shard.mutex.lock();
   const auto limit = disk_->limit();
   const auto until = std::chrono::steady_clock::now() + limit;
@@ -106,6 +106,7 @@ uint64_t Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool loo
   batch->group(keys, turn * 389);
   const Totals totals{this, call};
   walk(*batch, call->missing, [&](Shard& shard, size_t group, std::span<const Item> items) {
+    shard.mutex.assert_held();
     const uint32_t number = batch->groups()[group].shard;
     const size_t missed = missing.size();
     f(shard, items);
@@ -117,6 +118,7 @@ uint64_t Sparse::each_group(std::span<const Key> keys, BatchCall* call, bool loo
   });
   call->missing = nullptr;
   fetch(missing, missing_groups, call, [&](Shard& shard, uint32_t number, auto items) {
+    shard.mutex.assert_held();
     f(shard, items);
     if (share_) relieve(shard, number, turn, &call->moved);
   });
@@ -140,6 +142,7 @@ uint64_t Sparse::change(std::span<const Key> keys, Prepared* given, BatchCall* c
   const uint32_t turn = call->stamp = turn_.fetch_add(1, std::memory_order_relaxed);
   const Totals totals{this, call};
   walk(*prepared->batch, false, [&](Shard& shard, size_t group, std::span<const Item> items) {
+    shard.mutex.assert_held();
     f(shard, items);
     prepared->unpin(group);
     if (share_) relieve(shard, prepared->batch->groups()[group].shard, turn, &call->moved);
@@ -159,6 +162,7 @@ uint64_t Sparse::pull(std::span<const Key> keys, float* out, bool create) {
   BatchCall call;
   call.create = create;
   return each_group(keys, &call, true, [&](Shard& shard, std::span<const Item> items) {
+    shard.mutex.assert_held();
     shard.pull(items, out, &call);
   });
 }
@@ -168,6 +172,7 @@ uint64_t Sparse::push(std::span<const Key> keys, const float* values, const Push
   BatchCall call;
   call.learning_rate = options.learning_rate;
   return change(keys, prepared, &call, [&](Shard& shard, std::span<const Item> items) {
+    shard.mutex.assert_held();
     shard.push(items, values, &call);
   });
 }
@@ -175,6 +180,7 @@ uint64_t Sparse::push(std::span<const Key> keys, const float* values, const Push
 uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared* prepared) {
   BatchCall call;
   return change(keys, prepared, &call, [&](Shard& shard, std::span<const Item> items) {
+    shard.mutex.assert_held();
     shard.assign(items, values, &call);
   });
 }
@@ -185,6 +191,7 @@ void Sparse::erase(std::span<const Key> keys) {
   BatchCall call;
   std::vector<Key> of_shard;
   each_group(keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
+    shard.mutex.assert_held();
     of_shard.clear();
     for (const Item& item : items) {
       const bool here = shard.erase(item.key, item.hash);
@@ -201,7 +208,7 @@ TableStats Sparse::stats() const {
   check_process();
   TableStats stats;
   for (const auto& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     stats.rows += shard.size();
     stats.memory_bytes += shard.bytes();
   }
@@ -222,7 +229,7 @@ void Sparse::copy_shard(uint32_t number, Selection selection, bool mark, Rows* r
   if (selection == Selection::all) {  // memory first: it takes longer than the copy
     size_t count, bytes;
     {
-      std::lock_guard lock(shard.mutex);
+      MutexLock lock(shard.mutex);
       shard.measure(&count, &bytes);
     }
     rows->keys.reserve(rows->keys.size() + count + count / 64);
@@ -230,7 +237,7 @@ void Sparse::copy_shard(uint32_t number, Selection selection, bool mark, Rows* r
     rows->bytes.reserve(rows->bytes.size() + bytes + bytes / 64);
   }
   if (disk_) return copy_with_disk(number, selection, mark, rows, deleted);
-  std::lock_guard lock(shard.mutex);
+  MutexLock lock(shard.mutex);
   check_track(shard, selection);
   shard.copy(selection, mark, rows, deleted);
 }
@@ -244,7 +251,7 @@ void Sparse::check_track(const Shard& shard, Selection selection) const {
 bool Sparse::tracks_changes() const {
   check_process();
   return std::all_of(shards_.begin(), shards_.end(), [](const Shard& shard) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     return shard.tracking();
   });
 }
@@ -252,7 +259,7 @@ bool Sparse::tracks_changes() const {
 void Sparse::stop_tracking() {
   check_process();
   for (auto& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     shard.stop_tracking();
   }
 }
@@ -272,6 +279,7 @@ void Sparse::put_rows(const Rows& rows) {
   check_room();
   BatchCall call;
   each_group(rows.keys, &call, false, [&](Shard& shard, std::span<const Item> items) {
+    shard.mutex.assert_held();
     for (const Item& item : items) {
       call.made += shard.put(item.key, item.hash, row(item.place), call.stamp);
     }
@@ -282,7 +290,7 @@ void Sparse::clear() {
   check_process();
   if (disk_) disk_->clear();
   for (auto& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     rows_.fetch_sub(static_cast<int64_t>(shard.size()), std::memory_order_relaxed);
     unerased_.fetch_sub(shard.unerased().size(), std::memory_order_relaxed);
     shard.clear();
@@ -304,7 +312,7 @@ uint64_t Sparse::evict_by_shards(int64_t cap) {
   for (uint32_t tries = 0; tries < 64 * kShards && rows_.load(std::memory_order_relaxed) > cap;
        ++tries) {
     Shard& shard = shards_[cap_cursor_.fetch_add(1, std::memory_order_relaxed) & (kShards - 1)];
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     if (shard.size() == 0) continue;
     priorities.clear();
     shard.priorities(stamp, &priorities);
@@ -321,14 +329,14 @@ uint64_t Sparse::evict_by_shards(int64_t cap) {
 
 // The lowest of all, and some more than must, so that the next calls need not look again.
 uint64_t Sparse::evict_exactly(int64_t cap) {
-  std::lock_guard cap_lock(cap_mutex_);
+  MutexLock cap_lock(cap_mutex_);
   const int64_t rows = rows_.load(std::memory_order_relaxed);
   if (rows <= cap) return 0;
   auto excess = static_cast<uint64_t>(rows - (cap - cap / 64));
   const uint32_t stamp = turn_.load(std::memory_order_relaxed);
   std::vector<uint64_t> priorities;
   for (auto& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    MutexLock lock(shard.mutex);
     shard.priorities(stamp, &priorities);
   }
   if (priorities.empty()) return 0;
@@ -341,7 +349,7 @@ uint64_t Sparse::evict_exactly(int64_t cap) {
   for (const uint64_t limit : {bound - 1, bound}) {
     for (auto& shard : shards_) {
       if (excess == 0) break;
-      std::lock_guard lock(shard.mutex);
+      MutexLock lock(shard.mutex);
       const uint64_t n = shard.evict(limit, excess, stamp);
       excess -= n;
       gone += n;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/table/batch.h"
 #include "argosy/ps/table/disk.h"
 #include "argosy/ps/table/shard.h"
@@ -57,7 +58,7 @@ class Sparse final : public SparseTable {
   bool forked() const;
   // Takes a lock that another thread has. `refusable`: throws if that one does not let go within
   // the disk's limit, since it may wait for a disk that hangs.
-  void wait_for(Shard& shard, bool refusable) const;
+  void wait_for(Shard& shard, bool refusable) const ARGOSY_ACQUIRE(shard.mutex);
   // f(shard, group, items) under the lock of each shard that has some of the keys.
   template <class F>
   void walk(Grouped& batch, bool refusable, F&& f);
@@ -93,33 +94,35 @@ class Sparse final : public SparseTable {
   void fetch(std::span<const Item> missing, std::span<const MissingGroup> groups, BatchCall* call,
              F&& f);
   void restore_missing(Shard& shard, const MissingGroup& group, std::span<const Item> items,
-                       const Disk::Found& found, size_t* row, BatchCall* call);
-  // REQUIRES: the lock of the shard.
-  void relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added);
+                       const Disk::Found& found, size_t* row, BatchCall* call)
+      ARGOSY_REQUIRES(shard.mutex);
+  void relieve(Shard& shard, uint32_t number, uint32_t stamp, int64_t* added)
+      ARGOSY_REQUIRES(shard.mutex);
   void to_disk(Shard& shard, uint32_t number, uint64_t bound, uint64_t most, uint32_t stamp,
-               int64_t* added);
-  // REQUIRES: the lock of the shard.
-  void write_rows(Shard& shard, uint32_t number, const Rows& rows);
+               int64_t* added) ARGOSY_REQUIRES(shard.mutex);
+  void write_rows(Shard& shard, uint32_t number, const Rows& rows) ARGOSY_REQUIRES(shard.mutex);
   void save_all();  // what differs from disk
-  // REQUIRES: the lock of the shard. If the disk takes nothing, they are remembered as erased.
-  void erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> keys);
+  // If the disk takes nothing, they are remembered as erased.
+  void erase_on_disk(Shard& shard, uint32_t number, std::span<const Key> keys)
+      ARGOSY_REQUIRES(shard.mutex);
   // Throws if the disk takes no rows and memory has as many above memory_rows as it may: before a
   // call that might make rows.
   void check_room();
   // Throws if a copy of changed rows is asked for and the shard cannot make one.
-  void check_track(const Shard& shard, Selection selection) const;
+  void check_track(const Shard& shard, Selection selection) const ARGOSY_REQUIRES(shard.mutex);
   void copy_with_disk(uint32_t number, Selection selection, bool mark, Rows* rows,
                       std::vector<Key>* deleted);
 
-  // What is prepared: prepared.h. These REQUIRE: day_mutex_.
+  // What is prepared: prepared.h.
   enum class Turn : uint8_t { day, shrink };
   struct PreparedKeys;
   struct PreparedTurn;
-  std::unique_ptr<PreparedTurn> prepare_turn(Turn kind);
-  PreparedTurn* prepared_turn(Prepared* given, Turn kind, std::unique_ptr<PreparedTurn>* own);
-  void find_expired(PreparedTurn* prepared);
-  void store_clocks();                           // those of the turns that wait, if any do
-  void check_null(const Prepared* given) const;  // throws unless null, where there is no disk
+  std::unique_ptr<PreparedTurn> prepare_turn(Turn kind) ARGOSY_REQUIRES(day_mutex_);
+  PreparedTurn* prepared_turn(Prepared* given, Turn kind, std::unique_ptr<PreparedTurn>* own)
+      ARGOSY_REQUIRES(day_mutex_);
+  void find_expired(PreparedTurn* prepared) ARGOSY_REQUIRES(day_mutex_);
+  void store_clocks() ARGOSY_REQUIRES(day_mutex_);  // those of the turns that wait, if any do
+  void check_null(const Prepared* given) const;     // throws unless null, where there is no disk
 
   const TableConfig config_;
   const Layout layout_;
@@ -135,14 +138,15 @@ class Sparse final : public SparseTable {
   static constexpr uint64_t kMostUnerased = uint64_t{1} << 20;
   std::atomic<uint64_t> unerased_{0};       // keys in the shards' unerased()
   std::atomic<uint64_t> failed_writes_{0};  // of rows that were to leave memory
-  std::mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
+  Mutex cap_mutex_;  // one thread at a time looks for rows to forget; before locks of shards
   std::atomic<uint32_t> cap_cursor_{0};
-  std::mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards
-  // Guarded by day_mutex_.
-  std::vector<uint32_t> day_ends_;           // the turns of the last days' ends
-  std::array<uint32_t, 2> waiting_turns_{};  // prepared, by Turn
-  uint64_t days_ = 0, shrinks_ = 0;          // since the table was opened
-  bool clocks_stored_ = true;                // those on disk are those in memory
+  Mutex day_mutex_;  // shrink and end_day come one after another; taken before locks of shards
+  // The turns of the last days' ends.
+  std::vector<uint32_t> day_ends_ ARGOSY_GUARDED_BY(day_mutex_);
+  std::array<uint32_t, 2> waiting_turns_ ARGOSY_GUARDED_BY(day_mutex_){};  // prepared, by Turn
+  uint64_t days_ ARGOSY_GUARDED_BY(day_mutex_) = 0;
+  uint64_t shrinks_ ARGOSY_GUARDED_BY(day_mutex_) = 0;       // both since the table was opened
+  bool clocks_stored_ ARGOSY_GUARDED_BY(day_mutex_) = true;  // those on disk are those in memory
 };
 
 template <class F>
@@ -159,7 +163,7 @@ void Sparse::walk(Grouped& batch, bool refusable, F&& f) {
     }
     Shard& shard = shards_[groups[g].shard];
     if (!shard.mutex.try_lock()) wait_for(shard, refusable);
-    std::lock_guard lock(shard.mutex, std::adopt_lock);
+    MutexLock lock(shard.mutex, std::adopt_lock);
     f(shard, g, batch.items(groups[g]));
   }
 }
@@ -176,7 +180,7 @@ void Sparse::fetch(std::span<const Item> missing, std::span<const MissingGroup> 
     Shard& shard = shards_[group.shard];
     const auto items = missing.subspan(group.begin, group.end - group.begin);
     if (!shard.mutex.try_lock()) wait_for(shard, true);
-    std::lock_guard lock(shard.mutex, std::adopt_lock);
+    MutexLock lock(shard.mutex, std::adopt_lock);
     restore_missing(shard, group, items, found, &row, call);
     f(shard, group.shard, items);
   }

@@ -156,7 +156,7 @@ void Sparse::save_all() {
   Rows rows;
   for (uint32_t s = 0; s < kShards; ++s) {
     rows.clear();
-    std::lock_guard lock(shards_[s].mutex);
+    MutexLock lock(shards_[s].mutex);
     shards_[s].copy_unsaved(&rows);
     write_rows(shards_[s], s, rows);
     shards_[s].set_saved();
@@ -167,7 +167,7 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
                             std::vector<Key>* deleted) {
   Shard& shard = shards_[number];
   const bool serving = selection == Selection::base || selection == Selection::delta;
-  std::unique_lock lock(shard.mutex);
+  WaitLock lock(shard.mutex);
   check_track(shard, selection);
   // A mark is set when all that the disk may refuse is done; what it takes is lost otherwise.
   if (selection == Selection::changed && !shard.all_changed()) {
@@ -203,7 +203,7 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
     Shard* shard;
     ~Undo() {
       if (!shard) return;
-      std::lock_guard guard(shard->mutex);
+      MutexLock guard(shard->mutex);
       shard->lose_track();
     }
   } undo{mark && !serving ? &shard : nullptr};
@@ -226,6 +226,7 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
   scan.reset();
   undo.shard = nullptr;
   if (!resets) return;
+  shard.mutex.assert_held();  // it was not let go
   if (!reset.keys.empty()) {
     write_rows(shard, number, reset);
     shard.new_version();
