@@ -11,6 +11,7 @@
 
 #include "argosy/base/file.h"
 #include "argosy/ps/service/server_core.h"
+#include "tests/cpp/ps/failing_files.h"
 #include "tests/cpp/ps/recovery_host.h"
 
 namespace argosy::ps {
@@ -177,7 +178,8 @@ TEST_F(Promises, AStateNamedBeforeItIsThereIsKeptAwayFromToo) {
   fs::current_path(directory_);
   options_.directory = "state";  // is made by the server, after it took its roots
   start();
-  const Core::Result result = call(whole(Method::save, kOne, 1, directory_ + "/state/server-0-of-1"));
+  const Core::Result result =
+      call(whole(Method::save, kOne, 1, directory_ + "/state/server-0-of-1"));
   fs::current_path(before);
   EXPECT_EQ(result.failure.code, Code::bad_request);
 }
@@ -188,7 +190,7 @@ TEST_F(Promises, SavesKeepAwayFromTheServersOwnState) {
   uint64_t sequence = 1;
   fs::create_directory_symlink(directory_ + "/state", directory_ + "/link");
   for (const char* name : {"/state", "/state/server-0-of-1", "/state/server-0-of-1/log", "",
-                                 "/state/below", "/link", "/link/server-0-of-1"}) {
+                           "/state/below", "/link", "/link/server-0-of-1"}) {
     const Core::Result result = call(whole(Method::save, kOne, ++sequence, directory_ + name));
     EXPECT_EQ(result.failure.code, Code::bad_request) << name;
     EXPECT_NE(result.failure.text.find("Do this:"), std::string::npos);
@@ -589,6 +591,176 @@ TEST_F(StepPromises, ASuccessorJoinsTheRoundThatIsOpen) {
   ASSERT_FALSE(all.failure) << all.failure.text;
   EXPECT_EQ(all.answer.parts, (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(greet(kThree, 0).answer.next_round, 2u);
+}
+
+// --- what attackers found ---
+
+TEST_F(Promises, AStartThatFailedLeavesNothingToTrust) {
+  options_.durability = "none";
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {5})), Code::ok);
+  ASSERT_EQ(code(whole(Method::save, kOne, 2, directory_ + "/model")), Code::ok);
+  core_.reset();
+  options_.durability = "snapshot";
+  options_.load_from = directory_ + "/not_there_yet";
+  EXPECT_THROW(Core core(options_), Error);
+  options_.load_from = directory_ + "/model";
+  start();
+  EXPECT_EQ(value(5), 1);
+}
+
+TEST_F(Promises, WhoWaitsInARoundIsInTheLogOnce) {
+  options_.workers = 2;
+  start();
+  for (int i = 0; i < 20; ++i) {
+    Request r = request(Method::gather, kOne);
+    r.header.round = 1;
+    r.values = Bytes(1000);
+    std::memset(r.values.data(), 1, 1000);
+    EXPECT_EQ(code(std::move(r)), Code::timeout);
+  }
+  EXPECT_NE(core_->stats().find("\"log_position\":1,"), std::string::npos) << core_->stats();
+}
+
+// Two servers that save into one folder.
+class SharedSaves : public Promises {
+ protected:
+  template <class F>
+  auto on(uint32_t server, F&& f) {
+    std::swap(core_, servers_[server]);
+    auto result = f();
+    std::swap(core_, servers_[server]);
+    return result;
+  }
+  void SetUp() override {
+    Promises::SetUp();
+    options_.durability = "none";
+    options_.servers = 2;
+    options_.tables = {sum_table(0, "sparse")};
+    for (uint32_t i = 0; i < 2; ++i) {
+      options_.index = i;
+      servers_[i] = std::make_unique<Core>(options_);
+      on(i, [&] {
+        Request r = request(Method::hello, kOne);
+        r.header.servers = 2;
+        r.header.server = i;
+        EXPECT_EQ(code(std::move(r)), Code::ok);
+        EXPECT_EQ(code(push(kOne, ++sequence_, {1, 2, 3, 4})), Code::ok);
+        return 0;
+      });
+    }
+  }
+  Core::Result phase(uint32_t server, SavePhase p, uint64_t number) {
+    return on(server, [&] {
+      Request r = whole(Method::save, kOne, ++sequence_, directory_ + "/model");
+      r.header.phase = p;
+      r.header.save = number;
+      r.header.wait_ms = 20000;
+      return call(std::move(r));
+    });
+  }
+  Code phase_on_both(SavePhase p, uint64_t number) {
+    const Code first = phase(0, p, number).failure.code;
+    return first == Code::ok ? phase(1, p, number).failure.code : first;
+  }
+
+  std::unique_ptr<Core> servers_[2];
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(SharedSaves, AServerDoesNotPublishWhatAnotherGaveUp) {
+  using P = SavePhase;
+  for (const uint64_t save : {7, 8}) {
+    for (const P p : {P::prepare, P::pause, P::finish}) ASSERT_EQ(phase_on_both(p, save), Code::ok);
+    if (save == 7) {
+      ASSERT_EQ(phase(1, P::publish, save).failure.code, Code::ok);
+      ASSERT_EQ(phase(0, P::publish, save).failure.code, Code::ok);
+    }
+  }
+  // Server 0 gives it up; what server 1 was told is still on its way. Both parts are there, so the
+  // save is whole.
+  ASSERT_EQ(phase(0, P::cancel, 8).failure.code, Code::ok);
+  EXPECT_EQ(phase(1, P::publish, 8).failure.code, Code::ok);
+  for (const uint32_t i : {0u, 1u})
+    EXPECT_EQ(
+        on(i, [&] { return code(whole(Method::load, kOne, ++sequence_, directory_ + "/model")); }),
+        Code::ok);
+  // One whose part is missing is not published, and the one before stays.
+  for (const P p : {P::prepare, P::pause, P::finish}) ASSERT_EQ(phase_on_both(p, 9), Code::ok);
+  fs::remove_all(directory_ + "/model/save-0000000000000009/part-0-of-2");
+  const Core::Result lacks = phase(1, P::publish, 9);
+  EXPECT_NE(lacks.failure.text.find("lacks part-0-of-2"), std::string::npos) << lacks.failure.text;
+  for (const uint32_t i : {0u, 1u})
+    EXPECT_EQ(
+        on(i, [&] { return code(whole(Method::load, kOne, ++sequence_, directory_ + "/model")); }),
+        Code::ok);
+}
+
+// Whoever has the turn gets on, however many wait for it.
+TEST_F(Promises, ManySavesAtOnceDoNotHoldUpTheFirst) {
+  options_.durability = "none";
+  core_ = std::make_unique<Core>(options_);
+  for (uint64_t i = 1; i <= 17; ++i) greet({i, i});
+  const auto save = [&](uint64_t i, uint64_t sequence, SavePhase phase, uint64_t number) {
+    Request r = whole(Method::save, {i, i}, sequence, directory_ + "/model");
+    r.header.phase = phase;
+    r.header.save = number;
+    return r;
+  };
+  const Core::Result mine = call(save(1, 1, SavePhase::reserve, 0));
+  ASSERT_FALSE(mine.failure);
+  std::atomic<int> answered{0};
+  for (uint64_t i = 2; i <= 17; ++i)
+    core_->handle(save(i, 1, SavePhase::reserve, 0), Core::Clock::now() + seconds(60),
+                  [&](const Core::Result&) { ++answered; });
+  EXPECT_EQ(code(save(1, 2, SavePhase::prepare, mine.answer.number)), Code::ok);
+  EXPECT_EQ(answered, 0);
+  // An orderly end tells those who wait to ask the next server.
+  std::promise<Code> waits;
+  core_->handle(whole(Method::shrink, {2, 2}, 2), Core::Clock::now() + seconds(60),
+                [&](const Core::Result& r) { waits.set_value(r.failure.code); });
+  core_->stop();
+  EXPECT_EQ(waits.get_future().get(), Code::busy);
+  EXPECT_EQ(answered, 16);
+}
+
+// A disk that hangs while a step is applied holds up who ends it, and nobody else.
+TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
+  FailingFiles files(milliseconds(500));
+  options_.durability = "none";
+  options_.stop_limit = milliseconds(500);
+  options_.tables[0].tier = "ssd";
+  options_.tables[0].directory = directory_ + "/db";
+  options_.tables[0].memory_rows = 1024;
+  start();
+  std::vector<Key> keys(20000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  ASSERT_EQ(code(push(kOne, 1, keys)), Code::ok);
+  ASSERT_EQ(code(whole(Method::end_day, kOne, 2)), Code::ok);
+  core_.reset();
+  start();
+  keys.resize(2000);
+  ASSERT_EQ(code(push(kOne, 1, keys, 1, Change::step)), Code::ok);
+  files.hang(FailingFiles::Operation::read);
+  std::thread ends([&] { call(request(Method::end_step, kOne)); });
+  const auto limit = Core::Clock::now() + seconds(20);
+  while (!files.hanging() && Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(5));
+  ASSERT_GT(files.hanging(), 0);
+  std::atomic<int> done{0};
+  std::thread others([&] {
+    core_->tick();
+    greet(kTwo);
+    Request r = request(Method::end_step, kTwo);
+    EXPECT_EQ(code(std::move(r)), Code::busy);
+    ++done;
+  });
+  while (!done && Core::Clock::now() < limit) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(done, 1);
+  files.work();
+  ends.join();
+  others.join();
+  EXPECT_EQ(value(5), 2);
 }
 
 }  // namespace

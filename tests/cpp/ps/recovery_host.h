@@ -47,7 +47,10 @@ class TestHost : public Host {
     dense_ = make_dense_table(options_.tables[1], dense_size * (index + 1) / servers - first);
     durability_ = make_durability(*this);
   }
-  void recover() { durability_->recover(); }
+  void recover() {
+    durability_->recover();
+    durability_->begin();
+  }
   Durability& durability() { return *durability_; }
   SparseTable& sparse() { return *sparse_; }
   DenseTable& dense() { return *dense_; }

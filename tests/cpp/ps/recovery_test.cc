@@ -300,8 +300,7 @@ TEST_F(Recovery, AFileThatIsAPipeDoesNotHoldAServer) {
   fs::create_directories(model);
   ASSERT_EQ(mkfifo((model + "/snapshot.json").c_str(), 0600), 0);
   const auto host = start("log");
-  const std::string error =
-      error_of([&] { host->durability().load(Directory::open(model), 0); });
+  const std::string error = error_of([&] { host->durability().load(Directory::open(model), 0); });
   EXPECT_NE(error.find("snapshot.json"), std::string::npos) << error;
 }
 
@@ -360,7 +359,8 @@ TEST_F(Recovery, ADiskThatFillsUpKeepsThePreviousSnapshot) {
     const rlimit full{20000, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &full);
     const std::string error = error_of([&] { host->durability().snapshot(); });
-    const std::string saving = error_of([&] { host->durability().save(Directory::make(directory_ + "/s"), 0); });
+    const std::string saving =
+        error_of([&] { host->durability().save(Directory::make(directory_ + "/s"), 0); });
     setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_NE(error.find("File too large"), std::string::npos) << error;
     EXPECT_NE(saving.find("File too large"), std::string::npos) << saving;

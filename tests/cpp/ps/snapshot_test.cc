@@ -153,8 +153,7 @@ TEST_F(Snapshot, StepsHaveAnOrderAndALimit) {
   TestHost host("", "none");
   host.recover();
   Durability& d = host.durability();
-  EXPECT_NE(error_of([&] { d.pause(1, milliseconds(1)); }).find("out of order"),
-            std::string::npos);
+  EXPECT_NE(error_of([&] { d.pause(1, milliseconds(1)); }).find("out of order"), std::string::npos);
   EXPECT_NE(error_of([&] { d.save(opened(), 5); }).find("mode"), std::string::npos);
   d.prepare_save(1, opened(), 0);
   EXPECT_NE(error_of([&] { d.finish_save(1); }).find("Do this: save again"), std::string::npos);

@@ -50,15 +50,13 @@ class Local final : public Mode, private Host {
     for (auto& [id, table] : sparse_) {
       if (mode == 3 && (extent.table == kAllTables || extent.table == id)) table->shrink();
     }
-    return with_store([&](Durability& store) {
-      return store.save(Directory::make(directory), mode, extent);
-    });
+    return with_store(
+        [&](Durability& store) { return store.save(Directory::make(directory), mode, extent); });
   }
   uint64_t load(const std::string& directory, int mode, uint32_t table) override {
     std::lock_guard lock(saving_);
-    return with_store([&](Durability& store) {
-      return store.load(Directory::open(directory), mode, table);
-    });
+    return with_store(
+        [&](Durability& store) { return store.load(Directory::open(directory), mode, table); });
   }
   SparseTable* sparse_table(uint32_t table) override { return &find(sparse_, table); }
   DenseTable* dense_table(uint32_t table) override { return &find(dense_, table); }

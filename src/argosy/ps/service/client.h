@@ -89,9 +89,9 @@ class ARGOSY_API Client {
   virtual void push(std::span<const SparsePush> sparse, std::span<const DensePush> dense);
   virtual void push_step(uint64_t step, std::span<const SparsePush> sparse,
                          std::span<const DensePush> dense);
-  // As it was when this client connected: 0, unless others train already or a log was replayed. Of a
-  // process that takes a worker's place, the step that its predecessor had not ended everywhere: what
-  // that had pushed to it counts no more.
+  // As it was when this client connected: 0, unless others train already or a log was replayed. Of
+  // a process that takes a worker's place, the step that its predecessor had not ended everywhere:
+  // what that had pushed to it counts no more.
   virtual uint64_t next_step() const = 0;
 
   // Among workers, through server 0. `name` tells rounds apart only for error texts.

@@ -99,13 +99,15 @@ std::shared_ptr<const Directory> Roots::to_save(const std::string& path) const {
 void Roots::check_state(std::string_view name, const std::string& path) const {
   for (const std::string& state : state_)
     ARGOSY_CHECK(!lies_in(name, state) && !lies_in(state, name), invalid_argument)
-        << "[parameter_server] cannot save into '" << path << "': the server keeps its own state in '"
-        << state << "', and neither may lie in the other. Do this: name another directory.";
+        << "[parameter_server] cannot save into '" << path
+        << "': the server keeps its own state in '" << state
+        << "', and neither may lie in the other. Do this: name another directory.";
 }
 
 std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make) const {
   ARGOSY_CHECK(!path.empty() && path.find('\0') == path.npos, invalid_argument)
-      << "[parameter_server] expected a directory beneath a root of saves, got a name that is empty "
+      << "[parameter_server] expected a directory beneath a root of saves, got a name that is "
+         "empty "
          "or has a byte of zero.";
   const auto refuse_unless = [&](bool right, const char* why) {
     std::string known;
@@ -115,12 +117,11 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
         << (known.empty() ? "a root, of which this server has none" : known)
         << ". Do this: name such a one, or start the servers with another root (--save_root).";
   };
-  for (const fs::path& part : fs::path(path))
-    refuse_unless(part != "..", "goes up by '..'");
+  for (const fs::path& part : fs::path(path)) refuse_unless(part != "..", "goes up by '..'");
   refuse_unless(!roots_.empty(), "is not beneath a root of saves");
-  const std::string whole =
-      path[0] == '/' ? fs::path(path).lexically_normal().string()
-                     : (fs::path(roots_[0].given) / path).lexically_normal().string();
+  const std::string whole = path[0] == '/'
+                                ? fs::path(path).lexically_normal().string()
+                                : (fs::path(roots_[0].given) / path).lexically_normal().string();
   const Root* root = nullptr;
   size_t skip = 0;
   for (const Root& r : roots_) {

@@ -15,7 +15,7 @@ class ARGOSY_API Directory {
   // Of any path of this machine. Throw io.
   static std::shared_ptr<const Directory> open(const std::string& path);
   static std::shared_ptr<const Directory> make(const std::string& path);  // if need be, to stay
-  explicit Directory(int fd);  // takes it
+  explicit Directory(int fd);                                             // takes it
   ~Directory();
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;

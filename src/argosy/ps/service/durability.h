@@ -56,9 +56,11 @@ class Durability {
  public:
   virtual ~Durability() = default;
 
-  // Loads the newest whole snapshot of the directory and replays the log. Before anything else;
-  // then snapshots of `snapshot_every` start.
+  // Loads the newest whole snapshot of the directory and replays the log. Before anything else.
   virtual void recover() = 0;
+  // The host is complete: from now on there are snapshots, at its end too. Without this what was
+  // kept stays as it is.
+  virtual void begin() = 0;
 
   // A shared pass: many at once, for changes of single rows. Waits while one shard is copied.
   virtual void enter() = 0;
@@ -107,7 +109,7 @@ class Durability {
   class LoadSteps {
    public:
     virtual ~LoadSteps() = default;
-    virtual void placing() = 0;             // from now on tables change: an error leaves them half
+    virtual void placing() = 0;              // from now on tables change: an error leaves them half
     virtual void placed(uint64_t rows) = 0;  // in memory; what is kept on disk follows
   };
   // Puts the rows of `directory`, written by any number of servers, that belong here; holds

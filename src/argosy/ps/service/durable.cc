@@ -47,13 +47,13 @@ class Store final : public Durability {
 
   void recover() override {
     if (keeps_) recovery_.run();
+  }
+  void begin() override {
     thread_ = std::thread([this] { run(); });
   }
   void enter() override {
-    ARGOSY_CHECK(k_.gate.enter(k_.limit()), timeout)
-        << "[parameter_server] a change of rows waited " << k_.limit().count() / 1000 << " s for "
-        << k_.gate.holder()
-        << " to end. Do this: look at the health of the disk, or set turn_limit of the server.";
+    const auto since = Clock::now();
+    if (!k_.gate.enter(k_.limit())) waited_in_vain("a change of rows", k_.gate.holder(), since);
   }
   bool try_enter() override { return k_.gate.try_enter(); }
   void leave() override { k_.gate.leave(); }
@@ -147,10 +147,12 @@ void Store::take_snapshot(Snapshots::How how) {
 uint64_t Store::load(const std::shared_ptr<const Directory>& directory, int, uint32_t table,
                      LoadSteps* steps) {
   const TableSet set = k_.tables(table);
-  Pass pass(*this, Passing::alone);
+  auto pass = std::make_unique<Pass>(*this, Passing::alone);
+  bool placing = false;
   try {
     const LoadChecks checks{[&](uint64_t bytes) {
       if (keeps_) check_room(k_.own, bytes);
+      placing = true;
       if (steps) steps->placing();
     }};
     const Loaded loaded = load_snapshot(directory->path(), set, &checks);
@@ -164,6 +166,8 @@ uint64_t Store::load(const std::shared_ptr<const Directory>& directory, int, uin
     if (keeps_) snapshots_.write(Snapshots::How::alone, [] {});
     return loaded.rows;
   } catch (const Error& e) {
+    // The server ends now. Nobody may copy what is half.
+    if (placing && keeps_) (void)pass.release();
     throw Error(e.kind(), directory->named(e.what()));
   }
 }
@@ -240,8 +244,8 @@ void Store::interrupt() {
 }
 
 bool Store::stop() {
-  if (!thread_.joinable()) return true;
   saves_.stop();
+  if (!thread_.joinable()) return true;
   // The thread's last work may be a whole snapshot.
   const bool snapshot_comes = keeps_ && !k_.logs;
   const milliseconds limit = snapshot_comes ? k_.limit() : k_.host.options().stop_limit;

@@ -27,18 +27,23 @@ struct Copy {
 
 }  // namespace
 
-void enter_alone(Gate& gate, milliseconds limit, const char* who) {
-  ARGOSY_CHECK(gate.enter_alone(limit, who), timeout)
-      << "[parameter_server] " << who << " waited " << limit.count() / 1000 << " s for "
-      << gate.holder()
+void waited_in_vain(const std::string& who, const std::string& holder,
+                    std::chrono::steady_clock::time_point since) {
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - since;
+  ARGOSY_THROW(timeout)
+      << "[parameter_server] " << who << " waited " << std::round(10 * waited.count()) / 10
+      << " s for " << holder
       << " to end. Do this: look at the health of the disk, or set turn_limit of the server.";
 }
 
+void enter_alone(Gate& gate, milliseconds limit, const char* who) {
+  const auto since = std::chrono::steady_clock::now();
+  if (!gate.enter_alone(limit, who)) waited_in_vain(who, gate.holder(), since);
+}
+
 void take_turn(Turn& turn, milliseconds limit, const std::string& who) {
-  ARGOSY_CHECK(turn.take(limit, who), timeout)
-      << "[parameter_server] " << who << " waited " << limit.count() / 1000 << " s for "
-      << turn.holder()
-      << " to end. Do this: look at the health of the disk, or set turn_limit of the server.";
+  const auto since = std::chrono::steady_clock::now();
+  if (!turn.take(limit, who)) waited_in_vain(who, turn.holder(), since);
 }
 
 Alone::Alone(Gate& gate, milliseconds limit, const char* who) : gate_(gate) {

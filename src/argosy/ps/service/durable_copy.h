@@ -12,8 +12,8 @@
 // Copies of tables while the server goes on.
 namespace argosy::ps {
 
-// Keeps a copy to so many bytes a second while there are changes, so that they keep the disk and the
-// processors; without changes it goes as fast as it can.
+// Keeps a copy to so many bytes a second while there are changes, so that they keep the disk and
+// the processors; without changes it goes as fast as it can.
 class Pace {
  public:
   explicit Pace(Gate& gate) : gate_(gate), entered_(gate.entered()) {}
@@ -68,6 +68,8 @@ class Alone {
   Gate& gate_;
 };
 
+[[noreturn]] void waited_in_vain(const std::string& who, const std::string& holder,
+                                 std::chrono::steady_clock::time_point since);
 // Throw timeout, and say who holds the gate or the turn.
 void enter_alone(Gate& gate, std::chrono::milliseconds limit, const char* who);
 void take_turn(Turn& turn, std::chrono::milliseconds limit, const std::string& who);

@@ -287,8 +287,8 @@ void check_room(const std::string& directory, uint64_t bytes) {
   const uint64_t room = uint64_t{info.f_bavail} * info.f_frsize;
   const uint64_t wanted = bytes + bytes / 8 + (uint64_t{16} << 20);
   ARGOSY_CHECK(room >= wanted, io)
-      << "[parameter_server] '" << directory << "' has room for " << room << " bytes, but " << wanted
-      << " are needed. Do this: make room on its disk.";
+      << "[parameter_server] '" << directory << "' has room for " << room << " bytes, but "
+      << wanted << " are needed. Do this: make room on its disk.";
 }
 
 uint64_t random_number() {

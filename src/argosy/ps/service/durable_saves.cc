@@ -52,7 +52,7 @@ std::shared_ptr<Saves::Save> Saves::begin(SaveId id) {
 
 SaveId Saves::reserve() {
   const SaveId id = random_number();
-  end_step(begin(id), Step::reserved, k_.limit());
+  end_step(begin(id), Step::reserved, k_.limit() / 2);
   return id;
 }
 
@@ -118,7 +118,7 @@ void Saves::prepare(SaveId id, const std::shared_ptr<const Directory>& directory
     drop(save);
     throw;
   }
-  end_step(save, Step::prepared, k_.limit());
+  end_step(save, Step::prepared, k_.limit() / 2);
 }
 
 std::shared_ptr<Saves::Save> Saves::step_of(SaveId id, Step from, const char* what) {
@@ -179,10 +179,11 @@ uint64_t Saves::write_rest(Save& save) {
   };
   std::vector<Copy> copies;
   std::vector<std::vector<std::byte>> dense;
-  const TableSet set = k_.tables(save.table);
+  TableSet set;
   const uint64_t position = k_.position();
   std::exception_ptr error;
   try {
+    set = k_.tables(save.table);
     for (DenseTable* table : set.dense) dense.push_back(table->copy());
     if (save.mode == 0 || save.mode == 3) {
       for (SparseTable* table : set.sparse) {
@@ -217,7 +218,7 @@ uint64_t Saves::finish(SaveId id) {
     drop(save);
     throw;
   }
-  end_step(save, Step::finished, k_.limit());
+  end_step(save, Step::finished, k_.limit() / 2);
   return rows;
 }
 

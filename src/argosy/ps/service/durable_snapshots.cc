@@ -118,8 +118,7 @@ void Snapshots::write(How how, const Copier::Interrupted& interrupted) {
   ++count;
   rows = writer.rows();
   bytes = writer.bytes();
-  milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(in_place - start).count();
+  milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(in_place - start).count();
 }
 
 }  // namespace argosy::ps

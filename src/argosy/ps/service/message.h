@@ -74,9 +74,9 @@ struct ClientId {
   auto operator<=>(const ClientId&) const = default;
 };
 
-// The fields of a header, X(type, name, default): what the struct has, and what wire.cc copies to and
-// from the message of parameter_server.proto, whose fields have the same names and say what they
-// mean.
+// The fields of a header, X(type, name, default): what the struct has, and what wire.cc copies to
+// and from the message of parameter_server.proto, whose fields have the same names and say what
+// they mean.
 #define ARGOSY_PS_HEADER(X)             \
   X(uint64_t, client_high, 0)           \
   X(uint64_t, client_low, 0)            \
@@ -108,8 +108,12 @@ struct Header {
 #define ARGOSY_PS_FIELD(type, name, value) type name = value;
   ARGOSY_PS_HEADER(ARGOSY_PS_FIELD)
 #undef ARGOSY_PS_FIELD
-  ClientId client() const { return {client_high, client_low}; }
-  void set_client(ClientId id) { client_high = id.high, client_low = id.low; }
+  ClientId client() const {
+    return {client_high, client_low};
+  }
+  void set_client(ClientId id) {
+    client_high = id.high, client_low = id.low;
+  }
 };
 
 struct Request {

@@ -28,11 +28,25 @@ void remove_files(const std::string& part) {
 // Whether a manifest says that it is this part of this save.
 bool is_part(const std::string& directory, const std::string& save, const std::string& part) {
   try {
-    const Manifest m = read_manifest(join_path(join_path(join_path(directory, save), part),
-                                               "manifest.json"));
+    const Manifest m =
+        read_manifest(join_path(join_path(join_path(directory, save), part), "manifest.json"));
     return m.save == save && part_name(m.server, m.servers) == part;
   } catch (const Error&) {
     return false;
+  }
+}
+
+std::string note_name(const std::string& part) {
+  return ".saving-" + part + ".json";
+}
+
+// A damaged note names nothing: what it named stays where it is.
+std::vector<std::string> read_note(const std::string& path) {
+  try {
+    return read_names(path);
+  } catch (const Error& e) {
+    ARGOSY_LOG(warning) << e.what() << " What it named stays where it is.";
+    return {};
   }
 }
 
@@ -40,55 +54,74 @@ bool is_part(const std::string& directory, const std::string& save, const std::s
 
 SaveFolder::SaveFolder(std::string directory, uint32_t server, uint32_t servers)
     : directory_(std::move(directory)),
+      servers_(servers),
       part_(part_name(server, servers)),
-      note_(join_path(directory_, ".saving-" + part_ + ".json")) {
+      note_(join_path(directory_, note_name(part_))) {
   read_index(directory_);
 }
 
-void SaveFolder::note(const std::vector<std::string>& saves) const {
-  write_names(note_, saves);
+void SaveFolder::begin(const std::string& save) {
+  std::vector<std::string> names = read_note(note_);
+  for (const std::string& name : names) remove_unfinished(name);
+  std::erase_if(names, [&](auto& name) { return !is_directory(join_path(directory_, name)); });
+  names.push_back(save);
+  write_names(note_, names);
 }
 
-void SaveFolder::begin(const std::string& save) {
-  std::vector<std::string> left;
-  try {
-    left = read_names(note_);
-  } catch (const Error& e) {
-    ARGOSY_LOG(warning) << e.what() << " What it named stays where it is.";
+void SaveFolder::check_whole(const std::string& save) const {
+  const std::string path = join_path(directory_, save);
+  std::string missing;
+  bool shared = false;
+  for (uint32_t i = 0; i < servers_; ++i) {
+    const std::string part = part_name(i, servers_);
+    const bool there = is_part(directory_, save, part);
+    if (!there) missing += ' ' + part;
+    shared =
+        shared || (part != part_ && (there || path_exists(join_path(directory_, note_name(part)))));
   }
-  const std::vector<std::string> kept = read_index(directory_);
-  for (const std::string& name : left)
-    if (!contains(kept, name)) remove_save(name, true);
-  note({save});
+  ARGOSY_CHECK(!shared || missing.empty(), io)
+      << "[save] '" << path << "' lacks" << missing
+      << ", whose server gave the save up. The save before stays. Do this: save again.";
 }
 
 void SaveFolder::publish(const std::string& save) {
-  const std::vector<std::string> before = read_index(directory_);
-  std::vector<std::string> all = before;
+  check_whole(save);
+  std::vector<std::string> others = read_index(directory_);
+  for (const std::string& name : read_note(note_))
+    if (!contains(others, name)) others.push_back(name);
+  std::erase(others, save);
+  std::vector<std::string> all = others;
   all.push_back(save);
-  note(all);
+  write_names(note_, all);
   write_index(directory_, {save});
-  for (const std::string& name : before)
-    if (name != save) remove_save(name, false);
+  for (const std::string& name : others) remove_save(name);
   remove_file(note_);
 }
 
 void SaveFolder::give_up(const std::string& save) noexcept {
   try {
-    if (contains(read_index(directory_), save)) return;
-    remove_save(save, true);
-    remove_file(note_);
+    remove_unfinished(save);
+    remove_empty_directory(join_path(directory_, save));
+    std::vector<std::string> names = read_note(note_);
+    std::erase_if(names, [&](auto& name) { return !is_directory(join_path(directory_, name)); });
+    names.empty() ? remove_file(note_) : write_names(note_, names);
   } catch (const Error& e) {
     ARGOSY_LOG(warning) << e.what() << " The next save into the folder tries again.";
   }
 }
 
-void SaveFolder::remove_save(const std::string& save, bool own) const {
+void SaveFolder::remove_unfinished(const std::string& save) const {
   const std::string path = join_path(directory_, save);
-  for (const std::string& part : list_directory(path)) {
-    if (own ? part == part_ || part == ".aside-" + part_ : is_part(directory_, save, part))
-      remove_files(join_path(path, part));
-  }
+  const std::string aside = join_path(path, ".aside-" + part_);
+  if (is_directory(aside)) remove_files(aside);
+  remove_empty_directory(path);
+}
+
+void SaveFolder::remove_save(const std::string& save) const {
+  remove_unfinished(save);
+  const std::string path = join_path(directory_, save);
+  for (const std::string& part : list_directory(path))
+    if (is_part(directory_, save, part)) remove_files(join_path(path, part));
   remove_empty_directory(path);
 }
 

@@ -14,20 +14,24 @@ class SaveFolder {
   // Throws io if the folder has a snapshot.json that is none of a save.
   SaveFolder(std::string directory, uint32_t server, uint32_t servers);
 
-  // Before the first file of a save: removes what this server left of one that never counted, and
-  // notes this one.
+  // Before the first file of a save: removes what this server left unfinished, and notes this one.
   void begin(const std::string& save);
-  // From now on it counts. What the index named before goes.
+  // From now on it counts. What the index named before goes, and what never counted. Throws io if
+  // other servers write into this folder too and a part of theirs is missing.
   void publish(const std::string& save);
-  // It will not count: what this server wrote of it goes.
+  // This server will not publish it. Its part goes, unless it is finished: another server may yet
+  // publish the save. A finished one goes with the next save that counts.
   void give_up(const std::string& save) noexcept;
 
  private:
-  void note(const std::vector<std::string>& saves) const;
-  // `own`: this server's part alone, whole or not; else all parts that are whole.
-  void remove_save(const std::string& save, bool own) const;
+  void check_whole(const std::string& save) const;
+  // Parts that are whole, of all servers; and what this server has not finished.
+  void remove_save(const std::string& save) const;
+  void remove_unfinished(const std::string& save) const;
 
-  const std::string directory_, part_, note_;
+  const std::string directory_;
+  const uint32_t servers_;
+  const std::string part_, note_;
 };
 
 }  // namespace argosy::ps

@@ -47,8 +47,8 @@ struct ServerOptions {
   std::chrono::milliseconds answer_deadline{60'000};
   uint64_t max_mailbox_bytes = uint64_t{256} << 20;  // see mailbox.h
   uint32_t max_connections = 4096;
-  // A client that is silent for so long is forgotten, with what is known of its pushes. Clients that
-  // send a request again for as long or longer are refused.
+  // A client that is silent for so long is forgotten, with what is known of its pushes. Clients
+  // that send a request again for as long or longer are refused.
   std::chrono::seconds client_expiry{7200};
   std::string faults;  // see fault.h; empty: by the environment variable ARGOSY_PS_FAULTS
 };

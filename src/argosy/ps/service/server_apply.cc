@@ -55,7 +55,11 @@ void Core::claim(Request request, const Done& done) {
     finish(shared->header, {}, std::move(outcome), done);
   };
   if (is_whole(shared->method)) {
-    if (!tasks_->apart([this, shared, done] { apply_whole(*shared, done); }))
+    // Whoever has the turn of saves must get on while others wait for it.
+    const SavePhase phase = shared->header.phase;
+    const bool has_turn =
+        shared->method == Method::save && phase != SavePhase::whole && phase != SavePhase::reserve;
+    if (!tasks_->apart([this, shared, done] { apply_whole(*shared, done); }, has_turn))
       give_up({Code::busy, "the server has too many long tasks at once"});
     return;
   }
@@ -94,6 +98,7 @@ void Core::answer_when_durable(const Windows::Outcome& outcome, Answer answer, D
 uint64_t Core::write_and_gather(Request& request) {
   const Header& h = request.header;
   MutexLock lock(meet_);
+  if (step_busy_) throw Refusal{{Code::busy, "the step is being applied"}};
   if (Failure why = steps_.check(h, takes_place(h), request.keys.size() + request.values.size()))
     throw Refusal{std::move(why)};
   if (steps_.passed_over(h)) return 0;
@@ -262,40 +267,43 @@ void Core::apply_step(const std::vector<Steps::Change>& changes,
   }
 }
 
-// The step is applied when all have ended it; if that is refused, the last one has not ended it,
-// and may try again.
-bool Core::end_step_of(const Request& request) {
-  const Header& h = request.header;
-  if (!steps_.last(h.worker)) {
-    if (!steps_.ended(h.worker)) {
-      met_position_ = append(request);
-      steps_.end(h);
+// Without meet_, since it reads from disks: step_busy_ keeps others out of the step. If it is
+// refused, the last worker has not ended it, and may try again.
+std::vector<Meeting::Go> Core::apply_last(const Request& request,
+                                          const std::vector<Steps::Change>& changes) {
+  struct Busy {
+    Core& core;
+    ~Busy() {
+      MutexLock lock(core.meet_);
+      core.step_busy_ = false;
     }
-    return false;
-  }
-  steps_.take_place(h);  // what a predecessor had pushed is none of the changes
-  const std::vector<Steps::Change> changes = step_changes();
+  } busy{*this};
   std::vector<std::unique_ptr<Prepared>> prepared;
+  uint64_t position = 0;
   try {
     for (const Steps::Change& c : changes) {
       const Table& t = *find(c.table);
       prepared.push_back(t.sparse ? t.sparse->prepare(c.keys) : nullptr);
     }
-    met_position_ = append(request);
+    position = append(request);
   } catch (...) {
-    step_refusal_ = current_failure().text;
+    const std::string why = current_failure().text;
+    MutexLock lock(meet_);
+    step_refusal_ = why;
     throw;
   }
-  if (!steps_.ended(h.worker)) steps_.end(h);
   try {
     apply_step(changes, prepared);
   } catch (...) {
-    if (met_position_) die(current_failure());
+    if (position) die(current_failure());
     throw;
   }
+  MutexLock lock(meet_);
+  met_position_ = std::max(met_position_, position);
+  if (!steps_.ended(request.header.worker)) steps_.end(request.header);
   steps_.close();
   step_refusal_.clear();
-  return true;
+  return in_step_.all();
 }
 
 void Core::end_step(const Request& request, Clock::time_point until, const Done& done) {
@@ -318,14 +326,24 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
   std::vector<Meeting::Go> ready;
   Failure why;
   try {
-    MutexLock lock(meet_);
+    WaitLock lock(meet_);
     if (steps_.done(h.step)) {
       ready.push_back(go);
+    } else if (step_busy_) {
+      why = {Code::busy, "the step is being applied"};
     } else if (!(why = steps_.check(h, takes_place(h), 0))) {
-      if (steps_.passed_over(h) ? false : end_step_of(request)) {
-        ready = in_step_.all();
+      if (!steps_.passed_over(h) && steps_.last(h.worker)) {
+        steps_.take_place(h);  // what a predecessor had pushed is none of the changes
+        const std::vector<Steps::Change> changes = step_changes();
+        step_busy_ = true;
+        lock.unlock();
+        ready = apply_last(request, changes);
         ready.push_back(go);
       } else {
+        if (!steps_.passed_over(h) && !steps_.ended(h.worker)) {
+          met_position_ = append(request);
+          steps_.end(h);
+        }
         in_step_.wait(until, go);
       }
     }
@@ -363,8 +381,10 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
       if (rounds_.complete(h.round)) {
         ready.push_back(go);
       } else {
-        met_position_ = append(request);
         const std::span<const char> text = request.values.as<const char>();
+        // Who waits asks again each second: one record of it is enough.
+        if (!rounds_.has(h.worker, h.round, h.name, {text.data(), text.size()}))
+          met_position_ = append(request);
         if (rounds_.join(h.worker, h.round, h.name, {text.data(), text.size()})) {
           ready = in_round_.all();
           ready.push_back(go);

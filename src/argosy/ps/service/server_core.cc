@@ -76,6 +76,7 @@ Core::Core(const ServerOptions& options)
   if (!recovered_ && !options.load_from.empty())
     durability_->load(Directory::open(options.load_from), options.load_mode);
   tasks_ = std::make_unique<Tasks>(*durability_);
+  durability_->begin();
 }
 
 Core::~Core() {

@@ -99,7 +99,9 @@ class ARGOSY_API Core : public Host {
   // Meetings of workers, within a pass, which they leave.
   void end_step(const Request& request, Clock::time_point until, const Done& done);
   void gather(const Request& request, Clock::time_point until, const Done& done);
-  bool end_step_of(const Request& request) ARGOSY_REQUIRES(meet_);  // whether all have ended it now
+  // Of the last worker that ends a step; returns those who waited.
+  std::vector<Meeting::Go> apply_last(const Request& request,
+                                      const std::vector<Steps::Change>& changes);
   std::vector<Steps::Change> step_changes() const ARGOSY_REQUIRES(meet_);
   void apply_step(const std::vector<Steps::Change>& changes,
                   const std::vector<std::unique_ptr<Prepared>>& prepared);
@@ -136,6 +138,7 @@ class ARGOSY_API Core : public Host {
   Meeting in_round_ ARGOSY_GUARDED_BY(meet_);
   uint64_t met_position_ ARGOSY_GUARDED_BY(meet_) = 0;  // of the last record about steps and rounds
   // Why the open step cannot be applied; empty: nothing known.
+  bool step_busy_ ARGOSY_GUARDED_BY(meet_) = false;  // it is being applied
   std::string step_refusal_ ARGOSY_GUARDED_BY(meet_);
 
   Mailbox mailbox_;

@@ -246,6 +246,14 @@ bool Rounds::join(uint32_t worker, uint64_t round, const std::string& name, std:
   return all;
 }
 
+bool Rounds::has(uint32_t worker, uint64_t round, const std::string& name,
+                 std::string_view text) const {
+  const auto found = rounds_.find(round);
+  if (found == rounds_.end()) return false;
+  const Round& r = found->second;
+  return r.here[worker] && r.names[worker] == name && r.texts[worker] == text;
+}
+
 bool Rounds::complete(uint64_t round) const {
   const auto found = rounds_.find(round);
   return found != rounds_.end() && found->second.count == last_.size();

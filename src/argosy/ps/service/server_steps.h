@@ -37,9 +37,9 @@ class Meeting {
 
 // The gradients of the open step, by worker. Not locked: the server does.
 //
-// A worker's place belongs to the client that came into it last. What its predecessor brought to the
-// open step counts if that had ended the step, and is discarded if not; steps that the predecessor
-// ended are passed over when the new one pushes to them again.
+// A worker's place belongs to the client that came into it last. What its predecessor brought to
+// the open step counts if that had ended the step, and is discarded if not; steps that the
+// predecessor ended are passed over when the new one pushes to them again.
 class ARGOSY_API Steps {
  public:
   // What a step does to one table: keys are in rising order; none for a dense table.
@@ -71,8 +71,7 @@ class ARGOSY_API Steps {
   void gather(const Header& header, Bytes keys, Bytes values);
   void end(const Header& header);
   // The mean over workers. Of a click row show and click are added up and the slot is kept.
-  std::vector<Change> changes(
-      const std::function<const TableConfig*(uint32_t)>& config) const;
+  std::vector<Change> changes(const std::function<const TableConfig*(uint32_t)>& config) const;
   // They were applied: the next step is open.
   void close();
   std::string missing() const;  // the workers, for an error
@@ -116,6 +115,8 @@ class ARGOSY_API Rounds {
   // After check. True: all are there.
   bool join(uint32_t worker, uint64_t round, const std::string& name, std::string text);
   bool complete(uint64_t round) const;
+  // Whether this is what the worker has joined the round with.
+  bool has(uint32_t worker, uint64_t round, const std::string& name, std::string_view text) const;
   std::vector<std::string> parts(uint64_t round) const;
   std::string missing(uint64_t round) const;
 

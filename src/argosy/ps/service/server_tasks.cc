@@ -1,6 +1,7 @@
 #include "argosy/ps/service/server_tasks.h"
 
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "argosy/base/error.h"
@@ -9,6 +10,7 @@ namespace argosy::ps {
 namespace {
 
 constexpr uint32_t kMaxApart = 16;
+constexpr uint32_t kMoreFirst = 8;  // beside them
 
 }  // namespace
 
@@ -22,6 +24,9 @@ Failure current_failure() {
   } catch (const Refusal& r) {
     return r.failure;
   } catch (const Error& e) {
+    // What waited too long, or gave up since the server ends, has changed nothing: it may come
+    // again.
+    if (e.kind() == ErrorKind::timeout) return {Code::busy, e.what()};
     return {e.kind() == ErrorKind::invalid_argument ? Code::bad_request : Code::failed, e.what()};
   } catch (const std::bad_alloc&) {
     return {Code::failed, "the server is out of memory"};
@@ -74,20 +79,29 @@ void Tasks::run() {
   changed_.notify_all();
 }
 
-bool Tasks::apart(Work work) {
+bool Tasks::apart(Work work, bool first) {
   {
     MutexLock lock(mutex_);
-    if (stopping_ || apart_ >= kMaxApart) return false;
+    if (stopping_ || apart_ >= kMaxApart + (first ? kMoreFirst : 0)) return false;
     ++apart_;
   }
-  std::thread([this, work = std::move(work)]() mutable {
-    work();
-    work = nullptr;
-    MutexLock lock(mutex_);
-    --apart_;
-    changed_.notify_all();  // stop waits for it
-  }).detach();
+  try {
+    std::thread([this, work = std::move(work)]() mutable {
+      work();
+      work = nullptr;
+      ended_apart();
+    }).detach();
+  } catch (const std::system_error&) {
+    ended_apart();
+    return false;
+  }
   return true;
+}
+
+void Tasks::ended_apart() {
+  MutexLock lock(mutex_);
+  --apart_;
+  changed_.notify_all();  // stop waits for it
 }
 
 bool Tasks::stop(std::chrono::milliseconds limit) {

@@ -24,8 +24,8 @@ class Tasks {
   // `work` within a pass, which it leaves: here if that needs no waiting, else by the thread for
   // it. `refuse` instead, if the pass cannot be had.
   void in_pass(Passing how, Work work, Refuse refuse);
-  // By a thread of its own; false if there are too many.
-  bool apart(Work work);
+  // By a thread of its own; false if there are too many. `first`: others may wait for this one.
+  bool apart(Work work, bool first = false);
   // Nothing new begins. False if something still runs after the limit.
   bool stop(std::chrono::milliseconds limit);
 
@@ -36,6 +36,7 @@ class Tasks {
     Refuse refuse;
   };
   void run();
+  void ended_apart();
 
   Durability& durability_;
   Mutex mutex_;

@@ -285,8 +285,8 @@ namespace {
 
 // What a link could lead out of a directory with.
 void refuse_links(const std::string& path) {
-  ARGOSY_CHECK(!is_link(path), io) << "[load] '" << path
-                                   << "' is a link. Do this: put the files themselves there.";
+  ARGOSY_CHECK(!is_link(path), io)
+      << "[load] '" << path << "' is a link. Do this: put the files themselves there.";
 }
 
 void refuse_links(const OpenPart& part) {

@@ -219,10 +219,10 @@ bool decode_answer(std::span<const Piece> pieces, Answer* answer, std::vector<Pi
 }
 
 namespace {
-constexpr std::string_view kCodes[] = {
-    "ok",          "bad_request", "unauthenticated", "forbidden", "mismatch", "unknown_client",
-    "stale_epoch", "too_old",     "timeout",         "busy",      "unsynced", "failed",
-    "silent"};
+constexpr std::string_view kCodes[] = {"ok",       "bad_request",    "unauthenticated", "forbidden",
+                                       "mismatch", "unknown_client", "stale_epoch",     "too_old",
+                                       "timeout",  "busy",           "unsynced",        "failed",
+                                       "silent"};
 }
 
 std::string_view name_of(Code code) {
