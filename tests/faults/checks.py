@@ -147,6 +147,7 @@ class Checks:
             ):
                 return
             for w, a in self.actors.items():
+                a.passes_over = False
                 if a.step == lowest:
                     self.do_step_end(w)
             self.do_join()

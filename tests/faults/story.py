@@ -96,6 +96,7 @@ class Actor:
         self.worker, self.driver = worker, driver
         self.pending = {}  # id -> (what to tell, when it hangs, op)
         self.count, self.step, self.dead = 0, 0, False
+        self.passes_over = False  # the story's next calls about a step: a predecessor ended that
         self.log = open(os.path.join(driver.directory, f"worker-{worker}.log"), "ab")
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "actor.py"), json.dumps(options)],
@@ -298,6 +299,7 @@ class Driver(Checks):
         if kind != "ok":
             raise Violation(f"worker {a.worker} cannot connect: {kind}: {value}")
         a.step = value
+        a.passes_over = self.settles(a)
 
     # What is heard.
 
@@ -490,7 +492,7 @@ class Driver(Checks):
 
     def settles(self, a):
         """Whether its first call about a step waits for others to end the step before, which the process
-        ended whose place it has. The driver makes one call after another, so it leaves out pushes then.
+        ended whose place it has. The story means that step: its calls about it are left out.
         """
         ended = [e["client"] for e in self.ends if e["step"] == a.step - 1]
         there = {c.worker for c in ended}
@@ -499,7 +501,7 @@ class Driver(Checks):
     def do_step_push(self, by):
         """A push to the worker's step: a number of its own, and rows in common."""
         a = self.actors.get(by)
-        if a is None or a.dead or self.settles(a):
+        if a is None or a.dead or a.passes_over:
             return
         part = {"step": a.step, "client": a, "number": self.at, "what": "unknown"}
         self.parts.append(part)
@@ -516,7 +518,7 @@ class Driver(Checks):
     def do_step_rows(self, by, first, count):
         """Many new rows of the table on disk in the worker's step."""
         a = self.actors.get(by)
-        if a is None or a.dead or self.settles(a):
+        if a is None or a.dead or a.passes_over:
             return
         keys = [1 << 62 | k for k in range(first, first + count)]
         began = time.monotonic()
@@ -531,6 +533,9 @@ class Driver(Checks):
     def do_step_end(self, by, wait=False):
         a = self.actors.get(by)
         if a is None or a.dead:
+            return
+        if a.passes_over:
+            a.passes_over = False
             return
         end = {"step": a.step, "client": a, "ok": False}
         self.ends.append(end)
