@@ -38,9 +38,10 @@ def import_all(package):
 
 
 def is_of_paddle(value):
-    """Whether an object is one of Paddle, by its type or by the module that says it made it."""
+    """Whether an object is one of Paddle, by its type or by the module that says it made it. Modules
+    are; the package is not: most of its modules import it."""
     if isinstance(value, types.ModuleType):
-        return False
+        return value.__name__.startswith("paddle.")
     made_in = (getattr(value, "__module__", None), type(value).__module__)
     return any(isinstance(name, str) and name.partition(".")[0] == "paddle" for name in made_in)
 
@@ -53,8 +54,8 @@ def is_left_over(path, name, value):
 
 def collect():
     """Print what Paddle has: its version; for each object its addresses, as {module, name, whether in
-    public}; the modules whose names `import *` brings; and those whose name in their package is an
-    object."""
+    public, whether it is a module}; the modules whose names `import *` brings; and those whose name in
+    their package is another object."""
     with contextlib.redirect_stdout(sys.stderr):
         import paddle
 
@@ -72,16 +73,21 @@ def collect():
         if listed.intersection(has):
             starred.append(path)
         package, _, child = path.rpartition(".")
-        if package and is_of_paddle(getattr(sys.modules[package], child, None)):
+        there = vars(sys.modules[package]).get(child) if package else None
+        if is_of_paddle(there) and not isinstance(there, types.ModuleType):
             shadowed.append(path)
         for name, value in sorted(has.items()):
             public = name in getattr(module, "__all__", ()) and "._" not in path
             public = public or path == "paddle" and name[0] != "_"
-            objects[id(value)].append({"module": path, "name": name, "public": public})
+            is_module = isinstance(value, types.ModuleType)
+            if is_module:
+                public = value.__name__ == f"{path}.{name}"
+            address = {"module": path, "name": name, "public": public, "is_module": is_module}
+            objects[id(value)].append(address)
     for name, value in vars(paddle.Tensor).items():
         if id(value) in objects and name[:2] != "__":
             method = {"module": "paddle", "name": f"Tensor.{name}", "public": True}
-            objects[id(value)].append(method)
+            objects[id(value)].append({**method, "is_module": False})
     found = {"version": paddle.__version__, "objects": list(objects.values())}
     json.dump({**found, "starred": starred, "shadowed": shadowed}, sys.stdout)
 
@@ -111,10 +117,16 @@ def resolve(address):
         return None
 
 
+def is_alike(address, value):
+    """Whether a value of Argosy can be what Paddle has under the address."""
+    return value is not None and isinstance(value, types.ModuleType) == address["is_module"]
+
+
 def rank(address):
     """Public ones first; functions before methods, front doors before old ones, short before long."""
     path = address["module"]
     old = path.startswith(("paddle.base", "paddle.framework", "paddle.incubate"))
+    old = old and not address["is_module"]
     return (
         not address["public"],
         is_method(address),
@@ -130,17 +142,16 @@ def rows(objects):
     found, differ = [], []
     for addresses in objects:
         known = [(address, resolve(address)) for address in sorted(addresses, key=rank)]
-        known = [pair for pair in known if not isinstance(pair[1], (type(None), types.ModuleType))]
+        known = [pair for pair in known if is_alike(*pair)]
         for address in addresses if known else ():
+            is_module, name = address["is_module"], address["name"]
             # Of two spellings of one object the one that the module uses too.
-            home, value = min(known, key=lambda pair: pair[0]["name"] != address["name"])
+            home, value = min(known, key=lambda pair: not is_module and pair[0]["name"] != name)
             there = resolve(address)
-            if is_method(address) or address is home:
+            if is_method(address) or address is home or is_module and address["public"]:
                 continue
             if there is None or there is value:
-                found.append(
-                    (ours(address["module"]), address["name"], ours(home["module"]), home["name"])
-                )
+                found.append((ours(address["module"]), name, ours(home["module"]), home["name"]))
             else:
                 differ.append(f"{label(address)} is not {label(home)}")
     return found, differ
@@ -188,8 +199,12 @@ def main():
     from argosy import _addresses
 
     _addresses.forget()
-    found, differ = rows(collected["objects"])
+    found, differ = rows([of for of in collected["objects"] if not of[0]["is_module"]])
     found = without_lacking(found, collected["shadowed"])
+    listed = {module for module, _, _, _ in found}
+    modules, differ_too = rows([of for of in collected["objects"] if of[0]["is_module"]])
+    found += [row for row in modules if row[0] in listed]
+    differ += differ_too
     starred = {ours(path) for path in collected["starred"]}
     OUT.write_text(text(found, starred))
     count = f"{len(found)} addresses of Paddle {collected['version']}, {len(differ)} left out"

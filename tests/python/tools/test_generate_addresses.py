@@ -15,15 +15,13 @@ tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
 
 
-def at(*addresses, public=()):
-    return [
-        {
-            "module": path.rpartition(".")[0],
-            "name": path.rpartition(".")[2],
-            "public": path in public,
-        }
-        for path in addresses
-    ]
+def address(path, public=False, is_module=False):
+    module, _, name = path.rpartition(".")
+    return {"module": module, "name": name, "public": public, "is_module": is_module}
+
+
+def at(*paths, public=()):
+    return [address(path, path in public) for path in paths]
 
 
 def test_the_home_of_an_object_is_its_public_name():
@@ -49,8 +47,21 @@ def test_of_two_spellings_the_one_that_the_module_uses():
 
 
 def test_methods_are_homes_only():
-    of = at("paddle.nowhere.f") + [{"module": "paddle", "name": "Tensor.lerp_", "public": True}]
+    of = at("paddle.nowhere.f") + [{**address("paddle.f", True), "name": "Tensor.lerp_"}]
     assert tool.rows([of])[0] == [("argosy.nowhere", "f", "argosy", "Tensor.lerp_")]
+
+
+def test_modules_are_objects_too():
+    of = [address(f"paddle.nowhere.{name}", is_module=True) for name in ("F", "functional")]
+    of += [address("paddle.nn.functional", True, is_module=True)]
+    assert tool.rows([of])[0] == [
+        ("argosy.nowhere", "F", "argosy.nn", "functional"),
+        ("argosy.nowhere", "functional", "argosy.nn", "functional"),
+    ]
+    # A module is not found for a function, nor a function for a module.
+    assert tool.rows([at("paddle.nowhere.f", "paddle.nn.functional")]) == ([], [])
+    of = [address("paddle.nowhere.f", is_module=True), address("paddle.add", is_module=True)]
+    assert tool.rows([of]) == ([], [])
 
 
 def test_another_object_is_left_out():
@@ -121,7 +132,8 @@ def paddle(monkeypatch):
     shared.__module__ = alone.__module__ = "paddle.inner"
     root = module("paddle", __version__="9.9", __path__=[], shared=shared, len=len, inner=shared)
     root.Tensor = type("Tensor", (), {"method": alone, "__module__": "paddle"})
-    module("paddle.inner", shared=shared, alone=alone, _left=alone, types=types)
+    inner = module("paddle.inner", shared=shared, alone=alone, _left=alone, types=types)
+    module("paddle.other", part=inner, paddle=root)
     return root
 
 
@@ -134,8 +146,11 @@ def test_what_is_collected(paddle, capsys):
         ["paddle.Tensor"],
         ["paddle.Tensor.method", "paddle.inner.alone"],
         ["paddle.inner", "paddle.inner.shared", "paddle.shared"],
+        ["paddle.other.part"],
     ]
     public = {tool.label(a) for of in found["objects"] for a in of if a["public"]}
     assert {"paddle.shared", "paddle.Tensor.method"} <= public
     assert "paddle.inner.shared" not in public
+    modules = {tool.label(a) for of in found["objects"] for a in of if a["is_module"]}
+    assert modules == {"paddle.other.part"}
     assert found["shadowed"] == ["paddle.inner"] and "paddle.inner" in found["starred"]
