@@ -1,10 +1,10 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
-import sys
-
 from argosy import _core
 from argosy._core import Tensor
+from argosy._programs import mode
 from argosy._support import alias
+from argosy.device import set_device
 
 
 def set_flags(flags):
@@ -31,16 +31,13 @@ def in_dynamic_mode():
 
 def in_static_mode():
     """Whether enable_static() is in force (capture by jit.to_static is not meant)."""
-    mode = sys.modules.get("argosy.static.mode")
-    return mode is not None and mode.static_mode()
+    return mode.static_mode()
 
 
 def enable_static():
     """Makes calls add operations to static.default_main_program() instead of computing at once;
-    static.Executor runs them."""
-    from argosy.static import mode
-
-    mode.enable_static()
+    static.Executor runs them. Each thread has a mode and default Programs of its own."""
+    mode.set_static_mode(True)
 
 
 def disable_static(place=None):
@@ -49,9 +46,9 @@ def disable_static(place=None):
     Args:
         place (str | Place, optional): Device to compute on from now on.
     """
-    from argosy.static import mode
-
-    mode.disable_static(place)
+    mode.set_static_mode(False)
+    if place is not None:
+        set_device(place)
 
 
 def explain(call, *args, **kwargs):

@@ -83,7 +83,7 @@ class _Start:
     """Puts state and random numbers back to what they were."""
 
     def __init__(self, program, scope):
-        from argosy import get_rng_state
+        from argosy.tensor import get_rng_state
 
         self._scope = scope
         self._random = get_rng_state()
@@ -96,7 +96,8 @@ class _Start:
                 self._states.append((s["name"], s["state"]._symbolic, tensor, tensor.clone()))
 
     def restore(self):
-        from argosy import no_grad, set_rng_state
+        from argosy.autograd import no_grad
+        from argosy.tensor import set_rng_state
 
         set_rng_state(self._random)
         with no_grad():

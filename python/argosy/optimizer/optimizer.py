@@ -14,7 +14,9 @@ from collections import defaultdict
 from operator import is_
 
 from argosy import _core
+from argosy import tensor as _tensor
 from argosy._framework import in_static_mode
+from argosy.autograd import no_grad
 
 from .lr import LambdaDecay, LRScheduler
 from .records import Batch, Group
@@ -41,9 +43,7 @@ def _static():
 
 
 def _no_grad():
-    import argosy
-
-    return argosy.no_grad()
+    return no_grad()
 
 
 class Optimizer:
@@ -298,7 +298,6 @@ class Optimizer:
         self, name, param, dtype=None, fill_value=0.0, shape=None, type=None, device=None
     ):
         """Makes the accumulator `name` of `param`, or takes it from a loaded state."""
-        import argosy
         from argosy.utils import unique_name
 
         if self._name is not None:
@@ -311,11 +310,11 @@ class Optimizer:
         dtype = self._state_dtype(param) if dtype is None else dtype
         held = self._take_from_holder(full_name, base)
         if param._symbolic:
-            first = fill_value if held is None else lambda: argosy.to_tensor(held)
+            first = fill_value if held is None else lambda: _tensor.to_tensor(held)
             tensor = _static().make_variable(full_name, shape, dtype, first)
         else:
             with _no_grad():
-                tensor = argosy.full(shape, fill_value, dtype)
+                tensor = _tensor.full(shape, fill_value, dtype)
                 if held is not None:
                     self._assign(tensor, held, full_name, name)
             tensor.stop_gradient = True
@@ -548,14 +547,12 @@ class Optimizer:
     load_state_dict = set_state_dict
 
     def _load_masters(self, masters):
-        import argosy
-
         for name, value in masters.items():
             with _no_grad():
                 if name in self._master_weights:
                     self._master_weights[name].set_value(value)
                     continue
-                tensor = argosy.to_tensor(value).astype(_FLOAT32)
+                tensor = _tensor.to_tensor(value).astype(_FLOAT32)
                 tensor = tensor.clone() if tensor is value else tensor
             tensor.stop_gradient = True
             tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"

@@ -107,7 +107,7 @@ class Executor:
             feed = _one_dict(loader._feed(feed))
         fetch_list = _flat(fetch_list)
         plan = _plan(program, feed, fetch_list, use_prune)
-        recording = mode._thread.recording
+        recording = mode.is_recorded()
         if recording:
             _core.program_begin(None)
         try:
@@ -314,10 +314,9 @@ def resolve(program, value):
     owner = _core.program_id_of_value(value)
     if owner is None or owner == _core.program_id(program._handle):
         return value
-    from .program import _programs
 
     kind, number, _, _ = _core.program_about(value)
-    relative = _programs.get(owner)
+    relative = mode.program_by_id(owner)
     if kind != "state" and relative is not None and relative._family is program._family:
         if number < program._common_ids:
             found = _core.program_counterpart(program._handle, value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 
-import argosy
 from argosy import _core
 from argosy.base.param_attr import ParamAttr
 
@@ -33,7 +32,7 @@ __all__ = [
 
 def _stats_dtype(dtype=None):
     """Weights and statistics are float32 where the default dtype has 16 bits."""
-    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    dtype = _core.get_default_dtype() if dtype is None else dtype
     return "float32" if str(dtype).rsplit(".", 1)[-1] in ("float16", "bfloat16") else dtype
 
 
@@ -413,7 +412,7 @@ class LayerNorm(Layer):
         self._device = device
         self._weight_attr = weight_attr if elementwise_affine else False
         self._bias_attr = bias_attr if elementwise_affine and bias else False
-        self._dtype = argosy.get_default_dtype() if dtype is None else dtype
+        self._dtype = _core.get_default_dtype() if dtype is None else dtype
         size = functools.reduce(operator.mul, self._normalized_shape, 1)
         _affine(self, size, self._weight_attr, self._bias_attr, dtype, device)
 

@@ -126,8 +126,7 @@ def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
             input. No gradient flows without it.
         name (str, optional): Has no effect on results.
     """
-    from argosy import no_grad
-    from argosy.autograd import PyLayer
+    from argosy.autograd import PyLayer, no_grad
 
     for label, function in (("forward_fn", forward_fn), ("backward_fn", backward_fn)):
         if not callable(function) and (function is not None or label == "forward_fn"):

@@ -53,7 +53,7 @@ class _Call:
     """One call of a function, that can be repeated."""
 
     def __init__(self, function, args, kwargs, preserve):
-        from argosy import get_rng_state
+        from argosy.tensor import get_rng_state
 
         self.function = function
         self.tensors = []
@@ -69,7 +69,7 @@ class _Call:
 
     def again(self, tensors):
         """Repeated with the random numbers of the first time."""
-        from argosy import get_rng_state, set_rng_state
+        from argosy.tensor import get_rng_state, set_rng_state
 
         if self.random is None:
             return self(tensors)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import enable_grad, grad
 
 
 def value_and_gradient(function, x):
     """function(x), a scalar, and its gradient."""
     x = x.detach()
     x.stop_gradient = False
-    with argosy.enable_grad():
+    with enable_grad():
         value = function(x)
-        (gradient,) = argosy.grad(value, x)
+        (gradient,) = grad(value, x)
     return value.detach().reshape([]), gradient.detach()
 
 
@@ -76,8 +77,8 @@ def strong_wolfe(function, x, direction, value, slope, first_step, most):
 def result(converged, calls, x, value, gradient, *more):
     """The tuple that the minimizers return."""
     return (
-        argosy.to_tensor([converged]),
-        argosy.to_tensor([calls], dtype="int64"),
+        tensor.to_tensor([converged]),
+        tensor.to_tensor([calls], dtype="int64"),
         x,
         value,
         gradient,
