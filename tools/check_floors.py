@@ -7,13 +7,16 @@ functions; so importing never goes in circles. Nobody imports the root, which ga
 a name is imported from where it is defined.
 
 The head of a package's __init__ runs before each of its modules, so it counts as the uppermost of them.
+docs/architecture.md shows the floors.
 """
 
 import ast
 import pathlib
 import sys
 
-PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "argosy"
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = REPOSITORY / "python" / "argosy"
+PAGE = REPOSITORY / "docs" / "architecture.md"
 
 # Modules of a line are one floor; a name stands for what is beneath it too, unless that has its own.
 FLOORS = (
@@ -77,10 +80,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Import:
-    """`module` names `target` in line `line`; head: when it is imported, not when a function runs."""
+    """A file names the module `target` in line `line`; head: when it is imported, not when a function
+    runs. For the root `name` says what of it is wanted, if the line does."""
 
-    def __init__(self, module, target, line, head):
-        self.module, self.target, self.line, self.head = module, target, line, head
+    def __init__(self, target, line, head, name=""):
+        self.target, self.line, self.head, self.name = target, line, head, name
 
 
 class Tree:
@@ -105,13 +109,21 @@ class Tree:
         return self.files[module].name == "__init__.py"
 
     def _origins(self):
-        """Name in the root -> module that it comes from."""
+        """Name in the root -> module that it comes from; "*" for all others."""
         found = {}
         for node in ast.walk(ast.parse(self.files[""].read_text())):
             if isinstance(node, ast.ImportFrom) and not node.level:
                 for alias in node.names:
                     found[alias.asname or alias.name] = node.module
+            elif isinstance(node, ast.Dict):  # names that are found later: ("argosy.io", "load")
+                for key, value in zip(node.keys, node.values):
+                    if isinstance(value, ast.Tuple) and isinstance(key, ast.Constant):
+                        found[key.value] = getattr(value.elts[0], "value", "")
         return found
+
+    def origin(self, name):
+        """The module that the root has `name` from, with the package's name; "" if unknown."""
+        return self.origins.get(name) or self.origins.get("*", "")
 
     def nearest(self, dotted):
         """The module that `dotted` is or lies in: "nn.functional" for "nn.functional.relu"."""
@@ -122,13 +134,13 @@ class Tree:
     def imports(self, module):
         """What the file of `module` imports from this package."""
         tree = ast.parse(self.files[module].read_text())
-        return list(_Reader(self, module).read(tree))
+        found = {(i.target, i.line, i.name): i for i in _Reader(self, module).read(tree)}
+        return list(found.values())
 
 
 class _Reader:
     def __init__(self, tree, module):
         self.tree = tree
-        self.module = module
         self.name = tree.folder.name
         self.package = module if tree.is_package(module) else module.rpartition(".")[0]
 
@@ -136,36 +148,38 @@ class _Reader:
         for child in ast.iter_child_nodes(node):
             if _is_docstring(child, node):
                 continue
-            for target in self._targets(child):
-                yield Import(self.module, target, child.lineno, head and not _is_late(child))
+            for target, name in self._targets(child):
+                yield Import(target, child.lineno, head and not _is_late(child), name)
             yield from self.read(child, head and not isinstance(child, _FUNCTIONS))
 
     def _targets(self, node):
+        """(module, name wanted of it if it is the root) of what a node names."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 inside = self._inside(alias.name)
                 if inside is not None:
                     # `import argosy.nn` binds the root, `import argosy.nn as nn` does not.
-                    yield self.tree.nearest(inside) if alias.asname else ""
+                    yield (self.tree.nearest(inside) if alias.asname else ""), ""
         elif isinstance(node, ast.ImportFrom):
             base = self._base(node)
             if base is not None:
                 for alias in node.names:
-                    yield self.tree.nearest(f"{base}.{alias.name}".lstrip("."))
+                    yield self.tree.nearest(f"{base}.{alias.name}".lstrip(".")), alias.name
         elif isinstance(node, ast.Attribute):
             inside = self._inside(_dotted(node))
             if inside:
-                yield self.tree.nearest(inside)
+                target = self.tree.nearest(inside)
+                yield target or self.tree.nearest(self._inside(self.tree.origin(inside)) or ""), ""
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             inside = self._inside(node.value)
             if inside and self.tree.has(inside):
-                yield inside
+                yield inside, ""
         elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
             inside = self._inside(node.values[0].value)
             if inside and inside.endswith("."):  # f"argosy.base.{name}"
-                yield self.tree.nearest(inside)
+                yield self.tree.nearest(inside), ""
         elif _names_root(node, self.name):
-            yield ""
+            yield "", ""
 
     def _inside(self, dotted):
         """The name without the package's, or None if it is of another one."""
@@ -245,7 +259,9 @@ def problems_of_module(tree, order, module, up, gatherers, used):
         line = f"{where}:{found.line}"
         if found.target == "":
             if entry_of(module, gatherers) is None:
-                yield f"{line}: imports the root; import a name from where it is defined"
+                where_from = tree.origin(found.name) if found.name else ""
+                where_from = where_from or "where it is defined"
+                yield f"{line}: imports the root; import {found.name or 'a name'} from {where_from}"
             continue
         to = order.of(found.target)
         if to is None or to <= (upper if found.head else own):
@@ -273,8 +289,15 @@ def problems(tree, floors, up, gatherers):
         yield f"UP has {len(up)} entries; at most {MAX_UP} may look down"
 
 
+def page_problems(page):
+    """What is wrong with the page that shows the floors."""
+    shown = " ".join(" -> ".join(FLOORS).split())
+    return [] if shown in " ".join(page.split()) else [f"{PAGE.name} does not show: {shown}"]
+
+
 def main():
     found = list(problems(Tree(PACKAGE), FLOORS, UP, GATHERERS))
+    found += page_problems(PAGE.read_text())
     for problem in found:
         print(problem, file=sys.stderr)
     return bool(found)
