@@ -7,6 +7,7 @@ import ast
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import program_of  # noqa: F401
+from argosy._support import dtype_name
 
 from . import mode, names, state
 
@@ -449,7 +450,7 @@ def to_text(variable):
     elif variable.persistable:
         head = "persist var"
     shape = tuple(variable.shape)
-    dtype = str(variable.dtype).rpartition(".")[2]
+    dtype = dtype_name(variable.dtype)
     return (
         f"{head} {variable.name} : DENSE_TENSOR.shape{shape}.dtype({dtype})"
         f".stop_gradient({variable.stop_gradient})"
