@@ -272,7 +272,6 @@ def _array_of(tensor):
 
 def _tensor_of(array, dtype=None):
     """Tensor of a stored array; `dtype` names a type that NumPy lacks, uint16 alone means bfloat16."""
-
     if dtype is None and array.dtype == "uint16":
         dtype = "bfloat16"
     if dtype in (None, _dtype_name(array)):
