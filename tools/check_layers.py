@@ -1,7 +1,7 @@
 """Check who includes whom, and what a header may show.
 
-Rooms are the folders of src/argosy. A room may include only rooms above it in ROOMS, and none that
-STRANGERS names. Third-party headers may be included by sources, and by headers only inside kernels/.
+Rooms are the folders of src/argosy, and some folders in them. A room may include only rooms above it
+in ROOMS, and none that STRANGERS names. Third-party headers may be included by sources, and by headers only inside kernels/.
 Files stay short enough to be read.
 """
 
@@ -26,6 +26,10 @@ ROOMS = (
     "comm",
     "parallel",
     "ps",
+    "ps/ops",
+    "ps/table",
+    "ps/service",
+    "ps/mode",
     "infer",
     "serve",
 )
@@ -33,6 +37,10 @@ STRANGERS = {
     # Collectives know nothing of Programs.
     "comm": {"autograd", "program", "passes", "runtime", "jit"},
     "infer": {"ps"},
+    # Operations are in the other library: they know the folder's Remote only, and tables know no ops.
+    "ps/table": {"ps/ops"},
+    "ps/service": {"ps/ops"},
+    "ps/mode": {"ps/ops"},
     # Batches and how they are read: of tensors only.
     "data": {"op", "ops", "autograd", "program", "passes", "runtime", "jit"},
 }
@@ -46,20 +54,30 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def room_of(parts):
+    """The room in which a path beneath src/argosy lies."""
+    divided = any(room.startswith(parts[0] + "/") for room in ROOMS)
+    return "/".join(parts[:2]) if divided and len(parts) > 2 else parts[0]
+
+
+def strangers_of(room):
+    return {*STRANGERS.get(room, ()), *STRANGERS.get(room.split("/")[0], ())}
+
+
 def problems_of_include(path, room, target, number):
     where = f"{path}:{number}"
     if THIRD_PARTY.match(target) and path.suffix == ".h" and room not in ("kernels", None):
         yield f"{where}: a header of {room}/ shows {target}; include it in a .cc file"
     if not target.startswith("argosy/"):
         return
-    to = target.split("/")[1]
+    to = room_of(target.split("/")[1:])
     if to not in ROOMS:
         yield f"{where}: {target} is in no room of src/argosy"
     elif room is None or to == room:
         return
     elif ROOMS.index(to) > ROOMS.index(room):
         yield f"{where}: {room}/ may not include {to}/ ({target}), which is below it"
-    elif to in STRANGERS.get(room, ()):
+    elif strangers_of(room) & {to, to.split("/")[0]}:
         yield f"{where}: {room}/ and {to}/ do not know each other ({target})"
 
 
@@ -67,7 +85,7 @@ def problems_of_file(path):
     """Yield what is wrong with one file; `path` is relative to the root."""
     room = None
     if path.parts[:2] == ("src", "argosy"):
-        room = path.parts[2]
+        room = room_of(path.parts[2:])
         if room not in ROOMS:
             yield f"{path}: {room}/ is not listed in ROOMS of tools/check_layers.py"
             return

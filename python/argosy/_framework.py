@@ -1,10 +1,10 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
-import sys
-
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import alias
+from argosy._programs import mode
+from argosy._support import alias, dtype_name
+from argosy.device import set_device
 
 
 def set_flags(flags):
@@ -31,16 +31,13 @@ def in_dynamic_mode():
 
 def in_static_mode():
     """Whether enable_static() is in force (capture by jit.to_static is not meant)."""
-    mode = sys.modules.get("argosy.static.mode")
-    return mode is not None and mode.static_mode()
+    return mode.static_mode()
 
 
 def enable_static():
     """Makes calls add operations to static.default_main_program() instead of computing at once;
-    static.Executor runs them."""
-    from argosy.static import mode
-
-    mode.enable_static()
+    static.Executor runs them. Each thread has a mode and default Programs of its own."""
+    mode.set_static_mode(True)
 
 
 def disable_static(place=None):
@@ -49,9 +46,9 @@ def disable_static(place=None):
     Args:
         place (str | Place, optional): Device to compute on from now on.
     """
-    from argosy.static import mode
-
-    mode.disable_static(place)
+    mode.set_static_mode(False)
+    if place is not None:
+        set_device(place)
 
 
 def explain(call, *args, **kwargs):
@@ -82,14 +79,14 @@ def is_integer(x):
 def _name(x):
     if not isinstance(x, Tensor):
         raise TypeError(f"expected a Tensor, got {type(x).__name__}.")
-    return str(x.dtype).rpartition(".")[2]
+    return dtype_name(x.dtype)
 
 
 class iinfo:
     """Limits of an integer dtype: min, max, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
+        name = dtype_name(_core.dtype(dtype))
         if not name.lstrip("u").startswith("int"):
             raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
         self.dtype = name
@@ -117,7 +114,7 @@ class finfo:
     """Limits of a floating dtype: min, max, eps, tiny, smallest_normal, resolution, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
+        name = dtype_name(_core.dtype(dtype))
         name = {"complex64": "float32", "complex128": "float64"}.get(name, name)
         if name not in _FLOATS:
             raise ValueError(f"[finfo] expected a floating dtype, got {name}. Do this: use iinfo.")

@@ -3,7 +3,7 @@ attributes in turn."""
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 from argosy.vision import ops
 from argosy.vision._detection import boxes, suppression
 
@@ -18,8 +18,8 @@ def _named(attrs, **other):
 def argsort(x, *attrs):
     """x sorted, and the places its elements had."""
     options = _named(attrs)
-    order = argosy.argsort(x, **options)
-    return argosy.take_along_axis(x, order, options.get("axis", -1)), order
+    order = tensor.argsort(x, **options)
+    return tensor.take_along_axis(x, order, options.get("axis", -1)), order
 
 
 def multiclass_nms3(bboxes, scores, rois_num, *attrs):

@@ -10,6 +10,15 @@ class ArgumentError(AssertionError, ValueError, TypeError):
     """A wrong argument, where programs written for Paddle expect an AssertionError."""
 
 
+class EOFException(Exception):
+    """A loader that feeds runs of a Program has no batch left."""
+
+
+def dtype_name(dtype):
+    """The name of a dtype object, also of NumPy's: "float32"."""
+    return dtype.name.lower()
+
+
 def alias(**names):
     """Decorator: the function also takes keyword ``other=`` for its argument, alias(other="x")."""
 
@@ -95,3 +104,38 @@ def sizes(function):
         return function(*args, **options)
 
     return wrapper
+
+
+def checked_tensors(name, what, value, holes=False):
+    """value as a list of tensors; holes: None may stand among them."""
+    found = list(value) if isinstance(value, (list, tuple)) else [value]
+    for item in found:
+        if not (isinstance(item, Tensor) or (holes and item is None)):
+            raise ArgumentError(
+                f"[{name}] {what}: expected a Tensor or a list of them, got {type(item).__name__}."
+                " Do this: make it one with to_tensor(..)."
+            )
+    if not found:
+        raise ArgumentError(
+            f"[{name}] {what}: expected a Tensor or more, got an empty list. Do this: name some."
+        )
+    return found
+
+
+def checked_seeds(name, what, value, roots):
+    """The gradient given for each root: none at all, or one (or None) for each."""
+    if value is None or (isinstance(value, (list, tuple)) and not value):
+        return []
+    found = checked_tensors(name, what, value, holes=True)
+    if len(found) != len(roots):
+        raise ArgumentError(
+            f"[{name}] {what}: expected one for each of {len(roots)} tensors, got {len(found)}."
+            " Do this: give None for those that are to have ones."
+        )
+    for seed, root in zip(found, roots):
+        if seed is not None and not root._symbolic and seed.shape != root.shape:
+            raise ArgumentError(
+                f"[{name}] {what}: a gradient must have the shape of its tensor, expected"
+                f" {list(root.shape)}, got {list(seed.shape)}. Do this: reshape or expand it."
+            )
+    return found

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import Tensor, _core
+from argosy import _core, tensor
+from argosy._core import Tensor
 from argosy._support import into, place, sizes_of
 
 __all__ = [
@@ -43,15 +43,15 @@ _NORMS = ("backward", "ortho", "forward")
 
 
 def _is_complex(x):
-    return argosy.is_complex(x)
+    return tensor.is_complex(x)
 
 
 def _to_complex(x):
     if _is_complex(x):
         return x
-    if not argosy.is_floating_point(x):
-        x = x.astype(argosy.get_default_dtype())
-    return x.astype("complex128" if x.dtype == argosy.float64 else "complex64")
+    if not tensor.is_floating_point(x):
+        x = x.astype(_core.get_default_dtype())
+    return x.astype("complex128" if x.dtype == _core.float64 else "complex64")
 
 
 def _real_input(name, x):
@@ -68,7 +68,7 @@ def _scale(norm, forward, count):
     if norm != "ortho" and (norm == "backward") == forward:
         return None
     if isinstance(count, Tensor):
-        return argosy.rsqrt(count) if norm == "ortho" else argosy.reciprocal(count)
+        return tensor.rsqrt(count) if norm == "ortho" else tensor.reciprocal(count)
     count = max(count, 1)  # of nothing there is nothing to scale
     return 1 / math.sqrt(count) if norm == "ortho" else 1 / count
 
@@ -124,12 +124,12 @@ def _resized(x, sizes, axes):
     for size, axis in zip(sizes, axes):
         have = x.shape[axis]
         if have < 0 or isinstance(size, Tensor):  # known when the Program runs
-            x = argosy.concat([x, _zeros(x, axis, size)], axis)
-            x = argosy.slice(x, [axis], [0], [size])
+            x = tensor.concat([x, _zeros(x, axis, size)], axis)
+            x = tensor.slice(x, [axis], [0], [size])
         elif have > size:
-            x = argosy.slice(x, [axis], [0], [size])
+            x = tensor.slice(x, [axis], [0], [size])
         elif have < size:
-            x = argosy.concat([x, _zeros(x, axis, size - have)], axis)
+            x = tensor.concat([x, _zeros(x, axis, size - have)], axis)
     return x
 
 
@@ -137,7 +137,7 @@ def _zeros(x, axis, size):
     """Zeros as large as x but for axis."""
     shape = sizes_of(x)
     shape[axis] = size
-    return argosy.zeros(shape, dtype=x.dtype)
+    return tensor.zeros(shape, dtype=x.dtype)
 
 
 def _c2c(x, axes, norm, forward):
@@ -146,7 +146,7 @@ def _c2c(x, axes, norm, forward):
     for axis in axes:
         count = count * sizes[axis]
     if isinstance(count, Tensor):
-        count = count.astype("float64" if x.dtype == argosy.complex128 else "float32")
+        count = count.astype("float64" if x.dtype == _core.complex128 else "float32")
     scale = _scale(norm, forward, count)
     if isinstance(scale, Tensor):
         return _core.ops.fft_c2c(x, axes, forward, 1.0) * scale
@@ -170,7 +170,7 @@ def _half(name, x, s, axes, norm, forward):
     if isinstance(size, int) and size == 0:
         return _zeros(y, last, 1)
     y = _c2c(y, [last], norm, forward)
-    y = argosy.slice(y, [last], [0], [size // 2 + 1])
+    y = tensor.slice(y, [last], [0], [size // 2 + 1])
     return _c2c(y, axes[:-1], norm, forward) if len(axes) > 1 else y
 
 
@@ -182,7 +182,7 @@ def _whole(name, x, s, axes, norm, forward):
     last = axes[-1]
     size = 2 * (sizes_of(x)[last] - 1) if s is None else s[-1]
     if isinstance(size, int) and size == 0:
-        return argosy.real(_zeros(_resized(x, s, axes), last, 0))
+        return tensor.real(_zeros(_resized(x, s, axes), last, 0))
     if isinstance(size, int) and size < 0:
         raise ValueError(
             f"[{name}] the result would have {size} points along axis {last}. Do this: give its"
@@ -192,10 +192,10 @@ def _whole(name, x, s, axes, norm, forward):
     x = _resized(x, None if s is None else [*s[:-1], half], axes)
     if len(axes) > 1:
         x = _c2c(x, axes[:-1], norm, forward)
-    mirrored = argosy.slice(x, [last], [1], [size - half + 1])
-    mirrored = argosy.conj(argosy.flip(mirrored, [last]))
-    found = argosy.real(_c2c(argosy.concat([x, mirrored], last), [last], norm, forward))
-    return argosy.slice(found, [last], [0], [size]) if isinstance(size, Tensor) else found
+    mirrored = tensor.slice(x, [last], [1], [size - half + 1])
+    mirrored = tensor.conj(tensor.flip(mirrored, [last]))
+    found = tensor.real(_c2c(tensor.concat([x, mirrored], last), [last], norm, forward))
+    return tensor.slice(found, [last], [0], [size]) if isinstance(size, Tensor) else found
 
 
 def _one(n):
@@ -317,17 +317,17 @@ def ihfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
 
 def fftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
     """Frequencies of the n entries of :func:`fft` for samples d apart: 0, 1, .., -2, -1 over n d."""
-    dtype = argosy.get_default_dtype() if dtype is None else dtype
-    places = argosy.concat(
-        [argosy.arange(0, (n + 1) // 2, dtype=dtype), argosy.arange(-(n // 2), 0, dtype=dtype)]
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    places = tensor.concat(
+        [tensor.arange(0, (n + 1) // 2, dtype=dtype), tensor.arange(-(n // 2), 0, dtype=dtype)]
     )
     return place(places / (n * d), out, device, requires_grad)
 
 
 def rfftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
     """Frequencies of the entries of :func:`rfft` for n samples d apart."""
-    dtype = argosy.get_default_dtype() if dtype is None else dtype
-    return place(argosy.arange(0, n // 2 + 1, dtype=dtype) / (n * d), out, device, requires_grad)
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    return place(tensor.arange(0, n // 2 + 1, dtype=dtype) / (n * d), out, device, requires_grad)
 
 
 def _rolled(x, axes, inverse):
@@ -336,7 +336,7 @@ def _rolled(x, axes, inverse):
     axes = range(x.ndim) if axes is None else [axes] if isinstance(axes, int) else axes
     axes, sizes = list(axes), sizes_of(x)
     steps = [-(sizes[a] // 2) if inverse else sizes[a] // 2 for a in axes]
-    return argosy.roll(x, steps, axes)
+    return tensor.roll(x, steps, axes)
 
 
 def fftshift(x, axes=None, name=None):

@@ -95,7 +95,7 @@ def load_state_dict_from_url(
     Raises:
         RuntimeError: it is not there; nothing is downloaded.
     """
-    import argosy
+    from argosy.framework.io import load as load_file
 
     home = os.path.join(os.path.expanduser("~"), ".cache", "paddle", "hub", "checkpoints")
     path = os.path.join(model_dir or home, file_name or os.path.basename(url))
@@ -104,4 +104,4 @@ def load_state_dict_from_url(
             f"[hub.load_state_dict_from_url] there is no {path}, and nothing is downloaded. Do this:"
             f" fetch {url} to that place."
         )
-    return argosy.load(path)
+    return load_file(path)

@@ -3,7 +3,7 @@ they choose static mode or leave the mode as it is."""
 
 from __future__ import annotations
 
-import argosy
+from argosy._framework import disable_static, enable_static, in_dynamic_mode
 
 __all__ = ["DygraphOldIrGuard", "DygraphPirGuard", "IrGuard", "OldIrGuard"]
 
@@ -12,13 +12,13 @@ class IrGuard:
     """Within the context static mode is on."""
 
     def __enter__(self):
-        self._was_dynamic = argosy.in_dynamic_mode()
+        self._was_dynamic = in_dynamic_mode()
         if self._was_dynamic:
-            argosy.enable_static()
+            enable_static()
 
     def __exit__(self, *exc):
         if self._was_dynamic:
-            argosy.disable_static()
+            disable_static()
 
 
 class OldIrGuard(IrGuard):

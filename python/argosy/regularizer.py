@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from argosy import tensor
+from argosy.autograd import no_grad
+
 __all__ = ["L1Decay", "L2Decay"]
 
 
@@ -29,10 +32,8 @@ class L1Decay(WeightDecayRegularizer):
     """
 
     def __call__(self, param, grad=None, block=None):
-        import argosy
-
-        with argosy.no_grad():
-            return argosy.scale(argosy.sign(param), self._coeff)
+        with no_grad():
+            return tensor.scale(tensor.sign(param), self._coeff)
 
     def __str__(self):
         return f"L1Decay, coeff={self._coeff:f}"
@@ -46,10 +47,8 @@ class L2Decay(WeightDecayRegularizer):
     """
 
     def __call__(self, param, grad=None, block=None):
-        import argosy
-
-        with argosy.no_grad():
-            return argosy.scale(param, self._coeff)
+        with no_grad():
+            return tensor.scale(param, self._coeff)
 
     def __str__(self):
         return f"L2Decay, coeff={self._coeff:f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import _core, tensor
 from argosy import fft as _fft
 from argosy.nn import functional as F
 
@@ -21,8 +21,8 @@ def frame(x, frame_length, hop_length, axis=-1):
             f" positive, got {frame_length} and {hop_length}. Do this: correct them."
         )
     count = 1 + (size - frame_length) // hop_length
-    start = argosy.arange(count) * hop_length
-    step = argosy.arange(frame_length)
+    start = tensor.arange(count) * hop_length
+    step = tensor.arange(frame_length)
     if axis == 0:
         return x[start.unsqueeze(1) + step]
     return x[..., step.unsqueeze(1) + start]
@@ -38,11 +38,11 @@ def overlap_add(x, hop_length, axis=-1):
         x = x.transpose([*range(2, x.ndim), 1, 0])
     length, count = x.shape[-2:]
     total = (count - 1) * hop_length + length
-    start = argosy.arange(count) * hop_length
-    places = (argosy.arange(length).unsqueeze(1) + start).reshape([-1])
+    start = tensor.arange(count) * hop_length
+    places = (tensor.arange(length).unsqueeze(1) + start).reshape([-1])
     flat = x.reshape([-1, length * count])
-    result = argosy.index_add(
-        argosy.zeros([flat.shape[0], total], dtype=x.dtype), places, 1, flat
+    result = tensor.index_add(
+        tensor.zeros([flat.shape[0], total], dtype=x.dtype), places, 1, flat
     ).reshape([*x.shape[:-2], total])
     return result.transpose([result.ndim - 1, *range(result.ndim - 1)]) if axis == 0 else result
 
@@ -55,7 +55,7 @@ def _window(name, window, win_length, n_fft, dtype):
             " correct it."
         )
     if window is None:
-        window = argosy.ones([win_length], dtype=dtype)
+        window = tensor.ones([win_length], dtype=dtype)
     elif list(window.shape) != [win_length]:
         raise ValueError(
             f"[{name}] window must have win_length = {win_length} entries, got a tensor of shape"
@@ -99,7 +99,7 @@ def stft(
         raise AssertionError(
             f"[stft] x must have 1 or 2 dimensions, got {x.ndim}. Do this: reshape it."
         )
-    is_complex = argosy.is_complex(x)
+    is_complex = tensor.is_complex(x)
     onesided = not is_complex if onesided is None else onesided
     if is_complex and onesided:
         raise AssertionError(
@@ -112,7 +112,7 @@ def stft(
         )
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
-    real = "float64" if x.dtype in (argosy.float64, argosy.complex128) else "float32"
+    real = "float64" if x.dtype in (_core.float64, _core.complex128) else "float32"
     window = _window("stft", window, win_length, n_fft, real)
     signal = x if x.ndim == 2 else x.unsqueeze(0)
     if center:
@@ -125,16 +125,16 @@ def stft(
 
 def _padded(x, count, mode):
     if mode == "constant" or count == 0:
-        zeros = argosy.zeros([x.shape[0], count], dtype=x.dtype)
-        return argosy.concat([zeros, x, zeros], 1)
+        zeros = tensor.zeros([x.shape[0], count], dtype=x.dtype)
+        return tensor.concat([zeros, x, zeros], 1)
     if count >= x.shape[1]:
         raise ValueError(
             f"[stft] a signal of {x.shape[1]} samples cannot be reflected by n_fft // 2 = {count}."
             " Do this: use a smaller n_fft, center=False or pad_mode='constant'."
         )
-    left = argosy.flip(x[:, 1 : count + 1], [1])
-    right = argosy.flip(x[:, -count - 1 : -1], [1])
-    return argosy.concat([left, x, right], 1)
+    left = tensor.flip(x[:, 1 : count + 1], [1])
+    right = tensor.flip(x[:, -count - 1 : -1], [1])
+    return tensor.concat([left, x, right], 1)
 
 
 def istft(
@@ -172,7 +172,7 @@ def istft(
         )
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
-    real = "float64" if x.dtype == argosy.complex128 else "float32"
+    real = "float64" if x.dtype == _core.complex128 else "float32"
     window = _window("istft", window, win_length, n_fft, real)
     spectra = x if x.ndim == 3 else x.unsqueeze(0)
     norm = "ortho" if normalized else "backward"
@@ -180,7 +180,7 @@ def istft(
         frames = _fft.irfft(spectra, n_fft, -2, norm)
     else:
         frames = _fft.ifft(spectra, None, -2, norm)
-        frames = frames if return_complex else argosy.real(frames)
+        frames = frames if return_complex else tensor.real(frames)
     weights = window.unsqueeze(1)
     result = overlap_add(frames * weights, hop_length)
     count = frames.shape[-1]
@@ -196,6 +196,6 @@ def istft(
         )
     result = result / envelope
     if length is not None and result.shape[-1] < length:
-        zeros = argosy.zeros([result.shape[0], length - result.shape[-1]], dtype=result.dtype)
-        result = argosy.concat([result, zeros], 1)
+        zeros = tensor.zeros([result.shape[0], length - result.shape[-1]], dtype=result.dtype)
+        result = tensor.concat([result, zeros], 1)
     return result if x.ndim == 3 else result.squeeze(0)

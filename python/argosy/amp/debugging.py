@@ -8,8 +8,9 @@ import random
 import re
 from enum import Enum
 
-import argosy
 from argosy import _core
+from argosy import tensor as _tensor
+from argosy._core import Tensor
 
 __all__ = [
     "DebugMode",
@@ -111,7 +112,7 @@ class TensorCheckerConfig:
     def _set_seed(self):
         import numpy
 
-        argosy.seed(self.seed)
+        _tensor.seed(self.seed)
         numpy.random.seed(self.seed)
         random.seed(self.seed)
 
@@ -196,8 +197,8 @@ def check_numerics(tensor, op_type, var_name, debug_mode=DebugMode.CHECK_NAN_INF
     """
     nans, infs, zeros, *values = _core.check_numbers(tensor, op_type, var_name, debug_mode.value)
     return (
-        argosy.to_tensor([nans, infs, zeros], dtype="int64"),
-        argosy.to_tensor(values, dtype="float32"),
+        _tensor.to_tensor([nans, infs, zeros], dtype="int64"),
+        _tensor.to_tensor(values, dtype="float32"),
     )
 
 
@@ -210,7 +211,7 @@ def check_layer_numerics(func):
 
     @functools.wraps(func)
     def checked(self, *args, **kwargs):
-        if not args or not isinstance(args[0], argosy.Tensor):
+        if not args or not isinstance(args[0], Tensor):
             raise RuntimeError(
                 "[check_layer_numerics] the first input of this layer must be a Tensor, got "
                 f"{type(args[0]).__name__ if args else 'nothing'}."

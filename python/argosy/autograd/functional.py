@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 
-import argosy
-from argosy import Tensor
+from argosy import tensor
+from argosy._core import Tensor
 
 from .run import grad
 
@@ -13,9 +13,9 @@ from .run import grad
 def _derivative(y, x):
     """Gradient of the scalar y with respect to x; zeros where y does not depend on it."""
     if y.stop_gradient:
-        return argosy.zeros_like(x)
+        return tensor.zeros_like(x)
     (found,) = grad([y], [x], create_graph=True, allow_unused=True)
-    return argosy.zeros_like(x) if found is None else found
+    return tensor.zeros_like(x) if found is None else found
 
 
 class Jacobian:
@@ -50,8 +50,8 @@ class Jacobian:
             if ys.ndim == axis:
                 self._value = _derivative(ys.sum() if axis else ys, xs)
             else:
-                rows = argosy.unstack(ys, axis)
-                self._value = argosy.stack(
+                rows = tensor.unstack(ys, axis)
+                self._value = tensor.stack(
                     [_derivative(row.sum() if axis else row, xs) for row in rows], axis
                 )
         return self._value

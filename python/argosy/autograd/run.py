@@ -1,43 +1,7 @@
 """Running gradients."""
 
 from argosy import _core
-from argosy._core import Tensor
-from argosy._support import ArgumentError
-
-
-def _tensors(name, what, value, holes=False):
-    """value as a list of tensors; holes: None may stand among them."""
-    found = list(value) if isinstance(value, (list, tuple)) else [value]
-    for item in found:
-        if not (isinstance(item, Tensor) or (holes and item is None)):
-            raise ArgumentError(
-                f"[{name}] {what}: expected a Tensor or a list of them, got {type(item).__name__}."
-                " Do this: make it one with to_tensor(..)."
-            )
-    if not found:
-        raise ArgumentError(
-            f"[{name}] {what}: expected a Tensor or more, got an empty list. Do this: name some."
-        )
-    return found
-
-
-def _seeds(name, what, value, roots):
-    """The gradient given for each root: none at all, or one (or None) for each."""
-    if value is None or (isinstance(value, (list, tuple)) and not value):
-        return []
-    found = _tensors(name, what, value, holes=True)
-    if len(found) != len(roots):
-        raise ArgumentError(
-            f"[{name}] {what}: expected one for each of {len(roots)} tensors, got {len(found)}."
-            " Do this: give None for those that are to have ones."
-        )
-    for seed, root in zip(found, roots):
-        if seed is not None and not root._symbolic and seed.shape != root.shape:
-            raise ArgumentError(
-                f"[{name}] {what}: a gradient must have the shape of its tensor, expected"
-                f" {list(root.shape)}, got {list(seed.shape)}. Do this: reshape or expand it."
-            )
-    return found
+from argosy._support import ArgumentError, checked_seeds, checked_tensors
 
 
 def backward(tensors, grad_tensors=None, retain_graph=False):
@@ -45,10 +9,10 @@ def backward(tensors, grad_tensors=None, retain_graph=False):
 
     grad_tensors: one seed (or None for ones) for each of tensors.
     """
-    roots = _tensors("backward", "tensors", tensors)
+    roots = checked_tensors("backward", "tensors", tensors)
     if len({id(root) for root in roots}) != len(roots):
         raise ArgumentError("[backward] tensors names one twice. Do this: name each once.")
-    seeds = _seeds("backward", "grad_tensors", grad_tensors, roots)
+    seeds = checked_seeds("backward", "grad_tensors", grad_tensors, roots)
     _core.backward(roots, seeds, retain_graph)
 
 
@@ -81,14 +45,14 @@ def grad(
             raise ArgumentError(
                 f"[grad] {what}: expected a bool, got {value!r}. Do this: pass True or False."
             )
-    outputs = _tensors("grad", "outputs", outputs)
-    inputs = _tensors("grad", "inputs", inputs)
-    seeds = _seeds("grad", "grad_outputs", grad_outputs, outputs)
+    outputs = checked_tensors("grad", "outputs", outputs)
+    inputs = checked_tensors("grad", "inputs", inputs)
+    seeds = checked_seeds("grad", "grad_outputs", grad_outputs, outputs)
     stops = list(no_grad_vars) if isinstance(no_grad_vars, set) else no_grad_vars
     if stops is None or (isinstance(stops, (list, tuple)) and not stops):
         stops = []
     else:
-        stops = _tensors("grad", "no_grad_vars", stops)
+        stops = checked_tensors("grad", "no_grad_vars", stops)
     if any(t._symbolic for t in outputs):
         return _recorded_grad(outputs, inputs, seeds, allow_unused, stops)
     return _core.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused, stops)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import _core
+from argosy._core import Tensor
 
 __all__ = []
 
@@ -14,7 +15,7 @@ def convert_dtype(dtype):
         TypeError: there is no such dtype.
     """
     name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rsplit(".", 1)[-1]
-    if not isinstance(getattr(argosy, name, None), argosy.dtype):
+    if not isinstance(getattr(_core, name, None), _core.dtype):
         raise TypeError(
             f"[convert_dtype] expected a dtype of the package or its name, got {dtype!r}. "
             "Do this: use e.g. 'float32'."
@@ -44,5 +45,5 @@ def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=
 
 def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_message=""):
     """Raise TypeError unless ``input`` is a tensor with one of the dtypes."""
-    check_type(input, input_name, argosy.Tensor, op_name, extra_message)
+    check_type(input, input_name, Tensor, op_name, extra_message)
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-import argosy
+from argosy._core import Tensor
+from argosy._framework import disable_static, enable_static, in_dynamic_mode
+from argosy.autograd import enable_grad, grad, no_grad  # noqa: F401
+from argosy.device import get_device, set_device
+from argosy.nn import Layer  # noqa: F401
+from argosy.tensor import to_tensor
 
 __all__ = ["guard", "to_variable"]
 
@@ -12,35 +17,27 @@ __all__ = ["guard", "to_variable"]
 @contextmanager
 def guard(place=None):
     """Run ops at once within the context, on ``place`` if given."""
-    was_static = not argosy.in_dynamic_mode()
+    was_static = not in_dynamic_mode()
     if was_static:
-        argosy.disable_static()
-    previous = argosy.get_device()
+        disable_static()
+    previous = get_device()
     try:
         if place is not None:
-            argosy.set_device(place)
+            set_device(place)
         yield
     finally:
-        argosy.set_device(previous)
+        set_device(previous)
         if was_static:
-            argosy.enable_static()
+            enable_static()
 
 
 def to_variable(value, name=None, zero_copy=None, dtype=None):
     """A tensor with the values of a NumPy array, list or number."""
-    if isinstance(value, argosy.Tensor):
+    if isinstance(value, Tensor):
         return value
-    return argosy.to_tensor(value, dtype=dtype)
+    return to_tensor(value, dtype=dtype)
 
 
 def enabled():
     """Whether ops run at once."""
-    return argosy.in_dynamic_mode()
-
-
-def __getattr__(name):
-    if name == "Layer":
-        return argosy.nn.Layer
-    if name in ("no_grad", "grad", "enable_grad"):
-        return getattr(argosy, name)
-    raise AttributeError(f"module 'argosy.base.dygraph' has no attribute '{name}'")
+    return in_dynamic_mode()

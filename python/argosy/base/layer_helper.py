@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from argosy.base import unique_name
+from argosy._programs import mode
+from argosy.base import static_parameter, unique_name
+from argosy.base.param_attr import ParamAttr
+from argosy.nn.layer._helper import make_parameter
 
 __all__ = []
 
@@ -24,29 +27,21 @@ class LayerHelper:
     @property
     def main_program(self):
         """The Program that calls are added to."""
-        from argosy import static
-
-        return static.default_main_program()
+        return mode.default_main_program()
 
     @property
     def startup_program(self):
         """The Program that gives parameters their first values."""
-        from argosy import static
-
-        return static.default_startup_program()
+        return mode.default_startup_program()
 
     @property
     def param_attr(self):
         """ParamAttr of the weight that the caller gave."""
-        from .param_attr import ParamAttr
-
         return ParamAttr._to_attr(self.kwargs.get("param_attr"))
 
     @property
     def bias_attr(self):
         """ParamAttr of the bias that the caller gave."""
-        from .param_attr import ParamAttr
-
         return ParamAttr._to_attr(self.kwargs.get("bias_attr"))
 
     def input(self, input_param_name="input"):
@@ -61,8 +56,6 @@ class LayerHelper:
         self, attr, shape, dtype=None, is_bias=False, default_initializer=None, **kwargs
     ):
         """A Parameter, called after this helper unless `attr` says otherwise."""
-        from argosy.nn.layer._helper import make_parameter
-
         return make_parameter(self.name, shape, attr, dtype, is_bias, default_initializer)
 
     def create_variable_for_type_inference(self, dtype, stop_gradient=False, shape=None):
@@ -84,9 +77,7 @@ class LayerHelper:
 
     def set_variable_initializer(self, var, initializer):
         """Lets the startup program give `var` its first value by an Initializer."""
-        from argosy.static import state
-
-        state.initialize(var, initializer)
+        static_parameter.initialize(var, initializer)
         return var
 
     def append_op(self, *args, **kwargs):

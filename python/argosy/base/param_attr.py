@@ -66,10 +66,9 @@ class ParamAttr:
             return ParamAttr(name=arg)
         if isinstance(arg, bool):
             return ParamAttr() if arg else False
-        from argosy.nn.initializer.initializer import Initializer
         from argosy.regularizer import WeightDecayRegularizer
 
-        if isinstance(arg, Initializer):
+        if getattr(type(arg), "_initializes", False):
             return ParamAttr(initializer=arg)
         if isinstance(arg, WeightDecayRegularizer):
             return ParamAttr(regularizer=arg)

@@ -40,17 +40,16 @@ def add_parser(commands):
 
 def _random(t, size):
     """A tensor of the form of t: small numbers, or 0 and 1 for integers, which may be indices."""
-    import argosy
+    from argosy import tensor
 
     shape = [size if n < 0 else n for n in t.shape]
-    if t.dtype in (argosy.float32, argosy.float64, argosy.float16, argosy.bfloat16):
-        return argosy.uniform(shape, "float64", -1, 1).cast(t.dtype)
-    return argosy.randint(0, 2, shape).cast(t.dtype)
+    if t.dtype in (_core.float32, _core.float64, _core.float16, _core.bfloat16):
+        return tensor.uniform(shape, "float64", -1, 1).cast(t.dtype)
+    return tensor.randint(0, 2, shape).cast(t.dtype)
 
 
 def bisect(options):
     """Run the command. Returns the exit code."""
-    import argosy
     from argosy import passes
 
     from .show import _load
@@ -58,7 +57,7 @@ def bisect(options):
     try:
         programs = _load(options.target)
         names = passes.pipelines().get(options.passes, options.passes.split(","))
-        found = [(title, _search(argosy, passes, p, names, options)) for title, p in programs]
+        found = [(title, _search(passes, p, names, options)) for title, p in programs]
     except (OSError, ValueError, RuntimeError, ImportError, AttributeError, TypeError) as error:
         print(f"argosy bisect: {error}", file=sys.stderr)
         return 2
@@ -72,8 +71,8 @@ def bisect(options):
     return int(any(result is not None for _, result in found))
 
 
-def _search(argosy, passes, program, names, options):
-    argosy.seed(options.seed)
+def _search(passes, program, names, options):
+    _core.seed(options.seed)
     described = _core.program_describe(program)
     feeds = [_random(t, options.size) for t in described["arguments"]]
     # State without a value gets one.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-import argosy
-from argosy import _core
+from argosy import _core, linalg
+from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._support import ArgumentError, into
 from argosy.tensor.random import Generator
@@ -67,7 +67,7 @@ def equal(input, other):  # noqa: A002
     if input.dtype != other.dtype:
         numbers = "complex128" if input.is_complex() or other.is_complex() else "float64"
         input, other = input.astype(numbers), other.astype(numbers)  # noqa: A001
-    return bool(argosy.equal(input, other).all())
+    return bool(_tensor.equal(input, other).all())
 
 
 def seed():
@@ -90,7 +90,7 @@ def split(tensor, split_size_or_sections, dim=0):
                 f"[compat.split] sizes: expected no negative ones, got {sizes}. Do this: give the size"
                 " of each part."
             )
-        return tuple(argosy.split(tensor, sizes, axis))
+        return tuple(_tensor.split(tensor, sizes, axis))
     size = int(split_size_or_sections)
     if size <= 0:
         raise ArgumentError(
@@ -106,7 +106,7 @@ def split(tensor, split_size_or_sections, dim=0):
     if whole == 0:
         return ()
     full, rest = divmod(whole, size)
-    return tuple(argosy.split(tensor, [size] * full + ([rest] if rest else []), axis))
+    return tuple(_tensor.split(tensor, [size] * full + ([rest] if rest else []), axis))
 
 
 def _axis(op, dim, rank):
@@ -155,9 +155,9 @@ def _extreme(op, reduce, pick, both, input, args, out, options):  # noqa: A002
     dim = int(dim)
     if input.ndim == 0:
         _axis(op, dim, 1)
-        return _pair(MinMaxRetType, out, input.clone(), argosy.zeros([], "int64"))
+        return _pair(MinMaxRetType, out, input.clone(), _tensor.zeros([], "int64"))
     indices = pick(input, dim, keepdim=True)
-    values = argosy.take_along_axis(input, indices, dim, broadcast=False)
+    values = _tensor.take_along_axis(input, indices, dim, broadcast=False)
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
     return _pair(MinMaxRetType, out, values, indices)
@@ -167,14 +167,14 @@ def _extreme(op, reduce, pick, both, input, args, out, options):  # noqa: A002
 def max(input, *args, out=None, **kwargs):  # noqa: A001, A002
     """The largest element; ``max(input, other)`` element by element; or with ``dim`` the largest along
     it and the first place of each: (values, indices). The gradient goes to the places returned."""
-    return _extreme("max", argosy.max, argosy.argmax, argosy.maximum, input, args, out, kwargs)
+    return _extreme("max", _tensor.max, _tensor.argmax, _tensor.maximum, input, args, out, kwargs)
 
 
 @refuse("min", "min", "x", "axis")
 def min(input, *args, out=None, **kwargs):  # noqa: A001, A002
     """The least element; ``min(input, other)`` element by element; or with ``dim`` the least along it
     and the first place of each: (values, indices). The gradient goes to the places returned."""
-    return _extreme("min", argosy.min, argosy.argmin, argosy.minimum, input, args, out, kwargs)
+    return _extreme("min", _tensor.min, _tensor.argmin, _tensor.minimum, input, args, out, kwargs)
 
 
 def _median(op, of, input, dim, keepdim, out):  # noqa: A002
@@ -186,24 +186,24 @@ def _median(op, of, input, dim, keepdim, out):  # noqa: A002
 @refuse("median", "median", "x", "axis", "mode")
 def median(input, dim=None, keepdim=False, *, out=None):  # noqa: A002
     """The median, the lower one of an even number; with ``dim`` along it: (values, indices)."""
-    return _median("median", argosy.median, input, dim, keepdim, out)
+    return _median("median", _tensor.median, input, dim, keepdim, out)
 
 
 @refuse("nanmedian", "nanmedian", "x", "axis", "mode")
 def nanmedian(input, dim=None, keepdim=False, *, out=None):  # noqa: A002
     """median of the elements that are not nan."""
-    return _median("nanmedian", argosy.nanmedian, input, dim, keepdim, out)
+    return _median("nanmedian", _tensor.nanmedian, input, dim, keepdim, out)
 
 
 @refuse("unique", "unique", "x", "axis")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):  # noqa: A002
     """Distinct elements, or slices along dim, in order; the inverse counts elements in row order."""
-    return argosy.unique(
+    return _tensor.unique(
         input, return_inverse=return_inverse, return_counts=return_counts, axis=dim
     )
 
 
 def slogdet(x, out=None):
     """Sign and logarithm of the absolute value of the determinant: (sign, logabsdet)."""
-    sign, logarithm = argosy.unbind(argosy.linalg.slogdet(x), 0)
+    sign, logarithm = _tensor.unbind(linalg.slogdet(x), 0)
     return _pair(SlogdetResult, out, sign, logarithm)

@@ -1,20 +1,12 @@
 """Helpers for files of data sets."""
 
-import hashlib
 import os
+
+from argosy.utils.download import get_path_from_url, md5file
 
 __all__ = ["DATA_HOME", "download", "md5file"]
 
 DATA_HOME = os.path.expanduser("~/.cache/paddle/dataset")
-
-
-def md5file(fname):
-    """The MD5 of a file, as hexadecimal digits."""
-    digest = hashlib.md5()
-    with open(fname, "rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def download(url, module_name, md5sum, save_name=None):
@@ -29,8 +21,6 @@ def download(url, module_name, md5sum, save_name=None):
     Raises:
         RuntimeError: the file cannot be fetched or is damaged.
     """
-    from argosy.utils.download import get_path_from_url
-
     folder = os.path.join(DATA_HOME, module_name)
     saved = None if save_name is None else os.path.join(folder, save_name)
     if saved and os.path.exists(saved) and md5file(saved) == md5sum:

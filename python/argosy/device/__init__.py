@@ -346,14 +346,3 @@ class device_guard:
 
 
 device = device_guard
-
-_TENSORS = (
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
-    "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
-)  # fmt: skip
-
-
-def __getattr__(name):
-    if name in _TENSORS:
-        return getattr(importlib.import_module("argosy"), name)
-    raise AttributeError(f"module 'argosy.device' has no attribute {name!r}")

@@ -6,7 +6,8 @@ tensor. Started as one of several processes, each call raises, as init_parallel_
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor as tensors
+from argosy._core import Tensor
 
 __all__ = [
     "Group",
@@ -114,7 +115,7 @@ def _alone(what, *ranks):
 
 
 def _tensor(what, name, value):
-    if not isinstance(value, argosy.Tensor):
+    if not isinstance(value, Tensor):
         raise TypeError(
             f"[{what}] {name}: expected a Tensor, got {type(value).__name__}. Do this: convert it"
             " by paddle.to_tensor."
@@ -203,12 +204,12 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
 
 def _receive(what, name, tensor_list, tensor):
     _tensor(what, "tensor", tensor)
-    if isinstance(tensor_list, argosy.Tensor):
-        argosy.assign(tensor, tensor_list)
+    if isinstance(tensor_list, Tensor):
+        tensors.assign(tensor, tensor_list)
     elif tensor_list:
-        argosy.assign(tensor, _only(what, name, tensor_list))
+        tensors.assign(tensor, _only(what, name, tensor_list))
     else:
-        tensor_list.append(argosy.assign(tensor))
+        tensor_list.append(tensors.assign(tensor))
 
 
 def all_gather_object(object_list, obj, group=None):
@@ -234,7 +235,7 @@ def gather(tensor, gather_list=None, dst=0, group=None, sync_op=True):
 def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
     """Writes the tensor that process src has for this one in its list into tensor."""
     _alone("distributed.scatter", src)
-    argosy.assign(_only("distributed.scatter", "tensor_list", tensor_list), tensor)
+    tensors.assign(_only("distributed.scatter", "tensor_list", tensor_list), tensor)
     return _Done()
 
 
@@ -249,9 +250,9 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
 def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=True):
     """Reduces the processes' lists and gives each process its tensor."""
     _alone("distributed.reduce_scatter")
-    if not isinstance(tensor_list, argosy.Tensor):
+    if not isinstance(tensor_list, Tensor):
         tensor_list = _only("distributed.reduce_scatter", "tensor_list", tensor_list)
-    argosy.assign(tensor_list, tensor)
+    tensors.assign(tensor_list, tensor)
     return _Done()
 
 
@@ -272,7 +273,7 @@ def alltoall_single(
 ):
     """Sends part i of in_tensor to process i and joins what comes in out_tensor."""
     _alone("distributed.alltoall_single")
-    argosy.assign(_tensor("distributed.alltoall_single", "in_tensor", in_tensor), out_tensor)
+    tensors.assign(_tensor("distributed.alltoall_single", "in_tensor", in_tensor), out_tensor)
     return _Done()
 
 

@@ -5,30 +5,9 @@ from __future__ import annotations
 import os
 
 from argosy import nn
+from argosy._job import get_rank, get_world_size, number_of
 
 __all__ = []
-
-
-def _number(name, default):
-    text = os.environ.get(name, "")
-    if not text:
-        return default
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(
-            f"[distributed] the environment variable {name} must be an integer, got {text!r}."
-        ) from None
-
-
-def get_rank(group=None):
-    """Number of this process: PADDLE_TRAINER_ID, else 0."""
-    return _number("PADDLE_TRAINER_ID", 0)
-
-
-def get_world_size(group=None):
-    """Number of processes: PADDLE_TRAINERS_NUM, else 1."""
-    return _number("PADDLE_TRAINERS_NUM", 1)
 
 
 def is_initialized():
@@ -75,7 +54,7 @@ class ParallelEnv:
     @property
     def device_id(self):
         """Number of this process's GPU; 0 without one."""
-        return _number("FLAGS_selected_gpus", 0)
+        return number_of("FLAGS_selected_gpus", 0)
 
     dev_id = device_id
 
@@ -92,12 +71,12 @@ class ParallelEnv:
     @property
     def nrings(self):
         """How many rings of processes exchange gradients at once: FLAGS_nccl_nrings, else 1."""
-        return _number("FLAGS_nccl_nrings", 1)
+        return number_of("FLAGS_nccl_nrings", 1)
 
     @property
     def pg_timeout(self):
         """Milliseconds that a group of processes waits for a member: PADDLE_PG_TIMEOUT."""
-        return _number("PADDLE_PG_TIMEOUT", 1800000)
+        return number_of("PADDLE_PG_TIMEOUT", 1800000)
 
     @property
     def trainer_endpoints(self):

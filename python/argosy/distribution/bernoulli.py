@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._framework import finfo
+from argosy.autograd import no_grad
+from argosy.nn import functional as F
 
 from .distribution import broadcast
 from .exponential_family import ExponentialFamily
@@ -10,7 +13,7 @@ from .exponential_family import ExponentialFamily
 
 def clipped(probability):
     """Probabilities away from 0 and 1, whose logarithms are infinite."""
-    eps = argosy.finfo(probability.dtype).eps
+    eps = finfo(probability.dtype).eps
     return probability.clip(eps, 1 - eps)
 
 
@@ -26,7 +29,7 @@ class Bernoulli(ExponentialFamily):
     @staticmethod
     def _logit(probability):
         probability = clipped(probability)
-        return argosy.log(probability) - argosy.log1p(-probability)
+        return tensor.log(probability) - tensor.log1p(-probability)
 
     @property
     def mean(self):
@@ -40,35 +43,35 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, shape=()):
         """Draws zeros and ones, as floats."""
-        with argosy.no_grad():
-            return argosy.bernoulli(self.probs.expand(self._extend_shape(shape)))
+        with no_grad():
+            return tensor.bernoulli(self.probs.expand(self._extend_shape(shape)))
 
     def rsample(self, shape=(), temperature=1.0):
         """Logistic noise around the logits over temperature; its sigmoid is near 0 or 1, the nearer
         the lower the temperature (arXiv:1611.00712, before the sigmoid)."""
-        unit = clipped(argosy.rand(self._extend_shape(shape), self.probs.dtype))
-        return (self.logits + argosy.log(unit) - argosy.log1p(-unit)) / temperature
+        unit = clipped(tensor.rand(self._extend_shape(shape), self.probs.dtype))
+        return (self.logits + tensor.log(unit) - tensor.log1p(-unit)) / temperature
 
     def cdf(self, value):
         """0 below 0, ``1 - probs`` below 1, else 1."""
         value = self._value(value)
-        zeros, ones = argosy.zeros_like(value), argosy.ones_like(value)
-        below_one = argosy.where(value < 0, zeros, 1 - self.probs.astype(value.dtype))
-        return argosy.where(value < 1, below_one, ones)
+        zeros, ones = tensor.zeros_like(value), tensor.ones_like(value)
+        below_one = tensor.where(value < 0, zeros, 1 - self.probs.astype(value.dtype))
+        return tensor.where(value < 1, below_one, ones)
 
     def log_prob(self, value):
         """Logarithm of the probability of value, 0 or 1."""
         value = self._value(value)
-        softplus = argosy.nn.functional.softplus
+        softplus = F.softplus
         return -value * softplus(-self.logits) - (1 - value) * softplus(self.logits)
 
     def entropy(self):
         """Expected -log_prob, in nats."""
-        return argosy.nn.functional.softplus(self.logits) - self.probs * self.logits
+        return F.softplus(self.logits) - self.probs * self.logits
 
     @property
     def _natural_parameters(self):
         return (self.logits,)
 
     def _log_normalizer(self, x):
-        return argosy.nn.functional.softplus(x)
+        return F.softplus(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .dirichlet import Dirichlet
 from .distribution import broadcast
@@ -14,7 +14,7 @@ class Beta(ExponentialFamily):
 
     def __init__(self, alpha, beta):
         self.alpha, self.beta = broadcast(alpha, beta)
-        self._dirichlet = Dirichlet(argosy.stack([self.alpha, self.beta], -1))
+        self._dirichlet = Dirichlet(tensor.stack([self.alpha, self.beta], -1))
         super().__init__(self.alpha.shape)
 
     @property
@@ -31,7 +31,7 @@ class Beta(ExponentialFamily):
     def log_prob(self, value):
         """Logarithm of the density at value."""
         value = self._value(value)
-        return self._dirichlet.log_prob(argosy.stack([value, 1 - value], -1))
+        return self._dirichlet.log_prob(tensor.stack([value, 1 - value], -1))
 
     def sample(self, shape=()):
         """Draws values without gradient, of shape ``shape + batch_shape``; a last dimension of one is
@@ -51,4 +51,4 @@ class Beta(ExponentialFamily):
         return (self.alpha, self.beta)
 
     def _log_normalizer(self, x, y):
-        return argosy.lgamma(x) + argosy.lgamma(y) - argosy.lgamma(x + y)
+        return tensor.lgamma(x) + tensor.lgamma(y) - tensor.lgamma(x + y)

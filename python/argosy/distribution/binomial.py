@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
 
 from .bernoulli import clipped
 from .distribution import Distribution, broadcast
@@ -12,7 +14,7 @@ class Binomial(Distribution):
     """How often an event of probability ``probs`` comes in ``total_count`` trials."""
 
     def __init__(self, total_count, probs):
-        if isinstance(total_count, argosy.Tensor) and isinstance(probs, argosy.Tensor):
+        if isinstance(total_count, Tensor) and isinstance(probs, Tensor):
             total_count = total_count.astype(probs.dtype)
         self.total_count, self.probs = broadcast(total_count, probs)
         super().__init__(self.probs.shape)
@@ -29,30 +31,30 @@ class Binomial(Distribution):
 
     def sample(self, shape=()):
         """Draws counts, as floats."""
-        with argosy.no_grad():
+        with no_grad():
             shape = self._extend_shape(shape)
             count = self.total_count.expand(shape).astype("int32")
-            return argosy.binomial(count, self.probs.expand(shape)).astype(self.probs.dtype)
+            return tensor.binomial(count, self.probs.expand(shape)).astype(self.probs.dtype)
 
     def log_prob(self, value):
         """Logarithm of the probability of the count value."""
         value = self._value(value).astype(self.probs.dtype)
         probability = clipped(self.probs)
         return (
-            argosy.lgamma(self.total_count + 1)
-            - argosy.lgamma(self.total_count - value + 1)
-            - argosy.lgamma(value + 1)
-            + value * argosy.log(probability)
-            + (self.total_count - value) * argosy.log(1 - probability)
+            tensor.lgamma(self.total_count + 1)
+            - tensor.lgamma(self.total_count - value + 1)
+            - tensor.lgamma(value + 1)
+            + value * tensor.log(probability)
+            + (self.total_count - value) * tensor.log(1 - probability)
         )
 
     def _support(self):
-        counts = argosy.arange(0, int(self.total_count.max()) + 1, dtype=self.probs.dtype)
+        counts = tensor.arange(0, int(self.total_count.max()) + 1, dtype=self.probs.dtype)
         return counts.reshape([-1] + [1] * self.probs.ndim)
 
     def entropy(self):
         """Expected -log_prob, in nats: a sum over all counts."""
         counts = self._support()
-        logs = self.log_prob(argosy.minimum(counts, self.total_count))
-        terms = -argosy.exp(logs) * logs
-        return argosy.where(counts <= self.total_count, terms, argosy.zeros_like(terms)).sum(0)
+        logs = self.log_prob(tensor.minimum(counts, self.total_count))
+        terms = -tensor.exp(logs) * logs
+        return tensor.where(counts <= self.total_count, terms, tensor.zeros_like(terms)).sum(0)

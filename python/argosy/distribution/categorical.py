@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
 from .distribution import Distribution, as_parameter, check, sizes_of
@@ -32,9 +34,9 @@ class Categorical(Distribution):
         count = 1
         for size in shape:
             count *= size
-        with argosy.no_grad():
+        with no_grad():
             weights = F.softmax(self.logits.reshape([-1, self.logits.shape[-1]]), -1)
-            drawn = argosy.multinomial(weights, count, True)
+            drawn = tensor.multinomial(weights, count, True)
             return drawn.transpose([1, 0]).reshape([*shape, *self.batch_shape])
 
     def entropy(self):
@@ -49,14 +51,12 @@ class Categorical(Distribution):
     def probs(self, value):
         """Probabilities of the indices value: [n] for a vector of logits, or for each row of them;
         otherwise value has the batch's leading dimensions."""
-        value = (
-            value.astype("int64") if isinstance(value, argosy.Tensor) else argosy.to_tensor(value)
-        )
+        value = value.astype("int64") if isinstance(value, Tensor) else tensor.to_tensor(value)
         if self._prob.ndim == 1:
-            return argosy.gather(self._prob, value.reshape([-1])).reshape(value.shape)
+            return tensor.gather(self._prob, value.reshape([-1])).reshape(value.shape)
         if value.ndim == 1:
             value = value.expand([*self.batch_shape, value.shape[0]])
-        return argosy.take_along_axis(self._prob, value, -1)
+        return tensor.take_along_axis(self._prob, value, -1)
 
     def prob(self, value):
         """Another name of probs."""
@@ -64,4 +64,4 @@ class Categorical(Distribution):
 
     def log_prob(self, value):
         """Logarithm of probs(value)."""
-        return argosy.log(self.probs(value))
+        return tensor.log(self.probs(value))

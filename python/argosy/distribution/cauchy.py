@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 from .distribution import Distribution, broadcast
 
@@ -40,23 +41,23 @@ class Cauchy(Distribution):
 
     def sample(self, shape=(), name=None):
         """Draws values without gradient."""
-        with argosy.no_grad():
+        with no_grad():
             return self.rsample(shape)
 
     def rsample(self, shape=(), name=None):
         """Draws values by the tangent of a uniform angle."""
-        unit = argosy.rand(self._extend_shape(shape), self.loc.dtype)
-        return self.loc + self.scale * argosy.tan(math.pi * (unit - 0.5))
+        unit = tensor.rand(self._extend_shape(shape), self.loc.dtype)
+        return self.loc + self.scale * tensor.tan(math.pi * (unit - 0.5))
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
         z = (self._value(value) - self.loc) / self.scale
-        return -math.log(math.pi) - argosy.log(self.scale) - argosy.log1p(z * z)
+        return -math.log(math.pi) - tensor.log(self.scale) - tensor.log1p(z * z)
 
     def cdf(self, value):
         """Probability of values up to value."""
-        return argosy.atan((self._value(value) - self.loc) / self.scale) / math.pi + 0.5
+        return tensor.atan((self._value(value) - self.loc) / self.scale) / math.pi + 0.5
 
     def entropy(self):
         """``log(4 pi scale)``."""
-        return math.log(4 * math.pi) + argosy.log(self.scale)
+        return math.log(4 * math.pi) + tensor.log(self.scale)

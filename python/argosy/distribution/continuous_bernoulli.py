@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy._core import Tensor
 
 from .bernoulli import clipped
 from .distribution import Distribution, as_parameter
@@ -19,7 +20,7 @@ class ContinuousBernoulli(Distribution):
 
     def __init__(self, probs, lims=(0.499, 0.501)):
         given = as_parameter(probs)
-        if given.ndim == 0 and not isinstance(probs, argosy.Tensor):
+        if given.ndim == 0 and not isinstance(probs, Tensor):
             given = given.reshape([1])
         self.probs = clipped(given)
         self.lims = tuple(float(limit) for limit in lims)
@@ -29,14 +30,14 @@ class ContinuousBernoulli(Distribution):
         """exact(p) where it is stable, series(p - 1/2) elsewhere."""
         low, high = self.lims
         stable = (self.probs <= low).logical_or(self.probs > high)
-        safe = argosy.where(stable, self.probs, argosy.full_like(self.probs, low))
-        return argosy.where(stable, exact(safe), series(self.probs - 0.5))
+        safe = tensor.where(stable, self.probs, tensor.full_like(self.probs, low))
+        return tensor.where(stable, exact(safe), series(self.probs - 0.5))
 
     def _log_constant(self):
         def exact(p):
             # 2 artanh(1 - 2 p) / (1 - 2 p), both parts positive
-            gap = argosy.abs(1 - 2 * p)
-            return argosy.log(argosy.abs(argosy.log1p(-p) - argosy.log(p))) - argosy.log(gap)
+            gap = tensor.abs(1 - 2 * p)
+            return tensor.log(tensor.abs(tensor.log1p(-p) - tensor.log(p))) - tensor.log(gap)
 
         return self._around_half(exact, lambda d: math.log(2) + (4 / 3 + 104 / 45 * d**2) * d**2)
 
@@ -45,7 +46,7 @@ class ContinuousBernoulli(Distribution):
         """Expected value."""
 
         def exact(p):
-            return p / (2 * p - 1) + 1 / (argosy.log1p(-p) - argosy.log(p))
+            return p / (2 * p - 1) + 1 / (tensor.log1p(-p) - tensor.log(p))
 
         return self._around_half(exact, lambda d: 0.5 + (1 / 3 + 16 / 45 * d**2) * d)
 
@@ -54,7 +55,7 @@ class ContinuousBernoulli(Distribution):
         """Expected square of the distance from the mean."""
 
         def exact(p):
-            inverse = 1 / (argosy.log1p(-p) - argosy.log(p))
+            inverse = 1 / (tensor.log1p(-p) - tensor.log(p))
             return p * (p - 1) / (1 - 2 * p) ** 2 + inverse**2
 
         return self._around_half(exact, lambda d: 1 / 12 - (1 / 15 - 128 / 945 * d**2) * d**2)
@@ -63,38 +64,38 @@ class ContinuousBernoulli(Distribution):
         """Logarithm of the density at value."""
         value = self._value(value).astype(self.probs.dtype)
         return (
-            value * argosy.log(self.probs)
-            + (1 - value) * argosy.log1p(-self.probs)
+            value * tensor.log(self.probs)
+            + (1 - value) * tensor.log1p(-self.probs)
             + self._log_constant()
         )
 
     def rsample(self, shape=()):
         """Draws values by icdf of a uniform number."""
-        return self.icdf(argosy.rand(self._extend_shape(shape), self.probs.dtype))
+        return self.icdf(tensor.rand(self._extend_shape(shape), self.probs.dtype))
 
     def cdf(self, value):
         """Probability of values up to value."""
         value = self._value(value).astype(self.probs.dtype)
 
         def exact(p):
-            power = argosy.pow(p, value) * argosy.pow(1 - p, 1 - value)
+            power = tensor.pow(p, value) * tensor.pow(1 - p, 1 - value)
             return (power + p - 1) / (2 * p - 1)
 
         inside = self._around_half(exact, lambda d: value + 0 * d)
-        inside = argosy.where(value <= 0, argosy.zeros_like(inside), inside)
-        return argosy.where(value >= 1, argosy.ones_like(inside), inside)
+        inside = tensor.where(value <= 0, tensor.zeros_like(inside), inside)
+        return tensor.where(value >= 1, tensor.ones_like(inside), inside)
 
     def icdf(self, value):
         """The value up to which values have this probability."""
         value = self._value(value).astype(self.probs.dtype)
 
         def exact(p):
-            inner = argosy.log1p(-p + value * (2 * p - 1)) - argosy.log1p(-p)
-            return inner / (argosy.log(p) - argosy.log1p(-p))
+            inner = tensor.log1p(-p + value * (2 * p - 1)) - tensor.log1p(-p)
+            return inner / (tensor.log(p) - tensor.log1p(-p))
 
         return self._around_half(exact, lambda d: value + 0 * d)
 
     def entropy(self):
         """Expected -log_prob, in nats."""
-        log_p, log_q = argosy.log(self.probs), argosy.log1p(-self.probs)
+        log_p, log_q = tensor.log(self.probs), tensor.log1p(-self.probs)
         return self.mean * (log_q - log_p) - self._log_constant() - log_q

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 from .distribution import as_parameter, check
 from .exponential_family import ExponentialFamily
@@ -32,24 +33,24 @@ class Dirichlet(ExponentialFamily):
 
     def sample(self, shape=()):
         """Draws points without gradient: gamma numbers over their sum."""
-        with argosy.no_grad():
+        with no_grad():
             shape = self._extend_shape(shape)
-            drawn = argosy.standard_gamma(self.concentration.expand(shape))
+            drawn = tensor.standard_gamma(self.concentration.expand(shape))
             return drawn / drawn.sum(-1, keepdim=True)
 
     def log_prob(self, value):
         """Logarithm of the density at value [..., K]."""
-        powers = argosy.log(self._value(value)) * (self.concentration - 1)
+        powers = tensor.log(self._value(value)) * (self.concentration - 1)
         return powers.sum(-1) - self._log_normalizer(self.concentration)
 
     def entropy(self):
         """Expected -log_prob, in nats."""
         total = self.concentration.sum(-1)
         count = self.concentration.shape[-1]
-        inner = (self.concentration - 1) * argosy.digamma(self.concentration)
+        inner = (self.concentration - 1) * tensor.digamma(self.concentration)
         return (
             self._log_normalizer(self.concentration)
-            - (count - total) * argosy.digamma(total)
+            - (count - total) * tensor.digamma(total)
             - inner.sum(-1)
         )
 
@@ -58,4 +59,4 @@ class Dirichlet(ExponentialFamily):
         return (self.concentration,)
 
     def _log_normalizer(self, x):
-        return argosy.lgamma(x).sum(-1) - argosy.lgamma(x.sum(-1))
+        return tensor.lgamma(x).sum(-1) - tensor.lgamma(x.sum(-1))

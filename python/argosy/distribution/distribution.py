@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import functools
 
-import argosy
-from argosy import Tensor
+from argosy import _core
+from argosy import tensor as _tensor
+from argosy._core import Tensor
+from argosy._support import dtype_name
+from argosy.autograd import no_grad
+
+from .registry import kl_divergence
 
 _FLOATING = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
@@ -22,15 +27,15 @@ def sizes_of(shape):
 def as_parameter(value, dtype=None):
     """A parameter of a distribution as a floating-point tensor; numbers take the default dtype."""
     if isinstance(value, Tensor):
-        return value if _name(value) in _FLOATING else value.astype(argosy.get_default_dtype())
+        return value if _name(value) in _FLOATING else value.astype(_core.get_default_dtype())
     kind = str(getattr(value, "dtype", ""))
-    return argosy.to_tensor(
-        value, dtype or (kind if kind in _FLOATING else argosy.get_default_dtype())
+    return _tensor.to_tensor(
+        value, dtype or (kind if kind in _FLOATING else _core.get_default_dtype())
     )
 
 
 def _name(tensor):
-    return str(tensor.dtype).rsplit(".", 1)[-1]
+    return dtype_name(tensor.dtype)
 
 
 def broadcast(*values):
@@ -40,7 +45,7 @@ def broadcast(*values):
     tensors = [as_parameter(value, dtype) for value in values]
     if len(tensors) == 1:
         return tensors
-    shape = functools.reduce(argosy.broadcast_shape, [list(t.shape) for t in tensors])
+    shape = functools.reduce(_tensor.broadcast_shape, [list(t.shape) for t in tensors])
     return [t if list(t.shape) == shape else t.expand(shape) for t in tensors]
 
 
@@ -96,11 +101,11 @@ class Distribution:
     @property
     def stddev(self):
         """Square root of the variance."""
-        return argosy.sqrt(self.variance)
+        return _tensor.sqrt(self.variance)
 
     def sample(self, shape=()):
         """Draws values; no gradient flows to the parameters."""
-        with argosy.no_grad():
+        with no_grad():
             return self.rsample(shape)
 
     def rsample(self, shape=()):
@@ -117,7 +122,7 @@ class Distribution:
 
     def prob(self, value):
         """The density (or the probability) at value."""
-        return argosy.exp(self.log_prob(value))
+        return _tensor.exp(self.log_prob(value))
 
     def probs(self, value):
         """Another name of prob."""
@@ -125,8 +130,6 @@ class Distribution:
 
     def kl_divergence(self, other):
         """KL(self || other), in nats."""
-        from .kl import kl_divergence
-
         return kl_divergence(self, other)
 
     def _extend_shape(self, shape):

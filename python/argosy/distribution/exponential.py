@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._framework import finfo
 
 from .distribution import broadcast
 from .exponential_family import ExponentialFamily
@@ -27,28 +28,28 @@ class Exponential(ExponentialFamily):
 
     def rsample(self, shape=()):
         """``-log(u) / rate``, u being uniform on (0, 1)."""
-        unit = argosy.rand(self._extend_shape(shape), self.rate.dtype)
-        return -argosy.log(unit.clip(argosy.finfo(unit.dtype).tiny)) / self.rate
+        unit = tensor.rand(self._extend_shape(shape), self.rate.dtype)
+        return -tensor.log(unit.clip(finfo(unit.dtype).tiny)) / self.rate
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
-        return argosy.log(self.rate) - self.rate * self._value(value)
+        return tensor.log(self.rate) - self.rate * self._value(value)
 
     def entropy(self):
         """``1 - log(rate)``."""
-        return 1 - argosy.log(self.rate)
+        return 1 - tensor.log(self.rate)
 
     def cdf(self, value):
         """Probability of values up to value."""
-        return -argosy.expm1(-self.rate * self._value(value))
+        return -tensor.expm1(-self.rate * self._value(value))
 
     def icdf(self, value):
         """The value up to which values have this probability."""
-        return -argosy.log1p(-self._value(value)) / self.rate
+        return -tensor.log1p(-self._value(value)) / self.rate
 
     @property
     def _natural_parameters(self):
         return (-self.rate,)
 
     def _log_normalizer(self, x):
-        return -argosy.log(-x)
+        return -tensor.log(-x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy.autograd import enable_grad, grad
 
 from .distribution import Distribution, sum_rightmost
 
@@ -29,12 +29,12 @@ class ExponentialFamily(Distribution):
     def entropy(self):
         """Expected -log_prob, in nats."""
         given = self._natural_parameters
-        with argosy.enable_grad():
+        with enable_grad():
             parameters = [p.detach() for p in given]
             for parameter in parameters:
                 parameter.stop_gradient = False
             normalizer = self._log_normalizer(*parameters)
-            slopes = argosy.grad(normalizer.sum(), parameters, create_graph=True)
+            slopes = grad(normalizer.sum(), parameters, create_graph=True)
         rank = len(self.event_shape)
         result = normalizer - self._mean_carrier_measure
         for parameter, slope in zip(parameters, slopes):

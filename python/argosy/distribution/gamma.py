@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .distribution import broadcast
 from .exponential_family import ExponentialFamily
@@ -29,29 +29,29 @@ class Gamma(ExponentialFamily):
         """Logarithm of the density at value."""
         value = self._value(value)
         return (
-            self.concentration * argosy.log(self.rate)
-            + (self.concentration - 1) * argosy.log(value)
+            self.concentration * tensor.log(self.rate)
+            + (self.concentration - 1) * tensor.log(value)
             - self.rate * value
-            - argosy.lgamma(self.concentration)
+            - tensor.lgamma(self.concentration)
         )
 
     def entropy(self):
         """Expected -log_prob, in nats."""
         return (
             self.concentration
-            - argosy.log(self.rate)
-            + argosy.lgamma(self.concentration)
-            + (1 - self.concentration) * argosy.digamma(self.concentration)
+            - tensor.log(self.rate)
+            + tensor.lgamma(self.concentration)
+            + (1 - self.concentration) * tensor.digamma(self.concentration)
         )
 
     def rsample(self, shape=()):
         """Draws of the standard gamma distribution over ``rate``; gradients flow to rate."""
         shape = self._extend_shape(shape)
-        return argosy.standard_gamma(self.concentration.expand(shape)) / self.rate
+        return tensor.standard_gamma(self.concentration.expand(shape)) / self.rate
 
     @property
     def _natural_parameters(self):
         return (self.concentration - 1, -self.rate)
 
     def _log_normalizer(self, x, y):
-        return argosy.lgamma(x + 1) + (x + 1) * argosy.log(-1 / y)
+        return tensor.lgamma(x + 1) + (x + 1) * tensor.log(-1 / y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .bernoulli import clipped
 from .distribution import Distribution, broadcast
@@ -27,11 +27,11 @@ class Geometric(Distribution):
 
     def pmf(self, k):
         """Probability of k failures."""
-        return argosy.pow(1 - self.probs, k) * self.probs
+        return tensor.pow(1 - self.probs, k) * self.probs
 
     def log_pmf(self, k):
         """Logarithm of pmf(k)."""
-        return argosy.log(self.pmf(k))
+        return tensor.log(self.pmf(k))
 
     def prob(self, value):
         """Another name of pmf."""
@@ -43,15 +43,15 @@ class Geometric(Distribution):
 
     def rsample(self, shape=()):
         """Draws counts, as floats, by icdf of a uniform number."""
-        unit = clipped(argosy.rand(self._extend_shape(shape), self.probs.dtype))
-        return argosy.floor(argosy.log(unit) / argosy.log1p(-self.probs))
+        unit = clipped(tensor.rand(self._extend_shape(shape), self.probs.dtype))
+        return tensor.floor(tensor.log(unit) / tensor.log1p(-self.probs))
 
     def entropy(self):
         """Expected -log_pmf, in nats."""
         failure = 1 - self.probs
-        inner = failure * argosy.log(failure) + self.probs * argosy.log(self.probs)
+        inner = failure * tensor.log(failure) + self.probs * tensor.log(self.probs)
         return -inner / self.probs
 
     def cdf(self, k):
         """Probability of k failures or fewer."""
-        return 1 - argosy.pow(1 - self.probs, k + 1)
+        return 1 - tensor.pow(1 - self.probs, k + 1)

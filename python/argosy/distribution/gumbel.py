@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy._framework import finfo
+from argosy.autograd import no_grad
 
 from .distribution import broadcast
 from .transform import AffineTransform, Transform, Type
@@ -20,13 +22,13 @@ class _DoubleLogTransform(Transform):
     _type = Type.BIJECTION
 
     def _forward(self, x):
-        return -argosy.log(-argosy.log(x))
+        return -tensor.log(-tensor.log(x))
 
     def _inverse(self, y):
-        return argosy.exp(-argosy.exp(-y))
+        return tensor.exp(-tensor.exp(-y))
 
     def _forward_log_det_jacobian(self, x):
-        return -argosy.log(-argosy.log(x)) - argosy.log(x)
+        return -tensor.log(-tensor.log(x)) - tensor.log(x)
 
 
 class Gumbel(TransformedDistribution):
@@ -34,8 +36,8 @@ class Gumbel(TransformedDistribution):
 
     def __init__(self, loc, scale):
         self.loc, self.scale = broadcast(loc, scale)
-        info = argosy.finfo(self.loc.dtype)
-        zeros = argosy.zeros_like(self.loc)
+        info = finfo(self.loc.dtype)
+        zeros = tensor.zeros_like(self.loc)
         base = Uniform(zeros + info.tiny, zeros + (1 - info.eps))
         super().__init__(base, [_DoubleLogTransform(), AffineTransform(self.loc, self.scale)])
 
@@ -51,18 +53,18 @@ class Gumbel(TransformedDistribution):
 
     def sample(self, shape=()):
         """Draws values without gradient."""
-        with argosy.no_grad():
+        with no_grad():
             return self.rsample(shape)
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
         z = (self._value(value) - self.loc) / self.scale
-        return -(z + argosy.exp(-z)) - argosy.log(self.scale)
+        return -(z + tensor.exp(-z)) - tensor.log(self.scale)
 
     def cdf(self, value):
         """Probability of values up to value."""
-        return argosy.exp(-argosy.exp(-(self._value(value) - self.loc) / self.scale))
+        return tensor.exp(-tensor.exp(-(self._value(value) - self.loc) / self.scale))
 
     def entropy(self):
         """``log(scale) + 1 + Euler's constant``."""
-        return argosy.log(self.scale) + (1 + _EULER)
+        return tensor.log(self.scale) + (1 + _EULER)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy._framework import finfo
 
 from .distribution import Distribution, broadcast
 
@@ -34,25 +35,25 @@ class Laplace(Distribution):
     def log_prob(self, value):
         """Logarithm of the density at value."""
         value = self._value(value)
-        return -argosy.log(2 * self.scale) - argosy.abs(value - self.loc) / self.scale
+        return -tensor.log(2 * self.scale) - tensor.abs(value - self.loc) / self.scale
 
     def entropy(self):
         """``1 + log(2 scale)``."""
-        return 1 + argosy.log(2 * self.scale)
+        return 1 + tensor.log(2 * self.scale)
 
     def cdf(self, value):
         """Probability of values up to value."""
         z = (self._value(value) - self.loc) / self.scale
-        return 0.5 - 0.5 * argosy.sign(z) * argosy.expm1(-argosy.abs(z))
+        return 0.5 - 0.5 * tensor.sign(z) * tensor.expm1(-tensor.abs(z))
 
     def icdf(self, value):
         """The value up to which values have this probability."""
         centred = self._value(value) - 0.5
-        return self.loc - self.scale * argosy.sign(centred) * argosy.log1p(-2 * centred.abs())
+        return self.loc - self.scale * tensor.sign(centred) * tensor.log1p(-2 * centred.abs())
 
     def rsample(self, shape=()):
         """Draws values by icdf of a uniform number."""
         # Not -1 itself, where the logarithm is infinite.
-        least = argosy.finfo(self.loc.dtype).eps - 1
-        unit = argosy.uniform(self._extend_shape(shape), self.loc.dtype, least, 1.0)
-        return self.loc - self.scale * argosy.sign(unit) * argosy.log1p(-unit.abs())
+        least = finfo(self.loc.dtype).eps - 1
+        unit = tensor.uniform(self._extend_shape(shape), self.loc.dtype, least, 1.0)
+        return self.loc - self.scale * tensor.sign(unit) * tensor.log1p(-unit.abs())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 from .beta import Beta
 from .distribution import Distribution, as_parameter, check
@@ -33,11 +34,11 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, (dim, dim))
 
     def _steps(self):
-        return argosy.arange(0, self.dim - 1, dtype=self.concentration.dtype)
+        return tensor.arange(0, self.dim - 1, dtype=self.concentration.dtype)
 
     def sample(self, sample_shape=()):
         """Draws factors without gradient."""
-        with argosy.no_grad():
+        with no_grad():
             rows = self._onion(sample_shape) if self.sample_method == "onion" else None
             return self._cvine(sample_shape) if rows is None else rows
 
@@ -46,39 +47,39 @@ class LKJCholesky(Distribution):
         steps, more = self._steps(), self.concentration.unsqueeze(-1)
         squared = Beta(steps / 2 + 0.5, more + 0.5 * (self.dim - 2 - steps))._draw(shape)
         full = self._extend_shape(shape)
-        noise = argosy.tril(argosy.randn(full, more.dtype), -1)[..., 1:, :]
+        noise = tensor.tril(tensor.randn(full, more.dtype), -1)[..., 1:, :]
         direction = noise / noise.norm(p=2, axis=-1, keepdim=True)
-        rows = argosy.sqrt(squared).unsqueeze(-1) * direction
-        first = argosy.zeros([*full[:-2], 1, self.dim], dtype=more.dtype)
-        rows = argosy.concat([first, rows], -2)
-        return rows + argosy.diag_embed(argosy.sqrt(1 - (rows**2).sum(-1)))
+        rows = tensor.sqrt(squared).unsqueeze(-1) * direction
+        first = tensor.zeros([*full[:-2], 1, self.dim], dtype=more.dtype)
+        rows = tensor.concat([first, rows], -2)
+        return rows + tensor.diag_embed(tensor.sqrt(1 - (rows**2).sum(-1)))
 
     def _cvine(self, shape):
         """Partial correlations, drawn for each pair, are multiplied up along the rows."""
         size, steps = self.dim, self._steps()
         counts = [k for k in range(1, size) for _ in range(k)]
-        places = argosy.to_tensor([k for n in range(1, size) for k in range(n)])
+        places = tensor.to_tensor([k for n in range(1, size) for k in range(n)])
         half = self.concentration.unsqueeze(-1) + 0.5 * (size - 2 - steps[places])
         partial = 2 * Beta(half, half)._draw(shape) - 1
-        rest = argosy.sqrt(1 - partial**2)
-        one = argosy.ones([*partial.shape[:-1], 1], dtype=partial.dtype)
-        rows, at = [argosy.concat([one] + [0 * one] * (size - 1), -1)], 0
+        rest = tensor.sqrt(1 - partial**2)
+        one = tensor.ones([*partial.shape[:-1], 1], dtype=partial.dtype)
+        rows, at = [tensor.concat([one] + [0 * one] * (size - 1), -1)], 0
         for count in dict.fromkeys(counts):
             own, left = partial[..., at : at + count], rest[..., at : at + count]
-            product = argosy.concat([one, argosy.cumprod(left, -1)], -1)
-            row = argosy.concat([own, one], -1) * product
-            rows.append(argosy.concat([row] + [0 * one] * (size - 1 - count), -1))
+            product = tensor.concat([one, tensor.cumprod(left, -1)], -1)
+            row = tensor.concat([own, one], -1) * product
+            rows.append(tensor.concat([row] + [0 * one] * (size - 1 - count), -1))
             at += count
-        return argosy.stack(rows, -2)
+        return tensor.stack(rows, -2)
 
     def log_prob(self, value):
         """Logarithm of the density of the factor value [..., dim, dim]."""
         count = self.dim - 1
-        diagonal = argosy.diagonal(value, axis1=-1, axis2=-2)[..., 1:]
-        order = argosy.arange(2, self.dim + 1, dtype=self.concentration.dtype)
+        diagonal = tensor.diagonal(value, axis1=-1, axis2=-2)[..., 1:]
+        order = tensor.arange(2, self.dim + 1, dtype=self.concentration.dtype)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
-        unnormalized = (order * argosy.log(diagonal)).sum(-1)
+        unnormalized = (order * tensor.log(diagonal)).sum(-1)
         alpha = self.concentration + 0.5 * count
-        above = argosy.multigammaln(alpha - 0.5, count)
+        above = tensor.multigammaln(alpha - 0.5, count)
         constant = 0.5 * count * math.log(math.pi)
-        return unnormalized - (constant + above - argosy.lgamma(alpha) * count)
+        return unnormalized - (constant + above - tensor.lgamma(alpha) * count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .normal import Normal
 from .transform import ExpTransform
@@ -20,12 +20,12 @@ class LogNormal(TransformedDistribution):
     @property
     def mean(self):
         """``exp(loc + scale^2 / 2)``."""
-        return argosy.exp(self.loc + self.scale**2 / 2)
+        return tensor.exp(self.loc + self.scale**2 / 2)
 
     @property
     def variance(self):
         """``(exp(scale^2) - 1) exp(2 loc + scale^2)``."""
-        return argosy.expm1(self.scale**2) * argosy.exp(2 * self.loc + self.scale**2)
+        return tensor.expm1(self.scale**2) * tensor.exp(2 * self.loc + self.scale**2)
 
     def entropy(self):
         """Entropy of the normal distribution plus ``loc``."""

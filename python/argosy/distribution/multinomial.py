@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
+from argosy.nn import functional as F
 
 from .binomial import Binomial
 from .distribution import Distribution, as_parameter, check, sizes_of
@@ -42,34 +44,34 @@ class Multinomial(Distribution):
         count = 1
         for size in shape:
             count *= size
-        with argosy.no_grad():
+        with no_grad():
             rows = self.probs.reshape([-1, kinds])
-            drawn = argosy.multinomial(rows, count * self.total_count, True)
+            drawn = tensor.multinomial(rows, count * self.total_count, True)
             drawn = drawn.reshape([rows.shape[0], self.total_count, count]).transpose([2, 0, 1])
-            counts = argosy.nn.functional.one_hot(drawn, kinds).sum(-2)
+            counts = F.one_hot(drawn, kinds).sum(-2)
             return counts.reshape(self._extend_shape(shape)).astype(self.probs.dtype)
 
     def log_prob(self, value):
         """Logarithm of the probability of counts [..., K]."""
         value = self._value(value).astype(self.probs.dtype)
-        logits = argosy.log(self.probs)
+        logits = tensor.log(self.probs)
         # 0 * log 0 counts as 0.
         possible = (value == 0).logical_and(self.probs == 0)
-        logits = argosy.where(possible, argosy.zeros_like(logits), logits)
+        logits = tensor.where(possible, tensor.zeros_like(logits), logits)
         return (
-            argosy.lgamma(value.sum(-1) + 1)
-            - argosy.lgamma(value + 1).sum(-1)
+            tensor.lgamma(value.sum(-1) + 1)
+            - tensor.lgamma(value + 1).sum(-1)
             + (value * logits).sum(-1)
         )
 
     def entropy(self):
         """Expected -log_prob, in nats: a sum over the counts that each outcome may have."""
-        count = argosy.full([], float(self.total_count), self.probs.dtype)
-        support = argosy.arange(1, self.total_count + 1, dtype=self.probs.dtype)
+        count = tensor.full([], float(self.total_count), self.probs.dtype)
+        support = tensor.arange(1, self.total_count + 1, dtype=self.probs.dtype)
         support = support.reshape([-1] + [1] * self.probs.ndim)
-        binomial = argosy.exp(Binomial(self.total_count, self.probs).log_prob(support))
+        binomial = tensor.exp(Binomial(self.total_count, self.probs).log_prob(support))
         return (
-            self.total_count * -(self.probs * argosy.log(self.probs)).sum(-1)
-            - argosy.lgamma(count + 1)
-            + (binomial * argosy.lgamma(support + 1)).sum([0, -1])
+            self.total_count * -(self.probs * tensor.log(self.probs)).sum(-1)
+            - tensor.lgamma(count + 1)
+            + (binomial * tensor.lgamma(support + 1)).sum([0, -1])
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import linalg, tensor
 
 from .distribution import Distribution, as_parameter, check
 
 
 def _quadratic(scale_tril, difference):
     """d' (L L')^-1 d for d [..., D]."""
-    solved = argosy.linalg.triangular_solve(scale_tril, difference.unsqueeze(-1), upper=False)
+    solved = linalg.triangular_solve(scale_tril, difference.unsqueeze(-1), upper=False)
     return (solved.squeeze(-1) ** 2).sum(-1)
 
 
@@ -41,16 +41,16 @@ class MultivariateNormal(Distribution):
             f"{named[0]} must be [..., {size}, {size}], got {list(matrix.shape)}",
             "match it to the last size of loc",
         )  # fmt: skip
-        batch = argosy.broadcast_shape(list(loc.shape[:-1]), list(matrix.shape[:-2]))
+        batch = tensor.broadcast_shape(list(loc.shape[:-1]), list(matrix.shape[:-2]))
         self.loc = loc.expand([*batch, size])
         matrix = matrix.expand([*batch, size, size])
         setattr(self, named[0], matrix)
         if named[0] == "scale_tril":
             self._tril = matrix
         elif named[0] == "covariance_matrix":
-            self._tril = argosy.linalg.cholesky(matrix)
+            self._tril = linalg.cholesky(matrix)
         else:
-            self._tril = argosy.linalg.cholesky(argosy.linalg.inv(matrix))
+            self._tril = linalg.cholesky(linalg.inv(matrix))
         super().__init__(batch, [size])
 
     @property
@@ -65,11 +65,11 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, shape=()):
         """``loc + L z``, z being standard normal."""
-        noise = argosy.randn(self._extend_shape(shape), self.loc.dtype)
-        return self.loc + argosy.matmul(self._tril, noise.unsqueeze(-1)).squeeze(-1)
+        noise = tensor.randn(self._extend_shape(shape), self.loc.dtype)
+        return self.loc + tensor.matmul(self._tril, noise.unsqueeze(-1)).squeeze(-1)
 
     def _half_log_det(self):
-        return argosy.log(argosy.diagonal(self._tril, axis1=-2, axis2=-1)).sum(-1)
+        return tensor.log(tensor.diagonal(self._tril, axis1=-2, axis2=-1)).sum(-1)
 
     def log_prob(self, value):
         """Logarithm of the density at value [..., D]."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
+from argosy.tensor import random
 
 from .distribution import Distribution, broadcast, sizes_of
 
@@ -29,37 +30,33 @@ class Normal(Distribution):
 
     def sample(self, shape=(), seed=0):
         """``loc + scale * noise``, with gradients to both; seed 0 uses the global generator."""
-        noise = argosy.tensor.random.gaussian(
-            self._extend_shape(sizes_of(shape)), 0.0, 1.0, seed, self.loc.dtype
-        )
+        noise = random.gaussian(self._extend_shape(sizes_of(shape)), 0.0, 1.0, seed, self.loc.dtype)
         return noise * self.scale + self.loc
 
     def rsample(self, shape=()):
         """``loc + scale * noise``, the noise being standard normal."""
-        noise = argosy.tensor.random.gaussian(
-            self._extend_shape(shape), 0.0, 1.0, 0, self.loc.dtype
-        )
+        noise = random.gaussian(self._extend_shape(shape), 0.0, 1.0, 0, self.loc.dtype)
         return noise * self.scale + self.loc
 
     def entropy(self):
         """``log(scale) + log(2 pi e) / 2``."""
-        return 0.5 + 0.5 * math.log(2 * math.pi) + argosy.log(self.scale)
+        return 0.5 + 0.5 * math.log(2 * math.pi) + tensor.log(self.scale)
 
     def log_prob(self, value):
         """Logarithm of the density at value."""
         value = self._value(value)
         return (
             -((value - self.loc) ** 2) / (2 * self.variance)
-            - argosy.log(self.scale)
+            - tensor.log(self.scale)
             - 0.5 * math.log(2 * math.pi)
         )
 
     def cdf(self, value):
         """Probability of values up to value."""
         z = (self._value(value) - self.loc) / (self.scale * math.sqrt(2))
-        return 0.5 * (1 + argosy.erf(z))
+        return 0.5 * (1 + tensor.erf(z))
 
     def icdf(self, value):
         """The value up to which values have this probability."""
-        z = argosy.erfinv(2 * self._value(value) - 1)
+        z = tensor.erfinv(2 * self._value(value) - 1)
         return self.loc + self.scale * z * math.sqrt(2)

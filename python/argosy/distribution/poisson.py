@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._core import Tensor
+from argosy._framework import finfo
+from argosy.autograd import no_grad
 
 from .distribution import Distribution, broadcast
 
@@ -12,7 +15,7 @@ class Poisson(Distribution):
 
     def __init__(self, rate):
         (self.rate,) = broadcast(rate)
-        if self.rate.ndim == 0 and not isinstance(rate, argosy.Tensor):
+        if self.rate.ndim == 0 and not isinstance(rate, Tensor):
             self.rate = self.rate.reshape([1])
         super().__init__(self.rate.shape)
 
@@ -28,14 +31,14 @@ class Poisson(Distribution):
 
     def sample(self, shape=()):
         """Draws counts, as floats."""
-        with argosy.no_grad():
-            return argosy.poisson(self.rate.expand(self._extend_shape(shape)))
+        with no_grad():
+            return tensor.poisson(self.rate.expand(self._extend_shape(shape)))
 
     def log_prob(self, value):
         """Logarithm of the probability of the count value."""
         value = self._value(value).astype(self.rate.dtype)
-        rate = self.rate.clip(argosy.finfo(self.rate.dtype).eps)
-        return -self.rate + value * argosy.log(rate) - argosy.lgamma(value + 1)
+        rate = self.rate.clip(finfo(self.rate.dtype).eps)
+        return -self.rate + value * tensor.log(rate) - tensor.lgamma(value + 1)
 
     def entropy(self):
         """Expected -log_prob, in nats: a sum over the counts within 30 standard deviations."""
@@ -43,6 +46,6 @@ class Poisson(Distribution):
         most = float(self.rate.max())
         low = max(0, int(least - 30 * least**0.5))
         high = int(most + 30 * max(most, 1.0) ** 0.5) + 1
-        counts = argosy.arange(low, high, dtype=self.rate.dtype)
+        counts = tensor.arange(low, high, dtype=self.rate.dtype)
         logs = self.log_prob(counts.reshape([-1] + [1] * self.rate.ndim))
-        return -(argosy.exp(logs) * logs).sum(0)
+        return -(tensor.exp(logs) * logs).sum(0)

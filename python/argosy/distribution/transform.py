@@ -7,8 +7,8 @@ import functools
 import math
 import operator
 
-import argosy
-from argosy import Tensor
+from argosy import tensor
+from argosy._core import Tensor
 from argosy.nn import functional as F
 
 from .distribution import Distribution, check, sum_rightmost
@@ -166,7 +166,7 @@ class AbsTransform(Transform):
         return -y, y
 
     def _inverse_log_det_jacobian(self, y):
-        zero = argosy.zeros([1], dtype=y.dtype)
+        zero = tensor.zeros([1], dtype=y.dtype)
         return zero, zero
 
 
@@ -200,11 +200,11 @@ class AffineTransform(Transform):
         return (y - self._loc) / self._scale
 
     def _forward_log_det_jacobian(self, x):
-        return argosy.log(argosy.abs(self._scale))
+        return tensor.log(tensor.abs(self._scale))
 
     def _forward_shape(self, shape):
-        both = argosy.broadcast_shape(list(self._loc.shape), list(self._scale.shape))
-        return tuple(argosy.broadcast_shape(list(shape), both))
+        both = tensor.broadcast_shape(list(self._loc.shape), list(self._scale.shape))
+        return tuple(tensor.broadcast_shape(list(shape), both))
 
     def _inverse_shape(self, shape):
         return self._forward_shape(shape)
@@ -216,10 +216,10 @@ class ExpTransform(Transform):
     _type = Type.BIJECTION
 
     def _forward(self, x):
-        return argosy.exp(x)
+        return tensor.exp(x)
 
     def _inverse(self, y):
-        return argosy.log(y)
+        return tensor.log(y)
 
     def _forward_log_det_jacobian(self, x):
         return x
@@ -243,16 +243,16 @@ class PowerTransform(Transform):
         return self._power
 
     def _forward(self, x):
-        return argosy.pow(x, self._power)
+        return tensor.pow(x, self._power)
 
     def _inverse(self, y):
-        return argosy.pow(y, 1 / self._power)
+        return tensor.pow(y, 1 / self._power)
 
     def _forward_log_det_jacobian(self, x):
-        return argosy.log(argosy.abs(self._power * argosy.pow(x, self._power - 1)))
+        return tensor.log(tensor.abs(self._power * tensor.pow(x, self._power - 1)))
 
     def _forward_shape(self, shape):
-        return tuple(argosy.broadcast_shape(list(shape), list(self._power.shape)))
+        return tuple(tensor.broadcast_shape(list(shape), list(self._power.shape)))
 
     def _inverse_shape(self, shape):
         return self._forward_shape(shape)
@@ -267,7 +267,7 @@ class SigmoidTransform(Transform):
         return F.sigmoid(x)
 
     def _inverse(self, y):
-        return argosy.log(y) - argosy.log1p(-y)
+        return tensor.log(y) - tensor.log1p(-y)
 
     def _forward_log_det_jacobian(self, x):
         return -F.softplus(-x) - F.softplus(x)
@@ -279,10 +279,10 @@ class TanhTransform(Transform):
     _type = Type.BIJECTION
 
     def _forward(self, x):
-        return argosy.tanh(x)
+        return tensor.tanh(x)
 
     def _inverse(self, y):
-        return argosy.atanh(y)
+        return tensor.atanh(y)
 
     def _forward_log_det_jacobian(self, x):
         # log(1 - tanh(x)^2) without its loss of digits for large x
@@ -300,7 +300,7 @@ class SoftmaxTransform(Transform):
         return F.softmax(x, -1)
 
     def _inverse(self, y):
-        return argosy.log(y)
+        return tensor.log(y)
 
     def _forward_shape(self, shape):
         check(
@@ -323,23 +323,23 @@ class StickBreakingTransform(Transform):
     @staticmethod
     def _log_rest(count, dtype):
         """log of how many parts are still to come: K, .., 1."""
-        return argosy.log(argosy.arange(count, 0, -1, dtype=dtype))
+        return tensor.log(tensor.arange(count, 0, -1, dtype=dtype))
 
     def _forward(self, x):
         part = F.sigmoid(x - self._log_rest(x.shape[-1], x.dtype))
-        rest = argosy.cumprod(1 - part, -1)
-        one = argosy.ones_like(part[..., :1])
-        return argosy.concat([part, one], -1) * argosy.concat([one, rest], -1)
+        rest = tensor.cumprod(1 - part, -1)
+        one = tensor.ones_like(part[..., :1])
+        return tensor.concat([part, one], -1) * tensor.concat([one, rest], -1)
 
     def _inverse(self, y):
         head = y[..., :-1]
-        rest = 1 - argosy.cumsum(head, -1)
-        return argosy.log(head) - argosy.log(rest) + self._log_rest(head.shape[-1], y.dtype)
+        rest = 1 - tensor.cumsum(head, -1)
+        return tensor.log(head) - tensor.log(rest) + self._log_rest(head.shape[-1], y.dtype)
 
     def _forward_log_det_jacobian(self, x):
         y = self._forward(x)
         moved = x - self._log_rest(x.shape[-1], x.dtype)
-        return (-moved + F.log_sigmoid(moved) + argosy.log(y[..., :-1])).sum(-1)
+        return (-moved + F.log_sigmoid(moved) + tensor.log(y[..., :-1])).sum(-1)
 
     def _forward_shape(self, shape):
         self._check_rank(shape)
@@ -410,7 +410,7 @@ class ReshapeTransform(Transform):
         return self._replaced(shape, self._out, self._in)
 
     def _forward_log_det_jacobian(self, x):
-        return argosy.zeros(x.shape[: x.ndim - len(self._in)], dtype=x.dtype)
+        return tensor.zeros(x.shape[: x.ndim - len(self._in)], dtype=x.dtype)
 
 
 class IndependentTransform(Transform):
@@ -543,9 +543,9 @@ class StackTransform(Transform):
             f"expected size {len(self._transforms)} along axis {self._axis}, got a tensor of shape "
             f"{list(value.shape)}", "give an entry to each transform",
         )  # fmt: skip
-        parts = argosy.unstack(value, self._axis)
+        parts = tensor.unstack(value, self._axis)
         done = [getattr(t, method)(part) for t, part in zip(self._transforms, parts)]
-        return argosy.stack(done, self._axis)
+        return tensor.stack(done, self._axis)
 
     def _forward(self, x):
         return self._each("forward", x)

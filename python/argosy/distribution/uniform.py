@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .distribution import Distribution, broadcast
 
@@ -34,12 +34,12 @@ class Uniform(Distribution):
         return self._draw(shape, 0)
 
     def _draw(self, shape, seed):
-        unit = argosy.uniform(self._extend_shape(shape), self.low.dtype, 0.0, 1.0, seed)
+        unit = tensor.uniform(self._extend_shape(shape), self.low.dtype, 0.0, 1.0, seed)
         return unit * (self.high - self.low) + self.low
 
     def log_prob(self, value):
         """``-log(high - low)`` inside the interval, -inf outside."""
-        return argosy.log(self.probs(value))
+        return tensor.log(self.probs(value))
 
     def prob(self, value):
         """``1 / (high - low)`` inside the interval, 0 outside."""
@@ -53,4 +53,4 @@ class Uniform(Distribution):
 
     def entropy(self):
         """``log(high - low)``."""
-        return argosy.log(self.high - self.low)
+        return tensor.log(self.high - self.low)

@@ -2,17 +2,24 @@
 
 import importlib
 
+from argosy._core import dtype, get_default_dtype, set_default_dtype  # noqa: F401
+from argosy._framework import (  # noqa: F401
+    disable_static,
+    enable_static,
+    get_flags,
+    in_dynamic_mode,
+    set_flags,
+)
+from argosy.autograd import grad, no_grad  # noqa: F401
+from argosy.base.param_attr import ParamAttr  # noqa: F401
+from argosy.device import CPUPlace, CUDAPinnedPlace, CUDAPlace  # noqa: F401
+from argosy.tensor import random  # noqa: F401
+from argosy.tensor.random import seed  # noqa: F401
+
 from .io import load, save
 
 __all__ = ["load", "save"]
 
-# Names that stand in the package, or in argosy.base, and are reached from here too.
-_OF_PACKAGE = frozenset(
-    "CPUPlace CUDAPinnedPlace CUDAPlace ParamAttr disable_static dtype enable_static "
-    "get_default_dtype get_flags grad in_dynamic_mode no_grad seed set_default_dtype "
-    "set_flags".split()
-)
-_OF_BASE = frozenset("core".split())
 _OF_BASE_FRAMEWORK = frozenset(
     "Block EagerParamBase Parameter Program Variable _current_expected_place "
     "_current_expected_place_ _no_check_dy2st_diff convert_np_dtype_to_dtype_ dygraph_only "
@@ -22,18 +29,14 @@ _OF_BASE_FRAMEWORK = frozenset(
 
 
 def __getattr__(name):
-    if name in _OF_PACKAGE:
-        return getattr(importlib.import_module("argosy"), name)
-    if name in _OF_BASE:
-        return importlib.import_module(f"argosy.base.{name}")
+    if name == "core":
+        return importlib.import_module("argosy.base.core")
     if name in _OF_BASE_FRAMEWORK:
         return getattr(importlib.import_module("argosy.base.framework"), name)
     if name == "LayerHelper":
         return importlib.import_module("argosy.base.layer_helper").LayerHelper
-    if name == "random":
-        return importlib.import_module("argosy.tensor.random")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted({*globals(), *_OF_PACKAGE, *_OF_BASE, *_OF_BASE_FRAMEWORK})
+    return sorted({*globals(), "core", *_OF_BASE_FRAMEWORK})

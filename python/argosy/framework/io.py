@@ -14,8 +14,12 @@ import struct
 import sys
 import zlib
 
-from argosy._framework import in_static_mode
-from argosy.base.framework import EagerParamBase  # noqa: F401
+from argosy import _core
+from argosy import tensor as _tensor
+from argosy._core import Tensor
+from argosy._programs import mode
+from argosy._support import dtype_name
+from argosy.base.parameter import EagerParamBase  # noqa: F401
 
 from . import atomic_file, pickle_reader, pickle_writer
 
@@ -73,10 +77,8 @@ def _at_once(function):
 
     @functools.wraps(function)
     def run(*args, **kwargs):
-        if not in_static_mode():
+        if not mode.static_mode():
             return function(*args, **kwargs)
-        from argosy.static import mode
-
         with mode.recording(None):
             return function(*args, **kwargs)
 
@@ -242,9 +244,7 @@ def _format_of(name):
 
 
 def _is_tensor(value):
-    import argosy
-
-    return isinstance(value, argosy.Tensor)
+    return isinstance(value, Tensor)
 
 
 def _is_layer(value):
@@ -254,7 +254,7 @@ def _is_layer(value):
 
 def _dtype_name(value):
     """Name of a dtype or of a tensor's dtype, such as "float32"."""
-    return str(getattr(value, "dtype", value)).rpartition(".")[2]
+    return dtype_name(getattr(value, "dtype", value))
 
 
 def _array_of(tensor):
@@ -272,14 +272,12 @@ def _array_of(tensor):
 
 def _tensor_of(array, dtype=None):
     """Tensor of a stored array; `dtype` names a type that NumPy lacks, uint16 alone means bfloat16."""
-    import argosy
-
     if dtype is None and array.dtype == "uint16":
         dtype = "bfloat16"
     if dtype in (None, _dtype_name(array)):
-        return argosy.to_tensor(array)
+        return _tensor.to_tensor(array)
     signed = {"uint16": "int16", "uint8": "uint8"}[_dtype_name(array)]
-    return argosy.to_tensor(array.view(signed)).view(dtype)
+    return _tensor.to_tensor(array.view(signed)).view(dtype)
 
 
 # Writing.
@@ -392,14 +390,12 @@ def _read(file, size, file_format, return_numpy, keep_names):
 
 
 def _dtype_by_number(reader):
-    import argosy
-
     names = {number: name for name, number in _DTYPE_NUMBERS.items()}
 
     def build(number):
         if type(number) is not int or number not in names:
             raise _unreadable("an element type in it has an unknown number")
-        return getattr(argosy, names[number])
+        return _core.dtype(names[number])
 
     return pickle_reader.PickleReader.pending(build)
 

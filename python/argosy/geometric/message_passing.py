@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
 
 _COMBINE = {
-    "add": argosy.add,
-    "sub": argosy.subtract,
-    "mul": argosy.multiply,
-    "div": argosy.divide,
+    "add": tensor.add,
+    "sub": tensor.subtract,
+    "mul": tensor.multiply,
+    "div": tensor.divide,
 }
 _REDUCE = ("sum", "mean", "max", "min")
 
@@ -24,29 +26,29 @@ def _one_of(function, name, value, allowed):
 def gather_rows(message, index, count, reduce_op):
     """Rows of message [E, ...] reduced into `count` rows by index [E]; rows without any are 0."""
     shape = [count, *message.shape[1:]]
-    zeros = argosy.zeros(shape, dtype=message.dtype)
+    zeros = tensor.zeros(shape, dtype=message.dtype)
     if reduce_op in ("sum", "mean"):
-        total = argosy.index_add(zeros, index, 0, message)
+        total = tensor.index_add(zeros, index, 0, message)
         if reduce_op == "sum":
             return total
-        ones = argosy.ones([message.shape[0]], dtype=message.dtype)
-        counts = argosy.index_add(argosy.zeros([count], dtype=message.dtype), index, 0, ones)
+        ones = tensor.ones([message.shape[0]], dtype=message.dtype)
+        counts = tensor.index_add(tensor.zeros([count], dtype=message.dtype), index, 0, ones)
         return total / counts.clip(1).reshape([count] + [1] * (message.ndim - 1))
-    with argosy.no_grad():
+    with no_grad():
         places = index.astype("int64").reshape([-1] + [1] * (message.ndim - 1))
-        best = argosy.put_along_axis(
+        best = tensor.put_along_axis(
             zeros, places.expand(message.shape), message, 0, f"a{reduce_op}", include_self=False
         )
     if message.stop_gradient:
         return best
     # The gradient goes to all that equal the best, as in Paddle; their sum stands for the best.
-    chosen = (message == argosy.gather(best, index)).astype(message.dtype)
-    total = argosy.index_add(zeros, index, 0, message * chosen)
+    chosen = (message == tensor.gather(best, index)).astype(message.dtype)
+    total = tensor.index_add(zeros, index, 0, message * chosen)
     return total - (total - best).detach()
 
 
 def _rows(out_size, x):
-    if isinstance(out_size, argosy.Tensor):
+    if isinstance(out_size, Tensor):
         out_size = int(out_size)
     return x.shape[0] if out_size is None or out_size <= 0 else out_size
 
@@ -62,7 +64,7 @@ def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=No
             have 0.
     """
     _one_of("send_u_recv", "reduce_op", reduce_op, _REDUCE)
-    message = argosy.gather(x, src_index)
+    message = tensor.gather(x, src_index)
     return gather_rows(message, dst_index, _rows(out_size, x), reduce_op)
 
 
@@ -75,7 +77,7 @@ def send_ue_recv(
     """
     _one_of("send_ue_recv", "message_op", message_op, tuple(_COMBINE))
     _one_of("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
-    sent = argosy.gather(x, src_index)
+    sent = tensor.gather(x, src_index)
     if y.ndim < sent.ndim:
         y = y.reshape([*y.shape, *[1] * (sent.ndim - y.ndim)])
     message = _COMBINE[message_op](sent, y)
@@ -85,4 +87,4 @@ def send_ue_recv(
 def send_uv(x, y, src_index, dst_index, message_op="add", name=None):
     """``message_op(x[src], y[dst])`` for each edge: [E, ...]."""
     _one_of("send_uv", "message_op", message_op, tuple(_COMBINE))
-    return _COMBINE[message_op](argosy.gather(x, src_index), argosy.gather(y, dst_index))
+    return _COMBINE[message_op](tensor.gather(x, src_index), tensor.gather(y, dst_index))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 
 def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
     """:func:`reindex_graph` of several kinds of edges, with lists of neighbors and counts: the
     sources and targets of the kinds one after the other, and the nodes of all."""
     own = x.shape[0]
-    nodes = argosy.concat([x, *neighbors])
-    distinct, first, inverse = argosy.unique(nodes, return_index=True, return_inverse=True)
-    order = argosy.argsort(first)
-    number = argosy.argsort(order).astype(x.dtype)
+    nodes = tensor.concat([x, *neighbors])
+    distinct, first, inverse = tensor.unique(nodes, return_index=True, return_inverse=True)
+    order = tensor.argsort(first)
+    number = tensor.argsort(order).astype(x.dtype)
     targets = [
-        argosy.repeat_interleave(argosy.arange(own, dtype=x.dtype), part.astype("int32"))
+        tensor.repeat_interleave(tensor.arange(own, dtype=x.dtype), part.astype("int32"))
         for part in count
     ]
-    sources = argosy.gather(number, inverse)[own:]
-    return sources, argosy.concat(targets), argosy.gather(distinct, order)
+    sources = tensor.gather(number, inverse)[own:]
+    return sources, tensor.concat(targets), tensor.gather(distinct, order)
 
 
 def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):

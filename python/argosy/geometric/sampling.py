@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 
 def _edges(colptr, nodes):
     """For each edge into nodes: its place in row, and which of nodes it belongs to; the counts."""
-    start = argosy.gather(colptr, nodes)
-    count = argosy.gather(colptr, nodes + 1) - start
-    owner = argosy.repeat_interleave(argosy.arange(nodes.shape[0]), count.astype("int32"))
-    before = argosy.cumsum(count) - count
-    offset = argosy.arange(owner.shape[0]) - argosy.gather(before.astype("int64"), owner)
-    return argosy.gather(start.astype("int64"), owner) + offset, owner, count
+    start = tensor.gather(colptr, nodes)
+    count = tensor.gather(colptr, nodes + 1) - start
+    owner = tensor.repeat_interleave(tensor.arange(nodes.shape[0]), count.astype("int32"))
+    before = tensor.cumsum(count) - count
+    offset = tensor.arange(owner.shape[0]) - tensor.gather(before.astype("int64"), owner)
+    return tensor.gather(start.astype("int64"), owner) + offset, owner, count
 
 
 def _choose(row, colptr, nodes, keys_of, size, eids, return_eids):
@@ -25,16 +25,16 @@ def _choose(row, colptr, nodes, keys_of, size, eids, return_eids):
     place, owner, count = _edges(colptr.reshape([-1]), nodes)
     if size >= 0:
         # Edges in random order, then by owner without disturbing that order: the first of each.
-        shuffled = argosy.argsort(keys_of(place), descending=True)
-        order = argosy.gather(shuffled, argosy.argsort(argosy.gather(owner, shuffled), stable=True))
-        before = argosy.cumsum(count) - count
-        owner = argosy.gather(owner, order)
-        rank = argosy.arange(order.shape[0]) - argosy.gather(before.astype("int64"), owner)
-        place = argosy.masked_select(argosy.gather(place, order), rank < size)
+        shuffled = tensor.argsort(keys_of(place), descending=True)
+        order = tensor.gather(shuffled, tensor.argsort(tensor.gather(owner, shuffled), stable=True))
+        before = tensor.cumsum(count) - count
+        owner = tensor.gather(owner, order)
+        rank = tensor.arange(order.shape[0]) - tensor.gather(before.astype("int64"), owner)
+        place = tensor.masked_select(tensor.gather(place, order), rank < size)
         count = count.clip(max=size)
     row = row.reshape([-1])
-    found = argosy.gather(row, place), count.astype("int32")
-    return (*found, argosy.gather(eids.reshape([-1]), place)) if return_eids else found
+    found = tensor.gather(row, place), count.astype("int32")
+    return (*found, tensor.gather(eids.reshape([-1]), place)) if return_eids else found
 
 
 def sample_neighbors(
@@ -61,7 +61,7 @@ def sample_neighbors(
         the neighbours of all nodes in a row, and how many each has (int32).
     """
     return _choose(
-        row, colptr, input_nodes, lambda place: argosy.rand(place.shape), sample_size, eids,
+        row, colptr, input_nodes, lambda place: tensor.rand(place.shape), sample_size, eids,
         return_eids,
     )  # fmt: skip
 
@@ -75,7 +75,7 @@ def weighted_sample_neighbors(
     """
 
     def keys(place):
-        weight = argosy.gather(edge_weight.reshape([-1]), place)
-        return argosy.log(argosy.rand(place.shape)) / weight
+        weight = tensor.gather(edge_weight.reshape([-1]), place)
+        return tensor.log(tensor.rand(place.shape)) / weight
 
     return _choose(row, colptr, input_nodes, keys, sample_size, eids, return_eids)

@@ -2,6 +2,9 @@
 
 import math
 
+from argosy import tensor
+from argosy.autograd import no_grad
+
 __all__ = []
 
 
@@ -21,7 +24,6 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
     Returns:
         int: The number of operations.
     """
-    import argosy
     from argosy import nn
 
     if not isinstance(net, nn.Layer):
@@ -59,8 +61,8 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
         for layer in layers:
             observe(layer)
         net.eval()
-        with argosy.no_grad():
-            net(argosy.rand(list(input_size)))
+        with no_grad():
+            net(tensor.rand(list(input_size)))
         last = {}
         for layer, inputs, output in rows:
             last[id(layer)] = (layer, inputs, output)

@@ -4,6 +4,11 @@ import inspect
 import os
 import warnings
 
+from argosy import tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
+from argosy.framework import io
+
 from .callbacks import config_callbacks
 from .static_graph import graph_of
 
@@ -17,10 +22,8 @@ def _as_list(value):
 
 
 def _as_tensors(values):
-    import argosy
-
     return [
-        v if isinstance(v, argosy.Tensor) or not hasattr(v, "__array__") else argosy.to_tensor(v)
+        v if isinstance(v, Tensor) or not hasattr(v, "__array__") else tensor.to_tensor(v)
         for v in _as_list(values)
     ]
 
@@ -140,8 +143,6 @@ class Model:
         Returns:
             list: Losses as arrays; with metrics a pair of it and the list of their figures.
         """
-        import argosy
-
         self._require_prepared(self._optimizer)
         if self._loss is None:
             raise TypeError(
@@ -168,7 +169,7 @@ class Model:
         if update:
             self._optimizer.step()
             self._optimizer.clear_grad()
-        with argosy.no_grad():
+        with no_grad():
             figures = self._measure(outputs, labels)
         losses = [v.detach().numpy() for v in losses]
         return (losses, figures) if self._metrics else losses
@@ -180,15 +181,13 @@ class Model:
             list: Losses as arrays, if there is a loss; the list of the metrics' figures, if there are
             metrics; a pair of both.
         """
-        import argosy
-
         self.mode = "eval"
         if self._graph is not None:
             _, losses, figures = self._graph.run("eval", _as_list(inputs), _as_list(labels))
         else:
             self.network.eval()
             inputs, labels = _as_tensors(inputs), _as_tensors(labels)
-            with argosy.no_grad():
+            with no_grad():
                 outputs = _as_list(self._forward(inputs))
                 losses = [] if self._loss is None else self._losses(outputs, labels)
                 figures = self._measure(outputs, labels)
@@ -199,13 +198,11 @@ class Model:
 
     def predict_batch(self, inputs):
         """Returns the network's outputs for one batch, a list of arrays."""
-        import argosy
-
         self.mode = "test"
         if self._graph is not None:
             return self._graph.run("test", _as_list(inputs))[0]
         self.network.eval()
-        with argosy.no_grad():
+        with no_grad():
             return [v.numpy() for v in _as_list(self._forward(_as_tensors(inputs)))]
 
     # ---- state ----------------------------------------------------------------------------------
@@ -221,19 +218,13 @@ class Model:
             path (str): Directory and name without ending; directories are made.
             training (bool): False saves a program for inference instead (``jit.save``).
         """
-        import argosy
-
         if not training and self._graph is not None:
             self._graph.save(path)
             return
         if not training:
-            save = getattr(getattr(argosy, "jit", None), "save", None)
-            if save is None:
-                raise NotImplementedError(
-                    "[Model.save] saving for inference needs jit.save, which this version does not "
-                    "have. Do this: save with training=True and rebuild the network from code."
-                )
-            save(self.network, path, input_spec=self._inputs or None)
+            from argosy import jit
+
+            jit.save(self.network, path, input_spec=self._inputs or None)
             return
         directory = os.path.dirname(path)
         if not os.path.basename(path):
@@ -244,9 +235,9 @@ class Model:
         if directory:
             os.makedirs(directory, exist_ok=True)
         state = self.network.state_dict() if self._graph is None else self._graph.state_dict()
-        argosy.save(state, path + ".pdparams")
+        io.save(state, path + ".pdparams")
         if self._optimizer is not None:
-            argosy.save(self._optimizer.state_dict(), path + ".pdopt")
+            io.save(self._optimizer.state_dict(), path + ".pdopt")
 
     def load(self, path, skip_mismatch=False, reset_optimizer=False):
         """Loads what ``save`` wrote; training then goes on exactly where it was.
@@ -257,15 +248,13 @@ class Model:
                 warning.
             reset_optimizer (bool): Do not load the optimizer's state.
         """
-        import argosy
-
         base = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
         if not os.path.exists(base + ".pdparams"):
             raise AssertionError(
                 f"[Model.load] there is no file {base + '.pdparams'!r}. Do this: pass the path that "
                 "save() was given."
             )
-        saved = argosy.load(base + ".pdparams")
+        saved = io.load(base + ".pdparams")
         chosen = {}
         for name, own in self.network.state_dict().items():
             problem = None
@@ -291,7 +280,7 @@ class Model:
         if reset_optimizer or self._optimizer is None:
             return
         if os.path.exists(base + ".pdopt"):
-            self._optimizer.set_state_dict(argosy.load(base + ".pdopt"))
+            self._optimizer.set_state_dict(io.load(base + ".pdopt"))
 
     def summary(self, input_size=None, dtype=None):
         """Prints the network's layers; see :func:`summary`. Returns the numbers of parameters."""
@@ -550,11 +539,11 @@ class Model:
 
 def _all_gather(x):
     """The tensors x of all processes, one below the other."""
-    import argosy
+    from argosy import distributed
 
     found = []
-    argosy.distributed.all_gather(found, x)
-    return argosy.concat(found)
+    distributed.all_gather(found, x)
+    return tensor.concat(found)
 
 
 def _count_arguments(network):

@@ -3,6 +3,9 @@
 import math
 import numbers
 
+from argosy import tensor as _tensor
+from argosy.autograd import no_grad
+
 __all__ = []
 
 
@@ -36,8 +39,6 @@ def summary(net, input_size=None, dtypes=None, input=None):
 
 
 def _make_inputs(input_size, dtypes):
-    import argosy
-
     shapes = _shapes(input_size)
     if dtypes is None or isinstance(dtypes, str) or not isinstance(dtypes, (list, tuple)):
         dtypes = [dtypes] * len(shapes)
@@ -45,9 +46,9 @@ def _make_inputs(input_size, dtypes):
     for (shape, own), dtype in zip(shapes, dtypes):
         dtype = str(dtype or own or "float32").rsplit(".", 1)[-1]
         if dtype.startswith(("int", "uint", "bool")):
-            tensors.append(argosy.zeros(shape, dtype))
+            tensors.append(_tensor.zeros(shape, dtype))
         else:
-            tensors.append(argosy.rand(shape).astype(dtype))
+            tensors.append(_tensor.rand(shape).astype(dtype))
     return tuple(tensors), {}, sum(math.prod(shape) for shape, _ in shapes)
 
 
@@ -110,7 +111,6 @@ def _shape(value):
 
 def _observe(net, args, kwargs):
     """Runs the network; returns a row (name, inputs, output, layer) for each layer that ran."""
-    import argosy
     from argosy import nn
 
     rows, hooks, counts = {}, [], {}
@@ -139,7 +139,7 @@ def _observe(net, args, kwargs):
     modes = [(layer, layer.training) for layer in net.sublayers(include_self=True)]
     try:
         net.eval()
-        with argosy.no_grad():
+        with no_grad():
             net(*args, **kwargs)
     finally:
         for hook in hooks:

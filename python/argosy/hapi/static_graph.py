@@ -1,7 +1,7 @@
 """What ``Model`` does when it is built in static mode: a Program for each of training, evaluation
 and prediction, which share state in the scope."""
 
-import argosy
+from argosy._framework import in_static_mode
 
 __all__ = []
 
@@ -108,4 +108,4 @@ class StaticGraph:
 
 def graph_of(model):
     """A StaticGraph if the model is made in static mode, else None."""
-    return StaticGraph(model) if argosy._framework.in_static_mode() else None
+    return StaticGraph(model) if in_static_mode() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 from argosy.nn import functional as F
 
 
@@ -15,9 +15,9 @@ def softmax_mask_fuse_upper_triangle(x):
     """Softmax of x [B, heads, S, S] over the last dimension with everything above the diagonal
     masked: position i sees positions 0 to i."""
     size = x.shape[-1]
-    hidden = argosy.triu(argosy.ones([size, size], dtype="bool"), 1)
-    lowest = argosy.full([], float("-inf"), x.dtype)
-    return F.softmax(argosy.where(hidden, lowest, x), -1)
+    hidden = tensor.triu(tensor.ones([size, size], dtype="bool"), 1)
+    lowest = tensor.full([], float("-inf"), x.dtype)
+    return F.softmax(tensor.where(hidden, lowest, x), -1)
 
 
 def identity_loss(x, reduction="none"):
@@ -28,4 +28,4 @@ def identity_loss(x, reduction="none"):
             f"[identity_loss] reduction must be sum, mean or none, got {reduction!r}. Do this: check"
             " the spelling."
         )
-    return x if reduction == "none" else getattr(argosy, reduction)(x)
+    return x if reduction == "none" else getattr(tensor, reduction)(x)

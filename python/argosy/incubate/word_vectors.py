@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 from argosy._generated.incubate import skip_gram
 
 __all__ = ["skip_gram", "skip_gram_noise"]
@@ -22,5 +21,5 @@ def skip_gram_noise(counts, power=0.75):
     Raises:
         ValueError: a negative count, or zeros only.
     """
-    weights = argosy.pow(argosy.to_tensor(counts).astype("float64"), float(power))
+    weights = tensor.pow(tensor.to_tensor(counts).astype("float64"), float(power))
     return _core.ops.alias_table(weights)

@@ -1,6 +1,7 @@
 """Calls of Python functions recorded as Programs, and these run with the gradient of eager mode."""
 
 import contextlib
+import threading
 
 from argosy import _core
 from argosy._core import Tensor
@@ -9,24 +10,28 @@ from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 from .transform import checked_outputs, transform
 
-_capturing = 0
+
+class _Thread(threading.local):
+    capturing = 0  # functions, one called by the other
+
+
+_thread = _Thread()
 
 
 def capturing():
     """Whether a function is being captured on this thread."""
-    return _capturing > 0
+    return _thread.capturing > 0
 
 
 @contextlib.contextmanager
 def recording(program):
     """Records the ops of a block into a core Program."""
-    global _capturing
     _core.program_begin(program)
-    _capturing += 1
+    _thread.capturing += 1
     try:
         yield
     finally:
-        _capturing -= 1
+        _thread.capturing -= 1
         _core.program_end()
 
 

@@ -3,9 +3,9 @@
 import json
 import os
 
-import argosy
 from argosy import _core
 from argosy._core import Tensor
+from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
 from argosy.utils.layers_utils import flatten
@@ -211,7 +211,9 @@ class TranslatedLayer(Layer):
         from argosy.static.io import load_from_file
 
         program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
-        weights = argosy.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
+        weights = (
+            framework_io.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
+        )
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):

@@ -2,6 +2,9 @@
 
 import abc
 
+from argosy import tensor
+from argosy.autograd import no_grad
+
 __all__ = []
 
 
@@ -84,15 +87,13 @@ class Accuracy(Metric):
         Returns:
             Tensor: float32 [N, .., max(topk)], 1 where the prediction of that rank is the label.
         """
-        import argosy
-
-        with argosy.no_grad():
+        with no_grad():
             classes = pred.shape[-1]
-            _, best = argosy.topk(pred, min(self.maxk, classes), axis=-1)
+            _, best = tensor.topk(pred, min(self.maxk, classes), axis=-1)
             if label.ndim == 1 or (label.ndim == 2 and label.shape[-1] == 1):
                 label = label.reshape([-1, 1])
             elif label.shape[-1] != 1:
-                label = argosy.argmax(label, axis=-1, keepdim=True)
+                label = tensor.argmax(label, axis=-1, keepdim=True)
             return (best == label.astype(best.dtype)).astype("float32")
 
     def update(self, correct, *args):
@@ -282,21 +283,19 @@ def accuracy(input, label, k=1, correct=None, total=None, name=None):
     Returns:
         Tensor: float32, 0-d.
     """
-    import argosy
-
     if label.ndim != 2:
         raise ValueError(
             f"[accuracy] label has the wrong shape: expected [N, 1], got {list(label.shape)}. Do this: "
             "label.unsqueeze(-1)."
         )
-    with argosy.no_grad():
-        _, best = argosy.topk(input, k, axis=-1)
+    with no_grad():
+        _, best = tensor.topk(input, k, axis=-1)
         right = (best == label.astype(best.dtype)).any(axis=-1)
         if correct is not None:
             correct.set_value(
                 right.astype(correct.dtype).sum().astype(correct.dtype).reshape(correct.shape)
             )
         if total is not None:
-            count = argosy.full(total.shape, right.shape[0], dtype=total.dtype)
+            count = tensor.full(total.shape, right.shape[0], dtype=total.dtype)
             total.set_value(count)
         return right.astype("float32").mean()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy.autograd import no_grad
 
 __all__ = []
 
@@ -17,7 +17,7 @@ class ClipGradBase:
         raise NotImplementedError
 
     def __call__(self, params_grads):
-        with argosy.no_grad():
+        with no_grad():
             return self._dygraph_clip(params_grads)
 
     def _clip_each(self, params_grads, function):
@@ -34,7 +34,7 @@ class ClipGradBase:
 def _clipped(grad, low, high):
     if grad._layout == "row_sparse":
         return ops.clip_by_value(grad, low, high)
-    return argosy.clip(grad, low, high)
+    return tensor.clip(grad, low, high)
 
 
 class ClipGradByValue(ClipGradBase):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-import argosy
+from argosy import _core, tensor
 from argosy.utils.layers_utils import flatten, map_structure
 
 from . import functional as F
@@ -60,62 +60,62 @@ class BeamSearchDecoder(Decoder):
     @staticmethod
     def tile_beam_merge_with_batch(x, beam_size):
         """Repeat every row of ``x`` [batch, ...] ``beam_size`` times: [batch * beam_size, ...]."""
-        x = argosy.unsqueeze(x, [1])
-        x = argosy.expand(x, [x.shape[0], beam_size, *x.shape[2:]])
-        return argosy.reshape(x, [-1, *x.shape[2:]])
+        x = tensor.unsqueeze(x, [1])
+        x = tensor.expand(x, [x.shape[0], beam_size, *x.shape[2:]])
+        return tensor.reshape(x, [-1, *x.shape[2:]])
 
     def _split_batch_beams(self, x):
-        return argosy.reshape(x, [-1, self.beam_size, *x.shape[1:]])
+        return tensor.reshape(x, [-1, self.beam_size, *x.shape[1:]])
 
     def _merge_batch_beams(self, x):
-        return argosy.reshape(x, [-1, *x.shape[2:]])
+        return tensor.reshape(x, [-1, *x.shape[2:]])
 
     def _expand_to_beam_size(self, x):
-        x = argosy.unsqueeze(x, [1])
-        return argosy.expand(x, [x.shape[0], self.beam_size, *x.shape[2:]])
+        x = tensor.unsqueeze(x, [1])
+        return tensor.expand(x, [x.shape[0], self.beam_size, *x.shape[2:]])
 
     def _mask_probs(self, log_probs, finished):
         """Let finished beams continue with the end token only, at no cost."""
         vocabulary = log_probs.shape[-1]
-        token = argosy.full([1], self.end_token, "int64")
+        token = tensor.full([1], self.end_token, "int64")
         only_end = (1.0 - F.one_hot(token, vocabulary)) * _IMPOSSIBLE
-        only_end = argosy.cast(argosy.reshape(only_end, [1, 1, vocabulary]), log_probs.dtype)
-        return argosy.where(argosy.unsqueeze(finished, [2]), only_end, log_probs)
+        only_end = tensor.cast(tensor.reshape(only_end, [1, 1, vocabulary]), log_probs.dtype)
+        return tensor.where(tensor.unsqueeze(finished, [2]), only_end, log_probs)
 
     def _gather(self, x, indices):
         """Rows ``indices`` [batch, beam] of ``x`` [batch, beam, ...], for each batch entry."""
-        batch = argosy.arange(indices.shape[0], dtype=indices.dtype)
-        batch = argosy.expand(argosy.unsqueeze(batch, [1]), list(indices.shape))
-        return argosy.gather_nd(x, argosy.stack([batch, indices], axis=2))
+        batch = tensor.arange(indices.shape[0], dtype=indices.dtype)
+        batch = tensor.expand(tensor.unsqueeze(batch, [1]), list(indices.shape))
+        return tensor.gather_nd(x, tensor.stack([batch, indices], axis=2))
 
     def initialize(self, initial_cell_states):
         """First inputs, states and finished flags; only one beam of each sequence is alive."""
         states = map_structure(self._expand_to_beam_size, initial_cell_states)
         batch = flatten(states)[0].shape[0]
-        tokens = argosy.full([batch, self.beam_size], self.start_token, "int64")
+        tokens = tensor.full([batch, self.beam_size], self.start_token, "int64")
         first = [0.0] + [_IMPOSSIBLE] * (self.beam_size - 1)
-        log_probs = argosy.to_tensor([first], dtype=argosy.get_default_dtype())
-        log_probs = argosy.expand(log_probs, [batch, self.beam_size])
-        finished = argosy.zeros([batch, self.beam_size], "bool")
-        lengths = argosy.zeros([batch, self.beam_size], "int64")
+        log_probs = tensor.to_tensor([first], dtype=_core.get_default_dtype())
+        log_probs = tensor.expand(log_probs, [batch, self.beam_size])
+        finished = tensor.zeros([batch, self.beam_size], "bool")
+        lengths = tensor.zeros([batch, self.beam_size], "int64")
         inputs = self.embedding_fn(tokens) if self.embedding_fn is not None else tokens
         return inputs, self.StateWrapper(states, log_probs, finished, lengths), finished
 
     def _beam_search_step(self, time, logits, next_cell_states, beam_state):
         vocabulary = logits.shape[-1]
-        step = argosy.log(F.softmax(logits))
+        step = tensor.log(F.softmax(logits))
         step = self._mask_probs(step, beam_state.finished)
-        total = step + argosy.unsqueeze(beam_state.log_probs, [2])
-        scores = argosy.reshape(total, [-1, self.beam_size * vocabulary])
-        top_scores, top = argosy.topk(scores, k=self.beam_size)
-        beams = argosy.floor_divide(top, argosy.full([1], vocabulary, top.dtype))
-        tokens = argosy.remainder(top, argosy.full([1], vocabulary, top.dtype))
+        total = step + tensor.unsqueeze(beam_state.log_probs, [2])
+        scores = tensor.reshape(total, [-1, self.beam_size * vocabulary])
+        top_scores, top = tensor.topk(scores, k=self.beam_size)
+        beams = tensor.floor_divide(top, tensor.full([1], vocabulary, top.dtype))
+        tokens = tensor.remainder(top, tensor.full([1], vocabulary, top.dtype))
         states = map_structure(lambda x: self._gather(x, beams), next_cell_states)
         finished = self._gather(beam_state.finished, beams)
         lengths = self._gather(beam_state.lengths, beams)
-        lengths = lengths + argosy.cast(argosy.logical_not(finished), lengths.dtype)
-        ended = argosy.equal(tokens, argosy.full([1], self.end_token, tokens.dtype))
-        finished = argosy.logical_or(finished, ended)
+        lengths = lengths + tensor.cast(tensor.logical_not(finished), lengths.dtype)
+        ended = tensor.equal(tokens, tensor.full([1], self.end_token, tokens.dtype))
+        finished = tensor.logical_or(finished, ended)
         output = self.OutputWrapper(top_scores, tokens, beams)
         return output, self.StateWrapper(states, top_scores, finished, lengths)
 
@@ -144,10 +144,10 @@ class BeamSearchDecoder(Decoder):
 
 def _keep_finished(new, old, finished):
     """``old`` in the rows that are finished, else ``new``."""
-    flags = argosy.reshape(
+    flags = tensor.reshape(
         finished, [*finished.shape, *[1] * (len(new.shape) - len(finished.shape))]
     )
-    return argosy.where(flags, old, new)
+    return tensor.where(flags, old, new)
 
 
 def dynamic_decode(
@@ -175,16 +175,16 @@ def dynamic_decode(
         (outputs, final states[, lengths]).
     """
     inputs, states, finished = decoder.initialize(inits)
-    lengths = argosy.zeros_like(argosy.cast(finished, "int64"))
+    lengths = tensor.zeros_like(tensor.cast(finished, "int64"))
     collected, structure, step = None, None, 0
-    while not bool(argosy.all(finished)):
-        time = argosy.full([1], step, "int64")
+    while not bool(tensor.all(finished)):
+        time = tensor.full([1], step, "int64")
         outputs, next_states, next_inputs, next_finished = decoder.step(
             time, inputs, states, **kwargs
         )
         if not decoder.tracks_own_finished:
-            next_finished = argosy.logical_or(next_finished, finished)
-            alive = argosy.cast(argosy.logical_not(finished), lengths.dtype)
+            next_finished = tensor.logical_or(next_finished, finished)
+            alive = tensor.cast(tensor.logical_not(finished), lengths.dtype)
             next_lengths = lengths + alive
             if impute_finished:
                 next_states = map_structure(
@@ -201,7 +201,7 @@ def dynamic_decode(
         step += 1
         if max_step_num is not None and step > max_step_num:
             break
-    stacked = iter([argosy.stack(sequence, axis=0) for sequence in collected or ()])
+    stacked = iter([tensor.stack(sequence, axis=0) for sequence in collected or ()])
     final_outputs = map_structure(lambda _: next(stacked), structure)
     final_states = states
     try:
@@ -210,7 +210,7 @@ def dynamic_decode(
         pass
     if not output_time_major:
         final_outputs = map_structure(
-            lambda x: argosy.transpose(x, [1, 0, *range(2, len(x.shape))]), final_outputs
+            lambda x: tensor.transpose(x, [1, 0, *range(2, len(x.shape))]), final_outputs
         )
     if return_length:
         return final_outputs, final_states, lengths

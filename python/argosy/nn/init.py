@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy.base.framework import set_data
+from argosy import tensor as _tensor
+from argosy.autograd import no_grad
+from argosy.base.parameter import set_data
 
 from .initializer import (
     Constant,
@@ -96,9 +97,9 @@ def eye_(tensor):
             f"[eye_] needs a matrix: expected 2 dimensions, got shape {list(tensor.shape)}. "
             "Do this: reshape it."
         )
-    with argosy.no_grad():
+    with no_grad():
         rows, cols = tensor.shape
-        set_data(tensor, argosy.eye(rows, cols, tensor.dtype))
+        set_data(tensor, _tensor.eye(rows, cols, tensor.dtype))
     return tensor
 
 

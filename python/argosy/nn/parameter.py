@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from argosy.base.framework import EagerParamBase
+from argosy.base.parameter import EagerParamBase
 
 Parameter = EagerParamBase

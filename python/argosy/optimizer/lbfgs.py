@@ -2,15 +2,16 @@
 
 import warnings
 
+from argosy import tensor
+from argosy.autograd import enable_grad, no_grad
+
 from .optimizer import Optimizer
 
 __all__ = []
 
 
 def _dot(a, b):
-    import argosy
-
-    return argosy.matmul(a, b)
+    return tensor.matmul(a, b)
 
 
 class LBFGS(Optimizer):
@@ -92,10 +93,8 @@ class LBFGS(Optimizer):
         )
 
     def _flat_grad(self):
-        import argosy
-
-        grads = [argosy.zeros_like(p) if p.grad is None else p.grad for p in self._params]
-        return argosy.concat([g.reshape([-1]) for g in grads])
+        grads = [tensor.zeros_like(p) if p.grad is None else p.grad for p in self._params]
+        return tensor.concat([g.reshape([-1]) for g in grads])
 
     def _move(self, direction, alpha):
         at = 0
@@ -110,9 +109,7 @@ class LBFGS(Optimizer):
             p.set_value(value)
 
     def _evaluate(self, closure):
-        import argosy
-
-        with argosy.enable_grad():
+        with enable_grad():
             loss = float(closure())
         return loss, self._flat_grad()
 
@@ -125,9 +122,7 @@ class LBFGS(Optimizer):
         Returns:
             Tensor: The loss at the point where the step began.
         """
-        import argosy
-
-        with argosy.no_grad():
+        with no_grad():
             return self._iterate(closure)
 
     def _direction(self, state, grad):
@@ -158,12 +153,10 @@ class LBFGS(Optimizer):
             state["H_diag"] = curvature / _dot(change, change)
 
     def _iterate(self, closure):
-        import argosy
-
         state = self._state
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        with argosy.enable_grad():
+        with enable_grad():
             first = closure()
         loss = float(first)
         evaluations = 1
@@ -177,7 +170,7 @@ class LBFGS(Optimizer):
             if state["n_iter"] == 1:
                 state["d"] = -grad
                 state["old_yk"], state["old_sk"], state["ro"] = [], [], []
-                state["H_diag"] = argosy.to_tensor(1.0, dtype=grad.dtype)
+                state["H_diag"] = tensor.to_tensor(1.0, dtype=grad.dtype)
                 alpha = min(1.0, 1.0 / float(grad.abs().sum())) * rate
             else:
                 self._remember(state, grad)

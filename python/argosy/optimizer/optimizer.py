@@ -14,7 +14,10 @@ from collections import defaultdict
 from operator import is_
 
 from argosy import _core
+from argosy import tensor as _tensor
 from argosy._framework import in_static_mode
+from argosy._support import dtype_name
+from argosy.autograd import no_grad
 
 from .lr import LambdaDecay, LRScheduler
 from .records import Batch, Group
@@ -26,7 +29,7 @@ _FLOAT32, _FLOAT64 = "float32", "float64"
 
 
 def _dtype_name(tensor):
-    return str(tensor.dtype).rsplit(".", 1)[-1]
+    return dtype_name(tensor.dtype)
 
 
 def _is_tensor(value):
@@ -41,9 +44,7 @@ def _static():
 
 
 def _no_grad():
-    import argosy
-
-    return argosy.no_grad()
+    return no_grad()
 
 
 class Optimizer:
@@ -298,7 +299,6 @@ class Optimizer:
         self, name, param, dtype=None, fill_value=0.0, shape=None, type=None, device=None
     ):
         """Makes the accumulator `name` of `param`, or takes it from a loaded state."""
-        import argosy
         from argosy.utils import unique_name
 
         if self._name is not None:
@@ -311,11 +311,11 @@ class Optimizer:
         dtype = self._state_dtype(param) if dtype is None else dtype
         held = self._take_from_holder(full_name, base)
         if param._symbolic:
-            first = fill_value if held is None else lambda: argosy.to_tensor(held)
+            first = fill_value if held is None else lambda: _tensor.to_tensor(held)
             tensor = _static().make_variable(full_name, shape, dtype, first)
         else:
             with _no_grad():
-                tensor = argosy.full(shape, fill_value, dtype)
+                tensor = _tensor.full(shape, fill_value, dtype)
                 if held is not None:
                     self._assign(tensor, held, full_name, name)
             tensor.stop_gradient = True
@@ -400,7 +400,7 @@ class Optimizer:
                     f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
                     f"{want}, got {shape}. Do this: load a state saved for the same model."
                 )
-        have = str(value.dtype).rsplit(".", 1)[-1]
+        have = dtype_name(value.dtype)
         if have == "uint16":
             have = "bfloat16"  # how NumPy carries bfloat16
         if have != _dtype_name(tensor):
@@ -548,14 +548,12 @@ class Optimizer:
     load_state_dict = set_state_dict
 
     def _load_masters(self, masters):
-        import argosy
-
         for name, value in masters.items():
             with _no_grad():
                 if name in self._master_weights:
                     self._master_weights[name].set_value(value)
                     continue
-                tensor = argosy.to_tensor(value).astype(_FLOAT32)
+                tensor = _tensor.to_tensor(value).astype(_FLOAT32)
                 tensor = tensor.clone() if tensor is value else tensor
             tensor.stop_gradient = True
             tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import Tensor
-from argosy._core import OperandError
+from argosy import tensor
+from argosy._core import OperandError, Tensor
 from argosy.sparse.tensor import SparseCooTensor, SparseTensor, from_dense, linear, unravel
 from argosy.sparse.unary import _back, _coordinates, check
 
@@ -33,12 +32,12 @@ def _aligned(name, x, y):
         )
     shape = x._shape[: a.sparse_dim()]
     numbers = [linear(t.indices(), shape) for t in (a, b)]
-    union = argosy.unique(argosy.concat(numbers)) if a.nnz() + b.nnz() else numbers[0]
+    union = tensor.unique(tensor.concat(numbers)) if a.nnz() + b.nnz() else numbers[0]
     values = []
     for t, own in zip((a, b), numbers):
-        empty = argosy.zeros([union.shape[0], *t.values().shape[1:]], t.dtype)
+        empty = tensor.zeros([union.shape[0], *t.values().shape[1:]], t.dtype)
         if t.nnz():
-            empty = argosy.index_add(empty, argosy.searchsorted(union, own), 0, t.values())
+            empty = tensor.index_add(empty, tensor.searchsorted(union, own), 0, t.values())
         values.append(empty)
     return unravel(union, shape), *values
 
@@ -50,12 +49,12 @@ def _combined(name, function, x, y):
 
 def add(x, y, name=None):
     """x + y, stored where one of them is."""
-    return _combined("add", argosy.add, x, y)
+    return _combined("add", tensor.add, x, y)
 
 
 def subtract(x, y, name=None):
     """x - y, stored where one of them is."""
-    return _combined("subtract", argosy.subtract, x, y)
+    return _combined("subtract", tensor.subtract, x, y)
 
 
 def multiply(x, y, name=None):
@@ -63,7 +62,7 @@ def multiply(x, y, name=None):
     if isinstance(y, (int, float)):
         check("multiply", x)
         return x._like(x.values() * y)
-    return _combined("multiply", argosy.multiply, x, y)
+    return _combined("multiply", tensor.multiply, x, y)
 
 
 def divide(x, y, name=None):
@@ -76,12 +75,12 @@ def divide(x, y, name=None):
         return x._like(x.values() / y)
     indices, a, b = _aligned("divide", x, y)
     shape = x._shape[: indices.shape[0]]
-    numbers, places = linear(indices, shape), argosy.arange(math.prod(shape))
+    numbers, places = linear(indices, shape), tensor.arange(math.prod(shape))
     whole = []
     for values in (a, b):
-        empty = argosy.zeros([places.shape[0], *values.shape[1:]], values.dtype)
-        whole.append(argosy.index_add(empty, numbers, 0, values) if numbers.shape[0] else empty)
-    quotient = argosy.divide(*whole)
+        empty = tensor.zeros([places.shape[0], *values.shape[1:]], values.dtype)
+        whole.append(tensor.index_add(empty, numbers, 0, values) if numbers.shape[0] else empty)
+    quotient = tensor.divide(*whole)
     return _back(x, SparseCooTensor(unravel(places, shape), quotient, x._shape, True))
 
 
@@ -90,7 +89,7 @@ def matmul(x, y, name=None):
     sparse y a sparse one, which is computed densely."""
     check("matmul", x)
     if isinstance(y, SparseTensor):
-        return _back(x, from_dense(argosy.matmul(x.to_dense(), y.to_dense()), x.ndim))
+        return _back(x, from_dense(tensor.matmul(x.to_dense(), y.to_dense()), x.ndim))
     if not isinstance(y, Tensor):
         raise OperandError(
             f"[sparse.matmul] y: expected a tensor, got {type(y).__name__}. Do this: make it one."
@@ -103,11 +102,11 @@ def matmul(x, y, name=None):
         )
     c = _coordinates(x)
     row = linear(c.indices()[:-1], x._shape[:-1])
-    column = linear(argosy.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64"), shape[:-1])
-    terms = c.values().unsqueeze(1) * argosy.index_select(y.reshape([-1, shape[-1]]), column)
-    found = argosy.zeros([math.prod(x._shape[:-1]), shape[-1]], terms.dtype)
+    column = linear(tensor.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64"), shape[:-1])
+    terms = c.values().unsqueeze(1) * tensor.index_select(y.reshape([-1, shape[-1]]), column)
+    found = tensor.zeros([math.prod(x._shape[:-1]), shape[-1]], terms.dtype)
     if c.nnz():
-        found = argosy.index_add(found, row, 0, terms)
+        found = tensor.index_add(found, row, 0, terms)
     return found.reshape([*x._shape[:-1], shape[-1]])
 
 
@@ -128,12 +127,12 @@ def masked_matmul(x, y, mask, name=None):
         )
     k = x.shape[-1]
     row = linear(c.indices()[:-1], shape[:-1])
-    lead = argosy.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64")
+    lead = tensor.concat([c.indices()[:-2], c.indices()[-1:]]).astype("int64")
     column = linear(lead, [*shape[:-2], shape[-1]])
-    turned = argosy.transpose(y, [*range(y.ndim - 2), y.ndim - 1, y.ndim - 2])
-    left = argosy.index_select(x.reshape([-1, k]), row)
-    right = argosy.index_select(turned.reshape([-1, k]), column)
-    values = argosy.sum(left * right, axis=1)
+    turned = tensor.transpose(y, [*range(y.ndim - 2), y.ndim - 1, y.ndim - 2])
+    left = tensor.index_select(x.reshape([-1, k]), row)
+    right = tensor.index_select(turned.reshape([-1, k]), column)
+    values = tensor.sum(left * right, axis=1)
     return _back(mask, SparseCooTensor(c.indices(), values, shape, c.is_coalesced()))
 
 
@@ -146,7 +145,7 @@ def mask_as(x, mask, name=None):
             f" {mask._shape}. Do this: reshape one."
         )
     c = _coordinates(mask)
-    values = argosy.gather_nd(x, c.indices().t())
+    values = tensor.gather_nd(x, c.indices().t())
     return _back(mask, SparseCooTensor(c.indices(), values, mask._shape, c.is_coalesced()))
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import tensor
 from argosy._core import Size
 
 
 def linear(indices, shape):
     """Numbers of the places that indices [dims, n] name, in row-major order."""
-    found = argosy.zeros([indices.shape[1]], "int64")
+    found = tensor.zeros([indices.shape[1]], "int64")
     for axis, size in enumerate(shape):
         found = found * size + indices[axis].astype("int64")
     return found
@@ -26,7 +26,18 @@ def unravel(numbers, shape):
         rows.append(numbers % max(size, 1))
         numbers = numbers // max(size, 1)
     rows.reverse()
-    return argosy.stack(rows) if rows else argosy.zeros([0, numbers.shape[0]], "int64")
+    return tensor.stack(rows) if rows else tensor.zeros([0, numbers.shape[0]], "int64")
+
+
+def _operator(name):
+    """A method that calls the function of argosy.sparse of this name, which takes such tensors."""
+
+    def operator(self, *other):
+        from argosy import sparse
+
+        return getattr(sparse, name)(self, *other)
+
+    return operator
 
 
 class SparseTensor:
@@ -158,26 +169,12 @@ class SparseTensor:
     def __len__(self):
         return self._shape[0]
 
-    def __add__(self, other):
-        return argosy.sparse.add(self, other)
-
-    def __sub__(self, other):
-        return argosy.sparse.subtract(self, other)
-
-    def __mul__(self, other):
-        return argosy.sparse.multiply(self, other)
-
-    def __rmul__(self, other):
-        return argosy.sparse.multiply(self, other)
-
-    def __truediv__(self, other):
-        return argosy.sparse.divide(self, other)
-
-    def __matmul__(self, other):
-        return argosy.sparse.matmul(self, other)
-
-    def __neg__(self):
-        return argosy.sparse.neg(self)
+    __add__ = _operator("add")
+    __sub__ = _operator("subtract")
+    __mul__ = __rmul__ = _operator("multiply")
+    __truediv__ = _operator("divide")
+    __matmul__ = _operator("matmul")
+    __neg__ = _operator("neg")
 
     def _text(self, **parts):
         from argosy.tensor.printing import _body
@@ -230,18 +227,18 @@ class SparseCooTensor(SparseTensor):
         shape = self._shape[: self.sparse_dim()]
         if self.nnz() == 0:
             return SparseCooTensor(self._indices, self._values, self._shape, True)
-        numbers, place = argosy.unique(self._numbers(), return_inverse=True)
-        empty = argosy.zeros([numbers.shape[0], *self._values.shape[1:]], self.dtype)
-        values = argosy.index_add(empty, place, 0, self._values)
+        numbers, place = tensor.unique(self._numbers(), return_inverse=True)
+        empty = tensor.zeros([numbers.shape[0], *self._values.shape[1:]], self.dtype)
+        values = tensor.index_add(empty, place, 0, self._values)
         indices = unravel(numbers, shape).astype(self._indices.dtype)
         return SparseCooTensor(indices, values, self._shape, True)
 
     def to_dense(self):
         """The whole tensor, 0 where nothing is stored."""
         lead = self._shape[: self.sparse_dim()]
-        flat = argosy.zeros([math.prod(lead), *self._values.shape[1:]], self.dtype)
+        flat = tensor.zeros([math.prod(lead), *self._values.shape[1:]], self.dtype)
         if self.nnz():
-            flat = argosy.index_add(flat, self._numbers(), 0, self._values)
+            flat = tensor.index_add(flat, self._numbers(), 0, self._values)
         return flat.reshape(self._shape)
 
     def to_sparse_coo(self, sparse_dim):
@@ -261,9 +258,9 @@ class SparseCooTensor(SparseTensor):
         x = self.coalesce()
         *batch, rows, _ = self._shape
         row = linear(x._indices[:-1], self._shape[:-1])
-        count = argosy.bincount(row, minlength=math.prod(batch) * rows)
-        ends = argosy.cumsum(count.reshape([-1, rows]), axis=1)
-        crows = argosy.concat([argosy.zeros([ends.shape[0], 1], "int64"), ends.astype("int64")], 1)
+        count = tensor.bincount(row, minlength=math.prod(batch) * rows)
+        ends = tensor.cumsum(count.reshape([-1, rows]), axis=1)
+        crows = tensor.concat([tensor.zeros([ends.shape[0], 1], "int64"), ends.astype("int64")], 1)
         cols = x._indices[-1].astype("int64")
         return SparseCsrTensor(crows.reshape([-1]), cols, x._values, self._shape)
 
@@ -302,9 +299,9 @@ class SparseCsrTensor(SparseTensor):
         rows = self._shape[-2]
         starts = self._crows.astype("int64").reshape([-1, rows + 1])
         counts = (starts[:, 1:] - starts[:, :-1]).reshape([-1])
-        row = argosy.repeat_interleave(argosy.arange(counts.shape[0]), counts)
+        row = tensor.repeat_interleave(tensor.arange(counts.shape[0]), counts)
         lead = unravel(row, self._shape[:-1])
-        indices = argosy.concat([lead, self._cols.astype("int64").unsqueeze(0)])
+        indices = tensor.concat([lead, self._cols.astype("int64").unsqueeze(0)])
         found = SparseCooTensor(indices, self._values, self._shape, True)
         return found if sparse_dim in (None, self.ndim) else found.to_sparse_coo(sparse_dim)
 
@@ -325,6 +322,6 @@ def from_dense(x, sparse_dim):
         )
     stored = x != 0
     if sparse_dim < x.ndim:
-        stored = argosy.any(stored, axis=list(range(sparse_dim, x.ndim)))
-    places = argosy.nonzero(stored)
-    return SparseCooTensor(places.t(), argosy.gather_nd(x, places), list(x.shape), True)
+        stored = tensor.any(stored, axis=list(range(sparse_dim, x.ndim)))
+    places = tensor.nonzero(stored)
+    return SparseCooTensor(places.t(), tensor.gather_nd(x, places), list(x.shape), True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builtins import slice as _slice
 
-import argosy
+from argosy import linalg, tensor
 from argosy._core import OperandError
 from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, unravel
 
@@ -19,7 +19,7 @@ def check(name, *tensors):
 
 
 def _elementwise(name):
-    function = getattr(argosy, name)
+    function = getattr(tensor, name)
 
     def apply(x, name=None):
         check(apply.__name__, x)
@@ -52,7 +52,7 @@ tanh = _elementwise("tanh")
 def pow(x, factor, name=None):  # noqa: A001
     """The stored values to the power of factor."""
     check("pow", x)
-    return x._like(argosy.pow(x.values(), factor))
+    return x._like(tensor.pow(x.values(), factor))
 
 
 def cast(x, index_dtype=None, value_dtype=None, name=None):
@@ -103,8 +103,8 @@ def transpose(x, perm, name=None):
         )
     values = c.values()
     if c.dense_dim():
-        values = argosy.transpose(values, [0, *(p - lead + 1 for p in perm[lead:])])
-    indices = argosy.stack([c.indices()[p] for p in perm[:lead]])
+        values = tensor.transpose(values, [0, *(p - lead + 1 for p in perm[lead:])])
+    indices = tensor.stack([c.indices()[p] for p in perm[:lead]])
     return _back(x, SparseCooTensor(indices, values, [x._shape[p] for p in perm]))
 
 
@@ -147,7 +147,7 @@ def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
     inner = [a - lead + 1 for a in axes if a >= lead]
     keepdim = keepdim or x.is_sparse_csr()
     if inner:
-        values = argosy.sum(values, axis=inner, keepdim=keepdim)
+        values = tensor.sum(values, axis=inner, keepdim=keepdim)
     rows, shape = [], []
     for a, size in enumerate(x._shape):
         gone = a in axes
@@ -156,10 +156,10 @@ def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
         shape.append(1 if gone else size)
         if a < lead:
             row = c.indices()[a]
-            rows.append(argosy.zeros_like(row) if gone else row)
+            rows.append(tensor.zeros_like(row) if gone else row)
     if not rows:
-        rows, shape = [argosy.zeros([c.nnz()], "int64")], [1, *shape]
-    return _back(x, SparseCooTensor(argosy.stack(rows), values, shape).coalesce())
+        rows, shape = [tensor.zeros([c.nnz()], "int64")], [1, *shape]
+    return _back(x, SparseCooTensor(tensor.stack(rows), values, shape).coalesce())
 
 
 def slice(x, axes, starts, ends, name=None):  # noqa: A001
@@ -167,23 +167,23 @@ def slice(x, axes, starts, ends, name=None):  # noqa: A001
     check("slice", x)
     c = _coordinates(x)
     lead, shape, shift = c.sparse_dim(), list(x._shape), [0] * x.ndim
-    keep, values = argosy.ones([c.nnz()], "bool"), c.values()
+    keep, values = tensor.ones([c.nnz()], "bool"), c.values()
     for axis, start, end in zip(axes, starts, ends):
         axis %= x.ndim
         start, end, _ = _slice(int(start), int(end)).indices(x._shape[axis])
         shape[axis], shift[axis] = max(end - start, 0), start
         if axis < lead:
             row = c.indices()[axis]
-            keep = argosy.logical_and(keep, argosy.logical_and(row >= start, row < end))
+            keep = tensor.logical_and(keep, tensor.logical_and(row >= start, row < end))
         else:
-            values = argosy.slice(values, [axis - lead + 1], [start], [end])
-    places = argosy.nonzero(keep).flatten()
-    offset = argosy.to_tensor(shift[:lead], dtype=c.indices().dtype).unsqueeze(1)
-    indices = argosy.index_select(c.indices(), places, 1) - offset
-    return _back(x, SparseCooTensor(indices, argosy.index_select(values, places), shape))
+            values = tensor.slice(values, [axis - lead + 1], [start], [end])
+    places = tensor.nonzero(keep).flatten()
+    offset = tensor.to_tensor(shift[:lead], dtype=c.indices().dtype).unsqueeze(1)
+    indices = tensor.index_select(c.indices(), places, 1) - offset
+    return _back(x, SparseCooTensor(indices, tensor.index_select(values, places), shape))
 
 
 def pca_lowrank(x, q=None, center=True, niter=2, name=None):
     """linalg.pca_lowrank of a sparse matrix, which is made dense for it."""
     check("pca_lowrank", x)
-    return argosy.linalg.pca_lowrank(x.to_dense(), q, center, niter)
+    return linalg.pca_lowrank(x.to_dense(), q, center, niter)

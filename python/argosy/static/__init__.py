@@ -9,8 +9,9 @@ exe.run(static.default_startup_program())
 (value,) = exe.run(feed={"x": array}, fetch_list=[loss])
 """
 
-from argosy.base.framework import Variable, create_parameter
 from argosy.base.param_attr import WeightNormParamAttr
+from argosy.base.parameter import Variable
+from argosy.nn.layer._helper import create_parameter
 
 from . import amp, io, nn, variable
 from .average import ExponentialMovingAverage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy.autograd import no_grad
 from argosy.base import unique_name
 
 from . import mode, state
@@ -55,13 +55,13 @@ class ExponentialMovingAverage:
 
     def update(self):
         """Adds the operations that take the parameters into the averages."""
-        with mode.recording(self._program), mode.role(self._program, 2), argosy.no_grad():
+        with mode.recording(self._program), mode.role(self._program, 2), no_grad():
             _core.program_rebind(self._steps, self._steps + 1)
             if self._thres_steps is not None:
-                t = argosy.reshape(self._thres_steps, [1]).astype("float32")
+                t = tensor.reshape(self._thres_steps, [1]).astype("float32")
                 limit = (t + 1) / (t + 10)
-                cap = argosy.full([1], self._decay, "float32")
-                _core.program_rebind(self._decay_now, argosy.minimum(limit, cap))
+                cap = tensor.full([1], self._decay, "float32")
+                _core.program_rebind(self._decay_now, tensor.minimum(limit, cap))
             for p in self._parameters:
                 average = self._averages[p.name]
                 decay = self._decay_now.astype(p.dtype)
@@ -81,7 +81,7 @@ class ExponentialMovingAverage:
             correction = 1 - float(scope._value(self._decay_now.name)) ** steps
             self._kept = {}
             for p in self._parameters:
-                self._kept[p.name] = argosy.assign(scope._value(p.name))
+                self._kept[p.name] = tensor.assign(scope._value(p.name))
                 average = scope._value(self._averages[p.name].name)
                 set_state(p, average / correction if steps else average, scope)
         try:

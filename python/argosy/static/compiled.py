@@ -6,6 +6,9 @@ import copy
 import enum
 import os
 
+from argosy import device
+from argosy.device import CPUPlace, CUDAPlace, is_compiled_with_cuda
+
 from .program import Program
 
 
@@ -122,8 +125,6 @@ class CompiledProgram:
 
 def cpu_places(device_count=None):
     """A list of CPUPlace: as many as device_count, else as the environment variable CPU_NUM, else 1."""
-    from argosy import CPUPlace
-
     count = int(os.environ.get("CPU_NUM", 1)) if device_count is None else int(device_count)
     return [CPUPlace() for _ in range(count)]
 
@@ -134,15 +135,13 @@ def cuda_places(device_ids=None):
     Raises:
         AssertionError: this build has no CUDA.
     """
-    import argosy
-
-    if not argosy.is_compiled_with_cuda():
+    if not is_compiled_with_cuda():
         raise AssertionError("Not compiled with CUDA. Do this: use CPU places.")
     if device_ids is None:
-        device_ids = range(argosy.device.cuda.device_count())
+        device_ids = range(device.cuda.device_count())
     elif isinstance(device_ids, int):
         device_ids = [device_ids]
-    return [argosy.CUDAPlace(i) for i in device_ids]
+    return [CUDAPlace(i) for i in device_ids]
 
 
 def xpu_places(device_ids=None):

@@ -6,10 +6,10 @@ import os
 import pickle
 import warnings
 
-import argosy
 from argosy import _core
 from argosy._core import Tensor
-from argosy.base.framework import Parameter
+from argosy.base.parameter import Parameter
+from argosy.framework import io as framework_io
 
 from . import mode
 from .executor import Executor, resolve
@@ -116,13 +116,13 @@ def save(program, model_path, protocol=4, **configs):
     with mode.recording(None):
         for ending, which in ((".pdparams", "param"), (".pdopt", "opt")):
             values = program.state_dict(which)
-            argosy.save(values, model_path + ending, protocol=protocol)
+            framework_io.save(values, model_path + ending, protocol=protocol)
     _write(model_path + ".pdmodel", to_bytes(program))
 
 
 def _read_state(path):
     with mode.recording(None):
-        return argosy.load(path, return_numpy=True)
+        return framework_io.load(path, return_numpy=True)
 
 
 def load(program, model_path, executor=None, var_list=None):
@@ -265,10 +265,10 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
         if dirname is None and filename is None:
             return pickle.dumps({k: v.numpy() for k, v in values.items()}, 4)
         if filename is not None:
-            argosy.save(values, os.path.join(dirname or "", filename))
+            framework_io.save(values, os.path.join(dirname or "", filename))
             return None
         for name, value in values.items():
-            argosy.save(value, os.path.join(dirname, name))
+            framework_io.save(value, os.path.join(dirname, name))
     return None
 
 
@@ -460,7 +460,7 @@ def _loaded(handle):
                 made._describe(name=name)
             made.stop_gradient = not trainable
             program._states[name] = made
-            state._handles.setdefault(name, made)
+            state.remember(name, made)
     return program
 
 
@@ -489,7 +489,7 @@ def _values_as_bytes(program):
 
     buffer = io.BytesIO()
     with mode.recording(None):
-        argosy.save(_values_of(program), buffer)
+        framework_io.save(_values_of(program), buffer)
     return buffer.getvalue()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy.autograd import no_grad
 from argosy.base import unique_name
+from argosy.nn import functional as F
 
 from . import mode, state
 
@@ -22,15 +23,15 @@ def accuracy(input, label, k=1, correct=None, total=None):
     Returns:
         Variable: float32, 0-d.
     """
-    with argosy.no_grad():
-        _, best = argosy.topk(input, k, axis=-1)
-        label = argosy.reshape(label, [-1, 1]).astype(best.dtype)
-        right = argosy.any(best == label, axis=-1)
-        for target, value in ((correct, right), (total, argosy.ones_like(right))):
+    with no_grad():
+        _, best = tensor.topk(input, k, axis=-1)
+        label = tensor.reshape(label, [-1, 1]).astype(best.dtype)
+        right = tensor.any(best == label, axis=-1)
+        for target, value in ((correct, right), (total, tensor.ones_like(right))):
             if target is not None:
-                value = argosy.sum(value.astype("int64")).astype(target.dtype)
-                target._copy_from(argosy.reshape(value, target.shape))
-        return argosy.mean(right.astype("float32"))
+                value = tensor.sum(value.astype("int64")).astype(target.dtype)
+                target._copy_from(tensor.reshape(value, target.shape))
+        return tensor.mean(right.astype("float32"))
 
 
 def _state(shape, value, dtype):
@@ -38,7 +39,7 @@ def _state(shape, value, dtype):
     name = unique_name.generate("_generated_var")
     if mode.static_mode():
         return state.make_variable(name, shape, dtype, value)
-    return argosy.full(shape, value, dtype)
+    return tensor.full(shape, value, dtype)
 
 
 def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
@@ -70,12 +71,12 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
     window = max(slide_steps, 1)
     recent = [_state([window, bins], 0, "int64") for _ in range(2)]
     ever = [_state([1, bins], 0, "int64") for _ in range(2)]
-    with argosy.no_grad():
+    with no_grad():
         found = _core.ops.auc_count(input, label, ins_tag_weight, num_thresholds)
         for i, new in enumerate(found):
-            new = argosy.reshape(new, [1, bins])
+            new = tensor.reshape(new, [1, bins])
             ever[i]._copy_from(ever[i] + new)
-            last = new if window == 1 else argosy.concat([recent[i][1:], new])
+            last = new if window == 1 else tensor.concat([recent[i][1:], new])
             recent[i]._copy_from(ever[i] * 1 if slide_steps == 0 else last)
         areas = [_core.ops.auc_area(*counts, curve) for counts in (ever, recent)]
         return *areas, [*recent, *ever]
@@ -94,19 +95,19 @@ def ctr_metric_bundle(input, label, ins_tag_weight=None):
         sigmoids, number of ones, number of samples.
     """
     totals = [_state([1], 0.0, "float32") for _ in range(6)]
-    with argosy.no_grad():
-        x = argosy.reshape(input, [-1]).astype("float32")
-        y = argosy.reshape(label, [-1]).astype("float32")
-        weight = argosy.ones_like(x)
+    with no_grad():
+        x = tensor.reshape(input, [-1]).astype("float32")
+        y = tensor.reshape(label, [-1]).astype("float32")
+        weight = tensor.ones_like(x)
         if ins_tag_weight is not None:
-            weight = argosy.reshape(ins_tag_weight, [-1]).astype("float32")
+            weight = tensor.reshape(ins_tag_weight, [-1]).astype("float32")
         error = x - y
         sums = (
-            error * error, argosy.abs(error), x, argosy.nn.functional.sigmoid(x), y,
-            argosy.ones_like(x),
+            error * error, tensor.abs(error), x, F.sigmoid(x), y,
+            tensor.ones_like(x),
         )  # fmt: skip
         for total, value in zip(totals, sums):
-            total._copy_from(total + argosy.reshape(argosy.sum(value * weight), [1]))
+            total._copy_from(total + tensor.reshape(tensor.sum(value * weight), [1]))
     return tuple(totals)
 
 
@@ -129,7 +130,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
     if name is None:
         name = unique_name.generate("global_var")
     if not mode.static_mode():
-        made = argosy.full(list(shape), value, dtype)
+        made = tensor.full(list(shape), value, dtype)
         made.name, made.persistable = name, bool(persistable)
         return made
     return state.make_variable(name, list(shape), _core.dtype(dtype), value, persistable)

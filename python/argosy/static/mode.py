@@ -1,79 +1,28 @@
-"""Which mode is on, and the Programs that calls are recorded into."""
+"""The mode, and the Programs that calls are recorded into, as the static API shows them."""
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 
 from argosy import _core
+from argosy._framework import disable_static, enable_static  # noqa: F401
+from argosy._programs.mode import (
+    default_main_program,
+    default_startup_program,
+    existing_programs,
+    is_recorded,
+    program_by_id,
+    recording,
+    register,
+    set_default_programs,
+    static_mode,
+)
 
-
-class _State:
-    static = False
-    main = None  # made at first use
-    startup = None
-
-
-class _Thread(threading.local):
-    recording = False  # whether the innermost recording of this thread is ours
-
-
-_thread = _Thread()
-
-
-def static_mode():
-    """Whether enable_static() is in force."""
-    return _State.static
-
-
-def default_main_program():
-    """The Program that calls in static mode are added to."""
-    if _State.main is None:
-        _make_defaults()
-    return _State.main
-
-
-def default_startup_program():
-    """The Program that gives parameters their first values."""
-    if _State.startup is None:
-        _make_defaults()
-    return _State.startup
-
-
-def _make_defaults():
-    from .program import Program
-
-    _State.main, _State.startup = Program(), Program()
-    _State.startup._is_start_up_program_ = True
-
-
-def _synchronize():
-    """Makes the recording of this thread what the state says."""
-    if _thread.recording:
-        _core.program_end()
-    if _State.static:
-        _core.program_begin(default_main_program()._handle)
-    _thread.recording = _State.static
-
-
-def enable_static():
-    """Makes calls add operations to the default main Program instead of computing."""
-    _State.static = True
-    _synchronize()
-
-
-def disable_static(place=None):
-    """Makes calls compute at once (the default).
-
-    Args:
-        place (str | Place, optional): Device to compute on from now on.
-    """
-    _State.static = False
-    _synchronize()
-    if place is not None:
-        import argosy
-
-        argosy.set_device(place)
+__all__ = [
+    "default_main_program", "default_startup_program", "device_guard", "disable_static",
+    "enable_static", "existing_programs", "is_recorded", "name_scope", "program_by_id",
+    "program_guard", "recording", "register", "role", "set_default_programs", "static_mode",
+]  # fmt: skip
 
 
 @contextmanager
@@ -93,26 +42,13 @@ def program_guard(main_program, startup_program=None):
                 " Do this: pass static.Program()."
             )
     before = default_main_program(), default_startup_program()
-    _State.main = main_program
     if startup_program is not None:
-        _State.startup = startup_program
         startup_program._is_start_up_program_ = True
-    _synchronize()
+    set_default_programs(main_program, before[1] if startup_program is None else startup_program)
     try:
         yield
     finally:
-        _State.main, _State.startup = before
-        _synchronize()
-
-
-@contextmanager
-def recording(program):
-    """Within the context calls are added to `program`; None: they compute at once."""
-    _core.program_begin(None if program is None else program._handle)
-    try:
-        yield
-    finally:
-        _core.program_end()
+        set_default_programs(*before)
 
 
 @contextmanager
@@ -127,9 +63,6 @@ def role(program, number):
         _core.program_set_role(program._handle, before)
 
 
-_scopes = []  # of name_scope
-
-
 @contextmanager
 def name_scope(prefix=None):
     """Groups operations under a name, for people who look at a Program; results do not change.
@@ -141,11 +74,7 @@ def name_scope(prefix=None):
         raise AssertionError(
             "[name_scope] prefix: expected a str that is not empty. Do this: pass a name."
         )
-    _scopes.append(prefix)
-    try:
-        yield
-    finally:
-        _scopes.pop()
+    yield
 
 
 @contextmanager

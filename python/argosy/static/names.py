@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import inspect
 
-from argosy import _core
+from argosy import _core, tensor
+from argosy.nn import functional
 
 # Ours -> Paddle's, where they differ.
 _TYPES = {
@@ -112,21 +113,17 @@ def _elementwise(function):
 
 def _mul(ins, attrs):
     """Matrices made of the first dimensions and the rest."""
-    import argosy
-
     x, y = ins["X"], ins["Y"]
     split = attrs.get("x_num_col_dims", 1)
     if len(x.shape) > 2:
         x = x.flatten(split) if split == 1 else x.flatten(0, split - 1).flatten(1)
-    return argosy.matmul(x, y)
+    return tensor.matmul(x, y)
 
 
 def _reduce(name):
     def run(ins, attrs):
-        import argosy
-
         axis = None if attrs.get("reduce_all") else attrs.get("dim")
-        return getattr(argosy, name)(ins["X"], axis=axis, keepdim=attrs.get("keep_dim", False))
+        return getattr(tensor, name)(ins["X"], axis=axis, keepdim=attrs.get("keep_dim", False))
 
     return run
 
@@ -135,11 +132,7 @@ def _call(home, name, operand_names=("X",), **renamed):
     """The function of that name; renamed: our argument for each of Paddle's attributes."""
 
     def run(ins, attrs):
-        import argosy
-
-        function = argosy
-        for part in [*home.split("."), name]:
-            function = getattr(function, part) if part else function
+        function = getattr(home, name)
         known = inspect.signature(function).parameters
         given = {renamed.get(k, k): v for k, v in attrs.items()}
         given = {k: v for k, v in given.items() if k in known}
@@ -149,40 +142,32 @@ def _call(home, name, operand_names=("X",), **renamed):
 
 
 def _constant(ins, attrs):
-    import argosy
-
-    return argosy.full(attrs["shape"], attrs.get("value", 0.0), attrs.get("dtype", "float32"))
+    return tensor.full(attrs["shape"], attrs.get("value", 0.0), attrs.get("dtype", "float32"))
 
 
 def _random(name):
     def run(ins, attrs):
-        import argosy
-
         shape, dtype = attrs["shape"], attrs.get("dtype", "float32")
         if name == "uniform":
-            return argosy.uniform(shape, dtype, attrs.get("min", -1.0), attrs.get("max", 1.0))
-        return argosy.normal(attrs.get("mean", 0.0), attrs.get("std", 1.0), shape).astype(dtype)
+            return tensor.uniform(shape, dtype, attrs.get("min", -1.0), attrs.get("max", 1.0))
+        return tensor.normal(attrs.get("mean", 0.0), attrs.get("std", 1.0), shape).astype(dtype)
 
     return run
 
 
 def _many(name):
     def run(ins, attrs):
-        import argosy
-
         values = ins["X"] if isinstance(ins["X"], list) else [ins["X"]]
         if name == "sum":
-            return argosy.add_n(values)
-        return getattr(argosy, name)(values, axis=attrs.get("axis", 0))
+            return tensor.add_n(values)
+        return getattr(tensor, name)(values, axis=attrs.get("axis", 0))
 
     return run
 
 
 def _operator(name):
     def run(x, y):
-        import argosy
-
-        return getattr(argosy, name)(x, y)
+        return getattr(tensor, name)(x, y)
 
     return _elementwise(run)
 
@@ -198,25 +183,25 @@ _MAKERS = {
     "elementwise_mod": _operator("mod"),
     "elementwise_floordiv": _operator("floor_divide"),
     "mul": _mul,
-    "matmul": _call("", "matmul", ("X", "Y")),
-    "matmul_v2": _call("", "matmul", ("X", "Y"), trans_x="transpose_x", trans_y="transpose_y"),
-    "mean": _call("", "mean"),
+    "matmul": _call(tensor, "matmul", ("X", "Y")),
+    "matmul_v2": _call(tensor, "matmul", ("X", "Y"), trans_x="transpose_x", trans_y="transpose_y"),
+    "mean": _call(tensor, "mean"),
     "sum": _many("sum"),
     "concat": _many("concat"),
     "stack": _many("stack"),
-    "reshape": _call("", "reshape"),
-    "reshape2": _call("", "reshape"),
-    "transpose": _call("", "transpose", axis="perm"),
-    "transpose2": _call("", "transpose", axis="perm"),
-    "unsqueeze2": _call("", "unsqueeze", axes="axis"),
-    "squeeze2": _call("", "squeeze", axes="axis"),
-    "cast": _call("", "cast", out_dtype="dtype"),
+    "reshape": _call(tensor, "reshape"),
+    "reshape2": _call(tensor, "reshape"),
+    "transpose": _call(tensor, "transpose", axis="perm"),
+    "transpose2": _call(tensor, "transpose", axis="perm"),
+    "unsqueeze2": _call(tensor, "unsqueeze", axes="axis"),
+    "squeeze2": _call(tensor, "squeeze", axes="axis"),
+    "cast": _call(tensor, "cast", out_dtype="dtype"),
     "fill_constant": _constant,
     "uniform_random": _random("uniform"),
     "gaussian_random": _random("normal"),
     "increment": lambda ins, attrs: ins["X"] + attrs.get("step", 1.0),
-    "softmax": _call("nn.functional", "softmax"),
-    "lookup_table_v2": _call("nn.functional", "embedding", ("Ids", "W")),
+    "softmax": _call(functional, "softmax"),
+    "lookup_table_v2": _call(functional, "embedding", ("Ids", "W")),
     "sgd": lambda ins, attrs: ins["Param"] - ins["Grad"] * ins["LearningRate"],
     "dropout": lambda ins, attrs: _dropout(ins, attrs),
     "cross_entropy": lambda ins, attrs: _cross_entropy(ins, attrs),
@@ -226,17 +211,13 @@ for _name in ("sum", "mean", "max", "min", "prod", "any", "all"):
 
 
 def _dropout(ins, attrs):
-    import argosy
-
-    return argosy.nn.functional.dropout(
+    return functional.dropout(
         ins["X"], attrs.get("dropout_prob", 0.5), training=not attrs.get("is_test", False)
     )
 
 
 def _cross_entropy(ins, attrs):
-    import argosy
-
-    return argosy.nn.functional.cross_entropy(
+    return functional.cross_entropy(
         ins["X"], ins["Label"], soft_label=attrs.get("soft_label", False), use_softmax=False,
         reduction="none",
     )  # fmt: skip
@@ -277,10 +258,7 @@ def append(block, kind, inputs, outputs, attrs):
 
 def _by_name(kind, ins, attrs):
     """A function of the package of this name, operands in the order given."""
-    import argosy
-
-    functional = argosy.nn.functional
-    function = getattr(argosy, kind, None) or getattr(functional, kind, None)
+    function = getattr(tensor, kind, None) or getattr(functional, kind, None)
     if function is None:
         op = getattr(_core.ops, kind, None)
         if op is None:

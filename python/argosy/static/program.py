@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import ast
-import weakref
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._programs.mode import program_of  # noqa: F401
+from argosy._support import dtype_name
+from argosy.base.parameter import Parameter
 
 from . import mode, names, state
-
-_programs = weakref.WeakValueDictionary()  # by _core.program_id
-
-
-def program_of(value):
-    """The Program that a symbolic tensor belongs to; for state the one calls are added to now."""
-    number = _core.program_id_of_value(value)
-    if number is None:
-        return mode.default_main_program()
-    found = _programs.get(number)
-    if found is None:
-        raise RuntimeError(
-            f"The Program of '{value.name}' no longer exists, or was not made by the static API."
-        )
-    return found
 
 
 class Program:
@@ -35,7 +22,7 @@ class Program:
 
     def __init__(self, _handle=None):
         self._handle = _core.program_new() if _handle is None else _handle
-        _programs[_core.program_id(self._handle)] = self
+        mode.register(self)
         self._states = {}  # Parameters and other state made for this Program, by name
         self._variables = {}  # what Block.create_var made, by name
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
@@ -127,8 +114,6 @@ class Program:
 
     def all_parameters(self):
         """The parameters, trained or not, in order of creation."""
-        from argosy.base.framework import Parameter
-
         return [v for v in self._all_states().values() if isinstance(v, Parameter)]
 
     def list_vars(self):
@@ -231,8 +216,6 @@ class Program:
         Raises:
             ValueError: another mode.
         """
-        from argosy.base.framework import Parameter
-
         from .scope import global_scope
 
         if mode not in ("param", "opt", "all"):
@@ -414,7 +397,7 @@ class Block:
     def create_parameter(self, name=None, shape=None, dtype="float32", attr=None, is_bias=False,
                          initializer=None, **kwargs):  # fmt: skip
         """A Parameter of the Program."""
-        from argosy.base.framework import create_parameter
+        from argosy.nn.layer._helper import create_parameter
 
         return create_parameter(shape, dtype, name, attr, is_bias, initializer)
 
@@ -456,15 +439,13 @@ class Block:
 
 def to_text(variable):
     """A variable in one line."""
-    from argosy.base.framework import Parameter
-
     head = "var"
     if isinstance(variable, Parameter):
         head = "persist trainable param" if variable.trainable else "persist param"
     elif variable.persistable:
         head = "persist var"
     shape = tuple(variable.shape)
-    dtype = str(variable.dtype).rpartition(".")[2]
+    dtype = dtype_name(variable.dtype)
     return (
         f"{head} {variable.name} : DENSE_TENSOR.shape{shape}.dtype({dtype})"
         f".stop_gradient({variable.stop_gradient})"
@@ -617,13 +598,12 @@ class Operator:
 def switch_main_program(program):
     """Makes `program` the one that calls are added to; returns the one before."""
     before = mode.default_main_program()
-    mode._State.main = program
-    mode._synchronize()
+    mode.set_default_programs(program, mode.default_startup_program())
     return before
 
 
 def switch_startup_program(program):
     """Makes `program` the one that initializers are added to; returns the one before."""
     before = mode.default_startup_program()
-    mode._State.startup = program
+    mode.set_default_programs(mode.default_main_program(), program)
     return before

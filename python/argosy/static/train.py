@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from argosy import _core
 
 _SHOWN = 1000  # numbers of a fetched value that are printed
 _WAYS = ("sent", "received")
+service_progress = None  # set by fleet: what its runtime says of the servers
 _TICK = 0.1  # seconds between looks at Ctrl-C and fetch handlers
 
 
@@ -62,9 +62,7 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
             " Do this: give one text for each."
         )
     if program._fleet_opt:
-        from argosy.distributed.ps.switches import check_training
-
-        check_training(program._fleet_opt)
+        _check_options(program._fleet_opt)
     if infer:
         program = _forward(program)
     if not hasattr(dataset, "_start"):
@@ -77,6 +75,18 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
     run.to_the_end()
     for done in [] if infer else program._after_data:
         done()
+
+
+def _check_options(options):
+    """Raises NotImplementedError for what a Program's _fleet_opt asks for and would be ignored."""
+    where = options.get("dump_fields_path")
+    for name in ("dump_fields", "dump_param"):
+        if where and options.get(name):
+            raise NotImplementedError(
+                f"[parameter_server] {name} of trainer_desc_configs is {list(options[name])!r}, which"
+                " the parameter server does not do. Do this: leave dump_fields_path empty, and fetch"
+                " these variables."
+            )
 
 
 def _forward(program):
@@ -193,9 +203,7 @@ class _Run:
 
 def _service():
     """Of the parameter server, if this process has one (see fleet.runtime.Runtime.progress)."""
-    module = sys.modules.get("argosy.distributed.fleet")
-    runtime = getattr(getattr(module, "fleet", None), "_runtime", None)
-    return {} if runtime is None else runtime.progress()
+    return {} if service_progress is None else service_progress()
 
 
 def _shown(label, value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy.base.framework import Parameter, Variable
+from argosy.base.parameter import Parameter, Variable
 
 
 def _of_program(self, name):

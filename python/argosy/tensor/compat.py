@@ -1,6 +1,7 @@
 """Names that Paddle 3.3 has beside its own, for programs that come from other frameworks."""
 
 from argosy import _core
+from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
@@ -308,6 +309,7 @@ _TYPED = {
 }
 for _name, _dtype in _TYPED.items():
     globals()[_name] = _typed(_name, _dtype)
+    setattr(device_module, _name, globals()[_name])  # they are found there as well
 
 EXPORTS = [
     "argwhere", "as_tensor", "asarray", "cauchy_", "combinations", "from_numpy", "geometric_",

@@ -108,7 +108,7 @@ def get_tensor(self):
 
 def type(self):  # noqa: A001
     """How the tensor is stored: DENSE_TENSOR, SPARSE_COO or SELECTED_ROWS of core.VarDesc.VarType."""
-    from argosy.base.core import VarDesc
+    from argosy.tensor.var_desc import VarDesc
 
     names = {"coo": "SPARSE_COO", "row_sparse": "SELECTED_ROWS"}
     return getattr(VarDesc.VarType, names.get(self._layout, "DENSE_TENSOR"))

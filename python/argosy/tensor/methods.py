@@ -6,6 +6,7 @@ from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._generated.method_table import METHODS
+from argosy._support import checked_seeds
 from argosy.tensor.printing import tensor_repr
 
 
@@ -44,9 +45,7 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
             stacklevel=2,
         )
     if grad_tensor is not None:
-        from argosy.autograd.run import _seeds
-
-        _seeds("backward", "grad_tensor", grad_tensor, [self])
+        checked_seeds("backward", "grad_tensor", grad_tensor, [self])
     _core.backward(self, grad_tensor, retain_graph)
 
 

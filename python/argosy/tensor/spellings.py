@@ -3,6 +3,7 @@
 import functools
 
 from argosy._core import Tensor
+from argosy._programs.mode import default_main_program
 
 
 def _sizes_one_by_one(function):
@@ -76,9 +77,7 @@ def apply_(self, function):
 
 def block(self):
     """The block of the default main Program, which initializers and the like are called with."""
-    from argosy import static
-
-    return static.default_main_program().global_block()
+    return default_main_program().global_block()
 
 
 def install():

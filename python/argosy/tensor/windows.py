@@ -8,7 +8,7 @@ EXPORTS = ["bartlett_window", "blackman_window", "hamming_window", "hann_window"
 
 
 def _window(op, kind, length, periodic, dtype, layout, device, requires_grad):
-    from argosy.audio.functional.window import get_window
+    from argosy.tensor.spectral_windows import get_window
 
     if layout is not None:
         raise ValueError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import nn
+from argosy import nn, tensor
 from argosy._core import OperandError
+from argosy._framework import in_dynamic_mode
+from argosy._support import dtype_name
 
 
 def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=True, name=None):
@@ -30,19 +31,19 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             f" [labels, labels], got {list(potentials.shape)} and {list(transition_params.shape)}."
             " Do this: make the numbers of labels equal."
         )
-    if not argosy.is_floating_point(potentials):
+    if not tensor.is_floating_point(potentials):
         raise OperandError(
             f"[viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
             " this: cast them with .astype(..)."
         )
-    if str(lengths.dtype).rpartition(".")[2] != "int64":
+    if dtype_name(lengths.dtype) != "int64":
         raise ValueError(
             f"[viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."
         )
     longest = lengths.max()
     steps = potentials.shape[1]
-    if argosy.in_dynamic_mode():
+    if in_dynamic_mode():
         steps = min(steps, int(longest)) if potentials.shape[0] else steps
     kind = potentials.dtype
     left = lengths - 1  # steps after the present one
@@ -54,24 +55,24 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
     best = []  # for each later step and label: the label before it
     for step in range(1, steps):
         paths = score.unsqueeze(2) + transition_params
-        best.append(argosy.argmax(paths, axis=1))
+        best.append(tensor.argmax(paths, axis=1))
         going = (left > 0).unsqueeze(1)
-        score = argosy.where(going, argosy.max(paths, axis=1) + potentials[:, step], score)
+        score = tensor.where(going, tensor.max(paths, axis=1) + potentials[:, step], score)
         if include_bos_eos_tag:
             score = score + (left == 1).astype(kind).unsqueeze(1) * stop
         left = left - 1
-    label = argosy.argmax(score, axis=1)
+    label = tensor.argmax(score, axis=1)
     # Steps behind the end hold 0; the walk back begins at each sequence's last step.
     path = [label * (left >= 0).astype("int64")]
     for before in reversed(best):
         left = left + 1
-        previous = argosy.take_along_axis(before, label.unsqueeze(1), 1).squeeze(1)
-        label = argosy.where(left > 0, previous, label)
+        previous = tensor.take_along_axis(before, label.unsqueeze(1), 1).squeeze(1)
+        label = tensor.where(left > 0, previous, label)
         path.append(label * (left >= 0).astype("int64"))
-    found = argosy.stack(path[::-1], axis=1)
-    if not argosy.in_dynamic_mode():
-        found = argosy.slice(found, [1], [0], [longest])
-    return argosy.max(score, axis=1), found
+    found = tensor.stack(path[::-1], axis=1)
+    if not in_dynamic_mode():
+        found = tensor.slice(found, [1], [0], [longest])
+    return tensor.max(score, axis=1), found
 
 
 class ViterbiDecoder(nn.Layer):

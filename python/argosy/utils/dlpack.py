@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy._core import Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
@@ -13,7 +13,7 @@ def to_dlpack(x):
     Raises:
         TypeError: ``x`` is no tensor.
     """
-    if not isinstance(x, argosy.Tensor):
+    if not isinstance(x, Tensor):
         raise TypeError(
             f"[to_dlpack] x: expected a Tensor, got {type(x).__name__}. Do this: make it one with"
             " argosy.to_tensor(..)."
@@ -29,4 +29,4 @@ def from_dlpack(dlpack, *, device=None, copy=None):
         device: where the tensor should be; None: where the data is.
         copy: True copies; False raises if a copy would be needed; None copies if needed.
     """
-    return argosy.Tensor._from_dlpack(dlpack, device=device, copy=copy)
+    return Tensor._from_dlpack(dlpack, device=device, copy=copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import shutil
@@ -9,7 +10,6 @@ import tarfile
 import tempfile
 import zipfile
 
-from argosy.dataset.common import md5file
 from argosy.utils.archive import unpack
 
 __all__ = ["get_weights_path_from_url"]
@@ -30,6 +30,15 @@ def _get_unique_endpoints(trainer_endpoints):
     for endpoint in sorted(trainer_endpoints):
         first.setdefault(endpoint.split(":")[0], endpoint)
     return set(first.values())
+
+
+def md5file(fname):
+    """The MD5 of a file, as hexadecimal digits."""
+    digest = hashlib.md5()
+    with open(fname, "rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _md5check(fullname, md5sum=None):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argosy import tensor
+
 __all__ = []
 
 
@@ -11,11 +13,9 @@ def run_check():
     Raises:
         RuntimeError: the result is wrong.
     """
-    import argosy
-
-    weight = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]], stop_gradient=False)
-    x = argosy.to_tensor([[1.0, -1.0]])
-    argosy.matmul(x, weight).sum().backward()
+    weight = tensor.to_tensor([[1.0, 2.0], [3.0, 4.0]], stop_gradient=False)
+    x = tensor.to_tensor([[1.0, -1.0]])
+    tensor.matmul(x, weight).sum().backward()
     if weight.grad.tolist() != [[1.0, 1.0], [-1.0, -1.0]]:
         raise RuntimeError(
             f"[run_check] the gradient of a matrix product is wrong: got {weight.grad.tolist()}. "

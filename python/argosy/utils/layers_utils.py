@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from argosy._core import Tensor
+from argosy._framework import in_dynamic_mode
+from argosy._support import dtype_name
+
 __all__ = []
 
 
@@ -124,21 +128,19 @@ def check_shape(
 
     Outside of a Program nothing is checked: the op itself does.
     """
-    import argosy
-
-    if argosy.in_dynamic_mode():
+    if in_dynamic_mode():
         return
-    kinds = expected_shape_type or (list, tuple, argosy.Tensor)
-    elements = expected_element_type or (int, argosy.Tensor)
+    kinds = expected_shape_type or (list, tuple, Tensor)
+    elements = expected_element_type or (int, Tensor)
     if not isinstance(shape, kinds):
         raise TypeError(
             f"[{op_name}] shape: expected a list, a tuple or a tensor, got {type(shape).__name__}."
             " Do this: pass a list of ints."
         )
-    for item in [shape] if isinstance(shape, argosy.Tensor) else shape:
-        wrong = not isinstance(item, (*_as_tuple(elements), argosy.Tensor))
-        if isinstance(item, argosy.Tensor):
-            name = str(item.dtype).rpartition(".")[2]
+    for item in [shape] if isinstance(shape, Tensor) else shape:
+        wrong = not isinstance(item, (*_as_tuple(elements), Tensor))
+        if isinstance(item, Tensor):
+            name = dtype_name(item.dtype)
             wrong = name not in expected_tensor_dtype
         if wrong:
             raise TypeError(

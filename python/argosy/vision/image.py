@@ -56,6 +56,6 @@ def image_load(path, backend=None):
     array = np.asarray(image.convert("RGB"))
     if backend == "cv2":
         return np.ascontiguousarray(array[..., ::-1])
-    from .. import to_tensor
+    from argosy.tensor import to_tensor
 
     return to_tensor(np.ascontiguousarray(array.transpose(2, 0, 1)))

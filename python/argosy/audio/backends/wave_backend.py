@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import wave
 
-import argosy
+from argosy import tensor
 from argosy._support import ArgumentError
 
 
@@ -62,7 +62,7 @@ def load(filepath, frame_offset=0, num_frames=-1, normalize=True, channels_first
         channels, rate = file.getnchannels(), file.getframerate()
         frames = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, channels)
     end = None if num_frames == -1 else frame_offset + num_frames
-    samples = argosy.to_tensor(frames[frame_offset:end].astype("float32"))
+    samples = tensor.to_tensor(frames[frame_offset:end].astype("float32"))
     if normalize:
         samples = samples / float(1 << 15)
     return (samples.t() if channels_first else samples), rate
@@ -95,7 +95,7 @@ def save(filepath, src, sample_rate, channels_first=True, encoding=None, bits_pe
     if str(frames.dtype).endswith("int16"):
         whole = frames
     else:
-        whole = argosy.clip(frames.astype("float32") * float(1 << 15), -32768.0, 32767.0)
+        whole = tensor.clip(frames.astype("float32") * float(1 << 15), -32768.0, 32767.0)
     with wave.open(filepath if hasattr(filepath, "write") else str(filepath), "wb") as file:
         file.setnchannels(frames.shape[1])
         file.setsampwidth(2)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import nn, signal
+from argosy import nn, signal, tensor
 from argosy._support import ArgumentError
 
 from ..functional import compute_fbank_matrix, create_dct, get_window, power_to_db
@@ -58,7 +57,7 @@ class Spectrogram(nn.Layer):
             center=self.center,
             pad_mode=self.pad_mode,
         )
-        return argosy.pow(argosy.abs(spectrum), self.power)
+        return tensor.pow(tensor.abs(spectrum), self.power)
 
 
 class MelSpectrogram(nn.Layer):
@@ -101,7 +100,7 @@ class MelSpectrogram(nn.Layer):
         self.register_buffer("fbank_matrix", bank)
 
     def forward(self, x):
-        return argosy.matmul(self.fbank_matrix, self._spectrogram(x))
+        return tensor.matmul(self.fbank_matrix, self._spectrogram(x))
 
 
 class LogMelSpectrogram(nn.Layer):
@@ -186,4 +185,4 @@ class MFCC(nn.Layer):
         self.register_buffer("dct_matrix", create_dct(n_mfcc, n_mels, dtype=dtype))
 
     def forward(self, x):
-        return argosy.matmul(self.dct_matrix, self._log_melspectrogram(x), transpose_x=True)
+        return tensor.matmul(self.dct_matrix, self._log_melspectrogram(x), transpose_x=True)

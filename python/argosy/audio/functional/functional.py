@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import Tensor
+from argosy import tensor
+from argosy._core import Tensor
 from argosy._support import ArgumentError
 from argosy.nn import functional as F
 
@@ -28,9 +28,9 @@ def hz_to_mel(freq, htk=False):
             return freq / _HERTZ_PER_MEL
         return _KNEE_MEL + math.log(freq / _KNEE_HERTZ) / _LOG_STEP
     if htk:
-        return 2595.0 * argosy.log10(1.0 + freq / 700.0)
-    high = _KNEE_MEL + argosy.log(argosy.clip(freq, min=_KNEE_HERTZ) / _KNEE_HERTZ) / _LOG_STEP
-    return argosy.where(freq < _KNEE_HERTZ, freq / _HERTZ_PER_MEL, high)
+        return 2595.0 * tensor.log10(1.0 + freq / 700.0)
+    high = _KNEE_MEL + tensor.log(tensor.clip(freq, min=_KNEE_HERTZ) / _KNEE_HERTZ) / _LOG_STEP
+    return tensor.where(freq < _KNEE_HERTZ, freq / _HERTZ_PER_MEL, high)
 
 
 def mel_to_hz(mel, htk=False):
@@ -43,19 +43,19 @@ def mel_to_hz(mel, htk=False):
         return _KNEE_HERTZ * math.exp(_LOG_STEP * (mel - _KNEE_MEL))
     if htk:
         return 700.0 * (10.0 ** (mel / 2595.0) - 1.0)
-    high = _KNEE_HERTZ * argosy.exp(_LOG_STEP * (argosy.clip(mel, min=_KNEE_MEL) - _KNEE_MEL))
-    return argosy.where(mel < _KNEE_MEL, mel * _HERTZ_PER_MEL, high)
+    high = _KNEE_HERTZ * tensor.exp(_LOG_STEP * (tensor.clip(mel, min=_KNEE_MEL) - _KNEE_MEL))
+    return tensor.where(mel < _KNEE_MEL, mel * _HERTZ_PER_MEL, high)
 
 
 def mel_frequencies(n_mels=64, f_min=0.0, f_max=11025.0, htk=False, dtype="float32"):
     """n_mels frequencies in Hz from f_min to f_max, equally far apart in mel."""
-    mels = argosy.linspace(hz_to_mel(f_min, htk), hz_to_mel(f_max, htk), n_mels, dtype)
+    mels = tensor.linspace(hz_to_mel(f_min, htk), hz_to_mel(f_max, htk), n_mels, dtype)
     return mel_to_hz(mels, htk)
 
 
 def fft_frequencies(sr, n_fft, dtype="float32"):
     """The frequencies in Hz of a real FFT of n_fft points at sample rate sr: [n_fft // 2 + 1]."""
-    return argosy.linspace(0, sr / 2.0, 1 + n_fft // 2, dtype)
+    return tensor.linspace(0, sr / 2.0, 1 + n_fft // 2, dtype)
 
 
 def compute_fbank_matrix(
@@ -74,7 +74,7 @@ def compute_fbank_matrix(
     distances = edges.unsqueeze(1) - bins.unsqueeze(0)
     rising = -distances[:-2] / widths[:-1].unsqueeze(1)
     falling = distances[2:] / widths[1:].unsqueeze(1)
-    weights = F.relu(argosy.minimum(rising, falling))
+    weights = F.relu(tensor.minimum(rising, falling))
     if norm == "slaney":
         return weights * (2.0 / (edges[2:] - edges[:-2])).unsqueeze(1)
     if isinstance(norm, (int, float)):
@@ -96,9 +96,9 @@ def power_to_db(spect, ref_value=1.0, amin=1e-10, top_db=80.0):
         raise ValueError(
             f"[power_to_db] top_db must not be negative, got {top_db}. Do this: pass 0 or more."
         )
-    decibels = 10.0 * argosy.log10(argosy.clip(spect, min=amin))
+    decibels = 10.0 * tensor.log10(tensor.clip(spect, min=amin))
     decibels = decibels - 10.0 * math.log10(max(ref_value, amin))
-    return decibels if top_db is None else argosy.maximum(decibels, decibels.max() - top_db)
+    return decibels if top_db is None else tensor.maximum(decibels, decibels.max() - top_db)
 
 
 def create_dct(n_mfcc, n_mels, norm="ortho", dtype="float32"):
@@ -107,11 +107,11 @@ def create_dct(n_mfcc, n_mels, norm="ortho", dtype="float32"):
         raise ArgumentError(
             f"[create_dct] norm must be 'ortho' or None, got {norm!r}. Do this: pass one of them."
         )
-    places = argosy.arange(n_mels, dtype="float64").unsqueeze(1) + 0.5
-    orders = argosy.arange(n_mfcc, dtype="float64").unsqueeze(0)
-    waves = 2.0 * argosy.cos(places * orders * (math.pi / n_mels))
+    places = tensor.arange(n_mels, dtype="float64").unsqueeze(1) + 0.5
+    orders = tensor.arange(n_mfcc, dtype="float64").unsqueeze(0)
+    waves = 2.0 * tensor.cos(places * orders * (math.pi / n_mels))
     if norm == "ortho":
-        scale = argosy.full([n_mfcc], math.sqrt(0.5 / n_mels), "float64")
+        scale = tensor.full([n_mfcc], math.sqrt(0.5 / n_mels), "float64")
         scale[0] = math.sqrt(0.25 / n_mels)
         waves = waves * scale
     return waves.astype(dtype)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-import argosy
+from argosy import _core
+from argosy.nn import functional as F
+from argosy.nn.initializer import Uniform
 from argosy.nn.layer.layers import Layer
 
 from .._keywords import refuse
@@ -32,7 +34,7 @@ class Linear(Layer):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        dtype = dtype or argosy.get_default_dtype()
+        dtype = dtype or _core.get_default_dtype()
         self.weight = self.create_parameter([out_features, in_features], dtype=dtype)
         self.bias = (
             self.create_parameter([out_features], dtype=dtype, is_bias=True) if bias else None
@@ -46,7 +48,7 @@ class Linear(Layer):
         bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0
         for parameter in (self.weight, self.bias):
             if parameter is not None:
-                argosy.nn.initializer.Uniform(-bound, bound)(parameter)
+                Uniform(-bound, bound)(parameter)
 
     def forward(self, input):  # noqa: A002
         """functional.linear of input."""
@@ -129,7 +131,7 @@ class _AvgPool(Layer):
         options = {"exclusive": not self.count_include_pad, "ceil_mode": self.ceil_mode}
         if self.divisor_override is not None:
             options["divisor_override"] = self.divisor_override
-        pool = getattr(argosy.nn.functional, f"avg_pool{self._rank}d")
+        pool = getattr(F, f"avg_pool{self._rank}d")
         return pool(input, self.kernel_size, self.stride, self.padding, **options)
 
     def extra_repr(self):

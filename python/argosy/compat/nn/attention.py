@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import _core, tensor
+from argosy.nn import functional as F
 from argosy.nn import initializer
 from argosy.nn.layer.layers import Layer
 
@@ -13,10 +14,10 @@ __all__ = ["MultiheadAttention"]
 
 def _additive(mask, dtype):
     """A mask as numbers that are added to scores; in a bool mask True keeps a position away."""
-    if mask is None or mask.dtype != argosy.bool:
+    if mask is None or mask.dtype != _core.bool:
         return mask if mask is None else mask.astype(dtype)
-    keep = argosy.zeros([], dtype)
-    return argosy.where(mask, argosy.full([], float("-inf"), dtype), keep)
+    keep = tensor.zeros([], dtype)
+    return tensor.where(mask, tensor.full([], float("-inf"), dtype), keep)
 
 
 class MultiheadAttention(Layer):
@@ -59,7 +60,7 @@ class MultiheadAttention(Layer):
         self.vdim = embed_dim if vdim is None else vdim
         self.head_dim = embed_dim // num_heads
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
-        dtype = dtype or argosy.get_default_dtype()
+        dtype = dtype or _core.get_default_dtype()
         even, zero = initializer.XavierUniform(), initializer.Constant(0.0)
 
         def parameter(shape, start):
@@ -95,10 +96,10 @@ class MultiheadAttention(Layer):
                 )
                 for n, x in zip("qkv", inputs)
             ]
-        weights = argosy.split(self.in_proj_weight, 3, 0)
+        weights = tensor.split(self.in_proj_weight, 3, 0)
         biases = [None] * 3
         if self.in_proj_bias is not None:
-            biases = argosy.split(self.in_proj_bias, 3, 0)
+            biases = tensor.split(self.in_proj_bias, 3, 0)
         return [functional.linear(*part) for part in zip(inputs, weights, biases)]
 
     def _extended(self, keys, values, masks):
@@ -107,16 +108,16 @@ class MultiheadAttention(Layer):
         more = []
         if self.bias_k is not None:
             more.append(
-                [argosy.expand(b, [batch, 1, self.embed_dim]) for b in (self.bias_k, self.bias_v)]
+                [tensor.expand(b, [batch, 1, self.embed_dim]) for b in (self.bias_k, self.bias_v)]
             )
         if self.add_zero_attn:
-            more.append([argosy.zeros([batch, 1, self.embed_dim], keys.dtype)] * 2)
+            more.append([tensor.zeros([batch, 1, self.embed_dim], keys.dtype)] * 2)
         for key, value in more:
-            keys, values = argosy.concat([keys, key], 1), argosy.concat([values, value], 1)
+            keys, values = tensor.concat([keys, key], 1), tensor.concat([values, value], 1)
             masks = [
                 m
                 if m is None
-                else argosy.concat([m, argosy.zeros([*m.shape[:-1], 1], m.dtype)], -1)
+                else tensor.concat([m, tensor.zeros([*m.shape[:-1], 1], m.dtype)], -1)
                 for m in masks
             ]
         return keys, values, masks
@@ -157,8 +158,8 @@ class MultiheadAttention(Layer):
         q, k, v = self._projected(parts)
         batch, length = q.shape[0], q.shape[1]
         if is_causal and attn_mask is None:
-            ones = argosy.ones([length, k.shape[1]], "int32")
-            attn_mask = argosy.triu(ones, 1).astype("bool")
+            ones = tensor.ones([length, k.shape[1]], "int32")
+            attn_mask = tensor.triu(ones, 1).astype("bool")
         masks = [_additive(attn_mask, q.dtype), _additive(key_padding_mask, q.dtype)]
         k, v, (between, padding) = self._extended(k, v, masks)
         total = None
@@ -175,10 +176,10 @@ class MultiheadAttention(Layer):
         dropout = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
-            scores = argosy.matmul(q * self.head_dim**-0.5, k, transpose_y=True)
+            scores = tensor.matmul(q * self.head_dim**-0.5, k, transpose_y=True)
             weights = functional.softmax(scores if total is None else scores + total, -1)
-            weights = argosy.nn.functional.dropout(weights, dropout)
-            found = argosy.matmul(weights, v)
+            weights = F.dropout(weights, dropout)
+            found = tensor.matmul(weights, v)
         else:
             found = functional.scaled_dot_product_attention(q, k, v, total, dropout)
         found = found.transpose([0, 2, 1, 3]).reshape([batch, length, self.embed_dim])

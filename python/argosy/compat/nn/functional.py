@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 from argosy._core import Tensor
 from argosy.nn import functional as F
 
@@ -55,12 +55,12 @@ def pad(input, pad, mode="constant", value=0.0):  # noqa: A002
 @refuse("nn.functional.softmax", "nn.functional.softmax", "x", "axis", "name")
 def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
     """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
-    return argosy.softmax(input, dim, dtype, out=out)
+    return tensor.softmax(input, dim, dtype, out=out)
 
 
 def linear(input, weight, bias=None):  # noqa: A002
     """input weight^T + bias; weight is [out, in]."""
-    found = argosy.matmul(input, weight, transpose_y=True)
+    found = tensor.matmul(input, weight, transpose_y=True)
     return found if bias is None else found + bias
 
 

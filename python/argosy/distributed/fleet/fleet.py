@@ -281,8 +281,11 @@ class Fleet:
         program._fleet_opt = known
 
     def _make_runtime(self, programs, startups, optimizer):
+        from argosy.static import train
+
         from .local_runtime import LocalRuntime
 
+        train.service_progress = self._progress
         if self._is_collective:
             return LocalRuntime(programs)
         from argosy.distributed import ps
@@ -291,6 +294,9 @@ class Fleet:
             programs, startups, optimizer, self._user_defined_strategy, self._role_maker
         )
         return LocalRuntime(programs) if runtime is None else runtime
+
+    def _progress(self):
+        return {} if self._runtime is None else self._runtime.progress()
 
     # Servers and workers
 

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import pathlib
 import secrets
 import socket
 
@@ -243,10 +244,7 @@ def _common_environ(options, job, mark):
     environ["ARGOSY_JOB_MARK"] = mark
     environ["ARGOSY_PS_SAVE_ROOTS"] = _save_roots(options)
     # `import paddle` gives argosy, as with `argosy run`.
-    import argosy
-
-    root = os.path.dirname(os.path.abspath(argosy.__file__))
-    site = os.path.join(root, "cli", "site")
+    site = str(pathlib.Path(__file__).resolve().parents[2] / "cli" / "site")
     path = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != site]
     environ["PYTHONPATH"] = os.pathsep.join([site, *path])
     environ["PADDLE_LOG_DIR"] = os.path.abspath(options.log_dir)

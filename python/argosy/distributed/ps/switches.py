@@ -2,7 +2,7 @@
 
 import logging
 
-__all__ = ["check_strategy", "check_table", "check_training", "use_d2sum"]
+__all__ = ["check_strategy", "check_table", "use_d2sum"]
 
 _logger = logging.getLogger("argosy.fleet")
 
@@ -67,19 +67,6 @@ def check_table(message):
             if getattr(save, name):
                 what = f"{path}accessor.table_accessor_save_param.{name}"
                 _refuse(what, getattr(save, name), "leave it out, and pack the files afterwards")
-
-
-def check_training(options):
-    """Raises NotImplementedError for what a Program's _fleet_opt asks of train_from_dataset."""
-    options = options or {}
-    where = options.get("dump_fields_path")
-    for name in ("dump_fields", "dump_param"):
-        if where and options.get(name):
-            _refuse(
-                f"{name} of trainer_desc_configs",
-                list(options[name]),
-                "leave dump_fields_path empty, and fetch these variables",
-            )
 
 
 def use_d2sum(tables, strategy):

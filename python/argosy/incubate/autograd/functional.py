@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import Tensor
+from argosy import autograd, tensor
+from argosy._core import Tensor
+from argosy.autograd import enable_grad
 
 _prim = False
 
@@ -47,9 +48,9 @@ def _like(values, template):
 
 def _derivatives(ys, xs, vs, create_graph=True):
     return [
-        argosy.zeros_like(x) if found is None else found
+        tensor.zeros_like(x) if found is None else found
         for x, found in zip(
-            xs, argosy.grad(ys, xs, vs, create_graph=create_graph, allow_unused=True)
+            xs, autograd.grad(ys, xs, vs, create_graph=create_graph, allow_unused=True)
         )
     ]
 
@@ -69,7 +70,7 @@ def vjp(func, xs, v=None):
     func takes the tensor, or the tensors of the sequence one by one.
     """
     given, leaves = _leaves(xs)
-    with argosy.enable_grad():
+    with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
     vs = None if v is None else _sequence(v)
     if vs is not None:
@@ -83,18 +84,18 @@ def jvp(func, xs, v=None):
     By reverse differentiation twice: the product is linear in what vjp multiplies with.
     """
     given, leaves = _leaves(xs)
-    with argosy.enable_grad():
+    with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
         outs = _sequence(ys)
-        vs = [argosy.ones_like(x) for x in leaves] if v is None else _sequence(v)
+        vs = [tensor.ones_like(x) for x in leaves] if v is None else _sequence(v)
         _check_forms("jvp", vs, leaves)
-        dummies = [argosy.zeros_like(y) for y in outs]
+        dummies = [tensor.zeros_like(y) for y in outs]
         for dummy in dummies:
             dummy.stop_gradient = False
         products = _derivatives(outs, leaves, dummies)
         weighted = sum((p * w).sum() for p, w in zip(products, vs))
     if weighted.stop_gradient:
-        return ys, _like([argosy.zeros_like(y) for y in outs], ys)
+        return ys, _like([tensor.zeros_like(y) for y in outs], ys)
     return ys, _like(_derivatives([weighted], dummies, None), ys)
 
 
@@ -107,14 +108,14 @@ def grad(outputs, inputs, grad_outputs=None):
 def forward_grad(outputs, inputs, grad_inputs=None):
     """The Jacobian of outputs, computed from inputs, times grad_inputs (ones without it)."""
     outs, ins = _sequence(outputs), _sequence(inputs)
-    vs = [argosy.ones_like(x) for x in ins] if grad_inputs is None else _sequence(grad_inputs)
-    dummies = [argosy.zeros_like(y) for y in outs]
+    vs = [tensor.ones_like(x) for x in ins] if grad_inputs is None else _sequence(grad_inputs)
+    dummies = [tensor.zeros_like(y) for y in outs]
     for dummy in dummies:
         dummy.stop_gradient = False
     products = _derivatives(outs, ins, dummies)
     weighted = sum((p * w).sum() for p, w in zip(products, vs))
     if weighted.stop_gradient:
-        return _like([argosy.zeros_like(y) for y in outs], outputs)
+        return _like([tensor.zeros_like(y) for y in outs], outputs)
     return _like(_derivatives([weighted], dummies, None), outputs)
 
 
@@ -128,15 +129,15 @@ class Jacobian:
     def __init__(self, func, xs, is_batched=False):
         given, self._leaves = _leaves(xs)
         self._batched = is_batched
-        with argosy.enable_grad():
+        with enable_grad():
             ys = func(*given) if isinstance(given, list) else func(given)
             self._flat = self._flatten(_sequence(ys))
         self._value = None
 
     def _flatten(self, tensors):
         if self._batched:
-            return argosy.concat([t.reshape([t.shape[0], -1]) for t in tensors], -1)
-        return argosy.concat([t.reshape([-1]) for t in tensors])
+            return tensor.concat([t.reshape([t.shape[0], -1]) for t in tensors], -1)
+        return tensor.concat([t.reshape([-1]) for t in tensors])
 
     def _row(self, y):
         parts = _derivatives([y.sum()], self._leaves, None)
@@ -145,8 +146,8 @@ class Jacobian:
     def _all(self):
         if self._value is None:
             axis = int(self._batched)
-            rows = [self._row(y) for y in argosy.unstack(self._flat, axis)]
-            self._value = argosy.stack(rows, axis)
+            rows = [self._row(y) for y in tensor.unstack(self._flat, axis)]
+            self._value = tensor.stack(rows, axis)
         return self._value
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy.autograd import no_grad
 
 
 class LookAhead:
@@ -32,7 +32,7 @@ class LookAhead:
 
     def step(self):
         """One step of the inner optimizer, and one of the slow weights when it is time."""
-        with argosy.no_grad():
+        with no_grad():
             self.inner_optimizer.step()
             self._count += 1
             for parameter in self._parameter_list:

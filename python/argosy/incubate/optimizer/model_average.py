@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 
 class ModelAverage:
@@ -28,8 +29,8 @@ class ModelAverage:
         self._parameters = list(parameters)
         self._rate = average_window_rate
         self._least, self._most = min_average_window, max_average_window
-        self._sums = [argosy.zeros_like(p) for p in self._parameters]
-        self._old_sums = [argosy.zeros_like(p) for p in self._parameters]
+        self._sums = [tensor.zeros_like(p) for p in self._parameters]
+        self._old_sums = [tensor.zeros_like(p) for p in self._parameters]
         self._count = self._old_count = self._steps = 0
         self._kept = None
 
@@ -37,13 +38,13 @@ class ModelAverage:
         """Adds the parameters to the sums; a full window becomes the old one."""
         self._steps += 1
         self._count += 1
-        with argosy.no_grad():
+        with no_grad():
             for total, parameter in zip(self._sums, self._parameters):
                 total.add_(parameter)
             window = min(self._most, self._steps * self._rate)
             if self._count >= self._least and self._count >= window:
                 self._old_sums, self._old_count = self._sums, self._count
-                self._sums = [argosy.zeros_like(p) for p in self._parameters]
+                self._sums = [tensor.zeros_like(p) for p in self._parameters]
                 self._count = 0
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
@@ -63,7 +64,7 @@ class ModelAverage:
         self._kept = [p.detach().clone() for p in self._parameters]
         self._need_restore = need_restore
         count = max(self._count + self._old_count, 1)
-        with argosy.no_grad():
+        with no_grad():
             for p, new, old in zip(self._parameters, self._sums, self._old_sums):
                 p.set_value((new + old) / count)
         return self
@@ -72,7 +73,7 @@ class ModelAverage:
         """Puts the parameters back that apply replaced."""
         if self._kept is None:
             return
-        with argosy.no_grad():
+        with no_grad():
             for p, kept in zip(self._parameters, self._kept):
                 p.set_value(kept)
         self._kept = None

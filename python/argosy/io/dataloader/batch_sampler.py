@@ -1,5 +1,7 @@
 """Batch samplers: which samples form a batch."""
 
+from argosy._job import get_rank, get_world_size
+
 from .dataset import IterableDataset
 from .sampler import RandomSampler, Sampler, SequenceSampler
 
@@ -115,8 +117,8 @@ class DistributedBatchSampler(BatchSampler):
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.drop_last = drop_last
-        self.nranks = _job("get_world_size") if num_replicas is None else num_replicas
-        self.local_rank = _job("get_rank") if rank is None else rank
+        self.nranks = get_world_size() if num_replicas is None else num_replicas
+        self.local_rank = get_rank() if rank is None else rank
         self.epoch = 0
         self.num_samples = -(-len(dataset) // self.nranks)
         self.total_size = self.num_samples * self.nranks
@@ -159,18 +161,3 @@ class DistributedBatchSampler(BatchSampler):
     def set_epoch(self, epoch):
         """Sets the epoch that decides the order; without it each iteration counts one on."""
         self.epoch = epoch
-
-
-def _job(name):
-    """World size or rank: of the distributed environment if that is loaded, else of the launcher's
-    environment variables."""
-    import os
-    import sys
-
-    module = sys.modules.get("argosy.distributed")
-    function = getattr(module, name, None) if module is not None else None
-    if function is not None:
-        return function()
-    if name == "get_world_size":
-        return int(os.environ.get("PADDLE_TRAINERS_NUM", "1"))
-    return int(os.environ.get("PADDLE_TRAINER_ID", "0"))

@@ -3,13 +3,14 @@
 import numbers
 from collections.abc import Mapping, Sequence
 
+from argosy import tensor
+from argosy._core import Tensor
+
 __all__ = []
 
 
 def _tensor_type():
-    import argosy
-
-    return argosy.Tensor
+    return Tensor
 
 
 def default_collate_fn(batch):
@@ -31,9 +32,7 @@ def default_collate_fn(batch):
             )
         return numpy.stack(batch, axis=0)
     if isinstance(sample, _tensor_type()):
-        import argosy
-
-        return argosy.stack(batch, axis=0)
+        return tensor.stack(batch, axis=0)
     if isinstance(sample, (numbers.Number, numpy.number, numpy.bool_)):
         return numpy.array(batch)
     if isinstance(sample, (str, bytes)):

@@ -4,6 +4,8 @@ import bisect
 import math
 import warnings
 
+from argosy import tensor as _tensor
+
 __all__ = []
 
 
@@ -197,8 +199,6 @@ def random_split(dataset, lengths, generator=None):
     Returns:
         list[Subset]: The parts.
     """
-    import argosy
-
     total = len(dataset)
     lengths = list(lengths)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
@@ -222,7 +222,7 @@ def random_split(dataset, lengths, generator=None):
             f"fractions that add up to 1), got {lengths} with sum {sum(lengths)}."
             " Do this: pass such lengths."
         )
-    order = argosy.randperm(total).tolist() if total else []
+    order = _tensor.randperm(total).tolist() if total else []
     parts, at = [], 0
     for length in lengths:
         parts.append(Subset(dataset, order[at : at + length]))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._framework import in_dynamic_mode
+from argosy._programs.mode import program_of
+from argosy._programs.scope import DenseTensor
+from argosy._support import EOFException, dtype_name
 
 from ..reader import batch as _grouped
 
@@ -26,9 +30,7 @@ class GeneratorLoader:
 
     def __init__(self, feed_list=None, capacity=None, use_double_buffer=True, iterable=True,
                  return_list=False, drop_last=True):  # fmt: skip
-        import argosy
-
-        self._eager = argosy.in_dynamic_mode()
+        self._eager = in_dynamic_mode()
         self._feed_list = list(feed_list or [])
         self._iterable = self._eager or bool(iterable)
         self._return_list = self._eager or bool(return_list)
@@ -41,8 +43,6 @@ class GeneratorLoader:
                 f" {feed_list!r}. Do this: pass what static.data returned."
             )
         if not self._iterable:
-            from argosy.static.program import program_of
-
             program_of(self._feed_list[0])._loaders.append(self)
 
     @property
@@ -155,8 +155,6 @@ class GeneratorLoader:
             )
         for values in self._running:
             return {**dict(zip(names, values)), **given}
-        from argosy.base.core import EOFException
-
         raise EOFException(
             f"[Executor.run] the DataLoader of {names} is at its end."
             " Do this: catch base.core.EOFException around the runs of a pass, and call reset()."
@@ -175,14 +173,12 @@ def _dense(value, v):
     """The DenseTensor of an array, of the dtype of input v."""
     import numpy
 
-    from argosy.static import DenseTensor
-
     if isinstance(value, DenseTensor):
         return value
     if hasattr(value, "numpy"):
         value = value.numpy()
     array = numpy.asarray(value)
-    name = "" if v is None else str(v.dtype).rsplit(".", 1)[-1]
+    name = "" if v is None else dtype_name(v.dtype)
     if name and name != "bfloat16":  # whose arrays are uint16
         array = array.astype(name, copy=False)
     made = DenseTensor()

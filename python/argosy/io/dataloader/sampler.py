@@ -1,5 +1,7 @@
 """Samplers: in which order a data set's samples are visited."""
 
+from argosy import tensor
+
 __all__ = []
 
 
@@ -100,9 +102,7 @@ class SubsetRandomSampler(Sampler):
         self.indices = indices
 
     def __iter__(self):
-        import argosy
-
-        for i in argosy.randperm(len(self.indices)).tolist():
+        for i in tensor.randperm(len(self.indices)).tolist():
             yield self.indices[i]
 
     def __len__(self):

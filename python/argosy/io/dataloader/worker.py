@@ -7,6 +7,7 @@ import sys
 import threading
 import traceback
 
+from argosy import tensor
 from argosy._processes import die_with_parent
 
 from . import transport
@@ -147,14 +148,12 @@ def _seed_generators(seed, worker_id):
 
     import numpy
 
-    import argosy
-
     python, numbers, tensors = (
         int(x) for x in numpy.random.SeedSequence([seed, worker_id]).generate_state(3)
     )
     random.seed(python)
     numpy.random.seed(numbers)
-    argosy.seed(tensors)
+    tensor.seed(tensors)
 
 
 def run_worker(sock, other_socks, info, make_fetcher, init_fn, keep, parent, by_main_thread):

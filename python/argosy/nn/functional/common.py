@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy._core import Tensor
 from argosy._support import sizes_of
-from argosy.base.framework import Tensor
 
 from ._args import alias, int_list
 
@@ -336,7 +335,7 @@ def interpolate(
 def _scaled(size, scale):
     if isinstance(size, int):
         return int(size * scale)
-    return argosy.cast(argosy.scale(argosy.cast(size, "float64"), scale), "int64")
+    return tensor.cast(tensor.scale(tensor.cast(size, "float64"), scale), "int64")
 
 
 def _scales(scale_factor, rank):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
-from argosy.base.framework import Tensor
+from argosy._core import Tensor
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 from ._args import alias
 
@@ -22,4 +21,4 @@ def pairwise_distance(x, y, p=2.0, epsilon=1e-6, keepdim=False, name=None):
 
 def pdist(x, p=2.0, name=None):
     """p-norm distances of all pairs of rows of ``x`` [N, M]: a vector of N (N - 1) / 2."""
-    return argosy.pdist(x, p)
+    return tensor.pdist(x, p)

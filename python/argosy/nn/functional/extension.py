@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last axis of ``input`` on a diagonal and zeros elsewhere."""
-    return argosy.diag_embed(input, offset, dim1, dim2)
+    return tensor.diag_embed(input, offset, dim1, dim2)
 
 
 def sequence_mask(x, maxlen=None, dtype="int64", name=None):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 ops = _core.ops
 
@@ -47,12 +46,12 @@ def scaled_dot_product_attention(
     """
     batched = len(query.shape) != 3
     if not batched:
-        query, key, value = (argosy.unsqueeze(t, 0) for t in (query, key, value))
+        query, key, value = (tensor.unsqueeze(t, 0) for t in (query, key, value))
     out = ops.scaled_dot_product_attention(
         query, key, value, attn_mask, float(dropout_p) if training else 0.0, bool(is_causal),
         0.0 if scale is None else float(scale), False,
     )  # fmt: skip
-    return out if batched else argosy.squeeze(out, 0)
+    return out if batched else tensor.squeeze(out, 0)
 
 
 def flash_attention(
@@ -96,7 +95,7 @@ def flash_attn_qkvpacked(
 
     The last two of axis 2 are key and value, those before them the query.
     """
-    query = argosy.flatten(qkv[:, :, :-2], 2, 3)
+    query = tensor.flatten(qkv[:, :, :-2], 2, 3)
     return flash_attention(
         query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training
     )
@@ -107,14 +106,14 @@ def _varlen(query, key, value, starts_q, starts_k, scale, dropout, causal, retur
     ends_q, ends_k = starts_q.tolist(), starts_k.tolist()
     outputs, weights = [], []
     for (q0, q1), (k0, k1) in zip(zip(ends_q, ends_q[1:]), zip(ends_k, ends_k[1:])):
-        q, k, v = (argosy.unsqueeze(part, 0) for part in (query[q0:q1], key[k0:k1], value[k0:k1]))
+        q, k, v = (tensor.unsqueeze(part, 0) for part in (query[q0:q1], key[k0:k1], value[k0:k1]))
         result = ops.scaled_dot_product_attention(
             q, k, v, None, dropout, bool(causal), float(scale), bool(return_softmax)
         )
         out, weight = result if return_softmax else (result, None)
-        outputs.append(argosy.squeeze(out, 0))
+        outputs.append(tensor.squeeze(out, 0))
         weights.append(weight)
-    return argosy.concat(outputs, axis=0), weights if return_softmax else None
+    return tensor.concat(outputs, axis=0), weights if return_softmax else None
 
 
 def flash_attn_unpadded(
@@ -168,7 +167,7 @@ def flash_attn_varlen_qkvpacked(
     name=None,
 ):
     """:func:`flash_attn_unpadded` of ``qkv`` [sum, heads / key heads + 2, key heads, head_dim]."""
-    query = argosy.flatten(qkv[:, :-2], 1, 2)
+    query = tensor.flatten(qkv[:, :-2], 1, 2)
     return _varlen(
         query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, scale,
         float(dropout) if training else 0.0, causal, return_softmax,

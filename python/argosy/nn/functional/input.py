@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
 from argosy import _core
+from argosy.autograd import no_grad
 
 from ._args import alias
 
@@ -32,7 +32,7 @@ def embedding_renorm_(x, weight, max_norm, norm_type=2.0):
 
     In place, without gradient. Returns ``weight``.
     """
-    with argosy.no_grad():
+    with no_grad():
         return ops.embedding_renorm_(weight, x, float(max_norm), float(norm_type))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy._core import Tensor
+from argosy._framework import in_dynamic_mode
 from argosy._support import ArgumentError
 
 from ._args import alias, check_reduction
@@ -13,7 +14,7 @@ ops = _core.ops
 
 def _given(label):
     """The label as data: as in Paddle, no gradient goes back to it."""
-    if isinstance(label, argosy.Tensor) and not label.stop_gradient:
+    if isinstance(label, Tensor) and not label.stop_gradient:
         return label.detach()
     return label
 
@@ -307,15 +308,15 @@ def triplet_margin_with_distance_loss(
     negative_distance = distance_function(input, negative)
     if swap:
         swapped = distance_function(positive, negative)
-        negative_distance = argosy.minimum(negative_distance, swapped)
-    smallest = argosy.minimum(argosy.min(positive_distance), argosy.min(negative_distance))
-    if argosy.in_dynamic_mode() and smallest.item() < 0:
+        negative_distance = tensor.minimum(negative_distance, swapped)
+    smallest = tensor.minimum(tensor.min(positive_distance), tensor.min(negative_distance))
+    if in_dynamic_mode() and smallest.item() < 0:
         raise ValueError(
             "[triplet_margin_with_distance_loss] distance_function returned a negative "
             f"distance: {smallest.item()}. Do this: correct the function."
         )
     return ops.margin_ranking_loss(
-        negative_distance, positive_distance, argosy.ones_like(positive_distance),
+        negative_distance, positive_distance, tensor.ones_like(positive_distance),
         float(margin), reduction,
     )  # fmt: skip
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 from ._args import CHANNEL_LAST, alias, is_channel_last
 
@@ -20,7 +19,7 @@ def normalize(x, p=2, axis=1, epsilon=1e-12, out=None, name=None):
     """
     result = ops.normalize(x, float(p), axis, epsilon)
     if out is not None:
-        argosy.assign(result, out)
+        tensor.assign(result, out)
         return out
     return result
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._core import Tensor
 from argosy._support import sizes_of
-from argosy.base.framework import Tensor
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy.base.framework import Tensor
+from argosy import tensor
+from argosy._core import Tensor
 
 from .initializer import Initializer
 
@@ -22,7 +22,7 @@ class NumpyArrayInitializer(Initializer):
         self._value = value
 
     def _values(self, shape, dtype):
-        return argosy.to_tensor(self._value, dtype=dtype)
+        return tensor.to_tensor(self._value, dtype=dtype)
 
 
 class Assign(NumpyArrayInitializer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 from .initializer import Initializer
 
@@ -15,7 +15,7 @@ class ConstantInitializer(Initializer):
         self._force_cpu = force_cpu
 
     def _values(self, shape, dtype):
-        return argosy.full(shape, self._value, dtype)
+        return tensor.full(shape, self._value, dtype)
 
 
 class Constant(ConstantInitializer):

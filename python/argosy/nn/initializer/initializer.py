@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import sys
 
-import argosy
 from argosy import _core
-from argosy.base.framework import set_data
+from argosy._programs import mode
+from argosy._support import dtype_name
+from argosy.autograd import no_grad
+from argosy.base.parameter import set_data
 
 _SIXTEEN_BIT = ("float16", "bfloat16")
 _global_weight = None
@@ -22,8 +23,10 @@ class Initializer:
     A subclass defines ``forward(param, block=None)``; those of this package define ``_values``.
     """
 
+    _initializes = True  # what ParamAttr, which does not know this class, recognizes it by
+
     def __call__(self, param, block=None):
-        with argosy.no_grad():
+        with no_grad():
             return self.forward(param, block)
 
     def forward(self, param, block=None):
@@ -50,7 +53,7 @@ class Initializer:
 
 def _drawn(draw, dtype):
     """``draw(dtype)`` with 16-bit types drawn in float32 and cast, so that values agree."""
-    if str(dtype).rsplit(".", 1)[-1] in _SIXTEEN_BIT:
+    if dtype_name(_core.dtype(dtype)) in _SIXTEEN_BIT:
         return draw("float32").astype(dtype)
     return draw(dtype)
 
@@ -61,10 +64,10 @@ def seed_of(initializer):
 
     So parameters of one shape and kind of initializer start equal in a Program with a seed.
     """
-    mode = sys.modules.get("argosy.static.mode")
-    if initializer._seed or mode is None:
+    if initializer._seed:
         return initializer._seed
-    program = mode._State.startup if mode.static_mode() else mode._State.main
+    main, startup = mode.existing_programs()
+    program = startup if mode.static_mode() else main
     return program.random_seed if program is not None else 0
 
 

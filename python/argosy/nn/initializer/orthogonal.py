@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 from .initializer import Initializer, seed_of
 
@@ -44,6 +43,6 @@ class Orthogonal(Initializer):
         normal = _core.ops.gaussian(drawn, 0.0, 1.0, seed_of(self), kind)
         q = _core.ops.orthogonalize(normal, float(self._gain))
         if rows < cols:
-            q = argosy.t(q)
-        q = argosy.reshape(q, shape)
+            q = tensor.t(q)
+        q = tensor.reshape(q, shape)
         return q if str(q.dtype) == str(dtype) else q.astype(dtype)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy.base import unique_name
-from argosy.base.framework import EagerParamBase
+import copy
+
+from argosy import _core, tensor
+from argosy._programs.mode import static_mode
+from argosy.autograd import no_grad
+from argosy.base import static_parameter, unique_name
 from argosy.base.param_attr import ParamAttr, WeightNormParamAttr
+from argosy.base.parameter import EagerParamBase, set_data
+from argosy.nn import functional
 
 _FLOATING = ("float16", "float32", "float64", "bfloat16", "float", "complex64", "complex128")
 
@@ -27,7 +32,7 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
     attr = ParamAttr._to_attr(attr)
     if not attr:
         return None
-    dtype = argosy.get_default_dtype() if dtype is None else dtype
+    dtype = _core.get_default_dtype() if dtype is None else dtype
     chosen = attr.initializer
     if chosen is None:
         chosen = init.initializer._global_initializer(is_bias) or default_initializer
@@ -50,15 +55,15 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
         "do_model_average": attr.do_model_average,
         "need_clip": attr.need_clip,
     }
-    if argosy._framework.in_static_mode():
-        from argosy.static import state
-
+    if static_mode():
         if isinstance(attr, WeightNormParamAttr):
-            return state.make_normalized_weight(
+            return static_parameter.make_normalized_weight(
                 prefix, attr.dim, shape=shape, dtype=dtype, initializer=chosen, **attributes
             )
-        return state.make_parameter(shape=shape, dtype=dtype, initializer=chosen, **attributes)
-    param = EagerParamBase.from_tensor(argosy.empty(shape, dtype), **attributes)
+        return static_parameter.make_parameter(
+            shape=shape, dtype=dtype, initializer=chosen, **attributes
+        )
+    param = EagerParamBase.from_tensor(tensor.empty(shape, dtype), **attributes)
     if init.lazy_init.lazy_init_helper()._state:
         param.set_init_func(chosen)
     else:
@@ -69,12 +74,41 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
 def set_first_value(param, compute):
     """Lets a parameter start as compute()."""
     if param._symbolic:
-        from argosy.static import state
-
-        state.initialize(param, lambda p: p._copy_from(compute()))
+        static_parameter.initialize(param, lambda p: p._copy_from(compute()))
         return
-    with argosy.no_grad():
+    with no_grad():
         param.set_value(compute())
+
+
+def create_parameter(
+    shape,
+    dtype=None,
+    name=None,
+    attr=None,
+    is_bias=False,
+    default_initializer=None,
+    device=None,
+):
+    """A parameter outside of any layer.
+
+    Args:
+        shape: list of int.
+        dtype: None takes the default dtype.
+        name: name, unless ``attr`` has one.
+        attr: ParamAttr, initializer or name; None for the defaults.
+        is_bias: zeros by default instead of Xavier uniform.
+        default_initializer: used unless ``attr`` or ``set_global_initializer`` names one.
+        device: where it lives; None takes the current device.
+    """
+    attr = ParamAttr._to_attr(attr)
+    if name is not None and attr and attr.name is None:
+        attr = copy.copy(attr)
+        attr.name = name
+    prefix = unique_name.generate("create_parameter")
+    param = make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer)
+    if device is not None and param is not None:
+        set_data(param, param.detach().to(device))
+    return param
 
 
 class LayerObjectHelper:
@@ -93,11 +127,11 @@ class LayerObjectHelper:
         return self._layer_type
 
     def get_default_dtype(self):
-        return argosy.get_default_dtype()
+        return _core.get_default_dtype()
 
     def create_parameter(self, attr, shape, dtype=None, is_bias=False, default_initializer=None):
         return make_parameter(self._name, shape, attr, dtype, is_bias, default_initializer)
 
     def append_activation(self, x, act=None):
         """Apply the activation called ``act`` (None: none) to ``x``."""
-        return x if act is None else getattr(argosy.nn.functional, act)(x)
+        return x if act is None else getattr(functional, act)(x)

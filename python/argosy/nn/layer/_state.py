@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, namedtuple
 
-import argosy
-from argosy.base.framework import Tensor, set_data
+from argosy._core import Tensor
+from argosy.autograd import no_grad
+from argosy.base.parameter import set_data
+from argosy.device import CUDAPlace
 
 from ._helper import dtype_name
 
@@ -169,7 +171,7 @@ class LayerState:
                 continue
             warnings.warn(f"Skip loading for {key}. {problem}", stacklevel=2)
         unexpected = [key for key in state_dict if key not in used]
-        with argosy.no_grad():
+        with no_grad():
             for target, value in pairs:
                 target.set_value(value)
         return missing, unexpected
@@ -247,7 +249,7 @@ class LayerState:
                 dtype = None
             self._transform(tensor, device, dtype, blocking)
 
-        with argosy.no_grad():
+        with no_grad():
             self._apply(convert, device, dtype, blocking, include_sublayers)
         return self
 
@@ -314,11 +316,11 @@ class LayerState:
     def cuda(self, device=None):
         """Move parameters and buffers to a GPU (``device``: its number or place)."""
         if device is None or isinstance(device, int):
-            device = argosy.CUDAPlace(device or 0)
+            device = CUDAPlace(device or 0)
         return self._to_impl(device=device)
 
     def xpu(self, device=None):
         """Move parameters and buffers to an XPU."""
         if device is None or isinstance(device, int):
-            device = argosy.XPUPlace(device or 0)
+            device = f"xpu:{device or 0}"
         return self._to_impl(device=device)

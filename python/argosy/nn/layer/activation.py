@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import _core
 
 from .. import functional as F
 from ..functional._args import alias
@@ -382,7 +382,7 @@ class PReLU(_Activation):
         self._weight = self.create_parameter(
             attr=weight_attr,
             shape=[num_parameters],
-            dtype=argosy.get_default_dtype(),
+            dtype=_core.get_default_dtype(),
             is_bias=False,
             default_initializer=Constant(float(init)),
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy.base.framework import EagerParamBase
+from argosy import _core, tensor
+from argosy.autograd import no_grad
+from argosy.base.parameter import EagerParamBase
 
 from .. import functional as F
 from ..functional._args import alias
@@ -92,7 +93,7 @@ class Linear(Layer):
 
     def __init__(self, in_features, out_features, weight_attr=None, bias_attr=None, name=None):
         super().__init__()
-        self._dtype = argosy.get_default_dtype()
+        self._dtype = _core.get_default_dtype()
         self._weight_attr = weight_attr
         self._bias_attr = bias_attr
         self.weight = self.create_parameter(
@@ -232,7 +233,7 @@ class Embedding(Layer):
                 self.weight.stop_gradient = True
         # (A static Program reads zeros there, whatever the row has.)
         if padding_idx is not None and not self.weight._symbolic:
-            with argosy.no_grad():
+            with no_grad():
                 self.weight[padding_idx] = 0.0
 
     @property
@@ -268,7 +269,7 @@ class Flatten(Layer):
         self.stop_axis = stop_axis
 
     def forward(self, input):
-        return argosy.flatten(input, start_axis=self.start_axis, stop_axis=self.stop_axis)
+        return tensor.flatten(input, start_axis=self.start_axis, stop_axis=self.stop_axis)
 
 
 class Unflatten(Layer):
@@ -281,7 +282,7 @@ class Unflatten(Layer):
         self.name = name
 
     def forward(self, input):
-        return argosy.unflatten(input, self.axis, self.shape)
+        return tensor.unflatten(input, self.axis, self.shape)
 
     def extra_repr(self):
         return join(f"axis={self.axis}, shape={self.shape}", self.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
-from argosy.base.framework import EagerParamBase
+from argosy.base.parameter import EagerParamBase
 
 from .layers import Layer
 

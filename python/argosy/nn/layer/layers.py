@@ -6,9 +6,11 @@ import re
 import weakref
 from collections import OrderedDict
 
-import argosy
+from argosy import tensor as _tensor
+from argosy._core import Tensor
+from argosy._framework import in_dynamic_mode
 from argosy.base import unique_name
-from argosy.base.framework import EagerParamBase, Tensor
+from argosy.base.parameter import EagerParamBase
 
 from ._helper import LayerObjectHelper, make_parameter
 from ._state import LayerState
@@ -28,7 +30,7 @@ def _convert_camel_to_snake(name):
 
 def in_declarative_mode():
     """Whether a Program is being recorded, by static mode or by capture."""
-    return not argosy.in_dynamic_mode()
+    return not in_dynamic_mode()
 
 
 def _indent(text):
@@ -255,7 +257,7 @@ class Layer(LayerState):
             name = unique_name.generate(f"{self._full_name}._generated_var")
         else:
             name = ".".join([self._full_name, name])
-        tensor = argosy.empty([0], self._dtype if dtype is None else dtype)
+        tensor = _tensor.empty([0], self._dtype if dtype is None else dtype)
         tensor.name = name
         tensor.persistable = bool(persistable)
         return tensor
@@ -394,7 +396,7 @@ class Layer(LayerState):
             if value._symbolic and old is not None and not old._symbolic:
                 # In a captured function the buffer is state of the Program, which keeps its form.
                 if value.dtype == old.dtype and value.shape == old.shape:
-                    argosy.assign(value, old)
+                    _tensor.assign(value, old)
                     return
             if name not in buffers:
                 own["_non_persistable_buffer_names_set"].add(name)

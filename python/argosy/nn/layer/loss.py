@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy import _core
+from argosy import _core, tensor
 
 from .. import functional as F
 from ..functional._args import check_reduction
@@ -562,6 +562,4 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
 
     def predict(self, input):
         """The most probable class of each row, [N]."""
-        import argosy
-
-        return argosy.argmax(self.log_prob(input), axis=1)
+        return tensor.argmax(self.log_prob(input), axis=1)

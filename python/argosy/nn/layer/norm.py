@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import operator
 
-import argosy
 from argosy import _core
+from argosy._support import dtype_name
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -33,8 +33,8 @@ __all__ = [
 
 def _stats_dtype(dtype=None):
     """Weights and statistics are float32 where the default dtype has 16 bits."""
-    dtype = argosy.get_default_dtype() if dtype is None else dtype
-    return "float32" if str(dtype).rsplit(".", 1)[-1] in ("float16", "bfloat16") else dtype
+    dtype = _core.get_default_dtype() if dtype is None else dtype
+    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
 
 
 def _fixed(layer, name, size, value, dtype, average=True):
@@ -413,7 +413,7 @@ class LayerNorm(Layer):
         self._device = device
         self._weight_attr = weight_attr if elementwise_affine else False
         self._bias_attr = bias_attr if elementwise_affine and bias else False
-        self._dtype = argosy.get_default_dtype() if dtype is None else dtype
+        self._dtype = _core.get_default_dtype() if dtype is None else dtype
         size = functools.reduce(operator.mul, self._normalized_shape, 1)
         _affine(self, size, self._weight_attr, self._bias_attr, dtype, device)
 

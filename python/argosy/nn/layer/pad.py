@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy.base.framework import Tensor
+from argosy._core import Tensor
 
 from .. import functional as F
 from ._repr import join

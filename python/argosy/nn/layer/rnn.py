@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 from argosy._framework import in_static_mode
 from argosy._support import sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
@@ -39,7 +38,7 @@ def split_states(states, bidirectional=False, state_components=1):
     of these.
     """
     parts = [states] if state_components == 1 else list(states)
-    parts = [argosy.unstack(part) for part in parts]
+    parts = [tensor.unstack(part) for part in parts]
     cells = parts[0] if state_components == 1 else list(zip(*parts))
     return list(zip(cells[::2], cells[1::2])) if bidirectional else list(cells)
 
@@ -48,14 +47,14 @@ def concat_states(states, bidirectional=False, state_components=1):
     """The inverse of :func:`split_states`."""
     leaves = flatten(states)
     if state_components == 1:
-        return argosy.stack(leaves)
-    return tuple(argosy.stack(leaves[i::state_components]) for i in range(state_components))
+        return tensor.stack(leaves)
+    return tuple(tensor.stack(leaves[i::state_components]) for i in range(state_components))
 
 
 def _keep_where(mask, new, old):
     """``new`` in rows where ``mask`` [batch] is 1, else ``old``."""
     shape = [-1] + [1] * (len(new.shape) - 1)
-    return argosy.where(argosy.reshape(mask, shape), new, old)
+    return tensor.where(tensor.reshape(mask, shape), new, old)
 
 
 def rnn(
@@ -86,7 +85,7 @@ def rnn(
             batch_ref=inputs, batch_dim_idx=1 if time_major else 0
         )
     steps = first.shape[time_axis]
-    columns = map_structure(lambda x: argosy.unbind(x, axis=time_axis), inputs)
+    columns = map_structure(lambda x: tensor.unbind(x, axis=time_axis), inputs)
     mask = None
     if sequence_length is not None:
         mask = F.sequence_mask(sequence_length, maxlen=steps, dtype="bool")
@@ -106,7 +105,7 @@ def rnn(
     if is_reverse:
         for sequence in collected:
             sequence.reverse()
-    stacked = iter([argosy.stack(sequence, axis=time_axis) for sequence in collected])
+    stacked = iter([tensor.stack(sequence, axis=time_axis) for sequence in collected])
     return map_structure(lambda _: next(stacked), structure), states
 
 
@@ -145,7 +144,7 @@ def birnn(
     backward, backward_states = rnn(
         cell_bw, inputs, initial_states[1], sequence_length, time_major, is_reverse=True, **kwargs
     )
-    outputs = map_structure(lambda x, y: argosy.concat([x, y], -1), forward, backward)
+    outputs = map_structure(lambda x, y: tensor.concat([x, y], -1), forward, backward)
     return outputs, (forward_states, backward_states)
 
 
@@ -168,7 +167,7 @@ class RNNCellBase(Layer):
             try:
                 dtype = self.state_dtype
             except NotImplementedError:
-                dtype = argosy.get_default_dtype()
+                dtype = _core.get_default_dtype()
         kinds = iter(flatten(dtype) if isinstance(dtype, (list, tuple)) else ())
 
         def make(sizes):
@@ -176,7 +175,7 @@ class RNNCellBase(Layer):
                 sizes = (sizes,)
             if all(isinstance(size, int) for size in sizes):
                 sizes = [size for size in sizes if size != -1]
-                return argosy.full([batch, *sizes], init_value, next(kinds, dtype))
+                return tensor.full([batch, *sizes], init_value, next(kinds, dtype))
             return type(sizes)(make(item) for item in sizes)
 
         return make(shape)
@@ -530,7 +529,7 @@ class RNNBase(LayerList):
             return
         weights = [self._parameters[name] for name in self._all_weights]
         if not lazy_init_helper()._state:
-            fill(argosy.empty([sum(p.size for p in weights)], weights[0].dtype))
+            fill(tensor.empty([sum(p.size for p in weights)], weights[0].dtype))
 
     @property
     def _flat_weight(self):
@@ -543,7 +542,7 @@ class RNNBase(LayerList):
             count = self.num_layers * self.num_directions
             sizes = [self.proj_size or self.hidden_size, self.hidden_size]
             initial_states = tuple(
-                argosy.zeros([count, batch, size], inputs.dtype)
+                tensor.zeros([count, batch, size], inputs.dtype)
                 for size in sizes[: self.state_components]
             )
         elif not isinstance(initial_states, (tuple, list)):

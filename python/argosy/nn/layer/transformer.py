@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from collections import namedtuple
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 from argosy._support import sizes_of
 from argosy.base.param_attr import ParamAttr
 
@@ -56,8 +55,8 @@ def _convert_attention_mask(attn_mask, dtype):
         return None
     kind = str(attn_mask.dtype)
     if "bool" in kind or "int" in kind:
-        return (argosy.cast(attn_mask, dtype) - 1.0) * 1e9
-    return argosy.cast(attn_mask, dtype)
+        return (tensor.cast(attn_mask, dtype) - 1.0) * 1e9
+    return tensor.cast(attn_mask, dtype)
 
 
 class MultiHeadAttention(Layer):
@@ -117,12 +116,12 @@ class MultiHeadAttention(Layer):
 
     def _split_heads(self, x):
         """[batch, length, embed_dim] as [batch, length, heads, head_dim]."""
-        return argosy.reshape(x, [0, 0, self.num_heads, self.head_dim])
+        return tensor.reshape(x, [0, 0, self.num_heads, self.head_dim])
 
     def compute_kv(self, key, value):
         """Projected key and value, each [batch, heads, length, head_dim]."""
         return tuple(
-            argosy.transpose(self._split_heads(projected), [0, 2, 1, 3])
+            tensor.transpose(self._split_heads(projected), [0, 2, 1, 3])
             for projected in (self.k_proj(key), self.v_proj(value))
         )
 
@@ -140,21 +139,21 @@ class MultiHeadAttention(Layer):
             return self.StaticCache(*self.compute_kv(key, key if value is None else value))
         if value is None:
             shape = [sizes_of(key)[0], self.num_heads, 0, self.head_dim]
-            return self.Cache(argosy.zeros(shape, key.dtype), argosy.zeros(shape, key.dtype))
+            return self.Cache(tensor.zeros(shape, key.dtype), tensor.zeros(shape, key.dtype))
         return self.Cache(key, value)
 
     def _prepare_qkv(self, query, key, value, cache=None):
         """Projected query, key and value, each [batch, heads, length, head_dim], and the cache that
         the next call takes unless it is None. Subclasses replace it, for instance to rotate q and
         k."""
-        q = argosy.transpose(self._split_heads(self.q_proj(query)), [0, 2, 1, 3])
+        q = tensor.transpose(self._split_heads(self.q_proj(query)), [0, 2, 1, 3])
         if isinstance(cache, self.StaticCache):
             k, v = cache.k, cache.v
         else:
             k, v = self.compute_kv(key, value)
         if isinstance(cache, self.Cache):
-            k = argosy.concat([cache.k, k], axis=2)
-            v = argosy.concat([cache.v, v], axis=2)
+            k = tensor.concat([cache.k, k], axis=2)
+            v = tensor.concat([cache.v, v], axis=2)
             cache = self.Cache(k, v)
         return (q, k, v) if cache is None else (q, k, v, cache)
 
@@ -169,13 +168,13 @@ class MultiHeadAttention(Layer):
         else:
             q, k, v, *caches = self._prepare_qkv(query, key, value, cache)
             cache = caches[0] if caches else None
-            q, k, v = (argosy.transpose(t, [0, 2, 1, 3]) for t in (q, k, v))
+            q, k, v = (tensor.transpose(t, [0, 2, 1, 3]) for t in (q, k, v))
         result = _core.ops.scaled_dot_product_attention(
             q, k, v, _convert_attention_mask(attn_mask, q.dtype),
             float(self.dropout) if self.training else 0.0, False, 0.0, self.need_weights,
         )  # fmt: skip
         out, weights = result if self.need_weights else (result, None)
-        out = self.out_proj(argosy.reshape(out, [0, 0, self.embed_dim]))
+        out = self.out_proj(tensor.reshape(out, [0, 0, self.embed_dim]))
         outputs = [out]
         if self.need_weights:
             outputs.append(weights)
@@ -517,7 +516,7 @@ class Transformer(Layer):
 
     def generate_square_subsequent_mask(self, length):
         """[length, length] float mask that keeps positions away from later ones (-inf)."""
-        return argosy.triu(argosy.full([length, length], float("-inf")), 1)
+        return tensor.triu(tensor.full([length, length], float("-inf")), 1)
 
 
 def _split_attrs(attr, name):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
-from argosy.base.framework import Tensor
+from argosy import _core, tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
 
 __all__ = []
 
@@ -34,8 +34,8 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         )
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
-        return argosy.to_tensor(0.0)
-    with argosy.no_grad():
+        return tensor.to_tensor(0.0)
+    with no_grad():
         return _core.ops.clip_grad_norm_(
             grads, float(max_norm), float(norm_type), bool(error_if_nonfinite)
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy.base.framework import Tensor
+from argosy._core import Tensor
+from argosy.autograd import no_grad
 
 __all__ = []
 
@@ -26,7 +26,7 @@ def clip_grad_value_(parameters, clip_value):
             f"[clip_grad_value_] clip_value: expected a number >= 0, got {clip_value}. Do "
             "this: pass the largest absolute value to allow."
         )
-    with argosy.no_grad():
+    with no_grad():
         for parameter in parameters:
             if parameter.grad is not None:
                 parameter.grad.clip_(min=-clip_value, max=clip_value)

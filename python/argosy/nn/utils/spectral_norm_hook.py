@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
 from argosy import _core
+from argosy.autograd import no_grad
 from argosy.nn.layer._helper import set_first_value
 
 from ..initializer import Normal
@@ -32,7 +32,7 @@ class SpectralNorm:
         u = getattr(layer, self.name + "_u")
         v = getattr(layer, self.name + "_v")
         if do_power_iteration:
-            with argosy.no_grad():
+            with no_grad():
                 new_u, new_v = _core.ops.power_iteration(
                     weight, u, v, self.dim, self.n_power_iterations, self.eps
                 )
@@ -56,7 +56,7 @@ class SpectralNorm:
         weight = layer._parameters[name]
         rows = weight.shape[dim]
         vectors = []
-        with argosy.no_grad():
+        with no_grad():
             for size in (rows, weight.size // rows):
                 # A parameter first, so that the random stream is that of Paddle.
                 vector = layer.create_parameter([size])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 __all__ = []
 
 
 def parameters_to_vector(parameters, name=None):
     """All elements of the parameters, one after the other, as a vector."""
-    return argosy.concat([argosy.reshape(p, [-1]) for p in parameters], axis=0)
+    return tensor.concat([tensor.reshape(p, [-1]) for p in parameters], axis=0)
 
 
 def vector_to_parameters(vec, parameters, name=None):
@@ -27,8 +28,8 @@ def vector_to_parameters(vec, parameters, name=None):
             "parameters_to_vector gave."
         )
     start = 0
-    with argosy.no_grad():
+    with no_grad():
         for parameter, size in zip(parameters, sizes):
-            part = argosy.reshape(vec[start : start + size], list(parameter.shape))
+            part = tensor.reshape(vec[start : start + size], list(parameter.shape))
             parameter.set_value(part)
             start += size

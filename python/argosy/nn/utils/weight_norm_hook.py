@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
 from argosy import _core
+from argosy.autograd import no_grad
 from argosy.nn.layer._helper import set_first_value
 
 __all__ = []
@@ -43,7 +43,7 @@ class WeightNorm:
             dim = (dim + rank) % rank
         hook = WeightNorm(name, dim)
         del layer._parameters[name]
-        with argosy.no_grad():
+        with no_grad():
             length = _core.ops.norm_except_dim(weight, hook.dim)
             v = layer.create_parameter(list(weight.shape), dtype=weight.dtype)
             set_first_value(v, lambda: _core.ops.assign(weight))
@@ -56,7 +56,7 @@ class WeightNorm:
         return hook
 
     def remove(self, layer):
-        with argosy.no_grad():
+        with no_grad():
             value = self.compute_weight(layer)
             weight = layer.create_parameter(list(value.shape), dtype=value.dtype)
             weight.set_value(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-import argosy
+from argosy import tensor
 from argosy.nn import functional as F
 from argosy.sparse.tensor import SparseCooTensor, linear, unravel
 from argosy.sparse.unary import _back, _coordinates, check
@@ -38,13 +38,13 @@ def softmax(x, axis=-1, name=None):
     c = _coordinates(x).coalesce()
     if not c.nnz():
         return x
-    _, group = argosy.unique(linear(c.indices()[:-1], x._shape[:-1]), return_inverse=True)
+    _, group = tensor.unique(linear(c.indices()[:-1], x._shape[:-1]), return_inverse=True)
     groups, values = int(group.max()) + 1, c.values()
-    lowest = argosy.full([groups], float("-inf"), values.dtype)
-    top = argosy.put_along_axis(lowest, group, values.detach(), 0, "amax")
-    powers = argosy.exp(values - argosy.index_select(top, group))
-    sums = argosy.index_add(argosy.zeros([groups], values.dtype), group, 0, powers)
-    return _back(x, c._like(powers / argosy.index_select(sums, group)))
+    lowest = tensor.full([groups], float("-inf"), values.dtype)
+    top = tensor.put_along_axis(lowest, group, values.detach(), 0, "amax")
+    powers = tensor.exp(values - tensor.index_select(top, group))
+    sums = tensor.index_add(tensor.zeros([groups], values.dtype), group, 0, powers)
+    return _back(x, c._like(powers / tensor.index_select(sums, group)))
 
 
 def _numbers(name, value, n):
@@ -73,30 +73,30 @@ def _pairs(x, kernel, stride, padding, dilation, submanifold):
     lead = [x._shape[0], *out]
     met = []
     for offset in itertools.product(*(range(k) for k in kernel)):
-        rows, inside = [sites[0]], argosy.ones([x.nnz()], "bool")
+        rows, inside = [sites[0]], tensor.ones([x.nnz()], "bool")
         for axis, k in enumerate(offset):
             moved = sites[axis + 1] + (padding[axis] - k * dilation[axis])
             place = moved // stride[axis]
-            fits = argosy.logical_and(moved >= 0, place < out[axis])
-            fits = argosy.logical_and(fits, place * stride[axis] == moved)
-            inside = argosy.logical_and(inside, fits)
+            fits = tensor.logical_and(moved >= 0, place < out[axis])
+            fits = tensor.logical_and(fits, place * stride[axis] == moved)
+            inside = tensor.logical_and(inside, fits)
             rows.append(place)
-        entries = argosy.nonzero(inside).flatten()
-        targets = linear(argosy.index_select(argosy.stack(rows), entries, 1), lead)
+        entries = tensor.nonzero(inside).flatten()
+        targets = linear(tensor.index_select(tensor.stack(rows), entries, 1), lead)
         met.append((entries, targets))
     if submanifold:
         own = linear(sites, lead)
-        order = argosy.argsort(own)
-        numbers = argosy.index_select(own, order)
+        order = tensor.argsort(own)
+        numbers = tensor.index_select(own, order)
         tied = []
         for entries, targets in met:
-            place = argosy.clip(argosy.searchsorted(numbers, targets), max=max(x.nnz() - 1, 0))
-            there = argosy.nonzero(argosy.index_select(numbers, place) == targets).flatten()
-            to = argosy.index_select(order, argosy.index_select(place, there))
-            tied.append((argosy.index_select(entries, there), to))
+            place = tensor.clip(tensor.searchsorted(numbers, targets), max=max(x.nnz() - 1, 0))
+            there = tensor.nonzero(tensor.index_select(numbers, place) == targets).flatten()
+            to = tensor.index_select(order, tensor.index_select(place, there))
+            tied.append((tensor.index_select(entries, there), to))
         return x.indices(), out, tied
-    numbers = argosy.unique(argosy.concat([targets for _, targets in met]))
-    tied = [(entries, argosy.searchsorted(numbers, targets)) for entries, targets in met]
+    numbers = tensor.unique(tensor.concat([targets for _, targets in met]))
+    tied = [(entries, tensor.searchsorted(numbers, targets)) for entries, targets in met]
     return unravel(numbers, lead), out, tied
 
 
@@ -128,12 +128,12 @@ def _conv(name, x, weight, bias, stride, padding, dilation, groups, data_format,
         padding = [d * (k // 2) for d, k in zip(dilation, kernel)]
         stride = [1] * dims
     indices, out, tied = _pairs(x, kernel, stride, padding, dilation, submanifold)
-    values = argosy.zeros([indices.shape[1], filters], x.dtype)
+    values = tensor.zeros([indices.shape[1], filters], x.dtype)
     flat = weight.reshape([-1, channels, filters])
     for k, (entries, to) in enumerate(tied):
         if entries.shape[0]:
-            part = argosy.matmul(argosy.index_select(x.values(), entries), flat[k])
-            values = argosy.index_add(values, to, 0, part)
+            part = tensor.matmul(tensor.index_select(x.values(), entries), flat[k])
+            values = tensor.index_add(values, to, 0, part)
     if bias is not None:
         values = values + bias
     shape = [x._shape[0], *out, filters]
@@ -209,11 +209,11 @@ def max_pool3d(
     padding = _numbers("sparse.max_pool3d", padding, 3)
     indices, out, tied = _pairs(x, kernel, stride, padding, [1] * 3, False)
     shape = [indices.shape[1], x._shape[-1]]
-    best = argosy.full(shape, float("-inf"), x.dtype)
+    best = tensor.full(shape, float("-inf"), x.dtype)
     for entries, to in tied:
         if entries.shape[0]:
             # An offset ties each place of the result to one entry at most.
-            rows = argosy.index_select(x.values(), entries)
-            placed = argosy.scatter(argosy.full(shape, float("-inf"), x.dtype), to, rows)
-            best = argosy.maximum(best, placed)
+            rows = tensor.index_select(x.values(), entries)
+            placed = tensor.scatter(tensor.full(shape, float("-inf"), x.dtype), to, rows)
+            best = tensor.maximum(best, placed)
     return SparseCooTensor(indices, best, [x._shape[0], *out, x._shape[-1]], True)

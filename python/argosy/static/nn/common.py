@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._programs import mode
 from argosy.base import unique_name
+from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 
 __all__ = ["embedding", "fc", "sparse_embedding"]
@@ -15,7 +17,7 @@ _ENTRIES = ("ProbabilityEntry", "CountFilterEntry", "ShowClickEntry")
 def _activated(x, act):
     if act is None:
         return x
-    function = getattr(argosy.nn.functional, act, None) or getattr(argosy, act, None)
+    function = getattr(F, act, None) or getattr(tensor, act, None)
     if function is None:
         raise ValueError(
             f"[static.nn] there is no activation '{act}'. Do this: name a function of"
@@ -71,8 +73,8 @@ def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation
         n = _known_size(value.shape[kept:], "fc", value)
         weight = make_parameter(prefix, [n, size], attr, value.dtype, False, None)
         if len(value.shape) - kept > 1:
-            value = argosy.flatten(value, kept)
-        product = argosy.matmul(value, weight)
+            value = tensor.flatten(value, kept)
+        product = tensor.matmul(value, weight)
         total = product if total is None else total + product
     bias = make_parameter(prefix, [size], bias_attr, total.dtype, True, None)
     if bias is not None:
@@ -97,8 +99,8 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
     """
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
     if is_distributed:
-        argosy.static.default_main_program()._remote.setdefault(weight.name, {})
-    return argosy.nn.functional.embedding(
+        mode.default_main_program()._remote.setdefault(weight.name, {})
+    return F.embedding(
         input, weight, padding_idx=padding_idx, sparse=bool(is_sparse or is_distributed)
     )
 
@@ -140,14 +142,14 @@ def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
         )
     prefix = unique_name.generate("embedding")
     weight = make_parameter(prefix, size, param_attr, dtype, False, None)
-    said = argosy.static.default_main_program()._remote.setdefault(weight.name, {})
+    said = mode.default_main_program()._remote.setdefault(weight.name, {})
     said.setdefault("slots", []).append(int(slot or 0))
     said["table_class"] = table_class
     if entry is not None:
         said["entry"] = entry
     if len(input.shape) > 1 and input.shape[-1] == 1:
-        input = argosy.squeeze(input, -1)
+        input = tensor.squeeze(input, -1)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += size[0]
-    rows = argosy.nn.functional.embedding(input, weight, padding_idx=padding_idx, sparse=True)
+    rows = F.embedding(input, weight, padding_idx=padding_idx, sparse=True)
     return rows.detach() if is_test else rows

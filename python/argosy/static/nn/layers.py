@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
+from argosy._support import dtype_name
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -150,7 +150,7 @@ def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, pad
 
 
 def _wide(dtype):
-    return "float32" if str(dtype).rpartition(".")[2] in ("float16", "bfloat16") else dtype
+    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
 
 
 def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None,
@@ -286,7 +286,7 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
     weight = make_parameter(
         _prefix("prelu", name), shape, param_attr, x.dtype, False, Constant(0.25)
     )
-    return argosy.where(x > 0, x, x * weight)
+    return tensor.where(x > 0, x, x * weight)
 
 
 def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None,
@@ -318,7 +318,7 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
         _prefix("row_conv", None), [steps, features], param_attr, input.dtype, False, None
     )
     padded = F.pad(input, [0, future_context_size], data_format="NLC")
-    filters = argosy.unsqueeze(argosy.transpose(weight, [1, 0]), 1)
+    filters = tensor.unsqueeze(tensor.transpose(weight, [1, 0]), 1)
     y = F.conv1d(padded, filters, groups=features, data_format="NLC")
     return _activated(y, act)
 
@@ -379,10 +379,10 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     dtype = input.dtype
     if sampler == "uniform":
         drawn = _core.ops.randint(0, total, [count], "int64") if seed == 0 else None
-        probabilities = argosy.full([total], 1.0 / total, dtype)
+        probabilities = tensor.full([total], 1.0 / total, dtype)
     elif sampler == "log_uniform":
         span = math.log(total + 1)
-        probabilities = argosy.to_tensor(
+        probabilities = tensor.to_tensor(
             [math.log((i + 2) / (i + 1)) / span for i in range(total)], dtype
         )
         drawn = None
@@ -392,27 +392,27 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
                 f"[nce] custom_dist: expected {total} probabilities."
                 " Do this: pass one for each class."
             )
-        probabilities = argosy.to_tensor([float(p) for p in custom_dist], dtype)
+        probabilities = tensor.to_tensor([float(p) for p in custom_dist], dtype)
         drawn = None
     if drawn is None:
-        drawn = argosy.multinomial(probabilities.astype("float32"), count, True)
-    drawn = argosy.reshape(drawn, [-1]).astype("int64")
+        drawn = tensor.multinomial(probabilities.astype("float32"), count, True)
+    drawn = tensor.reshape(drawn, [-1]).astype("int64")
 
     def parts(classes, rows):
         """(model, noise): how much each claims a class, per sample."""
-        scores = argosy.sum(rows * F.embedding(classes, weight), -1)
+        scores = tensor.sum(rows * F.embedding(classes, weight), -1)
         if bias is not None:
-            scores = scores + argosy.squeeze(F.embedding(classes, bias), -1)
-        chances = argosy.gather(probabilities, argosy.reshape(classes, [-1]))
-        return F.sigmoid(scores), argosy.reshape(chances, argosy.shape(classes)) * count
+            scores = scores + tensor.squeeze(F.embedding(classes, bias), -1)
+        chances = tensor.gather(probabilities, tensor.reshape(classes, [-1]))
+        return F.sigmoid(scores), tensor.reshape(chances, tensor.shape(classes)) * count
 
-    rows = argosy.unsqueeze(input, 1)
+    rows = tensor.unsqueeze(input, 1)
     label = label.astype("int64")
     model, noise = parts(label, rows)
-    right = argosy.log((model + noise) / model)
-    model, noise = parts(argosy.unsqueeze(drawn, 0) + argosy.zeros_like(label[:, :1]), rows)
-    wrong = argosy.log((model + noise) / noise)
-    cost = argosy.sum(right, 1, keepdim=True) + argosy.sum(wrong, 1, keepdim=True)
+    right = tensor.log((model + noise) / model)
+    model, noise = parts(tensor.unsqueeze(drawn, 0) + tensor.zeros_like(label[:, :1]), rows)
+    wrong = tensor.log((model + noise) / noise)
+    cost = tensor.sum(right, 1, keepdim=True) + tensor.sum(wrong, 1, keepdim=True)
     if sample_weight is not None:
-        cost = cost * argosy.reshape(sample_weight, [-1, 1]).astype(cost.dtype)
+        cost = cost * tensor.reshape(sample_weight, [-1, 1]).astype(cost.dtype)
     return cost / (count + 1)

@@ -7,8 +7,7 @@ computed row by row has the lengths of its first operand.
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 from argosy.static.program import program_of
@@ -73,7 +72,7 @@ def _mark(v, lengths):
 
 def _owner(lengths):
     """The sequence that each row is of."""
-    return argosy.repeat_interleave(argosy.arange(argosy.shape(lengths)[0]), lengths)
+    return tensor.repeat_interleave(tensor.arange(tensor.shape(lengths)[0]), lengths)
 
 
 _POOLS = ("average", "sum", "sqrt", "max", "last", "first")
@@ -119,9 +118,9 @@ def sequence_softmax(input, use_cudnn=False, name=None):
     lengths = _lengths(input, "sequence_softmax")
     owner = _owner(lengths)
     pool = _core.ops.sequence_pool
-    top = argosy.gather(pool(input, lengths, None, "max"), owner).detach()
-    power = argosy.exp(input - top)
-    out = power / argosy.gather(pool(power, lengths, None, "sum"), owner)
+    top = tensor.gather(pool(input, lengths, None, "max"), owner).detach()
+    power = tensor.exp(input - top)
+    out = power / tensor.gather(pool(power, lengths, None, "sum"), owner)
     _mark(out, lengths)
     return out
 
@@ -144,7 +143,7 @@ def sequence_expand(x, y, ref_level=-1, name=None):
             "[sequence_expand] x is a batch of sequences itself: expected one row for each sequence"
             " of y. Do this: pool it first."
         )
-    out = argosy.gather(x, _owner(lengths))
+    out = tensor.gather(x, _owner(lengths))
     _mark(out, lengths)
     return out
 
@@ -179,16 +178,16 @@ def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=Tr
     bias = make_parameter(prefix, [num_filters], bias_attr, input.dtype, True, None)
     first = -(filter_size // 2) if padding_start is None else int(padding_start)
     owner = _owner(lengths)
-    end = argosy.gather(argosy.cumsum(lengths), owner)
-    begin = end - argosy.gather(lengths, owner)
-    rows = argosy.arange(argosy.shape(input)[0])
+    end = tensor.gather(tensor.cumsum(lengths), owner)
+    begin = end - tensor.gather(lengths, owner)
+    rows = tensor.arange(tensor.shape(input)[0])
     parts = []
     for k in range(first, first + filter_size):
         place = rows + k
-        inside = argosy.logical_and(place >= begin, place < end)
-        part = argosy.gather(input, argosy.where(inside, place, rows))
-        parts.append(part * argosy.unsqueeze(inside.astype(input.dtype), 1))
-    out = F.linear(argosy.concat(parts, 1), weight, bias)
+        inside = tensor.logical_and(place >= begin, place < end)
+        part = tensor.gather(input, tensor.where(inside, place, rows))
+        parts.append(part * tensor.unsqueeze(inside.astype(input.dtype), 1))
+    out = F.linear(tensor.concat(parts, 1), weight, bias)
     out = _activated(out, act)
     _mark(out, lengths)
     return out

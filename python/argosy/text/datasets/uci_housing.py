@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from argosy import _core
+
 from ...io import Dataset
 from . import _read
 
@@ -33,8 +35,6 @@ class UCIHousing(Dataset):
         self.data_file = _read.locate(
             "UCIHousing", data_file, "uci_housing", "housing.data", download
         )
-        import argosy
-
         with open(self.data_file) as file:
             table = np.array(file.read().split(), dtype="float64")
         if table.size == 0 or table.size % _COLUMNS:
@@ -48,7 +48,7 @@ class UCIHousing(Dataset):
         features /= np.ptp(features, axis=0)
         split = int(len(table) * 0.8)
         self.data = table[:split] if self.mode == "train" else table[split:]
-        self.dtype = argosy.get_default_dtype()
+        self.dtype = _core.get_default_dtype()
 
     def __getitem__(self, idx):
         row = self.data[idx].astype(self.dtype)

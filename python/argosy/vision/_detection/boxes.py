@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import Tensor
+from argosy import tensor
+from argosy._core import Tensor
 
 
 def _centers(boxes, extra):
@@ -60,14 +60,14 @@ def box_coder(
         codes = [
             (tx - x) / w,
             (ty - y) / h,
-            argosy.log(argosy.abs(tw / w)),
-            argosy.log(argosy.abs(th / h)),
+            tensor.log(tensor.abs(tw / w)),
+            tensor.log(tensor.abs(th / h)),
         ]
-        return argosy.stack([code / v for code, v in zip(codes, variance)], -1)
+        return tensor.stack([code / v for code, v in zip(codes, variance)], -1)
     codes = [target_box[..., i] * variance[i] for i in range(4)]
     cx, cy = codes[0] * w + x, codes[1] * h + y
-    dw, dh = argosy.exp(codes[2]) * w / 2, argosy.exp(codes[3]) * h / 2
-    return argosy.stack([cx - dw, cy - dh, cx + dw - extra, cy + dh - extra], -1)
+    dw, dh = tensor.exp(codes[2]) * w / 2, tensor.exp(codes[3]) * h / 2
+    return tensor.stack([cx - dw, cy - dh, cx + dw - extra, cy + dh - extra], -1)
 
 
 def prior_box(
@@ -124,10 +124,10 @@ def prior_box(
     image_height, image_width = image.shape[2:]
     step_w = float(steps[0]) or image_width / width
     step_h = float(steps[1]) or image_height / height
-    x = ((argosy.arange(width, dtype="float32") + offset) * step_w).reshape([1, width, 1])
-    y = ((argosy.arange(height, dtype="float32") + offset) * step_h).reshape([height, 1, 1])
-    half_w = argosy.to_tensor([w / 2 for w, _ in sizes], dtype="float32")
-    half_h = argosy.to_tensor([h / 2 for _, h in sizes], dtype="float32")
+    x = ((tensor.arange(width, dtype="float32") + offset) * step_w).reshape([1, width, 1])
+    y = ((tensor.arange(height, dtype="float32") + offset) * step_h).reshape([height, 1, 1])
+    half_w = tensor.to_tensor([w / 2 for w, _ in sizes], dtype="float32")
+    half_h = tensor.to_tensor([h / 2 for _, h in sizes], dtype="float32")
     shape = [height, width, len(sizes)]
     corners = [
         (x - half_w) / image_width,
@@ -135,8 +135,8 @@ def prior_box(
         (x + half_w) / image_width,
         (y + half_h) / image_height,
     ]
-    boxes = argosy.stack([corner.expand(shape) for corner in corners], -1).astype(input.dtype)
-    spread = argosy.to_tensor(list(variance), dtype=input.dtype).expand([*shape, 4])
+    boxes = tensor.stack([corner.expand(shape) for corner in corners], -1).astype(input.dtype)
+    spread = tensor.to_tensor(list(variance), dtype=input.dtype).expand([*shape, 4])
     return (boxes.clip(0.0, 1.0) if clip else boxes), spread
 
 
@@ -168,15 +168,15 @@ def anchor_generator(
         base_h = _nearest(base_w * ratio)
         for size in anchor_sizes:
             sides.append((size / stride[0] * base_w, size / stride[1] * base_h))
-    x = argosy.arange(width, dtype=input.dtype) * stride[0] + offset * (stride[0] - 1)
-    y = argosy.arange(height, dtype=input.dtype) * stride[1] + offset * (stride[1] - 1)
+    x = tensor.arange(width, dtype=input.dtype) * stride[0] + offset * (stride[0] - 1)
+    y = tensor.arange(height, dtype=input.dtype) * stride[1] + offset * (stride[1] - 1)
     x, y = x.reshape([1, width, 1]), y.reshape([height, 1, 1])
-    half_w = argosy.to_tensor([(w - 1) / 2 for w, _ in sides], dtype=input.dtype)
-    half_h = argosy.to_tensor([(h - 1) / 2 for _, h in sides], dtype=input.dtype)
+    half_w = tensor.to_tensor([(w - 1) / 2 for w, _ in sides], dtype=input.dtype)
+    half_h = tensor.to_tensor([(h - 1) / 2 for _, h in sides], dtype=input.dtype)
     shape = [height, width, len(sides)]
     corners = [x - half_w, y - half_h, x + half_w, y + half_h]
-    anchors = argosy.stack([corner.expand(shape) for corner in corners], -1)
-    return anchors, argosy.to_tensor(list(variances), dtype=input.dtype).expand([*shape, 4])
+    anchors = tensor.stack([corner.expand(shape) for corner in corners], -1)
+    return anchors, tensor.to_tensor(list(variances), dtype=input.dtype).expand([*shape, 4])
 
 
 def _nearest(value):

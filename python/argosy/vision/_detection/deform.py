@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import argosy
-from argosy import _core, nn
+from argosy import _core, nn, tensor
 from argosy.nn.initializer import Normal
 
 
@@ -52,7 +51,7 @@ def deform_conv2d(
             f" with out a multiple of {groups}, got {list(weight.shape)}. Do this: check groups."
         )
     columns = columns.reshape([batch, groups, share * taps, columns.shape[2]])
-    product = argosy.matmul(weight.reshape([groups, out // groups, share * taps]), columns)
+    product = tensor.matmul(weight.reshape([groups, out // groups, share * taps]), columns)
     result = product.reshape([batch, out, *offset.shape[2:]])
     return result if bias is None else result + bias.reshape([1, out, 1, 1])
 

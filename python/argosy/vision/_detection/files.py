@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-import argosy
+from argosy import tensor
 
 
 def read_file(filename, name=None):
@@ -12,7 +12,7 @@ def read_file(filename, name=None):
     import numpy as np
 
     with open(filename, "rb") as file:
-        return argosy.to_tensor(np.frombuffer(file.read(), dtype="uint8"))
+        return tensor.to_tensor(np.frombuffer(file.read(), dtype="uint8"))
 
 
 def decode_jpeg(x, mode="unchanged", name=None):
@@ -33,4 +33,4 @@ def decode_jpeg(x, mode="unchanged", name=None):
         image = image.convert("L" if mode == "gray" else "RGB")
     pixels = np.asarray(image)
     pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
-    return argosy.to_tensor(np.ascontiguousarray(pixels))
+    return tensor.to_tensor(np.ascontiguousarray(pixels))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 from .suppression import _kept
 
@@ -37,48 +38,48 @@ def distribute_fpn_proposals(
         )
     extra = 1.0 if pixel_offset else 0.0
     sizes = (fpn_rois[:, 2:] - fpn_rois[:, :2] + extra).clip(0.0)
-    scale = argosy.sqrt(sizes[:, 0] * sizes[:, 1])
-    level = argosy.floor(argosy.log2(scale / refer_scale + 1e-8) + refer_level)
+    scale = tensor.sqrt(sizes[:, 0] * sizes[:, 1])
+    level = tensor.floor(tensor.log2(scale / refer_scale + 1e-8) + refer_level)
     level = level.clip(min_level, max_level).astype("int64")
     owner = None
     if rois_num is not None:
         images = rois_num.shape[0]
-        owner = argosy.repeat_interleave(argosy.arange(images), rois_num.astype("int32"))
+        owner = tensor.repeat_interleave(tensor.arange(images), rois_num.astype("int32"))
     parts, places, counts = [], [], []
     for number in range(min_level, max_level + 1):
-        own = argosy.nonzero(level == number).reshape([-1])
-        parts.append(argosy.gather(fpn_rois, own))
+        own = tensor.nonzero(level == number).reshape([-1])
+        parts.append(tensor.gather(fpn_rois, own))
         places.append(own)
         if owner is not None:
-            count = argosy.bincount(argosy.gather(owner, own), minlength=images)
+            count = tensor.bincount(tensor.gather(owner, own), minlength=images)
             counts.append(count.astype("int32"))
-    restore = argosy.argsort(argosy.concat(places)).astype("int32").unsqueeze(1)
+    restore = tensor.argsort(tensor.concat(places)).astype("int32").unsqueeze(1)
     return parts, restore, (counts if owner is not None else None)
 
 
 def _one_image(scores, deltas, size, anchors, variances, options):
     before, after, threshold, least, extra, eta = options
-    order = argosy.argsort(scores, descending=True, stable=True)
+    order = tensor.argsort(scores, descending=True, stable=True)
     order = order if before <= 0 else order[:before]
-    scores = argosy.gather(scores, order)
-    anchors, deltas = argosy.gather(anchors, order), argosy.gather(deltas, order)
-    deltas = deltas * argosy.gather(variances, order)
+    scores = tensor.gather(scores, order)
+    anchors, deltas = tensor.gather(anchors, order), tensor.gather(deltas, order)
+    deltas = deltas * tensor.gather(variances, order)
     w, h = (anchors[:, i + 2] - anchors[:, i] + extra for i in (0, 1))
     cx, cy = anchors[:, 0] + w / 2, anchors[:, 1] + h / 2
     most = 4.135166556742356  # log(1000 / 16): wider boxes are errors of the network
     cx, cy = deltas[:, 0] * w + cx, deltas[:, 1] * h + cy
-    w = argosy.exp(deltas[:, 2].clip(max=most)) * w
-    h = argosy.exp(deltas[:, 3].clip(max=most)) * h
+    w = tensor.exp(deltas[:, 2].clip(max=most)) * w
+    h = tensor.exp(deltas[:, 3].clip(max=most)) * h
     limit_h, limit_w = size[0] - extra, size[1] - extra
-    zero = argosy.zeros([], dtype=scores.dtype)
+    zero = tensor.zeros([], dtype=scores.dtype)
     bounds = [
         (cx - w / 2, limit_w),
         (cy - h / 2, limit_h),
         (cx + w / 2 - extra, limit_w),
         (cy + h / 2 - extra, limit_h),
     ]
-    boxes = argosy.stack(
-        [argosy.maximum(argosy.minimum(side, limit), zero) for side, limit in bounds], 1
+    boxes = tensor.stack(
+        [tensor.maximum(tensor.minimum(side, limit), zero) for side, limit in bounds], 1
     )
     least = max(least, 1.0)
     wide = boxes[:, 2:] - boxes[:, :2] + extra
@@ -86,12 +87,12 @@ def _one_image(scores, deltas, size, anchors, variances, options):
     if extra:
         centre = boxes[:, :2] + wide / 2
         good = good.logical_and(centre[:, 0] <= size[1]).logical_and(centre[:, 1] <= size[0])
-    own = argosy.nonzero(good).reshape([-1])
-    boxes, scores = argosy.gather(boxes, own), argosy.gather(scores, own)
+    own = tensor.nonzero(good).reshape([-1])
+    boxes, scores = tensor.gather(boxes, own), tensor.gather(scores, own)
     if threshold > 0:
         kept = _kept(boxes, threshold, extra, eta)
         kept = kept if after <= 0 else kept[:after]
-        boxes, scores = argosy.gather(boxes, kept), argosy.gather(scores, kept)
+        boxes, scores = tensor.gather(boxes, kept), tensor.gather(scores, kept)
     return boxes, scores.unsqueeze(1)
 
 
@@ -129,7 +130,7 @@ def generate_proposals(
     options = (pre_nms_top_n, post_nms_top_n, nms_thresh, min_size, extra, eta)
     anchors, variances = anchors.reshape([-1, 4]), variances.reshape([-1, 4])
     boxes, found = [], []
-    with argosy.no_grad():
+    with no_grad():
         for n in range(scores.shape[0]):
             height, width = scores.shape[2:]
             score = scores[n].transpose([1, 2, 0]).reshape([-1])
@@ -139,5 +140,5 @@ def generate_proposals(
             )
             boxes.append(one[0])
             found.append(one[1])
-    counts = argosy.to_tensor([part.shape[0] for part in boxes], dtype="int32")
-    return argosy.concat(boxes), argosy.concat(found), (counts if return_rois_num else None)
+    counts = tensor.to_tensor([part.shape[0] for part in boxes], dtype="int32")
+    return tensor.concat(boxes), tensor.concat(found), (counts if return_rois_num else None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core, nn
+from argosy import _core, nn, tensor
 
 
 def _pair(value):
@@ -13,7 +12,7 @@ def _pair(value):
 def image_of(boxes_num):
     """For each box, the number of its image."""
     counts = boxes_num.astype("int32").reshape([-1])
-    return argosy.repeat_interleave(argosy.arange(counts.shape[0]), counts)
+    return tensor.repeat_interleave(tensor.arange(counts.shape[0]), counts)
 
 
 def _no_gradient(boxes):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 
 
 def _kept(boxes, threshold, extra=0.0, eta=1.0):
@@ -22,9 +21,9 @@ def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=No
     """
     if scores is None:
         return _kept(boxes, iou_threshold)
-    order = argosy.argsort(scores, descending=True, stable=True)
+    order = tensor.argsort(scores, descending=True, stable=True)
     if category_idxs is None:
-        return argosy.gather(order, _kept(argosy.gather(boxes, order), iou_threshold))
+        return tensor.gather(order, _kept(tensor.gather(boxes, order), iou_threshold))
     if top_k is not None and top_k > scores.shape[0]:
         raise AssertionError(
             f"[nms] top_k must be at most the number of boxes {scores.shape[0]}, got {top_k}. Do"
@@ -35,23 +34,23 @@ def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=No
             "[nms] category_idxs needs categories, got None. Do this: pass the list of categories."
         )
     found = []
-    sorted_categories = argosy.gather(category_idxs, order)
+    sorted_categories = tensor.gather(category_idxs, order)
     for category in categories:
-        own = argosy.masked_select(order, sorted_categories == category)
+        own = tensor.masked_select(order, sorted_categories == category)
         if own.shape[0]:
-            found.append(argosy.gather(own, _kept(argosy.gather(boxes, own), iou_threshold)))
+            found.append(tensor.gather(own, _kept(tensor.gather(boxes, own), iou_threshold)))
     if not found:
-        return argosy.zeros([0], dtype="int64")
-    kept = argosy.concat(found)
-    best = argosy.argsort(argosy.gather(scores, kept), descending=True, stable=True)
-    kept = argosy.gather(kept, best)
+        return tensor.zeros([0], dtype="int64")
+    kept = tensor.concat(found)
+    best = tensor.argsort(tensor.gather(scores, kept), descending=True, stable=True)
+    kept = tensor.gather(kept, best)
     return kept if top_k is None else kept[:top_k]
 
 
 def _overlaps(boxes, extra):
     """Intersection over union of all pairs of boxes [n, 4]."""
-    low = argosy.maximum(boxes[:, :2].unsqueeze(1), boxes[:, :2].unsqueeze(0))
-    high = argosy.minimum(boxes[:, 2:].unsqueeze(1), boxes[:, 2:].unsqueeze(0))
+    low = tensor.maximum(boxes[:, :2].unsqueeze(1), boxes[:, :2].unsqueeze(0))
+    high = tensor.minimum(boxes[:, 2:].unsqueeze(1), boxes[:, 2:].unsqueeze(0))
     common = (high - low + extra).clip(0.0)
     common = common[..., 0] * common[..., 1]
     sizes = boxes[:, 2:] - boxes[:, :2] + extra
@@ -62,15 +61,15 @@ def _overlaps(boxes, extra):
 def _decayed(boxes, scores, use_gaussian, sigma, extra):
     """Scores, in falling order, lowered by what overlaps them."""
     count = scores.shape[0]
-    overlap = argosy.triu(_overlaps(boxes, extra), 1)  # [better, worse]
+    overlap = tensor.triu(_overlaps(boxes, extra), 1)  # [better, worse]
     # What is itself overlapped counts for less.
-    compensate = overlap.max(0).unsqueeze(1) if count > 1 else argosy.zeros([1, 1])
+    compensate = overlap.max(0).unsqueeze(1) if count > 1 else tensor.zeros([1, 1])
     if use_gaussian:
-        decay = argosy.exp((compensate**2 - overlap**2) * sigma)
+        decay = tensor.exp((compensate**2 - overlap**2) * sigma)
     else:
         decay = (1 - overlap) / (1 - compensate)
-    above = argosy.triu(argosy.ones([count, count], dtype="bool"), 1)
-    decay = argosy.where(above, decay, argosy.ones([], dtype=decay.dtype))
+    above = tensor.triu(tensor.ones([count, count], dtype="bool"), 1)
+    decay = tensor.where(above, decay, tensor.ones([], dtype=decay.dtype))
     return scores * decay.min(0)
 
 
@@ -111,34 +110,34 @@ def matrix_nms(
         for label in range(scores.shape[1]):
             if label == background_label:
                 continue
-            own = argosy.nonzero(scores[n, label] > score_threshold).reshape([-1])
+            own = tensor.nonzero(scores[n, label] > score_threshold).reshape([-1])
             if not own.shape[0]:
                 continue
-            score = argosy.gather(scores[n, label], own)
-            order = argosy.argsort(score, descending=True, stable=True)
+            score = tensor.gather(scores[n, label], own)
+            order = tensor.argsort(score, descending=True, stable=True)
             order = order if nms_top_k < 0 else order[:nms_top_k]
-            own, score = argosy.gather(own, order), argosy.gather(score, order)
-            boxes = argosy.gather(bboxes[n], own)
+            own, score = tensor.gather(own, order), tensor.gather(score, order)
+            boxes = tensor.gather(bboxes[n], own)
             score = _decayed(boxes, score, use_gaussian, gaussian_sigma, extra)
-            good = argosy.nonzero(score > post_threshold).reshape([-1])
+            good = tensor.nonzero(score > post_threshold).reshape([-1])
             if not good.shape[0]:
                 continue
-            score = argosy.gather(score, good).unsqueeze(1)
-            kind = argosy.full_like(score, float(label))
-            found.append(argosy.concat([kind, score, argosy.gather(boxes, good)], 1))
-            at.append(argosy.gather(own, good) + n * bboxes.shape[1])
+            score = tensor.gather(score, good).unsqueeze(1)
+            kind = tensor.full_like(score, float(label))
+            found.append(tensor.concat([kind, score, tensor.gather(boxes, good)], 1))
+            at.append(tensor.gather(own, good) + n * bboxes.shape[1])
         if found:
-            found, at = argosy.concat(found), argosy.concat(at)
-            order = argosy.argsort(found[:, 1], descending=True, stable=True)
+            found, at = tensor.concat(found), tensor.concat(at)
+            order = tensor.argsort(found[:, 1], descending=True, stable=True)
             order = order if keep_top_k < 0 else order[:keep_top_k]
-            rows.append(argosy.gather(found, order))
-            places.append(argosy.gather(at, order))
+            rows.append(tensor.gather(found, order))
+            places.append(tensor.gather(at, order))
         counts.append(rows[-1].shape[0] if len(found) else 0)
-    out = argosy.concat(rows) if rows else argosy.zeros([0, 6], dtype=bboxes.dtype)
-    index = argosy.concat(places) if places else argosy.zeros([0], dtype="int64")
+    out = tensor.concat(rows) if rows else tensor.zeros([0, 6], dtype=bboxes.dtype)
+    index = tensor.concat(places) if places else tensor.zeros([0], dtype="int64")
     return (
         out,
-        argosy.to_tensor(counts, dtype="int32") if return_rois_num else None,
+        tensor.to_tensor(counts, dtype="int32") if return_rois_num else None,
         index.astype("int32").unsqueeze(1) if return_index else None,
     )
 
@@ -146,10 +145,10 @@ def matrix_nms(
 def _best_of_class(boxes, scores, options):
     """Indices of the boxes [M, 4] with scores [M] that are kept, best first."""
     threshold, most, overlap, extra, eta = options
-    own = argosy.nonzero(scores > threshold).reshape([-1])
-    order = argosy.argsort(argosy.gather(scores, own), descending=True, stable=True)
-    own = argosy.gather(own, order if most < 0 else order[:most])
-    return argosy.gather(own, _kept(argosy.gather(boxes, own), overlap, extra, eta))
+    own = tensor.nonzero(scores > threshold).reshape([-1])
+    order = tensor.argsort(tensor.gather(scores, own), descending=True, stable=True)
+    own = tensor.gather(own, order if most < 0 else order[:most])
+    return tensor.gather(own, _kept(tensor.gather(boxes, own), overlap, extra, eta))
 
 
 def _best_of_image(box_of, scores, background, keep_top_k, options, by_place):
@@ -160,20 +159,20 @@ def _best_of_image(box_of, scores, background, keep_top_k, options, by_place):
             continue
         own = _best_of_class(box_of(label), scores[label], options)
         if own.shape[0]:
-            own = argosy.sort(own) if by_place else own
-            kinds.append(argosy.full_like(own, label))
-            values.append(argosy.gather(scores[label], own))
+            own = tensor.sort(own) if by_place else own
+            kinds.append(tensor.full_like(own, label))
+            values.append(tensor.gather(scores[label], own))
             places.append(own)
     if not kinds:
         return None
-    kinds, values, places = argosy.concat(kinds), argosy.concat(values), argosy.concat(places)
+    kinds, values, places = tensor.concat(kinds), tensor.concat(values), tensor.concat(places)
     if 0 <= keep_top_k < values.shape[0]:
-        best = argosy.argsort(values, descending=True, stable=True)[:keep_top_k]
+        best = tensor.argsort(values, descending=True, stable=True)[:keep_top_k]
         if by_place:
-            best = argosy.sort(best)
-        kinds, values, places = (argosy.gather(v, best) for v in (kinds, values, places))
-        best = argosy.argsort(kinds, stable=True)
-        kinds, values, places = (argosy.gather(v, best) for v in (kinds, values, places))
+            best = tensor.sort(best)
+        kinds, values, places = (tensor.gather(v, best) for v in (kinds, values, places))
+        best = tensor.argsort(kinds, stable=True)
+        kinds, values, places = (tensor.gather(v, best) for v in (kinds, values, places))
     return kinds, values, places
 
 
@@ -230,9 +229,9 @@ def multiclass_nms(
             continue
         kinds, values, places = found
         at = (places + start) * classes + kinds if ragged else places + start
-        head = argosy.stack([kinds.astype(flat.dtype), values], 1)
-        rows.append(argosy.concat([head, argosy.gather(flat, at)], 1))
+        head = tensor.stack([kinds.astype(flat.dtype), values], 1)
+        rows.append(tensor.concat([head, tensor.gather(flat, at)], 1))
         index.append(at)
-    out = argosy.concat(rows) if rows else argosy.zeros([0, 6], dtype=bboxes.dtype)
-    index = argosy.concat(index) if index else argosy.zeros([0], dtype="int64")
-    return out, index.astype("int32").unsqueeze(1), argosy.to_tensor(counts, dtype="int32")
+    out = tensor.concat(rows) if rows else tensor.zeros([0, 6], dtype=bboxes.dtype)
+    index = tensor.concat(index) if index else tensor.zeros([0], dtype="int64")
+    return out, index.astype("int32").unsqueeze(1), tensor.to_tensor(counts, dtype="int32")

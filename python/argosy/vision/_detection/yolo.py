@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
-from argosy import _core
+from argosy import _core, tensor
 from argosy.nn import functional as F
 
 
@@ -47,26 +46,26 @@ def yolo_box(
             " this: check anchors and class_num."
         )
     x = x.reshape([batch, count, 5 + class_num, height, width])
-    sizes = argosy.to_tensor(anchors, dtype=x.dtype).reshape([1, count, 2, 1, 1])
+    sizes = tensor.to_tensor(anchors, dtype=x.dtype).reshape([1, count, 2, 1, 1])
     shift = -0.5 * (scale_x_y - 1.0)
-    across = argosy.arange(width, dtype=x.dtype)
-    down = argosy.arange(height, dtype=x.dtype).unsqueeze(1)
+    across = tensor.arange(width, dtype=x.dtype)
+    down = tensor.arange(height, dtype=x.dtype).unsqueeze(1)
     image = img_size.astype(x.dtype)
     image_h, image_w = (image[:, i].reshape([batch, 1, 1, 1]) for i in (0, 1))
     cx = (across + F.sigmoid(x[:, :, 0]) * scale_x_y + shift) * image_w / width
     cy = (down + F.sigmoid(x[:, :, 1]) * scale_x_y + shift) * image_h / height
-    w = argosy.exp(x[:, :, 2]) * sizes[:, :, 0] * image_w / (downsample_ratio * width)
-    h = argosy.exp(x[:, :, 3]) * sizes[:, :, 1] * image_h / (downsample_ratio * height)
+    w = tensor.exp(x[:, :, 2]) * sizes[:, :, 0] * image_w / (downsample_ratio * width)
+    h = tensor.exp(x[:, :, 3]) * sizes[:, :, 1] * image_h / (downsample_ratio * height)
     confidence = F.sigmoid(x[:, :, 4])
     if overlap is not None:
         confidence = confidence ** (1.0 - iou_aware_factor) * overlap**iou_aware_factor
     x1, y1, x2, y2 = cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2
     if clip_bbox:
-        zero = argosy.zeros([], dtype=x.dtype)
-        x1, y1 = argosy.maximum(x1, zero), argosy.maximum(y1, zero)
-        x2, y2 = argosy.minimum(x2, image_w - 1), argosy.minimum(y2, image_h - 1)
+        zero = tensor.zeros([], dtype=x.dtype)
+        x1, y1 = tensor.maximum(x1, zero), tensor.maximum(y1, zero)
+        x2, y2 = tensor.minimum(x2, image_w - 1), tensor.minimum(y2, image_h - 1)
     sure = (confidence >= conf_thresh).astype(x.dtype).unsqueeze(-1)
-    boxes = argosy.stack([x1, y1, x2, y2], -1) * sure
+    boxes = tensor.stack([x1, y1, x2, y2], -1) * sure
     scores = F.sigmoid(x[:, :, 5:]).transpose([0, 1, 3, 4, 2]) * confidence.unsqueeze(-1) * sure
     return boxes.reshape([batch, -1, 4]), scores.reshape([batch, -1, class_num])
 
@@ -109,7 +108,7 @@ def yolo_loss(
         [N].
     """
     if gt_score is None:
-        gt_score = argosy.ones_like(gt_box[:, :, 0])
+        gt_score = tensor.ones_like(gt_box[:, :, 0])
     boxes, scores = gt_box.astype(x.dtype), gt_score.astype(x.dtype)
     options = list(anchors), list(anchor_mask), class_num, ignore_thresh
     smooth = use_label_smooth
@@ -121,12 +120,12 @@ def yolo_loss(
     def entropy(output, target, weight):
         return F.binary_cross_entropy_with_logits(output, target, weight, reduction="none")
 
-    own = argosy.take(x, places)
-    own = argosy.where(trains, own, own.detach())
+    own = tensor.take(x, places)
+    own = tensor.where(trains, own, own.detach())
     losses = (
         entropy(x[:, 4 :: 5 + class_num], sure, sure_weight),
         entropy(own[:, :, :2], box[:, :, :2], box_weight[:, :, :2]),
-        argosy.abs(own[:, :, 2:4] - box[:, :, 2:]) * box_weight[:, :, 2:],
+        tensor.abs(own[:, :, 2:4] - box[:, :, 2:]) * box_weight[:, :, 2:],
         entropy(own[:, :, 5:], chances, chance_weight),
     )
-    return argosy.add_n([loss.flatten(1).sum(1) for loss in losses])
+    return tensor.add_n([loss.flatten(1).sum(1) for loss in losses])

@@ -1,6 +1,7 @@
 """What the model files share: channel rounding, initial value ranges and the refusal of `pretrained=True`."""
 
-from ... import ParamAttr, nn
+from argosy import nn
+from argosy.base.param_attr import ParamAttr
 
 __all__ = ["make_divisible", "refuse_pretrained", "uniform_attr"]
 

@@ -2,7 +2,9 @@
 
 import math
 
-from ... import concat, nn
+from argosy import nn
+from argosy.tensor import concat
+
 from ._build import refuse_pretrained, uniform_attr
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet264"]

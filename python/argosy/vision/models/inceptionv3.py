@@ -1,6 +1,8 @@
 """Inception v3 (arXiv 1512.00567)."""
 
-from ... import concat, nn
+from argosy import nn
+from argosy.tensor import concat
+
 from ..ops import ConvNormActivation
 from ._build import refuse_pretrained, uniform_attr
 

@@ -1,6 +1,8 @@
 """ShuffleNet v2 of several widths (arXiv 1807.11164)."""
 
-from ... import concat, nn
+from argosy import nn
+from argosy.tensor import concat
+
 from ..ops import ConvNormActivation
 from ._build import refuse_pretrained
 

@@ -1,6 +1,8 @@
 """SqueezeNet 1.0 and 1.1 (arXiv 1602.07360)."""
 
-from ... import concat, nn
+from argosy import nn
+from argosy.tensor import concat
+
 from ._build import refuse_pretrained
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]

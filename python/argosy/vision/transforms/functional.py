@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-import argosy
+from argosy._core import Tensor
 
 from . import functional_cv2, functional_pil, functional_tensor
 
@@ -19,7 +19,7 @@ def _is_pil_image(img):
 
 
 def _is_tensor_image(img):
-    return isinstance(img, argosy.Tensor)
+    return isinstance(img, Tensor)
 
 
 def _is_numpy_image(img):

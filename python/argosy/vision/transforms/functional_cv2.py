@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from ... import to_tensor as _to_tensor
+from argosy.tensor import to_tensor as _to_tensor
+
 from . import _arguments, _sampling
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ... import to_tensor as _to_tensor
+from argosy.tensor import to_tensor as _to_tensor
+
 from . import _arguments
 
 

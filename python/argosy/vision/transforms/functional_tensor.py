@@ -3,9 +3,10 @@
 import math
 import numbers
 
-import argosy
+from argosy import tensor
+from argosy._framework import is_floating_point
+from argosy.tensor import concat, linspace, ones, stack
 
-from ... import concat, is_floating_point, linspace, ones, stack
 from ...nn import functional as F
 from . import _arguments
 
@@ -36,7 +37,7 @@ def to_tensor(img, data_format="CHW"):
 
 def normalize(img, mean, std, data_format="CHW"):
     _check(img, data_format)
-    mean, std = argosy.to_tensor(mean), argosy.to_tensor(std)
+    mean, std = tensor.to_tensor(mean), tensor.to_tensor(std)
     if _first(data_format):
         mean, std = mean.reshape([-1, 1, 1]), std.reshape([-1, 1, 1])
     return (img - mean) / std
@@ -105,7 +106,7 @@ def to_grayscale(img, num_output_channels=1, data_format="CHW"):
     _check(img, data_format)
     count = _arguments.gray_channels(num_output_channels)
     axis = -3 if _first(data_format) else -1
-    weights = argosy.to_tensor([0.2989, 0.587, 0.114]).astype(img.dtype)
+    weights = tensor.to_tensor([0.2989, 0.587, 0.114]).astype(img.dtype)
     if axis == -3:
         weights = weights.reshape([-1, 1, 1])
     gray = (img * weights).sum(axis=axis, keepdim=True)
@@ -235,15 +236,15 @@ def _sample(img, grid, interpolation, fill):
     if interpolation == "nearest":
         inside = (inside >= 0.5).astype(result.dtype)
     values = [fill] if isinstance(fill, numbers.Number) else list(fill)
-    outside = argosy.to_tensor([float(value) for value in values]).astype(result.dtype)
+    outside = tensor.to_tensor([float(value) for value in values]).astype(result.dtype)
     result = result * inside + (1.0 - inside) * outside.reshape([1, -1, 1, 1])
     return result.squeeze(0) if img.ndim == 3 else result
 
 
 def _affine_sample(img, matrix, new_width, new_height, interpolation, fill):
     width, height = image_size(img)
-    theta = argosy.to_tensor(matrix, dtype="float32").reshape([1, 2, 3]).transpose([0, 2, 1])
-    theta = theta / argosy.to_tensor([0.5 * width, 0.5 * height])
+    theta = tensor.to_tensor(matrix, dtype="float32").reshape([1, 2, 3]).transpose([0, 2, 1])
+    theta = theta / tensor.to_tensor([0.5 * width, 0.5 * height])
     pixels = _pixel_grid(new_width, new_height, 0.5 - new_width * 0.5, 0.5 - new_height * 0.5)
     grid = pixels.bmm(theta).reshape([1, new_height, new_width, 2])
     return _sample(img, grid, interpolation, fill)
@@ -276,8 +277,8 @@ def perspective(img, coeffs, interpolation="nearest", fill=0):
     width, height = image_size(img)
     coeffs = [float(value) for value in coeffs]
     pixels = _pixel_grid(width, height, 0.5, 0.5)
-    plane = argosy.to_tensor(coeffs[:6], dtype="float32").reshape([1, 2, 3]).transpose([0, 2, 1])
-    plane = plane / argosy.to_tensor([0.5 * width, 0.5 * height])
-    depth = argosy.to_tensor([*coeffs[6:], 1.0], dtype="float32").reshape([1, 3, 1])
+    plane = tensor.to_tensor(coeffs[:6], dtype="float32").reshape([1, 2, 3]).transpose([0, 2, 1])
+    plane = plane / tensor.to_tensor([0.5 * width, 0.5 * height])
+    depth = tensor.to_tensor([*coeffs[6:], 1.0], dtype="float32").reshape([1, 3, 1])
     grid = pixels.bmm(plane) / pixels.bmm(depth) - 1.0
     return _sample(img, grid.reshape([1, height, width, 2]), interpolation, fill)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-import argosy
+from argosy import tensor
 
 from . import _arguments
 from . import functional as F
@@ -681,8 +681,8 @@ class RandomErasing(BaseTransform):
     def _content(self, img, values, channels, height, width):
         if F._is_tensor_image(img):
             if values is None:
-                return argosy.normal(shape=[channels, height, width]).astype(img.dtype)
-            return argosy.to_tensor(values, dtype=img.dtype)[:, None, None]
+                return tensor.normal(shape=[channels, height, width]).astype(img.dtype)
+            return tensor.to_tensor(values, dtype=img.dtype)[:, None, None]
         if values is None:
             return np.random.normal(size=[height, width, channels]) * 255
         return np.array(values)[None, None, :]

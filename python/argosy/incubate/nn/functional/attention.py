@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 from argosy.nn import functional as F
 
 
@@ -59,22 +59,22 @@ def fused_multi_head_attention(
     if pre_layer_norm:
         inner = F.layer_norm(x, width, pre_ln_scale, pre_ln_bias, pre_ln_epsilon)
     qkv = F.linear(inner, qkv_weight, qkv_bias).reshape([batch, length, 3, heads, size])
-    query, key, value = argosy.unstack(qkv.transpose([2, 0, 3, 1, 4]), 0)
+    query, key, value = tensor.unstack(qkv.transpose([2, 0, 3, 1, 4]), 0)
     if cache_kv is not None:
-        key = argosy.concat([cache_kv[0], key], 2)
-        value = argosy.concat([cache_kv[1], value], 2)
-    scores = argosy.matmul(query * size**-0.5, key, transpose_y=True)
+        key = tensor.concat([cache_kv[0], key], 2)
+        value = tensor.concat([cache_kv[1], value], 2)
+    scores = tensor.matmul(query * size**-0.5, key, transpose_y=True)
     if attn_mask is not None:
         scores = scores + attn_mask
     weights = F.dropout(F.softmax(scores, -1), attn_dropout_rate, training=training, mode=mode)
-    result = argosy.matmul(weights, value).transpose([0, 2, 1, 3]).reshape([batch, length, -1])
+    result = tensor.matmul(weights, value).transpose([0, 2, 1, 3]).reshape([batch, length, -1])
     result = F.linear(result, linear_weight, linear_bias)
     result = F.dropout(result, dropout_rate, training=training, mode=mode)
     if add_residual:
         result = x + result
     if not pre_layer_norm:
         result = F.layer_norm(result, width, ln_scale, ln_bias, ln_epsilon)
-    return result if cache_kv is None else (result, argosy.stack([key, value]))
+    return result if cache_kv is None else (result, tensor.stack([key, value]))
 
 
 def variable_length_memory_efficient_attention(
@@ -101,20 +101,20 @@ def variable_length_memory_efficient_attention(
     heads, length, size = query.shape[1:]
     total = key.shape[2]
     if key.shape[1] != heads:
-        key = argosy.repeat_interleave(key, heads // key.shape[1], 1)
-        value = argosy.repeat_interleave(value, heads // value.shape[1], 1)
+        key = tensor.repeat_interleave(key, heads // key.shape[1], 1)
+        value = tensor.repeat_interleave(value, heads // value.shape[1], 1)
     scale = size**-0.5 if scale is None else scale
-    scores = argosy.matmul(query * scale, key, transpose_y=True)
+    scores = tensor.matmul(query * scale, key, transpose_y=True)
     if mask is not None:
         scores = scores + mask
-    seen = argosy.arange(total) < kv_seq_lens.reshape([-1, 1, 1, 1]).astype("int64")
+    seen = tensor.arange(total) < kv_seq_lens.reshape([-1, 1, 1, 1]).astype("int64")
     if causal:
-        step = argosy.arange(length).reshape([-1, 1]) + pre_cache_length
-        seen = seen.logical_and(argosy.arange(total) <= step)
-    hidden = argosy.full([], float("-inf"), scores.dtype)
-    weights = F.softmax(argosy.where(seen, scores, hidden), -1)
-    result = argosy.matmul(weights, value)
-    inside = argosy.arange(length).reshape([-1, 1]) < seq_lens.reshape([-1, 1, 1, 1]).astype(
+        step = tensor.arange(length).reshape([-1, 1]) + pre_cache_length
+        seen = seen.logical_and(tensor.arange(total) <= step)
+    hidden = tensor.full([], float("-inf"), scores.dtype)
+    weights = F.softmax(tensor.where(seen, scores, hidden), -1)
+    result = tensor.matmul(weights, value)
+    inside = tensor.arange(length).reshape([-1, 1]) < seq_lens.reshape([-1, 1, 1, 1]).astype(
         "int64"
     )
-    return argosy.where(inside, result, argosy.zeros([], dtype=result.dtype))
+    return tensor.where(inside, result, tensor.zeros([], dtype=result.dtype))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 from argosy.nn import functional as F
 
 
 def fused_matmul_bias(x, y, bias=None, transpose_x=False, transpose_y=False, name=None):
     """``x @ y + bias``; see argosy.matmul."""
-    product = argosy.matmul(x, y, transpose_x, transpose_y)
+    product = tensor.matmul(x, y, transpose_x, transpose_y)
     return product if bias is None else product + bias
 
 

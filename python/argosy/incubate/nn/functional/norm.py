@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
 from ._check import no_quantization
@@ -78,7 +78,7 @@ def fused_layer_norm(
     result = _flat_norm(F.layer_norm, total, begin_norm_axis, norm_weight, norm_bias, epsilon)
     axis = begin_norm_axis if begin_norm_axis >= 0 else begin_norm_axis + x.ndim
     axes = list(range(axis, x.ndim))
-    with argosy.no_grad():
+    with no_grad():
         mean = total.mean(axes).reshape([-1])
         variance = ((total - total.mean(axes, keepdim=True)) ** 2).mean(axes).reshape([-1])
     return result, kept, mean, variance

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
 
 
 def _angles(length, size, base, dtype):
     """Sines and cosines [S, D], each angle for two neighbours."""
-    inverse = 1.0 / base ** (argosy.arange(0, size, 2, dtype="float32") / size)
-    angle = argosy.outer(argosy.arange(length, dtype="float32"), inverse)
-    angle = argosy.stack([angle, angle], -1).reshape([length, size])
-    return argosy.sin(angle).astype(dtype), argosy.cos(angle).astype(dtype)
+    inverse = 1.0 / base ** (tensor.arange(0, size, 2, dtype="float32") / size)
+    angle = tensor.outer(tensor.arange(length, dtype="float32"), inverse)
+    angle = tensor.stack([angle, angle], -1).reshape([length, size])
+    return tensor.sin(angle).astype(dtype), tensor.cos(angle).astype(dtype)
 
 
 def _rotated(x, sine, cosine, neighbours):
     if neighbours:
         pairs = x.reshape([*x.shape[:-1], -1, 2])
-        turned = argosy.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
+        turned = tensor.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
     else:
         half = x.shape[-1] // 2
-        turned = argosy.concat([-x[..., half:], x[..., :half]], -1)
+        turned = tensor.concat([-x[..., half:], x[..., :half]], -1)
     return x * cosine + turned * sine
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy._support import dtype_name
+from argosy.autograd import enable_grad, grad
 
 
 def value_and_gradient(function, x):
     """function(x), a scalar, and its gradient."""
     x = x.detach()
     x.stop_gradient = False
-    with argosy.enable_grad():
+    with enable_grad():
         value = function(x)
-        (gradient,) = argosy.grad(value, x)
+        (gradient,) = grad(value, x)
     return value.detach().reshape([]), gradient.detach()
 
 
@@ -22,7 +24,7 @@ def check(name, initial_position, line_search_fn, dtype):
             f"[{name}] line_search_fn must be 'strong_wolfe', got {line_search_fn!r}. Do this: leave"
             " it out."
         )
-    if str(initial_position.dtype).rsplit(".", 1)[-1] != dtype:
+    if dtype_name(initial_position.dtype) != dtype:
         raise ValueError(
             f"[{name}] initial_position must have the dtype of the argument dtype: expected {dtype},"
             f" got {initial_position.dtype}. Do this: cast it, or pass dtype."
@@ -76,8 +78,8 @@ def strong_wolfe(function, x, direction, value, slope, first_step, most):
 def result(converged, calls, x, value, gradient, *more):
     """The tuple that the minimizers return."""
     return (
-        argosy.to_tensor([converged]),
-        argosy.to_tensor([calls], dtype="int64"),
+        tensor.to_tensor([converged]),
+        tensor.to_tensor([calls], dtype="int64"),
         x,
         value,
         gradient,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import linalg, tensor
+from argosy.autograd import no_grad
 
 from ._search import check, result, strong_wolfe, value_and_gradient
 
@@ -32,24 +33,24 @@ def minimize_bfgs(
     """
     check("minimize_bfgs", initial_position, line_search_fn, dtype)
     x = initial_position.detach()
-    identity = argosy.eye(x.shape[0], dtype=dtype)
+    identity = tensor.eye(x.shape[0], dtype=dtype)
     inverse = identity
     if initial_inverse_hessian_estimate is not None:
         inverse = initial_inverse_hessian_estimate.detach()
-        symmetric = bool(argosy.allclose(inverse, inverse.t()))
-        if not symmetric or not bool((argosy.linalg.eigvalsh(inverse) > 0).all()):
+        symmetric = bool(tensor.allclose(inverse, inverse.t()))
+        if not symmetric or not bool((linalg.eigvalsh(inverse) > 0).all()):
             raise ValueError(
                 "[minimize_bfgs] initial_inverse_hessian_estimate must be symmetric and positive"
                 " definite. Do this: leave it out, or correct it."
             )
     value, gradient = value_and_gradient(objective_func, x)
     calls, converged = 1, False
-    with argosy.no_grad():
+    with no_grad():
         for _ in range(max_iters):
             if float(gradient.abs().max()) < tolerance_grad:
                 converged = True
                 break
-            direction = -argosy.matmul(inverse, gradient)
+            direction = -tensor.matmul(inverse, gradient)
             slope = (gradient * direction).sum()
             step, new_value, new_gradient, used = strong_wolfe(
                 objective_func, x, direction, value, slope, initial_step_length,
@@ -61,9 +62,9 @@ def minimize_bfgs(
             curvature = float((moved * bent).sum())
             if curvature > 0:
                 rho = 1.0 / curvature
-                left = identity - rho * argosy.outer(moved, bent)
-                inverse = argosy.matmul(argosy.matmul(left, inverse), left.t())
-                inverse = inverse + rho * argosy.outer(moved, moved)
+                left = identity - rho * tensor.outer(moved, bent)
+                inverse = tensor.matmul(tensor.matmul(left, inverse), left.t())
+                inverse = inverse + rho * tensor.outer(moved, moved)
             if float(moved.abs().max()) < tolerance_change:
                 converged = True
                 break

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import argosy
+from argosy import tensor
+from argosy.autograd import no_grad
 
 from ._search import check, result, strong_wolfe, value_and_gradient
 
@@ -34,7 +35,7 @@ def minimize_lbfgs(
     x = initial_position.detach()
     value, gradient = value_and_gradient(objective_func, x)
     calls, converged, pairs = 1, False, []
-    with argosy.no_grad():
+    with no_grad():
         for _ in range(max_iters):
             if float(gradient.abs().max()) < tolerance_grad:
                 converged = True
@@ -66,7 +67,7 @@ def _product(pairs, gradient, start):
         weights.append(weight)
         found = found - weight * bent
     if start is not None:
-        found = argosy.matmul(start, found)
+        found = tensor.matmul(start, found)
     elif pairs:
         moved, bent = pairs[-1]
         found = found * ((moved * bent).sum() / (bent * bent).sum())

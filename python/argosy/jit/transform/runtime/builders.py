@@ -1,18 +1,15 @@
-"""The operations of a Program that control flow needs; argosy is imported when first used."""
+"""The operations of a Program that control flow needs."""
 
 import functools
+
+from argosy import _core, tensor
+from argosy._core import Tensor
+from argosy.nn.layer.layers import Layer
 
 from ..errors import CaptureError
 
 # Stands for the dtype of a tensor array.
 ARRAY = "tensor array"
-
-
-@functools.lru_cache(maxsize=None)
-def _argosy():
-    import argosy
-
-    return argosy
 
 
 @functools.lru_cache(maxsize=None)
@@ -31,23 +28,23 @@ def _arrays():
 
 def is_tensor(x):
     """Is x a tensor, concrete or symbolic?"""
-    return isinstance(x, _argosy().Tensor)
+    return isinstance(x, Tensor)
 
 
 def is_symbolic(x):
     """Is x a value of a Program that is being built?"""
-    return isinstance(x, _argosy().Tensor) and x._symbolic
+    return isinstance(x, Tensor) and x._symbolic
 
 
 def decides(x):
     """Is the number in x known only when a Program runs? While one is recorded that is so for all
     tensors: those that have a number now are state, which may have another one then."""
-    return isinstance(x, _argosy().Tensor) and (x._symbolic or recording())
+    return isinstance(x, Tensor) and (x._symbolic or recording())
 
 
 def recording():
     """Is a Program recorded?"""
-    return _argosy()._core.program_recording() is not None
+    return _core.program_recording() is not None
 
 
 def cond(pred, true_fn, false_fn):
@@ -74,26 +71,24 @@ def _scalar(pred):
 
 def as_bool(x):
     """A tensor or Python value as a bool tensor of no dimensions, where its size is known to be 1."""
-    argosy = _argosy()
     if not is_tensor(x):
-        return argosy.full([], bool(x), "bool")
-    if x.dtype != argosy.bool:
-        x = argosy.cast(x, "bool")
+        return tensor.full([], bool(x), "bool")
+    if x.dtype != _core.bool:
+        x = tensor.cast(x, "bool")
     elif not x._symbolic:
-        x = argosy.assign(x)
-    return x if x.ndim == 0 else argosy.reshape(x, [])
+        x = tensor.assign(x)
+    return x if x.ndim == 0 else tensor.reshape(x, [])
 
 
 def number_dtype(x):
     """The dtype that a Python number takes as a tensor."""
-    argosy = _argosy()
     if isinstance(x, bool):
-        return argosy.bool
+        return _core.bool
     if isinstance(x, int):
-        return argosy.int64
+        return _core.int64
     if isinstance(x, complex):
-        return argosy.complex64
-    return getattr(argosy, argosy.get_default_dtype())
+        return _core.complex64
+    return _core.dtype(_core.get_default_dtype())
 
 
 def kind(dtype):
@@ -110,47 +105,47 @@ def constant(number, dtype, shape=()):
     """A tensor filled with a number; sizes that are unknown become 1."""
     if dtype is ARRAY:
         raise CaptureError("a list is filled on only one path of a condition on tensors")
-    return _argosy().full([1 if d < 0 else d for d in shape], number, dtype)
+    return tensor.full([1 if d < 0 else d for d in shape], number, dtype)
 
 
 def cast(x, dtype):
     """x in another dtype."""
-    return _argosy().cast(x, dtype)
+    return tensor.cast(x, dtype)
 
 
 def select(condition, x, y):
     """x where condition holds, else y."""
-    return _argosy().where(condition, x, y)
+    return tensor.where(condition, x, y)
 
 
 def both(x, y):
     """x and y, as bool tensors."""
-    return _argosy().logical_and(as_bool(x), as_bool(y))
+    return tensor.logical_and(as_bool(x), as_bool(y))
 
 
 def either(x, y):
     """x or y, as bool tensors."""
-    return _argosy().logical_or(as_bool(x), as_bool(y))
+    return tensor.logical_or(as_bool(x), as_bool(y))
 
 
 def negation(x):
     """not x, as a bool tensor."""
-    return _argosy().logical_not(as_bool(x))
+    return tensor.logical_not(as_bool(x))
 
 
 def size(x, axis):
     """A size of a tensor that is known only when the Program runs."""
-    return _argosy().shape(x)[axis]
+    return tensor.shape(x)[axis]
 
 
 def numel(x):
     """The number of elements of a tensor, which a Program may decide."""
-    return _argosy().numel(x)
+    return tensor.numel(x)
 
 
 def reshape(x, shape):
     """x in another shape."""
-    return _argosy().reshape(x, shape)
+    return tensor.reshape(x, shape)
 
 
 def any_equal(x, y):
@@ -195,7 +190,7 @@ def of_unknown_size(x, shape):
     if all(a == b for a, b in zip(shape, x.shape)):
         return x
     sizes = [size(x, i) if d < 0 else d for i, d in enumerate(shape)]
-    return _argosy().reshape(x if x._symbolic else _argosy().assign(x), sizes)
+    return tensor.reshape(x if x._symbolic else tensor.assign(x), sizes)
 
 
 def is_array(x):
@@ -222,7 +217,7 @@ def array_read(array, index):
 
 def array_pop(array, length):
     """(last element, the array without it)"""
-    rest = _argosy()._core.ops.array_take(array, length - 1)
+    rest = _core.ops.array_take(array, length - 1)
     rest._element = array._element
     return array_read(array, length - 1), rest
 
@@ -244,15 +239,14 @@ def as_tensor(x):
 
 def index(x):
     """An int64 tensor of no dimensions."""
-    argosy = _argosy()
-    if x.dtype != argosy.int64:
-        x = argosy.cast(x, "int64")
-    return x if x.ndim == 0 else argosy.reshape(x, [])
+    if x.dtype != _core.int64:
+        x = tensor.cast(x, "int64")
+    return x if x.ndim == 0 else tensor.reshape(x, [])
 
 
 def minimum(x, y):
     """The smaller of two int64 tensors."""
-    return _argosy().minimum(x, y)
+    return tensor.minimum(x, y)
 
 
 def ceil_division(distance, step):
@@ -285,9 +279,9 @@ def extreme(name, x, y):
         x = constant(x, y.dtype)
     if not is_tensor(y):
         y = constant(y, x.dtype)
-    return getattr(_argosy(), name)(x, y)
+    return getattr(tensor, name)(x, y)
 
 
 def is_layer(x):
     """Is x an argosy.nn.Layer?"""
-    return isinstance(x, _argosy().nn.Layer)
+    return isinstance(x, Layer)

@@ -1,0 +1,26 @@
+"""What the launcher's environment says of this process."""
+
+import os
+
+
+def number_of(name, default):
+    """The integer in an environment variable, `default` if it is empty or not there."""
+    text = os.environ.get(name, "")
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(
+            f"[distributed] the environment variable {name} must be an integer, got {text!r}."
+        ) from None
+
+
+def get_rank(group=None):
+    """Number of this process: PADDLE_TRAINER_ID, else 0."""
+    return number_of("PADDLE_TRAINER_ID", 0)
+
+
+def get_world_size(group=None):
+    """Number of processes: PADDLE_TRAINERS_NUM, else 1."""
+    return number_of("PADDLE_TRAINERS_NUM", 1)

@@ -1,0 +1,225 @@
+"""Scopes: where runs find and leave the values of state."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from argosy import _core
+
+
+class DenseTensor:
+    """The value of a variable of a scope, or a result that was fetched with return_numpy=False.
+
+    ``np.array(t)`` copies it; ``set`` gives it another value.
+    """
+
+    def __init__(self, tensor=None, owner=None):
+        self._own = tensor
+        self._owner = owner  # (Scope, name)
+        self._lengths = None  # of the sequences whose rows these are
+
+    @property
+    def _tensor(self):
+        if self._owner is not None:
+            return self._owner[0]._value(self._owner[1])
+        return self._own
+
+    def _known(self):
+        tensor = self._tensor
+        if tensor is None:
+            name = f"'{self._owner[1]}'" if self._owner else "this tensor"
+            raise ValueError(
+                f"[DenseTensor] {name} has no value yet. Do this: run the startup program, or call"
+                " set(array, place)."
+            )
+        return tensor
+
+    def set(self, array, place=None):
+        """Takes the values, shape and dtype of a NumPy array."""
+        array = getattr(array, "_tensor", array)
+        value = _core.to_tensor(array, None, True)
+        value.persistable = True
+        if self._owner is not None:
+            _core.scope_set(self._owner[0]._handle, self._owner[1], value)
+        else:
+            self._own = value
+
+    def shape(self):
+        """Sizes of the dimensions."""
+        return list(self._known().shape)
+
+    _get_dims = shape
+
+    def numpy(self):
+        """A copy as a NumPy array."""
+        return _core.to_numpy(self._known(), True)
+
+    def __array__(self, dtype=None, copy=None):
+        array = _core.to_numpy(self._known(), True)
+        return array if dtype is None else array.astype(dtype)
+
+    def __float__(self):
+        return float(self.numpy())
+
+    def __len__(self):
+        return self.shape()[0]
+
+    def __getitem__(self, key):
+        return self.numpy()[key]
+
+    def recursive_sequence_lengths(self):
+        """[lengths of the sequences], or [] for a plain tensor."""
+        return [] if self._lengths is None else [list(self._lengths)]
+
+    def set_recursive_sequence_lengths(self, lengths):
+        """Says of which lengths, [[3, 1, 2]], the sequences are whose rows lie here.
+
+        Raises:
+            ValueError: more than one level, or the lengths are not those of all rows.
+        """
+        if len(lengths) > 1:
+            raise ValueError(
+                f"[DenseTensor] expected one level of lengths, got {len(lengths)}."
+                " Do this: pass [lengths]."
+            )
+        own = [int(n) for n in lengths[0]] if lengths else None
+        if own is not None and sum(own) != self.shape()[0]:
+            raise ValueError(
+                f"[DenseTensor] the lengths must add up to the number of rows: expected"
+                f" {self.shape()[0]}, got {sum(own)} = sum of {own}."
+                " Do this: correct them."
+            )
+        self._lengths = own
+
+    def lod(self):
+        """[places where sequences begin, and the end], or [] for a plain tensor."""
+        if self._lengths is None:
+            return []
+        places = [0]
+        for n in self._lengths:
+            places.append(places[-1] + n)
+        return [places]
+
+    def set_lod(self, lod):
+        """The inverse of lod()."""
+        places = lod[0] if lod else None
+        self.set_recursive_sequence_lengths(
+            [] if places is None else [[b - a for a, b in zip(places, places[1:])]]
+        )
+
+    def _is_initialized(self):
+        return self._tensor is not None
+
+    def _dtype(self):
+        return self._known().dtype
+
+    def _place(self):
+        return self._known().place
+
+    def _numel(self):
+        return self._known().size
+
+    def __repr__(self):
+        return f"DenseTensor({self._tensor!r})"
+
+
+def create_lod_tensor(data, recursive_seq_lens, place=None):
+    """A batch of sequences to feed.
+
+    Args:
+        data (numpy.ndarray | list | DenseTensor): Rows of all sequences, one after the other; or a
+            list of sequences of integers.
+        recursive_seq_lens (list): [[length of each sequence]].
+        place (Place): Where the data go.
+    """
+    import numpy
+
+    if isinstance(data, DenseTensor):
+        data = data.numpy()
+    elif isinstance(data, list):
+        data = numpy.concatenate([numpy.asarray(s) for s in data]).astype("int64").reshape(-1, 1)
+    made = DenseTensor()
+    made.set(data, place)
+    made.set_recursive_sequence_lengths(recursive_seq_lens)
+    return made
+
+
+class ScopeVariable:
+    """A name in a Scope."""
+
+    def __init__(self, scope, name):
+        self._scope = scope
+        self.name = name
+
+    def get_tensor(self):
+        """Its value, as a handle that follows later changes."""
+        return DenseTensor(owner=(self._scope, self.name))
+
+
+class Scope:
+    """Values by name. A name not found in it is looked for in its parent."""
+
+    def __init__(self, _parent=None):
+        self._parent = _parent
+        self._handle = _core.scope_new(None if _parent is None else _parent._handle)
+        self._kids = []
+
+    def _value(self, name):
+        return _core.scope_get(self._handle, name)
+
+    def var(self, name):
+        """The variable `name`, made here if it is not found."""
+        if not _core.scope_has(self._handle, name):
+            _core.scope_set(self._handle, name, None)
+        return ScopeVariable(self, name)
+
+    def find_var(self, name):
+        """The variable `name`, or None."""
+        return ScopeVariable(self, name) if _core.scope_has(self._handle, name) else None
+
+    def new_scope(self):
+        """A scope whose parent is this one."""
+        self._kids.append(Scope(self))
+        return self._kids[-1]
+
+    def drop_kids(self):
+        """Forgets the scopes that new_scope made."""
+        self._kids.clear()
+
+    def erase(self, names):
+        """Removes the variables of these names."""
+        for name in names:
+            _core.scope_erase(self._handle, name)
+
+    def local_var_names(self):
+        """Names of the variables made here."""
+        return _core.scope_names(self._handle)
+
+    def size(self):
+        """Number of the variables made here."""
+        return len(self.local_var_names())
+
+
+_global = Scope()
+_current = _global
+
+
+def global_scope():
+    """The scope that runs use unless they are given another."""
+    return _current
+
+
+@contextmanager
+def scope_guard(scope):
+    """Within the context `scope` is the global one."""
+    global _current
+    if not isinstance(scope, Scope):
+        raise TypeError(
+            f"[scope_guard] scope: expected a Scope, got {type(scope).__name__}."
+            " Do this: pass static.Scope()."
+        )
+    before, _current = _current, scope
+    try:
+        yield
+    finally:
+        _current = before

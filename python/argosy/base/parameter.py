@@ -1,0 +1,161 @@
+"""The types of tensors that models learn and of values of Programs."""
+
+from __future__ import annotations
+
+import copy
+
+from argosy import tensor as tensors
+from argosy._core import Tensor
+from argosy.autograd import no_grad
+
+from . import unique_name
+
+__all__ = ["EagerParamBase", "Parameter", "Variable", "set_data"]
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance._symbolic
+
+
+class Variable(metaclass=_VariableType):
+    """The type that values of a Program have in `isinstance`: they are Tensors without data.
+
+    They are made by calls in static mode and by ``static.data``, not by this class.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        raise TypeError(
+            "[Variable] values of a Program are not made by their type. Do this: call static.data "
+            "for an input, or Block.create_var."
+        )
+
+
+def set_data(target, value):
+    """Make ``target`` hold the storage, shape and dtype of ``value`` (no copy, no gradient)."""
+    target._set_data(value)
+
+
+class EagerParamBase(Tensor):
+    """A tensor that a model learns. Layers make them through ``Layer.create_parameter``.
+
+    Args:
+        data: a tensor whose storage is taken over, or a shape (list of int, values undefined).
+        requires_grad: dtype when ``data`` is a shape; else whether the parameter is trained.
+        kwargs: name, trainable, optimize_attr, regularizer, do_model_average, need_clip.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        return Tensor.__new__(cls)
+
+    def __init__(self, data=None, requires_grad=True, **kwargs):
+        shape = kwargs.pop("shape", None)
+        dtype = kwargs.pop("dtype", None)
+        if shape is None and isinstance(data, (list, tuple)) and not isinstance(data, Tensor):
+            shape, data = data, None
+            if not isinstance(requires_grad, bool):
+                dtype, requires_grad = requires_grad, True
+        if data is None:
+            data = tensors.empty([0] if shape is None else shape, dtype)
+        elif not isinstance(data, Tensor):
+            data = tensors.to_tensor(data)
+        self._setup(data, bool(requires_grad), **kwargs)
+
+    def _setup(self, data, trainable=True, **attributes):
+        set_data(self, data)
+        self._describe(trainable, **attributes)
+
+    def _describe(
+        self,
+        trainable=True,
+        name=None,
+        optimize_attr=None,
+        regularizer=None,
+        do_model_average=None,
+        need_clip=True,
+        **kwargs,
+    ):
+        self.name = unique_name.generate("_eager_param_base") if name is None else name
+        self.persistable = True
+        self.stop_gradient = not trainable
+        self.optimize_attr = {"learning_rate": 1.0} if optimize_attr is None else optimize_attr
+        self.regularizer = regularizer
+        self.do_model_average = do_model_average
+        self.need_clip = need_clip
+        self.is_distributed = kwargs.pop("is_distributed", False)
+        self._init_func = None
+
+    @classmethod
+    def from_tensor(cls, tensor, **kwargs):
+        """A parameter on the storage of ``tensor``; keywords as for the constructor."""
+        param = Tensor.__new__(cls)
+        param._setup(tensor, kwargs.pop("trainable", True), **kwargs)
+        return param
+
+    @property
+    def trainable(self):
+        """Whether gradients are computed for this parameter (the negation of stop_gradient)."""
+        return not self.stop_gradient
+
+    @trainable.setter
+    def trainable(self, value):
+        if not isinstance(value, bool):
+            raise ValueError(
+                f"[Parameter.trainable] expected a bool, got {type(value).__name__}. Do this: "
+                "set True or False."
+            )
+        self.stop_gradient = not value
+
+    def set_init_func(self, obj):
+        """Let :meth:`initialize` call ``obj(self)``."""
+        self._init_func = obj
+
+    def initialize(self):
+        """Fill a parameter that was made under ``LazyGuard``."""
+        if self._init_func is None:
+            raise ValueError(
+                f"[Parameter.initialize] '{self.name}' has nothing to run: it was not created "
+                "under LazyGuard, or is initialized already. Do this: call initialize() once."
+            )
+        func, self._init_func = self._init_func, None
+        func(self)
+
+    def _attributes(self):
+        return {
+            "trainable": self.trainable,
+            "optimize_attr": self.optimize_attr,
+            "regularizer": self.regularizer,
+            "do_model_average": self.do_model_average,
+            "need_clip": self.need_clip,
+            "is_distributed": self.is_distributed,
+        }
+
+    def __deepcopy__(self, memo):
+        if self._symbolic:
+            from .static_parameter import copy_parameter
+
+            memo[id(self)] = result = copy_parameter(self, self._attributes())
+            return result
+        with no_grad():
+            data = self.detach().clone()
+        kwargs = copy.deepcopy(self._attributes(), memo)
+        name = self.name + unique_name.generate("_deepcopy")
+        result = type(self).from_tensor(data, name=name, **kwargs)
+        result._init_func = self._init_func
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_parameter, (type(self), self.detach(), self.name, self._attributes())
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    __str__ = __repr__
+
+
+Parameter = EagerParamBase
+
+
+def _rebuild_parameter(cls, data, name, attributes):
+    return cls.from_tensor(data, name=name, **attributes)
