@@ -115,7 +115,7 @@ _LAZY = {
     "Generator": ("argosy.random", "Generator"),
     "MmapStorage": ("argosy.utils.mmap_storage", "MmapStorage"),
     "autocast": ("argosy.amp.auto_cast", "autocast"),
-    "batch": ("argosy.io.reader", "batch"),
+    "batch": ("argosy.io.dataloader.grouping", "batch"),
     "cdouble": ("argosy._core", "complex128"),
     "check_shape": ("argosy.utils.layers_utils", "check_shape"),
     "cfloat": ("argosy._core", "complex64"),

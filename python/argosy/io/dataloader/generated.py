@@ -8,7 +8,7 @@ from argosy._programs.registry import program_of
 from argosy._programs.scope import DenseTensor
 from argosy._support import EOFException, dtype_name
 
-from ..reader import batch as _grouped
+from .grouping import batch as _grouped
 
 
 class GeneratorLoader:
