@@ -5,7 +5,12 @@
 
 import importlib as _importlib
 
-from argosy import _core
+try:
+    from argosy import _core
+except ImportError as _error:
+    from argosy._interpreter import explain_missing_core as _explain
+
+    raise _explain(_error) from None
 from argosy._core import (
     DeviceError,
     InternalError,
