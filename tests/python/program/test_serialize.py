@@ -263,6 +263,8 @@ def test_unknown_op_and_attribute():
     data = _core.program_to_bytes(small_program())
     assert data.count(b"softmax") == 1
     refused(data.replace(b"softmax", b"softmix"), "'softmix'.*upgrade Argosy.*library")
+    # What is no UTF-8 is quoted all the same.
+    refused(data.replace(b"softmax", b"soft\xffax"), r"'soft\\xffax'.*upgrade Argosy.*library")
     assert data.count(b"axis\0") >= 1
     refused(data.replace(b"axis\0", b"axes\0"), "'axes'.*upgrade")
 
