@@ -158,28 +158,32 @@ TEST(Split, SeveralResults) {
   EXPECT_EQ(elements(g[0]), (Floats{6 + 100 + 1000, 100 + 200 + 1000}));
 }
 
-// Parameters are state: backward reads them as they are when it runs.
+// Backward reads state as it is when it runs: `factor` after the update that forward made.
 TEST(Split, BackwardReadsStateAndWritesNone) {
   Captured c;
-  Tensor w = floats({2}, {2, 3});
+  Tensor w = floats({2}, {2, 3}), factor = floats({2}, {4, 5}), calls = number(0);
   w.set_stop_gradient(false);
-  Tensor seen = number(0);
-  seen.impl()->persistable = true;
+  factor.impl()->persistable = calls.impl()->persistable = true;
   {
     program::Recording recording(c.program);
     const Tensor x = c.input({2});
-    ops::add_(seen, number(1));
-    c.differentiate({ops::multiply(x, w)}, {x, w});
+    const Tensor y = ops::multiply(ops::multiply(x, w), factor);
+    ops::add_(factor, number(1));
+    ops::add_(calls, number(1));
+    c.differentiate({y}, {x, w});
   }
   const Split s = c.split();
+  s.backward->verify();
+  EXPECT_EQ(s.backward->states.size(), 2u);  // w and factor
   for (const auto& use : s.backward->states) EXPECT_FALSE(use.last);
   const std::vector<Tensor> feeds{floats({2}, {5, 7})};
+  EXPECT_EQ(elements(run(*s.forward, feeds)[0]), (Floats{40, 105}));
+  EXPECT_EQ(elements(factor), (Floats{5, 6}));
   const Tensors g = gradients(s, feeds, {floats({2}, {1, 1})});
-  EXPECT_EQ(elements(g[0]), (Floats{2, 3}));
-  EXPECT_EQ(elements(g[1]), (Floats{5, 7}));
-  EXPECT_EQ(*seen.data<float>(), 1);  // counted once, by forward
-  w.data<float>()[0] = 20;
-  EXPECT_EQ(elements(gradients(s, feeds, {floats({2}, {1, 1})})[0]), (Floats{20, 3}));
+  EXPECT_EQ(elements(factor), (Floats{6, 7}));  // by forward
+  EXPECT_EQ(elements(g[0]), (Floats{12, 21}));
+  EXPECT_EQ(elements(g[1]), (Floats{30, 49}));
+  EXPECT_EQ(*calls.data<float>(), 2);
 }
 
 TEST(Split, RandomNumbersAreDrawnOnce) {
