@@ -51,7 +51,7 @@ struct InferContext {
   Inputs in;
   InlineVector<Meta, 3> out;  // sized to the schema; list outputs: resize
 
-  const char* name() const;
+  ARGOSY_API const char* name() const;
 };
 
 // What a kernel works on. Outputs are allocated (contiguous) unless their size depends on data.
@@ -60,8 +60,8 @@ struct KernelFrame {
   Inputs in;
   Tensors& out;
 
-  const char* name() const;
-  Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
+  ARGOSY_API const char* name() const;
+  ARGOSY_API Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
 };
 
 // What a gradient rule works on. Inputs and outputs are those saved; dy(i) may be undefined where
@@ -166,7 +166,7 @@ struct OpDef {
   std::string shards = "replicate";
   const char* file = "";
 
-  int find_input(std::string_view name) const;
+  ARGOSY_API int find_input(std::string_view name) const;
 };
 
 // All ops by name, complete after the first look-up.
