@@ -72,6 +72,19 @@ inline Scan scan(const Inputs& in) {
                      << def.dtypes << ", got " << t << ". Do this: cast it with .astype(..).";
 }
 
+[[noreturn]] void fail_layout(const OpDef& op, const InputDef& def, const Tensor& t) {
+  if (t.layout() == Layout::tensor_array || def.layouts.bits == kArray.bits)
+    ARGOSY_THROW(type) << '[' << op.name << "] " << def.name << ": expected a "
+                       << (def.layouts.has(Layout::tensor_array) ? "tensor array" : "tensor")
+                       << ", got " << t << ". Do this: "
+                       << (t.layout() == Layout::tensor_array
+                               ? "read an element of the array."
+                               : "make one with create_array(dtype).");
+  ARGOSY_THROW(invalid_argument)
+      << '[' << op.name << "] " << def.name
+      << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
+}
+
 void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
   if (!t.defined()) {
     ARGOSY_CHECK(def.optional, type)
@@ -80,9 +93,7 @@ void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const Tens
     return;
   }
   if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
-  ARGOSY_CHECK(t.layout() == Layout::strided || def.sparse, invalid_argument)
-      << '[' << op.name << "] " << def.name
-      << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
+  if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
   ARGOSY_CHECK(t.place() == first->place, invalid_argument)
       << '[' << op.name << "] inputs are on different devices: " << def.name << " on " << t.place()
       << ", others on " << first->place << ". Do this: move one of them with .to(..).";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <deque>
 #include <string>
@@ -21,6 +22,7 @@ struct Registry {
   };
   std::deque<Extra> extras;
   std::unordered_map<std::string_view, OpDef*> by_name;
+  std::atomic<bool> frozen{false};
 };
 
 Registry& raw() {
@@ -45,6 +47,16 @@ void join(Registry& r) {
       list.push_back(std::move(e.kernel));
   }
   r.extras.clear();
+  r.frozen = true;
+}
+
+Registry& open_for(std::string_view what) {
+  Registry& r = raw();
+  ARGOSY_CHECK(!r.frozen, internal)
+      << what
+      << " is registered after ops were looked up: nobody would find it. Do this: load the library "
+         "that brings it before the first op is called.";
+  return r;
 }
 
 Registry& joined() {
@@ -68,7 +80,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 OpDef* register_op(OpDef def) {
-  Registry& r = raw();
+  Registry& r = open_for(def.name);
   def.plain_dtypes = def.any_list ? DTypes{} : kAny;
   for (const InputDef& in : def.inputs) def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
   r.defs.push_back(std::move(def));
@@ -76,7 +88,7 @@ OpDef* register_op(OpDef def) {
 }
 
 void register_kernel(std::string_view op, KernelDef kernel, bool first) {
-  raw().extras.push_back({std::string(op), std::move(kernel), first});
+  open_for(kernel.name).extras.push_back({std::string(op), std::move(kernel), first});
 }
 
 const OpDef* find(std::string_view name) {

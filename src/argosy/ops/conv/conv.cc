@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/elementwise.h"
@@ -17,6 +18,8 @@
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::GradCall;
 using op::InferContext;
 using op::IntArray;
@@ -154,8 +157,8 @@ double arithmetic_of(int64_t outputs, const Shape& w) {
                     static_cast<double>(w[0])
               : 0;
 }
-double conv_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.out[0].shape.numel(), c.in[1].shape());
+Cost conv_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.out[0].shape.numel(), c.in[1].shape()));
 }
 
 #define ARGOSY_CONV(name)                                                                       \
@@ -192,8 +195,8 @@ Tensors conv_data_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_weight(c.dy(), c.in[0], c.in[1], a) : Tensor(), Tensor()};
 }
 
-double conv_data_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.in[0].numel(), c.in[1].shape());
+Cost conv_data_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.in[0].numel(), c.in[1].shape()));
 }
 
 ARGOSY_OP(conv_data, ConvAttrs)
@@ -228,8 +231,8 @@ Tensors conv_weight_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_any(c.in[0], c.dy(), a) : Tensor(), Tensor()};
 }
 
-double conv_weight_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.in[1].numel(), c.in[2].shape());
+Cost conv_weight_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.in[1].numel(), c.in[2].shape()));
 }
 
 ARGOSY_OP(conv_weight, ConvAttrs)
