@@ -50,7 +50,6 @@ class Model:
         self._optimizer = None
         self._metrics = []
         self._amp = None
-        self._prepared = False
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
         self._graph = graph_of(self)
@@ -87,7 +86,6 @@ class Model:
         self._loss = loss
         self._metrics = metrics
         self._prepare_amp(amp_configs)
-        self._prepared = True
 
     def _prepare_amp(self, configs):
         self._amp = None
@@ -113,8 +111,7 @@ class Model:
             return self.network(*inputs)
 
     def _losses(self, outputs, labels):
-        losses = _as_list(self._loss(*outputs, *labels))
-        return losses
+        return _as_list(self._loss(*outputs, *labels))
 
     def _measure(self, outputs, labels):
         figures = []
@@ -227,13 +224,7 @@ class Model:
             self._graph.save(path)
             return
         if not training:
-            save = getattr(getattr(argosy, "jit", None), "save", None)
-            if save is None:
-                raise NotImplementedError(
-                    "[Model.save] saving for inference needs jit.save, which this version does not "
-                    "have. Do this: save with training=True and rebuild the network from code."
-                )
-            save(self.network, path, input_spec=self._inputs or None)
+            argosy.jit.save(self.network, path, input_spec=self._inputs or None)
             return
         directory = os.path.dirname(path)
         if not os.path.basename(path):

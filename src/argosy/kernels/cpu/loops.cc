@@ -1,13 +1,11 @@
 #include "argosy/kernels/cpu/loops.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <memory>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
-#include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/simd/copy.h"
 
 namespace argosy::cpu {
@@ -151,14 +149,13 @@ bool run_transposed(const Plan& plan, Loop loop, const void* params, double cost
   }
   if (over < 0) return false;
 
-  const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
   Transpose transpose[kMaxLoopOperands] = {};
   int64_t room[kMaxLoopOperands + 1] = {};  // where each block begins
   for (int k = 0; k < plan.count; ++k) {
     const bool turned = k < plan.count - 1 && plan.stride[over][k] == plan.item[k] &&
                         std::abs(plan.stride[inner][k]) >= 64;
     if (turned) {
-      transpose[k] = kernels.transpose[std::countr_zero(static_cast<unsigned>(plan.item[k]))];
+      transpose[k] = transpose_kernel(static_cast<int>(plan.item[k]));
     }
     room[k + 1] = room[k] + (turned ? kOver * kAlong * plan.item[k] : 0);
   }

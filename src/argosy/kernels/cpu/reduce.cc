@@ -1,7 +1,6 @@
 #include "argosy/kernels/cpu/reduce.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -192,9 +191,8 @@ void reduce_short_rows(Step step, DType type, const Layout& l, Numbers numbers, 
   constexpr int64_t kBlock = 256;
   const ReduceColumns columns =
       kernels().steps[static_cast<int>(step)][static_cast<int>(type)].columns;
-  const CopyKernels& copies = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
   const int size = item_size(type);
-  const Transpose transpose = copies.transpose[std::countr_zero(static_cast<unsigned>(size))];
+  const Transpose transpose = transpose_kernel(size);
   const Dim& inner = l.kept[l.kept_rank - 1];
   const int64_t n = l.reduced_size, blocks = (inner.size + kBlock - 1) / kBlock;
   const int64_t outer = l.results / inner.size;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/items.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
@@ -167,32 +168,16 @@ void pad_rows(const Layout& at, const T* x, T fill, T* y) {
   });
 }
 
-struct Item16 {
-  uint64_t halves[2];
-};
-
 void pad_run(KernelFrame& f, const PadAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   if (x.rank() == 0) return op::copy_into(y, x);
   const Layout at(x.shape(), y.shape(), a);
   const Tensor fill = constant(a.value, x.dtype());
-  auto go = [&]<class T>(T) {
+  cpu::with_item(item_size(x.dtype()), [&]<class T>(T) {
     pad_rows(at, static_cast<const T*>(x.raw()), *static_cast<const T*>(fill.raw()),
              static_cast<T*>(y.raw()));
-  };
-  switch (item_size(x.dtype())) {
-    case 1:
-      return go(uint8_t{});
-    case 2:
-      return go(uint16_t{});
-    case 4:
-      return go(uint32_t{});
-    case 8:
-      return go(uint64_t{});
-    default:
-      return go(Item16{});
-  }
+  });
 }
 
 // --- gradient: what each element of x was repeated to, added up ---
