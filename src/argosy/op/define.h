@@ -36,6 +36,17 @@ Erased<R, Frame, Other> erase(R (*fn)(Frame, Other, const A&)) {
 }
 }  // namespace detail
 
+// Of an op with attributes A. `match` returns null or the reason why not; it may be null itself.
+template <class A>
+KernelDef make_kernel(const char* name, DeviceKind device,
+                      const char* (*match)(const Inputs&, const A&),
+                      void (*run)(KernelFrame&, const A&)) {
+  KernelDef k{.name = name, .device = device, .match = {}, .run = detail::erase<A>(run)};
+  if (match) k.match = detail::erase<A>(match);
+  k.attrs = &attr_type(static_cast<const A*>(nullptr));
+  return k;
+}
+
 // A described op, to be called from C++.
 template <class A>
 class Handle {
@@ -156,10 +167,7 @@ class Builder {
   // Best first. `match` returns null or the reason why not.
   Builder& kernel(const char* name, const char* (*match)(const Inputs&, const A&),
                   void (*run)(KernelFrame&, const A&), DeviceKind device = DeviceKind::cpu) {
-    KernelDef k{.name = name, .device = device, .strided = false, .match = {}, .run = {}};
-    if (match) k.match = detail::erase<A>(match);
-    k.run = detail::erase<A>(run);
-    def_.kernels[static_cast<int>(device)].push_back(std::move(k));
+    def_.kernels[static_cast<int>(device)].push_back(make_kernel<A>(name, device, match, run));
     return *this;
   }
   Builder& kernel(const char* name, void (*run)(KernelFrame&, const A&)) {
@@ -230,8 +238,9 @@ class Builder {
     def_.same_order = true;
     return *this;
   }
-  Builder& sums() {
+  Builder& sums(bool (*when)(const A&) = nullptr) {
     def_.sums = true;
+    if (when) def_.sums_if = detail::erase<A>(when);
     return *this;
   }
   Builder& per_parameter() {
@@ -315,7 +324,7 @@ class Builder {
   OpDef def_;
 };
 
-// For ops whose only difference is a name and a table (families built by a loop).
+// Starts a description, which ends with .done(); the op is called as name_op(..) then.
 #define ARGOSY_OP(op_name, Attrs)                         \
   static const ::argosy::op::Handle<Attrs> op_name##_op = \
       ::argosy::op::Builder<Attrs>(#op_name, __FILE__)

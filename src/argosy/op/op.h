@@ -146,6 +146,7 @@ struct KernelDef {
   // Null, or why this kernel cannot do it. Reads shapes, dtypes, strides and attributes only.
   Erased<const char*, const Inputs&> match;
   Erased<void, KernelFrame&> run;
+  const AttrType* attrs = nullptr;  // the struct that both read: the op's own
 };
 
 enum class Effect : uint8_t { pure, random, writes_input, communicates, io };
@@ -173,14 +174,21 @@ class Surroundings {
   virtual const OpDef* made_by(size_t operand, const void** attrs) const = 0;
 };
 
-// The rule by which servers update a parameter as an optimizer op does (ps/table/rule.h).
+// The rule by which servers update a parameter as an optimizer op does. Rules and their numbers
+// have the names of ps/config.h.
 struct UpdateRule {
+  using Names = std::vector<std::pair<std::string, std::string>>;
+
   std::string name;
-  std::vector<std::pair<std::string, double>> numbers;  // of the rule, by their names there
+  std::string rows;  // the rule for row-sparse gradients, where that is another
+  std::vector<std::pair<std::string, double>> numbers;
+  Names switches;       // numbers that are 1 where the operation has this list, else 0
+  Names powers;         // numbers whose powers are in these lists: they correct a moment's bias
   std::string refused;  // why no rule does what these attributes ask for, or empty
 };
 
-// A row of `table` for each of `ids`, or the gradient of that.
+// A row of `table` for each of `ids`, or the gradient of that. Its attributes have the names and
+// meanings of those of `embedding`.
 struct Lookup {
   int32_t ids = -1;
   int32_t table = -1;  // in a gradient: read for its shape
@@ -228,6 +236,7 @@ struct OpDef {
   bool uninitialized = false;  // output 0 holds whatever memory held
   bool same_order = false;     // output 0 has the elements of input 0, in their order
   bool sums = false;           // output 0 is the sum of the inputs, in whatever layout
+  Erased<bool> sums_if;        // null: whatever the attributes
   // Computes each parameter of its lists from the operands at the parameter's own place alone.
   bool per_parameter = false;
   // Worth computing again instead of keeping what it made. With a function: from what; false where
@@ -260,9 +269,10 @@ ARGOSY_API const OpDef* find(std::string_view name);
 ARGOSY_API const OpDef& get(std::string_view name);  // throws, listing near names
 ARGOSY_API std::vector<const OpDef*> all();
 
-// Adds a kernel to an op of another file, e.g. from kernels/cuda. Best kernels first: `first` puts
-// it before those registered so far.
-ARGOSY_API void register_kernel(std::string_view op, KernelDef kernel, bool first);
+// Adds a kernel to an op of another file, e.g. for another device (make_kernel of op/define.h).
+// Best kernels first: `first` puts it before those registered so far. True, for static
+// initializers.
+ARGOSY_API bool register_kernel(std::string_view op, KernelDef kernel, bool first);
 ARGOSY_API OpDef* register_op(OpDef def);
 
 }  // namespace argosy::op

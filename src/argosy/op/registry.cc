@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <atomic>
-#include <cctype>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "argosy/base/text.h"
 #include "argosy/op/op.h"
 
 namespace argosy::op {
@@ -40,6 +41,12 @@ void join(Registry& r) {
     auto it = r.by_name.find(e.op);
     ARGOSY_CHECK(it != r.by_name.end(), internal)
         << "Kernel " << e.kernel.name << " is for the unknown op " << e.op << '.';
+    // By name and size: another library has a copy of the type of its own.
+    const AttrType &own = *it->second->attrs, *read = e.kernel.attrs;
+    ARGOSY_CHECK(read && read->size == own.size && !std::strcmp(read->name, own.name), internal)
+        << "Kernel " << e.kernel.name << " of " << e.op << " reads "
+        << (read ? read->name : "no known attributes") << ", but the op has " << own.name
+        << ". Do this: make it by make_kernel<" << own.name << ">.";
     auto& list = it->second->kernels[static_cast<int>(e.kernel.device)];
     if (e.first)
       list.insert(0, std::move(e.kernel));
@@ -64,19 +71,6 @@ Registry& joined() {
   return registry;
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t cost = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = std::exchange(row[j], cost);
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 OpDef* register_op(OpDef def) {
@@ -87,8 +81,9 @@ OpDef* register_op(OpDef def) {
   return &r.defs.back();
 }
 
-void register_kernel(std::string_view op, KernelDef kernel, bool first) {
+bool register_kernel(std::string_view op, KernelDef kernel, bool first) {
   open_for(kernel.name).extras.push_back({std::string(op), std::move(kernel), first});
+  return true;
 }
 
 const OpDef* find(std::string_view name) {

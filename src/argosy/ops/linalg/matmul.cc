@@ -21,12 +21,6 @@ using op::KernelFrame;
 using op::NoAttrs;
 using op::Save;
 
-struct MatmulAttrs {
-  bool transpose_x = false;
-  bool transpose_y = false;
-};
-ARGOSY_ATTRS(MatmulAttrs, transpose_x, transpose_y)
-
 constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
 
 // Shapes as matrices: vectors get a dimension of 1 (which the result drops again).
@@ -300,12 +294,6 @@ ARGOSY_OP(linear, NoAttrs)
     .done();
 
 // --- gated products ---
-
-struct GatedAttrs {
-  bool transpose_y = false;
-  double factor = 1;
-};
-ARGOSY_ATTRS(GatedAttrs, transpose_y, factor)
 
 void gated_infer(InferContext& c, const GatedAttrs& a) {
   const Shape &gate = c.in[0].shape(), &x = c.in[1].shape(), &y = c.in[2].shape();

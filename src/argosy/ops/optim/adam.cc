@@ -7,16 +7,6 @@ namespace {
 using optim::Slice;
 using optim::Update;
 
-struct AdamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  std::vector<double> decays;
-  bool lazy = false;
-};
-ARGOSY_ATTRS(AdamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, decays, lazy)
-
 struct AdamCoefficients {
   double beta1, beta2, rate, epsilon, keep;  // keep: 1 - lr * decay
 };
@@ -80,6 +70,14 @@ void adam(op::KernelFrame& f, const AdamAttrs& a) {
   }
 }
 
+void adam_rule(op::UpdateRule& rule, const AdamAttrs& a) {
+  rule.name = "adam";
+  rule.rows = "adam_lazy";
+  rule.numbers = {{"beta1", a.beta1}, {"beta2", a.beta2}, {"epsilon", a.epsilon}};
+  rule.switches = {{"amsgrad", "moment2_maxs"}};
+  rule.powers = {{"beta1", "beta1_pows"}, {"beta2", "beta2_pows"}};
+}
+
 ARGOSY_OP(adam_, AdamAttrs)
     .doc("Adam for all parameters; decays shrink the parameter first (AdamW).")
     .paper("https://arxiv.org/abs/1412.6980")
@@ -94,17 +92,10 @@ ARGOSY_OP(adam_, AdamAttrs)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2, 3, 4, 5, 6, 7})
+    .update_rule(adam_rule)
     .kernel("fused", adam)
     .strided()
     .done();
-
-struct AdamaxAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-};
-ARGOSY_ATTRS(AdamaxAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon)
 
 template <class T>
 void adamax_step(const Slice& s) {
@@ -174,15 +165,6 @@ void mix_step(const Slice& s) {
   }
 }
 
-struct NadamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum_decay = 0.004;
-};
-ARGOSY_ATTRS(NadamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, momentum_decay)
-
 // states: 0.96^t, beta2^t, the product of all mu, moment1s, moment2s.
 void nadam(op::KernelFrame& f, const NadamAttrs& a) {
   Update update(f, 5, a.common());
@@ -224,14 +206,6 @@ ARGOSY_OP(nadam_, NadamAttrs)
     .kernel("fused", nadam)
     .strided()
     .done();
-
-struct RadamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-};
-ARGOSY_ATTRS(RadamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon)
 
 // states: beta1^t, beta2^t, rho = t beta2^t / (1 - beta2^t), moment1s, moment2s.
 void radam(op::KernelFrame& f, const RadamAttrs& a) {

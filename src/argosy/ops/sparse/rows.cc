@@ -220,6 +220,7 @@ ARGOSY_OP(add_rows, NoAttrs)
     .kernel("rows", add_rows_run)
     .strided()
     .gradient(add_rows_grad)
+    .sums()
     .done();
 
 void rows_to_dense_infer(InferContext& c, const NoAttrs&) {
@@ -243,6 +244,7 @@ ARGOSY_OP(rows_to_dense, NoAttrs)
     .kernel("scatter", rows_to_dense_run)
     .strided()
     .gradient(rows_to_dense_grad)
+    .sums()
     .done();
 
 }  // namespace
