@@ -60,7 +60,7 @@ lint: build  ## format, style, layers, floors, locks, tests unrun or without ass
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh
 
 format:  ## rewrite the sources in the project's format
-	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
+	@git ls-files -z '*.h' '*.cc' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
 	@$(PY) -m ruff check -q --fix --select I
 	@$(PY) -m ruff format -q
 

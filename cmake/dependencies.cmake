@@ -20,10 +20,6 @@ set_target_properties(argosy_openblas PROPERTIES
   IMPORTED_LOCATION ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so
   INTERFACE_INCLUDE_DIRECTORIES ${ARGOSY_OPENBLAS_DIR}/include)
 
-# Highway: headers only. Debian has it as shared libraries, which a wheel should not need; static
-# dispatch (one -march per object, see library.cmake) does not call into them.
-find_path(ARGOSY_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
-
 # FlatBuffers for saved Programs and JSON for the header of safetensors files: headers only, in
 # sources only.
 find_program(ARGOSY_FLATC flatc REQUIRED)

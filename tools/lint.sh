@@ -15,7 +15,7 @@ check() {
 }
 
 clang_format() {
-  git ls-files -co --exclude-standard -z '*.h' '*.cc' '*.cu' |
+  git ls-files -co --exclude-standard -z '*.h' '*.cc' |
     xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror
 }
 

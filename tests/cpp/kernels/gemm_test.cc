@@ -241,20 +241,6 @@ TEST(GemmBatched, SharedRightOperandAndManyProducts) {
   }
 }
 
-TEST(Gemv, TransposedAndStrided) {
-  int64_t m = 30, n = 50;
-  auto a = random_values<double>(m * n, 1), x = random_values<double>(2 * n, 2);
-  std::vector<double> y(static_cast<size_t>(3 * m), 1.0);
-  gemv(DType::float64, true, m, n, 2, a.data(), m, x.data(), 2, 1, y.data(), 3);
-  for (int64_t i = 0; i < m; ++i) {
-    double want = 1;
-    for (int64_t j = 0; j < n; ++j)
-      want += 2 * a[static_cast<size_t>(j * m + i)] * x[static_cast<size_t>(2 * j)];
-    ASSERT_NEAR(y[static_cast<size_t>(3 * i)], want, 1e-12);
-    ASSERT_EQ(y[static_cast<size_t>(3 * i + 1)], 1.0);
-  }
-}
-
 TEST(Dot, EveryKindOfDtype) {
   for (int64_t n : {0, 1, 7, 5000, 20000}) {
     auto x = random_values<float>(n, 1), y = random_values<float>(n, 2);
