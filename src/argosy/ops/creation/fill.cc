@@ -28,6 +28,16 @@ void fill(const Tensor& out, const Scalar& value) {
   cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
 }
 
+// What every element is, unless a run says it.
+std::optional<Scalar> number_of(const Scalar& value) {
+  if (value.tensor.defined()) return {};
+  return value;
+}
+template <int kValue, class Attrs>
+std::optional<Scalar> constant_number(const Attrs&) {
+  return Scalar(int64_t{kValue});
+}
+
 struct FullAttrs {
   op::IntArray shape;
   Scalar fill_value = 0.0;
@@ -87,6 +97,7 @@ ARGOSY_OP(zeros, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<0>)
+    .fills(constant_number<0, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(ones, ShapeAttrs)
@@ -98,6 +109,7 @@ ARGOSY_OP(ones, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<1>)
+    .fills(constant_number<1, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(empty, ShapeAttrs)
@@ -109,6 +121,7 @@ ARGOSY_OP(empty, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("none", empty_run)
+    .uninitialized()
     .done();
 
 ARGOSY_OP(full, FullAttrs)
@@ -122,6 +135,7 @@ ARGOSY_OP(full, FullAttrs)
     .output("out")
     .infer(full_infer)
     .kernel("fill", full_run)
+    .fills([](const FullAttrs& a) { return number_of(a.fill_value); })
     .done();
 
 struct FullLikeAttrs {
@@ -145,10 +159,12 @@ ARGOSY_OP(full_like, FullLikeAttrs)
     .alias("input", "x")
     .doc("A tensor of x's shape with every element fill_value; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(full_like_infer)
     .kernel("fill", full_like_run)
     .strided()
+    .fills([](const FullLikeAttrs& a) { return number_of(a.fill_value); })
     .done();
 
 struct LikeAttrs {
@@ -172,10 +188,12 @@ ARGOSY_OP(zeros_like, LikeAttrs)
     .alias("input", "x")
     .doc("Zeros of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<0>)
     .strided()
+    .fills(constant_number<0, LikeAttrs>)
     .done();
 
 ARGOSY_OP(ones_like, LikeAttrs)
@@ -185,10 +203,12 @@ ARGOSY_OP(ones_like, LikeAttrs)
     .alias("input", "x")
     .doc("Ones of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<1>)
     .strided()
+    .fills(constant_number<1, LikeAttrs>)
     .done();
 
 ARGOSY_OP(empty_like, LikeAttrs)
@@ -198,10 +218,12 @@ ARGOSY_OP(empty_like, LikeAttrs)
     .alias("input", "x")
     .doc("Uninitialized memory of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("none", empty_like_run)
     .strided()
+    .uninitialized()
     .done();
 
 }  // namespace

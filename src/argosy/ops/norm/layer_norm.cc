@@ -205,6 +205,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<false>)
     .gradient(layer_norm_grad_rule<false>)
+    .again()
     .done();
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
@@ -219,6 +220,7 @@ ARGOSY_OP(rms_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<true>)
     .gradient(layer_norm_grad_rule<true>)
+    .again()
     .done();
 
 }  // namespace

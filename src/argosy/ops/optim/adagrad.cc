@@ -49,6 +49,7 @@ ARGOSY_OP(adagrad_, AdagradAttrs)
     .writes({0, 2, 3})
     .kernel("fused", adagrad)
     .strided()
+    .per_parameter()
     .done();
 
 struct AdadeltaAttrs {
@@ -95,6 +96,7 @@ ARGOSY_OP(adadelta_, AdadeltaAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", adadelta)
     .strided()
+    .per_parameter()
     .done();
 
 struct RmspropAttrs {
@@ -160,6 +162,7 @@ ARGOSY_OP(rmsprop_, RmspropAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", rmsprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

@@ -96,6 +96,7 @@ ARGOSY_OP(adam_, AdamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", adam)
     .strided()
+    .per_parameter()
     .done();
 
 struct AdamaxAttrs {
@@ -147,6 +148,7 @@ ARGOSY_OP(adamax_, AdamaxAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", adamax)
     .strided()
+    .per_parameter()
     .done();
 
 // p -= m_rate * m / d + g_rate * g / d, d = sqrt(v) * v_scale + epsilon; or d = 1 if flat.
@@ -223,6 +225,7 @@ ARGOSY_OP(nadam_, NadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", nadam)
     .strided()
+    .per_parameter()
     .done();
 
 struct RadamAttrs {
@@ -275,6 +278,7 @@ ARGOSY_OP(radam_, RadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", radam)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

@@ -38,6 +38,7 @@ ARGOSY_OP(sgd_, SgdAttrs)
     .writes({0, 2})
     .kernel("fused", sgd)
     .strided()
+    .per_parameter()
     .done();
 
 struct MomentumAttrs {
@@ -92,6 +93,7 @@ ARGOSY_OP(momentum_, MomentumAttrs)
     .writes({0, 2, 3})
     .kernel("fused", momentum)
     .strided()
+    .per_parameter()
     .done();
 
 struct AsgdAttrs {
@@ -157,6 +159,7 @@ ARGOSY_OP(asgd_, AsgdAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", asgd)
     .strided()
+    .per_parameter()
     .done();
 
 struct RpropAttrs {
@@ -205,6 +208,7 @@ ARGOSY_OP(rprop_, RpropAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", rprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace
