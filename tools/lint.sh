@@ -28,6 +28,7 @@ check "clang-format (make format)" clang_format
 check "ruff check" $python -m ruff check -q --output-format=concise
 check "ruff format (make format)" $python -m ruff format --check -q
 check "layers" $python tools/check_layers.py
+check "names of ops" $python tools/check_op_names.py
 check "locks" $python tools/check_locks.py "$build" "$jobs"
 check "unrun tests" $python tools/check_tests.py "$build"
 check "binary" tools/check_binary.sh
