@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.python.passes.inference_cases import FUNCTIONS
+from tests.python.passes.inference_cases import X as IMAGES
 
 import argosy
 from argosy import nn, static
-from tests.python.passes.inference_cases import FUNCTIONS
-from tests.python.passes.inference_cases import X as IMAGES
 
 X = np.random.default_rng(3).standard_normal((8, 3, 4, 4)).astype("float32")
 
