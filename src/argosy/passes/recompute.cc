@@ -165,9 +165,9 @@ ARGOSY_PASS(recompute, Rounding::kept,
             "Computes the operations of marked segments (fleet.utils.recompute, or ranges of "
             "operations in the option recompute.segments, \"3-8,10-14\") again right before the "
             "gradient first needs them, instead of keeping what they made. What leaves a segment "
-            "is kept, and so are random numbers, which are never drawn twice. Normalizations and "
-            "elementwise values are made when they are needed; of the last segment, whose gradient "
-            "follows at once, only these.",
+            "is kept, and so are random numbers, which are never drawn twice. What is easily made "
+            "again (elementwise values, normalizations, softmax) is made when it is needed; of the "
+            "last segment, whose gradient follows at once, only that.",
             run)
 
 }  // namespace
