@@ -73,6 +73,22 @@ bool same(const Tensor& a, const Tensor& b, bool values) {
   return !std::memcmp(x.raw(), y.raw(), x.nbytes());
 }
 
+// What is given without data (as what a gradient rule saved the shape of) is read for its shape.
+void check_described(const OpDef& op, const Inputs& in) {
+  if (op.view || op.views) return;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].reads == Reads::shape) continue;
+    const size_t begin = in.place_of(i), count = op.inputs[i].list ? in.list(i).size() : 1;
+    for (const Tensor& t : in.flat().subspan(begin, count))
+      ARGOSY_CHECK(!t.defined() || t.has_data() || !t.numel() || t.layout() != Layout::strided ||
+                       t.place().kind != DeviceKind::cpu,
+                   internal)
+          << '[' << op.name << "] is given " << op.inputs[i].name << ' ' << t
+          << " without data, and its description does not say that it reads nothing else. Do this: "
+             "add .shape_only() to that input, or save its value.";
+  }
+}
+
 template <class Run>
 bool gives_the_same(const OpDef& op, const Run& run, const Inputs& with, const Inputs& without) {
   random::Generator& numbers = random::default_generator(Place());
@@ -90,9 +106,11 @@ bool gives_the_same(const OpDef& op, const Run& run, const Inputs& with, const I
 }  // namespace
 
 void check_shape_only(const OpDef& op, const Inputs& in, const void* attrs) {
-  if (checking || !op.writes.empty() || !op.updates.empty() || thread_state.recorder) return;
+  if (checking || thread_state.recorder) return;
   for (const Tensor& t : in.flat())
     if (t.defined() && t.symbolic()) return;
+  check_described(op, in);
+  if (!op.writes.empty() || !op.updates.empty()) return;
   Operands all(in.flat()), fewer(in.flat());
   const std::vector<size_t> inputs = take_apart(op, in, all, fewer);
   if (inputs.empty()) return;

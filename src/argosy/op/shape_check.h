@@ -10,8 +10,8 @@
 namespace argosy::op {
 
 // While it is on, each call of such an op is made twice more, with these inputs as they are and
-// without their data, by its kernel and by its composition; results that differ raise. Calls of the
-// ops that write their inputs are not repeated.
+// without their data, by its kernel and by its composition; results that differ raise, and so does
+// an operand without data of another input. Calls of ops that write their inputs are not repeated.
 ARGOSY_API void start_shape_check();
 ARGOSY_API std::vector<std::string> stop_shape_check();  // what was checked: "sum_like.like"
 

@@ -63,5 +63,11 @@ TEST(ShapeCheck, FindsACompositionThatReads) {
   stop_shape_check();
 }
 
+TEST(ShapeCheck, FindsWhatIsGivenWithoutDataAndReadAllTheSame) {
+  start_shape_check();
+  EXPECT_THROW(test_honest_op(Tensor::describe({3}, DType::float32), ones()), Error);
+  stop_shape_check();
+}
+
 }  // namespace
 }  // namespace argosy::op
