@@ -76,7 +76,10 @@ Registry& joined() {
 OpDef* register_op(OpDef def) {
   Registry& r = open_for(def.name);
   def.plain_dtypes = def.any_list ? DTypes{} : kAny;
-  for (const InputDef& in : def.inputs) def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
+  for (const InputDef& in : def.inputs) {
+    def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
+    if (!in.layouts.has(Layout::strided)) def.plain_dtypes = {};
+  }
   r.defs.push_back(std::move(def));
   return &r.defs.back();
 }

@@ -7,6 +7,7 @@
 #include "argosy/op/cost.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/nan_finder.h"
+#include "argosy/op/shape_check.h"
 
 namespace argosy::op {
 namespace {
@@ -102,6 +103,7 @@ WatchedCall::WatchedCall(const OpDef& op, const Inputs& in, const void* attrs)
 
 void WatchedCall::done(std::span<const Tensor> out) {
   if (profiled_ && profile::wants_cost()) note_.cost = cost_of(op_, in_, attrs_, out);
+  if (watch::on(watch::shapes)) check_shape_only(op_, in_, attrs_);
   if (open_calls > 1) return;
   if (watch::on(watch::dtypes)) count_dtype(op_, in_, out);
   if (watch::on(watch::finite)) check_finite(op_, in_, out);

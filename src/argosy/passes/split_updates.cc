@@ -9,13 +9,8 @@
 namespace argosy::passes {
 namespace {
 
-// Ops that compute each parameter from the operands at its own place of the lists alone. (lamb_,
-// asgd_ and rprop_ too; they are rare.)
 bool is_update(const Operation& o) {
-  static const std::string_view names[] = {"sgd_",    "momentum_", "adam_",
-                                           "adamax_", "adagrad_",  "adadelta_",
-                                           "nadam_",  "radam_",    "rmsprop_"};
-  return std::find(std::begin(names), std::end(names), o.op->name) != std::end(names);
+  return o.op->per_parameter;
 }
 
 size_t bytes_of(const Value& v) {

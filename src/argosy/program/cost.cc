@@ -43,7 +43,7 @@ std::vector<OpCost> cost(const Program& p, int64_t unknown) {
   std::map<std::string, OpCost> by_op;
   std::set<const State*> counted;
   each_operation(p.main, [&](const Operation& o) {
-    const size_t first = o.op->name == "if";
+    const size_t first = o.is_if();
     for (const auto& b : o.blocks)
       for (size_t i = 0; i < b->arguments.size() && first + i < o.operands.size(); ++i)
         if (auto it = state_of.find(o.operands[first + i].get()); it != state_of.end())

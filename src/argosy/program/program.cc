@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/program/builder.h"
 
 namespace argosy::program {
@@ -18,6 +19,13 @@ Block::~Block() {
   for (const auto& v : arguments) leave(v);
   for (const auto& o : operations)
     for (const auto& v : o->results) leave(v);
+}
+
+bool Operation::is_if() const {
+  return op->structural && op->name == op::names::kIf;
+}
+bool Operation::is_while() const {
+  return op->structural && op->name == op::names::kWhile;
 }
 
 size_t Operation::outputs() const {

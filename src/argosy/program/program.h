@@ -78,6 +78,9 @@ struct ARGOSY_API Operation {
   std::span<const Ref<Value>> attr_values() const {
     return std::span(operands).subspan(operands.size() - attr_operands);
   }
+  // Of those that own blocks.
+  bool is_if() const;
+  bool is_while() const;
   // How many results are outputs by the schema.
   size_t outputs() const;
   // Flat input of each result past those, see OpDef::updates.

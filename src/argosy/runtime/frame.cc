@@ -4,6 +4,7 @@
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
+#include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/runtime/lower.h"
 
@@ -47,7 +48,14 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   steps_.reserve(p.steps.size());
   for (const Step& s : p.steps) {
     const size_t begin = operands_.size();
-    for (uint32_t k : s.in) operands_.push_back(k == kNone ? Tensor() : slots[k]);
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      const uint32_t k = s.in[i];
+      // What holds other values by then is not handed out.
+      if (k != kNone && passes::reads_no_memory(*s.operation, i))
+        operands_.push_back(Tensor::describe(slots[k].shape(), slots[k].dtype(), p.place));
+      else
+        operands_.push_back(k == kNone ? Tensor() : slots[k]);
+    }
     FrameStep f;
     f.plan = &s;
     if (s.kernel) f.run = s.kernel->run;

@@ -80,7 +80,7 @@ class Planner {
   };
 
   bool loop_body(const Block& b) const {
-    return b.owner && b.owner->op->name == "while" && b.owner->blocks[1].get() == &b;
+    return b.owner && b.owner->is_while() && b.owner->blocks[1].get() == &b;
   }
   void find_uses(const Block& b);
   void find_chains();
@@ -402,7 +402,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   // Kernels that want dense operands get copies of views that are not.
   if (step.kernel && !step.kernel->strided) {
     for (size_t k = 0; k < step.in.size(); ++k) {
-      if (step.in[k] == kNone) continue;
+      if (step.in[k] == kNone || passes::reads_no_memory(o, k)) continue;
       const Slot& s = plan_.slots[step.in[k]];
       if (s.kind != Slot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
       Value dense_form;
@@ -420,7 +420,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
 }
 
 void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState& state) {
-  const bool loop = o.op->name == "while";
+  const bool loop = o.is_while();
   step.kind = loop ? Step::Kind::loop : Step::Kind::branch;
   // Arrays keep handles of what is put into them, and what is read from one is also in it.
   bool arrays = false;

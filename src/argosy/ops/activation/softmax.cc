@@ -130,6 +130,7 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .kernel("rows", softmax_run<cpu::softmax>)
     .overwrites()
     .gradient(softmax_grad_rule)
+    .again()
     .done();
 
 ARGOSY_OP(log_softmax, SoftmaxAttrs)

@@ -56,12 +56,15 @@ ARGOSY_OP(attention_bits, BitsAttrs)
         "dropout_bits of the weights [batch, heads, length, key length] that query and key will "
         "have.")
     .input("query")
+    .shape_only()
     .input("key")
+    .shape_only()
     .index_output("bits")
     .effect(op::Effect::random)
     .infer(bits_infer)
     .kernel("drawn", bits_run)
     .strided()
+    .training_only()
     .done();
 
 // --- attention ---
@@ -177,6 +180,20 @@ Tensors tiled_parts(const Inputs& in, const TiledAttrs& a) {
   return {attention_mix(weights, k, v), logsumexp(cast(scores, computing_dtype(k.dtype())), {-1})};
 }
 
+// All weights are kept.
+bool without_bits(const op::Surroundings& around, op::Instead& instead, const TiledAttrs&) {
+  const void* attrs = nullptr;
+  if (around.made_by(4, &attrs) != &attention_bits_op.def()) return false;
+  instead.operands = {0, 1, 2, 3, op::Instead::kNone};
+  return true;
+}
+bool gradient_without_bits(const op::Surroundings& around, op::Instead& instead,
+                           const TiledAttrs& a) {
+  if (!without_bits(around, instead, a)) return false;
+  for (int32_t i = 5; i < 8; ++i) instead.operands.push_back(i);
+  return true;
+}
+
 // --- gradient ---
 
 void grad_infer(InferContext& c, const TiledAttrs&) {
@@ -233,6 +250,7 @@ ARGOSY_OP(tiled_attention_grad, TiledAttrs)
     .compose(grad_parts)
     .gradient(second)
     .cost(grad_cost)
+    .inference(gradient_without_bits)
     .done();
 
 Tensors tiled_grad(const GradCall& c, const TiledAttrs& a) {
@@ -272,6 +290,7 @@ ARGOSY_OP(tiled_attention, TiledAttrs)
     .compose(tiled_parts)
     .gradient(tiled_grad)
     .cost(tiled_cost)
+    .inference(without_bits)
     .done();
 
 }  // namespace

@@ -45,11 +45,13 @@ void keep_run(KernelFrame& f, const KeepAttrs& a) {
 ARGOSY_OP(dropout_mask, KeepAttrs)
     .doc("uint8: 0 with probability p, else 1, of x's shape, or with size 1 on all but the axes.")
     .input("x")
+    .shape_only()
     .index_output("mask")
     .effect(op::Effect::random)
     .infer(keep_infer)
     .kernel("drawn", keep_run)
     .strided()
+    .training_only()
     .done();
 
 void apply_infer(InferContext& c, const FactorAttrs&) {
@@ -64,6 +66,21 @@ Tensors apply_grad(const GradCall& c, const FactorAttrs& a) {
   return {std::move(op::dispatch(c.op, Inputs(in), &a)[0]), Tensor()};
 }
 
+// What is expected of x, some of which is dropped with probability p.
+bool expect(op::Instead& instead, const op::Scalar& p, double factor) {
+  const double kept = factor * (1 - p.real());
+  if (p.real() == 1 || std::abs(kept - 1) < 1e-6)
+    assign_instead(instead, 0);
+  else
+    scale_instead(instead, 0, kept);
+  return true;
+}
+bool apply_expected(const op::Surroundings& around, op::Instead& instead, const FactorAttrs& a) {
+  const void* mask = nullptr;
+  return around.made_by(1, &mask) == &dropout_mask_op.def() &&
+         expect(instead, static_cast<const KeepAttrs*>(mask)->p, a.factor);
+}
+
 ARGOSY_OP(dropout_apply, FactorAttrs)
     .doc("x * factor where mask is not 0, else 0.")
     .input("x", kFloating)
@@ -74,6 +91,7 @@ ARGOSY_OP(dropout_apply, FactorAttrs)
     .kernel("loops", apply_run)
     .strided()
     .gradient(apply_grad)
+    .inference(apply_expected)
     .done();
 
 // The same with a bit for each element.
@@ -91,11 +109,13 @@ ARGOSY_OP(dropout_bits, BitsAttrs)
         "uint8 [size of x / 8]: 0 with probability p, else 1, for each element of x in its order; "
         "the first is the lowest bit of the first number.")
     .input("x")
+    .shape_only()
     .index_output("bits")
     .effect(op::Effect::random)
     .infer(bits_infer)
     .kernel("drawn", bits_run)
     .strided()
+    .training_only()
     .done();
 
 void apply_bits_infer(InferContext& c, const FactorAttrs&) {
@@ -113,6 +133,13 @@ void apply_bits_run(KernelFrame& f, const FactorAttrs& a) {
   });
 }
 
+bool apply_bits_expected(const op::Surroundings& around, op::Instead& instead,
+                         const FactorAttrs& a) {
+  const void* bits = nullptr;
+  return around.made_by(1, &bits) == &dropout_bits_op.def() &&
+         expect(instead, static_cast<const BitsAttrs*>(bits)->p, a.factor);
+}
+
 ARGOSY_OP(dropout_apply_bits, FactorAttrs)
     .doc("x * factor where the bit of dropout_bits is 1, else 0.")
     .input("x", kFloating)
@@ -122,6 +149,8 @@ ARGOSY_OP(dropout_apply_bits, FactorAttrs)
     .kernel("bits", apply_bits_run)
     .overwrites()
     .gradient(apply_grad)
+    .again()
+    .inference(apply_bits_expected)
     .done();
 
 // --- dropout ---
@@ -172,6 +201,7 @@ ARGOSY_OP(dropout, DropoutAttrs)
     .output("out")
     .infer(dropout_infer)
     .compose(dropout_parts)
+    .inference([](DropoutAttrs& a) { a.training = false; })
     .done();
 
 // --- alpha dropout ---
@@ -216,6 +246,7 @@ ARGOSY_OP(alpha_dropout, AlphaAttrs)
     .output("out")
     .infer(alpha_infer)
     .compose(alpha_parts)
+    .inference([](AlphaAttrs& a) { a.training = false; })
     .done();
 
 }  // namespace

@@ -30,6 +30,16 @@ void fill(const Tensor& out, const Scalar& value) {
   cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
 }
 
+// What every element is, unless a run says it.
+std::optional<Scalar> number_of(const Scalar& value) {
+  if (value.tensor.defined()) return {};
+  return value;
+}
+template <int kValue, class Attrs>
+std::optional<Scalar> constant_number(const Attrs&) {
+  return Scalar(int64_t{kValue});
+}
+
 DType dtype_of_scalar(const Scalar& s) {
   switch (s.kind) {
     case Scalar::Kind::boolean:
@@ -81,6 +91,7 @@ ARGOSY_OP(zeros, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<0>)
+    .fills(constant_number<0, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(ones, ShapeAttrs)
@@ -92,6 +103,7 @@ ARGOSY_OP(ones, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<1>)
+    .fills(constant_number<1, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(empty, ShapeAttrs)
@@ -103,6 +115,7 @@ ARGOSY_OP(empty, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("none", empty_run)
+    .uninitialized()
     .done();
 
 ARGOSY_OP(full, FullAttrs)
@@ -117,6 +130,7 @@ ARGOSY_OP(full, FullAttrs)
     .initial_range(full_range)
     .infer(full_infer)
     .kernel("fill", full_run)
+    .fills([](const FullAttrs& a) { return number_of(a.fill_value); })
     .done();
 
 void full_like_infer(op::InferContext& c, const FullLikeAttrs& a) {
@@ -134,10 +148,12 @@ ARGOSY_OP(full_like, FullLikeAttrs)
     .alias("input", "x")
     .doc("A tensor of x's shape with every element fill_value; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(full_like_infer)
     .kernel("fill", full_like_run)
     .strided()
+    .fills([](const FullLikeAttrs& a) { return number_of(a.fill_value); })
     .done();
 
 void like_infer(op::InferContext& c, const LikeAttrs& a) {
@@ -156,10 +172,12 @@ ARGOSY_OP(zeros_like, LikeAttrs)
     .alias("input", "x")
     .doc("Zeros of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<0>)
     .strided()
+    .fills(constant_number<0, LikeAttrs>)
     .done();
 
 ARGOSY_OP(ones_like, LikeAttrs)
@@ -169,10 +187,12 @@ ARGOSY_OP(ones_like, LikeAttrs)
     .alias("input", "x")
     .doc("Ones of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<1>)
     .strided()
+    .fills(constant_number<1, LikeAttrs>)
     .done();
 
 ARGOSY_OP(empty_like, LikeAttrs)
@@ -182,10 +202,12 @@ ARGOSY_OP(empty_like, LikeAttrs)
     .alias("input", "x")
     .doc("Uninitialized memory of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("none", empty_like_run)
     .strided()
+    .uninitialized()
     .done();
 
 }  // namespace

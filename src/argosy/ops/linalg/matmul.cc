@@ -191,6 +191,7 @@ ARGOSY_OP(matmul, MatmulAttrs)
     .strided()
     .gradient(matmul_grad)
     .cost(matmul_cost)
+    .again()
     .done();
 
 // --- linear ---
@@ -291,6 +292,7 @@ ARGOSY_OP(linear, NoAttrs)
     .compose(linear_parts)
     .gradient(linear_grad)
     .cost(linear_cost)
+    .again()
     .done();
 
 // --- gated products ---

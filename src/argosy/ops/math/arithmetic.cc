@@ -308,5 +308,8 @@ Tensor cast(const Tensor& x, DType dtype) {
 Tensor scale(const Tensor& x, double factor, double bias) {
   return scale_op(x, ScaleAttrs{factor, bias, true, {}});
 }
+void scale_instead(op::Instead& instead, int32_t operand, double factor) {
+  scale_op.instead(instead, {operand}, ScaleAttrs{factor, 0, true, {}});
+}
 
 }  // namespace argosy::ops

@@ -2,6 +2,10 @@
 
 #include "argosy/op/attrs.h"
 
+namespace argosy::op {
+struct Instead;
+}
+
 // Elementwise arithmetic, comparison and functions of one number. Operands broadcast; dtypes
 // promote.
 namespace argosy::ops {
@@ -87,6 +91,8 @@ ARGOSY_API Tensor negative(const Tensor& x);
 ARGOSY_API Tensor cast(const Tensor& x, DType dtype);
 // x * scale + bias
 ARGOSY_API Tensor scale(const Tensor& x, double scale, double bias = 0);
+// An operation is this of one of its operands: see op::Instead.
+ARGOSY_API void scale_instead(op::Instead& instead, int32_t operand, double scale);
 
 // The larger and the smaller; nan if either is.
 ARGOSY_API Tensor maximum(const Tensor& x, const Tensor& y);

@@ -191,6 +191,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<false>)
     .gradient(layer_norm_grad_rule<false>)
+    .again()
     .done();
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
@@ -205,6 +206,7 @@ ARGOSY_OP(rms_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<true>)
     .gradient(layer_norm_grad_rule<true>)
+    .again()
     .done();
 
 }  // namespace

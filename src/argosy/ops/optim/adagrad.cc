@@ -51,6 +51,7 @@ ARGOSY_OP(adagrad_, AdagradAttrs)
     .update_rule(adagrad_rule)
     .kernel("fused", adagrad)
     .strided()
+    .per_parameter()
     .done();
 
 template <class T>
@@ -90,6 +91,7 @@ ARGOSY_OP(adadelta_, AdadeltaAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", adadelta)
     .strided()
+    .per_parameter()
     .done();
 
 template <class T, bool centered>
@@ -153,6 +155,7 @@ ARGOSY_OP(rmsprop_, RmspropAttrs)
     .update_rule(rmsprop_rule)
     .kernel("fused", rmsprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

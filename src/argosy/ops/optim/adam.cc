@@ -95,6 +95,7 @@ ARGOSY_OP(adam_, AdamAttrs)
     .update_rule(adam_rule)
     .kernel("fused", adam)
     .strided()
+    .per_parameter()
     .done();
 
 template <class T>
@@ -138,6 +139,7 @@ ARGOSY_OP(adamax_, AdamaxAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", adamax)
     .strided()
+    .per_parameter()
     .done();
 
 // p -= m_rate * m / d + g_rate * g / d, d = sqrt(v) * v_scale + epsilon; or d = 1 if flat.
@@ -205,6 +207,7 @@ ARGOSY_OP(nadam_, NadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", nadam)
     .strided()
+    .per_parameter()
     .done();
 
 // states: beta1^t, beta2^t, rho = t beta2^t / (1 - beta2^t), moment1s, moment2s.
@@ -249,6 +252,7 @@ ARGOSY_OP(radam_, RadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", radam)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

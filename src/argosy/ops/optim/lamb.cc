@@ -103,6 +103,7 @@ ARGOSY_OP(lamb_, LambAttrs)
     .writes({0, 2, 3, 4, 5, 6})
     .kernel("fused", lamb)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

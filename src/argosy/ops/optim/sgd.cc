@@ -38,6 +38,7 @@ ARGOSY_OP(sgd_, SgdAttrs)
     .update_rule(sgd_rule)
     .kernel("fused", sgd)
     .strided()
+    .per_parameter()
     .done();
 
 struct MomentumCoefficients {
@@ -91,6 +92,7 @@ ARGOSY_OP(momentum_, MomentumAttrs)
     .update_rule(momentum_rule)
     .kernel("fused", momentum)
     .strided()
+    .per_parameter()
     .done();
 
 // states: the sum d, and the gradient y that this batch gave last time.
@@ -150,6 +152,7 @@ ARGOSY_OP(asgd_, AsgdAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", asgd)
     .strided()
+    .per_parameter()
     .done();
 
 template <class T>
@@ -189,6 +192,7 @@ ARGOSY_OP(rprop_, RpropAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", rprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

@@ -118,6 +118,7 @@ ARGOSY_OP(ps_pull_rows, PullAttrs)
     .infer(pull_infer)
     .kernel("remote", pull_run)
     .effect(op::Effect::communicates)
+    .inference([](PullAttrs& a) { a.training = false; })
     .done();
 
 // Tells the tables which rows the next step of this thread will pull.
@@ -148,6 +149,7 @@ ARGOSY_OP(ps_prefetch_rows, PullAttrs)
     .infer(prefetch_infer)
     .kernel("remote", prefetch_run)
     .effect(op::Effect::communicates)
+    .inference([](PullAttrs& a) { a.training = false; })
     .done();
 
 struct PushAttrs {
