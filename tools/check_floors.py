@@ -59,7 +59,7 @@ FLOORS = (
     "hapi",
     # Old and foreign names for what is above, and the commands.
     "reader dataset hub compat callbacks cuda sysconfig _C_ops _legacy_C_ops base framework"
-    " common_ops_import pir_utils cli",
+    " common_ops_import pir_utils _addresses cli",
 )
 # (module, name in FLOORS): who looks down, and why.
 UP = {
