@@ -5,7 +5,13 @@
 
 import importlib as _importlib
 
-from argosy import _addresses, _core
+try:
+    from argosy import _core
+except ImportError as _error:
+    from argosy._interpreter import explain_missing_core as _explain
+
+    raise _explain(_error) from None
+from argosy import _addresses
 from argosy._core import (
     DeviceError,
     InternalError,
@@ -115,7 +121,7 @@ _LAZY = {
     "Generator": ("argosy.random", "Generator"),
     "MmapStorage": ("argosy.utils.mmap_storage", "MmapStorage"),
     "autocast": ("argosy.amp.auto_cast", "autocast"),
-    "batch": ("argosy.io.reader", "batch"),
+    "batch": ("argosy.io.dataloader.grouping", "batch"),
     "cdouble": ("argosy._core", "complex128"),
     "check_shape": ("argosy.utils.layers_utils", "check_shape"),
     "cfloat": ("argosy._core", "complex64"),

@@ -5,31 +5,14 @@ import os
 import warnings
 
 from argosy import tensor
-from argosy._core import Tensor
 from argosy.autograd import no_grad
 from argosy.framework import io
 
+from ._batches import as_array, as_list, as_tensors
 from .callbacks import config_callbacks
 from .static_graph import graph_of
 
 __all__ = []
-
-
-def _as_list(value):
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _as_tensors(values):
-    return [
-        v if isinstance(v, Tensor) or not hasattr(v, "__array__") else tensor.to_tensor(v)
-        for v in _as_list(values)
-    ]
-
-
-def _as_array(value):
-    return value.numpy() if hasattr(value, "numpy") else value
 
 
 class Model:
@@ -45,15 +28,14 @@ class Model:
     def __init__(self, network, inputs=None, labels=None):
         self.mode = "train"
         self.network = network
-        self._inputs = _as_list(inputs)
-        self._labels = _as_list(labels)
+        self._inputs = as_list(inputs)
+        self._labels = as_list(labels)
         if isinstance(inputs, dict):
             self._inputs = list(inputs.values())
         self._loss = None
         self._optimizer = None
         self._metrics = []
         self._amp = None
-        self._prepared = False
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
         self._graph = graph_of(self)
@@ -78,7 +60,7 @@ class Model:
                 f"{type(loss).__name__}."
                 " Do this: pass e.g. nn.CrossEntropyLoss()."
             )
-        metrics = _as_list(metrics)
+        metrics = as_list(metrics)
         for metric in metrics:
             if not isinstance(metric, Metric):
                 raise AssertionError(
@@ -90,7 +72,6 @@ class Model:
         self._loss = loss
         self._metrics = metrics
         self._prepare_amp(amp_configs)
-        self._prepared = True
 
     def _prepare_amp(self, configs):
         self._amp = None
@@ -116,14 +97,13 @@ class Model:
             return self.network(*inputs)
 
     def _losses(self, outputs, labels):
-        losses = _as_list(self._loss(*outputs, *labels))
-        return losses
+        return as_list(self._loss(*outputs, *labels))
 
     def _measure(self, outputs, labels):
         figures = []
         for metric in self._metrics:
             computed = metric.compute(*outputs, *labels)
-            figures.append(metric.update(*[_as_array(c) for c in _as_list(computed)]))
+            figures.append(metric.update(*[as_array(c) for c in as_list(computed)]))
         return figures
 
     def _require_prepared(self, what):
@@ -156,11 +136,11 @@ class Model:
                     "[Model.train_batch] update=False is not supported in static mode."
                     " Do this: call disable_static() first, to accumulate gradients."
                 )
-            _, losses, figures = self._graph.run("train", _as_list(inputs), _as_list(labels))
+            _, losses, figures = self._graph.run("train", as_list(inputs), as_list(labels))
             return (losses, figures) if self._metrics else losses
         self.network.train()
-        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
-        outputs = _as_list(self._forward(inputs))
+        inputs, labels = as_tensors(inputs), as_tensors(labels)
+        outputs = as_list(self._forward(inputs))
         losses = self._losses(outputs, labels)
         loss = losses[0]
         for extra in losses[1:]:
@@ -183,12 +163,12 @@ class Model:
         """
         self.mode = "eval"
         if self._graph is not None:
-            _, losses, figures = self._graph.run("eval", _as_list(inputs), _as_list(labels))
+            _, losses, figures = self._graph.run("eval", as_list(inputs), as_list(labels))
         else:
             self.network.eval()
-            inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+            inputs, labels = as_tensors(inputs), as_tensors(labels)
             with no_grad():
-                outputs = _as_list(self._forward(inputs))
+                outputs = as_list(self._forward(inputs))
                 losses = [] if self._loss is None else self._losses(outputs, labels)
                 figures = self._measure(outputs, labels)
                 losses = [v.numpy() for v in losses]
@@ -200,10 +180,10 @@ class Model:
         """Returns the network's outputs for one batch, a list of arrays."""
         self.mode = "test"
         if self._graph is not None:
-            return self._graph.run("test", _as_list(inputs))[0]
+            return self._graph.run("test", as_list(inputs))[0]
         self.network.eval()
         with no_grad():
-            return [v.numpy() for v in _as_list(self._forward(_as_tensors(inputs)))]
+            return [v.numpy() for v in as_list(self._forward(as_tensors(inputs)))]
 
     # ---- state ----------------------------------------------------------------------------------
 
@@ -325,12 +305,12 @@ class Model:
     def _metrics_name(self):
         names = ["loss"] if self._loss is not None else []
         for metric in self._metrics:
-            names.extend(_as_list(metric.name()))
+            names.extend(as_list(metric.name()))
         return names
 
     def _split(self, data, mode):
         """Inputs and labels of a batch."""
-        data = list(data.values()) if isinstance(data, dict) else _as_list(data)
+        data = list(data.values()) if isinstance(data, dict) else as_list(data)
         if self._inputs:
             count = len(self._inputs)
         elif mode == "predict":
@@ -380,7 +360,7 @@ class Model:
             losses = result[0] if self._metrics else result
             logs["loss"] = [float(v) for v in losses]
         for metric in self._metrics:
-            names, values = _as_list(metric.name()), _as_list(metric.accumulate())
+            names, values = as_list(metric.name()), as_list(metric.accumulate())
             logs.update(zip(names, values))
 
     def fit(

@@ -3,6 +3,8 @@ and prediction, which share state in the scope."""
 
 from argosy._framework import in_static_mode
 
+from ._batches import as_list
+
 __all__ = []
 
 
@@ -42,8 +44,6 @@ class StaticGraph:
     def _build(self, mode):
         from argosy import static
 
-        from .model import _as_list
-
         model = self._model
         main, startup = static.Program(), static.Program()
         with static.program_guard(main, startup):
@@ -52,11 +52,11 @@ class StaticGraph:
             for v in inputs:
                 v.stop_gradient = True
             (model.network.train if mode == "train" else model.network.eval)()
-            outputs = _as_list(model._forward(inputs))
+            outputs = as_list(model._forward(inputs))
             losses, computed = [], []
             if mode != "test":
                 losses = [] if model._loss is None else model._losses(outputs, labels)
-                computed = [_as_list(m.compute(*outputs, *labels)) for m in model._metrics]
+                computed = [as_list(m.compute(*outputs, *labels)) for m in model._metrics]
             if mode == "train":
                 loss = losses[0]
                 for extra in losses[1:]:

@@ -6,6 +6,7 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._programs.registry import program_by_id
 from argosy._support import dtype_name
 
 from . import mode
@@ -313,7 +314,7 @@ def resolve(program, value):
         return value
 
     kind, number, _, _ = _core.program_about(value)
-    relative = mode.program_by_id(owner)
+    relative = program_by_id(owner)
     if kind != "state" and relative is not None and relative._family is program._family:
         if number < program._common_ids:
             found = _core.program_counterpart(program._handle, value)

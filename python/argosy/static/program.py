@@ -6,7 +6,7 @@ import ast
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._programs.mode import program_of  # noqa: F401
+from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._support import dtype_name
 from argosy.base.parameter import Parameter
 
@@ -22,7 +22,7 @@ class Program:
 
     def __init__(self, _handle=None):
         self._handle = _core.program_new() if _handle is None else _handle
-        mode.register(self)
+        register(self)
         self._states = {}  # Parameters and other state made for this Program, by name
         self._variables = {}  # what Block.create_var made, by name
         self._remote = {}  # what layers say of embeddings for parameter servers, by name

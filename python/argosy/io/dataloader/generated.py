@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._framework import in_dynamic_mode
-from argosy._programs.mode import program_of
+from argosy._programs.registry import program_of
 from argosy._programs.scope import DenseTensor
 from argosy._support import EOFException, dtype_name
 
-from ..reader import batch as _grouped
+from .grouping import batch as _grouped
 
 
 class GeneratorLoader:
