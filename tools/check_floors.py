@@ -23,7 +23,7 @@ FLOORS = (
     "_core _ps",
     "version",
     "_waits _job _processes",
-    "_support",
+    "_support _dtypes",
     "_generated",
     "device",
     "_programs",

@@ -40,6 +40,8 @@ PACKAGES = [
     "tensor/einsum.py",
     "tensor/linalg.py",
     "tensor/manipulation.py",
+    "tensor/program_value.py",
+    "tensor/registry.py",
     "tensor/search.py",
     "text",
     "utils",

@@ -259,7 +259,7 @@ def _dtype_name(value):
 def _array_of(tensor):
     """The tensor's elements as NumPy stores them in a file: bfloat16 as its bits in uint16."""
     if tensor._symbolic:  # state of a static Program: what the global scope has
-        from argosy.static.variable import value_in_scope
+        from argosy.tensor.program_value import value_in_scope
 
         tensor = value_in_scope(tensor)
     array = tensor.detach().numpy()

@@ -2,7 +2,9 @@
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._dtypes import CONVERTIBLE, SECOND_NAMES, name_of
 from argosy._framework import in_static_mode
+from argosy.tensor.registry import method
 
 
 def to_tensor(data, dtype=None, place=None, stop_gradient=True):
@@ -129,35 +131,21 @@ def is_selected_rows(self):
     return self._layout == "row_sparse"
 
 
-METHODS = {
-    "to": to,
-    "cpu": cpu,
-    "cuda": cuda,
-    "pin_memory": pin_memory,
-    "contiguous": contiguous,
-    "value": value,
-    "get_tensor": get_tensor,
-    "type": property(type),
-    "is_sparse": is_sparse,
-    "is_dense": is_dense,
-    "is_selected_rows": is_selected_rows,
-}
-for _name in (
-    "bfloat16",
-    "bool",
-    "double:float64",
-    "float:float32",
-    "half:float16",
-    "int:int32",
-    "long:int64",
-    "short:int16",
-    "byte:uint8",
-    "char:int8",
-):
-    _method, _, _dtype = _name.partition(":")
+for _function in (
+    to, cpu, cuda, pin_memory, contiguous, value, get_tensor, is_sparse, is_dense, is_selected_rows,
+):  # fmt: skip
+    method(_function)
+method(property(type), "type")
 
-    def _cast(self, _dtype=_dtype or _method):
+
+def _cast_to(dtype, name):
+    def cast(self):
         """This tensor cast to the dtype of that name."""
-        return self.astype(_dtype)
+        return self.astype(dtype)
 
-    METHODS[_method] = _cast
+    cast.__name__ = name
+    return cast
+
+
+for _name, _dtype in {**{name_of(dtype): dtype for dtype in CONVERTIBLE}, **SECOND_NAMES}.items():
+    method(_cast_to(_dtype, _name))

@@ -6,7 +6,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import ArgumentError, alias, into
 from argosy.tensor.einsum import contract, contract_equation
-from argosy.tensor.registry import METHODS, method
+from argosy.tensor.registry import method
 
 _INF = float("inf")
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, _INF, -_INF, 2, -2)
@@ -24,25 +24,6 @@ def _adjoint(x):
 
 def _result(value, out):
     return value if out is None else into(out, value)
-
-
-def _reversed_axes(x):
-    """x with all its dimensions in reverse order."""
-    return _ops.transpose(x, list(range(x.ndim))[::-1])
-
-
-def _swapped_axes(x):
-    """x with its last two dimensions swapped."""
-    if x.ndim < 2:
-        raise ValueError(
-            f"[mT] needs a tensor of at least 2 dimensions, got {x.ndim}."
-            " Do this: add an axis with unsqueeze."
-        )
-    return _swap(x)
-
-
-METHODS["T"] = property(_reversed_axes)
-METHODS["mT"] = property(_swapped_axes)
 
 
 @method

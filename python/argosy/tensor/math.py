@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import alias, into
-from argosy.tensor.registry import method
+from argosy.tensor.registry import GENERATED, method
 
 
 def _out(out, result):
@@ -152,10 +152,12 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     return _quantile("nanquantile", x, q, axis, keepdim, interpolation)
 
 
-@method
 def cumsum_(x, axis=None, dtype=None, name=None):
     """cumsum written into x, in x's dtype unless dtype is given."""
     return _ops.cumsum_(x, axis, x.dtype if dtype is None else dtype)
+
+
+method(cumsum_, replaces=GENERATED)
 
 
 @method

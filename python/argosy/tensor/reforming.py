@@ -3,10 +3,9 @@
 import math
 
 from argosy import _core
-from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import ArgumentError, overwrite
-from argosy.tensor import manipulation, random, search
+from argosy.tensor import random
 from argosy.tensor.registry import method
 
 # Random whole numbers that a floating dtype holds exactly end at 2 to this.
@@ -184,6 +183,3 @@ def to_sparse_csr(x):
 
 
 method(lambda x, y: list(x.shape) == list(y.shape), "is_same_shape")
-method(lambda x: isinstance(x, Tensor), "is_tensor")
-method(search.scatter_reduce, "scatter_reduce")
-method(manipulation.broadcast_shape, "broadcast_shape")

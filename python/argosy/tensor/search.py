@@ -139,7 +139,7 @@ def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
     return _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis)
 
 
-take_along_dim = take_along_axis
+take_along_dim = method(take_along_axis, "take_along_dim")
 
 
 def _aligned(arr, indices, axis, broadcast):
@@ -209,12 +209,14 @@ def scatter_add(input, dim, index, src):
     return _ops.put_along(input, index, _fitting(src, index), dim, "add", True)
 
 
+@method
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
     reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
     return _ops.put_along(input, index, _fitting(src, index), dim, reduce, include_self)
 
 
+@method
 def scatter_nd(index, updates, shape, name=None):
     """Zeros of `shape` with updates added at [index[.., 0], index[.., 1], ..]."""
     return _ops.scatter_nd_add(_ops.zeros(shape, updates.dtype), index, updates)
