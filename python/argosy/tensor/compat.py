@@ -59,13 +59,13 @@ def msort(input, *, out=None):  # noqa: A002
 @method
 def _to(self, device=None, dtype=None, blocking=None, copy_tensor=None):
     """This tensor on another device and/or with another dtype."""
-    return creation.to(self, device=device, dtype=dtype)
+    return creation.to(self, device=device, dtype=dtype, blocking=blocking)
 
 
 @method
 def _copy_to(self, device, blocking=True):
     """A copy of this tensor on a device, without history."""
-    return creation.to(_ops.assign(self.detach()), device=device)
+    return creation.to(_ops.assign(self.detach()), device=device, blocking=blocking)
 
 
 @method
