@@ -16,14 +16,22 @@ def _of_kind(*beginnings):
 
 COMPLEX = _of_kind("complex")
 INTEGER = _of_kind("int", "uint")
-_REAL = _of_kind("float", "bfloat")
+REAL = _of_kind("float", "bfloat")
 # What sums, gradients and parameters are computed in; 8-bit numbers are only stored.
-FLOATING = tuple(dtype for dtype in _REAL if dtype.itemsize > 1)
+FLOATING = tuple(dtype for dtype in REAL if dtype.itemsize > 1)
 SIXTEEN_BIT = tuple(dtype for dtype in FLOATING if dtype.itemsize == 2)
+
+
+def widened(dtype):
+    """float32 for a dtype of 16 bits, else the dtype: what statistics and averages are kept in."""
+    dtype = _core.dtype(dtype)
+    return _core.float32 if dtype in SIXTEEN_BIT else dtype
+
+
 # Those that NumPy knows under the same name; of the others it holds the bits.
 BITS_IN_NUMPY = {
     dtype: f"uint{8 * dtype.itemsize}"
-    for dtype in _REAL
+    for dtype in REAL
     if dtype.itemsize == 1 or name_of(dtype).startswith("b")
 }
 # Programs convert to these by name: x.int32(), layer.to("int32"); the others are for storage.

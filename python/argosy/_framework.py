@@ -1,9 +1,8 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
 from argosy import _core
-from argosy._core import Tensor
+from argosy._dtypes import INTEGER, name_of
 from argosy._programs import mode
-from argosy._support import alias
 from argosy.device import set_device
 
 
@@ -59,35 +58,12 @@ def explain(call, *args, **kwargs):
     return result
 
 
-@alias(input="x")
-def is_floating_point(x):
-    """Whether the elements of x are floating-point numbers."""
-    return _name(x) in ("float16", "bfloat16", "float32", "float64")
-
-
-@alias(input="x")
-def is_complex(x):
-    """Whether the elements of x are complex numbers."""
-    return _name(x) in ("complex64", "complex128")
-
-
-def is_integer(x):
-    """Whether the elements of x are integers."""
-    return _name(x).lstrip("u").startswith("int")
-
-
-def _name(x):
-    if not isinstance(x, Tensor):
-        raise TypeError(f"expected a Tensor, got {type(x).__name__}.")
-    return str(x.dtype).rpartition(".")[2]
-
-
 class iinfo:
     """Limits of an integer dtype: min, max, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
-        if not name.lstrip("u").startswith("int"):
+        name = name_of(dtype)
+        if _core.dtype(dtype) not in INTEGER:
             raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
         self.dtype = name
         self.bits = int(name.lstrip("uint"))
@@ -114,7 +90,7 @@ class finfo:
     """Limits of a floating dtype: min, max, eps, tiny, smallest_normal, resolution, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
+        name = name_of(dtype)
         name = {"complex64": "float32", "complex128": "float64"}.get(name, name)
         if name not in _FLOATS:
             raise ValueError(f"[finfo] expected a floating dtype, got {name}. Do this: use iinfo.")

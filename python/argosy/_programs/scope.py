@@ -246,7 +246,7 @@ def set_state(handle, value, scope):
                 " was saved."
             )
         if value.dtype != handle.dtype:
-            bits = str(value.dtype).endswith("uint16") and str(handle.dtype).endswith("bfloat16")
+            bits = value.dtype == "uint16" and handle.dtype == "bfloat16"
             value = (
                 _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
             )

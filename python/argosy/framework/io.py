@@ -17,6 +17,7 @@ import zlib
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._programs import mode
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 
@@ -263,10 +264,8 @@ def _array_of(tensor):
 
         tensor = value_in_scope(tensor)
     array = tensor.detach().numpy()
-    name = _dtype_name(tensor)
-    if name.startswith("float8"):
-        return array.view("uint8")
-    return array.view("uint16") if name == "bfloat16" else array
+    bits = BITS_IN_NUMPY.get(tensor.dtype)
+    return array if bits is None else array.view(bits)
 
 
 def _tensor_of(array, dtype=None):

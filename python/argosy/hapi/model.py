@@ -6,6 +6,7 @@ import warnings
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._dtypes import name_of
 from argosy.autograd import no_grad
 from argosy.framework import io
 
@@ -570,5 +571,5 @@ def _sizes_of(inputs):
     known = [i for i in inputs if hasattr(i, "shape")]
     return (
         [tuple(i.shape) for i in known],
-        [str(i.dtype).rsplit(".", 1)[-1] for i in known],
+        [name_of(i.dtype) for i in known],
     )

@@ -1,7 +1,7 @@
 """What optimizers keep of their parameters, and say of their accumulators."""
 
 from argosy import _core
-from argosy._dtypes import SIXTEEN_BIT
+from argosy._dtypes import widened
 
 __all__ = []
 
@@ -35,7 +35,7 @@ class Spec:
         if self.dtype == "scalar":
             return param.dtype if param.dtype == _core.float64 else _core.float32
         if self.dtype == "wide":
-            return _core.float32 if param.dtype in SIXTEEN_BIT else param.dtype
+            return widened(param.dtype)
         return self.dtype
 
 

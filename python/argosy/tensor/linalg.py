@@ -4,6 +4,7 @@ decompositions."""
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX
 from argosy._support import ArgumentError, alias, into
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
@@ -19,7 +20,7 @@ def _swap(x, a=-1, b=-2):
 
 
 def _adjoint(x):
-    return _ops.conj(_swap(x)) if "complex" in str(x.dtype) else _swap(x)
+    return _ops.conj(_swap(x)) if x.dtype in COMPLEX else _swap(x)
 
 
 def _result(value, out):
@@ -416,7 +417,7 @@ def lu_solve(b, lu, pivots, trans="N", name=None):
     if trans == "N":
         half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
         return _ops.triangular_solve(lu, half, True, False, False)
-    factor = _ops.conj(lu) if trans == "C" and "complex" in str(lu.dtype) else lu
+    factor = _ops.conj(lu) if trans == "C" and lu.dtype in COMPLEX else lu
     half = _ops.triangular_solve(factor, b, True, True, False)
     return _ops.matmul(p, _ops.triangular_solve(factor, half, False, True, True))
 
@@ -460,7 +461,7 @@ def _spectrum(x, hermitian):
 
 
 def _epsilon(dtype):
-    return 2.0**-52 if str(dtype).endswith(("float64", "complex128")) else 2.0**-23
+    return 2.0**-52 if dtype in (_core.float64, _core.complex128) else 2.0**-23
 
 
 @method
@@ -606,7 +607,7 @@ def _reflected(vectors, tau, y, last_first):
         share = _ops.matmul(_adjoint(column), y)
         factor = _ops.unsqueeze(_ops.slice(tau, [-1], [i], [i + 1]), -1)
         if not last_first:
-            factor = _ops.conj(factor) if "complex" in str(tau.dtype) else factor
+            factor = _ops.conj(factor) if tau.dtype in COMPLEX else factor
         y = _ops.subtract(y, _ops.multiply(factor, _ops.matmul(column, share)))
     return y
 

@@ -3,6 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX, FLOATING, INTEGER
 from argosy._support import alias, into
 from argosy.tensor.registry import GENERATED, method
 
@@ -41,22 +42,20 @@ def positive(x, name=None):
 @alias(input="x")
 def is_complex(x):
     """Whether x's dtype is complex."""
-    return _tensor(x, "is_complex").dtype in (_core.complex64, _core.complex128)
+    return _tensor(x, "is_complex").dtype in COMPLEX
 
 
 @method
 @alias(input="x")
 def is_floating_point(x):
     """Whether x's dtype is one of the floating ones."""
-    dtype = _tensor(x, "is_floating_point").dtype
-    return dtype in (_core.float32, _core.float64, _core.float16, _core.bfloat16)
+    return _tensor(x, "is_floating_point").dtype in FLOATING
 
 
 @method
 def is_integer(x):
     """Whether x's dtype is one of the integers; bool is none."""
-    dtype = str(_tensor(x, "is_integer").dtype)
-    return "int" in dtype
+    return _tensor(x, "is_integer").dtype in INTEGER
 
 
 def _tensor(x, op):
@@ -111,7 +110,7 @@ def nanmedian(x, axis=None, keepdim=False, mode="avg", name=None):
     with a single axis, also returns its index as int64.
     """
     result = _median("nanmedian", x, axis, keepdim, mode)
-    if mode == "avg" and "int" in str(x.dtype):
+    if mode == "avg" and x.dtype in INTEGER:
         result = result.astype(x.dtype)
     return result
 

@@ -133,7 +133,7 @@ def _deepcopy(self, memo):
 def _rebuild(cls, array, dtype, stop_gradient, state):
     t = cls.__new__(cls)
     value = _core.to_tensor(array, None, True)
-    if str(value.dtype) != str(dtype):
+    if value.dtype != dtype:
         value = _core.ops.view_dtype(value, dtype)
     t._set_data(value)
     t.stop_gradient = stop_gradient

@@ -35,7 +35,7 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             f"[viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
             " this: cast them with .astype(..)."
         )
-    if str(lengths.dtype).rpartition(".")[2] != "int64":
+    if lengths.dtype != "int64":
         raise ValueError(
             f"[viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."

@@ -139,8 +139,7 @@ def check_shape(
     for item in [shape] if isinstance(shape, Tensor) else shape:
         wrong = not isinstance(item, (*_as_tuple(elements), Tensor))
         if isinstance(item, Tensor):
-            name = str(item.dtype).rpartition(".")[2]
-            wrong = name not in expected_tensor_dtype
+            wrong = item.dtype not in tuple(expected_tensor_dtype)
         if wrong:
             raise TypeError(
                 f"[{op_name}] shape: expected ints or tensors of {list(expected_tensor_dtype)}, got"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._dtypes import BITS_IN_NUMPY, name_of
 from argosy._framework import in_dynamic_mode
 from argosy._programs.mode import program_of
 from argosy._programs.scope import DenseTensor
@@ -178,9 +179,8 @@ def _dense(value, v):
     if hasattr(value, "numpy"):
         value = value.numpy()
     array = numpy.asarray(value)
-    name = "" if v is None else str(v.dtype).rsplit(".", 1)[-1]
-    if name and name != "bfloat16":  # whose arrays are uint16
-        array = array.astype(name, copy=False)
+    if v is not None and v.dtype not in BITS_IN_NUMPY:
+        array = array.astype(name_of(v.dtype), copy=False)
     made = DenseTensor()
     made.set(array)
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from argosy import _core, tensor
+from argosy._dtypes import COMPLEX, FLOATING, name_of
 from argosy._programs.mode import static_mode
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
@@ -12,7 +13,7 @@ from argosy.base.param_attr import ParamAttr, WeightNormParamAttr
 from argosy.base.parameter import EagerParamBase, set_data
 from argosy.nn import functional
 
-_FLOATING = ("float16", "float32", "float64", "bfloat16", "float", "complex64", "complex128")
+_FLOATING = tuple(map(name_of, (*FLOATING, *COMPLEX)))
 
 
 def dtype_name(dtype):

@@ -4,6 +4,7 @@ import functools
 
 from argosy import _core, tensor
 from argosy._core import Tensor
+from argosy._dtypes import COMPLEX, INTEGER
 from argosy.nn.layer.layers import Layer
 
 from ..errors import CaptureError
@@ -95,10 +96,10 @@ def kind(dtype):
     """'b', 'i', 'f' or 'c': what of Python's numbers a dtype can hold; 'a' for tensor arrays."""
     if dtype is ARRAY:
         return "a"
-    text = str(dtype).split(".")[-1]
-    if text == "bool":
+    dtype = _core.dtype(dtype)
+    if dtype == _core.bool:
         return "b"
-    return "i" if "int" in text else "c" if "complex" in text else "f"
+    return "i" if dtype in INTEGER else "c" if dtype in COMPLEX else "f"
 
 
 def constant(number, dtype, shape=()):
