@@ -53,7 +53,7 @@ def combinations(x, r=2, with_replacement=False, name=None):
 def msort(input, *, out=None):  # noqa: A002
     """input sorted along its first dimension."""
     result = search.sort(input, 0)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 @method
@@ -116,7 +116,7 @@ def argwhere(input):  # noqa: A002
 def ger(x, y, name=None, *, out=None):
     """Outer product of two vectors."""
     result = _generated.outer(x, y)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 @method

@@ -23,10 +23,6 @@ def _adjoint(x):
     return _ops.conj(_swap(x)) if x.dtype in COMPLEX else _swap(x)
 
 
-def _result(value, out):
-    return value if out is None else into(out, value)
-
-
 @method
 def matrix_transpose(x, name=None):
     """x with its last two dimensions swapped."""
@@ -198,14 +194,14 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
             f"[norm] p must be 'fro', 'nuc' or a number, got {p!r}. Do this: pass one of these."
         )
     if isinstance(axis, list) and len(axis) == 2:
-        return _result(matrix_norm(x, p, axis, keepdim), out)
+        return into(out, matrix_norm(x, p, axis, keepdim))
     if p == "nuc":
         if axis is not None:
             raise TypeError(
                 f"[norm] p='nuc' needs two axes, got axis={axis}. Do this: pass axis=[-2, -1]."
             )
-        return _result(matrix_norm(x, p, [-2, -1], keepdim), out)
-    return _result(_p_norm(x, 2.0 if p == "fro" else p, axis, keepdim), out)
+        return into(out, matrix_norm(x, p, [-2, -1], keepdim))
+    return into(out, _p_norm(x, 2.0 if p == "fro" else p, axis, keepdim))
 
 
 @alias(input="x", dim="axis")
@@ -219,7 +215,7 @@ def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, ou
         )
     if dtype is not None:
         x = _ops.cast(x, dtype)
-    return _result(_p_norm(x, p, _axis_list(axis), keepdim), out)
+    return into(out, _p_norm(x, p, _axis_list(axis), keepdim))
 
 
 def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B006
@@ -329,7 +325,7 @@ def solve(x, y, left=True, name=None, *, out=None):
     if vector:
         y = _ops.unsqueeze(y, -1 if left else -2)
     z = _ops.solve_matrix(x, y) if left else _swap(_ops.solve_matrix(_swap(x), _swap(y)))
-    return _result(_ops.squeeze(z, [-1 if left else -2]) if vector else z, out)
+    return into(out, _ops.squeeze(z, [-1 if left else -2]) if vector else z)
 
 
 @method

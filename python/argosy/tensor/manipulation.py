@@ -470,7 +470,7 @@ def assign(x, output=None):
         copy = _core.to_tensor(x, None, True)
     else:
         copy = _ops.assign(x)
-    return copy if output is None else into(output, copy)
+    return into(output, copy)
 
 
 def tolist(x):

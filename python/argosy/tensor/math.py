@@ -8,13 +8,9 @@ from argosy._support import alias, into
 from argosy.tensor.registry import GENERATED, method
 
 
-def _out(out, result):
-    return result if out is None else into(out, result)
-
-
 def true_divide(input, other, *, out=None):  # noqa: A002
     """input / other, elementwise with broadcasting; integers give float32."""
-    return _out(out, _ops.divide(input, other))
+    return into(out, _ops.divide(input, other))
 
 
 @method
@@ -99,7 +95,7 @@ def median(x, axis=None, keepdim=False, mode="avg", name=None, *, input=None, di
             f"[median] axis: expected None or an int, got {axis!r}. Do this: flatten the axes first."
         )
     result = _median("median", x, axis, keepdim, mode)
-    return _out(out, result)
+    return into(out, result)
 
 
 @method
@@ -142,7 +138,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, 
     for them. interpolation says what is taken between two elements: 'linear', 'lower', 'higher',
     'nearest' or 'midpoint'. A nan among the elements gives nan.
     """
-    return _out(out, _quantile("quantile", x, q, axis, keepdim, interpolation))
+    return into(out, _quantile("quantile", x, q, axis, keepdim, interpolation))
 
 
 @method
@@ -165,4 +161,4 @@ def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
     """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
     if dim is None:
         dim = 0 if input.ndim in (0, 1, 3) else 1
-    return _out(out, _ops.softmax(input, dim, dtype))
+    return into(out, _ops.softmax(input, dim, dtype))

@@ -56,7 +56,7 @@ def where(condition, x=None, y=None, name=None, *, out=None):
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 def _same_dtype(x, y, like):
@@ -323,7 +323,7 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = take_along_axis(sorted_sequence, sorter, -1)
     found = _ops.searchsorted(sorted_sequence, values, out_int32, right or side == "right")
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 @method

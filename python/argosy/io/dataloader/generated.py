@@ -7,7 +7,7 @@ from argosy._dtypes import BITS_IN_NUMPY, name_of
 from argosy._framework import in_dynamic_mode
 from argosy._programs.mode import program_of
 from argosy._programs.scope import DenseTensor
-from argosy._support import EOFException
+from argosy._support import EOFException, listed
 
 from ..reader import batch as _grouped
 
@@ -80,7 +80,7 @@ class GeneratorLoader:
     def _of_samples(self, samples):
         parts = []
         for one in samples:
-            parts.append(list(one) if isinstance(one, (list, tuple)) else [one])
+            parts.append(listed(one))
         if len({len(p) for p in parts}) > 1:
             raise ValueError(
                 f"[DataLoader] samples of a batch have {sorted({len(p) for p in parts})} parts."
@@ -91,7 +91,7 @@ class GeneratorLoader:
     def _of_arrays(self, values, convert=None):
         if isinstance(values, dict):
             values = [values[v.name] for v in self._feed_list]
-        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        values = listed(values)
         if self._feed_list and len(values) != len(self._feed_list):
             raise ValueError(
                 f"[DataLoader] expected {len(self._feed_list)} values, one for each of"
