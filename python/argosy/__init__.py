@@ -5,7 +5,7 @@
 
 import importlib as _importlib
 
-from argosy import _core
+from argosy import _addresses, _core
 from argosy._core import (
     DeviceError,
     InternalError,
@@ -110,7 +110,7 @@ _LAZY = {
     "Generator": ("argosy.random", "Generator"),
     "MmapStorage": ("argosy.utils.mmap_storage", "MmapStorage"),
     "autocast": ("argosy.amp.auto_cast", "autocast"),
-    "batch": ("argosy.io.reader", "batch"),
+    "batch": ("argosy.io.dataloader.grouping", "batch"),
     "cdouble": ("argosy._core", "complex128"),
     "check_shape": ("argosy.utils.layers_utils", "check_shape"),
     "cfloat": ("argosy._core", "complex64"),
@@ -170,3 +170,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(set(globals()) | set(_LAZY))
+
+
+_addresses.install()

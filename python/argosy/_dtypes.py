@@ -1,17 +1,13 @@
 """The dtypes of the core and what they have in common: nobody else lists their names."""
 
 from argosy import _core
+from argosy._support import dtype_name
 
 DTYPES = tuple(value for value in vars(_core).values() if isinstance(value, _core.dtype))
 
 
-def name_of(dtype):
-    """Name of a dtype, or of what _core.dtype takes for one: "float32"."""
-    return _core.dtype(dtype).name.lower()
-
-
 def _of_kind(*beginnings):
-    return tuple(dtype for dtype in DTYPES if name_of(dtype).startswith(beginnings))
+    return tuple(dtype for dtype in DTYPES if dtype_name(dtype).startswith(beginnings))
 
 
 COMPLEX = _of_kind("complex")
@@ -32,14 +28,14 @@ def widened(dtype):
 BITS_IN_NUMPY = {
     dtype: f"uint{8 * dtype.itemsize}"
     for dtype in REAL
-    if dtype.itemsize == 1 or name_of(dtype).startswith("b")
+    if dtype.itemsize == 1 or dtype_name(dtype).startswith("b")
 }
 # Programs convert to these by name: x.int32(), layer.to("int32"); the others are for storage.
 CONVERTIBLE = tuple(
     dtype
     for dtype in DTYPES
     if dtype not in BITS_IN_NUMPY or dtype in FLOATING
-    if not (name_of(dtype).startswith("uint") and dtype.itemsize > 1)
+    if not (dtype_name(dtype).startswith("uint") and dtype.itemsize > 1)
 )
 # Names as in C and NumPy -> dtype.
 SECOND_NAMES = {

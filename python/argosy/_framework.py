@@ -1,8 +1,9 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
 from argosy import _core
-from argosy._dtypes import INTEGER, name_of
+from argosy._dtypes import INTEGER
 from argosy._programs import mode
+from argosy._support import dtype_name
 from argosy.device import set_device
 
 
@@ -62,7 +63,7 @@ class iinfo:
     """Limits of an integer dtype: min, max, bits, dtype."""
 
     def __init__(self, dtype):
-        name = name_of(dtype)
+        name = dtype_name(_core.dtype(dtype))
         if _core.dtype(dtype) not in INTEGER:
             raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
         self.dtype = name
@@ -90,7 +91,7 @@ class finfo:
     """Limits of a floating dtype: min, max, eps, tiny, smallest_normal, resolution, bits, dtype."""
 
     def __init__(self, dtype):
-        name = name_of(dtype)
+        name = dtype_name(_core.dtype(dtype))
         name = {"complex64": "float32", "complex128": "float64"}.get(name, name)
         if name not in _FLOATS:
             raise ValueError(f"[finfo] expected a floating dtype, got {name}. Do this: use iinfo.")

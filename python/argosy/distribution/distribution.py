@@ -7,13 +7,14 @@ import functools
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
-from argosy._dtypes import COMPLEX, FLOATING, name_of
+from argosy._dtypes import COMPLEX, FLOATING
+from argosy._support import dtype_name
 from argosy.autograd import no_grad
 
 from .registry import kl_divergence
 
 _CONTINUOUS = (*FLOATING, *COMPLEX)
-_NAMES = tuple(map(name_of, _CONTINUOUS))  # which NumPy compares its dtypes with
+_NAMES = tuple(map(dtype_name, _CONTINUOUS))  # which NumPy compares its dtypes with
 
 
 def sizes_of(shape):

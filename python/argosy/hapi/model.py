@@ -5,27 +5,15 @@ import os
 import warnings
 
 from argosy import tensor
-from argosy._core import Tensor
-from argosy._dtypes import name_of
-from argosy._support import listed_if_any
+from argosy._support import dtype_name, listed_if_any
 from argosy.autograd import no_grad
 from argosy.framework import io
 
+from ._batches import as_array, as_tensors
 from .callbacks import config_callbacks
 from .static_graph import graph_of
 
 __all__ = []
-
-
-def _as_tensors(values):
-    return [
-        v if isinstance(v, Tensor) or not hasattr(v, "__array__") else tensor.to_tensor(v)
-        for v in listed_if_any(values)
-    ]
-
-
-def _as_array(value):
-    return value.numpy() if hasattr(value, "numpy") else value
 
 
 class Model:
@@ -119,7 +107,7 @@ class Model:
         figures = []
         for metric in self._metrics:
             computed = metric.compute(*outputs, *labels)
-            figures.append(metric.update(*[_as_array(c) for c in listed_if_any(computed)]))
+            figures.append(metric.update(*[as_array(c) for c in listed_if_any(computed)]))
         return figures
 
     def _require_optimizer(self):
@@ -157,7 +145,7 @@ class Model:
             )
             return (losses, figures) if self._metrics else losses
         self.network.train()
-        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+        inputs, labels = as_tensors(inputs), as_tensors(labels)
         outputs = listed_if_any(self._forward(inputs))
         losses, loss = self._losses(outputs, labels)
         loss.backward()
@@ -183,7 +171,7 @@ class Model:
             )
         else:
             self.network.eval()
-            inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+            inputs, labels = as_tensors(inputs), as_tensors(labels)
             with no_grad():
                 outputs = listed_if_any(self._forward(inputs))
                 losses = [] if self._loss is None else self._losses(outputs, labels)[0]
@@ -200,7 +188,7 @@ class Model:
             return self._graph.run("test", listed_if_any(inputs))[0]
         self.network.eval()
         with no_grad():
-            return [v.numpy() for v in listed_if_any(self._forward(_as_tensors(inputs)))]
+            return [v.numpy() for v in listed_if_any(self._forward(as_tensors(inputs)))]
 
     # ---- state ----------------------------------------------------------------------------------
 
@@ -564,5 +552,5 @@ def _sizes_of(inputs):
     known = [i for i in inputs if hasattr(i, "shape")]
     return (
         [tuple(i.shape) for i in known],
-        [name_of(i.dtype) for i in known],
+        [dtype_name(i.dtype) for i in known],
     )

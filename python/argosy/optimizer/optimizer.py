@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
-from argosy._dtypes import SIXTEEN_BIT, name_of
+from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
+from argosy._support import dtype_name
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
 
@@ -269,7 +270,7 @@ class Optimizer:
                     f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
                     f"{want}, got {shape}. Do this: load a state saved for the same model."
                 )
-        have, want = name_of(value.dtype), name_of(tensor.dtype)
+        have, want = dtype_name(value.dtype), dtype_name(tensor.dtype)
         if have == "uint16":
             have = "bfloat16"  # how NumPy carries bfloat16
         if have != want:

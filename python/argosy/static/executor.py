@@ -6,7 +6,8 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._dtypes import name_of
+from argosy._programs.registry import program_by_id
+from argosy._support import dtype_name
 
 from . import mode
 from .program import Program
@@ -292,7 +293,7 @@ def _missing(program, name, names, feed):
             " feed base.create_lod_tensor(data, [lengths], place)."
         )
     return MissingFeedError(
-        f"[Executor.run] input '{name}' is not fed: expected {name_of(v.dtype)} of shape"
+        f"[Executor.run] input '{name}' is not fed: expected {dtype_name(v.dtype)} of shape"
         f" {list(v.shape)}, got nothing. The Program has the inputs {names}, fed are"
         f" {[k for k in feed if isinstance(k, str)]}. Do this: add '{name}' to feed."
     )
@@ -313,7 +314,7 @@ def resolve(program, value):
         return value
 
     kind, number, _, _ = _core.program_about(value)
-    relative = mode.program_by_id(owner)
+    relative = program_by_id(owner)
     if kind != "state" and relative is not None and relative._family is program._family:
         if number < program._common_ids:
             found = _core.program_counterpart(program._handle, value)
@@ -347,8 +348,8 @@ def _fed(value, name, shape, dtype):
         if dtype == "bfloat16" and tensor.dtype == "uint16":
             return _core.ops.view_dtype(tensor, dtype)
         raise ValueError(
-            f"The data type of fed Variable '{name}' must be '{name_of(dtype)}', but received"
-            f" '{name_of(tensor.dtype)}'. Do this: feed array.astype('{name_of(dtype)}')."
+            f"The data type of fed Variable '{name}' must be '{dtype_name(dtype)}', but received"
+            f" '{dtype_name(tensor.dtype)}'. Do this: feed array.astype('{dtype_name(dtype)}')."
         )
     found = tensor.shape
     if 0 < len(found) < len(shape) and all(size in (1, -1) for size in shape[len(found) :]):
@@ -375,7 +376,7 @@ def _listed(value, name, shape, dtype):
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"[Executor.run] '{name}' cannot be fed {type(value).__name__}: expected an array of"
-            f" {name_of(dtype)} {shape}; {error}"
+            f" {dtype_name(dtype)} {shape}; {error}"
         ) from None
 
 

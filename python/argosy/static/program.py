@@ -6,8 +6,9 @@ import ast
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._programs.mode import program_of  # noqa: F401
+from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._programs.scope import set_state
+from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
 from . import mode, names, state
@@ -22,7 +23,7 @@ class Program:
 
     def __init__(self, _handle=None):
         self._handle = _core.program_new() if _handle is None else _handle
-        mode.register(self)
+        register(self)
         self._states = {}  # Parameters and other state made for this Program, by name
         self._variables = {}  # what Block.create_var made, by name
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
@@ -114,8 +115,6 @@ class Program:
 
     def all_parameters(self):
         """The parameters, trained or not, in order of creation."""
-        from argosy.base.parameter import Parameter
-
         return [v for v in self._all_states().values() if isinstance(v, Parameter)]
 
     def list_vars(self):
@@ -218,8 +217,6 @@ class Program:
         Raises:
             ValueError: another mode.
         """
-        from argosy.base.parameter import Parameter
-
         from .scope import global_scope
 
         if mode not in ("param", "opt", "all"):

@@ -2,9 +2,10 @@
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._dtypes import CONVERTIBLE, SECOND_NAMES, name_of
+from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
-from argosy.device import device_guard
+from argosy._support import dtype_name
+from argosy.device import device_guard as _device_guard
 from argosy.device.place import CUDAPlace, Place, checked_place
 from argosy.tensor.registry import method
 
@@ -55,7 +56,7 @@ def _on(tensor, place, what="to"):
             f"[{what}] a value with a history, or of a Program, cannot move to {target!r}. Do this: call"
             f" device.set_device({target._kind!r}) before its inputs are made."
         )
-    with device_guard(target):
+    with _device_guard(target):
         moved = _core.ops.empty(list(tensor.shape), tensor.dtype)
     moved.stop_gradient = tensor.stop_gradient
     return moved
@@ -180,5 +181,8 @@ def _cast_to(dtype, name):
     return cast
 
 
-for _name, _dtype in {**{name_of(dtype): dtype for dtype in CONVERTIBLE}, **SECOND_NAMES}.items():
+for _name, _dtype in {
+    **{dtype_name(dtype): dtype for dtype in CONVERTIBLE},
+    **SECOND_NAMES,
+}.items():
     method(_cast_to(_dtype, _name))

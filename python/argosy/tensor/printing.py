@@ -1,6 +1,7 @@
 """How tensors print."""
 
-from argosy._dtypes import BITS_IN_NUMPY, name_of
+from argosy._dtypes import BITS_IN_NUMPY
+from argosy._support import dtype_name
 
 _options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
@@ -87,7 +88,7 @@ def _as_float(tensor):
 
 
 def tensor_repr(self):
-    head = f"Tensor(shape={list(self.shape)}, dtype={name_of(self.dtype)}"
+    head = f"Tensor(shape={list(self.shape)}, dtype={dtype_name(self.dtype)}"
     if self._symbolic:
         return head + f", stop_gradient={self.stop_gradient}, symbolic)"
     if self._layout == "row_sparse":

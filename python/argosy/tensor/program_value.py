@@ -2,11 +2,16 @@
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._dtypes import name_of
-from argosy._programs.mode import default_main_program, program_of
-from argosy._programs.scope import DenseTensor, global_scope, set_state
+from argosy._programs.mode import default_main_program
+from argosy._support import dtype_name
 from argosy.tensor.array import array_length, array_write
 from argosy.tensor.registry import method
+
+
+def _program_of(self):
+    from argosy._programs.registry import program_of
+
+    return program_of(self)
 
 
 def _of_program(self, name):
@@ -18,7 +23,7 @@ def _of_program(self, name):
 
 def block(self):
     """The block that the variable is in; of an eager tensor the default main Program's."""
-    program = program_of(self) if self._symbolic else default_main_program()
+    program = _program_of(self) if self._symbolic else default_main_program()
     return program.global_block()
 
 
@@ -26,14 +31,14 @@ def op(self):
     """The Operator that makes the variable; None for inputs and state."""
     _of_program(self, "op")
     place = _core.program_about(self)[3]
-    return None if place < 0 else program_of(self).global_block().ops[place]
+    return None if place < 0 else _program_of(self).global_block().ops[place]
 
 
 def lod_level(self):
     """1 for an input that is a batch of sequences, else 0."""
     _of_program(self, "lod_level")
     lengths = f"{self.name}@LENGTHS"
-    return int(_core.program_first(program_of(self)._handle, lengths) is not None)
+    return int(_core.program_first(_program_of(self)._handle, lengths) is not None)
 
 
 def is_data(self):
@@ -102,7 +107,7 @@ def to_text(variable):
         head = "persist var"
     return (
         f"{head} {variable.name} : DENSE_TENSOR.shape{tuple(variable.shape)}"
-        f".dtype({name_of(variable.dtype)}).stop_gradient({variable.stop_gradient})"
+        f".dtype({dtype_name(variable.dtype)}).stop_gradient({variable.stop_gradient})"
     )
 
 
@@ -112,11 +117,15 @@ def get_value(self, scope=None):
     Raises:
         ValueError: it has none.
     """
+    from argosy._programs.scope import DenseTensor
+
     return DenseTensor(value_in_scope(self, scope)) if self._symbolic else self
 
 
 def value_in_scope(self, scope=None):
     """The tensor that get_value shows."""
+    from argosy._programs.scope import global_scope
+
     value = (global_scope() if scope is None else scope)._value(self.name)
     if value is None:
         raise ValueError(
@@ -137,6 +146,8 @@ def set_value(self, value, scope=None):
             f"[set_value] '{self.name}' is computed by the Program: expected a Parameter or other"
             " state. Do this: use assign(value, output=variable) while building."
         )
+    from argosy._programs.scope import global_scope, set_state
+
     return set_state(self, value, global_scope() if scope is None else scope)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from argosy import _core
-from argosy._dtypes import BITS_IN_NUMPY, name_of
+from argosy._dtypes import BITS_IN_NUMPY
+from argosy._support import dtype_name
 
 __all__ = ["MmapStorage"]
 
@@ -35,7 +36,7 @@ class MmapStorage:
         import numpy as np
 
         dtype = _core.dtype(dtype)
-        name = name_of(dtype)
+        name = dtype_name(dtype)
         kind = np.dtype(BITS_IN_NUMPY.get(dtype, name))
         count = self._bytes.size // kind.itemsize
         stop = count if stop == -1 else int(stop)

@@ -5,10 +5,11 @@ import pytest
 
 import argosy
 from argosy import _core, _dtypes
+from argosy._support import dtype_name
 
 
 def names(dtypes):
-    return {_dtypes.name_of(dtype) for dtype in dtypes}
+    return {dtype_name(dtype) for dtype in dtypes}
 
 
 def test_all_of_the_core_and_each_is_of_one_kind():
@@ -21,7 +22,7 @@ def test_all_of_the_core_and_each_is_of_one_kind():
 @pytest.mark.parametrize("dtype", _dtypes.DTYPES, ids=str)
 def test_kinds_are_those_of_operations(dtype):
     """The kind that Python says is the one that ops compute with."""
-    name = _dtypes.name_of(dtype)
+    name = dtype_name(dtype)
     assert getattr(_core, name) is dtype and _core.dtype(name) is dtype and dtype == name
     if dtype in (*_dtypes.FLOATING, *_dtypes.COMPLEX):
         half = (argosy.ones([1], dtype) / 2).astype("complex128")
@@ -44,7 +45,7 @@ def test_widened():
 
 @pytest.mark.parametrize("dtype", _dtypes.CONVERTIBLE, ids=str)
 def test_tensors_and_layers_convert_to_it(dtype):
-    name = _dtypes.name_of(dtype)
+    name = dtype_name(dtype)
     assert getattr(argosy.ones([2]), name)().dtype is dtype
     assert argosy.nn.Linear(2, 2).to(dtype=name).weight.dtype is dtype
 
@@ -58,6 +59,6 @@ def test_second_names(name):
 @pytest.mark.parametrize("dtype", _dtypes.FLOATING, ids=str)
 def test_random_whole_numbers_end_where_a_dtype_leaves_some_out(dtype):
     x = argosy.zeros([20_000], dtype).random_().astype("float64").numpy()
-    bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[_dtypes.name_of(dtype)]
+    bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[dtype_name(dtype)]
     assert x.min() >= 0 and 2.0**bits * 0.9 < x.max() < 2.0**bits
     np.testing.assert_array_equal(x, np.floor(x))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argosy import _core
-from argosy._dtypes import BITS_IN_NUMPY, name_of
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._framework import in_dynamic_mode
-from argosy._programs.mode import program_of
+from argosy._programs.registry import program_of
 from argosy._programs.scope import DenseTensor
-from argosy._support import EOFException, listed
+from argosy._support import EOFException, dtype_name, listed
 
-from ..reader import batch as _grouped
+from .grouping import batch as _grouped
 
 
 class GeneratorLoader:
@@ -180,7 +180,7 @@ def _dense(value, v):
         value = value.numpy()
     array = numpy.asarray(value)
     if v is not None and v.dtype not in BITS_IN_NUMPY:
-        array = array.astype(name_of(v.dtype), copy=False)
+        array = array.astype(dtype_name(v.dtype), copy=False)
     made = DenseTensor()
     made.set(array)
     return made

@@ -21,7 +21,7 @@ import time
 import weakref
 
 from argosy import _core
-from argosy._dtypes import name_of
+from argosy._support import dtype_name
 
 __all__ = []
 
@@ -74,7 +74,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj):
         if isinstance(obj, _core.Tensor):
             values = obj.detach().numpy()
-            name = name_of(obj.dtype)
+            name = dtype_name(obj.dtype)
             # NumPy has no bfloat16 or float8: their bits travel.
             plain = name == str(values.dtype)
             return _restore_tensor, (values, None if plain else name, obj.stop_gradient)

@@ -6,14 +6,14 @@ import warnings
 from collections import OrderedDict, namedtuple
 
 from argosy._core import Tensor
-from argosy._dtypes import CONVERTIBLE, REAL, name_of
+from argosy._dtypes import CONVERTIBLE, REAL
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 from argosy.device import CUDAPlace
 
 from ._helper import dtype_name
 
-_CONVERTIBLE = tuple(map(name_of, CONVERTIBLE))
+_CONVERTIBLE = tuple(map(dtype_name, CONVERTIBLE))
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
