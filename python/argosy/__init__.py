@@ -47,9 +47,6 @@ from argosy._framework import (
     get_flags,
     iinfo,
     in_dynamic_mode,
-    is_complex,
-    is_floating_point,
-    is_integer,
     set_flags,
 )
 from argosy.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -67,13 +64,11 @@ from argosy.device import (
     set_device,
 )
 from argosy.tensor import *  # noqa: F403
-from argosy.tensor import methods as _methods
-from argosy.tensor import spellings as _spellings
 from argosy.tensor.methods import is_tensor
 from argosy.tensor.printing import set_printoptions
+from argosy.tensor.registry import TABLE as _TABLE
 
-_methods.install()
-_spellings.install()
+_TABLE.install(Tensor)
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 

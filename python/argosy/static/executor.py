@@ -345,7 +345,7 @@ def _fed(value, name, shape, dtype):
     else:
         tensor = _listed(value, name, shape, dtype)
     if tensor.dtype != dtype:
-        if dtype_name(dtype) == "bfloat16" and dtype_name(tensor.dtype) == "uint16":
+        if dtype == "bfloat16" and tensor.dtype == "uint16":
             return _core.ops.view_dtype(tensor, dtype)
         raise ValueError(
             f"The data type of fed Variable '{name}' must be '{dtype_name(dtype)}', but received"

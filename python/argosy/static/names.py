@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 
 from argosy import _core, tensor
+from argosy._support import listed
 from argosy.nn import functional
 
 # Ours -> Paddle's, where they differ.
@@ -243,7 +244,7 @@ def append(block, kind, inputs, outputs, attrs):
             f"[append_op] '{kind}' misses {error}: inputs are {list(inputs)}, attrs {list(attrs)}."
             " Do this: add it."
         ) from None
-    made = list(made) if isinstance(made, (list, tuple)) else [made]
+    made = listed(made)
     targets = []
     for value in outputs.values():
         targets += value if isinstance(value, (list, tuple)) else [value]

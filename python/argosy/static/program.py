@@ -7,8 +7,9 @@ import ast
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
-from argosy._support import dtype_name
+from argosy._programs.scope import set_state
 from argosy.base.parameter import Parameter
+from argosy.tensor.program_value import to_text
 
 from . import mode, names, state
 
@@ -274,35 +275,6 @@ class Program:
     __str__ = __repr__
 
 
-def set_state(handle, value, scope):
-    """Puts a value of the state's shape and dtype into `scope`."""
-    with mode.recording(None):
-        value = _core.to_tensor(getattr(value, "_tensor", value), None, False)
-        if value._symbolic:
-            raise TypeError(
-                f"[set_value] '{handle.name}' cannot take a variable of a Program, which has no value."
-                " Do this: give an array."
-            )
-        expected = [int(s) for s in handle.shape]
-        if list(value.shape) != expected and value.size == handle.size:
-            value = value.reshape(expected)
-        if list(value.shape) != expected:
-            raise ValueError(
-                f"[set_value] '{handle.name}' has another shape: expected {expected}, got"
-                f" {list(value.shape)}. Do this: build the Program as it was built when the value"
-                " was saved."
-            )
-        if value.dtype != handle.dtype:
-            bits = str(value.dtype).endswith("uint16") and str(handle.dtype).endswith("bfloat16")
-            value = (
-                _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
-            )
-        if not handle._symbolic:
-            handle._copy_from(value)
-            return
-        _core.scope_set(scope._handle, handle.name, _core.to_tensor(value, None, True))
-
-
 class Block:
     """A list of operations and the variables they use."""
 
@@ -435,21 +407,6 @@ class Block:
         return self.to_string()
 
     __str__ = __repr__
-
-
-def to_text(variable):
-    """A variable in one line."""
-    head = "var"
-    if isinstance(variable, Parameter):
-        head = "persist trainable param" if variable.trainable else "persist param"
-    elif variable.persistable:
-        head = "persist var"
-    shape = tuple(variable.shape)
-    dtype = dtype_name(variable.dtype)
-    return (
-        f"{head} {variable.name} : DENSE_TENSOR.shape{shape}.dtype({dtype})"
-        f".stop_gradient({variable.stop_gradient})"
-    )
 
 
 class Operator:

@@ -4,8 +4,8 @@ import math
 import numbers
 
 from argosy import tensor
-from argosy._framework import is_floating_point
 from argosy.tensor import concat, linspace, ones, stack
+from argosy.tensor.math import is_floating_point
 
 from ...nn import functional as F
 from . import _arguments
