@@ -41,9 +41,6 @@ from argosy._framework import (
     get_flags,
     iinfo,
     in_dynamic_mode,
-    is_complex,
-    is_floating_point,
-    is_integer,
     set_flags,
 )
 from argosy.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled

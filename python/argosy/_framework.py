@@ -1,9 +1,8 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
 from argosy import _core
-from argosy._core import Tensor
 from argosy._programs import mode
-from argosy._support import alias, dtype_name
+from argosy._support import dtype_name
 from argosy.device import set_device
 
 
@@ -57,29 +56,6 @@ def explain(call, *args, **kwargs):
     result, text = _core.explain(lambda: call(*args, **kwargs))
     print(text, end="")
     return result
-
-
-@alias(input="x")
-def is_floating_point(x):
-    """Whether the elements of x are floating-point numbers."""
-    return _name(x) in ("float16", "bfloat16", "float32", "float64")
-
-
-@alias(input="x")
-def is_complex(x):
-    """Whether the elements of x are complex numbers."""
-    return _name(x) in ("complex64", "complex128")
-
-
-def is_integer(x):
-    """Whether the elements of x are integers."""
-    return _name(x).lstrip("u").startswith("int")
-
-
-def _name(x):
-    if not isinstance(x, Tensor):
-        raise TypeError(f"expected a Tensor, got {type(x).__name__}.")
-    return dtype_name(x.dtype)
 
 
 class iinfo:
