@@ -22,7 +22,7 @@ PAGE = REPOSITORY / "docs" / "architecture.md"
 
 # Modules of a line are one floor; a name stands for what is beneath it too, unless that has its own.
 FLOORS = (
-    "_core _ps",
+    "_interpreter _core _ps",
     "version",
     "_waits _job _processes",
     "_support",

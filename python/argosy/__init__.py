@@ -5,7 +5,13 @@
 
 import importlib as _importlib
 
-from argosy import _addresses, _core
+try:
+    from argosy import _core
+except ImportError as _error:
+    from argosy._interpreter import explain_missing_core as _explain
+
+    raise _explain(_error) from None
+from argosy import _addresses
 from argosy._core import (
     DeviceError,
     InternalError,

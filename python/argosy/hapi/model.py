@@ -36,7 +36,6 @@ class Model:
         self._optimizer = None
         self._metrics = []
         self._amp = None
-        self._prepared = False
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
         self._graph = graph_of(self)
@@ -73,7 +72,6 @@ class Model:
         self._loss = loss
         self._metrics = metrics
         self._prepare_amp(amp_configs)
-        self._prepared = True
 
     def _prepare_amp(self, configs):
         self._amp = None
@@ -99,8 +97,7 @@ class Model:
             return self.network(*inputs)
 
     def _losses(self, outputs, labels):
-        losses = as_list(self._loss(*outputs, *labels))
-        return losses
+        return as_list(self._loss(*outputs, *labels))
 
     def _measure(self, outputs, labels):
         figures = []

@@ -4,6 +4,7 @@
 
 #include "argosy/passes/liveness.h"
 #include "argosy/passes/rewrite.h"
+#include "argosy/program/cost.h"
 
 // Rematerialisation: what is cheap to make again from values that are there anyway is not kept for
 // the gradient, as far as that lowers the peak.
@@ -29,18 +30,14 @@ bool is_product(const Operation& o) {
 
 // Arithmetic operations, as far as ops tell; 0 where sizes are not known.
 double work_of(const Operation& o) {
-  if (!o.op->cost || o.attr_operands || o.op->structural) return 0;
-  std::vector<Tensor> in;
-  for (const Ref<Value>& v : o.operands) {
-    if (v && (v->layout != Layout::strided || !v->shape.known())) return 0;
-    in.push_back(v ? Tensor::describe(v->shape, v->dtype) : Tensor());
-  }
-  op::InferContext c{*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), {}};
-  for (const Ref<Value>& v : o.results) {
-    if (v->layout != Layout::strided || !v->shape.known()) return 0;
-    c.out.push_back({v->shape, v->dtype, v->layout});
-  }
-  return o.op->cost(c, o.attrs.get());
+  if (!o.op->cost || o.attr_operands) return 0;
+  auto is_known = [](const Ref<Value>& v) {
+    return !v || (v->layout == Layout::strided && v->shape.known());
+  };
+  if (!std::all_of(o.operands.begin(), o.operands.end(), is_known) ||
+      !std::all_of(o.results.begin(), o.results.end(), is_known))
+    return 0;
+  return program::cost_of(o).operations;
 }
 
 // What its copy reads. Normalization over a batch is repeated from the statistics that its gradient

@@ -369,15 +369,11 @@ Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> op
 Operation& Rewriter::insert_copy(const Operation& of, std::vector<Ref<Value>> operands) {
   ARGOSY_INVARIANT(!of.op->structural);
   Place& place = *places_.back();
-  auto o = std::make_unique<Operation>();
-  o->op = of.op;
-  o->attrs = op::AttrBox(*of.op->attrs, of.attrs.get());
-  o->attr_operands = of.attr_operands;
-  o->ends = of.ends;
+  auto o = of.copy_without_values();
   o->operands = std::move(operands);
   o->parent = place.block;
   o->role = place.now->role;
-  o->location = of.location;
+  o->segment = 0;
   for (Ref<Value>& v : o->operands) {
     v = resolve(v);
     use(v, 1);

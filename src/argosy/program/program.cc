@@ -38,6 +38,18 @@ std::vector<size_t> Operation::updated_inputs() const {
   return places;
 }
 
+std::unique_ptr<Operation> Operation::copy_without_values() const {
+  auto copy = std::make_unique<Operation>();
+  copy->op = op;
+  copy->attr_operands = attr_operands;
+  copy->ends = ends;
+  copy->attrs = op::AttrBox(*attrs.type(), attrs.get());
+  copy->role = role;
+  copy->segment = segment;
+  copy->location = location;
+  return copy;
+}
+
 Program::Program() = default;
 Program::~Program() = default;
 
@@ -147,15 +159,8 @@ void copy_block(Program& to, const Block& from, Block& block, Copies& copies) {
     block.arguments.back()->block = &block;
   }
   for (const auto& o : from.operations) {
-    auto n = std::make_unique<Operation>();
-    n->op = o->op;
-    n->attr_operands = o->attr_operands;
-    n->ends = o->ends;
-    n->attrs = op::AttrBox(*o->op->attrs, o->attrs.get());
+    auto n = o->copy_without_values();
     n->parent = &block;
-    n->role = o->role;
-    n->segment = o->segment;
-    n->location = o->location;
     for (const Ref<Value>& v : o->operands) n->operands.push_back(copied(to, v, copies));
     for (const Ref<Value>& v : o->results) {
       n->results.push_back(copied(to, v, copies));

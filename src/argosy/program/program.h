@@ -82,6 +82,8 @@ struct ARGOSY_API Operation {
   size_t outputs() const;
   // Flat input of each result past those, see OpDef::updates.
   std::vector<size_t> updated_inputs() const;
+  // The same operation without operands, results, blocks and parent.
+  std::unique_ptr<Operation> copy_without_values() const;
 };
 
 // Everything that a block uses is its own: operations of the block, or its arguments, to which the

@@ -174,8 +174,7 @@ class Verifier {
           continue;
         }
         const Value& v = *inputs[begin];
-        ARGOSY_CHECK(def.dtypes.has(v.dtype) && (v.layout == Layout::strided || def.sparse),
-                     internal)
+        ARGOSY_CHECK(def.dtypes.has(v.dtype) && def.layouts.has(v.layout), internal)
             << '[' << o.op->name << "] does not take %" << v.id << ", " << v.dtype << v.shape
             << ", as " << def.name;
       }

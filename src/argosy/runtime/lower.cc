@@ -22,16 +22,8 @@ Tensor prototype(const Value& v, Place place) {
   return t;
 }
 
-const op::KernelDef* find_kernel(const op::OpDef& op, const op::Inputs& in, const void* attrs,
-                                 Place place) {
-  const DeviceKind device = place.kind == DeviceKind::null ? DeviceKind::cpu : place.kind;
-  for (const op::KernelDef& k : op.kernels[static_cast<int>(device)])
-    if (!k.match || !k.match(in, attrs)) return &k;
-  return nullptr;
-}
-
 bool is_opened(const op::OpDef& op, const op::Inputs& in, const void* attrs, Place place) {
-  return op.compose && !find_kernel(op, in, attrs, place);
+  return op.compose && !op::find_kernel(op, in, attrs, place.kind);
 }
 
 void rethrow_at(const Operation& o, std::span<const Tensor> operands) {

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/attention.h"
+#include "argosy/op/cost.h"
 
 #include <cmath>
 
@@ -14,6 +15,8 @@
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::GradCall;
 using op::InferContext;
 using op::Inputs;
@@ -206,9 +209,9 @@ Tensors second(const GradCall& c, const TiledAttrs& a) {
   return {out[0], out[1], out[2], out[3], {}, {}, {}, out[4]};
 }
 
-double grad_cost(const InferContext& c, const TiledAttrs&) {
-  return 5.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
-         static_cast<double>(c.in[0].dim(3));
+Cost grad_cost(const InferContext& c, const TiledAttrs&) {
+  return cost_of_shapes(c, 5.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
+                               static_cast<double>(c.in[0].dim(3)));
 }
 
 ARGOSY_OP(tiled_attention_grad, TiledAttrs)
@@ -244,9 +247,9 @@ Tensors tiled_grad(const GradCall& c, const TiledAttrs& a) {
   return d;
 }
 
-double tiled_cost(const InferContext& c, const TiledAttrs&) {
-  return 2.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
-         static_cast<double>(c.in[0].dim(3));
+Cost tiled_cost(const InferContext& c, const TiledAttrs&) {
+  return cost_of_shapes(c, 2.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
+                               static_cast<double>(c.in[0].dim(3)));
 }
 
 ARGOSY_OP(tiled_attention, TiledAttrs)

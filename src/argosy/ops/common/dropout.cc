@@ -20,13 +20,11 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-// --- what is kept, and its use ---
+using KeepAttrs = DropoutMaskAttrs;
+using FactorAttrs = ApplyDropoutAttrs;
+using BitsAttrs = DropoutBitsAttrs;
 
-struct KeepAttrs {
-  op::Scalar p = 0.5;
-  std::vector<int64_t> axis;  // along which the choice varies; empty: all
-};
-ARGOSY_ATTRS(KeepAttrs, p, axis)
+// --- what is kept, and its use ---
 
 void keep_infer(InferContext& c, const KeepAttrs& a) {
   Shape shape = c.in[0].shape();
@@ -54,11 +52,6 @@ ARGOSY_OP(dropout_mask, KeepAttrs)
     .strided()
     .done();
 
-struct FactorAttrs {
-  double factor = 1;
-};
-ARGOSY_ATTRS(FactorAttrs, factor)
-
 void apply_infer(InferContext& c, const FactorAttrs&) {
   c.out[0].dtype = c.in[0].dtype();
 }
@@ -84,11 +77,6 @@ ARGOSY_OP(dropout_apply, FactorAttrs)
     .done();
 
 // The same with a bit for each element.
-
-struct BitsAttrs {
-  op::Scalar p = 0.5;
-};
-ARGOSY_ATTRS(BitsAttrs, p)
 
 void bits_infer(InferContext& c, const BitsAttrs&) {
   const int64_t n = c.in[0].shape().numel();
@@ -144,14 +132,6 @@ Tensor drop(const Tensor& x, const op::Scalar& p, const std::vector<int64_t>& ax
     return dropout_apply_bits_op(x, dropout_bits_op(x, BitsAttrs{p}), FactorAttrs{factor});
   return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{p, axis}), FactorAttrs{factor});
 }
-
-struct DropoutAttrs {
-  op::Scalar p = 0.5;
-  std::vector<int64_t> axis;
-  bool training = true;
-  std::string mode = "upscale_in_train";
-};
-ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
 
 void dropout_infer(InferContext& c, const DropoutAttrs& a) {
   ARGOSY_CHECK(a.p.tensor.defined() || (0 <= a.p.real() && a.p.real() <= 1), invalid_argument)

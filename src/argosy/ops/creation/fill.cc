@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "argosy/kernels/cpu/elementwise.h"
@@ -8,6 +9,7 @@ namespace argosy::ops {
 namespace {
 
 using op::Scalar;
+using ShapeAttrs = FilledAttrs;
 
 // One element of dtype, read through the cast loops from the widest form of the scalar.
 void fill(const Tensor& out, const Scalar& value) {
@@ -27,13 +29,6 @@ void fill(const Tensor& out, const Scalar& value) {
   const cpu::Operand repeat[] = {{element, zero.data(), item_size(out.dtype())}, operands[1]};
   cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
 }
-
-struct FullAttrs {
-  op::IntArray shape;
-  Scalar fill_value = 0.0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(FullAttrs, shape, fill_value, dtype)
 
 DType dtype_of_scalar(const Scalar& s) {
   switch (s.kind) {
@@ -63,11 +58,10 @@ void full_run(op::KernelFrame& f, const FullAttrs& a) {
   fill(f.out[0], a.fill_value);
 }
 
-struct ShapeAttrs {
-  op::IntArray shape;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(ShapeAttrs, shape, dtype)
+// Rows that are equal would stay equal: within the constant instead.
+std::optional<double> full_range(const FullAttrs& a) {
+  return std::abs(a.fill_value.real());
+}
 
 void shape_infer(op::InferContext& c, const ShapeAttrs& a) {
   full_infer(c, FullAttrs{a.shape, 0.0, a.dtype.value_or(op::default_dtype())});
@@ -120,15 +114,10 @@ ARGOSY_OP(full, FullAttrs)
         "A tensor of `shape` with every element fill_value; without dtype, the default one for a "
         "number, bool for a bool.")
     .output("out")
+    .initial_range(full_range)
     .infer(full_infer)
     .kernel("fill", full_run)
     .done();
-
-struct FullLikeAttrs {
-  Scalar fill_value = 0.0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(FullLikeAttrs, fill_value, dtype)
 
 void full_like_infer(op::InferContext& c, const FullLikeAttrs& a) {
   if (a.dtype) c.out[0].dtype = *a.dtype;
@@ -150,11 +139,6 @@ ARGOSY_OP(full_like, FullLikeAttrs)
     .kernel("fill", full_like_run)
     .strided()
     .done();
-
-struct LikeAttrs {
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(LikeAttrs, dtype)
 
 void like_infer(op::InferContext& c, const LikeAttrs& a) {
   if (a.dtype) c.out[0].dtype = *a.dtype;

@@ -1,10 +1,80 @@
 #pragma once
 
-#include "argosy/tensor/tensor.h"
+#include "argosy/op/attrs.h"
 
 // Elementwise arithmetic, comparison and functions of one number. Operands broadcast; dtypes
 // promote.
 namespace argosy::ops {
+
+struct AddAttrs {
+  double alpha = 1;  // factor of y
+};
+ARGOSY_ATTRS(AddAttrs, alpha)
+
+struct DivideAttrs {
+  std::optional<std::string> rounding_mode;
+};
+ARGOSY_ATTRS(DivideAttrs, rounding_mode)
+
+struct CastAttrs {
+  DType dtype = DType::float32;
+};
+ARGOSY_ATTRS(CastAttrs, dtype)
+
+struct ScaleAttrs {
+  op::Scalar scale = 1.0;
+  double bias = 0;
+  bool bias_after_scale = true;
+  std::optional<std::string> act;
+};
+ARGOSY_ATTRS(ScaleAttrs, scale, bias, bias_after_scale, act)
+
+struct ClipAttrs {
+  std::optional<op::Scalar> min, max;
+};
+ARGOSY_ATTRS(ClipAttrs, min, max)
+
+struct NanToNumAttrs {
+  double nan = 0;
+  std::optional<double> posinf, neginf;
+};
+ARGOSY_ATTRS(NanToNumAttrs, nan, posinf, neginf)
+
+struct RoundAttrs {
+  int64_t decimals = 0;
+};
+ARGOSY_ATTRS(RoundAttrs, decimals)
+
+struct StanhAttrs {
+  double scale_a = 0.67, scale_b = 1.7159;
+};
+ARGOSY_ATTRS(StanhAttrs, scale_a, scale_b)
+
+struct ShiftAttrs {
+  bool is_arithmetic = true;
+};
+ARGOSY_ATTRS(ShiftAttrs, is_arithmetic)
+
+struct CloseAttrs {
+  op::Scalar rtol = 1e-5, atol = 1e-8;
+  bool equal_nan = false;
+};
+ARGOSY_ATTRS(CloseAttrs, rtol, atol, equal_nan)
+
+struct LogitAttrs {
+  std::optional<double> eps;
+};
+ARGOSY_ATTRS(LogitAttrs, eps)
+
+struct PolygammaAttrs {
+  int64_t n = 1;
+};
+ARGOSY_ATTRS(PolygammaAttrs, n)
+
+struct MultigammalnAttrs {
+  int64_t p = 1;
+};
+ARGOSY_ATTRS(MultigammalnAttrs, p)
 
 ARGOSY_API Tensor add(const Tensor& x, const Tensor& y);
 ARGOSY_API Tensor add_(const Tensor& x, const Tensor& y);  // in place

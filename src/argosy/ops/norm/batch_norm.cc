@@ -3,6 +3,7 @@
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -14,22 +15,6 @@ using op::InferContext;
 using op::Inputs;
 using op::KernelFrame;
 using op::Save;
-
-struct BatchNormAttrs {
-  bool batch_stats = false;
-  double momentum = 0.9;
-  double epsilon = 1e-5;
-  bool channel_last = false;
-};
-ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last)
-
-struct BatchNormGradAttrs {
-  double epsilon = 1e-5;
-  bool fixed = false;  // the statistics were constants
-  bool channel_last = false;
-  bool bias = false;  // is dbias wanted?
-};
-ARGOSY_ATTRS(BatchNormGradAttrs, epsilon, fixed, channel_last, bias)
 
 void batch_norm_infer(InferContext& c, const BatchNormAttrs& a) {
   const Tensor& x = c.in[0];

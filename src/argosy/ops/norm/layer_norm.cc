@@ -15,20 +15,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct LayerNormAttrs {
-  int64_t begin_norm_axis = 1;
-  double epsilon = 1e-5;
-};
-ARGOSY_ATTRS(LayerNormAttrs, begin_norm_axis, epsilon)
-
-struct LayerNormGradAttrs {
-  int64_t begin_norm_axis = 1;
-  double epsilon = 1e-5;
-  bool rms = false;
-  bool bias = false;  // is dbias wanted?
-};
-ARGOSY_ATTRS(LayerNormGradAttrs, begin_norm_axis, epsilon, rms, bias)
-
 struct Split {
   Shape outer, inner;
 };
