@@ -8,6 +8,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id
 from argosy._support import dtype_name
+from argosy.device.place import Place, checked_place
 
 from . import mode
 from .program import Program
@@ -48,18 +49,13 @@ class Executor:
     """
 
     def __init__(self, place=None):
-        from argosy.device import to_place
-        from argosy.device.place import Place
-
-        if isinstance(place, str):
-            place = to_place(place)
-        if place is not None and not isinstance(place, Place):
+        if place is not None and not isinstance(place, (str, Place)):
             raise ValueError(
                 f"[Executor] place: expected CPUPlace, CUDAPlace, a name such as 'cpu' or None, got"
                 f" {place!r}."
                 " Do this: leave it out, or pass one of them."
             )
-        self.place = place
+        self.place = None if place is None else checked_place(place, "Executor")
         self._closed = False
         self._executor = _core.executor_new(_PLANS)
         self._threads = None  # the one of train_from_dataset

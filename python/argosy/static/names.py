@@ -90,13 +90,8 @@ def _shown(op, name):
     return "".join(part.capitalize() if part else "" for part in name.split("_"))
 
 
-def operands(op, groups):
-    """Operands of an operation by the names Paddle gives them."""
-    return {_shown(op, name): values for name, values in groups.items() if values}
-
-
-def results(op, groups):
-    """Results of an operation by the names Paddle gives them."""
+def shown(op, groups):
+    """Operands or results of an operation by the names Paddle gives them."""
     return {_shown(op, name): values for name, values in groups.items() if values}
 
 

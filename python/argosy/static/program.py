@@ -416,8 +416,8 @@ class Operator:
         self.block = block
         self.idx = index
         self._described = described
-        self._inputs = names.operands(described["type"], described["inputs"])
-        self._outputs = names.results(described["type"], described["outputs"])
+        self._inputs = names.shown(described["type"], described["inputs"])
+        self._outputs = names.shown(described["type"], described["outputs"])
 
     @property
     def type(self):

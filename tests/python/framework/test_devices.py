@@ -80,6 +80,8 @@ def test_without_a_gpu():
         lambda x: paddle.set_device("gpu"),
         lambda x: device.device_guard("gpu").__enter__(),
         lambda x: device.synchronize("gpu:0"),
+        lambda x: paddle.static.Executor(paddle.CUDAPlace(0)),
+        lambda x: paddle.static.Executor("gpu:1"),
         lambda x: device.get_rng_state("gpu:0"),
         lambda x: device.set_rng_state(device.get_rng_state(), "gpu:0"),
         lambda x: device.cuda.memory_allocated(),
