@@ -103,14 +103,14 @@ class Optimizer:
         self._warn_about_own_regularizers()
         self.clear_gradients = self.clear_grad
 
+    # ---- construction -------------------------------------------------------------------------
+
     def _keep_options(self, **options):
         """Keeps arguments that parameter groups may set differently, before the constructor runs;
         each is an attribute too."""
         self._default_dict = options
         for name, value in options.items():
             setattr(self, f"_{name}", value)
-
-    # ---- construction -------------------------------------------------------------------------
 
     def _warn_about_own_regularizers(self):
         if self.regularization is None or self._decoupled_decay or self._groups.given:
