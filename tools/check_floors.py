@@ -70,6 +70,8 @@ UP = {
     ("tensor.reforming", "sparse"): "Tensor.to_sparse_coo loads it when it is called",
 }
 MAX_UP = 5
+# Made by a build, and not there before.
+BUILT = ("_core", "_ps", "_generated")
 # Modules that may import the root, and why.
 GATHERERS = {
     "cli.doctor": "tries the package as a program sees it",
@@ -98,12 +100,10 @@ class Tree:
             if parts[-1] == "__init__":
                 parts.pop()
             self.files[".".join(parts)] = path
-        # Compiled modules: _core.cpython-311-x86_64-linux-gnu.so, and what FLOORS knows before a build.
-        self.compiled = {p.name.split(".")[0] for p in folder.glob("*.so")}
         self.origins = self._origins()
 
     def has(self, name):
-        return name in self.files or name in self.compiled
+        return name in self.files or name.split(".")[0] in BUILT
 
     def is_package(self, module):
         return self.files[module].name == "__init__.py"
@@ -278,7 +278,7 @@ def problems(tree, floors, up, gatherers):
     """Yield all that is wrong with a package."""
     order, used = Order(floors), set()
     for name in order.floor:
-        if not tree.has(name) and not name.startswith("_"):
+        if not tree.has(name):
             yield f"FLOORS names {name}, which does not exist"
     for module in tree.files:
         if module:

@@ -5,7 +5,7 @@
 
 import importlib as _importlib
 
-from argosy import _core
+from argosy import _addresses, _core
 from argosy._core import (
     DeviceError,
     InternalError,
@@ -175,3 +175,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(set(globals()) | set(_LAZY))
+
+
+_addresses.install()

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs import mode
-from argosy._support import alias
+from argosy._support import alias, dtype_name
 from argosy.device import set_device
 
 
@@ -79,14 +79,14 @@ def is_integer(x):
 def _name(x):
     if not isinstance(x, Tensor):
         raise TypeError(f"expected a Tensor, got {type(x).__name__}.")
-    return str(x.dtype).rpartition(".")[2]
+    return dtype_name(x.dtype)
 
 
 class iinfo:
     """Limits of an integer dtype: min, max, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
+        name = dtype_name(_core.dtype(dtype))
         if not name.lstrip("u").startswith("int"):
             raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
         self.dtype = name
@@ -114,7 +114,7 @@ class finfo:
     """Limits of a floating dtype: min, max, eps, tiny, smallest_normal, resolution, bits, dtype."""
 
     def __init__(self, dtype):
-        name = str(_core.dtype(dtype)).rpartition(".")[2]
+        name = dtype_name(_core.dtype(dtype))
         name = {"complex64": "float32", "complex128": "float64"}.get(name, name)
         if name not in _FLOATS:
             raise ValueError(f"[finfo] expected a floating dtype, got {name}. Do this: use iinfo.")

@@ -14,6 +14,11 @@ class EOFException(Exception):
     """A loader that feeds runs of a Program has no batch left."""
 
 
+def dtype_name(dtype):
+    """The name of a dtype object, also of NumPy's: "float32"."""
+    return dtype.name.lower()
+
+
 def alias(**names):
     """Decorator: the function also takes keyword ``other=`` for its argument, alias(other="x")."""
 

@@ -5,6 +5,8 @@ environment variable ARGOSY_PASSES="-cse,+remat" takes passes out of every pipel
 """
 
 from argosy import _core
+from argosy.autograd import no_grad
+from argosy.tensor import get_rng_state, set_rng_state
 
 __all__ = ["Rewritten", "bisect", "names", "pipelines", "rewrite", "table"]
 
@@ -83,8 +85,6 @@ class _Start:
     """Puts state and random numbers back to what they were."""
 
     def __init__(self, program, scope):
-        from argosy.tensor import get_rng_state
-
         self._scope = scope
         self._random = get_rng_state()
         self._states = []
@@ -96,9 +96,6 @@ class _Start:
                 self._states.append((s["name"], s["state"]._symbolic, tensor, tensor.clone()))
 
     def restore(self):
-        from argosy.autograd import no_grad
-        from argosy.tensor import set_rng_state
-
         set_rng_state(self._random)
         with no_grad():
             for name, scoped, tensor, value in self._states:

@@ -97,6 +97,11 @@ def program_by_id(number):
     return _by_id.get(number)
 
 
+def all_programs():
+    """The Programs that exist, of all threads."""
+    return list(_by_id.values())
+
+
 def program_of(value):
     """The Program that a symbolic tensor belongs to; for state the one calls are added to now."""
     number = _core.program_id_of_value(value)

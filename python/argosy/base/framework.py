@@ -20,6 +20,7 @@ from argosy.device import (  # noqa: F401
 )
 from argosy.nn.layer._helper import create_parameter  # noqa: F401
 
+from . import unique_name  # noqa: F401
 from .param_attr import ParamAttr  # noqa: F401
 from .parameter import (  # noqa: F401  (_rebuild_parameter: pickled files name it here)
     EagerParamBase,

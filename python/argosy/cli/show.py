@@ -7,6 +7,7 @@ import os
 import sys
 
 from argosy import _core
+from argosy._support import dtype_name
 
 __all__ = ["add_parser", "show"]
 
@@ -226,7 +227,7 @@ def _diffs(program, passes):
 
 def _type(value):
     shape = ", ".join("?" if n < 0 else str(n) for n in value.shape)
-    return f"{str(value.dtype).rpartition('.')[2]}[{shape}]"
+    return f"{dtype_name(value.dtype)}[{shape}]"
 
 
 def _nodes(program):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from argosy import _core
+from argosy import _core, linalg
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._support import ArgumentError, into
@@ -205,7 +205,5 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 def slogdet(x, out=None):
     """Sign and logarithm of the absolute value of the determinant: (sign, logabsdet)."""
-    from argosy import linalg
-
     sign, logarithm = _tensor.unbind(linalg.slogdet(x), 0)
     return _pair(SlogdetResult, out, sign, logarithm)

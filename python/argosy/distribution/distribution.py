@@ -7,6 +7,7 @@ import functools
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._support import dtype_name
 from argosy.autograd import no_grad
 
 from .registry import kl_divergence
@@ -34,7 +35,7 @@ def as_parameter(value, dtype=None):
 
 
 def _name(tensor):
-    return str(tensor.dtype).rsplit(".", 1)[-1]
+    return dtype_name(tensor.dtype)
 
 
 def broadcast(*values):

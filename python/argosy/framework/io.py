@@ -18,6 +18,7 @@ from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._programs import mode
+from argosy._support import dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 
 from . import atomic_file, pickle_reader, pickle_writer
@@ -253,7 +254,7 @@ def _is_layer(value):
 
 def _dtype_name(value):
     """Name of a dtype or of a tensor's dtype, such as "float32"."""
-    return str(getattr(value, "dtype", value)).rpartition(".")[2]
+    return dtype_name(getattr(value, "dtype", value))
 
 
 def _array_of(tensor):
@@ -271,7 +272,6 @@ def _array_of(tensor):
 
 def _tensor_of(array, dtype=None):
     """Tensor of a stored array; `dtype` names a type that NumPy lacks, uint16 alone means bfloat16."""
-
     if dtype is None and array.dtype == "uint16":
         dtype = "bfloat16"
     if dtype in (None, _dtype_name(array)):

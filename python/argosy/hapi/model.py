@@ -143,7 +143,6 @@ class Model:
         Returns:
             list: Losses as arrays; with metrics a pair of it and the list of their figures.
         """
-
         self._require_prepared(self._optimizer)
         if self._loss is None:
             raise TypeError(
@@ -182,7 +181,6 @@ class Model:
             list: Losses as arrays, if there is a loss; the list of the metrics' figures, if there are
             metrics; a pair of both.
         """
-
         self.mode = "eval"
         if self._graph is not None:
             _, losses, figures = self._graph.run("eval", _as_list(inputs), _as_list(labels))
@@ -200,7 +198,6 @@ class Model:
 
     def predict_batch(self, inputs):
         """Returns the network's outputs for one batch, a list of arrays."""
-
         self.mode = "test"
         if self._graph is not None:
             return self._graph.run("test", _as_list(inputs))[0]

@@ -16,6 +16,7 @@ from operator import is_
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._framework import in_static_mode
+from argosy._support import dtype_name
 from argosy.autograd import no_grad
 
 from .lr import LambdaDecay, LRScheduler
@@ -28,7 +29,7 @@ _FLOAT32, _FLOAT64 = "float32", "float64"
 
 
 def _dtype_name(tensor):
-    return str(tensor.dtype).rsplit(".", 1)[-1]
+    return dtype_name(tensor.dtype)
 
 
 def _is_tensor(value):
@@ -399,7 +400,7 @@ class Optimizer:
                     f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
                     f"{want}, got {shape}. Do this: load a state saved for the same model."
                 )
-        have = str(value.dtype).rsplit(".", 1)[-1]
+        have = dtype_name(value.dtype)
         if have == "uint16":
             have = "bfloat16"  # how NumPy carries bfloat16
         if have != _dtype_name(tensor):

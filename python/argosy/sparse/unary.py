@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builtins import slice as _slice
 
-from argosy import tensor
+from argosy import linalg, tensor
 from argosy._core import OperandError
 from argosy.sparse.tensor import SparseCooTensor, SparseTensor, linear, unravel
 
@@ -185,7 +185,5 @@ def slice(x, axes, starts, ends, name=None):  # noqa: A001
 
 def pca_lowrank(x, q=None, center=True, niter=2, name=None):
     """linalg.pca_lowrank of a sparse matrix, which is made dense for it."""
-    from argosy import linalg
-
     check("pca_lowrank", x)
     return linalg.pca_lowrank(x.to_dense(), q, center, niter)

@@ -6,7 +6,8 @@ import copy
 import enum
 import os
 
-from argosy.device import CUDAPlace, is_compiled_with_cuda
+from argosy import device
+from argosy.device import CPUPlace, CUDAPlace, is_compiled_with_cuda
 
 from .program import Program
 
@@ -124,8 +125,6 @@ class CompiledProgram:
 
 def cpu_places(device_count=None):
     """A list of CPUPlace: as many as device_count, else as the environment variable CPU_NUM, else 1."""
-    from argosy.device import CPUPlace
-
     count = int(os.environ.get("CPU_NUM", 1)) if device_count is None else int(device_count)
     return [CPUPlace() for _ in range(count)]
 
@@ -136,8 +135,6 @@ def cuda_places(device_ids=None):
     Raises:
         AssertionError: this build has no CUDA.
     """
-    from argosy import device
-
     if not is_compiled_with_cuda():
         raise AssertionError("Not compiled with CUDA. Do this: use CPU places.")
     if device_ids is None:

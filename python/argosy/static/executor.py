@@ -6,6 +6,7 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import dtype_name
 
 from . import mode
 from .program import Program
@@ -36,10 +37,6 @@ class _Plan:
 def _execute(executor, plan, feeds, scope):
     """The one place where a Program is run."""
     return _core.executor_run(executor, plan.handle, feeds, plan.fetches, scope._handle)
-
-
-def _short(dtype):
-    return str(dtype).rpartition(".")[2]
 
 
 class Executor:
@@ -295,7 +292,7 @@ def _missing(program, name, names, feed):
             " feed base.create_lod_tensor(data, [lengths], place)."
         )
     return MissingFeedError(
-        f"[Executor.run] input '{name}' is not fed: expected {_short(v.dtype)} of shape"
+        f"[Executor.run] input '{name}' is not fed: expected {dtype_name(v.dtype)} of shape"
         f" {list(v.shape)}, got nothing. The Program has the inputs {names}, fed are"
         f" {[k for k in feed if isinstance(k, str)]}. Do this: add '{name}' to feed."
     )
@@ -347,11 +344,11 @@ def _fed(value, name, shape, dtype):
     else:
         tensor = _listed(value, name, shape, dtype)
     if tensor.dtype != dtype:
-        if _short(dtype) == "bfloat16" and _short(tensor.dtype) == "uint16":
+        if dtype_name(dtype) == "bfloat16" and dtype_name(tensor.dtype) == "uint16":
             return _core.ops.view_dtype(tensor, dtype)
         raise ValueError(
-            f"The data type of fed Variable '{name}' must be '{_short(dtype)}', but received"
-            f" '{_short(tensor.dtype)}'. Do this: feed array.astype('{_short(dtype)}')."
+            f"The data type of fed Variable '{name}' must be '{dtype_name(dtype)}', but received"
+            f" '{dtype_name(tensor.dtype)}'. Do this: feed array.astype('{dtype_name(dtype)}')."
         )
     found = tensor.shape
     if 0 < len(found) < len(shape) and all(size in (1, -1) for size in shape[len(found) :]):
@@ -378,7 +375,7 @@ def _listed(value, name, shape, dtype):
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"[Executor.run] '{name}' cannot be fed {type(value).__name__}: expected an array of"
-            f" {_short(dtype)} {shape}; {error}"
+            f" {dtype_name(dtype)} {shape}; {error}"
         ) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argosy import _core, tensor
 from argosy.autograd import no_grad
 from argosy.base import unique_name
+from argosy.nn import functional as F
 
 from . import mode, state
 
@@ -93,8 +94,6 @@ def ctr_metric_bundle(input, label, ins_tag_weight=None):
         tuple: float32 [1] each: squared error, absolute error, sum of probabilities, sum of their
         sigmoids, number of ones, number of samples.
     """
-    from argosy import nn
-
     totals = [_state([1], 0.0, "float32") for _ in range(6)]
     with no_grad():
         x = tensor.reshape(input, [-1]).astype("float32")
@@ -104,7 +103,7 @@ def ctr_metric_bundle(input, label, ins_tag_weight=None):
             weight = tensor.reshape(ins_tag_weight, [-1]).astype("float32")
         error = x - y
         sums = (
-            error * error, tensor.abs(error), x, nn.functional.sigmoid(x), y,
+            error * error, tensor.abs(error), x, F.sigmoid(x), y,
             tensor.ones_like(x),
         )  # fmt: skip
         for total, value in zip(totals, sums):

@@ -7,6 +7,8 @@ import ast
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import program_of  # noqa: F401
+from argosy._support import dtype_name
+from argosy.base.parameter import Parameter
 
 from . import mode, names, state
 
@@ -112,8 +114,6 @@ class Program:
 
     def all_parameters(self):
         """The parameters, trained or not, in order of creation."""
-        from argosy.base.parameter import Parameter
-
         return [v for v in self._all_states().values() if isinstance(v, Parameter)]
 
     def list_vars(self):
@@ -216,8 +216,6 @@ class Program:
         Raises:
             ValueError: another mode.
         """
-        from argosy.base.parameter import Parameter
-
         from .scope import global_scope
 
         if mode not in ("param", "opt", "all"):
@@ -441,15 +439,13 @@ class Block:
 
 def to_text(variable):
     """A variable in one line."""
-    from argosy.base.parameter import Parameter
-
     head = "var"
     if isinstance(variable, Parameter):
         head = "persist trainable param" if variable.trainable else "persist param"
     elif variable.persistable:
         head = "persist var"
     shape = tuple(variable.shape)
-    dtype = str(variable.dtype).rpartition(".")[2]
+    dtype = dtype_name(variable.dtype)
     return (
         f"{head} {variable.name} : DENSE_TENSOR.shape{shape}.dtype({dtype})"
         f".stop_gradient({variable.stop_gradient})"

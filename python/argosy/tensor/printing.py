@@ -1,5 +1,7 @@
 """How tensors print."""
 
+from argosy._support import dtype_name
+
 _options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
@@ -81,11 +83,11 @@ def _wrapped(texts, width, indent):
 
 
 def _as_float(tensor):
-    return str(tensor.dtype).rpartition(".")[2] in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    return dtype_name(tensor.dtype) in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 
 def tensor_repr(self):
-    head = f"Tensor(shape={list(self.shape)}, dtype={str(self.dtype).rpartition('.')[2]}"
+    head = f"Tensor(shape={list(self.shape)}, dtype={dtype_name(self.dtype)}"
     if self._symbolic:
         return head + f", stop_gradient={self.stop_gradient}, symbolic)"
     if self._layout == "row_sparse":

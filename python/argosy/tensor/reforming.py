@@ -5,7 +5,7 @@ import math
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, overwrite
+from argosy._support import ArgumentError, dtype_name, overwrite
 from argosy.tensor import manipulation, random, search
 from argosy.tensor.registry import method
 
@@ -67,7 +67,7 @@ def random_(x, from_=0, to=None, *, generator=None):
 
     to: beyond what x's dtype holds exactly if None; a single number is `to`, and from_ then 0.
     """
-    kind = str(x.dtype).rpartition(".")[2]
+    kind = dtype_name(x.dtype)
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:

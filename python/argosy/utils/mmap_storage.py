@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from argosy import _core
+from argosy._support import dtype_name
 
 __all__ = ["MmapStorage"]
 
@@ -34,7 +35,7 @@ class MmapStorage:
         import numpy as np
 
         dtype = _core.dtype(dtype)
-        name = str(dtype).rpartition(".")[2]
+        name = dtype_name(dtype)
         stored = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
         kind = np.dtype(stored.get(name, name))
         count = self._bytes.size // kind.itemsize

@@ -232,9 +232,10 @@ PyObject* next_step(ps::Client& c, Args, Py_ssize_t) {
 
 PyObject* barrier(ps::Client& c, Args a, Py_ssize_t count) {
   const std::string name = count ? text_of(a[0]) : "barrier";
+  const bool last = count > 1 && PyObject_IsTrue(a[1]) == 1;
   {
     Released without;
-    c.barrier(name);
+    c.barrier(name, last);
   }
   Py_RETURN_NONE;
 }
@@ -382,7 +383,7 @@ PyMethodDef methods[] = {
     METHOD("push_dense_step", (method<push_dense_step, 3, 4>)),  // table, step, values, lr=-1
     METHOD("end_step", (method<end_step, 1>)),
     METHOD("next_step", (method<next_step, 0>)),
-    METHOD("barrier", (method<barrier, 0, 1>)),        // name
+    METHOD("barrier", (method<barrier, 0, 2>)),        // name, whether it is the last
     METHOD("all_reduce", (method<all_reduce, 1, 2>)),  // float64 array, operation="sum"
     METHOD("all_gather", (method<all_gather, 1>)),     // bytes -> list of bytes
     METHOD("exchange", (method<exchange, 1>)),  // bytes for each worker -> bytes of each worker

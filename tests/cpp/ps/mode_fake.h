@@ -104,7 +104,7 @@ class FakeClient final : public Client {
         << "a worker is missing";
   }
   uint64_t next_step() const override { return 0; }
-  void barrier(const std::string&) override {}
+  void barrier(const std::string&, bool) override {}
   void all_reduce(std::span<double>, const std::string&) override {}
   std::vector<std::string> all_gather(const std::string& mine) override { return {mine}; }
   uint64_t save(const std::string&, int, const Extent&) override { return 0; }

@@ -593,6 +593,102 @@ TEST_F(StepPromises, ASuccessorJoinsTheRoundThatIsOpen) {
   EXPECT_EQ(greet(kThree, 0).answer.next_round, 2u);
 }
 
+// Calls of workers 0 (kOne) and 1 (kTwo) that meet.
+class RoundPromises : public StepPromises {
+ protected:
+  Request meeting(uint32_t worker, uint64_t round, const std::string& name, Gather kind) const {
+    Request r = request(Method::gather, worker ? kTwo : kOne, worker);
+    r.header.round = round;
+    r.header.name = name;
+    r.header.mode = static_cast<int32_t>(kind);
+    return r;
+  }
+  Core::Result meet(uint32_t worker, uint64_t round, const std::string& name, Gather kind) {
+    return call(meeting(worker, round, name, kind));
+  }
+  // Waits on, while others call.
+  std::future<Core::Result> waits(uint32_t worker, uint64_t round, const std::string& name,
+                                  Gather kind) {
+    Request r = meeting(worker, round, name, kind);
+    r.header.wait_ms = 20'000;
+    auto promise = std::make_shared<std::promise<Core::Result>>();
+    core_->handle(std::move(r), Core::Clock::now() + seconds(20),
+                  [promise](Core::Result result) { promise->set_value(std::move(result)); });
+    return promise->get_future();
+  }
+};
+
+TEST_F(RoundPromises, WorkersMeetForTheSame) {
+  start();
+  greet(kTwo, 1);
+  std::future<Core::Result> first = waits(0, 1, "a", Gather::barrier);
+  const Failure other = meet(1, 1, "b", Gather::barrier).failure;
+  EXPECT_EQ(other.code, Code::bad_request);
+  EXPECT_NE(other.text.find("worker 1 came to 'b', but worker 0 is in 'a'"), std::string::npos)
+      << other.text;
+  // It has not joined: it still may come for what the other waits for.
+  EXPECT_FALSE(meet(1, 1, "a", Gather::barrier).failure);
+  EXPECT_FALSE(first.get().failure);
+}
+
+TEST_F(RoundPromises, ACallThatWasGivenUpIsMadeAgainAsAnother) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(meet(0, 1, "a", Gather::parts).failure.code, Code::timeout);
+  ASSERT_EQ(meet(1, 1, "b", Gather::barrier).failure.code, Code::timeout);  // and not together
+  kill_and_start();
+  greet(kTwo, 1);
+  EXPECT_EQ(meet(0, 1, "a", Gather::parts).failure.code, Code::timeout);
+  std::future<Core::Result> first = waits(1, 1, "c", Gather::parts);
+  EXPECT_FALSE(meet(0, 1, "c", Gather::parts).failure);
+  EXPECT_FALSE(first.get().failure);
+}
+
+TEST_F(RoundPromises, BarriersPassOverWorkersThatHaveEnded) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(meet(0, 1, "end", Gather::last).failure.code, Code::timeout);
+  // Worker 0 left out two barriers.
+  EXPECT_FALSE(meet(1, 1, "barrier", Gather::barrier).failure);
+  EXPECT_FALSE(meet(1, 2, "barrier", Gather::barrier).failure);
+  const Failure part = meet(1, 3, "all_gather", Gather::parts).failure;
+  EXPECT_EQ(part.code, Code::bad_request);
+  EXPECT_NE(part.text.find("needs a part of every worker, but worker 0 has ended ('end')"),
+            std::string::npos)
+      << part.text;
+  kill_and_start();
+  greet(kTwo, 1);
+  const Failure end = meet(1, 3, "end", Gather::last).failure;
+  EXPECT_FALSE(end) << end.text;
+  // The answer to worker 0 was lost.
+  greet(kOne, 0);
+  EXPECT_FALSE(meet(0, 1, "end", Gather::last).failure);
+}
+
+TEST_F(RoundPromises, NobodyEndsWhileHisPartIsWaitedFor) {
+  start();
+  greet(kTwo, 1);
+  std::future<Core::Result> first = waits(0, 1, "all_gather", Gather::parts);
+  const Failure end = meet(1, 1, "end", Gather::last).failure;
+  EXPECT_EQ(end.code, Code::bad_request);
+  EXPECT_NE(end.text.find("worker 1 came to 'end', but worker 0 is in 'all_gather'"),
+            std::string::npos)
+      << end.text;
+  EXPECT_FALSE(meet(1, 1, "all_gather", Gather::parts).failure);
+  EXPECT_FALSE(first.get().failure);
+}
+
+TEST_F(RoundPromises, ASuccessorOfOneThatEndedIsWaitedFor) {
+  start();
+  greet(kTwo, 1);
+  ASSERT_EQ(meet(0, 1, "end", Gather::last).failure.code, Code::timeout);
+  EXPECT_FALSE(meet(1, 1, "barrier", Gather::barrier).failure);
+  const uint64_t next = greet(kOne, 0).answer.next_round;
+  EXPECT_EQ(next, 2u);
+  ASSERT_EQ(meet(0, next, "all_gather", Gather::parts).failure.code, Code::timeout);
+  EXPECT_FALSE(meet(1, 2, "all_gather", Gather::parts).failure);
+}
+
 // --- what attackers found ---
 
 TEST_F(Promises, AStartThatFailedLeavesNothingToTrust) {
@@ -690,10 +786,46 @@ TEST_F(SharedSaves, AServerDoesNotPublishWhatAnotherGaveUp) {
   fs::remove_all(directory_ + "/model/save-0000000000000009/part-0-of-2");
   const Core::Result lacks = phase(1, P::publish, 9);
   EXPECT_NE(lacks.failure.text.find("lacks part-0-of-2"), std::string::npos) << lacks.failure.text;
+  ASSERT_EQ(phase_on_both(P::cancel, 9), Code::ok);
   for (const uint32_t i : {0u, 1u})
     EXPECT_EQ(
         on(i, [&] { return code(whole(Method::load, kOne, ++sequence_, directory_ + "/model")); }),
         Code::ok);
+}
+
+// Its client died between any two phases.
+TEST_F(Promises, ASaveThatIsAbandonedGivesUpItsTurn) {
+  options_.durability = "none";
+  options_.turn_limit = milliseconds(600);
+  using P = SavePhase;
+  const std::vector<P> phases{P::reserve, P::prepare, P::pause, P::finish};
+  uint64_t sequence = 0;
+  core_ = std::make_unique<Core>(options_);
+  greet(kOne);
+  greet(kTwo);
+  ASSERT_EQ(code(push(kOne, ++sequence, {5})), Code::ok);
+  for (size_t done = 1; done <= phases.size(); ++done) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < done; ++i) {
+      Request r = whole(Method::save, kOne, ++sequence, directory_ + "/model");
+      r.header.phase = phases[i];
+      r.header.save = number;
+      r.header.wait_ms = 300;
+      const Core::Result result = call(std::move(r));
+      ASSERT_FALSE(result.failure) << i << ": " << result.failure.text;
+      if (phases[i] == P::reserve) number = result.answer.number;
+    }
+    const auto since = Core::Clock::now();
+    EXPECT_EQ(code(whole(Method::save, kTwo, done, directory_ + "/other")), Code::ok);
+    EXPECT_LT(Core::Clock::now() - since, seconds(3)) << "after phase " << done;
+    // Changes go on, and the abandoned save's client is told.
+    EXPECT_EQ(code(push(kOne, ++sequence, {5})), Code::ok);
+    Request late = whole(Method::save, kOne, ++sequence, directory_ + "/model");
+    late.header.phase = P::publish;
+    late.header.save = number;
+    EXPECT_NE(code(std::move(late)), Code::ok) << "after phase " << done;
+  }
+  EXPECT_EQ(value(5), 5);
 }
 
 // Whoever has the turn gets on, however many wait for it.

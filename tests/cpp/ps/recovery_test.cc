@@ -329,12 +329,14 @@ TEST_F(Recovery, TheEndDoesNotWaitForWhatHangs) {
   auto host = std::make_unique<TestHost>(directory_, "log");
   host->options_.stop_limit = milliseconds(300);
   host->options_.snapshot_every = std::chrono::seconds(1);
-  host->recover();
-  std::atomic<bool> hangs{false}, go_on{false};
+  std::atomic<bool> recovered{false}, hangs{false}, go_on{false};
   host->while_saving_ = [&] {
+    if (!recovered) return;
     hangs = true;
     while (!go_on) std::this_thread::sleep_for(milliseconds(1));
   };
+  host->recover();
+  recovered = true;
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!hangs && std::chrono::steady_clock::now() < limit)
     std::this_thread::sleep_for(milliseconds(1));

@@ -1,6 +1,7 @@
 """Names that programs reach by the addresses of modules inside the package."""
 
 import hashlib
+import importlib
 
 import numpy
 import pytest
@@ -144,3 +145,50 @@ def test_inner_methods_of_tensors():
     assert x.tolist()[1] == [7, 4]  # a view
     (x * 2).sum().backward()
     assert x._grad_ivar().tolist() == [[2, 2]] * 3
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("audio.functional.window.get_window", "tensor.spectral_windows.get_window"),
+        ("base.core.DenseTensor", "_programs.scope.DenseTensor"),
+        ("base.core.EOFException", "_support.EOFException"),
+        ("base.core.Generator", "random.Generator"),
+        ("base.core.VarDesc", "tensor.var_desc.VarDesc"),
+        ("base.dataset.DatasetFactory", "distributed._dataset.factory.DatasetFactory"),
+        ("base.dygraph.Layer", "nn.Layer"),
+        ("base.dygraph.no_grad", "autograd.no_grad"),
+        ("base.enable_dygraph", "_framework.disable_static"),
+        ("base.framework.EagerParamBase", "base.parameter.EagerParamBase"),
+        ("base.framework.Program", "static.Program"),
+        ("base.framework.Variable", "base.parameter.Variable"),
+        ("base.framework._rebuild_parameter", "base.parameter._rebuild_parameter"),
+        ("base.framework.create_parameter", "nn.layer._helper.create_parameter"),
+        ("base.framework.in_dygraph_mode", "base.in_dygraph_mode"),
+        ("base.framework.unique_name", "base.unique_name"),
+        ("base.in_dygraph_mode", "base.framework.in_dygraph_mode"),
+        ("base.initializer", "nn.initializer"),
+        ("base.program_guard", "static.mode.program_guard"),
+        ("dataset.common.md5file", "utils.download.md5file"),
+        ("device.FloatTensor", "tensor.FloatTensor"),
+        ("distribution.kl.kl_divergence", "distribution.registry.kl_divergence"),
+        ("framework.random.seed", "tensor.random.seed"),
+        ("framework.seed", "tensor.random.seed"),
+        ("nn.parameter.Parameter", "base.parameter.EagerParamBase"),
+        ("static.mode.default_main_program", "_programs.mode.default_main_program"),
+        ("static.program.program_of", "_programs.mode.program_of"),
+        ("static.scope.global_scope", "_programs.scope.global_scope"),
+        ("static.state.make_parameter", "base.static_parameter.make_parameter"),
+    ],
+)
+def test_old_addresses_of_what_moved(old, new):
+    def found(address):
+        room, *names = address.split(".")
+        value = importlib.import_module(f"argosy.{room}")
+        for name in names:
+            if not hasattr(value, name):  # a module that nobody has imported
+                importlib.import_module(f"{value.__name__}.{name}")
+            value = getattr(value, name)
+        return value
+
+    assert found(old) is found(new)

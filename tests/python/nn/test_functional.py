@@ -72,6 +72,39 @@ def test_conv2d_refuses(rng, kwargs):
         F.conv2d(t(normal(rng, 1, 1, 5, 5)), t(normal(rng, 1, 1, 3, 3)), **kwargs)
 
 
+def test_convolutions_of_exported_programs(rng):
+    from argosy.nn.functional.conv import _conv_nd
+
+    x, w, b = rng.random((2, 4, 9, 8)), rng.random((6, 4, 3, 3)), rng.random(6)
+    for algorithm, padding, pairs in (
+        ("EXPLICIT", [1, 0, 2, 1], [(1, 0), (2, 1)]),
+        ("VALID", [5, 5], [(0, 0), (0, 0)]),
+    ):
+        out = _conv_nd(
+            t(x),
+            t(w),
+            bias=t(b),
+            stride=[2, 1],
+            padding=padding,
+            padding_algorithm=algorithm,
+            dilation=[1, 2],
+            groups=1,
+            data_format="NCHW",
+            channel_dim=1,
+            op_type="conv2d",
+            use_cudnn=True,
+        )
+        close(out, ref.conv(x, w, b, stride=[2, 1], padding=pairs, dilation=[1, 2]), 1e-4)
+    w = rng.random((4, 1, 3, 3))
+    out = _conv_nd(t(x), t(w), padding=[0, 0], groups=4, op_type="depthwise_conv2d")
+    close(out, ref.conv(x, w, groups=4), 1e-4)
+    x, w = rng.random((1, 2, 4, 5, 6)), rng.random((3, 2, 2, 2, 2))
+    out = _conv_nd(t(x), t(w), data_format="NCDHW", op_type="conv3d")
+    close(out, ref.conv(x, w), 1e-4)
+    with pytest.raises(ValueError, match="op_type"):
+        _conv_nd(t(x), t(w), op_type="conv4d")
+
+
 def test_conv2d_transpose_sizes(rng):
     x, w = normal(rng, 1, 2, 4, 4), normal(rng, 2, 3, 3, 3)
     close(F.conv2d_transpose(t(x), t(w), stride=2), ref.conv_transpose(x, w, 2, 0), 1e-4)

@@ -149,6 +149,34 @@ class TestCollective:
 
         together(again, lambda: clients[1].barrier("again"))
 
+    def test_workers_meet_for_the_same(self, job):
+        _, clients = job
+
+        told = []
+
+        def comes(worker):
+            try:
+                clients[worker].barrier(f"of {worker}")
+            except ValueError as error:  # whoever came second
+                told.append(str(error))
+                clients[worker].barrier(f"of {1 - worker}")
+
+        together(lambda: comes(0), lambda: comes(1))
+        assert len(told) == 1
+        assert "all workers must make the same calls in the same order" in told[0]
+        assert "came to 'of " in told[0] and "is in 'of " in told[0]
+
+    def test_barriers_pass_over_a_worker_that_has_ended(self, job):
+        _, clients = job
+
+        def goes_on():
+            clients[1].barrier("that worker 0 left out")
+            with pytest.raises(ValueError, match=r"worker 0 has ended \('end'\)"):
+                clients[1].all_gather(b"1")
+            clients[1].barrier("end", True)
+
+        together(lambda: clients[0].barrier("end", True), goes_on)
+
     def test_worker_starts_anew(self, job):
         servers, clients = job
         together(lambda: clients[0].barrier("a"), lambda: clients[1].barrier("a"))

@@ -21,10 +21,24 @@ class _AliasLoader:
     def exec_module(self, module):
         # The import system has marked the module with the alias's spec.
         module.__spec__ = self._spec
+        _follow(self._real)
 
     def get_code(self, name):
         """For `python -m paddle.x`."""
         return importlib.util.find_spec(self._real).loader.get_code(self._real)
+
+
+def _follow(package):
+    """Give modules below a package that are loaded already their other name.
+
+    They are not loaded once more then, so the import system does not bind them in the package: where
+    a function and a module share a name (amp.auto_cast), the package keeps what it has.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith(package + "."):
+            spec = getattr(module, "__spec__", None)
+            if not getattr(spec, "_initializing", False):
+                sys.modules.setdefault("paddle" + name[len("argosy") :], module)
 
 
 class AliasFinder:

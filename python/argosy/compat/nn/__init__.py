@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from argosy import _core
+from argosy.nn import functional as F
+from argosy.nn.initializer import Uniform
 from argosy.nn.layer.layers import Layer
 
 from .._keywords import refuse
@@ -43,12 +45,10 @@ class Linear(Layer):
 
     def reset_parameters(self):
         """Draws the parameters anew."""
-        from argosy import nn
-
         bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0
         for parameter in (self.weight, self.bias):
             if parameter is not None:
-                nn.initializer.Uniform(-bound, bound)(parameter)
+                Uniform(-bound, bound)(parameter)
 
     def forward(self, input):  # noqa: A002
         """functional.linear of input."""
@@ -128,12 +128,10 @@ class _AvgPool(Layer):
 
     def forward(self, input):  # noqa: A002
         """The averages of input [batch, channels, ..]."""
-        from argosy import nn
-
         options = {"exclusive": not self.count_include_pad, "ceil_mode": self.ceil_mode}
         if self.divisor_override is not None:
             options["divisor_override"] = self.divisor_override
-        pool = getattr(nn.functional, f"avg_pool{self._rank}d")
+        pool = getattr(F, f"avg_pool{self._rank}d")
         return pool(input, self.kernel_size, self.stride, self.padding, **options)
 
     def extra_repr(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy.nn import functional as F
 from argosy.nn import initializer
 from argosy.nn.layer.layers import Layer
 
@@ -146,8 +147,6 @@ class MultiheadAttention(Layer):
         Returns:
             tuple: like query; [batch, (heads,) length, key length] or None.
         """
-        from argosy import nn
-
         alone = query.ndim == 2
         parts = [query, key, value]
         if alone:
@@ -179,7 +178,7 @@ class MultiheadAttention(Layer):
         if need_weights:
             scores = tensor.matmul(q * self.head_dim**-0.5, k, transpose_y=True)
             weights = functional.softmax(scores if total is None else scores + total, -1)
-            weights = nn.functional.dropout(weights, dropout)
+            weights = F.dropout(weights, dropout)
             found = tensor.matmul(weights, v)
         else:
             found = functional.scaled_dot_product_attention(q, k, v, total, dropout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import dtype_name
 from argosy._waits import checked_seconds, data_timeout
 
 _READ_AHEAD = 4  # batches that wait for each thread
@@ -206,7 +207,7 @@ class DatasetBase:
 
 def _slot(v):
     """(name, dtype, ragged, sizes of a row) of a variable."""
-    dtype = str(v.dtype).rpartition(".")[2]
+    dtype = dtype_name(v.dtype)
     if dtype not in ("float32", "int64", "int32"):
         raise ValueError(
             f"[dataset] use_var: '{v.name}' is {dtype}, and slots are of float32, int64 or int32."

@@ -3,7 +3,7 @@
 import json
 
 from argosy import _core
-from argosy.static import program as static_program
+from argosy._programs.mode import all_programs
 
 from .switches import use_d2sum
 from .tables import choices
@@ -133,7 +133,7 @@ def _divide_startups(startups, removed, out):
 def _divide_others(programs, startups, known, out):
     """Programs that only look up what went to tables: their look-ups become pulls."""
     done = {id(p) for p in (*programs, *startups)}
-    for program in list(static_program._programs.values()):
+    for program in all_programs():
         if id(program) in done:
             continue
         try:

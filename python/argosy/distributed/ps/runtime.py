@@ -490,7 +490,7 @@ class ServedRuntime(Runtime):
         if self.stopped:
             return
         _ps().mode_join(self._mode)
-        connection.barrier("stop_worker")  # all that workers pushed is applied
+        connection.barrier("stop_worker", True)  # all that workers pushed is applied
         self._take_dense()
         self._taken = json.loads(_ps().mode_stats(self._mode))["steps"]
         self.stopped = True

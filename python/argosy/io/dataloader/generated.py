@@ -6,7 +6,7 @@ from argosy import _core
 from argosy._framework import in_dynamic_mode
 from argosy._programs.mode import program_of
 from argosy._programs.scope import DenseTensor
-from argosy._support import EOFException
+from argosy._support import EOFException, dtype_name
 
 from ..reader import batch as _grouped
 
@@ -178,7 +178,7 @@ def _dense(value, v):
     if hasattr(value, "numpy"):
         value = value.numpy()
     array = numpy.asarray(value)
-    name = "" if v is None else str(v.dtype).rsplit(".", 1)[-1]
+    name = "" if v is None else dtype_name(v.dtype)
     if name and name != "bfloat16":  # whose arrays are uint16
         array = array.astype(name, copy=False)
     made = DenseTensor()

@@ -21,6 +21,7 @@ import time
 import weakref
 
 from argosy import _core
+from argosy._support import dtype_name
 
 __all__ = []
 
@@ -73,7 +74,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj):
         if isinstance(obj, _core.Tensor):
             values = obj.detach().numpy()
-            name = str(obj.dtype).rsplit(".", 1)[-1]
+            name = dtype_name(obj.dtype)
             # NumPy has no bfloat16 or float8: their bits travel.
             plain = name == str(values.dtype)
             return _restore_tensor, (values, None if plain else name, obj.stop_gradient)

@@ -112,6 +112,41 @@ def conv3d(
     return _conv(ops.conv3d, 3, x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
+def _conv_nd(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    padding_algorithm=None,
+    dilation=1,
+    groups=1,
+    data_format="NCHW",
+    channel_dim=1,
+    op_type="conv2d",
+    use_cudnn=True,
+    name=None,
+):
+    """The convolution that ``op_type`` names, as exported programs call it.
+
+    Args:
+        padding_algorithm: 'SAME' or 'VALID', for which ``padding`` is not read; else 'EXPLICIT'.
+        channel_dim, use_cudnn: have no effect.
+
+    Raises:
+        ValueError: ``op_type`` is no convolution, or what conv2d and conv3d raise.
+    """
+    functions = {"conv2d": conv2d, "depthwise_conv2d": conv2d, "conv3d": conv3d}
+    if op_type not in functions:
+        raise ValueError(
+            f"[_conv_nd] op_type: expected one of {', '.join(functions)}, got {op_type!r}. Do this: "
+            "use one of them."
+        )
+    if padding_algorithm in ("SAME", "VALID"):
+        padding = padding_algorithm
+    return functions[op_type](x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
 def _output_size(output_size, output_padding, n):
     if output_size is None:
         return []

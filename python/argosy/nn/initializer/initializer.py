@@ -8,6 +8,7 @@ import operator
 
 from argosy import _core
 from argosy._programs import mode
+from argosy._support import dtype_name
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
@@ -52,7 +53,7 @@ class Initializer:
 
 def _drawn(draw, dtype):
     """``draw(dtype)`` with 16-bit types drawn in float32 and cast, so that values agree."""
-    if str(dtype).rsplit(".", 1)[-1] in _SIXTEEN_BIT:
+    if dtype_name(_core.dtype(dtype)) in _SIXTEEN_BIT:
         return draw("float32").astype(dtype)
     return draw(dtype)
 

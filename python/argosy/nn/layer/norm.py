@@ -6,6 +6,7 @@ import functools
 import operator
 
 from argosy import _core
+from argosy._support import dtype_name
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -34,7 +35,7 @@ __all__ = [
 def _stats_dtype(dtype=None):
     """Weights and statistics are float32 where the default dtype has 16 bits."""
     dtype = _core.get_default_dtype() if dtype is None else dtype
-    return "float32" if str(dtype).rsplit(".", 1)[-1] in ("float16", "bfloat16") else dtype
+    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
 
 
 def _fixed(layer, name, size, value, dtype, average=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy.autograd import PyLayer, no_grad
 from argosy.static.scope import DenseTensor
 
 __all__ = ["py_func", "static_pylayer"]
@@ -126,8 +127,6 @@ def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
             input. No gradient flows without it.
         name (str, optional): Has no effect on results.
     """
-    from argosy.autograd import PyLayer, no_grad
-
     for label, function in (("forward_fn", forward_fn), ("backward_fn", backward_fn)):
         if not callable(function) and (function is not None or label == "forward_fn"):
             raise TypeError(

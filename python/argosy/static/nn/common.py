@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._programs import mode
 from argosy.base import unique_name
+from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 
 __all__ = ["embedding", "fc", "sparse_embedding"]
@@ -13,11 +15,9 @@ _ENTRIES = ("ProbabilityEntry", "CountFilterEntry", "ShowClickEntry")
 
 
 def _activated(x, act):
-    from argosy import nn
-
     if act is None:
         return x
-    function = getattr(nn.functional, act, None) or getattr(tensor, act, None)
+    function = getattr(F, act, None) or getattr(tensor, act, None)
     if function is None:
         raise ValueError(
             f"[static.nn] there is no activation '{act}'. Do this: name a function of"
@@ -97,12 +97,10 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
         param_attr (ParamAttr, optional): Of the parameter.
         dtype (str): Of the parameter.
     """
-    from argosy import nn, static
-
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
     if is_distributed:
-        static.default_main_program()._remote.setdefault(weight.name, {})
-    return nn.functional.embedding(
+        mode.default_main_program()._remote.setdefault(weight.name, {})
+    return F.embedding(
         input, weight, padding_idx=padding_idx, sparse=bool(is_sparse or is_distributed)
     )
 
@@ -132,8 +130,6 @@ def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
     Raises:
         ValueError: another table_class or entry.
     """
-    from argosy import nn, static
-
     if table_class not in _TABLES:
         raise ValueError(
             f"table_class must be in [{', '.join(_TABLES)}], got {table_class!r} "
@@ -146,7 +142,7 @@ def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
         )
     prefix = unique_name.generate("embedding")
     weight = make_parameter(prefix, size, param_attr, dtype, False, None)
-    said = static.default_main_program()._remote.setdefault(weight.name, {})
+    said = mode.default_main_program()._remote.setdefault(weight.name, {})
     said.setdefault("slots", []).append(int(slot or 0))
     said["table_class"] = table_class
     if entry is not None:
@@ -155,5 +151,5 @@ def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
         input = tensor.squeeze(input, -1)
     if padding_idx is not None and padding_idx < 0:
         padding_idx += size[0]
-    rows = nn.functional.embedding(input, weight, padding_idx=padding_idx, sparse=True)
+    rows = F.embedding(input, weight, padding_idx=padding_idx, sparse=True)
     return rows.detach() if is_test else rows

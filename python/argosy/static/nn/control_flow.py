@@ -5,6 +5,7 @@ import itertools
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import dtype_name
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 
@@ -287,7 +288,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
             f"[switch_case] branch_index: expected a Tensor, got {type(branch_index).__name__}."
             " Do this: pass a Tensor of one integer."
         )
-    if str(branch_index.dtype).rpartition(".")[2] not in ("uint8", "int32", "int64"):
+    if dtype_name(branch_index.dtype) not in ("uint8", "int32", "int64"):
         raise TypeError(
             "[switch_case] branch_index: expected dtype uint8, int32 or int64, got"
             f" {branch_index.dtype}."

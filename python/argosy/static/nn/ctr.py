@@ -5,6 +5,7 @@ from __future__ import annotations
 from argosy import _core
 from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
+from argosy.nn.initializer import Constant
 from argosy.nn.layer._helper import make_parameter
 
 from .common import _activated
@@ -72,11 +73,7 @@ def data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW
     prefix = unique_name.generate("data_norm") if name is None else name
 
     def make(suffix, value):
-        from argosy import nn
-
-        attr = ParamAttr(
-            name=f"{prefix}.{suffix}", initializer=nn.initializer.Constant(float(value))
-        )
+        attr = ParamAttr(name=f"{prefix}.{suffix}", initializer=Constant(float(value)))
         return make_parameter(prefix, [input.shape[1]], attr, input.dtype, False, None)
 
     scale = bias = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import _core, tensor
+from argosy._support import dtype_name
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -149,7 +150,7 @@ def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, pad
 
 
 def _wide(dtype):
-    return "float32" if str(dtype).rpartition(".")[2] in ("float16", "bfloat16") else dtype
+    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
 
 
 def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None,

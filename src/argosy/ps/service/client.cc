@@ -150,10 +150,12 @@ class GrpcClient final : public Client {
 
   // --- among workers ---
 
-  void barrier(const std::string& name) override { gather("barrier", name, {}); }
+  void barrier(const std::string& name, bool last) override {
+    gather("barrier", last ? Gather::last : Gather::barrier, name, {});
+  }
 
   std::vector<std::string> all_gather(const std::string& mine) override {
-    return gather("all_gather", "all_gather", mine);
+    return gather("all_gather", Gather::parts, "all_gather", mine);
   }
 
   std::vector<std::string> exchange(const std::vector<std::string>& parts) override {
@@ -161,9 +163,9 @@ class GrpcClient final : public Client {
         << "[parameter_server] exchange: expected a part for each of " << options_.workers
         << " workers, got " << parts.size() << '.';
     uint64_t round;
-    gather("exchange", "exchange", {}, &round);
+    gather("exchange", Gather::parts, "exchange", {}, &round);
     std::vector<std::string> mine = exchange_parts(&calls_, options_, round, parts);
-    gather("exchange", "exchange: all have their parts", {});
+    gather("exchange", Gather::barrier, "exchange: all have their parts", {});
     return mine;
   }
 
@@ -172,7 +174,7 @@ class GrpcClient final : public Client {
     ARGOSY_CHECK(sum || min || operation == "max", invalid_argument)
         << "[parameter_server] all_reduce: expected operation sum, min or max, got '" << operation
         << "'.";
-    const auto parts = gather("all_reduce", "all_reduce",
+    const auto parts = gather("all_reduce", Gather::parts, "all_reduce",
                               {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
     // In the order of workers, so that all get the same bits.
     std::vector<double> result(values.size(), sum   ? 0
@@ -443,12 +445,13 @@ class GrpcClient final : public Client {
     }
   }
 
-  std::vector<std::string> gather(const char* what, const std::string& name, std::string mine,
-                                  uint64_t* round = nullptr) {
+  std::vector<std::string> gather(const char* what, Gather kind, const std::string& name,
+                                  std::string mine, uint64_t* round = nullptr) {
     // One round after another: others see the same order.
     MutexLock lock(round_mutex_);
     Exchange x = calls_.exchange(0, Method::gather);
     x.header.round = round_;
+    x.header.mode = static_cast<int32_t>(kind);
     x.header.name = name;
     auto bytes = std::make_shared<Bytes>(mine.size());
     std::copy(mine.begin(), mine.end(), bytes->as<char>().begin());

@@ -94,8 +94,9 @@ class ARGOSY_API Client {
   // what that had pushed to it counts no more.
   virtual uint64_t next_step() const = 0;
 
-  // Among workers, through server 0. `name` tells rounds apart only for error texts.
-  virtual void barrier(const std::string& name) = 0;
+  // Among workers, through server 0. All must come for the same name. Once a worker has come for
+  // its `last`, the barriers of others pass it over.
+  virtual void barrier(const std::string& name, bool last = false) = 0;
   virtual void all_reduce(std::span<double> values,
                           const std::string& operation) = 0;  // sum, min, max
   virtual std::vector<std::string> all_gather(const std::string& mine) = 0;

@@ -358,18 +358,20 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
 
 void Core::gather(const Request& request, Clock::time_point until, const Done& done) {
   const Header& h = request.header;
-  const auto go = [this, done, round = h.round, name = h.name](bool came) {
+  const auto go = [this, done, h](bool came) {
     Windows::Outcome outcome;
     Answer answer;
     WaitLock lock(meet_);
-    if (!came || !rounds_.complete(round)) {
+    --in_round_of_[h.worker];
+    const bool left = rounds_.left(h);
+    if (!left && (!came || !rounds_.complete(h.round))) {
       Failure late{leaving_ ? Code::busy : Code::timeout,
-                   "worker(s) " + rounds_.missing(round) + " did not come to '" + name + "'"};
+                   "worker(s) " + rounds_.missing(h.round) + " did not come to '" + h.name + "'"};
       lock.unlock();
       return done(failed(std::move(late)));
     }
     outcome.position = met_position_;
-    answer.parts = rounds_.parts(round);
+    if (!left) answer.parts = rounds_.parts(h.round);
     lock.unlock();
     answer_when_durable(outcome, std::move(answer), done);
   };
@@ -377,20 +379,22 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
   Failure why;
   try {
     MutexLock lock(meet_);
-    if (!(why = rounds_.check(h.worker, h.round))) {
-      if (rounds_.complete(h.round)) {
+    const bool left = rounds_.left(h);
+    if (!left) why = rounds_.check(h.worker, h.round);
+    const bool over = !why && (left || rounds_.complete(h.round));
+    if (!why && !over) why = rounds_.disagreement(h, in_round_of_);
+    if (!why) {
+      const std::span<const char> text = request.values.as<const char>();
+      // Who waits asks again each second: one record of it is enough.
+      if (!over && !rounds_.has(h, {text.data(), text.size()})) met_position_ = append(request);
+      ++in_round_of_[h.worker];
+      if (over) {
+        ready.push_back(go);
+      } else if (rounds_.join(h, {text.data(), text.size()})) {
+        ready = in_round_.all();
         ready.push_back(go);
       } else {
-        const std::span<const char> text = request.values.as<const char>();
-        // Who waits asks again each second: one record of it is enough.
-        if (!rounds_.has(h.worker, h.round, h.name, {text.data(), text.size()}))
-          met_position_ = append(request);
-        if (rounds_.join(h.worker, h.round, h.name, {text.data(), text.size()})) {
-          ready = in_round_.all();
-          ready.push_back(go);
-        } else {
-          in_round_.wait(until, go);
-        }
+        in_round_.wait(until, go);
       }
     }
   } catch (...) {

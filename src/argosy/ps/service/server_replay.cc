@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,7 @@ namespace argosy::ps {
 struct Core::Record {
   Method method;
   Change change;
-  uint16_t zero = 0;
+  uint16_t gather;  // what for
   uint32_t table;
   ClientId client;
   uint64_t sequence;
@@ -27,7 +28,7 @@ uint64_t Core::append(const Request& request) {
   const bool gather = request.method == Method::gather;
   const Record r{request.method,
                  h.change,
-                 0,
+                 static_cast<uint16_t>(gather ? std::clamp(h.mode, 0, 2) : 0),
                  h.table,
                  h.client(),
                  h.sequence,
@@ -66,6 +67,7 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
   h.step = h.round = r.step;
   h.learning_rate = r.learning_rate;
   h.worker = r.worker;
+  h.mode = r.gather;
   request.keys = Bytes(r.keys_bytes);
   request.values = Bytes(r.values_bytes);
   const auto copy = [](const Bytes& to, std::span<const std::byte> from) {
@@ -101,7 +103,7 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
     case Method::gather:
       if (state && !rounds_.check(h.worker, h.round)) {
         const std::span<const char> text = request.values.as<const char>();
-        rounds_.join(h.worker, h.round, h.name, {text.data(), text.size()});
+        rounds_.join(h, {text.data(), text.size()});
       }
       return;
     default:
@@ -168,12 +170,13 @@ namespace {
 // The first number of a state that tells who has which worker's place. Older ones begin with an
 // epoch, which is never so high.
 constexpr uint64_t kStateWithOwners = 0x4153'5441'5445'0002;
+constexpr uint64_t kStateWithKinds = 0x4153'5441'5445'0003;
 
 }  // namespace
 
 std::string Core::save_state() {
   std::string out;
-  put_number(&out, kStateWithOwners);
+  put_number(&out, kStateWithKinds);
   put_number(&out, epoch_);
   put_number(&out, options_.workers);
   const auto put_text = [&](const std::string& text) {
@@ -189,14 +192,14 @@ std::string Core::save_state() {
 void Core::load_state(std::span<const std::byte> state) {
   recovered_ = true;
   const uint64_t first = get_number(&state);
-  const bool owners = first == kStateWithOwners;
+  const bool kinds = first == kStateWithKinds, owners = kinds || first == kStateWithOwners;
   epoch_ = owners ? get_number(&state) : first;
   const uint64_t workers = get_number(&state);
   windows_.load(get_bytes(&state));
   // With another number of workers there is no step or round to go on with.
   if (workers != options_.workers) return;
   steps_.load(&state, owners);
-  rounds_.load(&state);
+  rounds_.load(&state, kinds);
 }
 
 namespace {

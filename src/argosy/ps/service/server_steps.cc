@@ -202,6 +202,14 @@ void Steps::close() {
 
 // --- rounds ---
 
+namespace {
+
+Gather kind_of(const Header& h) {
+  return static_cast<Gather>(std::clamp(h.mode, 0, 2));
+}
+
+}  // namespace
+
 uint64_t Rounds::next(uint32_t worker) const {
   const uint64_t last = last_[worker];
   return rounds_.count(last) && !complete(last) ? last : last + 1;
@@ -228,30 +236,89 @@ Failure Rounds::check(uint32_t worker, uint64_t round) const {
   return {};
 }
 
-bool Rounds::join(uint32_t worker, uint64_t round, const std::string& name, std::string text) {
-  Round& r = rounds_[round];
-  if (r.here.empty()) {
-    r.here.resize(last_.size());
-    r.texts.resize(last_.size());
-    r.names.resize(last_.size());
+// May the call be answered together with what worker i came for?
+bool Rounds::fits(const Round& r, size_t i, const Header& h) {
+  if (r.names[i] == h.name) return true;
+  const Gather mine = kind_of(h), other = r.kinds[i];
+  return (other == Gather::last && mine != Gather::parts) ||
+         (mine == Gather::last && other == Gather::barrier);
+}
+
+Failure Rounds::disagreement(const Header& h, std::span<const uint32_t> waiting) const {
+  // Those who have ended are in the round that is made for the others.
+  auto found = rounds_.find(h.round);
+  if (found == rounds_.end() && !rounds_.empty()) found = std::prev(rounds_.end());
+  if (found == rounds_.end()) return {};
+  const Round& r = found->second;
+  for (size_t i = 0; i < last_.size(); ++i) {
+    if (i == h.worker || !r.here[i] || fits(r, i, h)) continue;
+    const std::string who = "worker " + std::to_string(i);
+    if (r.kinds[i] == Gather::last)
+      return {Code::bad_request, "'" + h.name + "' needs a part of every worker, but " + who +
+                                     " has ended ('" + r.names[i] + "')"};
+    if (found->first == h.round && waiting[i])
+      return {Code::bad_request, "worker " + std::to_string(h.worker) + " came to '" + h.name +
+                                     "', but " + who + " is in '" + r.names[i] +
+                                     "': all workers must make the same calls in the same order"};
   }
+  return {};
+}
+
+Rounds::Round& Rounds::at(uint64_t round) {
+  const auto found = rounds_.find(round);
+  if (found != rounds_.end()) return found->second;
+  Round r;
+  r.here.resize(last_.size());
+  r.kinds.resize(last_.size());
+  r.texts.resize(last_.size());
+  r.names.resize(last_.size());
+  if (!rounds_.empty()) {
+    const Round& before = rounds_.rbegin()->second;
+    for (size_t i = 0; i < last_.size(); ++i) {
+      if (before.kinds[i] != Gather::last) continue;
+      r.here[i] = true;
+      r.kinds[i] = Gather::last;
+      r.names[i] = before.names[i];
+      last_[i] = round;
+      ++r.count;
+    }
+  }
+  return rounds_[round] = std::move(r);
+}
+
+bool Rounds::join(const Header& h, std::string text) {
+  Round& r = at(h.round);
   if (r.count == last_.size()) return true;
-  if (!r.here[worker]) ++r.count;
-  r.here[worker] = true;
-  r.texts[worker] = std::move(text);  // a call that was given up may be made again, with others
-  r.names[worker] = name;
-  last_[worker] = round;
+  // Calls for something else were given up: nobody waits for them (disagreement).
+  for (size_t i = 0; i < last_.size(); ++i)
+    if (r.here[i] && (i == h.worker || !fits(r, i, h))) {
+      r.here[i] = false;
+      --r.count;
+    }
+  ++r.count;
+  r.here[h.worker] = true;
+  r.kinds[h.worker] = kind_of(h);
+  r.texts[h.worker] = std::move(text);
+  r.names[h.worker] = h.name;
+  last_[h.worker] = h.round;
   const bool all = r.count == last_.size();
-  if (all) rounds_.erase(rounds_.begin(), rounds_.find(round));
+  if (all) rounds_.erase(rounds_.begin(), rounds_.find(h.round));
   return all;
 }
 
-bool Rounds::has(uint32_t worker, uint64_t round, const std::string& name,
-                 std::string_view text) const {
-  const auto found = rounds_.find(round);
+bool Rounds::left(const Header& h) const {
+  if (kind_of(h) != Gather::last || h.worker >= last_.size() || h.round >= last_[h.worker] ||
+      rounds_.empty())
+    return false;
+  const Round& r = rounds_.rbegin()->second;
+  return r.here[h.worker] && r.kinds[h.worker] == Gather::last && r.names[h.worker] == h.name;
+}
+
+bool Rounds::has(const Header& h, std::string_view text) const {
+  const auto found = rounds_.find(h.round);
   if (found == rounds_.end()) return false;
   const Round& r = found->second;
-  return r.here[worker] && r.names[worker] == name && r.texts[worker] == text;
+  return r.here[h.worker] && r.names[h.worker] == h.name && r.texts[h.worker] == text;
 }
 
 bool Rounds::complete(uint64_t round) const {
@@ -399,12 +466,13 @@ std::string Rounds::save() const {
     for (size_t i = 0; i < last_.size(); ++i) {
       put_text(&out, r.texts[i]);
       put_text(&out, r.names[i]);
+      put_number(&out, static_cast<uint64_t>(r.kinds[i]));
     }
   }
   return out;
 }
 
-void Rounds::load(std::span<const std::byte>* in) {
+void Rounds::load(std::span<const std::byte>* in, bool kinds) {
   std::span<const std::byte> state = get_bytes(in);
   for (uint64_t& last : last_) last = get_number(&state);
   rounds_.clear();
@@ -413,11 +481,13 @@ void Rounds::load(std::span<const std::byte>* in) {
     r.here.resize(last_.size());
     r.texts.resize(last_.size());
     r.names.resize(last_.size());
+    r.kinds.resize(last_.size());
     get_flags(&state, &r.here);
     r.count = static_cast<uint32_t>(std::count(r.here.begin(), r.here.end(), true));
     for (size_t i = 0; i < last_.size(); ++i) {
       r.texts[i] = get_text(&state);
       r.names[i] = get_text(&state);
+      if (kinds) r.kinds[i] = static_cast<Gather>(get_number(&state) % 3);
     }
   }
 }

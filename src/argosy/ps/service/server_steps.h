@@ -104,7 +104,9 @@ class ARGOSY_API Steps {
 };
 
 // Collective calls: every worker brings a text, and gets those of all. The current round and the
-// one before it are kept: whoever is in a round has the answers of those before.
+// one before it are kept: whoever is in a round has the answers of those before. All must come for
+// the same: the name says for what. A worker that came for the last time is not waited for again,
+// and barriers that it left out pass it over.
 class ARGOSY_API Rounds {
  public:
   explicit Rounds(uint32_t workers) : last_(workers, 0) {}
@@ -112,23 +114,33 @@ class ARGOSY_API Rounds {
   // the worker's place.
   uint64_t next(uint32_t worker) const;
   Failure check(uint32_t worker, uint64_t round) const;
-  // After check. True: all are there.
-  bool join(uint32_t worker, uint64_t round, const std::string& name, std::string text);
+  // After check: why the worker cannot come for that, where others are there for something else.
+  // `waiting`: how many calls of each worker wait now; others are given up and may be made again,
+  // as another one.
+  Failure disagreement(const Header& header, std::span<const uint32_t> waiting) const;
+  // After check and disagreement. True: all are there.
+  bool join(const Header& header, std::string text);
   bool complete(uint64_t round) const;
+  // Whether the worker asks again for what ended it, and the others have gone on since.
+  bool left(const Header& header) const;
   // Whether this is what the worker has joined the round with.
-  bool has(uint32_t worker, uint64_t round, const std::string& name, std::string_view text) const;
+  bool has(const Header& header, std::string_view text) const;
   std::vector<std::string> parts(uint64_t round) const;
   std::string missing(uint64_t round) const;
 
   std::string save() const;
-  void load(std::span<const std::byte>* state);
+  // `kinds`: the state tells what each came for.
+  void load(std::span<const std::byte>* state, bool kinds);
 
  private:
   struct Round {
     std::vector<std::string> texts, names;
     std::vector<bool> here;
+    std::vector<Gather> kinds;
     uint32_t count = 0;
   };
+  Round& at(uint64_t round);
+  static bool fits(const Round& r, size_t i, const Header& header);
   std::vector<uint64_t> last_;  // by worker
   std::map<uint64_t, Round> rounds_;
 };

@@ -5,6 +5,7 @@ import functools
 from argosy import _core
 from argosy._core import Tensor
 from argosy.autograd import PyLayer, backward, enable_grad
+from argosy.tensor import get_rng_state, set_rng_state
 
 
 class _Place:
@@ -53,8 +54,6 @@ class _Call:
     """One call of a function, that can be repeated."""
 
     def __init__(self, function, args, kwargs, preserve):
-        from argosy.tensor import get_rng_state
-
         self.function = function
         self.tensors = []
         self.nest = _take((args, kwargs), self.tensors)
@@ -69,8 +68,6 @@ class _Call:
 
     def again(self, tensors):
         """Repeated with the random numbers of the first time."""
-        from argosy.tensor import get_rng_state, set_rng_state
-
         if self.random is None:
             return self(tensors)
         now = get_rng_state()

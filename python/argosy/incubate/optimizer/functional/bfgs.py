@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy import tensor
+from argosy import linalg, tensor
 from argosy.autograd import no_grad
 
 from ._search import check, result, strong_wolfe, value_and_gradient
@@ -31,8 +31,6 @@ def minimize_bfgs(
         whether it converged [1], number of calls of the function [1], the position, the value
         there, the gradient there, and the estimate of the inverse Hessian [N, N].
     """
-    from argosy import linalg
-
     check("minimize_bfgs", initial_position, line_search_fn, dtype)
     x = initial_position.detach()
     identity = tensor.eye(x.shape[0], dtype=dtype)
