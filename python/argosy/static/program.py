@@ -7,7 +7,7 @@ import ast
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import program_of  # noqa: F401
-from argosy._support import dtype_name
+from argosy._support import check_choice, dtype_name
 from argosy.base.parameter import Parameter
 
 from . import mode, names, state
@@ -218,11 +218,7 @@ class Program:
         """
         from .scope import global_scope
 
-        if mode not in ("param", "opt", "all"):
-            raise ValueError(
-                f"[Program.state_dict] mode: expected 'param', 'opt' or 'all', got {mode!r}."
-                " Do this: use one of them."
-            )
+        check_choice("Program.state_dict", "mode", mode, ("param", "opt", "all"))
         scope = global_scope() if scope is None else scope
         values = {}
         for name, handle in self._all_states().items():

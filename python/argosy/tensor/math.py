@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, into
+from argosy._support import alias, check_choice, into
 from argosy.tensor.registry import method
 
 
@@ -68,10 +68,7 @@ def _tensor(x, op):
 
 
 def _median(name, x, axis, keepdim, mode):
-    if mode not in ("avg", "min"):
-        raise ValueError(
-            f"[{name}] mode: expected 'avg' or 'min', got {mode!r}. Do this: use one of them."
-        )
+    check_choice(name, "mode", mode, ("avg", "min"))
     if not isinstance(x, Tensor):
         raise TypeError(
             f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."

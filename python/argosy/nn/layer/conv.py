@@ -6,6 +6,7 @@ import functools
 import operator
 
 from argosy import _core
+from argosy._support import check_choice
 
 from .. import functional as F
 from ..functional._args import CHANNEL_LAST, int_list, spatial_padding
@@ -54,21 +55,13 @@ class _ConvNd(Layer):
                 f"[{type(self).__name__}] weight_attr: expected None, an initializer or a "
                 "ParamAttr, got False: a convolution needs its weight. Do this: leave it out."
             )
-        if padding_mode not in _MODES:
-            raise ValueError(
-                f"[{type(self).__name__}] padding_mode: expected one of {', '.join(_MODES)}, "
-                f"got {padding_mode!r}. Do this: use one of them."
-            )
+        check_choice(type(self).__name__, "padding_mode", padding_mode, _MODES)
         if padding_mode in ("reflect", "replicate", "circular") and transposed:
             raise TypeError(
                 f"[{type(self).__name__}] padding_mode: expected 'zeros' for a transposed "
                 f"convolution, got {padding_mode!r}. Do this: leave it out."
             )
-        if data_format not in _FORMATS:
-            raise ValueError(
-                f"[{type(self).__name__}] data_format: expected one of {', '.join(_FORMATS)}, "
-                f"got {data_format!r}. Do this: use one of them."
-            )
+        check_choice(type(self).__name__, "data_format", data_format, _FORMATS)
         self._param_attr = weight_attr
         self._bias_attr = bias_attr
         self._groups = groups

@@ -6,7 +6,7 @@ import functools
 import operator
 
 from argosy import _core
-from argosy._support import dtype_name
+from argosy._support import check_choice, dtype_name
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -215,11 +215,7 @@ class SyncBatchNorm(_BatchNormBase):
         )
 
     def _check_data_format(self, input):
-        if input not in CHANNEL_LAST:
-            raise ValueError(
-                f"[SyncBatchNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
-                f"{input!r}. Do this: use one of them."
-            )
+        check_choice("SyncBatchNorm", "data_format", input, CHANNEL_LAST)
 
     def _check_input_dim(self, input):
         if len(input.shape) < 2:
@@ -412,11 +408,7 @@ class GroupNorm(Layer):
         self._num_channels = num_channels
         self._num_groups = num_groups
         self._device = device
-        if data_format not in CHANNEL_LAST:
-            raise ValueError(
-                f"[GroupNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
-                f"{data_format!r}. Do this: use one of them."
-            )
+        check_choice("GroupNorm", "data_format", data_format, CHANNEL_LAST)
         self._data_format = data_format
         self._weight_attr = weight_attr if affine else False
         self._bias_attr = bias_attr if affine else False

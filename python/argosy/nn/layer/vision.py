@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argosy._support import check_choice
+
 from .. import functional as F
 from ._forwarding import ForwardingLayer, keeps
 
@@ -25,14 +27,6 @@ def _check_count(layer, name, value):
         raise ValueError(f"[{layer}] {name}: expected 1 or more, got {value}. Do this: correct it.")
 
 
-def _check_format(data_format):
-    if data_format not in ("NCHW", "NHWC"):
-        raise ValueError(
-            f"[data_format] expected 'NCHW' or 'NHWC', got {data_format!r}. Do this: use "
-            "one of them."
-        )
-
-
 class _Rearrange(ForwardingLayer):
     """Base of the three layers: one number, a data format and a function."""
 
@@ -49,7 +43,7 @@ class PixelShuffle(_Rearrange, function=F.pixel_shuffle):
     @keeps
     def __init__(self, upscale_factor, data_format="NCHW", name=None):
         _check_int("PixelShuffle", "upscale_factor", upscale_factor)
-        _check_format(data_format)
+        check_choice("PixelShuffle", "data_format", data_format, ("NCHW", "NHWC"))
 
 
 class PixelUnshuffle(_Rearrange, function=F.pixel_unshuffle):
@@ -58,7 +52,7 @@ class PixelUnshuffle(_Rearrange, function=F.pixel_unshuffle):
     @keeps
     def __init__(self, downscale_factor, data_format="NCHW", name=None):
         _check_count("PixelUnshuffle", "downscale_factor", downscale_factor)
-        _check_format(data_format)
+        check_choice("PixelUnshuffle", "data_format", data_format, ("NCHW", "NHWC"))
 
 
 class ChannelShuffle(_Rearrange, function=F.channel_shuffle):
@@ -67,4 +61,4 @@ class ChannelShuffle(_Rearrange, function=F.channel_shuffle):
     @keeps
     def __init__(self, groups, data_format="NCHW", name=None):
         _check_count("ChannelShuffle", "groups", groups)
-        _check_format(data_format)
+        check_choice("ChannelShuffle", "data_format", data_format, ("NCHW", "NHWC"))

@@ -2,6 +2,8 @@
 
 import json
 
+from argosy._support import check_choice
+
 __all__ = ["UtilBase"]
 
 _OPERATIONS = ("sum", "min", "max")
@@ -59,11 +61,7 @@ class UtilBase:
     def _partners(self, what, comm_world):
         """The client to talk through, or None when this process is alone among its kind."""
         roles = self._roles(what)
-        if comm_world not in ("worker", "server", "all"):
-            raise ValueError(
-                f"[fleet.util.{what}] comm_world: expected 'worker', 'server' or 'all', got "
-                f"{comm_world!r}."
-            )
+        check_choice(f"fleet.util.{what}", "comm_world", comm_world, ("worker", "server", "all"))
         if comm_world != "worker":
             alone = roles._is_non_distributed() or (
                 comm_world == "server" and roles._is_server() and roles._server_num() == 1
@@ -102,11 +100,7 @@ class UtilBase:
         """
         import numpy as np
 
-        if mode not in _OPERATIONS:
-            raise ValueError(
-                f"[fleet.util.all_reduce] mode: expected one of {', '.join(_OPERATIONS)}, got "
-                f"{mode!r}."
-            )
+        check_choice("fleet.util.all_reduce", "mode", mode, _OPERATIONS)
         array = np.asarray(input)
         if array.dtype.kind not in "biuf":
             raise TypeError(
