@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 
 from .layers import Layer
@@ -68,10 +69,21 @@ def method_of(owner, function, **defaults):
     return made
 
 
+def _reader(names):
+    """A method that gives those attributes as a tuple. (It is part of every call of a layer.)"""
+    if len(names) == 1:
+        return lambda self: (getattr(self, names[0]),)
+    if not names:
+        return lambda self: ()
+    values = operator.attrgetter(*names)
+    return lambda self: values(self)
+
+
 class ForwardingLayer(Layer):
     """A layer whose ``__init__`` has :func:`keeps` and whose forward calls ``_forwards_to``.
 
-    A family gives ``forward``, and says what the attributes are called and what is printed.
+    A family gives ``forward``, and says what the attributes are called and what is printed. What the
+    function gets after the inputs is ``_kept()``: all but the name, in the arguments' order.
     """
 
     _forwards_to = None
@@ -91,14 +103,11 @@ class ForwardingLayer(Layer):
         cls._kept_names = [
             cls._attribute_of(name) for name in cls._kept_arguments if name != "name"
         ]
+        cls._kept = _reader(cls._kept_names)
 
     @classmethod
     def _attribute_of(cls, argument):
         return cls._kept_as.get(argument) or cls._kept_prefix + argument
-
-    def _kept(self):
-        """What the function gets after the inputs: all but the name, in the arguments' order."""
-        return [getattr(self, name) for name in self._kept_names]
 
     def extra_repr(self):
         texts = []

@@ -59,7 +59,7 @@ class MaxPool1D(_WindowPool, function=F.max_pool1d):
         self.data_format = "NCL"
 
     def forward(self, input):
-        return super().forward(input)
+        return self._forwards_to(input, *self._kept())
 
 
 class _MaxPool(_WindowPool):
@@ -166,7 +166,7 @@ class AdaptiveAvgPool1D(_AdaptivePool, function=F.adaptive_avg_pool1d):
 
     @alias(x="input")
     def forward(self, input):
-        return super().forward(input)
+        return self._forwards_to(input, *self._kept())
 
 
 class _AdaptiveAvgPool(_AdaptivePool):
@@ -175,7 +175,7 @@ class _AdaptiveAvgPool(_AdaptivePool):
 
     @alias(input="x")
     def forward(self, x):
-        return super().forward(x)
+        return self._forwards_to(x, *self._kept())
 
 
 class AdaptiveAvgPool2D(_AdaptiveAvgPool, dims=2, function=F.adaptive_avg_pool2d):
@@ -196,7 +196,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
     @alias(input="x")
     def forward(self, x):
-        return super().forward(x)
+        return self._forwards_to(x, *self._kept())
 
 
 class AdaptiveMaxPool1D(_AdaptiveMaxPool, function=F.adaptive_max_pool1d):
