@@ -122,8 +122,6 @@ class ForwardingLayer(Layer):
 
 # -- one, two and three spatial axes ---------------------------------------------------------------
 
-_FORMATS = {1: "NCL", 2: "NCHW", 3: "NCDHW"}
-
 
 class Ranked:
     """Mixin of a family of layers for one, two and three spatial axes.
@@ -133,10 +131,11 @@ class Ranked:
     """
 
     _dims = None
+    _rank_formats = {1: "NCL", 2: "NCHW", 3: "NCDHW"}
 
     def __init_subclass__(cls, dims=None, **options):
         if dims is not None:
             cls._dims = dims
             if "data_format" in inspect.signature(cls.__init__).parameters:
-                cls.__init__ = method_of(cls, cls.__init__, data_format=_FORMATS[dims])
+                cls.__init__ = method_of(cls, cls.__init__, data_format=cls._rank_formats[dims])
         super().__init_subclass__(**options)
