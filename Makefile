@@ -56,11 +56,11 @@ fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go t
 	@for name in $(PYTHON_FUZZERS); do echo "$$name:"; $(PY) tests/fuzz/$${name}_fuzz.py \
 	  $(FUZZ_SECONDS) build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 
-lint: build  ## format, style, layers, floors, locks, unrun tests, headers that do not compile alone
+lint: build  ## format, style, layers, floors, locks, tests unrun or without assertion, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh
 
 format:  ## rewrite the sources in the project's format
-	@git ls-files -z '*.h' '*.cc' '*.cu' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
+	@git ls-files -z '*.h' '*.cc' | xargs -0 -r -n 32 -P $(JOBS) clang-format -i
 	@$(PY) -m ruff check -q --fix --select I
 	@$(PY) -m ruff format -q
 

@@ -3,7 +3,7 @@
 if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python CACHE FILEPATH "")
 endif()
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
 
 # Prints where the packages' files lie: also right under pip's build isolation, where they are not
 # below sys.prefix.
@@ -19,10 +19,6 @@ add_library(argosy_openblas SHARED IMPORTED)
 set_target_properties(argosy_openblas PROPERTIES
   IMPORTED_LOCATION ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so
   INTERFACE_INCLUDE_DIRECTORIES ${ARGOSY_OPENBLAS_DIR}/include)
-
-# Highway: headers only. Debian has it as shared libraries, which a wheel should not need; static
-# dispatch (one -march per object, see library.cmake) does not call into them.
-find_path(ARGOSY_HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
 
 # FlatBuffers for saved Programs and JSON for the header of safetensors files: headers only, in
 # sources only.

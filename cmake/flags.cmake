@@ -1,4 +1,4 @@
-# Flags of all C++ code of ours; CUDA sources take their compiler's defaults.
+# Flags of all C++ code of ours.
 set(flags
   -fno-plt -fno-semantic-interposition
   # thread_local without a call. The loader has about 1.5 KB of such space for libraries loaded late,

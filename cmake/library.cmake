@@ -4,15 +4,6 @@ file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argos
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 # Of the parameter server, libargosy.so has what Programs need to speak of tables: see ps.cmake.
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
-if(ARGOSY_CUDA)
-  enable_language(CUDA)
-  find_package(CUDAToolkit REQUIRED)
-  file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/kernels/cuda/*.cu)
-  list(APPEND sources ${cuda_sources})
-  list(FILTER sources EXCLUDE REGEX "/kernels/stub/cuda/")
-else()
-  list(FILTER sources EXCLUDE REGEX "/kernels/cuda/")
-endif()
 
 # Readers and writers of saved Programs, from their schema.
 set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)
@@ -44,8 +35,8 @@ endif()
 function(argosy_objects target isa)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  target_include_directories(${target} SYSTEM PRIVATE ${ARGOSY_HIGHWAY_INCLUDE}
-    ${ARGOSY_FLATBUFFERS_INCLUDE} ${ARGOSY_JSON_INCLUDE} ${generated})
+  target_include_directories(${target} SYSTEM PRIVATE ${ARGOSY_FLATBUFFERS_INCLUDE}
+    ${ARGOSY_JSON_INCLUDE} ${generated})
   # gomp: oneDNN's threads are those of libgomp, and omp_set_num_threads(1) must reach the same copy.
   target_link_libraries(${target} PRIVATE argosy_flags ${isa}
     DNNL::dnnl argosy_openblas gomp Threads::Threads)
@@ -75,7 +66,7 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.h
 set(public_headers)
 foreach(header ${headers})
   file(STRINGS ${header} third_party LIMIT_COUNT 1
-    REGEX "^ *# *include *[<\"](hwy/|dnnl|oneapi/|cblas|lapack|omp.h|cuda)")
+    REGEX "^ *# *include *[<\"](dnnl|oneapi/|cblas|lapack|omp.h)")
   if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|-inl[.]h$")
     list(APPEND public_headers ${header})
   endif()
@@ -84,9 +75,6 @@ target_sources(argosy PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${public_headers})
 set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads)
-if(ARGOSY_CUDA)
-  target_link_libraries(argosy PRIVATE CUDA::cudart CUDA::cublas)
-endif()
 target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)
 if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
   target_link_options(argosy PRIVATE -Wl,--no-undefined)

@@ -6,7 +6,9 @@ address in a string. What has to look further down is in UP, with the reason, an
 functions; so importing never goes in circles. Nobody imports the root, which gathers all floors:
 a name is imported from where it is defined.
 
-The head of a package's __init__ runs before each of its modules, so it counts as the uppermost of them.
+The head of a package's __init__ runs before each of its modules, so it counts as the uppermost of them;
+but it may import those of its own that no other room's floor parts from that one. No circle of heads is
+allowed within a floor either.
 docs/architecture.md shows the floors.
 """
 
@@ -20,10 +22,10 @@ PAGE = REPOSITORY / "docs" / "architecture.md"
 
 # Modules of a line are one floor; a name stands for what is beneath it too, unless that has its own.
 FLOORS = (
-    "_core _ps",
+    "_interpreter _core _ps",
     "version",
     "_waits _job _processes",
-    "_support",
+    "_support _dtypes",
     "_generated",
     "device",
     "_programs",
@@ -37,6 +39,8 @@ FLOORS = (
     "regularizer",
     "base.unique_name base.param_attr base.parameter base.static_parameter",
     "utils",
+    "nn.functional",
+    "nn.initializer",
     "nn",
     "signal",
     "framework.io framework.atomic_file framework.pickle_reader framework.pickle_writer",
@@ -59,7 +63,7 @@ FLOORS = (
     "hapi",
     # Old and foreign names for what is above, and the commands.
     "reader dataset hub compat callbacks cuda sysconfig _C_ops _legacy_C_ops base framework"
-    " common_ops_import pir_utils cli",
+    " common_ops_import pir_utils cli _addresses",
 )
 # (module, name in FLOORS): who looks down, and why.
 UP = {
@@ -243,6 +247,17 @@ class Order:
         """The number of a module's floor, None if it has none."""
         return self.floor.get(entry_of(module, self.floor))
 
+    def floors_of(self, package, first):
+        """The numbers of the floors from `first` on that are of one package, up to another's."""
+        number = first
+        while number in self.floor.values() and all(
+            name == package or name.startswith(package + ".")
+            for name, floor in self.floor.items()
+            if floor == number
+        ):
+            number += 1
+        return range(first, number)
+
 
 def problems_of_module(tree, order, module, up, gatherers, used):
     """Yield what is wrong with one module; adds the entries of `up` that it needs to `used`."""
@@ -251,10 +266,11 @@ def problems_of_module(tree, order, module, up, gatherers, used):
     if own is None:
         yield f"{where}: is on no floor of tools/check_floors.py"
         return
-    upper = own
+    upper, gathered = own, ()
     if tree.is_package(module):
         below = (order.of(other) for other in tree.files if other.startswith(module + "."))
         upper = min([own, *(floor for floor in below if floor is not None)])
+        gathered = order.floors_of(module, upper)
     for found in tree.imports(module):
         line = f"{where}:{found.line}"
         if found.target == "":
@@ -264,7 +280,7 @@ def problems_of_module(tree, order, module, up, gatherers, used):
                 yield f"{line}: imports the root; import {found.name or 'a name'} from {where_from}"
             continue
         to = order.of(found.target)
-        if to is None or to <= (upper if found.head else own):
+        if to is None or to <= (upper if found.head else own) or to in gathered:
             continue
         key = (module, entry_of(found.target, order.floor))
         if key in up and not found.head:
@@ -272,6 +288,25 @@ def problems_of_module(tree, order, module, up, gatherers, used):
             continue
         what = "its package's modules are" if to <= own else f"{name}.{module} is"
         yield f"{line}: imports {name}.{found.target}, which is below the floor that {what} on"
+
+
+def circle(tree):
+    """Modules each of which imports the next at its head, and the last the first; [] if there are none."""
+    left = {
+        module: {found.target for found in tree.imports(module) if found.head} - {module, ""}
+        for module in tree.files
+        if module
+    }
+    while done := [module for module in left if not left[module] & left.keys()]:
+        for module in done:
+            del left[module]
+    path = list(left)[:1]
+    while path:
+        following = min(left[path[-1]] & left.keys())
+        if following in path:
+            return path[path.index(following) :]
+        path.append(following)
+    return []
 
 
 def problems(tree, floors, up, gatherers):
@@ -283,6 +318,9 @@ def problems(tree, floors, up, gatherers):
     for module in tree.files:
         if module:
             yield from problems_of_module(tree, order, module, up, gatherers, used)
+    round_trip = circle(tree)
+    if round_trip:
+        yield f"a circle of imports: {' -> '.join([*round_trip, round_trip[0]])}"
     for module, below in sorted(up.keys() - used):
         yield f"UP has ({module}, {below}), which nobody needs"
     if len(up) > MAX_UP:

@@ -47,7 +47,7 @@ STRANGERS = {
 MAX_LINES = 800
 MAX_BYTES = 1_000_000
 THIRD_PARTY = re.compile(
-    r"^(hwy/|flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|.*\.pb\.h)"
+    r"^(flatbuffers/|nlohmann/|dnnl|oneapi/|cblas|lapack|omp\.h|Python\.h|cuda|gtest/|grpc|google/|rocksdb/|.*\.pb\.h)"
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 

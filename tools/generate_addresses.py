@@ -118,8 +118,10 @@ def resolve(address):
 
 
 def is_alike(address, value):
-    """Whether a value of Argosy can be what Paddle has under the address."""
-    return value is not None and isinstance(value, types.ModuleType) == address["is_module"]
+    """Whether a value of Argosy can be what Paddle has under the address: a module by its own name."""
+    if isinstance(value, types.ModuleType) or address["is_module"]:
+        return address["is_module"] and getattr(value, "__name__", "") == ours(label(address))
+    return value is not None
 
 
 def rank(address):

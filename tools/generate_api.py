@@ -2,7 +2,7 @@
 """Writes python/argosy/_generated/ from the op registry of the extension module just built.
 
 Every `.python("module.name(signature)")` of an op becomes a plain `def` that calls the op's C entry
-by position; `.method(..)` and `.inplace(..)` names go into a table that `argosy.tensor.methods`
+by position; `.method(..)` and `.inplace(..)` names go into a table that `argosy.tensor.registry`
 attaches to Tensor. Nothing here knows an op by name.
 """
 

@@ -50,8 +50,8 @@ void report(const char* name, double bytes, const std::function<void()>& f) {
   if (!std::string_view(name).starts_with(only)) return;
   const double t = seconds(f);
   std::vector<char> a(static_cast<size_t>(bytes / 2) + 1, 1), b(a.size());
-  const double floor =
-      seconds([&] { copy_flat(b.data(), a.data(), static_cast<int64_t>(a.size())); });
+  const int64_t size[] = {static_cast<int64_t>(a.size())}, one[] = {1};
+  const double floor = seconds([&] { copy_strided(b.data(), one, a.data(), one, size, 1); });
   if (t < 1e-5) {
     std::printf("%-34s %9.1f ns\n", name, t * 1e9);
   } else {
@@ -186,7 +186,7 @@ void run() {
          [&] { topk(DType::float32, x.data(), y.data(), index.data(), rows, cols, 1, 5, true); });
   for (int64_t i = 0; i < rows; ++i) labels[i] = i * 7919 % rows;
   report("gather rows", 2 * mb, [&] {
-    gather_rows(y.data(), x.data(), rows, cols * 4, DType::int64, labels.data(), rows);
+    index_select(y.data(), x.data(), 1, rows, cols * 4, DType::int64, labels.data(), rows);
   });
   report("scatter-add rows", 3 * mb, [&] {
     scatter_add(DType::float32, y.data(), x.data(), 1, rows, cols, DType::int64, labels.data(),

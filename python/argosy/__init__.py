@@ -5,7 +5,13 @@
 
 import importlib as _importlib
 
-from argosy import _addresses, _core
+try:
+    from argosy import _core
+except ImportError as _error:
+    from argosy._interpreter import explain_missing_core as _explain
+
+    raise _explain(_error) from None
+from argosy import _addresses
 from argosy._core import (
     DeviceError,
     InternalError,
@@ -41,9 +47,6 @@ from argosy._framework import (
     get_flags,
     iinfo,
     in_dynamic_mode,
-    is_complex,
-    is_floating_point,
-    is_integer,
     set_flags,
 )
 from argosy.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -61,13 +64,11 @@ from argosy.device import (
     set_device,
 )
 from argosy.tensor import *  # noqa: F403
-from argosy.tensor import methods as _methods
-from argosy.tensor import spellings as _spellings
 from argosy.tensor.methods import is_tensor
 from argosy.tensor.printing import set_printoptions
+from argosy.tensor.registry import TABLE as _TABLE
 
-_methods.install()
-_spellings.install()
+_TABLE.install(Tensor)
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 
@@ -115,7 +116,7 @@ _LAZY = {
     "Generator": ("argosy.random", "Generator"),
     "MmapStorage": ("argosy.utils.mmap_storage", "MmapStorage"),
     "autocast": ("argosy.amp.auto_cast", "autocast"),
-    "batch": ("argosy.io.reader", "batch"),
+    "batch": ("argosy.io.dataloader.grouping", "batch"),
     "cdouble": ("argosy._core", "complex128"),
     "check_shape": ("argosy.utils.layers_utils", "check_shape"),
     "cfloat": ("argosy._core", "complex64"),

@@ -1,9 +1,9 @@
 """Names of the framework itself: flags, modes, limits of dtypes, explain."""
 
 from argosy import _core
-from argosy._core import Tensor
+from argosy._dtypes import INTEGER
 from argosy._programs import mode
-from argosy._support import alias, dtype_name
+from argosy._support import dtype_name
 from argosy.device import set_device
 
 
@@ -59,35 +59,12 @@ def explain(call, *args, **kwargs):
     return result
 
 
-@alias(input="x")
-def is_floating_point(x):
-    """Whether the elements of x are floating-point numbers."""
-    return _name(x) in ("float16", "bfloat16", "float32", "float64")
-
-
-@alias(input="x")
-def is_complex(x):
-    """Whether the elements of x are complex numbers."""
-    return _name(x) in ("complex64", "complex128")
-
-
-def is_integer(x):
-    """Whether the elements of x are integers."""
-    return _name(x).lstrip("u").startswith("int")
-
-
-def _name(x):
-    if not isinstance(x, Tensor):
-        raise TypeError(f"expected a Tensor, got {type(x).__name__}.")
-    return dtype_name(x.dtype)
-
-
 class iinfo:
     """Limits of an integer dtype: min, max, bits, dtype."""
 
     def __init__(self, dtype):
         name = dtype_name(_core.dtype(dtype))
-        if not name.lstrip("u").startswith("int"):
+        if _core.dtype(dtype) not in INTEGER:
             raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
         self.dtype = name
         self.bits = int(name.lstrip("uint"))

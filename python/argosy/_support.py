@@ -51,13 +51,36 @@ def alias(**names):
 
 
 def into(out, result):
-    """Puts a result into the tensor given as `out=`, and returns it."""
+    """Puts a result into the tensor given as `out=`, and returns it; the result itself where out is
+    None."""
+    if out is None:
+        return result
     if isinstance(result, (list, tuple)):
         for target, value in zip(out, result):
             target._become(value)
         return out
     out._become(result)
     return out
+
+
+def listed(value):
+    """A list of what was given alone or as a list or tuple."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def listed_if_any(value):
+    """listed, and nothing of None."""
+    return [] if value is None else listed(value)
+
+
+def plain(value):
+    """The numbers of a tensor; anything else as it is."""
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+def is_symbolic(value):
+    """Whether value is a tensor of a Program."""
+    return isinstance(value, Tensor) and value._symbolic
 
 
 def overwrite(x, value):
@@ -117,7 +140,7 @@ def sizes(function):
 
 def checked_tensors(name, what, value, holes=False):
     """value as a list of tensors; holes: None may stand among them."""
-    found = list(value) if isinstance(value, (list, tuple)) else [value]
+    found = listed(value)
     for item in found:
         if not (isinstance(item, Tensor) or (holes and item is None)):
             raise ArgumentError(

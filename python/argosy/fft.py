@@ -210,69 +210,65 @@ def _axis(name, axis):
     return [axis]
 
 
-def _done(result, out):
-    return result if out is None else into(out, result)
-
-
 def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform along axis, of n points (x is cut or filled up with zeros)."""
-    return _done(_full("fft", x, _one(n), _axis("fft", axis), norm, True), out)
+    return into(out, _full("fft", x, _one(n), _axis("fft", axis), norm, True))
 
 
 def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`fft`."""
-    return _done(_full("ifft", x, _one(n), _axis("ifft", axis), norm, False), out)
+    return into(out, _full("ifft", x, _one(n), _axis("ifft", axis), norm, False))
 
 
 def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform of real x along axis: the first n // 2 + 1 entries of :func:`fft`."""
-    return _done(_half("rfft", x, _one(n), _axis("rfft", axis), norm, True), out)
+    return into(out, _half("rfft", x, _one(n), _axis("rfft", axis), norm, True))
 
 
 def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`rfft`: n real numbers, 2 (size - 1) by default."""
-    return _done(_whole("irfft", x, _one(n), _axis("irfft", axis), norm, False), out)
+    return into(out, _whole("irfft", x, _one(n), _axis("irfft", axis), norm, False))
 
 
 def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Transform of a signal of which x is the first half, the rest being its conjugate mirror
     image: n real numbers, 2 (size - 1) by default."""
-    return _done(_whole("hfft", x, _one(n), _axis("hfft", axis), norm, True), out)
+    return into(out, _whole("hfft", x, _one(n), _axis("hfft", axis), norm, True))
 
 
 def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
     """Inverse of :func:`hfft`."""
-    return _done(_half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False), out)
+    return into(out, _half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False))
 
 
 def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """Transform along axes (all by default), of s points."""
-    return _done(_full("fftn", x, s, axes, norm, True), out)
+    return into(out, _full("fftn", x, s, axes, norm, True))
 
 
 def ifftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """Inverse of :func:`fftn`."""
-    return _done(_full("ifftn", x, s, axes, norm, False), out)
+    return into(out, _full("ifftn", x, s, axes, norm, False))
 
 
 def rfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """Transform of real x along axes; of the last one the first half."""
-    return _done(_half("rfftn", x, s, axes, norm, True), out)
+    return into(out, _half("rfftn", x, s, axes, norm, True))
 
 
 def irfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """Inverse of :func:`rfftn`; s are the sizes of the result."""
-    return _done(_whole("irfftn", x, s, axes, norm, False), out)
+    return into(out, _whole("irfftn", x, s, axes, norm, False))
 
 
 def hfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """:func:`hfft` over several axes; x is a half along the last one."""
-    return _done(_whole("hfftn", x, s, axes, norm, True), out)
+    return into(out, _whole("hfftn", x, s, axes, norm, True))
 
 
 def ihfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
     """Inverse of :func:`hfftn`."""
-    return _done(_half("ihfftn", x, s, axes, norm, False), out)
+    return into(out, _half("ihfftn", x, s, axes, norm, False))
 
 
 def _two(name, x, s, axes):

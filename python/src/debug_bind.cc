@@ -1,4 +1,5 @@
 #include "argosy/op/nan_finder.h"
+#include "argosy/op/shape_check.h"
 #include "argosy/op/watched.h"
 #include "functions.h"
 #include "python.h"
@@ -70,6 +71,24 @@ PyObject* f_start_dtype_counts(PyObject*, PyObject*) {
 }
 
 // A list of (op, float16, bfloat16, float32, others).
+PyObject* f_start_shape_check(PyObject*, PyObject*) {
+  op::start_shape_check();
+  Py_RETURN_NONE;
+}
+
+// -> list of "op.input"
+PyObject* f_stop_shape_check(PyObject*, PyObject*) {
+  return guarded_object([&] {
+    Py list(check(PyList_New(0)));
+    for (const std::string& seen : op::stop_shape_check()) {
+      Py item(
+          check(PyUnicode_FromStringAndSize(seen.data(), static_cast<Py_ssize_t>(seen.size()))));
+      if (PyList_Append(list.get(), item.get())) throw PythonError{};
+    }
+    return list.release();
+  });
+}
+
 PyObject* f_stop_dtype_counts(PyObject*, PyObject*) {
   return guarded_object([] {
     Py list(check(PyList_New(0)));
@@ -89,6 +108,8 @@ PyMethodDef functions[] = {{"set_numbers_reporter", f_set_reporter, METH_O, null
                            FAST("check_numbers", f_check_numbers),
                            {"start_dtype_counts", f_start_dtype_counts, METH_NOARGS, nullptr},
                            {"stop_dtype_counts", f_stop_dtype_counts, METH_NOARGS, nullptr},
+                           {"start_shape_check", f_start_shape_check, METH_NOARGS, nullptr},
+                           {"stop_shape_check", f_stop_shape_check, METH_NOARGS, nullptr},
                            {}};
 
 }  // namespace

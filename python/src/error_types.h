@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "python.h"
 
 namespace argosy::python {
@@ -35,6 +37,13 @@ inline ErrorType error_type(ErrorKind kind) {
       return {nullptr, "DeviceError"};
   }
   return {PyExc_RuntimeError, nullptr};
+}
+
+// Texts may quote bytes of a damaged file, which need not be UTF-8.
+inline void raise_text(PyObject* type, std::string_view text) {
+  Py message(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (message) PyErr_SetObject(type, message.get());
 }
 
 }  // namespace argosy::python

@@ -41,7 +41,7 @@ void throw_python_error() {
 }
 
 void throw_conversion_error(const Message& text) {
-  PyErr_SetString(conversion_error, text.str().c_str());
+  raise_text(conversion_error, text.str());
   throw PythonError();
 }
 
@@ -52,12 +52,12 @@ void set_error() {
   } catch (const CarriedError& e) {
     PyErr_Restore(e.type, e.value, e.traceback);
   } catch (const Error& e) {
-    PyErr_SetString(python_type(e.kind()), e.what());
+    raise_text(python_type(e.kind()), e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
                     "The system has no memory left. Do this: free tensors or use smaller ones.");
   } catch (const std::exception& e) {
-    PyErr_SetString(internal_error, e.what());
+    raise_text(internal_error, e.what());
   }
 }
 

@@ -12,7 +12,7 @@
 namespace argosy::python {
 namespace {
 
-struct Plan {
+struct IndexPlan {
   // Basic part, on the dimensions of x.
   std::vector<int64_t> axes, strides, drop;
   op::IntArray starts, ends;
@@ -57,7 +57,7 @@ int dims_taken(PyObject* o) {
 
 constexpr int64_t kFar = INT64_MAX;  // beyond any size
 
-Plan take_apart(const Tensor& x, PyObject* key) {
+IndexPlan take_apart(const Tensor& x, PyObject* key) {
   // Lists, tuples inside and arrays become tensors once.
   std::vector<Py> items;
   if (PyTuple_Check(key)) {
@@ -82,7 +82,7 @@ Plan take_apart(const Tensor& x, PyObject* key) {
   ARGOSY_CHECK(taken <= x.rank(), index)
       << "Too many indices: " << taken << " for a tensor of shape " << x.shape() << '.';
 
-  Plan p;
+  IndexPlan p;
   int dim = 0;                        // of x
   int out = 0;                        // of the result before arrays
   bool open = false, closed = false;  // a run of arrays has begun, has ended
@@ -178,7 +178,7 @@ Plan take_apart(const Tensor& x, PyObject* key) {
 
 // The attribute struct of `slice` is private to its file; it is filled by position as any caller
 // does.
-PyObject* slice_args(PyObject* x, PyObject* value, const Plan& p, const op::OpDef& op) {
+PyObject* slice_args(PyObject* x, PyObject* value, const IndexPlan& p, const op::OpDef& op) {
   auto list = [](std::span<const int64_t> v) {
     PyObject* l = check(PyList_New(static_cast<Py_ssize_t>(v.size())));
     for (size_t i = 0; i < v.size(); ++i)
@@ -202,7 +202,7 @@ PyObject* slice_args(PyObject* x, PyObject* value, const Plan& p, const op::OpDe
   return call_op(op, args, 6, false);
 }
 
-Tensor basic(PyObject* x, const Plan& p) {
+Tensor basic(PyObject* x, const IndexPlan& p) {
   Tensor t = tensor_of(x);
   if (!p.axes.empty()) {
     static const op::OpDef& op = op::get("slice");
@@ -214,7 +214,7 @@ Tensor basic(PyObject* x, const Plan& p) {
 }
 
 // Dimensions [index dims, rest] into their place: index dims where the first array was.
-std::vector<int64_t> placing(const Plan& p, int index_rank) {
+std::vector<int64_t> placing(const IndexPlan& p, int index_rank) {
   std::vector<int64_t> perm;
   int rest = p.rank_before_arrays - static_cast<int>(p.arrays.size());
   int lead = p.adjacent ? static_cast<int>(p.array_axes[0]) : 0;
@@ -224,7 +224,7 @@ std::vector<int64_t> placing(const Plan& p, int index_rank) {
   return perm;
 }
 
-int index_rank(const Plan& p) {
+int index_rank(const IndexPlan& p) {
   int rank = 0;
   for (const Tensor& t : p.arrays) rank = std::max(rank, t.rank());
   return rank;
@@ -244,7 +244,7 @@ PyObject* getitem(PyObject* self, PyObject* key) {
   return guarded_object([&] {
     if (is_leading_mask(tensor_of(self), key))
       return wrap(ops::select_true(tensor_of(self), tensor_of(key)));
-    Plan p = take_apart(tensor_of(self), key);
+    IndexPlan p = take_apart(tensor_of(self), key);
     Tensor t = basic(self, p);
     if (p.arrays.size() == 1) {
       t = ops::take_slices(t, p.arrays[0], p.array_axes[0]);
@@ -288,7 +288,7 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
         return 0;
       }
     }
-    Plan p = take_apart(x, key);
+    IndexPlan p = take_apart(x, key);
     Tensor v = value_for(value, x);
     static const op::OpDef& set_slice = op::get("set_slice");
     static const op::OpDef& index_put = op::get("index_put");

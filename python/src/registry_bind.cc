@@ -28,6 +28,30 @@ PyObject* dtypes(DTypes set) {
   return out.release();
 }
 
+// Which words about an op's meaning its description has.
+PyObject* facts(const op::OpDef& op) {
+  std::vector<std::string> words;
+  auto say = [&](const char* word, bool holds) {
+    if (holds) words.emplace_back(word);
+  };
+  say("fills", static_cast<bool>(op.fills));
+  say("uninitialized", op.uninitialized);
+  say("same_order", op.same_order);
+  bool strided = false, any_order = true;
+  for (const op::KernelDef& k : op.kernels[static_cast<int>(DeviceKind::cpu)]) {
+    strided |= k.strided;
+    any_order &= !k.strided || k.any_order;
+  }
+  say("any_order", strided && any_order);
+  say("sums", op.sums);
+  say("per_parameter", op.per_parameter);
+  say("again", op.again);
+  say("inference", static_cast<bool>(op.inference));
+  say("training_only", op.training_only);
+  say("cost", static_cast<bool>(op.cost));
+  return texts(words);
+}
+
 PyObject* describe(const op::OpDef& op) {
   Py d(check(PyDict_New()));
   put(d.get(), "name", text(op.name));
@@ -38,6 +62,9 @@ PyObject* describe(const op::OpDef& op) {
     put(item.get(), "optional", PyBool_FromLong(in.optional));
     put(item.get(), "list", PyBool_FromLong(in.list));
     put(item.get(), "dtypes", dtypes(in.dtypes));
+    static const char* saves[] = {"nothing", "shape", "value"};
+    put(item.get(), "saves", PyUnicode_FromString(saves[static_cast<int>(in.save)]));
+    put(item.get(), "shape_only", PyBool_FromLong(in.reads == op::Reads::shape));
     PyList_Append(inputs.get(), item.get());
   }
   put(d.get(), "inputs", inputs.release());
@@ -87,6 +114,7 @@ PyObject* describe(const op::OpDef& op) {
   put(d.get(), "composed", PyBool_FromLong(static_cast<bool>(op.compose)));
   put(d.get(), "promotes", PyBool_FromLong(op.promotes));
   put(d.get(), "elementwise", PyBool_FromLong(op.elementwise));
+  put(d.get(), "facts", facts(op));
   return d.release();
 }
 

@@ -43,13 +43,25 @@ void flip_to_body(PyObject* self) {
   t->impl->release();  // not the last: worth_keeping saw another
 }
 
+#ifdef Py_GIL_DISABLED
+#error Free-threaded Python keeps the mark of finalized objects elsewhere: see finalized_word. \
+  Do this: build with a Python that has the GIL.
+#endif
+
+// CPython finalizes an object once: when that is done, it marks it in the last word of the
+// collector's header, which lies before the object. No function takes the mark away, so wrap()
+// does, when a new life begins. The layout is no part of CPython's API: check_finalized_mark tries
+// it when the module is imported.
+constexpr uintptr_t kFinalized = 1;
+uintptr_t& finalized_word(PyObject* self) {
+  return reinterpret_cast<uintptr_t*>(self)[-1];
+}
+
 // Runs before deallocation (also of subclasses); taking a new reference keeps the object alive.
 void finalize(PyObject* self) {
   if (!worth_keeping(self)) return;
   Py_INCREF(self);
   flip_to_body(self);
-  // Let it run again at the next end of life (CPython marks finalized objects in the GC header).
-  reinterpret_cast<uintptr_t*>(self)[-1] &= ~uintptr_t{1};
 }
 
 void dealloc(PyObject* self) {
@@ -613,6 +625,27 @@ PyMethodDef functions[] = {
     {"_set_place_factory", set_place_factory, METH_O, "factory(kind, index) makes Place objects."},
     {}};
 
+// Is the mark where wrap() takes it away? Reads only, until that is known.
+bool finds_finalized_mark(PyObject* probe) {
+  const uintptr_t before = finalized_word(probe);
+  if (PyObject_GC_IsFinalized(probe) || before & kFinalized) return false;
+  PyObject_CallFinalizer(probe);
+  if (!PyObject_GC_IsFinalized(probe) || finalized_word(probe) != (before | kFinalized))
+    return false;
+  finalized_word(probe) &= ~kFinalized;
+  return !PyObject_GC_IsFinalized(probe) && finalized_word(probe) == before;
+}
+
+void check_finalized_mark() {
+  Py probe(wrap(Tensor::describe({}, DType::float32)));
+  if (finds_finalized_mark(probe.get())) return;
+  PyErr_Format(PyExc_ImportError,
+               "Argosy cannot run on this Python (%s): it lays out objects in another way than "
+               "CPython 3.10 to 3.13 do. Do this: use one of these.",
+               Py_GetVersion());
+  throw PythonError{};
+}
+
 }  // namespace
 
 PyObject* wrap(Tensor t) {
@@ -621,9 +654,10 @@ PyObject* wrap(Tensor t) {
   if (impl->python) {
     auto* existing = static_cast<PyObject*>(impl->python);
     if (!impl->owns_python) return Py_NewRef(existing);
-    impl->owns_python =
-        false;  // the object counts its body again; we hand out the body's reference
+    // The object counts its body again; we hand out the body's reference.
+    impl->owns_python = false;
     impl->retain();
+    finalized_word(existing) &= ~kFinalized;
     return existing;
   }
   TensorObject* self = PyObject_GC_New(TensorObject, tensor_type);
@@ -652,6 +686,7 @@ void add_tensor_type(PyObject* module) {
   PyModule_AddObjectRef(module, "Size", reinterpret_cast<PyObject*>(size_type));
   add_functions(module, functions);
   release_python_object = release_object;
+  check_finalized_mark();
 }
 
 }  // namespace argosy::python

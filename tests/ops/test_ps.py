@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import argosy
-from argosy import _core
-
-_ps = pytest.importorskip("argosy._ps")
+from argosy import _core, _ps
 
 COVERS = {
     "ps_pull_rows": "test_rows_follow_their_gradients",

@@ -1,7 +1,14 @@
+import os
+import pathlib
 import subprocess
 import sys
 
-HEAVY = ("numpy", "scipy", "PIL", "multiprocessing", "asyncio", "urllib.request", "argosy.vision")
+import argosy
+
+HEAVY = (
+    "numpy", "scipy", "PIL", "multiprocessing", "asyncio", "urllib.request", "argosy.base", "argosy.nn",
+    "argosy.static", "argosy.vision",
+)  # fmt: skip
 
 
 def test_import_is_light():
@@ -19,3 +26,27 @@ def test_wrong_name_says_what_to_do():
     assert run.returncode == 1
     assert "no_such_name" in run.stderr
     assert "Do this:" in run.stderr
+
+
+def test_a_core_of_another_python_says_what_to_do(tmp_path):
+    """The package, built for another version only."""
+    package = tmp_path / "argosy"
+    package.mkdir()
+    for entry in pathlib.Path(argosy.__file__).parent.iterdir():
+        if not entry.name.startswith("_core."):
+            (package / entry.name).symlink_to(entry)
+    (package / "_core.cpython-399-x86_64-linux-gnu.so").touch()
+    run = subprocess.run(
+        [sys.executable, "-c", "import argosy"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: Argosy in {package} is not built for this Python")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert f"expected cpython {version} to find _core.cpython-" in last
+    assert "got _core.cpython-399-x86_64-linux-gnu.so" in last
+    assert "Do this: run the Python that it was built with" in last and sys.executable in last

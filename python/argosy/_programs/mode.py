@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
-from contextlib import contextmanager
 
 from argosy import _core
 
@@ -17,7 +15,6 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_by_id = weakref.WeakValueDictionary()  # Programs by _core.program_id
 
 
 def static_mode():
@@ -77,39 +74,15 @@ def set_static_mode(on):
     _synchronize()
 
 
-@contextmanager
-def recording(program):
+class recording:
     """Within the context calls are added to `program`; None: they compute at once."""
-    _core.program_begin(None if program is None else program._handle)
-    try:
-        yield
-    finally:
+
+    def __init__(self, program):
+        self._program = program
+
+    def __enter__(self):
+        _core.program_begin(None if self._program is None else self._program._handle)
+
+    def __exit__(self, *exc):
         _core.program_end()
-
-
-def register(program):
-    """Lets program_of find a Program."""
-    _by_id[_core.program_id(program._handle)] = program
-
-
-def program_by_id(number):
-    """The Program of a _core.program_id, or None."""
-    return _by_id.get(number)
-
-
-def all_programs():
-    """The Programs that exist, of all threads."""
-    return list(_by_id.values())
-
-
-def program_of(value):
-    """The Program that a symbolic tensor belongs to; for state the one calls are added to now."""
-    number = _core.program_id_of_value(value)
-    if number is None:
-        return default_main_program()
-    found = program_by_id(number)
-    if found is None:
-        raise RuntimeError(
-            f"The Program of '{value.name}' no longer exists, or was not made by the static API."
-        )
-    return found
+        return False

@@ -2,6 +2,7 @@
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import listed
 from argosy.autograd import saved_hooks
 
 
@@ -100,7 +101,7 @@ class PyLayer:
                     for g, (shape, dtype) in zip(grads, shapes)
                 ]
             given = cls.backward(ctx, *grads)
-            given = list(given) if isinstance(given, (list, tuple)) else [given]
+            given = listed(given)
             if len(given) != count:
                 raise ValueError(
                     f"[{cls.__name__}.backward] expected {count} gradients, one for each Tensor"

@@ -7,6 +7,7 @@ import copy
 from argosy import tensor as tensors
 from argosy._core import Tensor
 from argosy.autograd import no_grad
+from argosy.tensor.program_value import METHODS
 
 from . import unique_name
 
@@ -29,6 +30,10 @@ class Variable(metaclass=_VariableType):
             "[Variable] values of a Program are not made by their type. Do this: call static.data "
             "for an input, or Block.create_var."
         )
+
+
+for _name, _value in METHODS.items():
+    setattr(Variable, _name, _value)
 
 
 def set_data(target, value):
@@ -91,6 +96,8 @@ class EagerParamBase(Tensor):
         param = Tensor.__new__(cls)
         param._setup(tensor, kwargs.pop("trainable", True), **kwargs)
         return param
+
+    is_parameter = property(lambda self: True, doc=Tensor.is_parameter.__doc__)
 
     @property
     def trainable(self):

@@ -3,6 +3,7 @@
 import functools
 import importlib
 import sys
+import threading
 
 from argosy import _core
 from argosy.device import cuda  # noqa: F401
@@ -11,6 +12,7 @@ from argosy.device.cuda import (
     Stream,
     StreamContext,
     current_stream,
+    device_count,
     get_stream_from_external,
     ipc_collect,
     set_stream,
@@ -23,11 +25,22 @@ from argosy.device.place import (
     CUDAPlace,
     NullPlace,
     Place,
+    checked_place,
+    has_place,
     make_place,
 )
+from argosy.device.place import to_place as _to_place
 
 _core._set_place_factory(make_place)
-_current = CPUPlace()
+
+
+class _Current(threading.local):
+    """The place of each thread, as set_device told the core."""
+
+    place = CPUPlace()
+
+
+_current = _Current()
 
 __all__ = [
     "CPUPlace",
@@ -91,44 +104,40 @@ def manual_seed(seed):
 
 def get_rng_state(device=None):
     """Where the random numbers of the device are, for set_rng_state."""
+    _with_generator(device, "get_rng_state")
     return _core.random_state()
 
 
 def set_rng_state(new_state, device=None):
     """Continues from a state that get_rng_state gave."""
+    _with_generator(device, "set_rng_state")
     _core.set_random_state(new_state)
 
 
-def to_place(device):
-    """A Place from a Place or a name such as "cpu", "gpu:0", "null"."""
-    if isinstance(device, Place):
-        return device
-    if device is None:
-        return _current
-    kind, _, index = str(device).partition(":")
-    kind = {"cuda": "gpu"}.get(kind, kind)
-    if kind not in ("cpu", "gpu", "null") or (index and not index.isdigit()):
+def _with_generator(device, what):
+    """Refuses devices that do not draw from the generator of the core, which is the CPU's."""
+    place = to_place(device)
+    if place.is_gpu_place():
+        checked_place(place, what)
         raise ValueError(
-            f"[set_device] unknown device {device!r}: expected 'cpu', 'gpu', 'gpu:N' or 'null'."
+            f"[{what}] the generator of {place!r} has no state to show. Do this: use device='cpu'."
         )
-    return make_place(kind, int(index or 0))
+
+
+def to_place(device):
+    """A Place from a Place or a name such as "cpu", "gpu:0", "null"; None: the current one."""
+    return _current.place if device is None else _to_place(device)
 
 
 def set_device(device):
-    """Makes device the one where ops without inputs put their results; returns its Place.
+    """Makes device the one where ops of this thread without inputs put their results; returns its Place.
 
     "null" infers shapes and counts bytes but computes nothing: a dry run of models larger than this
     machine.
     """
-    global _current
-    place = to_place(device)
-    if place._kind == "gpu" and not is_compiled_with_cuda():
-        raise ValueError(
-            "[set_device] this build of Argosy has no CUDA support. Do this: use set_device('cpu'),"
-            " or build with ARGOSY_CUDA=ON."
-        )
+    place = checked_place(_current.place if device is None else device, "set_device")
     _core.set_place(place)
-    _current = place
+    _current.place = place
     return place
 
 
@@ -136,12 +145,13 @@ def get_device(input=None):  # noqa: A002
     """Name of the current device, e.g. "cpu" or "gpu:0"; of a tensor the number of its GPU, or -1."""
     if input is not None:
         return input.get_device()
-    return "cpu" if _current._kind == "cpu" else f"{_current._kind}:{_current._index}"
+    place = _current.place
+    return "cpu" if place.is_cpu_place() else f"{place._kind}:{place._index}"
 
 
 def is_compiled_with_cuda():
     """Whether this build has CUDA kernels."""
-    return False
+    return has_place(CUDAPlace(0))
 
 
 def is_compiled_with_rocm():
@@ -171,12 +181,12 @@ def is_compiled_with_distribute():
 
 def get_all_device_type():
     """Kinds of devices that this build can use."""
-    return ["cpu"]
+    return ["cpu", "gpu"] if is_compiled_with_cuda() else ["cpu"]
 
 
 def get_available_device():
     """Names of the devices that can be used now."""
-    return ["cpu"]
+    return ["cpu", *(f"gpu:{index}" for index in range(device_count()))]
 
 
 def get_all_custom_device_type():
@@ -189,13 +199,10 @@ def get_available_custom_device():
     return []
 
 
-def device_count():
-    """Number of GPUs that can be used."""
-    return 0
-
-
 def synchronize(device=None):
     """Waits until all work queued on device is done (CPU work always is)."""
+    if to_place(device).is_gpu_place():
+        cuda.synchronize(device)
 
 
 def memory_allocated(device=None):
@@ -245,7 +252,7 @@ def get_cudnn_version():
 
 def is_available():
     """Whether a GPU can be used."""
-    return False
+    return device_count() > 0
 
 
 def is_bf16_supported(including_emulation=True):
@@ -275,7 +282,7 @@ def memory_summary(device=None):
 
 def current_device():
     """Number of the current device."""
-    return _current._index
+    return _current.place._index
 
 
 def is_current_stream_capturing():
@@ -328,7 +335,7 @@ class device_guard:
         self._device = device
 
     def __enter__(self):
-        self._before = _current
+        self._before = _current.place
         if self._device is not None:
             set_device(self._device)
 

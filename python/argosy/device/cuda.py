@@ -1,13 +1,29 @@
-"""Names of CUDA's devices. This build has no CUDA: counts are 0, the rest says so."""
+"""Names of CUDA's devices. Counts and figures come from the core, which has no streams and no properties
+of GPUs; what needs a GPU where there is none says so."""
+
+from argosy import _core
+from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, to_place
 
 
 def device_count():
     """Number of GPUs that can be used."""
-    return 0
+    return gpu_count()
 
 
 class NoCudaError(ValueError, TypeError):
     """What needs CUDA was asked of a build without it."""
+
+
+def _gpu(what, device):
+    """The GPU that an argument means; None and the CPU mean the first."""
+    place = CUDAPlace(0) if device is None else to_place(device)
+    if not has_place(CUDAPlace(0)):
+        _need_cuda(what)
+    return checked_place(place, f"device.cuda.{what}", NoCudaError)
+
+
+def _figure(what, device, key):
+    return _core.memory_stats(_gpu(what, device))[key]
 
 
 def _need_cuda(what):
@@ -23,27 +39,29 @@ def synchronize(device=None):
 
 
 def empty_cache():
-    """Gives cached GPU memory back to the system; there is none to give."""
+    """Gives cached GPU memory back to the system; without a GPU there is none to give."""
+    for index in range(gpu_count()):
+        _core.release_cached(CUDAPlace(index))
 
 
 def memory_allocated(device=None):
     """Bytes that tensors take on a GPU."""
-    _need_cuda("memory_allocated")
+    return _figure("memory_allocated", device, "allocated")
 
 
 def max_memory_allocated(device=None):
     """Most bytes that tensors took on a GPU."""
-    _need_cuda("max_memory_allocated")
+    return _figure("max_memory_allocated", device, "peak")
 
 
 def memory_reserved(device=None):
     """Bytes held on a GPU."""
-    _need_cuda("memory_reserved")
+    return _figure("memory_reserved", device, "reserved")
 
 
 def max_memory_reserved(device=None):
     """Most bytes held on a GPU."""
-    _need_cuda("max_memory_reserved")
+    return _figure("max_memory_reserved", device, "peak_reserved")
 
 
 def get_device_properties(device=None):
@@ -97,22 +115,22 @@ def mem_get_info(device=None):
 
 def memory_summary(device=None):
     """A table of the state of a GPU's memory."""
-    _need_cuda("memory_summary")
+    return _core.memory_dump(_gpu("memory_summary", device))
 
 
 def reset_max_memory_allocated(device=None):
     """Starts a new count of max_memory_allocated."""
-    _need_cuda("reset_max_memory_allocated")
+    _core.reset_peak(_gpu("reset_max_memory_allocated", device))
 
 
 def reset_max_memory_reserved(device=None):
     """Starts a new count of max_memory_reserved."""
-    _need_cuda("reset_max_memory_reserved")
+    _core.reset_peak(_gpu("reset_max_memory_reserved", device))
 
 
 def reset_peak_memory_stats(device=None):
     """Starts new counts of the most memory used."""
-    _need_cuda("reset_peak_memory_stats")
+    _core.reset_peak(_gpu("reset_peak_memory_stats", device))
 
 
 def vmm_compact(device=None):

@@ -1,4 +1,9 @@
-"""Where a tensor's data lives."""
+"""Where a tensor's data lives, and which of these places there are."""
+
+import functools
+from itertools import count, takewhile
+
+from argosy import _core
 
 
 class Place:
@@ -76,3 +81,50 @@ def make_place(kind, index):
     if kind == "cpu":
         return CPUPlace()
     return CUDAPlace(index) if kind == "gpu" else NullPlace(index)
+
+
+def to_place(device):
+    """A Place from a Place, a name such as "cpu", "gpu:0", "null", or the number of a GPU. Whether it
+    is there is another question, see has_place."""
+    if isinstance(device, Place):
+        return device
+    if type(device) is int:
+        return CUDAPlace(device)
+    kind, _, index = str(device).partition(":")
+    kind = {"cuda": "gpu"}.get(kind, kind)
+    if kind not in ("cpu", "gpu", "null") or (index and not index.isdigit()):
+        raise ValueError(
+            f"[set_device] unknown device {device!r}: expected 'cpu', 'gpu', 'gpu:N' or 'null'."
+            " Do this: correct the name."
+        )
+    return make_place(kind, int(index or 0))
+
+
+@functools.lru_cache(maxsize=None)
+def has_place(place):
+    """Whether the core has a place: it refuses figures of one that it was built without."""
+    try:
+        _core.memory_stats(place)
+    except _core.DeviceError:
+        return False
+    return True
+
+
+def gpu_count():
+    """Number of GPUs that the core has."""
+    return sum(1 for _ in takewhile(lambda index: has_place(CUDAPlace(index)), count()))
+
+
+def checked_place(device, what, error=ValueError):
+    """to_place of a device that there is; otherwise raises `error` in the name of `what`."""
+    place = to_place(device)
+    if has_place(place):
+        return place
+    if place.is_gpu_place() and gpu_count() == 0:
+        raise error(
+            f"[{what}] this build of Argosy has no CUDA support, got {device!r}. Do this: use 'cpu', or"
+            " build with ARGOSY_CUDA=ON."
+        )
+    raise error(
+        f"[{what}] there is no {place!r}. Do this: name one that device.device_count() counts."
+    )

@@ -7,12 +7,14 @@ import functools
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._dtypes import COMPLEX, FLOATING
 from argosy._support import dtype_name
 from argosy.autograd import no_grad
 
 from .registry import kl_divergence
 
-_FLOATING = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+_CONTINUOUS = (*FLOATING, *COMPLEX)
+_NAMES = tuple(map(dtype_name, _CONTINUOUS))  # which NumPy compares its dtypes with
 
 
 def sizes_of(shape):
@@ -27,21 +29,17 @@ def sizes_of(shape):
 def as_parameter(value, dtype=None):
     """A parameter of a distribution as a floating-point tensor; numbers take the default dtype."""
     if isinstance(value, Tensor):
-        return value if _name(value) in _FLOATING else value.astype(_core.get_default_dtype())
-    kind = str(getattr(value, "dtype", ""))
+        return value if value.dtype in _CONTINUOUS else value.astype(_core.get_default_dtype())
+    kind = getattr(value, "dtype", None)
     return _tensor.to_tensor(
-        value, dtype or (kind if kind in _FLOATING else _core.get_default_dtype())
+        value, dtype or (kind if kind in _NAMES else _core.get_default_dtype())
     )
-
-
-def _name(tensor):
-    return dtype_name(tensor.dtype)
 
 
 def broadcast(*values):
     """The parameters as tensors of one shape and one dtype."""
     given = [value for value in values if isinstance(value, Tensor)]
-    dtype = given[0].dtype if given and _name(given[0]) in _FLOATING else None
+    dtype = given[0].dtype if given and given[0].dtype in _CONTINUOUS else None
     tensors = [as_parameter(value, dtype) for value in values]
     if len(tensors) == 1:
         return tensors

@@ -16,10 +16,11 @@ import zlib
 
 from argosy import _core
 from argosy import tensor as _tensor
-from argosy._core import Tensor
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._programs import mode
 from argosy._support import dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
+from argosy.tensor.methods import is_tensor
 
 from . import atomic_file, pickle_reader, pickle_writer
 
@@ -243,10 +244,6 @@ def _format_of(name):
 # Tensors and arrays.
 
 
-def _is_tensor(value):
-    return isinstance(value, Tensor)
-
-
 def _is_layer(value):
     nn = sys.modules.get("argosy.nn")  # not imported: nobody has a layer
     return nn is not None and isinstance(value, nn.Layer)
@@ -260,14 +257,12 @@ def _dtype_name(value):
 def _array_of(tensor):
     """The tensor's elements as NumPy stores them in a file: bfloat16 as its bits in uint16."""
     if tensor._symbolic:  # state of a static Program: what the global scope has
-        from argosy.static.variable import value_in_scope
+        from argosy.tensor.program_value import value_in_scope
 
         tensor = value_in_scope(tensor)
     array = tensor.detach().numpy()
-    name = _dtype_name(tensor)
-    if name.startswith("float8"):
-        return array.view("uint8")
-    return array.view("uint16") if name == "bfloat16" else array
+    bits = BITS_IN_NUMPY.get(tensor.dtype)
+    return array if bits is None else array.view(bits)
 
 
 def _tensor_of(array, dtype=None):
@@ -305,7 +300,7 @@ def _write(obj, file, protocol, file_format, trailer):
 def _is_state_dict(obj):
     """Whether `obj` is a dict of tensors and of dicts without tensors (as the scheduler's)."""
     return isinstance(obj, dict) and all(
-        not _holds_tensor(value) if isinstance(value, dict) else _is_tensor(value)
+        not _holds_tensor(value) if isinstance(value, dict) else is_tensor(value)
         for value in obj.values()
     )
 
@@ -314,7 +309,7 @@ def _holds_tensor(value):
     waiting, seen = [value], set()
     while waiting:
         value = waiting.pop()
-        if _is_tensor(value) or _is_layer(value):
+        if is_tensor(value) or _is_layer(value):
             return True
         # Each once: it may be inside itself, or shared by many.
         if isinstance(value, (dict, list, tuple, set, frozenset)) and id(value) not in seen:
@@ -326,7 +321,7 @@ def _holds_tensor(value):
 def _with_name_table(state):
     stored, names, arrays = {}, {}, {}
     for key, value in state.items():
-        if _is_tensor(value):
+        if is_tensor(value):
             names[key] = value.name
             # Tied weights are one array in the file.
             if id(value) not in arrays:
@@ -348,7 +343,7 @@ def _checked_array(tensor):
 
 
 def _reduce_extra(value):
-    if _is_tensor(value):
+    if is_tensor(value):
         pair = (value.name, _checked_array(value))
         return pickle_writer.Reduced("builtins", "tuple", (pair,))
     kind = type(value)
@@ -577,7 +572,7 @@ def _to_safetensors(obj):
 
     pieces, arrays = {}, []
     for key, value in obj.items():
-        if not isinstance(key, str) or not (_is_tensor(value) or _is_array(value)):
+        if not isinstance(key, str) or not (is_tensor(value) or _is_array(value)):
             raise TypeError(
                 f"[save] a .safetensors file holds only tensors by name: got {key!r} of type "
                 f"{type(value).__name__}. Do this: leave it out, or use the ending .pdparams."
@@ -587,7 +582,7 @@ def _to_safetensors(obj):
             raise TypeError(
                 f"[save] a .safetensors file cannot hold {name} ({key!r}). Do this: cast it first."
             )
-        array = numpy.ascontiguousarray(_array_of(value) if _is_tensor(value) else value)
+        array = numpy.ascontiguousarray(_array_of(value) if is_tensor(value) else value)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         arrays.append(array)
         pieces[key] = _safetensors_piece(safetensors, name, list(value.shape), array)

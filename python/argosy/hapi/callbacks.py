@@ -4,6 +4,8 @@ import numbers
 import os
 import warnings
 
+from argosy._support import listed
+
 from .progressbar import ProgressBar
 
 __all__ = []
@@ -25,7 +27,7 @@ def config_callbacks(
     """The list of callbacks of a run: the given ones, and the standard ones that are not among
     them."""
     given = [] if callbacks is None else callbacks
-    chosen = list(given) if isinstance(given, (list, tuple)) else [given]
+    chosen = listed(given)
     for callback in chosen:
         if not isinstance(callback, Callback):
             raise TypeError(

@@ -5,32 +5,15 @@ import os
 import warnings
 
 from argosy import tensor
-from argosy._core import Tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, dtype_name, listed_if_any
 from argosy.autograd import no_grad
 from argosy.framework import io
 
+from ._batches import as_array, as_tensors
 from .callbacks import config_callbacks
 from .static_graph import graph_of
 
 __all__ = []
-
-
-def _as_list(value):
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _as_tensors(values):
-    return [
-        v if isinstance(v, Tensor) or not hasattr(v, "__array__") else tensor.to_tensor(v)
-        for v in _as_list(values)
-    ]
-
-
-def _as_array(value):
-    return value.numpy() if hasattr(value, "numpy") else value
 
 
 class Model:
@@ -46,15 +29,15 @@ class Model:
     def __init__(self, network, inputs=None, labels=None):
         self.mode = "train"
         self.network = network
-        self._inputs = _as_list(inputs)
-        self._labels = _as_list(labels)
+        self._inputs = listed_if_any(inputs)
+        self._labels = listed_if_any(labels)
         if isinstance(inputs, dict):
             self._inputs = list(inputs.values())
         self._loss = None
         self._optimizer = None
         self._metrics = []
         self._amp = None
-        self._prepared = False
+        self._seen_sizes = None  # shapes and dtypes of the first batch
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
         self._graph = graph_of(self)
@@ -79,7 +62,7 @@ class Model:
                 f"{type(loss).__name__}."
                 " Do this: pass e.g. nn.CrossEntropyLoss()."
             )
-        metrics = _as_list(metrics)
+        metrics = listed_if_any(metrics)
         for metric in metrics:
             if not isinstance(metric, Metric):
                 raise AssertionError(
@@ -91,7 +74,6 @@ class Model:
         self._loss = loss
         self._metrics = metrics
         self._prepare_amp(amp_configs)
-        self._prepared = True
 
     def _prepare_amp(self, configs):
         self._amp = None
@@ -113,18 +95,19 @@ class Model:
             return self.network(*inputs)
 
     def _losses(self, outputs, labels):
-        losses = _as_list(self._loss(*outputs, *labels))
-        return losses
+        """What the loss gives for a batch, a list, and the sum that is minimized."""
+        losses = listed_if_any(self._loss(*outputs, *labels))
+        return losses, sum(losses[1:], losses[0]) if losses else None
 
     def _measure(self, outputs, labels):
         figures = []
         for metric in self._metrics:
             computed = metric.compute(*outputs, *labels)
-            figures.append(metric.update(*[_as_array(c) for c in _as_list(computed)]))
+            figures.append(metric.update(*[as_array(c) for c in listed_if_any(computed)]))
         return figures
 
-    def _require_prepared(self, what):
-        if what is None:
+    def _require_optimizer(self):
+        if self._optimizer is None:
             raise AssertionError(
                 "[Model] the model is not ready to train: it has no optimizer. Do this: call "
                 "model.prepare(optimizer, loss) first."
@@ -140,7 +123,7 @@ class Model:
         Returns:
             list: Losses as arrays; with metrics a pair of it and the list of their figures.
         """
-        self._require_prepared(self._optimizer)
+        self._require_optimizer()
         if self._loss is None:
             raise TypeError(
                 "[Model.train_batch] there is no loss to minimize. Do this: call "
@@ -153,15 +136,14 @@ class Model:
                     "[Model.train_batch] update=False is not supported in static mode."
                     " Do this: call disable_static() first, to accumulate gradients."
                 )
-            _, losses, figures = self._graph.run("train", _as_list(inputs), _as_list(labels))
+            _, losses, figures = self._graph.run(
+                "train", listed_if_any(inputs), listed_if_any(labels)
+            )
             return (losses, figures) if self._metrics else losses
         self.network.train()
-        inputs, labels = _as_tensors(inputs), _as_tensors(labels)
-        outputs = _as_list(self._forward(inputs))
-        losses = self._losses(outputs, labels)
-        loss = losses[0]
-        for extra in losses[1:]:
-            loss = loss + extra
+        inputs, labels = as_tensors(inputs), as_tensors(labels)
+        outputs = listed_if_any(self._forward(inputs))
+        losses, loss = self._losses(outputs, labels)
         loss.backward()
         if update:
             self._optimizer.step()
@@ -180,13 +162,15 @@ class Model:
         """
         self.mode = "eval"
         if self._graph is not None:
-            _, losses, figures = self._graph.run("eval", _as_list(inputs), _as_list(labels))
+            _, losses, figures = self._graph.run(
+                "eval", listed_if_any(inputs), listed_if_any(labels)
+            )
         else:
             self.network.eval()
-            inputs, labels = _as_tensors(inputs), _as_tensors(labels)
+            inputs, labels = as_tensors(inputs), as_tensors(labels)
             with no_grad():
-                outputs = _as_list(self._forward(inputs))
-                losses = [] if self._loss is None else self._losses(outputs, labels)
+                outputs = listed_if_any(self._forward(inputs))
+                losses = [] if self._loss is None else self._losses(outputs, labels)[0]
                 figures = self._measure(outputs, labels)
                 losses = [v.numpy() for v in losses]
         if self._metrics and self._loss is not None:
@@ -197,10 +181,10 @@ class Model:
         """Returns the network's outputs for one batch, a list of arrays."""
         self.mode = "test"
         if self._graph is not None:
-            return self._graph.run("test", _as_list(inputs))[0]
+            return self._graph.run("test", listed_if_any(inputs))[0]
         self.network.eval()
         with no_grad():
-            return [v.numpy() for v in _as_list(self._forward(_as_tensors(inputs)))]
+            return [v.numpy() for v in listed_if_any(self._forward(as_tensors(inputs)))]
 
     # ---- state ----------------------------------------------------------------------------------
 
@@ -284,7 +268,7 @@ class Model:
         from .model_summary import summary
 
         if input_size is None and not self._inputs:
-            if getattr(self, "_seen_sizes", None) is None:
+            if self._seen_sizes is None:
                 raise AssertionError(
                     "[Model.summary] input_size is needed until a batch has been seen. Do this: "
                     "pass the shape of the input."
@@ -322,12 +306,12 @@ class Model:
     def _metrics_name(self):
         names = ["loss"] if self._loss is not None else []
         for metric in self._metrics:
-            names.extend(_as_list(metric.name()))
+            names.extend(listed_if_any(metric.name()))
         return names
 
     def _split(self, data, mode):
         """Inputs and labels of a batch."""
-        data = list(data.values()) if isinstance(data, dict) else _as_list(data)
+        data = list(data.values()) if isinstance(data, dict) else listed_if_any(data)
         if self._inputs:
             count = len(self._inputs)
         elif mode == "predict":
@@ -377,7 +361,7 @@ class Model:
             losses = result[0] if self._metrics else result
             logs["loss"] = [float(v) for v in losses]
         for metric in self._metrics:
-            names, values = _as_list(metric.name()), _as_list(metric.accumulate())
+            names, values = listed_if_any(metric.name()), listed_if_any(metric.accumulate())
             logs.update(zip(names, values))
 
     def fit(
@@ -420,7 +404,7 @@ class Model:
             raise AssertionError(
                 "[Model.fit] train_data is missing. Do this: pass a Dataset or a DataLoader."
             )
-        self._require_prepared(self._optimizer)
+        self._require_optimizer()
         train_size, eval_size = (
             batch_size if isinstance(batch_size, (list, tuple)) else (batch_size, batch_size)
         )
@@ -564,5 +548,5 @@ def _sizes_of(inputs):
     known = [i for i in inputs if hasattr(i, "shape")]
     return (
         [tuple(i.shape) for i in known],
-        [str(i.dtype).rsplit(".", 1)[-1] for i in known],
+        [dtype_name(i.dtype) for i in known],
     )

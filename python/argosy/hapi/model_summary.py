@@ -3,7 +3,9 @@
 import math
 import numbers
 
+from argosy import _core
 from argosy import tensor as _tensor
+from argosy._dtypes import INTEGER
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -44,8 +46,8 @@ def _make_inputs(input_size, dtypes):
         dtypes = [dtypes] * len(shapes)
     tensors = []
     for (shape, own), dtype in zip(shapes, dtypes):
-        dtype = str(dtype or own or "float32").rsplit(".", 1)[-1]
-        if dtype.startswith(("int", "uint", "bool")):
+        dtype = _core.dtype(dtype or own or "float32")
+        if dtype in (_core.bool, *INTEGER):
             tensors.append(_tensor.zeros(shape, dtype))
         else:
             tensors.append(_tensor.rand(shape).astype(dtype))

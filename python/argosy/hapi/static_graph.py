@@ -2,6 +2,7 @@
 and prediction, which share state in the scope."""
 
 from argosy._framework import in_static_mode
+from argosy._support import listed_if_any
 
 __all__ = []
 
@@ -42,8 +43,6 @@ class StaticGraph:
     def _build(self, mode):
         from argosy import static
 
-        from .model import _as_list
-
         model = self._model
         main, startup = static.Program(), static.Program()
         with static.program_guard(main, startup):
@@ -52,15 +51,13 @@ class StaticGraph:
             for v in inputs:
                 v.stop_gradient = True
             (model.network.train if mode == "train" else model.network.eval)()
-            outputs = _as_list(model._forward(inputs))
+            outputs = listed_if_any(model._forward(inputs))
             losses, computed = [], []
             if mode != "test":
-                losses = [] if model._loss is None else model._losses(outputs, labels)
-                computed = [_as_list(m.compute(*outputs, *labels)) for m in model._metrics]
+                if model._loss is not None:
+                    losses, loss = model._losses(outputs, labels)
+                computed = [listed_if_any(m.compute(*outputs, *labels)) for m in model._metrics]
             if mode == "train":
-                loss = losses[0]
-                for extra in losses[1:]:
-                    loss = loss + extra
                 parameters = [p for p in model.network.parameters() if not p.stop_gradient]
                 model._optimizer.minimize(loss, parameters=parameters)
         self._start()

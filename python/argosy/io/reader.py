@@ -1,24 +1,5 @@
-"""Readers: functions that return an iterator of samples (kept for old programs)."""
+"""Names of readers (kept for old programs)."""
 
 from .dataloader.collate import default_collate_fn, default_convert_fn  # noqa: F401
+from .dataloader.grouping import batch  # noqa: F401
 from .dataloader.loader import DataLoader  # noqa: F401
-
-
-def batch(reader, batch_size, drop_last=False):
-    """A reader of lists of batch_size samples; the last one may be shorter unless drop_last."""
-    if batch_size <= 0:
-        raise ValueError(
-            f"[batch] batch_size must be 1 or more, got {batch_size}. Do this: pass a positive int."
-        )
-
-    def batches():
-        samples = []
-        for sample in reader():
-            samples.append(sample)
-            if len(samples) == batch_size:
-                yield samples
-                samples = []
-        if samples and not drop_last:
-            yield samples
-
-    return batches

@@ -118,17 +118,9 @@ class CompiledStep:
             self._rate = value, _core.to_tensor(value, "float64", True)
         return self._rate[1]
 
-    def _make_state(self):
-        """Optimizer state is made before recording: it outlives the step."""
-        optimizer = self.optimizer
-        for group in optimizer._current_groups():
-            params = [p for p in group.params if not p.stop_gradient]
-            if params and optimizer._op is not None:
-                optimizer._make_batch(group, params)
-
     def _capture(self, batch):
         optimizer = self.optimizer
-        self._make_state()
+        optimizer._make_all_states()  # before recording: they outlive the step
         parameters = [p for p in optimizer._all_params() if not p.stop_gradient]
         kept = [p.grad for p in parameters]
         program = _core.program_new()
@@ -137,16 +129,14 @@ class CompiledStep:
             inputs.append(_core.program_input(program, f"input_{i}", list(shape), v.dtype))
         rate = _core.program_input(program, "learning_rate", [], "float64")
         optimizer.clear_grad(set_to_zero=False)
-        optimizer.get_lr = lambda: rate
         try:
-            with recording(program):
+            with recording(program), optimizer._taking_rate(rate):
                 value = self._value(inputs)
                 _core.backward(value, None, False)
                 _core.program_set_role(program, 2)
                 optimizer.step()
                 _core.program_set_role(program, 0)
         finally:
-            del optimizer.get_lr
             for p, grad in zip(parameters, kept):
                 p.grad = grad
         return program, [value]

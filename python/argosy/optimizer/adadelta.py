@@ -21,6 +21,7 @@ class Adadelta(Optimizer):
     """
 
     _op = "adadelta_"
+    _options = ("rho", "epsilon")
     _specs = [
         Spec("_avg_squared_grad", dtype="wide"),
         Spec("_avg_squared_update", dtype="wide"),
@@ -42,13 +43,5 @@ class Adadelta(Optimizer):
                     f"[Adadelta] {label} is missing: expected a float, got None."
                     " Do this: pass a number."
                 )
-        self._epsilon = epsilon
-        self._rho = rho
-        self._default_dict = {"epsilon": epsilon, "rho": rho}
+        self._keep_options(epsilon=epsilon, rho=rho)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return options["rho"], options["epsilon"]

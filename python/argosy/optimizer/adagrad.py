@@ -20,6 +20,8 @@ class Adagrad(Optimizer):
     """
 
     _op = "adagrad_"
+    _options = ("epsilon",)
+    _specs = [Spec("moment", "initial_accumulator_value", dtype="wide")]
 
     def __init__(
         self,
@@ -37,17 +39,6 @@ class Adagrad(Optimizer):
                     f"[Adagrad] {label} is missing: expected a float, got None."
                     " Do this: pass a number."
                 )
-        self._epsilon = epsilon
+        self._keep_options(epsilon=epsilon, initial_accumulator_value=initial_accumulator_value)
         self.initial_accumulator_value = initial_accumulator_value
-        self._default_dict = {
-            "epsilon": epsilon,
-            "initial_accumulator_value": initial_accumulator_value,
-        }
-        self._specs = [Spec("moment", "initial_accumulator_value", dtype="wide")]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return (options["epsilon"],)

@@ -1,45 +1,12 @@
 """Adam."""
 
-from .optimizer import Optimizer
+from .moments import MomentOptimizer
 from .records import Spec
 
 __all__ = []
 
 
-def _check_beta(op, name, value):
-    if value is None:
-        raise AssertionError(
-            f"[{op}] {name} is missing: expected a float in [0, 1), got None. Do this: "
-            "leave it out for its default."
-        )
-    if not 0 <= value < 1:
-        raise ValueError(
-            f"[{op}] {name} is out of range: expected 0 <= {name} < 1, got {value}. Do "
-            "this: correct it."
-        )
-
-
-def _check_epsilon(op, value):
-    if value is None:
-        raise AssertionError(
-            f"[{op}] epsilon is missing: expected a float >= 0, got None. Do this: leave it "
-            "out for its default."
-        )
-    if not 0 <= value:
-        raise ValueError(
-            f"[{op}] epsilon is out of range: expected >= 0, got {value}. Do this: correct it."
-        )
-
-
-def _check_rate_given(op, value):
-    if value is None:
-        raise AssertionError(
-            f"[{op}] learning_rate is missing: expected a float, got None. Do this: pass "
-            "it, e.g. 0.001."
-        )
-
-
-class Adam(Optimizer):
+class Adam(MomentOptimizer):
     """Adaptive moments: with t the number of the step,
 
     ``m = beta1 m + (1 - beta1) g``, ``v = beta2 v + (1 - beta2) g^2``,
@@ -83,25 +50,10 @@ class Adam(Optimizer):
         amsgrad=False,
         name=None,
     ):
-        op = type(self).__name__
-        _check_rate_given(op, learning_rate)
-        beta1, beta2, epsilon = _number(beta1), _number(beta2), _number(epsilon)
-        _check_beta(op, "beta1", beta1)
-        _check_beta(op, "beta2", beta2)
-        _check_epsilon(op, epsilon)
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._lazy_mode = lazy_mode
+        self._keep_moments(learning_rate, beta1, beta2, epsilon, lazy_mode=lazy_mode)
         self._multi_precision = multi_precision
         self._use_multi_tensor = use_multi_tensor
         self._amsgrad = amsgrad
-        self._default_dict = {
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": epsilon,
-            "lazy_mode": lazy_mode,
-        }
         self._specs = [
             *self._plain[:2],
             self._largest if amsgrad else None,
@@ -110,9 +62,6 @@ class Adam(Optimizer):
             Spec("beta2_pow_acc", "beta2", "one", "scalar"),
         ]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
 
     def _hyper(self, options, batch):
         return (
@@ -125,8 +74,3 @@ class Adam(Optimizer):
 
     def _decays(self, options, batch):
         return ()
-
-
-def _number(value):
-    """Hyperparameters may be tensors of one element."""
-    return float(value) if hasattr(value, "stop_gradient") else value

@@ -1,13 +1,12 @@
 """Adamax."""
 
-from .adam import _check_beta, _check_epsilon, _check_rate_given
-from .optimizer import Optimizer
+from .moments import MomentOptimizer
 from .records import Spec
 
 __all__ = []
 
 
-class Adamax(Optimizer):
+class Adamax(MomentOptimizer):
     """Adam with the infinity norm: ``m = beta1 m + (1 - beta1) g``,
     ``u = max(|g|, beta2 u + epsilon)``, ``param -= learning_rate / (1 - beta1^t) * m / u``.
 
@@ -22,6 +21,11 @@ class Adamax(Optimizer):
     """
 
     _op = "adamax_"
+    _specs = [
+        Spec("moment", dtype="wide"),
+        Spec("inf_norm", dtype="wide"),
+        Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+    ]
 
     def __init__(
         self,
@@ -34,23 +38,5 @@ class Adamax(Optimizer):
         grad_clip=None,
         name=None,
     ):
-        _check_rate_given("Adamax", learning_rate)
-        _check_beta("Adamax", "beta1", beta1)
-        _check_beta("Adamax", "beta2", beta2)
-        _check_epsilon("Adamax", epsilon)
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._default_dict = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-        self._specs = [
-            Spec("moment", dtype="wide"),
-            Spec("inf_norm", dtype="wide"),
-            Spec("beta1_pow_acc", "beta1", "one", "scalar"),
-        ]
+        self._keep_moments(learning_rate, beta1, beta2, epsilon)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return options["beta1"], options["beta2"], options["epsilon"]

@@ -1,7 +1,10 @@
 """Adam with decoupled weight decay."""
 
+from argosy._core import Tensor
+
 from .adam import Adam
-from .optimizer import _is_tensor, _lr_scale
+from .moments import decays_of
+from .plan import lr_scale
 
 __all__ = []
 
@@ -43,7 +46,7 @@ class AdamW(Adam):
         amsgrad=False,
         name=None,
     ):
-        if not isinstance(weight_decay, (int, float)) and not _is_tensor(weight_decay):
+        if not isinstance(weight_decay, (int, float, Tensor)):
             raise TypeError(
                 "[AdamW] weight_decay has the wrong type: expected float or Tensor, got "
                 f"{type(weight_decay).__name__}."
@@ -76,15 +79,13 @@ class AdamW(Adam):
     def _lr_scales(self, params):
         if self._lr_ratio is None:
             return super()._lr_scales(params)
-        return [_lr_scale(p) * float(self._lr_ratio(p)) for p in params]
+        return [lr_scale(p) * float(self._lr_ratio(p)) for p in params]
 
     def _decays(self, options, batch):
-        coefficient = float(options["weight_decay"])
-        known = batch.extra.get("decays")
-        if known is None or known[0] != coefficient:
-            decides = self._apply_decay_param_fun
-            decays = [
-                coefficient if decides is None or decides(p.name) else 0.0 for p in batch.params
-            ]
-            known = batch.extra["decays"] = (coefficient, decays if any(decays) else ())
-        return known[1]
+        decides = self._apply_decay_param_fun
+        decays = decays_of(
+            batch,
+            float(options["weight_decay"]),
+            lambda p: decides is None or decides(p.name),
+        )
+        return decays if any(decays) else ()

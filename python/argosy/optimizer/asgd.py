@@ -57,8 +57,5 @@ class ASGD(Optimizer):
         ]
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _state_specs(self):
-        return self._specs
-
     def _hyper(self, options, batch):
         return (self._n,)

@@ -1,6 +1,6 @@
 """LAMB."""
 
-from .adam import _check_rate_given
+from .moments import check_rate_given, decays_of
 from .optimizer import Optimizer
 from .records import Spec
 
@@ -29,6 +29,12 @@ class Lamb(Optimizer):
     """
 
     _op = "lamb_"
+    _specs = [
+        Spec("moment1", dtype="wide"),
+        Spec("moment2", dtype="wide"),
+        Spec("beta1_pow_acc", "beta1", "one", "scalar"),
+        Spec("beta2_pow_acc", "beta2", "one", "scalar"),
+    ]
 
     def __init__(
         self,
@@ -44,51 +50,35 @@ class Lamb(Optimizer):
         always_adapt=False,
         name=None,
     ):
-        _check_rate_given("Lamb", learning_rate)
+        check_rate_given("Lamb", learning_rate)
         for label, value in (("beta1", beta1), ("beta2", beta2), ("epsilon", epsilon)):
             if value is None:
                 raise AssertionError(
                     f"[Lamb] {label} is missing: expected a float, got None."
                     " Do this: pass a number."
                 )
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._lamb_weight_decay = lamb_weight_decay
-        self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
         self._multi_precision = multi_precision
         self.always_adapt = always_adapt
-        self._default_dict = {
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": epsilon,
-            "lamb_weight_decay": lamb_weight_decay,
-            "exclude_from_weight_decay_fn": exclude_from_weight_decay_fn,
-        }
-        self._specs = [
-            Spec("moment1", dtype="wide"),
-            Spec("moment2", dtype="wide"),
-            Spec("beta1_pow_acc", "beta1", "one", "scalar"),
-            Spec("beta2_pow_acc", "beta2", "one", "scalar"),
-        ]
+        self._keep_options(
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+            lamb_weight_decay=lamb_weight_decay,
+            exclude_from_weight_decay_fn=exclude_from_weight_decay_fn,
+        )
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
-    def _state_specs(self):
-        return self._specs
-
     def _hyper(self, options, batch):
-        coefficient = float(options["lamb_weight_decay"])
-        known = batch.extra.get("decays")
-        if known is None or known[0] != coefficient:
-            excludes = options["exclude_from_weight_decay_fn"]
-            decays = [
-                0.0 if excludes is not None and excludes(p) else coefficient for p in batch.params
-            ]
-            known = batch.extra["decays"] = (coefficient, decays)
+        excludes = options["exclude_from_weight_decay_fn"]
+        decays = decays_of(
+            batch,
+            float(options["lamb_weight_decay"]),
+            lambda p: excludes is None or not excludes(p),
+        )
         return (
             options["beta1"],
             options["beta2"],
             options["epsilon"],
-            known[1],
+            decays,
             self.always_adapt,
         )

@@ -66,7 +66,7 @@ class LBFGS(Optimizer):
                 stacklevel=2,
             )
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        if self._given_groups:
+        if self._groups.given:
             raise TypeError(
                 "[LBFGS] parameter groups are not supported. Do this: pass a list of tensors."
             )

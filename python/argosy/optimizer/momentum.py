@@ -24,6 +24,7 @@ class Momentum(Optimizer):
     """
 
     _op = "momentum_"
+    _options = ("momentum", "use_nesterov", "rescale_grad")
     _specs = [Spec("velocity")]
 
     def __init__(
@@ -49,20 +50,9 @@ class Momentum(Optimizer):
                 "[Momentum] momentum is missing: expected a float, got None."
                 " Do this: pass a number such as 0.9."
             )
-        self._momentum = momentum
-        self._use_nesterov = bool(use_nesterov)
         self._multi_precision = multi_precision
-        self._rescale_grad = rescale_grad
         self._use_multi_tensor = use_multi_tensor
-        self._default_dict = {
-            "momentum": momentum,
-            "use_nesterov": self._use_nesterov,
-            "rescale_grad": rescale_grad,
-        }
+        self._keep_options(
+            momentum=momentum, use_nesterov=bool(use_nesterov), rescale_grad=rescale_grad
+        )
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return options["momentum"], options["use_nesterov"], options["rescale_grad"]

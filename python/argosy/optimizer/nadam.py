@@ -1,13 +1,12 @@
 """NAdam."""
 
-from .adam import _check_beta, _check_epsilon, _check_rate_given
-from .optimizer import Optimizer
+from .moments import MomentOptimizer
 from .records import Spec
 
 __all__ = []
 
 
-class NAdam(Optimizer):
+class NAdam(MomentOptimizer):
     """Adam with Nesterov momentum whose coefficient grows with the step t:
     ``mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2)``.
 
@@ -23,6 +22,7 @@ class NAdam(Optimizer):
     """
 
     _op = "nadam_"
+    _options = (*MomentOptimizer._options, "momentum_decay")
     _specs = [
         Spec("momentum_decay_pow", 1.0, "spread", "scalar"),
         Spec("beta2_pow", 1.0, "spread", "scalar"),
@@ -43,34 +43,10 @@ class NAdam(Optimizer):
         grad_clip=None,
         name=None,
     ):
-        _check_rate_given("NAdam", learning_rate)
-        _check_beta("NAdam", "beta1", beta1)
-        _check_beta("NAdam", "beta2", beta2)
-        _check_epsilon("NAdam", epsilon)
+        self._keep_moments(learning_rate, beta1, beta2, epsilon, momentum_decay=momentum_decay)
         if momentum_decay is None or not 0.0 <= momentum_decay:
             raise ValueError(
                 f"[NAdam] momentum_decay is out of range: expected >= 0, got {momentum_decay}."
                 " Do this: pass a number such as 0.004."
             )
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._momentum_decay = momentum_decay
-        self._default_dict = {
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": epsilon,
-            "momentum_decay": momentum_decay,
-        }
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return (
-            options["beta1"],
-            options["beta2"],
-            options["epsilon"],
-            options["momentum_decay"],
-        )

@@ -11,40 +11,24 @@ A subclass written by a user may instead implement ``_create_accumulators(block,
 import re
 import warnings
 from collections import defaultdict
-from operator import is_
+from contextlib import contextmanager
 
 from argosy import _core
 from argosy import tensor as _tensor
+from argosy._core import Tensor
+from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
 from argosy._support import dtype_name
 from argosy.autograd import no_grad
+from argosy.base import static_parameter, unique_name
 
+from . import plan
+from .groups import ParameterGroups, as_regularizer, check_clip, check_parameters
 from .lr import LambdaDecay, LRScheduler
-from .records import Batch, Group
+from .records import Group
 from .summary import update_summaries
 
 __all__ = []
-
-_FLOAT32, _FLOAT64 = "float32", "float64"
-
-
-def _dtype_name(tensor):
-    return dtype_name(tensor.dtype)
-
-
-def _is_tensor(value):
-    return hasattr(value, "stop_gradient") and hasattr(value, "shape")
-
-
-def _static():
-    """State of static Programs."""
-    from argosy.static import state
-
-    return state
-
-
-def _no_grad():
-    return no_grad()
 
 
 class Optimizer:
@@ -66,6 +50,8 @@ class Optimizer:
     # regularizers still add to the gradient.
     _decoupled_decay = False
     _op = None
+    _specs = ()
+    _options = ()  # what _hyper takes from a group's options, in the order of the op's arguments
 
     def __init__(
         self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
@@ -78,21 +64,7 @@ class Optimizer:
             )
         if parameters is None and in_static_mode():
             parameters = []  # all that the loss depends on
-        if parameters is None:
-            raise AttributeError(
-                f"[{label}] parameters is missing: expected a list of tensors, got None. "
-                "Do this: pass parameters=model.parameters()."
-            )
-        if isinstance(parameters, dict):
-            raise TypeError(
-                f"[{label}] parameters must not be a dict. Do this: for parameter groups pass a "
-                "list of dicts, [{'params': ...}, ...]."
-            )
-        if _is_tensor(parameters):
-            raise TypeError(
-                f"[{label}] parameters must be an iterable of tensors, got one tensor. "
-                "Do this: pass [tensor]."
-            )
+        check_parameters(label, parameters)
         if isinstance(learning_rate, bool) or not isinstance(
             learning_rate, (float, int, LRScheduler)
         ):
@@ -101,23 +73,19 @@ class Optimizer:
                 f"{type(learning_rate).__name__}."
                 " Do this: pass a number or a scheduler of optimizer.lr."
             )
-        self._check_clip(grad_clip)
+        check_clip(label, grad_clip)
         self._name = name
-        if not hasattr(parameters, "__iter__"):
-            raise TypeError(
-                f"[{label}] parameters: expected a list of tensors, got "
-                f"{type(parameters).__name__}. Do this: pass model.parameters()."
-            )
         self._parameter_list = list(parameters)
         self._learning_rate = learning_rate
         self._grad_clip = grad_clip
-        self.regularization = self._as_regularizer(weight_decay)
+        self.regularization = None if self._decoupled_decay else as_regularizer(label, weight_decay)
         self._accumulators = defaultdict(dict)
         self._accumulators_holder = {}
         self._state_names = defaultdict(dict)
         self._master_weights = {}
         self._opti_name_list = []
         self._rates = {}  # of static Programs
+        self._rate_of_now = None  # see _taking_rate
         self._created = set()
         if not hasattr(self, "_default_dict"):
             self._default_dict = {}
@@ -127,61 +95,25 @@ class Optimizer:
             weight_decay if self._decoupled_decay else self.regularization
         )
         self._default_dict["grad_clip"] = grad_clip
-        self._groups = []
-        self._param_groups = []
         self._entry = None if self._op is None else getattr(_core.ops, self._op)
         self._warned_unmatched = False
-        self._given_groups = bool(self._parameter_list) and isinstance(
-            self._parameter_list[0], dict
-        )
-        if self._given_groups:
-            for group in self._parameter_list:
-                self._add_param_group(dict(group))
-        else:
-            for p in self._parameter_list:
-                if not _is_tensor(p):
-                    raise AttributeError(
-                        f"[{label}] parameters must be tensors, got {type(p).__name__} ({p!r:.60})."
-                        " Do this: pass layer.parameters()."
-                    )
-            self._drop_repeated()
-            self._param_groups = self._parameter_list
-            self._groups.append(Group(self._parameter_list, self._default_dict))
+        self._groups = ParameterGroups(label, self._default_dict, self._decoupled_decay)
+        self._parameter_list = self._groups.take(self._parameter_list)
+        self._param_groups = self._groups.dicts if self._groups.given else self._parameter_list
         self._warn_about_own_regularizers()
         self.clear_gradients = self.clear_grad
 
+    def _keep_options(self, **options):
+        """Keeps arguments that parameter groups may set differently, before the constructor runs;
+        each is an attribute too."""
+        self._default_dict = options
+        for name, value in options.items():
+            setattr(self, f"_{name}", value)
+
     # ---- construction -------------------------------------------------------------------------
 
-    def _check_clip(self, grad_clip):
-        if grad_clip is not None and not callable(grad_clip):
-            raise TypeError(
-                f"[{type(self).__name__}] grad_clip has the wrong type: expected "
-                "nn.ClipGradByGlobalNorm, nn.ClipGradByNorm or nn.ClipGradByValue, got "
-                f"{type(grad_clip).__name__}."
-                " Do this: pass one of these objects."
-            )
-
-    def _as_regularizer(self, weight_decay):
-        if self._decoupled_decay or weight_decay is None:
-            return None
-        if isinstance(weight_decay, (int, float)):
-            from argosy.regularizer import L2Decay
-
-            return L2Decay(float(weight_decay))
-        if _is_tensor(weight_decay):
-            from argosy.regularizer import L2Decay
-
-            return L2Decay(float(weight_decay))
-        if not callable(weight_decay):
-            raise TypeError(
-                f"[{type(self).__name__}] weight_decay has the wrong type: expected float or a "
-                f"regularizer (regularizer.L1Decay, L2Decay), got {type(weight_decay).__name__}."
-                " Do this: pass a number such as 1e-4, or one of these objects."
-            )
-        return weight_decay
-
     def _warn_about_own_regularizers(self):
-        if self.regularization is None or self._decoupled_decay or self._given_groups:
+        if self.regularization is None or self._decoupled_decay or self._groups.given:
             return
         own = [p.name for p in self._parameter_list if getattr(p, "regularizer", None) is not None]
         if own:
@@ -192,65 +124,17 @@ class Optimizer:
                 stacklevel=4,
             )
 
-    def _drop_repeated(self):
-        seen = set()
-        unique = [p for p in self._parameter_list if not (id(p) in seen or seen.add(id(p)))]
-        if len(unique) < len(self._parameter_list):
-            warnings.warn(
-                f"[{type(self).__name__}] parameters has {len(self._parameter_list) - len(unique)} "
-                "tensors more than once; each is updated once in a step.",
-                stacklevel=4,
-            )
-            self._parameter_list = unique
-
     def _add_param_group(self, param_group):
         """Adds one group, a dict with ``params`` and options; missing options get the defaults."""
-        label = type(self).__name__
-        if "params" not in param_group:
-            raise AssertionError(
-                f"[{label}] a parameter group needs the key 'params', got {sorted(param_group)}."
-                " Do this: pass {'params': [..], ..}."
-            )
-        params = param_group["params"]
-        if _is_tensor(params):
-            params = [params]
-        elif isinstance(params, set):
-            raise TypeError(
-                f"[{label}] 'params' of a group must be ordered, got a set. Do this: pass a list."
-            )
-        param_group["params"] = params = list(params)
-        seen = {id(p) for g in self._groups for p in g.params}
-        if any(id(p) in seen for p in params):
-            raise ValueError(
-                f"[{label}] some parameters appear in more than one parameter group."
-                " Do this: list each parameter once."
-            )
-        decay = param_group.get("weight_decay")
-        for key, value in self._default_dict.items():
-            param_group.setdefault(key, value)
-        self._check_clip(param_group["grad_clip"])
-        scale = param_group.get("learning_rate", 1.0)
-        regularizer = (
-            None
-            if self._decoupled_decay
-            else self._as_regularizer(param_group["weight_decay"] if decay is None else decay)
-        )
-        for p in params:
-            if not self._decoupled_decay:
-                p.regularizer = regularizer
-            if getattr(p, "optimize_attr", None) is None:
-                p.optimize_attr = {}
-            p.optimize_attr["learning_rate"] = scale
-        self._param_groups.append(param_group)
-        self._groups.append(Group(params, param_group))
+        self._groups.add(param_group)
 
     def _current_groups(self):
         """The groups; where none were given, one of what ``_parameter_list`` and ``_grad_clip`` are
         now, since programs assign to these."""
-        if not self._given_groups:
-            self._groups[0].params = self._parameter_list
+        if not self._groups.given:
+            self._groups.groups[0].params = self._parameter_list
             self._default_dict["grad_clip"] = self._grad_clip
-        return self._groups
+        return self._groups.groups
 
     def _all_params(self):
         return [p for g in self._current_groups() for p in g.params]
@@ -259,32 +143,30 @@ class Optimizer:
 
     def _state_specs(self):
         """The accumulators of the op, in the order of its arguments; None where it has none."""
-        return []
+        return self._specs
 
     def _hyper(self, options, batch):
         """The op's hyperparameters for a group with `options`, as a tuple."""
-        return ()
+        return tuple([options[name] for name in self._options])
 
     def _needs_master(self, param):
-        return self._multi_precision and _dtype_name(param) in ("float16", "bfloat16")
+        return self._multi_precision and param.dtype in SIXTEEN_BIT
 
     def _state_dtype(self, param):
         """dtype of a parameter's accumulators: its own, float32 where it has a master copy."""
-        return _FLOAT32 if self._needs_master(param) else _dtype_name(param)
+        return _core.float32 if self._needs_master(param) else param.dtype
 
     def _create_master_weight(self, param):
         master = self._master_weights.get(param.name)
         if master is None:
-            from argosy.utils import unique_name
-
             name = unique_name.generate(param.name + "_fp32_master")
             if param._symbolic:
-                master = _static().make_variable(
-                    name, param.shape, _FLOAT32, lambda: _core.ops.cast(param, _FLOAT32)
+                master = static_parameter.make_variable(
+                    name, param.shape, _core.float32, lambda: _core.ops.cast(param, _core.float32)
                 )
             else:
-                with _no_grad():
-                    master = param.detach().astype(_FLOAT32)
+                with no_grad():
+                    master = param.detach().astype(_core.float32)
             master.stop_gradient = True
             master.name = name
             self._master_weights[param.name] = master
@@ -299,8 +181,6 @@ class Optimizer:
         self, name, param, dtype=None, fill_value=0.0, shape=None, type=None, device=None
     ):
         """Makes the accumulator `name` of `param`, or takes it from a loaded state."""
-        from argosy.utils import unique_name
-
         if self._name is not None:
             name = self._name + "_" + name
         if param.name in self._accumulators[name]:
@@ -312,9 +192,9 @@ class Optimizer:
         held = self._take_from_holder(full_name, base)
         if param._symbolic:
             first = fill_value if held is None else lambda: _tensor.to_tensor(held)
-            tensor = _static().make_variable(full_name, shape, dtype, first)
+            tensor = static_parameter.make_variable(full_name, shape, dtype, first)
         else:
-            with _no_grad():
+            with no_grad():
                 tensor = _tensor.full(shape, fill_value, dtype)
                 if held is not None:
                     self._assign(tensor, held, full_name, name)
@@ -345,20 +225,10 @@ class Optimizer:
         for spec in self._state_specs():
             if spec is None:
                 continue
-            if spec.shape == "like":
-                shape = None
-            elif spec.shape in ("one", "spread"):
-                shape = [1]
-            else:
-                shape = spec.shape(list(param.shape))
-            dtype = spec.dtype
-            if dtype == "scalar":
-                dtype = _FLOAT64 if _dtype_name(param) == _FLOAT64 else _FLOAT32
-            elif dtype == "wide":
-                name = _dtype_name(param)
-                dtype = _FLOAT32 if name in ("float16", "bfloat16") else name
             fill = options[spec.fill] if isinstance(spec.fill, str) else spec.fill
-            self._add_accumulator(spec.name, param, dtype, fill, shape)
+            self._add_accumulator(
+                spec.name, param, spec.dtype_for(param), fill, spec.shape_for(param)
+            )
 
     @staticmethod
     def _find_key(state, full_name, base):
@@ -400,13 +270,13 @@ class Optimizer:
                     f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong shape: expected "
                     f"{want}, got {shape}. Do this: load a state saved for the same model."
                 )
-        have = dtype_name(value.dtype)
+        have, want = dtype_name(value.dtype), dtype_name(tensor.dtype)
         if have == "uint16":
             have = "bfloat16"  # how NumPy carries bfloat16
-        if have != _dtype_name(tensor):
+        if have != want:
             raise AssertionError(
                 f"[{type(self).__name__}.set_state_dict] '{key}' has the wrong dtype: expected "
-                f"{_dtype_name(tensor)}, got {have}."
+                f"{want}, got {have}."
                 " Do this: cast it, or save it again from an optimizer of this dtype."
             )
         tensor.set_value(value)
@@ -422,8 +292,23 @@ class Optimizer:
 
     def get_lr(self):
         """Returns the current learning rate, a float."""
+        if self._rate_of_now is not None:
+            return self._rate_of_now
         rate = self._learning_rate
         return rate() if isinstance(rate, LRScheduler) else float(rate)
+
+    @contextmanager
+    def _taking_rate(self, rate):
+        """Within the context updates take `rate`, a value of the Program that records them."""
+        before, self._rate_of_now = self._rate_of_now, rate
+        try:
+            yield
+        finally:
+            self._rate_of_now = before
+
+    def _rate(self):
+        """What an update takes, also where a subclass has a get_lr of its own."""
+        return self.get_lr() if self._rate_of_now is None else self._rate_of_now
 
     def set_lr(self, value):
         """Sets the learning rate to the number `value`; not possible while a scheduler sets it."""
@@ -449,13 +334,14 @@ class Optimizer:
     def _static_rate(self, program):
         """The learning rate as state of a static Program. Each run starts by taking over what the
         scheduler says; a plain number stays what the scope has."""
-        from argosy.base import unique_name
         from argosy.static.program import set_state
 
         rate = self._rates.get(program)
         if rate is None:
             name = unique_name.generate("learning_rate")
-            rate = _static().make_variable(name, [], _FLOAT32, self.get_lr(), program=program)
+            rate = static_parameter.make_variable(
+                name, [], _core.float32, self.get_lr(), program=program
+            )
             self._rates[program] = rate
 
             def take_over(scope):
@@ -468,7 +354,7 @@ class Optimizer:
     def _global_learning_rate(self, program=None):
         """The variable of the learning rate in a static Program; in eager mode the number."""
         if not in_static_mode():
-            return self.get_lr()
+            return self._rate()
         from argosy.static import default_main_program
 
         return self._static_rate(default_main_program() if program is None else program)
@@ -500,7 +386,7 @@ class Optimizer:
                     if tensor is None:
                         continue
                 elif name in spread:
-                    with _no_grad():
+                    with no_grad():
                         tensor = tensor.reshape([]).expand(shapes[param_name])
                 state[self._state_names[name][param_name]] = tensor
         if self._master_weights:
@@ -531,7 +417,7 @@ class Optimizer:
             self._load_masters(masters)
         self._accumulators_holder = state
         self._warned_unmatched = False
-        with _no_grad():
+        with no_grad():
             for name, by_param in self._accumulators.items():
                 for param_name, tensor in by_param.items():
                     full_name = self._state_names[name][param_name]
@@ -549,18 +435,16 @@ class Optimizer:
 
     def _load_masters(self, masters):
         for name, value in masters.items():
-            with _no_grad():
+            with no_grad():
                 if name in self._master_weights:
                     self._master_weights[name].set_value(value)
                     continue
-                tensor = _tensor.to_tensor(value).astype(_FLOAT32)
+                tensor = _tensor.to_tensor(value).astype(_core.float32)
                 tensor = tensor.clone() if tensor is value else tensor
             tensor.stop_gradient = True
             tensor.name = getattr(value, "name", None) or name + "_fp32_master_0"
             self._master_weights[name] = tensor
-        for group in self._groups:
-            group.batches.clear()
-            group.last = None
+        self._groups.forget_batches()
 
     def get_opti_var_name_list(self):
         """Names of all accumulators made so far."""
@@ -599,10 +483,9 @@ class Optimizer:
         the parameter's own regularizer, else of `regularization`."""
         out = []
         for param, grad in parameters_and_grads:
-            own = getattr(param, "regularizer", None)
-            regularizer = own if own is not None else regularization
+            regularizer = plan.regularizer_of(param, regularization)
             if grad is not None and regularizer is not None:
-                with _no_grad():
+                with no_grad():
                     grad = grad + regularizer(param, grad, None)
             out.append((param, grad))
         return out
@@ -616,7 +499,7 @@ class Optimizer:
                 f"[{type(self).__name__}.step] updates at once, but a static Program is being built. "
                 "Do this: call minimize(loss) once, and run the Program with static.Executor."
             )
-        rate = self.get_lr()
+        rate = self._rate()
         for group in self._current_groups():
             params, grads = _core.gradients_of(group.params)
             if params:
@@ -628,7 +511,7 @@ class Optimizer:
         Returns:
             tuple: An empty list, and the list of pairs (parameter, gradient).
         """
-        if not _is_tensor(loss):
+        if not isinstance(loss, Tensor):
             raise AssertionError(
                 f"[minimize] loss must be a tensor, got {type(loss).__name__}."
                 " Do this: pass what the loss function returned."
@@ -641,7 +524,7 @@ class Optimizer:
         mode adds the operations of the update and returns them."""
         if any(g is not None and g._symbolic for _, g in params_grads):
             return self._add_update(params_grads)
-        self._update_all(params_grads, self.get_lr())
+        self._update_all(params_grads, self._rate())
         return []
 
     def _add_update(self, params_grads):
@@ -650,7 +533,7 @@ class Optimizer:
 
         program = program_of(next(g for _, g in params_grads if g is not None))
         count = len(program.global_block().ops)
-        with mode.recording(program), mode.role(program, 2), _no_grad():
+        with mode.recording(program), mode.role(program, 2), no_grad():
             self._program = program
             self._update_all(params_grads, self._static_rate(program))
         return program.global_block().ops[count:]
@@ -675,25 +558,15 @@ class Optimizer:
     def _update(self, group, params, grads, rate):
         clip = group.options["grad_clip"]
         if clip is not None:
-            with _no_grad():
+            with no_grad():
                 pairs = clip(list(zip(params, grads)))
             grads = [g for _, g in pairs]
         if self._op is None:
             self._update_one_by_one(params, grads)
             return
-        batch = group.last
-        if (
-            batch is None
-            or len(batch.params) != len(params)
-            or not all(map(is_, batch.params, params))
-        ):
-            key = tuple(map(id, params))
-            batch = group.batches.get(key)
-            if batch is None:
-                batch = group.batches[key] = self._make_batch(group, params)
-            group.last = batch
+        batch = plan.batch_of(group, params, self._make_batch)
         if batch.others:
-            with _no_grad():
+            with no_grad():
                 for i, regularizer in batch.others:
                     grads[i] = grads[i] + regularizer(params[i], grads[i], None)
         self._entry(
@@ -709,49 +582,30 @@ class Optimizer:
         )
 
     def _make_batch(self, group, params):
-        batch = Batch()
-        batch.params = params
-        batch.extra = {}
         for p in params:
             self._make_states(p, group.options)
         prefix = "" if self._name is None else self._name + "_"
-        batch.states = []
+        states = []
         for spec in self._state_specs():
-            if spec is None:
-                batch.states.append([])
-            else:
-                by_param = self._accumulators[prefix + spec.name]
-                batch.states.append([by_param[p.name] for p in params])
-        batch.masters = (
-            [self._create_master_weight(p) if self._needs_master(p) else p for p in params]
-            if any(self._needs_master(p) for p in params)
-            else []
-        )
-        batch.lr_scales = self._lr_scales(params)
-        self._find_regularizers(batch, params)
-        return batch
+            by_param = {} if spec is None else self._accumulators[prefix + spec.name]
+            states.append([] if spec is None else [by_param[p.name] for p in params])
+        masters = []
+        if any(map(self._needs_master, params)):
+            masters = [
+                self._create_master_weight(p) if self._needs_master(p) else p for p in params
+            ]
+        terms = plan.regularization(params, self.regularization)
+        return plan.Batch(params, states, masters, self._lr_scales(params), terms)
 
     def _lr_scales(self, params):
-        scales = [_lr_scale(p) for p in params]
-        return [] if all(s == 1.0 for s in scales) else scales
+        return plan.unless_all(1.0, [plan.lr_scale(p) for p in params])
 
-    def _find_regularizers(self, batch, params):
-        """L1 and L2 terms are the op's work; any other regularizer is called for its term."""
-        batch.l1, batch.l2, batch.others = [], [], []
-        from argosy.regularizer import L1Decay, L2Decay
-
-        l1, l2 = [0.0] * len(params), [0.0] * len(params)
-        for i, p in enumerate(params):
-            own = getattr(p, "regularizer", None)
-            regularizer = own if own is not None else self.regularization
-            if type(regularizer) is L2Decay:
-                l2[i] = regularizer._coeff
-            elif type(regularizer) is L1Decay:
-                l1[i] = regularizer._coeff
-            elif regularizer is not None:
-                batch.others.append((i, regularizer))
-        batch.l1 = l1 if any(l1) else []
-        batch.l2 = l2 if any(l2) else []
+    def _make_all_states(self):
+        """Makes the states of all trained parameters, which otherwise the first step does."""
+        for group in self._current_groups():
+            params = [p for p in group.params if not p.stop_gradient]
+            if params and self._op is not None:
+                self._make_batch(group, params)
 
     # ---- subclasses that update one parameter at a time -----------------------------------------
 
@@ -768,17 +622,12 @@ class Optimizer:
     def _create_param_lr(self, param_and_grad):
         """The learning rate of one parameter, its factor included; a float, in static mode a
         variable."""
-        return self._global_learning_rate() * _lr_scale(param_and_grad[0])
+        return self._global_learning_rate() * plan.lr_scale(param_and_grad[0])
 
     def _update_one_by_one(self, params, grads):
         pairs = self.append_regularization_ops(list(zip(params, grads)), self.regularization)
         block = self._program.global_block() if pairs[0][0]._symbolic else None
-        with _no_grad():
+        with no_grad():
             self._create_accumulators(block, params)
             for pair in pairs:
                 self._append_optimize_op(block, pair)
-
-
-def _lr_scale(param):
-    attr = getattr(param, "optimize_attr", None)
-    return float(attr.get("learning_rate", 1.0)) if attr else 1.0

@@ -1,13 +1,12 @@
 """RAdam."""
 
-from .adam import _check_beta, _check_epsilon, _check_rate_given
-from .optimizer import Optimizer
+from .moments import MomentOptimizer
 from .records import Spec
 
 __all__ = []
 
 
-class RAdam(Optimizer):
+class RAdam(MomentOptimizer):
     """Adam whose adaptive denominator is rectified by the variance it has after few steps, and left
     out while that variance is unbounded.
 
@@ -42,18 +41,5 @@ class RAdam(Optimizer):
         grad_clip=None,
         name=None,
     ):
-        _check_rate_given("RAdam", learning_rate)
-        _check_beta("RAdam", "beta1", beta1)
-        _check_beta("RAdam", "beta2", beta2)
-        _check_epsilon("RAdam", epsilon)
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._default_dict = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        self._keep_moments(learning_rate, beta1, beta2, epsilon)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return options["beta1"], options["beta2"], options["epsilon"]

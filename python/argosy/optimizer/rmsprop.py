@@ -23,6 +23,7 @@ class RMSProp(Optimizer):
     """
 
     _op = "rmsprop_"
+    _options = ("rho", "epsilon", "momentum", "centered")
     _specs = [
         Spec("momentum", dtype="wide"),
         Spec("mean_square", dtype="wide"),
@@ -57,20 +58,5 @@ class RMSProp(Optimizer):
                     f"[RMSProp] {label} is out of range: expected >= 0, got {value}."
                     " Do this: pass 0 or more."
                 )
-        self._rho = rho
-        self._epsilon = epsilon
-        self._momentum = momentum
-        self._centered = centered
-        self._default_dict = {
-            "rho": rho,
-            "epsilon": epsilon,
-            "momentum": momentum,
-            "centered": centered,
-        }
+        self._keep_options(rho=rho, epsilon=epsilon, momentum=momentum, centered=centered)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _state_specs(self):
-        return self._specs
-
-    def _hyper(self, options, batch):
-        return options["rho"], options["epsilon"], options["momentum"], options["centered"]

@@ -58,8 +58,5 @@ class Rprop(Optimizer):
         self._specs = [Spec("prevs"), Spec("learning_rates", float(rate))]
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
-    def _state_specs(self):
-        return self._specs
-
     def _hyper(self, options, batch):
         return (*self._learning_rate_range, *self._etas)

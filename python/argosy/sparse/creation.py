@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import dtype_name
 from argosy.sparse.tensor import SparseCooTensor, SparseCsrTensor
 
 
 def _whole(x):
     """x as a tensor of places: int64 unless it is int32."""
     x = x if isinstance(x, Tensor) else tensor.to_tensor(x)
-    return x if dtype_name(x.dtype) in ("int32", "int64") else x.astype("int64")
+    return x if x.dtype in ("int32", "int64") else x.astype("int64")
 
 
 def _leaf(values, dtype, place, stop_gradient):

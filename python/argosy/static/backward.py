@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import listed
 
 from . import mode
 from .program import program_of
@@ -131,7 +132,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
 def _list(values, name, none_is_empty=False):
     if values is None and none_is_empty:
         return []
-    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    values = listed(values)
     for v in values:
         if not (isinstance(v, Tensor) and (v._symbolic or name == "inputs")) and v is not None:
             raise TypeError(

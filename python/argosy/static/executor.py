@@ -6,7 +6,9 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._programs.registry import program_by_id
 from argosy._support import dtype_name
+from argosy.device.place import Place, checked_place
 
 from . import mode
 from .program import Program
@@ -47,18 +49,13 @@ class Executor:
     """
 
     def __init__(self, place=None):
-        from argosy.device import to_place
-        from argosy.device.place import Place
-
-        if isinstance(place, str):
-            place = to_place(place)
-        if place is not None and not isinstance(place, Place):
+        if place is not None and not isinstance(place, (str, Place)):
             raise ValueError(
                 f"[Executor] place: expected CPUPlace, CUDAPlace, a name such as 'cpu' or None, got"
                 f" {place!r}."
                 " Do this: leave it out, or pass one of them."
             )
-        self.place = place
+        self.place = None if place is None else checked_place(place, "Executor")
         self._closed = False
         self._executor = _core.executor_new(_PLANS)
         self._threads = None  # the one of train_from_dataset
@@ -313,7 +310,7 @@ def resolve(program, value):
         return value
 
     kind, number, _, _ = _core.program_about(value)
-    relative = mode.program_by_id(owner)
+    relative = program_by_id(owner)
     if kind != "state" and relative is not None and relative._family is program._family:
         if number < program._common_ids:
             found = _core.program_counterpart(program._handle, value)
@@ -344,7 +341,7 @@ def _fed(value, name, shape, dtype):
     else:
         tensor = _listed(value, name, shape, dtype)
     if tensor.dtype != dtype:
-        if dtype_name(dtype) == "bfloat16" and dtype_name(tensor.dtype) == "uint16":
+        if dtype == "bfloat16" and tensor.dtype == "uint16":
             return _core.ops.view_dtype(tensor, dtype)
         raise ValueError(
             f"The data type of fed Variable '{name}' must be '{dtype_name(dtype)}', but received"

@@ -8,6 +8,7 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import listed
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
 
@@ -328,7 +329,7 @@ def load_persistables(executor, dirname, main_program=None, filename=None):
 
 
 def _variables(values, name):
-    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    values = listed(values)
     if not values or not all(isinstance(v, Tensor) for v in values):
         raise TypeError(
             f"[static] {name}: expected a Variable or a list of Variables, got {values!r:.80}."

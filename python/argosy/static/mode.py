@@ -11,17 +11,15 @@ from argosy._programs.mode import (
     default_startup_program,
     existing_programs,
     is_recorded,
-    program_by_id,
     recording,
-    register,
     set_default_programs,
     static_mode,
 )
 
 __all__ = [
     "default_main_program", "default_startup_program", "device_guard", "disable_static",
-    "enable_static", "existing_programs", "is_recorded", "name_scope", "program_by_id",
-    "program_guard", "recording", "register", "role", "set_default_programs", "static_mode",
+    "enable_static", "existing_programs", "is_recorded", "name_scope",
+    "program_guard", "recording", "role", "set_default_programs", "static_mode",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 
 from argosy import _core, tensor
+from argosy._support import listed
 from argosy.nn import functional
 
 # Ours -> Paddle's, where they differ.
@@ -89,13 +90,8 @@ def _shown(op, name):
     return "".join(part.capitalize() if part else "" for part in name.split("_"))
 
 
-def operands(op, groups):
-    """Operands of an operation by the names Paddle gives them."""
-    return {_shown(op, name): values for name, values in groups.items() if values}
-
-
-def results(op, groups):
-    """Results of an operation by the names Paddle gives them."""
+def shown(op, groups):
+    """Operands or results of an operation by the names Paddle gives them."""
     return {_shown(op, name): values for name, values in groups.items() if values}
 
 
@@ -243,7 +239,7 @@ def append(block, kind, inputs, outputs, attrs):
             f"[append_op] '{kind}' misses {error}: inputs are {list(inputs)}, attrs {list(attrs)}."
             " Do this: add it."
         ) from None
-    made = list(made) if isinstance(made, (list, tuple)) else [made]
+    made = listed(made)
     targets = []
     for value in outputs.values():
         targets += value if isinstance(value, (list, tuple)) else [value]

@@ -6,9 +6,11 @@ import ast
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._programs.mode import program_of  # noqa: F401
-from argosy._support import check_choice, dtype_name
+from argosy._programs.registry import program_of, register  # noqa: F401
+from argosy._programs.scope import set_state
+from argosy._support import check_choice
 from argosy.base.parameter import Parameter
+from argosy.tensor.program_value import to_text
 
 from . import mode, names, state
 
@@ -22,7 +24,7 @@ class Program:
 
     def __init__(self, _handle=None):
         self._handle = _core.program_new() if _handle is None else _handle
-        mode.register(self)
+        register(self)
         self._states = {}  # Parameters and other state made for this Program, by name
         self._variables = {}  # what Block.create_var made, by name
         self._remote = {}  # what layers say of embeddings for parameter servers, by name
@@ -270,35 +272,6 @@ class Program:
     __str__ = __repr__
 
 
-def set_state(handle, value, scope):
-    """Puts a value of the state's shape and dtype into `scope`."""
-    with mode.recording(None):
-        value = _core.to_tensor(getattr(value, "_tensor", value), None, False)
-        if value._symbolic:
-            raise TypeError(
-                f"[set_value] '{handle.name}' cannot take a variable of a Program, which has no value."
-                " Do this: give an array."
-            )
-        expected = [int(s) for s in handle.shape]
-        if list(value.shape) != expected and value.size == handle.size:
-            value = value.reshape(expected)
-        if list(value.shape) != expected:
-            raise ValueError(
-                f"[set_value] '{handle.name}' has another shape: expected {expected}, got"
-                f" {list(value.shape)}. Do this: build the Program as it was built when the value"
-                " was saved."
-            )
-        if value.dtype != handle.dtype:
-            bits = str(value.dtype).endswith("uint16") and str(handle.dtype).endswith("bfloat16")
-            value = (
-                _core.ops.view_dtype(value, handle.dtype) if bits else value.astype(handle.dtype)
-            )
-        if not handle._symbolic:
-            handle._copy_from(value)
-            return
-        _core.scope_set(scope._handle, handle.name, _core.to_tensor(value, None, True))
-
-
 class Block:
     """A list of operations and the variables they use."""
 
@@ -433,21 +406,6 @@ class Block:
     __str__ = __repr__
 
 
-def to_text(variable):
-    """A variable in one line."""
-    head = "var"
-    if isinstance(variable, Parameter):
-        head = "persist trainable param" if variable.trainable else "persist param"
-    elif variable.persistable:
-        head = "persist var"
-    shape = tuple(variable.shape)
-    dtype = dtype_name(variable.dtype)
-    return (
-        f"{head} {variable.name} : DENSE_TENSOR.shape{shape}.dtype({dtype})"
-        f".stop_gradient({variable.stop_gradient})"
-    )
-
-
 class Operator:
     """One operation of a Block, under the names that Paddle gives types and operands."""
 
@@ -455,8 +413,8 @@ class Operator:
         self.block = block
         self.idx = index
         self._described = described
-        self._inputs = names.operands(described["type"], described["inputs"])
-        self._outputs = names.results(described["type"], described["outputs"])
+        self._inputs = names.shown(described["type"], described["inputs"])
+        self._outputs = names.shown(described["type"], described["outputs"])
 
     @property
     def type(self):

@@ -5,7 +5,7 @@ import types as _types
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
-from argosy.tensor import creation, joined, linalg, manipulation, math, random, registry, search
+from argosy.tensor import creation, joined, linalg, manipulation, math, random, search
 
 
 def _public(module):
@@ -48,14 +48,11 @@ from argosy.tensor import compat  # noqa: E402  (needs the functions above)
 
 globals().update({name: getattr(compat, name) for name in compat.EXPORTS})
 __all__ += compat.EXPORTS
-compat.add_methods(globals())
 from argosy.tensor import windows  # noqa: E402
 
 globals().update({name: getattr(windows, name) for name in windows.EXPORTS})
 __all__ += windows.EXPORTS
-from argosy.tensor import reforming  # noqa: E402, F401  (methods only)
-
-METHODS = {**creation.METHODS, **registry.METHODS, **aliases.PROPERTIES}
+from argosy.tensor import methods, program_value, reforming, spellings  # noqa: E402, F401  (methods only)
 
 
 class _CallableModule(_types.ModuleType):

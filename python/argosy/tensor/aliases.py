@@ -6,6 +6,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
+from argosy._generated.method_table import METHODS as _OF_OPS
 from argosy._support import overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
@@ -59,7 +60,7 @@ for _other, _name in _ALIASES.items():
     if _function is None:
         continue
     globals()[_other] = _function
-    if _other not in _FUNCTION_ONLY:
+    if _other not in _FUNCTION_ONLY and _other not in _OF_OPS:
         method(_function, _other)
 
 
@@ -183,6 +184,7 @@ def _whole_diagonal(x, offset, wrap):
     return _ops.diagonal(x, offset, 0, 1)
 
 
+@method
 def isin(x, test_x, assume_unique=False, invert=False, name=None):
     """Whether each element of x is among those of test_x, as bool."""
     x = x if isinstance(x, _core.Tensor) else _core.to_tensor(x, None, True)
@@ -192,14 +194,13 @@ def isin(x, test_x, assume_unique=False, invert=False, name=None):
     return _ops.logical_not(found) if invert else found
 
 
-method(isin)
-
-
+@method
 def view_as_complex(input):
     """Complex numbers from a last dimension of two."""
     return _ops.as_complex(input)
 
 
+@method
 def view_as_real(input):
     """Real and imaginary part as a last dimension of two."""
     return _ops.as_real(input)
@@ -220,5 +221,6 @@ def mT(x):
     return _manipulation.swapaxes(x, -1, -2)
 
 
-PROPERTIES = {"T": property(T), "mT": property(mT)}
+method(property(T), "T")
+method(property(mT), "mT")
 EXPORTS = _export() + ["isin", "view_as_complex", "view_as_real"]

@@ -7,7 +7,7 @@ from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._support import alias, into, overwrite, place, sizes
 from argosy.tensor import creation, manipulation, random, search
-from argosy.tensor.registry import METHODS, method
+from argosy.tensor.registry import method
 
 
 def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -53,19 +53,19 @@ def combinations(x, r=2, with_replacement=False, name=None):
 def msort(input, *, out=None):  # noqa: A002
     """input sorted along its first dimension."""
     result = search.sort(input, 0)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 @method
 def _to(self, device=None, dtype=None, blocking=None, copy_tensor=None):
     """This tensor on another device and/or with another dtype."""
-    return creation.to(self, device=device, dtype=dtype)
+    return creation.to(self, device=device, dtype=dtype, blocking=blocking)
 
 
 @method
 def _copy_to(self, device, blocking=True):
     """A copy of this tensor on a device, without history."""
-    return creation.to(_ops.assign(self.detach()), device=device)
+    return creation.to(_ops.assign(self.detach()), device=device, blocking=blocking)
 
 
 @method
@@ -116,7 +116,7 @@ def argwhere(input):  # noqa: A002
 def ger(x, y, name=None, *, out=None):
     """Outer product of two vectors."""
     result = _generated.outer(x, y)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 @method
@@ -187,7 +187,7 @@ def _new_method(name, text):
 
     new.__name__ = f"new_{name}"
     new.__doc__ = f"{text} of the given size, with this tensor's dtype unless dtype says else."
-    METHODS[new.__name__] = new
+    method(new)
 
 
 _new_method("zeros", "Zeros")
@@ -257,29 +257,18 @@ def _set_data(self, value):
     self._set_data(value)
 
 
-METHODS["requires_grad"] = property(_requires_grad, _set_requires_grad)
-METHODS["data"] = property(_data, _set_data)
-METHODS["device"] = property(lambda self: self.place, doc="Where the tensor is.")
-METHODS["is_cuda"] = property(
-    lambda self: self.place.is_gpu_place(), doc="Whether a GPU holds the tensor."
+method(property(_requires_grad, _set_requires_grad), "requires_grad")
+method(property(_data, _set_data), "data")
+method(property(lambda self: self.place, doc="Where the tensor is."), "device")
+method(
+    property(lambda self: self.place.is_gpu_place(), doc="Whether a GPU holds the tensor."),
+    "is_cuda",
 )
-METHODS["itemsize"] = property(lambda self: self.dtype.itemsize, doc="Bytes of one element.")
-METHODS["layout"] = property(lambda self: self._layout, doc="How the elements are stored.")
-METHODS["is_sparse_coo"] = lambda self: self._layout == "coo"
-METHODS["is_sparse_csr"] = lambda self: self._layout == "csr"
-METHODS["is_dist"] = lambda self: False
-
-for _dtype in (
-    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
-    "complex128", "cfloat:complex64", "cdouble:complex128",
-):  # fmt: skip
-    _method, _, _target = _dtype.partition(":")
-
-    def _cast(self, _target=_target or _method):
-        """This tensor cast to the dtype of that name."""
-        return self.astype(_target)
-
-    METHODS[_method] = _cast
+method(property(lambda self: self.dtype.itemsize, doc="Bytes of one element."), "itemsize")
+method(property(lambda self: self._layout, doc="How the elements are stored."), "layout")
+method(lambda self: self._layout == "coo", "is_sparse_coo")
+method(lambda self: self._layout == "csr", "is_sparse_csr")
+method(lambda self: False, "is_dist")
 
 
 def _typed(name, dtype):
@@ -316,13 +305,6 @@ EXPORTS = [
     "ger", "log_normal_", "manual_seed", "msort", "scatter_add", "scatter_add_", "t_", *_TYPED,
 ]  # fmt: skip
 
-
-def add_methods(functions):
-    """Functions that are methods as well, once all of them are there."""
-    for name in (
-        "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "concat", "is_empty", "is_tensor",
-        "negative", "reverse", "scatter_nd", "shard_index", "slice", "stack", "take_along_dim",
-        "view_as_complex", "view_as_real", "broadcast_tensors", "block_diag", "polar",
-    ):  # fmt: skip
-        if name in functions and name not in METHODS:
-            METHODS[name] = functions[name]
+# Functions of ops that Paddle 3.3 has as methods too.
+for _name in ("broadcast_to", "concat", "negative", "polar", "reverse", "stack"):
+    method(getattr(_generated, _name))

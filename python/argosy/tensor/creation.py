@@ -2,7 +2,12 @@
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._dtypes import CONVERTIBLE, SECOND_NAMES
 from argosy._framework import in_static_mode
+from argosy._support import dtype_name
+from argosy.device import device_guard as _device_guard
+from argosy.device.place import CUDAPlace, Place, checked_place
+from argosy.tensor.registry import method
 
 
 def to_tensor(data, dtype=None, place=None, stop_gradient=True):
@@ -35,59 +40,90 @@ def _recorded(data):
     return stack([v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in parts])
 
 
-def _on(tensor, place):
-    from argosy.device import is_compiled_with_cuda, to_place
-
-    target = to_place(place)
-    if target.is_gpu_place() and not is_compiled_with_cuda():
+def _on(tensor, place, what="to"):
+    """The tensor on a place that the core has. Of the null device, whose tensors have no elements, only
+    the form can be taken."""
+    target = checked_place(place, what)
+    if target == tensor.place:
+        return tensor
+    if tensor.place._kind == "null":
         raise ValueError(
-            f"[to] this build of Argosy has no CUDA support, got {place}. Do this: use "
-            "place='cpu', or build with ARGOSY_CUDA=ON."
+            f"[{what}] a tensor of the null device has no elements to put on {target!r}. Do this: compute"
+            " it again after device.set_device('cpu')."
         )
-    return tensor
+    if tensor._symbolic or not (tensor.is_leaf or tensor.stop_gradient):
+        raise ValueError(
+            f"[{what}] a value with a history, or of a Program, cannot move to {target!r}. Do this: call"
+            f" device.set_device({target._kind!r}) before its inputs are made."
+        )
+    with _device_guard(target):
+        moved = _core.ops.empty(list(tensor.shape), tensor.dtype)
+    moved.stop_gradient = tensor.stop_gradient
+    return moved
 
 
 def _device_of(value):
-    from argosy.device.place import Place
-
     return isinstance(value, Place) or (
         isinstance(value, str) and value.split(":")[0] in ("cpu", "gpu", "cuda", "xpu", "null")
     )
 
 
-def to(self, *args, **kwargs):
+def _check_blocking(what, value):
+    """True and False are one where nothing is copied behind a program's back."""
+    if value is not None and not isinstance(value, bool):
+        raise TypeError(
+            f"[{what}] blocking: expected True, False or None, got {value!r}. Do this: pass one of them;"
+            " the copy is complete when the call returns, whichever it is."
+        )
+
+
+def to(
+    self, *args, device=None, dtype=None, blocking=None, other=None, non_blocking=None, copy=False
+):
     """This tensor on another device and/or with another dtype: to(device), to(dtype),
-    to(other_tensor), to(device, dtype, blocking)."""
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    for value in args:
+    to(other_tensor), to(device, dtype, blocking).
+
+    blocking may be False, but there is nothing to wait for: the copy is complete when this returns.
+    copy: make one also where this tensor is as it is wanted.
+    """
+    for value in (*args, other):
         if isinstance(value, Tensor):
             dtype, device = value.dtype, value.place
         elif _device_of(value):
             device = value
-        elif isinstance(value, bool) or value is None:
-            continue
-        else:
+        elif isinstance(value, bool):
+            blocking = value
+        elif value is not None:
             dtype = value
+    _check_blocking("to", blocking)
+    _check_blocking("to", non_blocking)
     out = self
     if device is not None:
         out = _on(out, device)
     if dtype is not None and _core.dtype(dtype) != out.dtype:
         out = out.astype(dtype)
-    return out
+    return _core.ops.assign(self) if copy and out is self else out
 
 
 def cpu(self):
     """This tensor in CPU memory."""
-    return self
+    return _on(self, "cpu", "cpu")
 
 
 def cuda(self, device_id=0, blocking=True):
     """This tensor on a CUDA device."""
-    return _on(self, f"gpu:{device_id or 0}")
+    _check_blocking("cuda", blocking)
+    return _on(self, CUDAPlace(device_id or 0), "cuda")
 
 
 def pin_memory(self, device_id=None, blocking=True):
-    """This tensor in host memory that a GPU can read; itself where there is no GPU."""
+    """This tensor in host memory that a GPU can read; itself where there is no GPU.
+
+    device_id: number of the GPU; one that is not there is an error.
+    """
+    _check_blocking("pin_memory", blocking)
+    if device_id is not None:
+        checked_place(CUDAPlace(device_id), "pin_memory")
     return self
 
 
@@ -129,35 +165,24 @@ def is_selected_rows(self):
     return self._layout == "row_sparse"
 
 
-METHODS = {
-    "to": to,
-    "cpu": cpu,
-    "cuda": cuda,
-    "pin_memory": pin_memory,
-    "contiguous": contiguous,
-    "value": value,
-    "get_tensor": get_tensor,
-    "type": property(type),
-    "is_sparse": is_sparse,
-    "is_dense": is_dense,
-    "is_selected_rows": is_selected_rows,
-}
-for _name in (
-    "bfloat16",
-    "bool",
-    "double:float64",
-    "float:float32",
-    "half:float16",
-    "int:int32",
-    "long:int64",
-    "short:int16",
-    "byte:uint8",
-    "char:int8",
-):
-    _method, _, _dtype = _name.partition(":")
+for _function in (
+    to, cpu, cuda, pin_memory, contiguous, value, get_tensor, is_sparse, is_dense, is_selected_rows,
+):  # fmt: skip
+    method(_function)
+method(property(type), "type")
 
-    def _cast(self, _dtype=_dtype or _method):
+
+def _cast_to(dtype, name):
+    def cast(self):
         """This tensor cast to the dtype of that name."""
-        return self.astype(_dtype)
+        return self.astype(dtype)
 
-    METHODS[_method] = _cast
+    cast.__name__ = name
+    return cast
+
+
+for _name, _dtype in {
+    **{dtype_name(dtype): dtype for dtype in CONVERTIBLE},
+    **SECOND_NAMES,
+}.items():
+    method(_cast_to(_dtype, _name))

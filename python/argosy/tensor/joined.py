@@ -24,6 +24,7 @@ def cartesian_prod(x, name=None):
     return _ops.stack(columns, 1)
 
 
+@method
 def block_diag(inputs, name=None):
     """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of a matrix of zeros."""
     blocks = [t.reshape([1, -1]) if t.ndim < 2 else t for t in inputs]

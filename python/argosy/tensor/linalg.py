@@ -4,9 +4,10 @@ decompositions."""
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX
 from argosy._support import ArgumentError, alias, check_choice, into
 from argosy.tensor.einsum import contract, contract_equation
-from argosy.tensor.registry import METHODS, method
+from argosy.tensor.registry import method
 
 _INF = float("inf")
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, _INF, -_INF, 2, -2)
@@ -19,30 +20,7 @@ def _swap(x, a=-1, b=-2):
 
 
 def _adjoint(x):
-    return _ops.conj(_swap(x)) if "complex" in str(x.dtype) else _swap(x)
-
-
-def _result(value, out):
-    return value if out is None else into(out, value)
-
-
-def _reversed_axes(x):
-    """x with all its dimensions in reverse order."""
-    return _ops.transpose(x, list(range(x.ndim))[::-1])
-
-
-def _swapped_axes(x):
-    """x with its last two dimensions swapped."""
-    if x.ndim < 2:
-        raise ValueError(
-            f"[mT] needs a tensor of at least 2 dimensions, got {x.ndim}."
-            " Do this: add an axis with unsqueeze."
-        )
-    return _swap(x)
-
-
-METHODS["T"] = property(_reversed_axes)
-METHODS["mT"] = property(_swapped_axes)
+    return _ops.conj(_swap(x)) if x.dtype in COMPLEX else _swap(x)
 
 
 @method
@@ -216,14 +194,14 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
             f"[norm] p must be 'fro', 'nuc' or a number, got {p!r}. Do this: pass one of these."
         )
     if isinstance(axis, list) and len(axis) == 2:
-        return _result(matrix_norm(x, p, axis, keepdim), out)
+        return into(out, matrix_norm(x, p, axis, keepdim))
     if p == "nuc":
         if axis is not None:
             raise TypeError(
                 f"[norm] p='nuc' needs two axes, got axis={axis}. Do this: pass axis=[-2, -1]."
             )
-        return _result(matrix_norm(x, p, [-2, -1], keepdim), out)
-    return _result(_p_norm(x, 2.0 if p == "fro" else p, axis, keepdim), out)
+        return into(out, matrix_norm(x, p, [-2, -1], keepdim))
+    return into(out, _p_norm(x, 2.0 if p == "fro" else p, axis, keepdim))
 
 
 @alias(input="x", dim="axis")
@@ -237,7 +215,7 @@ def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, ou
         )
     if dtype is not None:
         x = _ops.cast(x, dtype)
-    return _result(_p_norm(x, p, _axis_list(axis), keepdim), out)
+    return into(out, _p_norm(x, p, _axis_list(axis), keepdim))
 
 
 def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B006
@@ -343,7 +321,7 @@ def solve(x, y, left=True, name=None, *, out=None):
     if vector:
         y = _ops.unsqueeze(y, -1 if left else -2)
     z = _ops.solve_matrix(x, y) if left else _swap(_ops.solve_matrix(_swap(x), _swap(y)))
-    return _result(_ops.squeeze(z, [-1 if left else -2]) if vector else z, out)
+    return into(out, _ops.squeeze(z, [-1 if left else -2]) if vector else z)
 
 
 @method
@@ -424,7 +402,7 @@ def lu_solve(b, lu, pivots, trans="N", name=None):
     if trans == "N":
         half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
         return _ops.triangular_solve(lu, half, True, False, False)
-    factor = _ops.conj(lu) if trans == "C" and "complex" in str(lu.dtype) else lu
+    factor = _ops.conj(lu) if trans == "C" and lu.dtype in COMPLEX else lu
     half = _ops.triangular_solve(factor, b, True, True, False)
     return _ops.matmul(p, _ops.triangular_solve(factor, half, False, True, True))
 
@@ -464,7 +442,7 @@ def _spectrum(x, hermitian):
 
 
 def _epsilon(dtype):
-    return 2.0**-52 if str(dtype).endswith(("float64", "complex128")) else 2.0**-23
+    return 2.0**-52 if dtype in (_core.float64, _core.complex128) else 2.0**-23
 
 
 @method
@@ -606,7 +584,7 @@ def _reflected(vectors, tau, y, last_first):
         share = _ops.matmul(_adjoint(column), y)
         factor = _ops.unsqueeze(_ops.slice(tau, [-1], [i], [i + 1]), -1)
         if not last_first:
-            factor = _ops.conj(factor) if "complex" in str(tau.dtype) else factor
+            factor = _ops.conj(factor) if tau.dtype in COMPLEX else factor
         y = _ops.subtract(y, _ops.multiply(factor, _ops.matmul(column, share)))
     return y
 

@@ -5,6 +5,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import ArgumentError, alias, into, sizes_of
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import sizes_one_by_one
 
 _DTYPES = (_core.dtype, str)
 _END = 2**63 - 1  # as the end of a slice: whatever the size
@@ -100,6 +101,7 @@ def _at_least(rank, inputs, grow):
     return out[0] if len(out) == 1 else out
 
 
+@method
 def atleast_1d(*inputs, name=None):
     """Tensors with at least 1 dimension; one tensor for one input, else a list."""
     return _at_least(1, _each(inputs), lambda t: t.reshape([1]) if t.ndim == 0 else t)
@@ -109,11 +111,13 @@ def _two(t):
     return t.reshape([1, 1]) if t.ndim == 0 else _ops.unsqueeze(t, 0) if t.ndim == 1 else t
 
 
+@method
 def atleast_2d(*inputs, name=None):
     """Tensors with at least 2 dimensions; one tensor for one input, else a list."""
     return _at_least(2, _each(inputs), _two)
 
 
+@method
 def atleast_3d(*inputs, name=None):
     """Tensors with at least 3 dimensions; one tensor for one input, else a list."""
 
@@ -240,7 +244,6 @@ def unflatten(x, axis, shape, name=None):
     return _ops.reshape(x, own + shape + sizes_of(x)[axis + 1 :])
 
 
-@method
 @alias(size="shape_or_dtype", dtype="shape_or_dtype")
 def view(x, shape_or_dtype, name=None):
     """x's memory in another shape, or read as another dtype (the last size then scales)."""
@@ -249,6 +252,10 @@ def view(x, shape_or_dtype, name=None):
     return _ops.reshape(x, shape_or_dtype)
 
 
+method(sizes_one_by_one(view))
+
+
+@method
 def broadcast_shape(x_shape, y_shape):
     """The shape that two shapes broadcast to, as a list."""
     x, y = list(x_shape), list(y_shape)
@@ -274,6 +281,7 @@ def broadcast_shapes(*shapes):
     return out
 
 
+@method
 def broadcast_tensors(input, name=None):
     """The tensors broadcast to their common shape, as a list."""
     if any(-1 in t.shape for t in input):
@@ -300,6 +308,7 @@ def meshgrid(*args, **kwargs):
     return out
 
 
+@method
 def slice(input, axes, starts, ends):  # noqa: A001
     """input[start:end] on each of axes; bounds may be tensors, negative, or beyond the size."""
     return _ops.slice(input, _ints(axes), starts, ends)
@@ -428,6 +437,7 @@ def shape(input):
     return _ops.shape(input)
 
 
+@method
 def rank(input):
     """Number of dimensions, as a 0-d int32 tensor."""
     return _core.to_tensor(input.ndim, "int32", True)
@@ -460,7 +470,7 @@ def assign(x, output=None):
         copy = _core.to_tensor(x, None, True)
     else:
         copy = _ops.assign(x)
-    return copy if output is None else into(output, copy)
+    return into(output, copy)
 
 
 def tolist(x):
@@ -468,11 +478,13 @@ def tolist(x):
     return _core.tolist(x)
 
 
+@method
 def is_empty(x, name=None):
     """Whether x has no elements, as a 0-d bool tensor."""
     return _core.to_tensor(x.size == 0, None, True)
 
 
+@method
 def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
     """Indices within shard `shard_id` of `nshards` equal ones; ignore_value for other shards."""
     if not 0 <= shard_id < nshards:

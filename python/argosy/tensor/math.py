@@ -3,17 +3,14 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX, FLOATING, INTEGER
 from argosy._support import alias, check_choice, into
-from argosy.tensor.registry import method
-
-
-def _out(out, result):
-    return result if out is None else into(out, result)
+from argosy.tensor.registry import GENERATED, method
 
 
 def true_divide(input, other, *, out=None):  # noqa: A002
     """input / other, elementwise with broadcasting; integers give float32."""
-    return _out(out, _ops.divide(input, other))
+    return into(out, _ops.divide(input, other))
 
 
 @method
@@ -41,22 +38,20 @@ def positive(x, name=None):
 @alias(input="x")
 def is_complex(x):
     """Whether x's dtype is complex."""
-    return _tensor(x, "is_complex").dtype in (_core.complex64, _core.complex128)
+    return _tensor(x, "is_complex").dtype in COMPLEX
 
 
 @method
 @alias(input="x")
 def is_floating_point(x):
     """Whether x's dtype is one of the floating ones."""
-    dtype = _tensor(x, "is_floating_point").dtype
-    return dtype in (_core.float32, _core.float64, _core.float16, _core.bfloat16)
+    return _tensor(x, "is_floating_point").dtype in FLOATING
 
 
 @method
 def is_integer(x):
     """Whether x's dtype is one of the integers; bool is none."""
-    dtype = str(_tensor(x, "is_integer").dtype)
-    return "int" in dtype
+    return _tensor(x, "is_integer").dtype in INTEGER
 
 
 def _tensor(x, op):
@@ -97,7 +92,7 @@ def median(x, axis=None, keepdim=False, mode="avg", name=None, *, input=None, di
             f"[median] axis: expected None or an int, got {axis!r}. Do this: flatten the axes first."
         )
     result = _median("median", x, axis, keepdim, mode)
-    return _out(out, result)
+    return into(out, result)
 
 
 @method
@@ -108,7 +103,7 @@ def nanmedian(x, axis=None, keepdim=False, mode="avg", name=None):
     with a single axis, also returns its index as int64.
     """
     result = _median("nanmedian", x, axis, keepdim, mode)
-    if mode == "avg" and "int" in str(x.dtype):
+    if mode == "avg" and x.dtype in INTEGER:
         result = result.astype(x.dtype)
     return result
 
@@ -140,7 +135,7 @@ def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, 
     for them. interpolation says what is taken between two elements: 'linear', 'lower', 'higher',
     'nearest' or 'midpoint'. A nan among the elements gives nan.
     """
-    return _out(out, _quantile("quantile", x, q, axis, keepdim, interpolation))
+    return into(out, _quantile("quantile", x, q, axis, keepdim, interpolation))
 
 
 @method
@@ -149,10 +144,12 @@ def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
     return _quantile("nanquantile", x, q, axis, keepdim, interpolation)
 
 
-@method
 def cumsum_(x, axis=None, dtype=None, name=None):
     """cumsum written into x, in x's dtype unless dtype is given."""
     return _ops.cumsum_(x, axis, x.dtype if dtype is None else dtype)
+
+
+method(cumsum_, replaces=GENERATED)
 
 
 @method
@@ -161,4 +158,4 @@ def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
     """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
     if dim is None:
         dim = 0 if input.ndim in (0, 1, 3) else 1
-    return _out(out, _ops.softmax(input, dim, dtype))
+    return into(out, _ops.softmax(input, dim, dtype))

@@ -1,13 +1,10 @@
-"""Attaches methods to the C type Tensor: those generated from ops, and what needs Python."""
-
-import importlib
+"""Methods of Tensor that ask the core itself: gradients, values, copies."""
 
 from argosy import _core
-from argosy import tensor as _tensor
 from argosy._core import Tensor
-from argosy._generated.method_table import METHODS
 from argosy._support import checked_seeds
 from argosy.tensor.printing import tensor_repr
+from argosy.tensor.registry import method
 
 
 class RemovableHandle:
@@ -104,17 +101,6 @@ def detach_(self):
     return _core.detach_(self)
 
 
-def set_value(self, value):
-    """Copies value (Tensor, array or number of the same shape) into this tensor's memory."""
-    value = _core.to_tensor(value, self.dtype, False)
-    if list(value.shape) != list(self.shape):
-        raise _core.ConversionError(
-            f"[set_value] the new value must have the tensor's shape: expected {list(self.shape)},"
-            f" got {list(value.shape)}. Do this: reshape it first."
-        )
-    self._copy_from(value)
-
-
 def is_tensor(x):
     """Whether x is a Tensor."""
     return isinstance(x, Tensor)
@@ -147,7 +133,7 @@ def _deepcopy(self, memo):
 def _rebuild(cls, array, dtype, stop_gradient, state):
     t = cls.__new__(cls)
     value = _core.to_tensor(array, None, True)
-    if str(value.dtype) != str(dtype):
+    if value.dtype != dtype:
         value = _core.ops.view_dtype(value, dtype)
     t._set_data(value)
     t.stop_gradient = stop_gradient
@@ -175,39 +161,22 @@ def _from_dlpack(dlpack, device=None, copy=None):
     return _core.to_tensor(shared, None, True) if copy else shared
 
 
-_OWN = {
-    "_from_dlpack": staticmethod(_from_dlpack),
-    "__dlpack__": _dlpack,
-    "__dlpack_device__": _dlpack_device,
-    "backward": backward,
-    "register_hook": register_hook,
-    "retain_grads": retain_grads,
-    "gradient": gradient,
-    "clear_gradient": clear_gradient,
+method(staticmethod(_from_dlpack), "_from_dlpack")
+for _function in (
+    backward, register_hook, retain_grads, gradient, clear_gradient, numpy, item, tolist, dim,
+    element_size, detach_, is_tensor,
+):  # fmt: skip
+    method(_function)
+for _name, _function in {
     "clear_grad": clear_gradient,
-    "numpy": numpy,
-    "item": item,
-    "tolist": tolist,
-    "dim": dim,
     "ndimension": dim,
-    "element_size": element_size,
-    "detach_": detach_,
-    "set_value": set_value,
-    "__iter__": _iterate,
     "__array__": _array,
     "__deepcopy__": _deepcopy,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
+    "__iter__": _iterate,
     "__reduce_ex__": _reduce,
     "__repr__": tensor_repr,
     "__str__": tensor_repr,
-}
-
-
-def install():
-    """Run once by `import argosy`."""
-    homes = {}
-    for name, (home, function) in METHODS.items():
-        module = homes.get(home) or importlib.import_module(f"argosy._generated.{home}")
-        homes[home] = module
-        setattr(Tensor, name, getattr(module, function))
-    for name, function in {**_tensor.METHODS, **_OWN}.items():
-        setattr(Tensor, name, function)
+}.items():
+    method(_function, _name)

@@ -1,5 +1,6 @@
 """How tensors print."""
 
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._support import dtype_name
 
 _options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
@@ -83,7 +84,7 @@ def _wrapped(texts, width, indent):
 
 
 def _as_float(tensor):
-    return dtype_name(tensor.dtype) in ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    return tensor.dtype in BITS_IN_NUMPY
 
 
 def tensor_repr(self):

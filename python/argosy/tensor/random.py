@@ -3,12 +3,8 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, overwrite, place, sizes, sizes_of
+from argosy._support import alias, overwrite, place, plain, sizes, sizes_of
 from argosy.tensor.registry import method
-
-
-def _shape(shape):
-    return shape.tolist() if isinstance(shape, Tensor) else shape
 
 
 def uniform(
@@ -88,7 +84,7 @@ def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
 def randint(low=0, high=None, shape=(1,), dtype=None, name=None):
     """Integers drawn evenly from [low, high), or from [0, low) without high."""
     low, high = (0, low) if high is None else (low, high)
-    return _ops.randint(low, high, _shape(shape), dtype)
+    return _ops.randint(low, high, plain(shape), dtype)
 
 
 def randint_like(x, low=0, high=None, dtype=None, name=None):

@@ -3,14 +3,12 @@
 import math
 
 from argosy import _core
-from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, dtype_name, overwrite
-from argosy.tensor import manipulation, random, search
+from argosy._dtypes import COMPLEX, FLOATING
+from argosy._framework import finfo, iinfo
+from argosy._support import ArgumentError, overwrite
+from argosy.tensor import random
 from argosy.tensor.registry import method
-
-# Random whole numbers that a floating dtype holds exactly end at 2 to this.
-_EXACT = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
 @method
@@ -67,11 +65,10 @@ def random_(x, from_=0, to=None, *, generator=None):
 
     to: beyond what x's dtype holds exactly if None; a single number is `to`, and from_ then 0.
     """
-    kind = dtype_name(x.dtype)
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:
-        to = 2 ** _EXACT[kind] if kind in _EXACT else _largest(kind)
+        to = _first_inexact(x.dtype)
     if from_ >= to:
         raise ValueError(
             f"[random_] expected from_ < to, got {from_} and {to}. Do this: exchange them."
@@ -79,10 +76,9 @@ def random_(x, from_=0, to=None, *, generator=None):
     return overwrite(x, random.randint(from_, to, list(x.shape), "int64").astype(x.dtype))
 
 
-def _largest(kind):
-    from argosy._framework import iinfo
-
-    return iinfo(kind).max
+def _first_inexact(dtype):
+    """The whole number after which a floating dtype leaves some out; of integers the largest."""
+    return round(2 / finfo(dtype).eps) if dtype in FLOATING else iinfo(dtype).max
 
 
 @method
@@ -140,7 +136,7 @@ def stft(
     from argosy import signal
 
     if onesided is None:
-        onesided = "complex" not in str(x.dtype)
+        onesided = x.dtype not in COMPLEX
     return signal.stft(
         x, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided
     )
@@ -184,6 +180,3 @@ def to_sparse_csr(x):
 
 
 method(lambda x, y: list(x.shape) == list(y.shape), "is_same_shape")
-method(lambda x: isinstance(x, Tensor), "is_tensor")
-method(search.scatter_reduce, "scatter_reduce")
-method(manipulation.broadcast_shape, "broadcast_shape")

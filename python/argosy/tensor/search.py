@@ -56,7 +56,7 @@ def where(condition, x=None, y=None, name=None, *, out=None):
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 def _same_dtype(x, y, like):
@@ -139,7 +139,7 @@ def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
     return _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis)
 
 
-take_along_dim = take_along_axis
+take_along_dim = method(take_along_axis, "take_along_dim")
 
 
 def _aligned(arr, indices, axis, broadcast):
@@ -209,12 +209,14 @@ def scatter_add(input, dim, index, src):
     return _ops.put_along(input, index, _fitting(src, index), dim, "add", True)
 
 
+@method
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
     reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
     return _ops.put_along(input, index, _fitting(src, index), dim, reduce, include_self)
 
 
+@method
 def scatter_nd(index, updates, shape, name=None):
     """Zeros of `shape` with updates added at [index[.., 0], index[.., 1], ..]."""
     return _ops.scatter_nd_add(_ops.zeros(shape, updates.dtype), index, updates)
@@ -321,7 +323,7 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = take_along_axis(sorted_sequence, sorter, -1)
     found = _ops.searchsorted(sorted_sequence, values, out_int32, right or side == "right")
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 @method

@@ -1,29 +1,35 @@
-"""Other ways to write calls that Paddle 3.3 accepts: sizes one by one, format(), NumPy on the left."""
+"""Methods under other ways to write calls that Paddle 3.3 accepts: sizes one by one, format(), NumPy on
+the left, a Python function applied."""
 
 import functools
 
 from argosy._core import Tensor
-from argosy._programs.mode import default_main_program
+from argosy._generated import tensor as _generated
+from argosy.tensor.registry import GENERATED, method
 
 
-def _sizes_one_by_one(function):
+def sizes_one_by_one(function):
     """`function(x, sizes)` that also takes x, 2, 3 for x, [2, 3]."""
 
     @functools.wraps(function)
-    def method(self, *args, **options):
+    def wrapper(self, *args, **options):
         if len(args) > 1 and not isinstance(args[0], (list, tuple)):
             if all(isinstance(size, (int, Tensor)) for size in args):
                 args = (list(args),)
         return function(self, *args, **options)
 
-    return method
+    return wrapper
+
+
+for _name in ("reshape", "reshape_", "expand", "tile"):
+    method(sizes_one_by_one(getattr(_generated, _name)), replaces=GENERATED)
 
 
 def _transpose(function):
     """`transpose` that also takes the two dimensions to swap."""
 
     @functools.wraps(function)
-    def method(self, *args, **options):
+    def wrapper(self, *args, **options):
         if len(args) == 2 and all(type(dim) is int for dim in args):
             perm = list(range(self.ndim))
             one, two = args
@@ -31,7 +37,10 @@ def _transpose(function):
             args = (perm,)
         return function(self, *args, **options)
 
-    return method
+    return wrapper
+
+
+method(_transpose(_generated.transpose), replaces=GENERATED)
 
 
 def _format(self, spec):
@@ -41,17 +50,9 @@ def _format(self, spec):
     return object.__format__(self, spec)
 
 
-def rank(self):
-    """Number of dimensions, as a 0-d int32 tensor."""
-    from .manipulation import rank as of
-
-    return of(self)
-
-
-def copy_(self, other, blocking=True):
-    """Copies the values of `other`, a tensor of the same shape, into this one."""
-    self.set_value(other)
-    return self
+method(_format, "__format__")
+# NumPy's operators leave the work to the tensor's, so array + tensor is a tensor.
+method(None, "__array_ufunc__")
 
 
 def _refuse_history(self, name):
@@ -62,33 +63,16 @@ def _refuse_history(self, name):
         )
 
 
+@method
 def apply(self, function):
     """function(self), a tensor; only where no gradient is recorded (stop_gradient=True)."""
     _refuse_history(self, "apply")
     return function(self)
 
 
+@method
 def apply_(self, function):
     """Puts the values of function(self) into this tensor and returns it."""
     _refuse_history(self, "apply_")
     self.set_value(function(self.clone()))
     return self
-
-
-def block(self):
-    """The block of the default main Program, which initializers and the like are called with."""
-    return default_main_program().global_block()
-
-
-def install():
-    """Run once by `import argosy`, after the methods are in place."""
-    Tensor.block = property(block)  # argosy.static puts one in its place that knows Programs
-    for name in ("reshape", "reshape_", "view", "expand", "tile", "permute"):
-        if hasattr(Tensor, name):
-            setattr(Tensor, name, _sizes_one_by_one(getattr(Tensor, name)))
-    Tensor.transpose = _transpose(Tensor.transpose)
-    for function in (rank, copy_, apply, apply_):
-        setattr(Tensor, function.__name__, function)
-    Tensor.__format__ = _format
-    # NumPy's operators leave the work to the tensor's, so array + tensor is a tensor.
-    Tensor.__array_ufunc__ = None

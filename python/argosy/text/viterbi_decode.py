@@ -5,7 +5,6 @@ from __future__ import annotations
 from argosy import nn, tensor
 from argosy._core import OperandError
 from argosy._framework import in_dynamic_mode
-from argosy._support import dtype_name
 
 
 def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=True, name=None):
@@ -36,7 +35,7 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
             f"[viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
             " this: cast them with .astype(..)."
         )
-    if dtype_name(lengths.dtype) != "int64":
+    if lengths.dtype != "int64":
         raise ValueError(
             f"[viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import dtype_name
 
 __all__ = []
 
@@ -140,8 +139,7 @@ def check_shape(
     for item in [shape] if isinstance(shape, Tensor) else shape:
         wrong = not isinstance(item, (*_as_tuple(elements), Tensor))
         if isinstance(item, Tensor):
-            name = dtype_name(item.dtype)
-            wrong = name not in expected_tensor_dtype
+            wrong = item.dtype not in tuple(expected_tensor_dtype)
         if wrong:
             raise TypeError(
                 f"[{op_name}] shape: expected ints or tensors of {list(expected_tensor_dtype)}, got"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from argosy import _core
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._support import dtype_name
 
 __all__ = ["MmapStorage"]
@@ -36,8 +37,7 @@ class MmapStorage:
 
         dtype = _core.dtype(dtype)
         name = dtype_name(dtype)
-        stored = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
-        kind = np.dtype(stored.get(name, name))
+        kind = np.dtype(BITS_IN_NUMPY.get(dtype, name))
         count = self._bytes.size // kind.itemsize
         stop = count if stop == -1 else int(stop)
         if not 0 <= start <= stop <= count or step < 1:
@@ -47,4 +47,4 @@ class MmapStorage:
             )
         part = self._bytes[: count * kind.itemsize].view(kind)[start:stop:step]
         tensor = _core.to_tensor(np.asarray(part), None, False)
-        return tensor.view(dtype) if name in stored else tensor
+        return tensor.view(dtype) if dtype in BITS_IN_NUMPY else tensor

@@ -24,11 +24,11 @@ void set_error() {
     throw;
   } catch (const PythonError&) {
   } catch (const Error& e) {
-    PyErr_SetString(python_type(e.kind()), e.what());
+    raise_text(python_type(e.kind()), e.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& e) {
-    PyErr_SetString(python_type(ErrorKind::internal), e.what());
+    raise_text(python_type(ErrorKind::internal), e.what());
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "argosy/base/text.h"
 
 namespace argosy::flags {
 namespace {
@@ -110,29 +111,13 @@ const char* type_name(Type type) {
   return kNames[static_cast<int>(type)];
 }
 
-// Levenshtein distance, ignoring case.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (std::tolower(a[i]) != std::tolower(b[j]));
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string similar_to(std::string_view name) {
   std::vector<std::pair<size_t, const char*>> near;
   for (const Flag& flag : table()) {
-    size_t d = distance(name, flag.name());
+    size_t d = edit_distance(name, flag.name(), true);
     std::string_view bare(flag.name());
     bare.remove_prefix(bare.find('_') + 1);
-    d = std::min(d, distance(name, bare));
+    d = std::min(d, edit_distance(name, bare, true));
     if (d <= name.size() / 3) near.emplace_back(d, flag.name());
   }
   std::stable_sort(near.begin(), near.end(), [](auto& a, auto& b) { return a.first < b.first; });

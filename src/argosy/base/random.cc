@@ -231,25 +231,42 @@ void fill_truncated_normal(Engine& engine, T* out, int64_t n, double mean, doubl
   }
 }
 
-template <class T>
-void fill_integers(Engine& engine, T* out, int64_t n, T low, T high) {
-  uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  for (int64_t i = 0; i < n; ++i) {
-    auto product = static_cast<unsigned __int128>(engine()) * range;
-    if (static_cast<uint64_t>(product) < range) [[unlikely]] {
-      uint64_t biased = -range % range;
-      while (static_cast<uint64_t>(product) < biased) {
-        product = static_cast<unsigned __int128>(engine()) * range;
-      }
+// An integer of [0, range), range > 0.
+uint64_t draw_below(Engine& engine, uint64_t range) {
+  auto product = static_cast<unsigned __int128>(engine()) * range;
+  if (static_cast<uint64_t>(product) < range) [[unlikely]] {
+    uint64_t biased = -range % range;
+    while (static_cast<uint64_t>(product) < biased) {
+      product = static_cast<unsigned __int128>(engine()) * range;
     }
-    out[i] = static_cast<T>(static_cast<uint64_t>(low) + static_cast<uint64_t>(product >> 64));
   }
+  return static_cast<uint64_t>(product >> 64);
 }
 
 template <class T>
+void fill_integers(Engine& engine, T* out, int64_t n, T low, T high) {
+  uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<T>(static_cast<uint64_t>(low) + draw_below(engine, range));
+}
+
+// Each element is swapped with one that is not behind it. One draw gives the places of two
+// elements, of (i + 1) * (i + 2) pairs, so of an even number the second element goes alone.
+template <class T>
 void fill_permutation(Engine& engine, T* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(i);
-  std::shuffle(out, out + n, engine);
+  const uint64_t count = static_cast<uint64_t>(n);
+  uint64_t i = 1;
+  if (count > UINT32_MAX) {  // the number of pairs needs more than 64 bits
+    for (; i < count; ++i) std::swap(out[i], out[draw_below(engine, i + 1)]);
+    return;
+  }
+  if (count && count % 2 == 0) std::swap(out[i], out[draw_below(engine, 2)]), ++i;
+  for (; i < count; i += 2) {
+    const uint64_t pair = draw_below(engine, (i + 1) * (i + 2));
+    std::swap(out[i], out[pair / (i + 2)]);
+    std::swap(out[i + 1], out[pair % (i + 2)]);
+  }
 }
 
 template <class T>
@@ -263,11 +280,102 @@ void fill_exponential(Engine& engine, T* out, int64_t n, T rate) {
   for (int64_t i = 0; i < n; ++i) out[i] = scale * std::log(1 - unit<T>(engine));
 }
 
+// Poisson numbers of one mean (Devroye 1986, X.3). Below 12: how many factors u it takes to get
+// below e^-mean. Else by rejection around the mode m: x, the distance from it, comes from a density
+// that lies above all in five parts: half a normal to its left, half a normal up to d to its right,
+// the points -1, 0 and 1, and an exponential tail. The order of draws and of roundings is part of
+// the contract.
+class Poisson {
+ public:
+  Poisson(Engine& engine, double mean) : engine_(engine), mean_(mean) {}
+
+  int draw() { return mean_ < 12 ? draw_few() : draw_many(); }
+
+ private:
+  static constexpr double kPi4 = 0.78539816339744830962;      // pi / 4
+  static constexpr double kRootPi2 = 1.25331413731550025121;  // sqrt(pi / 2)
+  static constexpr double kExp78 = 1.01290304793200183186;    // e^(1 / 78)
+  static constexpr double kBelowHalf = (1 - 0x1p-52) / 2;
+
+  int draw_few() {
+    const double least = std::exp(-mean_);
+    int factors = 0;
+    double product = 1;
+    do {
+      product *= unit<double>(engine_);
+      ++factors;
+    } while (product > least);
+    return factors - 1;
+  }
+
+  int draw_many() {
+    const double m = std::floor(mean_), log_mean = std::log(mean_), log_top = std::lgamma(m + 1);
+    const double left = std::sqrt(m);
+    const double d =
+        std::round(std::max(6.0, std::min(m, std::sqrt(2 * m * std::log(32 * m / kPi4)))));
+    const double both = 2 * m + d, right = std::sqrt(both / 2), inverse = 1 / both;
+    // Where each part ends.
+    const double at_left = left * kRootPi2;
+    const double at_right = std::sqrt(kPi4 * both) * std::exp(inverse) + at_left;
+    const double at_less = at_right + 1, at_none = at_less + 1, at_more = at_none + kExp78;
+    const double all = 2 * both * std::exp(-d * inverse * (1 + d / 2)) / d + at_more;
+    for (;;) {
+      const double u = all * unit<double>(engine_);
+      const double e = -std::log(1.0 - unit<double>(engine_));
+      double x, w = 0;
+      if (u <= at_left) {
+        const double z = normal();
+        x = std::floor(-std::abs(z) * left - 1);
+        w = -z * z / 2;
+        if (x < -m) continue;
+      } else if (u <= at_right) {
+        const double y = 1 + std::abs(normal()) * right;
+        x = std::ceil(y);
+        w = y * (2 - y) * inverse;
+        if (x > d) continue;
+      } else if (u <= at_less) {
+        x = -1;
+      } else if (u <= at_none) {
+        x = 0;
+      } else if (u <= at_more) {
+        x = 1;
+        w = 1.0 / 78;
+      } else {
+        const double y = d + -std::log(1.0 - unit<double>(engine_)) * (2 * both) / d;
+        x = std::ceil(y);
+        w = -d * inverse * (1 + y / 2);
+      }
+      if (w - e - x * log_mean > log_top - std::lgamma(x + m + 1)) continue;
+      if (x + m >= std::numeric_limits<int>::max() + kBelowHalf) continue;
+      return static_cast<int>(x + m + kBelowHalf);
+    }
+  }
+
+  // Normals come in pairs, as in fill_normal; the second waits.
+  double normal() {
+    if (waits_) {
+      waits_ = false;
+      return second_;
+    }
+    double x, y, square;
+    draw_points(engine_, &x, &y, &square, 1);
+    const double factor = std::sqrt(-2 * std::log(square) / square);
+    second_ = x * factor;
+    waits_ = true;
+    return y * factor;
+  }
+
+  Engine& engine_;
+  const double mean_;
+  double second_ = 0;
+  bool waits_ = false;
+};
+
 template <class T>
 void fill_poisson(Engine& engine, T* out, const T* mean, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     out[i] = 0;
-    if (mean[i] > 0) out[i] = static_cast<T>(std::poisson_distribution<int>(mean[i])(engine));
+    if (mean[i] > 0) out[i] = static_cast<T>(Poisson(engine, mean[i]).draw());
   }
 }
 

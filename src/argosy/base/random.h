@@ -112,7 +112,8 @@ class ARGOSY_API Generator {
   void integers(int32_t* out, int64_t n, int32_t low, int32_t high);
   void integers(int64_t* out, int64_t n, int64_t low, int64_t high);
 
-  // 0 .. n-1 shuffled as std::shuffle of libstdc++ does. [= Paddle]
+  // 0 .. n-1 shuffled: from the second on, in pairs (the second alone if n is even), each element
+  // is swapped with one at or before its place. [= Paddle, and so std::shuffle of libstdc++]
   void permutation(int32_t* out, int64_t n);
   void permutation(int64_t* out, int64_t n);
   void permutation(float* out, int64_t n);
@@ -131,8 +132,8 @@ class ARGOSY_API Generator {
   void exponential(double* out, int64_t n, double rate);
   void exponential(float* out, int64_t n, float rate);
 
-  // std::poisson_distribution<int>(mean[i]), a new one for each element; 0 where mean <= 0.
-  // [= Paddle]
+  // Below a mean of 12 by products of u, else by rejection (Devroye 1986); 0 where mean <= 0.
+  // [= Paddle, and so std::poisson_distribution<int> of libstdc++, a new one for each element]
   void poisson(double* out, const double* mean, int64_t n);
   void poisson(float* out, const float* mean, int64_t n);
 

@@ -7,7 +7,7 @@
 // one load and one branch.
 namespace argosy::watch {
 
-enum Bit : uint8_t { profile = 1, finite = 2, dtypes = 4 };
+enum Bit : uint8_t { profile = 1, finite = 2, dtypes = 4, shapes = 8 };
 
 // Set by those who listen. Only the library asks, so that it needs no look-up.
 extern std::atomic<uint8_t> bits [[gnu::visibility("hidden")]];

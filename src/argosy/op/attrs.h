@@ -202,10 +202,10 @@ AttrType make_attr_type(const char* name, std::span<const Field> fields, const T
 // ARGOSY_ATTRS(GeluAttrs, approximate): at namespace scope, after the struct, naming every field
 // once (a forgotten, unknown or doubled one does not compile).
 #define ARGOSY_ATTRS(T, ...)                                                                      \
-  [[maybe_unused]] static void argosy_check_fields_(T& attrs_) {                                  \
+  [[maybe_unused]] inline void argosy_check_fields_(T& attrs_) {                                  \
     [[maybe_unused]] auto& [__VA_ARGS__] = attrs_;                                                \
   }                                                                                               \
-  [[maybe_unused]] static const ::argosy::op::AttrType& attr_type(const T*) {                     \
+  [[maybe_unused]] inline const ::argosy::op::AttrType& attr_type(const T*) {                     \
     static const T defaults{};                                                                    \
     _Pragma("GCC diagnostic push")                                                                \
         _Pragma("GCC diagnostic ignored \"-Winvalid-offsetof\"") static const ::argosy::op::Field \

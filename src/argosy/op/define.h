@@ -12,15 +12,40 @@
 namespace argosy::op {
 
 namespace detail {
+template <class A, class R, class... Frame>
+struct Eraser {
+  using Fn = R (*)(Frame..., const A&);
+  static Erased<R, Frame...> erase(Fn fn) {
+    return {[](void (*f)(), Frame... frame, const void* attrs) -> R {
+              return reinterpret_cast<Fn>(f)(frame..., *static_cast<const A*>(attrs));
+            },
+            reinterpret_cast<void (*)()>(fn)};
+  }
+};
+template <class A, class R>
+Erased<R> erase(R (*fn)(const A&)) {
+  return Eraser<A, R>::erase(fn);
+}
 template <class A, class R, class Frame>
 Erased<R, Frame> erase(R (*fn)(Frame, const A&)) {
-  return {[](void (*f)(), Frame frame, const void* attrs) -> R {
-            return reinterpret_cast<R (*)(Frame, const A&)>(f)(frame,
-                                                               *static_cast<const A*>(attrs));
-          },
-          reinterpret_cast<void (*)()>(fn)};
+  return Eraser<A, R, Frame>::erase(fn);
+}
+template <class A, class R, class Frame, class Other>
+Erased<R, Frame, Other> erase(R (*fn)(Frame, Other, const A&)) {
+  return Eraser<A, R, Frame, Other>::erase(fn);
 }
 }  // namespace detail
+
+// Of an op with attributes A. `match` returns null or the reason why not; it may be null itself.
+template <class A>
+KernelDef make_kernel(const char* name, DeviceKind device,
+                      const char* (*match)(const Inputs&, const A&),
+                      void (*run)(KernelFrame&, const A&)) {
+  KernelDef k{.name = name, .device = device, .match = {}, .run = detail::erase<A>(run)};
+  if (match) k.match = detail::erase<A>(match);
+  k.attrs = &attr_type(static_cast<const A*>(nullptr));
+  return k;
+}
 
 // A described op, to be called from C++.
 template <class A>
@@ -46,6 +71,13 @@ class Handle {
     return dispatch(*def_, Inputs(std::span(in.begin(), in.size())), &attrs);
   }
   const OpDef& def() const { return *def_; }
+  // Says that this op on such operands does what is asked for.
+  void instead(Instead& of, std::initializer_list<int32_t> operands, const A& attrs = {}) const {
+    of.op = def_;
+    of.attrs = AttrBox(*def_->attrs, &attrs);
+    of.operands = operands;
+    of.results = 1;
+  }
 
  private:
   OpDef* def_;
@@ -93,9 +125,14 @@ class Builder {
     def_.any_list = true;
     return *this;
   }
-  // Last input also takes row-sparse tensors.
-  Builder& sparse() {
-    def_.inputs.back().sparse = true;
+  // Layouts that the last input takes.
+  Builder& layouts(LayoutSet set) {
+    def_.inputs.back().layouts = set;
+    return *this;
+  }
+  // Of the last input, dtype and sizes alone are read.
+  Builder& shape_only() {
+    def_.inputs.back().reads = Reads::shape;
     return *this;
   }
   // Cast the inputs to their common dtype first.
@@ -107,7 +144,6 @@ class Builder {
   // dtype.
   Builder& elementwise() {
     def_.elementwise = true;
-    def_.shards = "elementwise";
     return *this;
   }
 
@@ -131,10 +167,7 @@ class Builder {
   // Best first. `match` returns null or the reason why not.
   Builder& kernel(const char* name, const char* (*match)(const Inputs&, const A&),
                   void (*run)(KernelFrame&, const A&), DeviceKind device = DeviceKind::cpu) {
-    KernelDef k{.name = name, .device = device, .strided = false, .match = {}, .run = {}};
-    if (match) k.match = detail::erase<A>(match);
-    k.run = detail::erase<A>(run);
-    def_.kernels[static_cast<int>(device)].push_back(std::move(k));
+    def_.kernels[static_cast<int>(device)].push_back(make_kernel<A>(name, device, match, run));
     return *this;
   }
   Builder& kernel(const char* name, void (*run)(KernelFrame&, const A&)) {
@@ -143,6 +176,12 @@ class Builder {
   // The kernel added last takes inputs of any strides.
   Builder& strided() {
     def_.kernels[0].back().strided = true;
+    return *this;
+  }
+  // The kernel added last gives the same bits for any strides of its inputs: it adds nothing up in
+  // the order of memory. Elementwise kernels need not say so.
+  Builder& any_order() {
+    def_.kernels[0].back().any_order = true;
     return *this;
   }
   // Kernels may be given input 0 itself as output 0, for the in-place form; elementwise ones always
@@ -156,7 +195,8 @@ class Builder {
     def_.gradient = detail::erase<A>(fn);
     return *this;
   }
-  Builder& cost(double (*fn)(const InferContext&, const A&)) {
+  // For what shapes do not say: see cost_of_shapes (op/cost.h).
+  Builder& cost(Cost (*fn)(const InferContext&, const A&)) {
     def_.cost = detail::erase<A>(fn);
     return *this;
   }
@@ -182,6 +222,70 @@ class Builder {
   // Owns blocks of a Program.
   Builder& structural() {
     def_.structural = true;
+    return *this;
+  }
+
+  // --- what passes may know (op.h says what each means) ---
+  Builder& fills(std::optional<Scalar> (*fn)(const A&)) {
+    def_.fills = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& uninitialized() {
+    def_.uninitialized = true;
+    return *this;
+  }
+  Builder& same_order() {
+    def_.same_order = true;
+    return *this;
+  }
+  Builder& sums(bool (*when)(const A&) = nullptr) {
+    def_.sums = true;
+    if (when) def_.sums_if = detail::erase<A>(when);
+    return *this;
+  }
+  Builder& per_parameter() {
+    def_.per_parameter = true;
+    return *this;
+  }
+  Builder& again(bool (*fn)(Instead&, const A&) = nullptr) {
+    def_.again = true;
+    if (fn) def_.again_from = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& inference(bool (*fn)(const Surroundings&, Instead&, const A&)) {
+    def_.inference = detail::erase<A>(fn);
+    return *this;
+  }
+  // The same op, with attributes that `fn` changes.
+  Builder& inference(void (*fn)(A&)) {
+    def_.inference = {[](void (*f)(), const Surroundings&, Instead& instead, const void* attrs) {
+                        A changed = *static_cast<const A*>(attrs);
+                        reinterpret_cast<void (*)(A&)>(f)(changed);
+                        instead.attrs =
+                            AttrBox(attr_type(static_cast<const A*>(nullptr)), &changed);
+                        return true;
+                      },
+                      reinterpret_cast<void (*)()>(fn)};
+    return *this;
+  }
+  Builder& training_only() {
+    def_.training_only = true;
+    return *this;
+  }
+  Builder& lookup(int32_t table, int32_t ids) {
+    def_.lookup = {.ids = ids, .table = table};
+    return *this;
+  }
+  Builder& lookup_gradient(int32_t table, int32_t ids, int32_t dy) {
+    def_.lookup_gradient = {.ids = ids, .table = table, .dy = dy};
+    return *this;
+  }
+  Builder& update_rule(void (*fn)(UpdateRule&, const A&)) {
+    def_.update_rule = detail::erase<A>(fn);
+    return *this;
+  }
+  Builder& initial_range(std::optional<double> (*fn)(const A&)) {
+    def_.initial_range = detail::erase<A>(fn);
     return *this;
   }
 
@@ -214,17 +318,13 @@ class Builder {
     def_.example = text;
     return *this;
   }
-  Builder& shards(const char* rule) {
-    def_.shards = rule;
-    return *this;
-  }
   OpDef* done() { return register_op(std::move(def_)); }
 
  private:
   OpDef def_;
 };
 
-// For ops whose only difference is a name and a table (families built by a loop).
+// Starts a description, which ends with .done(); the op is called as name_op(..) then.
 #define ARGOSY_OP(op_name, Attrs)                         \
   static const ::argosy::op::Handle<Attrs> op_name##_op = \
       ::argosy::op::Builder<Attrs>(#op_name, __FILE__)

@@ -72,6 +72,19 @@ inline Scan scan(const Inputs& in) {
                      << def.dtypes << ", got " << t << ". Do this: cast it with .astype(..).";
 }
 
+[[noreturn]] void fail_layout(const OpDef& op, const InputDef& def, const Tensor& t) {
+  if (t.layout() == Layout::tensor_array || def.layouts.bits == kArray.bits)
+    ARGOSY_THROW(type) << '[' << op.name << "] " << def.name << ": expected a "
+                       << (def.layouts.has(Layout::tensor_array) ? "tensor array" : "tensor")
+                       << ", got " << t << ". Do this: "
+                       << (t.layout() == Layout::tensor_array
+                               ? "read an element of the array."
+                               : "make one with create_array(dtype).");
+  ARGOSY_THROW(invalid_argument)
+      << '[' << op.name << "] " << def.name
+      << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
+}
+
 void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const TensorImpl* first) {
   if (!t.defined()) {
     ARGOSY_CHECK(def.optional, type)
@@ -80,9 +93,7 @@ void check_one(const OpDef& op, const InputDef& def, const Tensor& t, const Tens
     return;
   }
   if (!def.dtypes.has(t.dtype())) fail_dtype(op, def, t);
-  ARGOSY_CHECK(t.layout() == Layout::strided || def.sparse, invalid_argument)
-      << '[' << op.name << "] " << def.name
-      << " is a sparse tensor, which this op does not take. Do this: call .to_dense() first.";
+  if (!def.layouts.has(t.layout())) fail_layout(op, def, t);
   ARGOSY_CHECK(t.place() == first->place, invalid_argument)
       << '[' << op.name << "] inputs are on different devices: " << def.name << " on " << t.place()
       << ", others on " << first->place << ". Do this: move one of them with .to(..).";
@@ -151,14 +162,28 @@ void explain(const OpDef& op, const std::string& text) {
   *thread_state.explain += op.name + ": " + text + "\n";
 }
 
-const KernelDef* choose(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
+// The first kernel that takes the call; declined(kernel, why) is told of those before it.
+template <class F>
+const KernelDef* first_kernel(const OpDef& op, const Inputs& in, const void* attrs,
+                              DeviceKind device, F&& declined) {
   for (const KernelDef& k : op.kernels[static_cast<int>(device)]) {
     const char* why_not = k.match ? k.match(in, attrs) : nullptr;
-    if (thread_state.explain) [[unlikely]]
-      explain(op, why_not ? k.name + " declined: " + why_not : "ran " + k.name);
     if (!why_not) return &k;
+    declined(k, why_not);
   }
   return nullptr;
+}
+
+// For a call that is run.
+const KernelDef* choose(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
+  const KernelDef* k =
+      first_kernel(op, in, attrs, device, [&](const KernelDef& other, const char* why_not) {
+        if (thread_state.explain) [[unlikely]]
+          explain(op, other.name + " declined: " + why_not);
+      });
+  if (k && thread_state.explain) [[unlikely]]
+    explain(op, "ran " + k->name);
+  return k;
 }
 
 [[noreturn]] void fail_no_kernel(const OpDef& op, const Inputs& in, Place place) {
@@ -186,14 +211,6 @@ void run_kernel(const OpDef& op, const Inputs& in, const void* attrs, Tensors& o
     dense.push_back(t.defined() && t.has_data() ? contiguous(t) : t);
   KernelFrame frame{op, Inputs(dense, in.ends()), out};
   k->run(frame, attrs);
-}
-
-// Does some kernel take the call?
-bool has_kernel(const OpDef& op, const Inputs& in, const void* attrs, DeviceKind device) {
-  if (device == DeviceKind::null) device = DeviceKind::cpu;
-  for (const KernelDef& k : op.kernels[static_cast<int>(device)])
-    if (!k.match || !k.match(in, attrs)) return true;
-  return false;
 }
 
 void bind_written(const OpDef& op, const Inputs& in, Tensors& out) {
@@ -255,20 +272,13 @@ bool writes_directly(const OpDef& op, const Inputs& in) {
   return true;
 }
 
-// x becomes a handle on the data of `value` (reshape_, cast_).
-void take_body(const Tensor& x, const Tensor& value) {
-  TensorImpl* to = x.impl();
-  const TensorImpl* from = value.impl();
-  to->storage = from->storage;
-  to->data = from->data;
-  to->shape = from->shape;
-  to->strides = from->strides;
-  to->numel = from->numel;
-  to->dtype = from->dtype;
-  to->contiguous = from->contiguous;
-}
-
 }  // namespace
+
+const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
+                             DeviceKind device) {
+  if (device == DeviceKind::null) device = DeviceKind::cpu;
+  return first_kernel(op, in, attrs, device, [](const KernelDef&, const char*) {});
+}
 
 void infer(InferContext& c, const void* attrs) {
   c.out.resize(c.op.outputs.size());
@@ -299,7 +309,7 @@ namespace {
 
   Tensors out;
   // A composition runs where there is no kernel, or where only its parts know their gradients.
-  bool composed = op.compose && ((grad && !op.gradient) || !has_kernel(op, in, attrs, place.kind));
+  bool composed = op.compose && ((grad && !op.gradient) || !find_kernel(op, in, attrs, place.kind));
   if (composed) {
     if (thread_state.explain) explain(op, "opened its composition");
     if (op.infer) {  // for its checks
@@ -377,7 +387,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
     if (value.shape() == x.shape() && value.dtype() == x.dtype())
       copy_into(x, value);
     else
-      take_body(x, value);
+      x.impl()->take_content(*value.impl());
     x.wrote(op.name.c_str());
     x.impl()->grad_fn = value.impl()->grad_fn;
     x.impl()->grad_index = value.impl()->grad_index;
@@ -393,7 +403,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
       << '[' << op.name << "] in place needs a result of x's shape: x is " << x
       << ", the result would be " << c.out[0].shape
       << ". Do this: use the form that returns a new tensor.";
-  if (same_form && writes_directly(op, in) && has_kernel(op, in, attrs, place.kind)) {
+  if (same_form && writes_directly(op, in) && find_kernel(op, in, attrs, place.kind)) {
     Tensors out{x};
     run_kernel(op, in, attrs, out, place);
     x.wrote(op.name.c_str());
@@ -404,7 +414,7 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
       copy_into(x, value);
       x.wrote(op.name.c_str());
     } else {
-      take_body(x, value);
+      x.impl()->take_content(*value.impl());
       if (!op.view) x.wrote(op.name.c_str());
     }
   }

@@ -40,11 +40,15 @@ ARGOSY_API Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs
 // history.
 ARGOSY_API Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs);
 
-// Output descriptions only; what eager, builder, loader and verifier share.
-// Dtype of Python floats: set_default_dtype.
+// The first kernel that takes the call, or null. The null device has those of the CPU.
+ARGOSY_API const KernelDef* find_kernel(const OpDef& op, const Inputs& in, const void* attrs,
+                                        DeviceKind device);
+
+// Of Python floats.
 ARGOSY_API DType default_dtype();
 ARGOSY_API void set_default_dtype(DType dtype);
 
+// Output descriptions only; what eager, builder, loader and verifier share.
 ARGOSY_API void infer(InferContext& c, const void* attrs);
 
 // A contiguous tensor of the same values (itself if it is); no history.

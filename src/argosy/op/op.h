@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,7 +52,13 @@ struct InferContext {
   Inputs in;
   InlineVector<Meta, 3> out;  // sized to the schema; list outputs: resize
 
-  const char* name() const;
+  ARGOSY_API const char* name() const;
+};
+
+// What one call takes, from shapes alone. All sizes are known.
+struct Cost {
+  double operations = 0;  // of arithmetic
+  double bytes_read = 0, bytes_written = 0;
 };
 
 // What a kernel works on. Outputs are allocated (contiguous) unless their size depends on data.
@@ -60,8 +67,8 @@ struct KernelFrame {
   Inputs in;
   Tensors& out;
 
-  const char* name() const;
-  Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
+  ARGOSY_API const char* name() const;
+  ARGOSY_API Tensor& allocate(size_t i, const Shape& shape);  // for data-dependent outputs
 };
 
 // What a gradient rule works on. Inputs and outputs are those saved; dy(i) may be undefined where
@@ -86,22 +93,40 @@ class ARGOSY_API GradCall {
 };
 
 // An erased function over a typed attribute struct: `call` knows the type, `fn` is the function.
-template <class R, class Frame>
+template <class R, class... Frame>
 struct Erased {
-  R (*call)(void (*fn)(), Frame, const void* attrs) = nullptr;
+  R (*call)(void (*fn)(), Frame..., const void* attrs) = nullptr;
   void (*fn)() = nullptr;
-  R operator()(Frame frame, const void* attrs) const { return call(fn, frame, attrs); }
+  R operator()(Frame... frame, const void* attrs) const { return call(fn, frame..., attrs); }
   explicit operator bool() const { return call != nullptr; }
 };
 
 enum class Save : uint8_t { nothing, shape, value };
+
+// What an op's kernels (or what it composes) read of an input. Of an input that is read as `shape`
+// only, passes may hand over another tensor of its form, or one whose memory holds other values by
+// then: reading it is a fault that no kernel notices.
+enum class Reads : uint8_t { values, shape };
+
+struct LayoutSet {
+  uint8_t bits = 0;
+  constexpr LayoutSet(std::initializer_list<Layout> layouts) {
+    for (Layout l : layouts) bits = static_cast<uint8_t>(bits | 1u << static_cast<unsigned>(l));
+  }
+  constexpr bool has(Layout l) const { return bits >> static_cast<unsigned>(l) & 1; }
+};
+inline constexpr LayoutSet kDense{Layout::strided};
+inline constexpr LayoutSet kDenseOrRows{Layout::strided, Layout::row_sparse};
+inline constexpr LayoutSet kArray{Layout::tensor_array};
+inline constexpr LayoutSet kDenseOrArray{Layout::strided, Layout::tensor_array};
 
 struct InputDef {
   std::string name;
   DTypes dtypes = kAny;
   bool optional = false;
   bool list = false;
-  bool sparse = false;  // takes row-sparse tensors too
+  Reads reads = Reads::values;
+  LayoutSet layouts = kDense;
   Save save = Save::nothing;
 };
 
@@ -116,13 +141,60 @@ struct OutputDef {
 struct KernelDef {
   std::string name;
   DeviceKind device;
-  bool strided = false;  // takes any strides; otherwise dispatch makes its inputs contiguous
+  bool strided = false;    // takes any strides; otherwise dispatch makes its inputs contiguous
+  bool any_order = false;  // gives the same bits whatever the strides of its inputs
   // Null, or why this kernel cannot do it. Reads shapes, dtypes, strides and attributes only.
   Erased<const char*, const Inputs&> match;
   Erased<void, KernelFrame&> run;
+  const AttrType* attrs = nullptr;  // the struct that both read: the op's own
 };
 
 enum class Effect : uint8_t { pure, random, writes_input, communicates, io };
+
+// Another operation that gives what an operation does, in terms of its own operands and results.
+// `op` on `operands` with `attrs`; null where the attributes and operands of the same op change.
+struct Instead {
+  // Operand i of the original where that is >= 0, none for kNone, else its result -1 - i.
+  static constexpr int32_t kNone = INT32_MIN;
+  static constexpr int32_t result(int32_t i) { return -1 - i; }
+
+  const OpDef* op = nullptr;
+  AttrBox attrs;
+  InlineVector<int32_t, 8> operands;
+  // It gives these first results of the original; the others are not made.
+  uint32_t results = 0;
+};
+
+// What `inference` and `again` see of an operation: its attributes, and which op with which
+// attributes made an operand.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  // Null for what no operation made or an operation whose attributes are values of the run.
+  virtual const OpDef* made_by(size_t operand, const void** attrs) const = 0;
+};
+
+// The rule by which servers update a parameter as an optimizer op does. Rules and their numbers
+// have the names of ps/config.h.
+struct UpdateRule {
+  using Names = std::vector<std::pair<std::string, std::string>>;
+
+  std::string name;
+  std::string rows;  // the rule for row-sparse gradients, where that is another
+  std::vector<std::pair<std::string, double>> numbers;
+  Names switches;       // numbers that are 1 where the operation has this list, else 0
+  Names powers;         // numbers whose powers are in these lists: they correct a moment's bias
+  std::string refused;  // why no rule does what these attributes ask for, or empty
+};
+
+// A row of `table` for each of `ids`, or the gradient of that. Its attributes have the names and
+// meanings of those of `embedding`.
+struct Lookup {
+  int32_t ids = -1;
+  int32_t table = -1;  // in a gradient: read for its shape
+  int32_t dy = -1;     // in a gradient
+  explicit operator bool() const { return ids >= 0; }
+};
 
 struct OpDef {
   std::string name;
@@ -135,7 +207,7 @@ struct OpDef {
   Erased<Tensor, const Tensor&> view;    // a view of input 0, or undefined where a copy is needed
   Erased<Tensors, const Tensor&> views;  // several views of input 0
   Erased<Tensors, const GradCall&> gradient;
-  Erased<double, const InferContext&> cost;  // arithmetic operations
+  Erased<Cost, const InferContext&> cost;  // null: by shapes (op/cost.h, which all callers ask)
   InlineVector<KernelDef, 2> kernels[kDeviceKinds];
 
   Effect effect = Effect::pure;
@@ -157,26 +229,50 @@ struct OpDef {
   // Owns blocks of a Program (if, while): has no kernel, executors run it.
   bool structural = false;
 
+  // --- what passes, planner, executors and the split for servers may know ---
+
+  // Output 0 is this number in every element; nothing where the attributes do not say it.
+  Erased<std::optional<Scalar>> fills;
+  bool uninitialized = false;  // output 0 holds whatever memory held
+  bool same_order = false;     // output 0 has the elements of input 0, in their order
+  bool sums = false;           // output 0 is the sum of the inputs, in whatever layout
+  Erased<bool> sums_if;        // null: whatever the attributes
+  // Computes each parameter of its lists from the operands at the parameter's own place alone.
+  bool per_parameter = false;
+  // Worth computing again instead of keeping what it made. With a function: from what; false where
+  // these attributes forbid it. Elementwise ops and views always are.
+  bool again = false;
+  Erased<bool, Instead&> again_from;
+  // What it is when not training; false: the same.
+  Erased<bool, const Surroundings&, Instead&> inference;
+  // What it draws is for training: where nobody reads it, nothing is drawn.
+  bool training_only = false;
+  Lookup lookup;           // looks rows up
+  Lookup lookup_gradient;  // gives the gradient of a table's rows
+  Erased<void, UpdateRule&> update_rule;
+  // Rows made by servers are uniform in [-r, r]: the r with the spread that this initializer has.
+  Erased<std::optional<double>> initial_range;
+
   // The public face.
   std::vector<std::string> python;   // "nn.functional.gelu(x, approximate=False, name=None)"
   std::vector<std::string> methods;  // "gelu", or with a signature of its own
   std::vector<std::string> inplace;  // names of in-place methods and functions: "gelu_"
   std::vector<std::pair<std::string, std::string>> aliases;  // argument: other name -> own name
   std::string doc, paper, example;
-  std::string shards = "replicate";
   const char* file = "";
 
-  int find_input(std::string_view name) const;
+  ARGOSY_API int find_input(std::string_view name) const;
 };
 
-// All ops by name, complete after the first look-up.
+// All ops by name, complete after the first look-up: registering after it is an error.
 ARGOSY_API const OpDef* find(std::string_view name);
 ARGOSY_API const OpDef& get(std::string_view name);  // throws, listing near names
 ARGOSY_API std::vector<const OpDef*> all();
 
-// Adds a kernel to an op of another file, e.g. from kernels/cuda. Best kernels first: `first` puts
-// it before those registered so far.
-ARGOSY_API void register_kernel(std::string_view op, KernelDef kernel, bool first);
+// Adds a kernel to an op of another file, e.g. for another device (make_kernel of op/define.h).
+// Best kernels first: `first` puts it before those registered so far. True, for static
+// initializers.
+ARGOSY_API bool register_kernel(std::string_view op, KernelDef kernel, bool first);
 ARGOSY_API OpDef* register_op(OpDef def);
 
 }  // namespace argosy::op

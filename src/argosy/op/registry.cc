@@ -1,10 +1,12 @@
 #include <algorithm>
-#include <cctype>
+#include <atomic>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "argosy/base/text.h"
 #include "argosy/op/op.h"
 
 namespace argosy::op {
@@ -21,6 +23,7 @@ struct Registry {
   };
   std::deque<Extra> extras;
   std::unordered_map<std::string_view, OpDef*> by_name;
+  std::atomic<bool> frozen{false};
 };
 
 Registry& raw() {
@@ -38,6 +41,12 @@ void join(Registry& r) {
     auto it = r.by_name.find(e.op);
     ARGOSY_CHECK(it != r.by_name.end(), internal)
         << "Kernel " << e.kernel.name << " is for the unknown op " << e.op << '.';
+    // By name and size: another library has a copy of the type of its own.
+    const AttrType &own = *it->second->attrs, *read = e.kernel.attrs;
+    ARGOSY_CHECK(read && read->size == own.size && !std::strcmp(read->name, own.name), internal)
+        << "Kernel " << e.kernel.name << " of " << e.op << " reads "
+        << (read ? read->name : "no known attributes") << ", but the op has " << own.name
+        << ". Do this: make it by make_kernel<" << own.name << ">.";
     auto& list = it->second->kernels[static_cast<int>(e.kernel.device)];
     if (e.first)
       list.insert(0, std::move(e.kernel));
@@ -45,6 +54,16 @@ void join(Registry& r) {
       list.push_back(std::move(e.kernel));
   }
   r.extras.clear();
+  r.frozen = true;
+}
+
+Registry& open_for(std::string_view what) {
+  Registry& r = raw();
+  ARGOSY_CHECK(!r.frozen, internal)
+      << what
+      << " is registered after ops were looked up: nobody would find it. Do this: load the library "
+         "that brings it before the first op is called.";
+  return r;
 }
 
 Registry& joined() {
@@ -52,31 +71,22 @@ Registry& joined() {
   return registry;
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t cost = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = std::exchange(row[j], cost);
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 OpDef* register_op(OpDef def) {
-  Registry& r = raw();
+  Registry& r = open_for(def.name);
   def.plain_dtypes = def.any_list ? DTypes{} : kAny;
-  for (const InputDef& in : def.inputs) def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
+  for (const InputDef& in : def.inputs) {
+    def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
+    if (!in.layouts.has(Layout::strided)) def.plain_dtypes = {};
+  }
   r.defs.push_back(std::move(def));
   return &r.defs.back();
 }
 
-void register_kernel(std::string_view op, KernelDef kernel, bool first) {
-  raw().extras.push_back({std::string(op), std::move(kernel), first});
+bool register_kernel(std::string_view op, KernelDef kernel, bool first) {
+  open_for(kernel.name).extras.push_back({std::string(op), std::move(kernel), first});
+  return true;
 }
 
 const OpDef* find(std::string_view name) {

@@ -4,8 +4,10 @@
 #include <mutex>
 
 #include "argosy/base/memory.h"
+#include "argosy/op/cost.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/nan_finder.h"
+#include "argosy/op/shape_check.h"
 
 namespace argosy::op {
 namespace {
@@ -42,12 +44,11 @@ const char* describe(const OpDef& op, const Inputs& in) {
 
 // After the op ran, so the inputs are good.
 double cost_of(const OpDef& op, const Inputs& in, const void* attrs, std::span<const Tensor> out) {
-  if (!op.cost || (!out.empty() && !in.flat().empty() && out[0].impl() == in.flat()[0].impl()))
-    return 0;
+  if (!out.empty() && !in.flat().empty() && out[0].impl() == in.flat()[0].impl()) return 0;
   try {
     InferContext c{op, in, {}};
     infer(c, attrs);
-    return op.cost(c, attrs);
+    return cost_of(c, attrs).operations;
   } catch (const Error&) {  // dtypes that dispatch made equal first
     return 0;
   }
@@ -102,6 +103,7 @@ WatchedCall::WatchedCall(const OpDef& op, const Inputs& in, const void* attrs)
 
 void WatchedCall::done(std::span<const Tensor> out) {
   if (profiled_ && profile::wants_cost()) note_.cost = cost_of(op_, in_, attrs_, out);
+  if (watch::on(watch::shapes)) check_shape_only(op_, in_, attrs_);
   if (open_calls > 1) return;
   if (watch::on(watch::dtypes)) count_dtype(op_, in_, out);
   if (watch::on(watch::finite)) check_finite(op_, in_, out);

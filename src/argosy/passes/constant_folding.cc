@@ -2,6 +2,7 @@
 #include <map>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
@@ -38,7 +39,7 @@ class Folder {
 
   void visit(Operation& o) {
     if (o.op->structural) {
-      if (is(o, "if") && inline_if(o)) return;
+      if (o.is_if() && inline_if(o)) return;
       enter(o);
     } else {
       if (o.attr_operands) fold_attributes(o);
@@ -63,7 +64,7 @@ class Folder {
 
   // What is known outside is known inside.
   void enter(Operation& o) {
-    const bool is_if = is(o, "if");
+    const bool is_if = o.is_if();
     for (size_t i = is_if ? 1 : o.results.size(); i < o.operands.size(); ++i) {
       const Tensor t = known(o.operands[i]);
       if (!t.defined()) continue;
@@ -154,8 +155,8 @@ class Folder {
 
   // A size of x picked out of its shape where other sizes are unknown.
   Tensor size_of_shape(const Operation& o) const {
-    if (!is(o, "slice") || o.attr_operands) return {};
-    const Operation* shape = made_by(o.operands[0], "shape");
+    if (!is(o, op::names::kSlice) || o.attr_operands) return {};
+    const Operation* shape = made_by(o.operands[0], op::names::kShape);
     if (!shape) return {};
     const Shape& x = shape->operands[0]->shape;
     Tensor sizes = Tensor::empty({x.rank()}, DType::int64);
@@ -182,8 +183,7 @@ class Folder {
   }
 
   bool evaluate(Operation& o) {
-    if (!is_pure(*o.op) || o.attr_operands || o.results.size() != 1 || is(o, "empty") ||
-        is(o, "empty_like"))
+    if (!is_pure(*o.op) || o.attr_operands || o.results.size() != 1 || o.op->uninitialized)
       return false;
     const Ref<Value>& v = o.results[0];
     if (v->layout != Layout::strided) return false;
@@ -203,27 +203,18 @@ class Folder {
         Tensor k = known(x);
         if (k.defined())
           reads = true;
-        else if (o.ends.empty() && x->shape.known() && reads_only_shape(*o.op, i))
+        else if (x->shape.known() && reads_only_shape(o, i))
           k = Tensor::describe(x->shape, x->dtype);
         else
           return false;
         in.push_back(k);
       }
       if (bytes > (reads ? folded_limit_ : created_limit_)) return false;
-      // A description has no memory, not even of a number.
-      for (Tensor& k : in)
-        if (k.defined() && !k.has_data()) k = shape_only(k);
       t = compute(o, in, 0);
       if (!t.defined() || t.dtype() != v->dtype || t.shape() != v->shape) return false;
     }
     know(v, t);
     return true;
-  }
-
-  // A tensor of this shape on one element's memory.
-  static Tensor shape_only(const Tensor& like) {
-    Tensor one = Tensor::empty({}, like.dtype());
-    return one.view(like.shape(), Shape::filled(like.rank(), 0));
   }
 
   // An operation that stays reads constants instead of what it would compute.

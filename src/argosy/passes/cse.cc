@@ -39,7 +39,7 @@ bool run(Program& p, const PassContext&) {
   std::unordered_multimap<size_t, Operation*> seen;
   r.walk([&](Operation& o) {
     // Arrays are made to be written.
-    if (!is_pure(*o.op) || o.results.empty() || is(o, "empty") || is(o, "empty_like") ||
+    if (!is_pure(*o.op) || o.results.empty() || o.op->uninitialized ||
         o.results[0]->layout == Layout::tensor_array)
       return;
     const size_t h = hash_of(o);

@@ -39,9 +39,9 @@ class Liveness {
     for (size_t i = b.operations.size(); i-- > 0;) {
       const Operation& o = *b.operations[i];
       if (!needed(o)) continue;
-      if (is(o, "if"))
+      if (o.is_if())
         mark_if(o);
-      else if (is(o, "while"))
+      else if (o.is_while())
         mark_while(o);
       else
         for (const Ref<Value>& v : o.operands) mark(v);
@@ -90,7 +90,7 @@ class Sweeper {
                   return true;
                 }) != 0;
     for (const auto& o : b.operations) {
-      if (o->op->structural) is(*o, "if") ? sweep_if(*o) : sweep_while(*o);
+      if (o->op->structural) o->is_if() ? sweep_if(*o) : sweep_while(*o);
       for (const auto& inner : o->blocks) block(*inner);
     }
   }

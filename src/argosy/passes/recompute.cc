@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/passes/again.h"
 #include "argosy/passes/liveness.h"
-#include "argosy/passes/rewrite.h"
 
 // Segments of the forward pass that are computed again for the gradient, so that what they make
 // need not be kept. Chen et al., arXiv:1604.06174.
@@ -125,9 +125,8 @@ class Recomputer {
   // was made (again) already on the way to something else.
   bool is_easy(const Value& v) const {
     const Operation& o = *v.producer;
-    const bool easy =
-        (o.op->elementwise || is(o, "layer_norm") || is(o, "rms_norm")) && is_pure(*o.op);
-    if (!easy || o.results[0].get() != &v) return false;
+    if (!may_repeat(o) || is_work(o) || is_view(o) || o.op->again_from || o.results[0].get() != &v)
+      return false;
     return std::all_of(o.operands.begin(), o.operands.end(), [&](const Ref<Value>& x) {
       if (!x || !x->producer) return true;
       const auto last = last_gradient_.find(x.get());
@@ -166,9 +165,9 @@ ARGOSY_PASS(recompute, Rounding::kept,
             "Computes the operations of marked segments (fleet.utils.recompute, or ranges of "
             "operations in the option recompute.segments, \"3-8,10-14\") again right before the "
             "gradient first needs them, instead of keeping what they made. What leaves a segment "
-            "is kept, and so are random numbers, which are never drawn twice. Normalizations and "
-            "elementwise values are made when they are needed; of the last segment, whose gradient "
-            "follows at once, only these.",
+            "is kept, and so are random numbers, which are never drawn twice. What is easily made "
+            "again (elementwise values, normalizations, softmax) is made when it is needed; of the "
+            "last segment, whose gradient follows at once, only that.",
             run)
 
 }  // namespace

@@ -2,56 +2,29 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/passes/again.h"
 #include "argosy/passes/liveness.h"
-#include "argosy/passes/rewrite.h"
+#include "argosy/program/cost.h"
 
 // Rematerialisation: what is cheap to make again from values that are there anyway is not kept for
 // the gradient, as far as that lowers the peak.
 namespace argosy::passes {
 namespace {
 
-bool is_cheap(const Operation& o) {
-  if (o.role != program::Role::forward) return false;
-  if (is(o, "batch_norm")) return true;
-  if (!is_pure(*o.op) || !o.op->updates.empty() || !o.op->writes.empty()) return false;
-  static const std::string_view more[] = {"expand_like",       "layer_norm",   "softmax",
-                                          "rms_norm",          "where_select", "swiglu",
-                                          "dropout_apply_bits"};
-  return o.op->elementwise || is_view(o) ||
-         std::find(std::begin(more), std::end(more), o.op->name) != std::end(more);
-}
-
-// Not cheap, but there may be some work to spare for it.
-bool is_product(const Operation& o) {
-  return o.role == program::Role::forward && (is(o, "linear") || is(o, "matmul")) &&
-         !o.attr_operands;
+bool is_repeatable(const Operation& o) {
+  return o.role == program::Role::forward && may_repeat(o) && !(is_work(o) && o.attr_operands);
 }
 
 // Arithmetic operations, as far as ops tell; 0 where sizes are not known.
 double work_of(const Operation& o) {
-  if (!o.op->cost || o.attr_operands || o.op->structural) return 0;
-  std::vector<Tensor> in;
-  for (const Ref<Value>& v : o.operands) {
-    if (v && (v->layout != Layout::strided || !v->shape.known())) return 0;
-    in.push_back(v ? Tensor::describe(v->shape, v->dtype) : Tensor());
-  }
-  op::InferContext c{*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), {}};
-  for (const Ref<Value>& v : o.results) {
-    if (v->layout != Layout::strided || !v->shape.known()) return 0;
-    c.out.push_back({v->shape, v->dtype, v->layout});
-  }
-  return o.op->cost(c, o.attrs.get());
-}
-
-// What its copy reads. Normalization over a batch is repeated from the statistics that its gradient
-// needs anyway.
-std::vector<Ref<Value>> sources(const Operation& o) {
-  std::vector<Ref<Value>> list = o.operands;
-  if (is(o, "batch_norm") && attr<bool>(o, "batch_stats")) {
-    list[1] = o.results[1];
-    list[2] = o.results[2];
-  }
-  return list;
+  if (!o.op->cost || o.attr_operands) return 0;
+  auto is_known = [](const Ref<Value>& v) {
+    return !v || (v->layout == Layout::strided && v->shape.known());
+  };
+  if (!std::all_of(o.operands.begin(), o.operands.end(), is_known) ||
+      !std::all_of(o.results.begin(), o.results.end(), is_known))
+    return 0;
+  return program::cost_of(o).operations;
 }
 
 class Rematerializer {
@@ -119,7 +92,7 @@ class Rematerializer {
     for (auto& [value, c] : found) {
       c.forward = std::max(c.forward, reads[live_.root[value->id]]);
       if (!c.backward || c.forward >= c.backward || leaves_.count(value) ||
-          !(is_cheap(*value->producer) || is_product(*value->producer)))
+          !is_repeatable(*value->producer))
         continue;
       users_[live_.root[value->id]].push_back(c);
     }
@@ -140,8 +113,9 @@ class Rematerializer {
     std::sort(roots_.begin(), roots_.end());
   }
 
-  bool may_repeat(const Operation& o) const {
-    return is_cheap(o) || (products_ && is_product(o) && work_of(o) > 0);
+  // At this time.
+  bool is_allowed(const Operation& o) const {
+    return is_repeatable(o) && (!is_work(o) || (products_ && work_of(o) > 0));
   }
 
   // Is v in memory at operation `at`?
@@ -154,9 +128,9 @@ class Rematerializer {
   bool plan(const Ref<Value>& v, int32_t at, int64_t depth, std::vector<const Operation*>* work,
             std::vector<uint32_t>* needs) const {
     const Operation* o = v->producer;
-    if (!o || !may_repeat(*o) || depth == 0) return false;
+    if (!o || !is_allowed(*o) || depth == 0) return false;
     if (std::find(work->begin(), work->end(), o) != work->end()) return true;
-    for (const Ref<Value>& x : sources(*o)) {
+    for (const Ref<Value>& x : sources_of(*o)) {
       if (!x) continue;
       if (there(*x, at)) {
         needs->push_back(live_.root[x->id]);
@@ -201,7 +175,7 @@ class Rematerializer {
       can = can && plan(c.value, c.backward, depth_, &work, &choice->needs);
       repeated += work.size();
       for (const Operation* o : work) {
-        if (is_product(*o)) choice->work += work_of(*o);
+        if (is_work(*o)) choice->work += work_of(*o);
         for (const Ref<Value>& v : o->results)
           if (live_.root[v->id] != root && !overwritten(*v, work))
             choice->temporary += live_.size[v->id];
@@ -252,12 +226,8 @@ class Rematerializer {
       if (auto it = copies.find(v.get()); it != copies.end()) return it->second;
       const Operation& o = *v->producer;
       std::vector<Ref<Value>> operands;
-      for (const Ref<Value>& x : sources(o)) operands.push_back(self(x, self));
-      Operation& made = r.insert_copy(o, std::move(operands));
-      if (is(o, "batch_norm") && attr<bool>(o, "batch_stats")) {
-        set_attr(made.attrs, "batch_stats", false);
-        made.results.resize(3);  // no new running ones
-      }
+      for (const Ref<Value>& x : sources_of(o)) operands.push_back(self(x, self));
+      Operation& made = insert_again(r, o, std::move(operands));
       const bool keep = chosen_.count(v.get()) != 0;
       if (keep)
         for (size_t i = 0; i < made.results.size(); ++i)

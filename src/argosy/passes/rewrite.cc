@@ -1,4 +1,5 @@
 #include "argosy/passes/rewrite.h"
+#include "argosy/op/names.h"
 
 #include <algorithm>
 #include <deque>
@@ -14,23 +15,16 @@ struct Rewriter::Place {
   std::unique_ptr<Operation> now;
 };
 
-bool reads_only_shape(const op::OpDef& op, size_t input) {
-  static const std::string_view first[] = {
-      "shape",     "numel",      "size_of",      "full_like",    "zeros_like",
-      "ones_like", "empty_like", "dropout_mask", "dropout_bits", "attention_bits"};
-  static const std::string_view second[] = {"sum_like",     "reduce_as",  "expand_like",
-                                            "reshape_like", "slice_grad", "attention_bits"};
-  if (input == 0) return std::find(std::begin(first), std::end(first), op.name) != std::end(first);
-  if (input == 2) return op.name == "max_pool_grad";
-  if (input == 1)
-    return std::find(std::begin(second), std::end(second), op.name) != std::end(second);
-  return false;
+std::optional<size_t> input_of(const Operation& o, size_t operand) {
+  if (o.op->structural || operand >= o.inputs().size()) return {};
+  if (o.ends.empty()) return operand;
+  return std::upper_bound(o.ends.begin(), o.ends.end(), operand) - o.ends.begin();
 }
 
 bool reads_no_memory(const Operation& o, size_t operand) {
   const Value* v = operand < o.operands.size() ? o.operands[operand].get() : nullptr;
-  return v && v->producer && v->layout == Layout::strided && v->shape.known() && o.ends.empty() &&
-         reads_only_shape(*o.op, operand);
+  return v && v->producer && v->layout == Layout::strided && v->shape.known() &&
+         reads_only_shape(o, operand);
 }
 
 bool same_type(const Value& a, const Value& b) {
@@ -71,7 +65,7 @@ void Rewriter::mark_leaving(const Block& block) {
   for (size_t i = block.operations.size(); i-- > 0;) {
     const Operation& o = *block.operations[i];
     if (!o.op->structural) continue;
-    const bool is_if = o.op->name == "if";
+    const bool is_if = o.is_if();
     for (const auto& b : o.blocks) {
       if (is_if || b == o.blocks[1])
         for (size_t k = 0; k < o.results.size(); ++k)
@@ -97,21 +91,14 @@ bool Rewriter::borrowed(const Ref<Value>& v) const {
 
 namespace {
 
-// Does an op give the same bits for any strides of its operands? Those that reduce work in the
-// order of memory.
+// Does an op give the same bits for any strides of its operands? Kernels that do not say that they
+// take any get contiguous ones.
 bool any_order(const op::OpDef& op) {
-  static const std::string_view moving[] = {
-      "assign", "expand_like", "reshape_like", "concat",       "stack",       "set_slice",
-      "gather", "take_along",  "one_hot",      "where_select", "masked_fill",
-  };
-  if (op.elementwise || reads_only_shape(op, 0) ||
-      std::find(std::begin(moving), std::end(moving), op.name) != std::end(moving))
-    return true;
+  if (op.elementwise) return true;
   if (op.structural) return false;
-  // Other kernels get contiguous operands.
-  for (const op::KernelDef& k : op.kernels[static_cast<int>(DeviceKind::cpu)])
-    if (k.strided) return false;
-  return true;
+  const auto& kernels = op.kernels[static_cast<int>(DeviceKind::cpu)];
+  return std::all_of(kernels.begin(), kernels.end(),
+                     [](const op::KernelDef& k) { return !k.strided || k.any_order; });
 }
 
 }  // namespace
@@ -127,24 +114,30 @@ void Rewriter::mark_ordered(const Block& block) {
     else
       ordered = !any_order(*o.op);
     if (ordered)
-      for (const Ref<Value>& v : o.operands)
-        if (v) ordered_[v->id] = true;
+      for (size_t k = 0; k < o.operands.size(); ++k)
+        if (o.operands[k] && !reads_only_shape(o, k)) ordered_[o.operands[k]->id] = true;
     for (const auto& b : o.blocks) mark_ordered(*b);
   }
 }
 
+namespace {
+
+bool reads_array(const Operation& o) {
+  return std::any_of(o.operands.begin(), o.operands.end(),
+                     [](const Ref<Value>& v) { return v && v->layout == Layout::tensor_array; });
+}
+
+}  // namespace
+
 // Is it a view that need not be contiguous, or what may be one: feeds and arguments?
 bool Rewriter::may_be_strided(const Ref<Value>& v) const {
-  static const std::string_view packed[] = {"reshape", "squeeze", "unsqueeze", "flatten",
-                                            "view_dtype"};
   Ref<Value> now = v;
   while (now->producer && is_view(*now->producer)) {
-    const std::string& name = now->producer->op->name;
-    if (std::find(std::begin(packed), std::end(packed), name) == std::end(packed)) return true;
+    if (!now->producer->op->same_order) return true;
     now = resolve(now->producer->operands[0]);
   }
   if (now->producer)  // a yield or an element of an array may be a view
-    return now->producer->op->structural || now->producer->op->name.starts_with("array_");
+    return now->producer->op->structural || reads_array(*now->producer);
   if (!now->block) return false;
   const auto& arguments = now->block->arguments;
   return std::find(arguments.begin(), arguments.end(), now) != arguments.end();
@@ -213,7 +206,7 @@ Ref<Value> passed(const Value& v) {
                          [&](const Ref<Value>& a) { return a.get() == &v; });
   if (at == arguments.end()) return {};
   const auto i = static_cast<size_t>(at - arguments.begin());
-  if (owner.op->name == "if") return owner.operands[i + 1];
+  if (owner.is_if()) return owner.operands[i + 1];
   return i < owner.results.size() ? Ref<Value>() : owner.operands[i];
 }
 
@@ -228,14 +221,10 @@ Tensor Rewriter::constant_of(const Ref<Value>& v) const {
 
 namespace {
 
-std::optional<op::Scalar> filled_with(const Operation& o) {
-  const std::string& name = o.op->name;
-  if (name == "zeros" || name == "zeros_like") return op::Scalar(int64_t{0});
-  if (name == "ones" || name == "ones_like") return op::Scalar(int64_t{1});
-  if (name != "full" && name != "full_like") return {};
-  const auto& value = attr<op::Scalar>(o, "fill_value");
-  if (value.tensor.defined() || value.kind == op::Scalar::Kind::complex) return {};
-  return value;
+// Is every element of its first result one of its first operand?
+bool shows_first(const Operation& o) {
+  return o.op->same_order ||
+         (is_view(o) && o.operands[0] && o.results[0]->dtype == o.operands[0]->dtype);
 }
 
 // Is every element of a known tensor the same, bit for bit?
@@ -256,11 +245,10 @@ std::optional<op::Scalar> Rewriter::uniform(const Ref<Value>& v) const {
   for (Ref<Value> now = v; now; now = resolve(passed(*now))) {
     if (now->producer) {
       const Operation& o = *now->producer;
-      const std::string& name = o.op->name;
-      if (name == "expand" || name == "reshape" || name == "expand_like" ||
-          name == "reshape_like" || name == "assign" || name == "unsqueeze" || name == "squeeze")
-        return uniform(resolve(o.operands[0]));
-      return filled_with(o);
+      if (shows_first(o)) return uniform(resolve(o.operands[0]));
+      if (!o.op->fills || o.attr_operands) return {};
+      const auto number = o.op->fills(o.attrs.get());
+      return number && number->kind != op::Scalar::Kind::complex ? number : std::nullopt;
     }
     Tensor t = constant_of(now);
     if (!t.defined()) continue;
@@ -369,15 +357,11 @@ Operation& Rewriter::insert(std::string_view op_name, std::vector<Ref<Value>> op
 Operation& Rewriter::insert_copy(const Operation& of, std::vector<Ref<Value>> operands) {
   ARGOSY_INVARIANT(!of.op->structural);
   Place& place = *places_.back();
-  auto o = std::make_unique<Operation>();
-  o->op = of.op;
-  o->attrs = op::AttrBox(*of.op->attrs, of.attrs.get());
-  o->attr_operands = of.attr_operands;
-  o->ends = of.ends;
+  auto o = of.copy_without_values();
   o->operands = std::move(operands);
   o->parent = place.block;
   o->role = place.now->role;
-  o->location = of.location;
+  o->segment = 0;
   for (Ref<Value>& v : o->operands) {
     v = resolve(v);
     use(v, 1);
@@ -441,7 +425,7 @@ void Rewriter::inline_block(Block& inner, std::span<const Ref<Value>> arguments)
     given.push_back(to);
     use(to, -1);
     if (leaves(from) && (twice || borrowed(to))) {
-      insert("assign", {to});
+      insert(op::names::kAssign, {to});
       copies.push_back(std::move(outer.operations.back()));
       outer.operations.pop_back();
       to = copies.back()->results[0];

@@ -63,8 +63,12 @@ inline bool has_effect(const op::OpDef& op) {
 inline bool is_view(const Operation& o) {
   return o.op->view || o.op->views;
 }
-// Nothing but x's sizes matters to input i of the op.
-ARGOSY_API bool reads_only_shape(const op::OpDef& op, size_t input);
+// The input of the op's schema that an operand belongs to; none for elements of attributes.
+ARGOSY_API std::optional<size_t> input_of(const Operation& o, size_t operand);
+inline bool reads_only_shape(const Operation& o, size_t operand) {
+  const auto input = input_of(o, operand);
+  return input && o.op->inputs[*input].reads == op::Reads::shape;
+}
 // The same of an operand of known sizes that the run makes: its memory may be another's by then.
 ARGOSY_API bool reads_no_memory(const Operation& o, size_t operand);
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/op/names.h"
 #include "argosy/passes/rewrite.h"
 
 // Gradients of `if` and `while` read what the forward blocks saved for them: arrays of values, for
@@ -10,6 +11,8 @@
 // since other passes found another way, are not put in.
 namespace argosy::passes {
 namespace {
+
+namespace names = op::names;
 
 class Tracer {
  public:
@@ -74,12 +77,13 @@ class Tracer {
       const Operation& o = *use.operation;
       if (o.op->structural) {
         passed_in(o, use.place, depth);
-      } else if (is(o, "array_get") && depth == 0) {
+      } else if (is(o, names::kArrayGet) && depth == 0) {
         const auto index = static_cast<size_t>(attr<int64_t>(o, "index"));
         if (index < read_.size()) read_[index] = true;
-      } else if (depth > 0 && use.place == 0 && (is(o, "array_get") || is(o, "array_read"))) {
+      } else if (depth > 0 && use.place == 0 &&
+                 (is(o, names::kArrayGet) || is(o, names::kArrayRead))) {
         follow(o.results[0].get(), depth - 1);
-      } else if (is(o, "array_extend") && (depth > 0 || use.place > 0)) {
+      } else if (is(o, names::kArrayExtend) && (depth > 0 || use.place > 0)) {
         follow(o.results[0].get(), use.place ? depth + 1 : depth);
       } else {
         all_ = true;
@@ -90,12 +94,12 @@ class Tracer {
   void yielded(const Block& b, size_t place, size_t depth) {
     const Operation& owner = *b.owner;
     follow(owner.results[place].get(), depth);
-    if (is(owner, "while"))
+    if (owner.is_while())
       for (const auto& inner : owner.blocks) follow(inner->arguments[place].get(), depth);
   }
 
   void passed_in(const Operation& o, size_t place, size_t depth) {
-    const bool is_if = is(o, "if");
+    const bool is_if = o.is_if();
     for (const auto& inner : o.blocks)
       follow(inner->arguments[is_if ? place - 1 : place].get(), depth);
     if (!is_if && place < o.results.size()) follow(o.results[place].get(), depth);
@@ -111,12 +115,12 @@ class Tracer {
 
 bool run(Program& p, const PassContext&) {
   bool any = false;
-  program::each_operation(p.main, [&](Operation& o) { any |= is(o, "array_extend"); });
+  program::each_operation(p.main, [&](Operation& o) { any |= is(o, names::kArrayExtend); });
   if (!any) return false;
   Tracer tracer(p);
   std::unordered_map<const Operation*, std::vector<bool>> read;
   program::each_operation(p.main, [&](Operation& o) {
-    if (is(o, "array_extend") && made_by(o.operands[0], "array_new"))
+    if (is(o, names::kArrayExtend) && made_by(o.operands[0], names::kArrayNew))
       read.emplace(&o, tracer.read_elements(o));
   });
   Rewriter r(p);
@@ -125,8 +129,8 @@ bool run(Program& p, const PassContext&) {
     if (it == read.end()) return;
     Ref<Value> nothing;  // keeps the place
     for (size_t i = 0; i < it->second.size(); ++i) {
-      if (it->second[i] || made_by(o.operands[i + 1], "array_new")) continue;
-      if (!nothing) nothing = r.insert("array_new", {}).results[0];
+      if (it->second[i] || made_by(o.operands[i + 1], names::kArrayNew)) continue;
+      if (!nothing) nothing = r.insert(names::kArrayNew, {}).results[0];
       r.set_operand(o, i + 1, nothing);
     }
   });

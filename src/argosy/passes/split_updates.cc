@@ -9,13 +9,8 @@
 namespace argosy::passes {
 namespace {
 
-// Ops that compute each parameter from the operands at its own place of the lists alone. (lamb_,
-// asgd_ and rprop_ too; they are rare.)
 bool is_update(const Operation& o) {
-  static const std::string_view names[] = {"sgd_",    "momentum_", "adam_",
-                                           "adamax_", "adagrad_",  "adadelta_",
-                                           "nadam_",  "radam_",    "rmsprop_"};
-  return std::find(std::begin(names), std::end(names), o.op->name) != std::end(names);
+  return o.op->per_parameter;
 }
 
 size_t bytes_of(const Value& v) {
@@ -137,12 +132,9 @@ class Splitter {
   template <class F>
   std::unique_ptr<Operation> part(const Operation& o,
                                   const std::unordered_map<size_t, size_t>& result, F keep) {
-    auto made = std::make_unique<Operation>();
-    made->op = o.op;
+    auto made = o.copy_without_values();
     made->parent = o.parent;
-    made->role = o.role;
-    made->location = o.location;
-    made->attr_operands = o.attr_operands;
+    made->ends.clear();
     const size_t count = o.ends[0];
     for (size_t k = 0; k < o.ends.size(); ++k) {
       const auto [begin, end] = range(o, k);
@@ -160,7 +152,6 @@ class Splitter {
       }
     }
     for (const Ref<Value>& v : o.attr_values()) made->operands.push_back(v);
-    made->attrs = op::AttrBox(*o.op->attrs, o.attrs.get());
     for (const op::Field& f : o.op->attrs->fields) {
       if (f.kind != op::field_kind_of<std::vector<double>>) continue;
       const auto& all = attr<std::vector<double>>(o, f.name);

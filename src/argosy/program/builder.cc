@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/math/math.h"
@@ -473,7 +474,7 @@ Tensors Builder::append_if(const Tensor& pred, Draft then_block, Draft else_bloc
     }
   }
   auto o = std::make_unique<Operation>();
-  o->op = &op::get("if");
+  o->op = &op::get(op::names::kIf);
   o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
   o->operands.push_back(condition);
   for (size_t i = 0; i < then_block.captures.size(); ++i)
@@ -524,7 +525,7 @@ Tensors Builder::append_while(std::span<const Tensor> init, Draft cond, Draft bo
       << "[while_loop] body must return as many values as loop_vars: expected " << carried
       << ", got " << body.block->yields.size() << '.';
   auto o = std::make_unique<Operation>();
-  o->op = &op::get("while");
+  o->op = &op::get(op::names::kWhile);
   o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
   for (const Tensor& t : init) o->operands.push_back(current(t));
   // What the body wrote of outside is carried too.
@@ -643,7 +644,7 @@ void rebind(const Tensor& x, const Tensor& value) {
 
 Tensor detached(const Tensor& t) {
   op::GradMode off(false);
-  static const op::OpDef& assign = op::get("assign");
+  static const op::OpDef& assign = op::get(op::names::kAssign);
   return std::move(op::dispatch(assign, op::Inputs({&t, 1}), assign.attrs->defaults)[0]);
 }
 

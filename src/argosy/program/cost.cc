@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "argosy/op/cost.h"
+
 namespace argosy::program {
 namespace {
 
@@ -19,17 +21,19 @@ double elements(const Value& v, int64_t unknown) {
   return n;
 }
 
-double arithmetic(const Operation& o, int64_t unknown) {
+}  // namespace
+
+op::Cost cost_of(const Operation& o, int64_t unknown) {
   std::vector<Tensor> in;
-  for (const Ref<Value>& v : o.inputs())
+  for (const Ref<Value>& v : o.inputs()) {
     in.push_back(v ? Tensor::describe(known(v->shape, unknown), v->dtype) : Tensor());
+    if (v) in.back().impl()->layout = v->layout;
+  }
   op::InferContext c{*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), {}};
   for (const Ref<Value>& v : o.results)
     c.out.push_back({known(v->shape, unknown), v->dtype, v->layout});
-  return o.op->cost(c, o.attrs.get());
+  return op::cost_of(c, o.attrs.get());
 }
-
-}  // namespace
 
 std::vector<OpCost> cost(const Program& p, int64_t unknown) {
   // State by the value that stands for it, followed into blocks.
@@ -39,7 +43,7 @@ std::vector<OpCost> cost(const Program& p, int64_t unknown) {
   std::map<std::string, OpCost> by_op;
   std::set<const State*> counted;
   each_operation(p.main, [&](const Operation& o) {
-    const size_t first = o.op->name == "if";
+    const size_t first = o.is_if();
     for (const auto& b : o.blocks)
       for (size_t i = 0; i < b->arguments.size() && first + i < o.operands.size(); ++i)
         if (auto it = state_of.find(o.operands[first + i].get()); it != state_of.end())
@@ -50,18 +54,14 @@ std::vector<OpCost> cost(const Program& p, int64_t unknown) {
     ++c.count;
     for (const Ref<Value>& v : o.inputs()) {
       if (!v) continue;
-      c.bytes += elements(*v, unknown) * item_size(v->dtype);
       auto it = state_of.find(v.get());
       if (it != state_of.end() && counted.insert(it->second).second)
         c.parameters += static_cast<int64_t>(elements(*v, unknown));
     }
-    double made = 0;
-    for (const Ref<Value>& v : o.results) {
-      c.bytes += elements(*v, unknown) * item_size(v->dtype);
-      made += elements(*v, unknown);
-    }
+    const op::Cost cost = cost_of(o, unknown);
+    c.bytes += cost.bytes_read + cost.bytes_written;
     c.estimated |= !o.op->cost;
-    c.arithmetic += o.op->cost ? arithmetic(o, unknown) : made;
+    c.arithmetic += cost.operations;
   });
   std::vector<OpCost> list;
   for (auto& [name, c] : by_op) list.push_back(std::move(c));

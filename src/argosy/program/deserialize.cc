@@ -4,6 +4,7 @@
 #include <map>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/fields.h"
 #include "argosy/program/program_generated.h"
@@ -333,7 +334,7 @@ class Reader {
         << ". Do this: upgrade Argosy if that is newer than this one (" ARGOSY_VERSION
            "); if the op is from a library of yours, load that library first: "
            "ctypes.CDLL('libmy_ops.so', ctypes.RTLD_GLOBAL) before `import argosy`.";
-    ARGOSY_CHECK(o->op->name != "py_call", invalid_argument)
+    ARGOSY_CHECK(o->op->name != op::names::kPyCall, invalid_argument)
         << "The saved Program calls a Python function, which a file cannot hold.";
     spend(o->op->attrs->size);
     o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/ops/control/control.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -16,6 +17,8 @@
 // tensor array (for a loop: one such array for each round), so nothing is computed twice and random
 // ops are not drawn again.
 namespace argosy::program {
+
+namespace names = op::names;
 
 class Differentiator {
  public:
@@ -72,7 +75,7 @@ bool Differentiator::mark_value(const Ref<Value>& v) {
 bool Differentiator::mark_operation(const Operation& o) {
   bool changed = false;
   if (o.op->structural) {
-    const bool is_if = o.op->name == "if";
+    const bool is_if = o.is_if();
     for (bool again = true; again;) {
       again = false;
       for (const auto& b : o.blocks) {
@@ -142,7 +145,7 @@ void Differentiator::backward(const Block& block, size_t count, size_t first) {
     if (!any) continue;
     if (!o.op->structural)
       backward_rule(o, dys);
-    else if (o.op->name == "if")
+    else if (o.is_if())
       backward_if(o, dys);
     else
       backward_while(o, dys);
@@ -202,7 +205,7 @@ void Differentiator::backward_parts(const Operation& o, std::vector<Tensor>& in,
 namespace {
 
 // Appends (at < 0) or inserts an operation that makes `result`, without inference.
-void insert(Block& block, ptrdiff_t at, const char* op_name, std::vector<Ref<Value>> operands,
+void insert(Block& block, ptrdiff_t at, std::string_view op_name, std::vector<Ref<Value>> operands,
             std::vector<uint32_t> ends, const void* attrs, const Ref<Value>& result, Role role) {
   auto o = std::make_unique<Operation>();
   o->op = &op::get(op_name);
@@ -221,7 +224,7 @@ void insert(Block& block, ptrdiff_t at, const char* op_name, std::vector<Ref<Val
 // A value of the attribute struct of an op, with fields set by name.
 struct AttrValues {
   op::AttrBox box;
-  explicit AttrValues(const char* op_name)
+  explicit AttrValues(std::string_view op_name)
       : box(*op::get(op_name).attrs, op::get(op_name).attrs->defaults) {}
   template <class T>
   T& at(std::string_view name) {
@@ -239,12 +242,13 @@ Ref<Value> Differentiator::save_in(Block& block,
                                    const std::vector<std::pair<Ref<Value>, Ref<Value>>>& saved) {
   Program& p = b_.program();
   Ref<Value> empty = p.make_value({kUnknown}, DType::float32, Layout::tensor_array);
-  insert(block, -1, "array_new", {}, {}, nullptr, empty, Role::forward);
+  insert(block, -1, names::kArrayNew, {}, {}, nullptr, empty, Role::forward);
   std::vector<Ref<Value>> operands{empty};
   for (const auto& [from, here] : saved) operands.push_back(from);
   Ref<Value> bundle = p.make_value({kUnknown}, DType::float32, Layout::tensor_array);
   const auto end = static_cast<uint32_t>(operands.size());
-  insert(block, -1, "array_extend", std::move(operands), {1, end}, nullptr, bundle, Role::forward);
+  insert(block, -1, names::kArrayExtend, std::move(operands), {1, end}, nullptr, bundle,
+         Role::forward);
   return bundle;
 }
 
@@ -253,14 +257,14 @@ Ref<Value> Differentiator::save_in(Block& block,
 void Differentiator::load_in(Draft& draft, const Ref<Value>& bundle, size_t at) {
   for (size_t k = 0; k < draft.saved.size(); ++k) {
     const Ref<Value>& here = draft.saved[k].second;
-    AttrValues attrs("array_get");
+    AttrValues attrs(names::kArrayGet);
     attrs.at<int64_t>("index") = static_cast<int64_t>(k);
     attrs.at<DType>("dtype") = here->dtype;
     attrs.at<bool>("array") = here->layout == Layout::tensor_array;
     auto& shape = attrs.at<std::vector<int64_t>>("shape");
     shape.assign(here->shape.begin(), here->shape.end());
-    insert(*draft.block, static_cast<ptrdiff_t>(at + k), "array_get", {bundle}, {}, attrs.box.get(),
-           here, Role::backward);
+    insert(*draft.block, static_cast<ptrdiff_t>(at + k), names::kArrayGet, {bundle}, {},
+           attrs.box.get(), here, Role::backward);
   }
 }
 
@@ -330,7 +334,7 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
     result->producer = &o;
     o.results.push_back(result);
   };
-  auto before = [&](const char* op_name, std::vector<Ref<Value>> operands, const void* attrs,
+  auto before = [&](std::string_view op_name, std::vector<Ref<Value>> operands, const void* attrs,
                     const Ref<Value>& result) {
     auto& list = o.parent->operations;
     auto at = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.get() == &o; });
@@ -339,7 +343,7 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   };
   auto number = [&] { return p.make_value({}, DType::int64); };
   auto full = [&](int64_t value) {
-    AttrValues attrs("full");
+    AttrValues attrs(names::kFull);
     attrs.at<op::IntArray>("shape") = op::IntArray();
     attrs.at<op::Scalar>("fill_value") = op::Scalar(value);
     attrs.at<std::optional<DType>>("dtype") = DType::int64;
@@ -347,9 +351,9 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   };
   Ref<Value> start = number(), step = number(), counter = number(), next = number(),
              rounds = number();
-  before("full", {}, full(0).box.get(), start);
-  insert(body, -1, "full", {}, {}, full(1).box.get(), step, Role::forward);
-  insert(body, -1, "add", {counter, step}, {}, nullptr, next, Role::forward);
+  before(names::kFull, {}, full(0).box.get(), start);
+  insert(body, -1, names::kFull, {}, {}, full(1).box.get(), step, Role::forward);
+  insert(body, -1, names::kAdd, {counter, step}, {}, nullptr, next, Role::forward);
   carry(start, counter, number(), next, rounds);
 
   std::vector<Tensor> init{handle(b_.localize(rounds))};
@@ -399,17 +403,17 @@ void Differentiator::backward_while(Operation& o, const std::vector<Tensor>& dys
   if (!draft.saved.empty()) {
     auto array = [&] { return p.make_value({kUnknown}, DType::float32, Layout::tensor_array); };
     Ref<Value> empty = array(), stack = array(), pushed = array(), all = array();
-    before("array_new", {}, nullptr, empty);
+    before(names::kArrayNew, {}, nullptr, empty);
     Ref<Value> bundle = save_in(body, draft.saved);
-    insert(body, -1, "array_extend", {stack, bundle}, {1, 2}, nullptr, pushed, Role::forward);
+    insert(body, -1, names::kArrayExtend, {stack, bundle}, {1, 2}, nullptr, pushed, Role::forward);
     carry(empty, stack, array(), pushed, all);
     // Right after the number of the round.
     size_t at = 0;
     while (draft.block->operations[at].get() != round_value->producer) ++at;
     Ref<Value> here = array();
-    AttrValues attrs("array_read");
+    AttrValues attrs(names::kArrayRead);
     attrs.at<bool>("array") = true;
-    insert(*draft.block, static_cast<ptrdiff_t>(at + 1), "array_read",
+    insert(*draft.block, static_cast<ptrdiff_t>(at + 1), names::kArrayRead,
            {b_.capture(draft, b_.localize(all)), round_value}, {}, attrs.box.get(), here,
            Role::backward);
     load_in(draft, here, at + 2);

@@ -55,7 +55,7 @@ void infer_while(Operation& o) {
 }  // namespace
 
 void infer_operation(Operation& o) {
-  if (o.op->structural) return o.op->name == "if" ? infer_if(o) : infer_while(o);
+  if (o.op->structural) return o.is_if() ? infer_if(o) : infer_while(o);
   InlineVector<Tensor, 8> in, elements;
   for (const Ref<Value>& v : o.inputs()) in.push_back(handle(v));
   for (const Ref<Value>& v : o.attr_values()) elements.push_back(handle(v));

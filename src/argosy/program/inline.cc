@@ -23,15 +23,9 @@ void copy_operations(Program& to, const Block& from, Block& block, Copies& copie
   };
   auto mapped = [&](const Ref<Value>& v) { return v ? copies.at(v.get()) : Ref<Value>(); };
   for (const auto& o : from.operations) {
-    auto n = std::make_unique<Operation>();
-    n->op = o->op;
-    n->attr_operands = o->attr_operands;
-    n->ends = o->ends;
-    n->attrs = op::AttrBox(*o->op->attrs, o->attrs.get());
+    auto n = o->copy_without_values();
     n->parent = &block;
-    n->role = o->role;
-    if (o->segment) n->segment = segments + o->segment;
-    n->location = o->location;
+    if (n->segment) n->segment += segments;
     for (const Ref<Value>& v : o->operands) n->operands.push_back(mapped(v));
     for (const Ref<Value>& v : o->results) {
       n->results.push_back(fresh(v));

@@ -52,7 +52,7 @@ void run_if(const Operation& o, Values& values) {
 }
 
 void run_operation(const Operation& o, Values& values) {
-  if (o.op->structural) return o.op->name == "if" ? run_if(o, values) : run_while(o, values);
+  if (o.op->structural) return o.is_if() ? run_if(o, values) : run_while(o, values);
   std::vector<Tensor> in, elements;
   for (const Ref<Value>& v : o.inputs()) in.push_back(v ? values[v->id] : Tensor());
   for (const Ref<Value>& v : o.attr_values()) elements.push_back(values[v->id]);

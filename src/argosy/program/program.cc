@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/program/builder.h"
 
 namespace argosy::program {
@@ -18,6 +19,13 @@ Block::~Block() {
   for (const auto& v : arguments) leave(v);
   for (const auto& o : operations)
     for (const auto& v : o->results) leave(v);
+}
+
+bool Operation::is_if() const {
+  return op->structural && op->name == op::names::kIf;
+}
+bool Operation::is_while() const {
+  return op->structural && op->name == op::names::kWhile;
 }
 
 size_t Operation::outputs() const {
@@ -36,6 +44,18 @@ std::vector<size_t> Operation::updated_inputs() const {
   const bool list = op->outputs.size() == 1 && op->outputs[0].list;
   if (!list && results.size() == op->outputs.size()) places.clear();
   return places;
+}
+
+std::unique_ptr<Operation> Operation::copy_without_values() const {
+  auto copy = std::make_unique<Operation>();
+  copy->op = op;
+  copy->attr_operands = attr_operands;
+  copy->ends = ends;
+  copy->attrs = op::AttrBox(*attrs.type(), attrs.get());
+  copy->role = role;
+  copy->segment = segment;
+  copy->location = location;
+  return copy;
 }
 
 Program::Program() = default;
@@ -147,15 +167,8 @@ void copy_block(Program& to, const Block& from, Block& block, Copies& copies) {
     block.arguments.back()->block = &block;
   }
   for (const auto& o : from.operations) {
-    auto n = std::make_unique<Operation>();
-    n->op = o->op;
-    n->attr_operands = o->attr_operands;
-    n->ends = o->ends;
-    n->attrs = op::AttrBox(*o->op->attrs, o->attrs.get());
+    auto n = o->copy_without_values();
     n->parent = &block;
-    n->role = o->role;
-    n->segment = o->segment;
-    n->location = o->location;
     for (const Ref<Value>& v : o->operands) n->operands.push_back(copied(to, v, copies));
     for (const Ref<Value>& v : o->results) {
       n->results.push_back(copied(to, v, copies));

@@ -78,10 +78,15 @@ struct ARGOSY_API Operation {
   std::span<const Ref<Value>> attr_values() const {
     return std::span(operands).subspan(operands.size() - attr_operands);
   }
+  // Of those that own blocks.
+  bool is_if() const;
+  bool is_while() const;
   // How many results are outputs by the schema.
   size_t outputs() const;
   // Flat input of each result past those, see OpDef::updates.
   std::vector<size_t> updated_inputs() const;
+  // The same operation without operands, results, blocks and parent.
+  std::unique_ptr<Operation> copy_without_values() const;
 };
 
 // Everything that a block uses is its own: operations of the block, or its arguments, to which the

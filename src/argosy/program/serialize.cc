@@ -6,6 +6,7 @@
 #include <set>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/op/names.h"
 #include "argosy/program/fields.h"
 #include "argosy/program/program_generated.h"
 
@@ -165,7 +166,7 @@ class Writer {
   Offset<file::Block> write_block(const Block& block) {
     std::vector<Offset<file::Operation>> operations;
     for (const auto& o : block.operations) {
-      ARGOSY_CHECK(o->op->name != "py_call", invalid_argument)
+      ARGOSY_CHECK(o->op->name != op::names::kPyCall, invalid_argument)
           << "The Program calls a Python function (py_func, Print or Assert"
           << (o->location.empty() ? "" : ", ") << o->location
           << "), which cannot be saved. Do this: build it without, or fetch only what does not "

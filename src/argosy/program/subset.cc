@@ -1,93 +1,10 @@
 #include "argosy/program/subset.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
-#include "argosy/program/attributes.h"
+#include "argosy/program/inference.h"
 
 namespace argosy::program {
-namespace {
-
-const op::Field* field_of(const Operation& o, const char* name) {
-  for (const op::Field& f : o.op->attrs->fields)
-    if (!std::strcmp(f.name, name)) return &f;
-  return nullptr;
-}
-
-template <class T>
-T* attr_of(Operation& o, const char* name, op::FieldKind kind) {
-  const op::Field* f = field_of(o, name);
-  if (!f || f->kind != kind) return nullptr;
-  return reinterpret_cast<T*>(static_cast<char*>(o.attrs.get()) + f->offset);
-}
-
-// Becomes `name` of its first operand, with default attributes.
-void become(Operation& o, const char* name) {
-  o.op = &op::get(name);
-  o.attrs = op::AttrBox(*o.op->attrs, o.op->attrs->defaults);
-  o.operands.resize(1);
-  o.attr_operands = 0;
-  o.ends.clear();
-}
-
-// What draws dropout's choices, and what uses them.
-bool draws_choices(const Operation& o) {
-  return o.op->name == "dropout_mask" || o.op->name == "dropout_bits" ||
-         o.op->name == "attention_bits";
-}
-bool applies_choices(const Operation& o) {
-  return o.op->name == "dropout_apply" || o.op->name == "dropout_apply_bits";
-}
-
-// dropout_apply(x, mask): what is expected of it, x * factor * (1 - p).
-void pass_on(Operation& o) {
-  Operation& mask = *o.operands[1]->producer;
-  const auto* p = attr_of<op::Scalar>(mask, "p", op::FieldKind::scalar);
-  const auto* factor = attr_of<double>(o, "factor", op::FieldKind::real);
-  const double kept = *factor * (1 - p->real());
-  if (p->real() == 1 || std::abs(kept - 1) < 1e-6) return become(o, "assign");
-  become(o, "scale");
-  *attr_of<op::Scalar>(o, "scale", op::FieldKind::scalar) = kept;
-}
-
-// A mask that only dropout uses (alpha_dropout also reads it).
-bool is_dropout(const Operation& o, const Block& block) {
-  if (!applies_choices(o) || !o.operands[1] || !o.operands[1]->producer) return false;
-  const Operation& mask = *o.operands[1]->producer;
-  if (!draws_choices(mask) || mask.attr_operands) return false;
-  for (const auto& user : block.operations)
-    for (const Ref<Value>& v : user->operands)
-      if (v == o.operands[1] && !applies_choices(*user)) return false;
-  return true;
-}
-
-void evaluate(Block& block, Program& p) {
-  for (const auto& o : block.operations) {
-    if (is_dropout(*o, block)) pass_on(*o);
-    if (o->op->name == "tiled_attention" && o->operands[4] && o->operands[4]->producer)
-      o->operands[4] = nullptr;  // all weights are kept
-    for (const char* name : {"training", "batch_stats"})
-      if (bool* on = attr_of<bool>(*o, name, op::FieldKind::boolean)) *on = false;
-    if (bool* test = attr_of<bool>(*o, "is_test", op::FieldKind::boolean)) *test = true;
-    // What an operation would have written now stays as it was.
-    const std::vector<size_t> updated = o->updated_inputs();
-    if (o->op->updates_if && !updated.empty()) {
-      const size_t outputs = o->outputs();
-      std::vector<Tensor> in;
-      for (const Ref<Value>& v : o->inputs()) in.push_back(handle(v));
-      const uint32_t* ends = o->ends.empty() ? nullptr : o->ends.data();
-      if (!o->op->updates_if(op::Inputs(in, ends), o->attrs.get())) {
-        for (size_t i = 0; i < updated.size(); ++i)
-          replace_uses(p, o->results[outputs + i], o->operands[updated[i]]);
-        o->results.resize(outputs);
-      }
-    }
-    for (const auto& b : o->blocks) evaluate(*b, p);
-  }
-}
-
-}  // namespace
 
 std::shared_ptr<Program> clone_for_test(const Program& p) {
   auto to = p.clone();
@@ -117,15 +34,11 @@ std::shared_ptr<Program> clone_for_test(const Program& p) {
                                                               : gone[o->results[0]->id];
                                   }),
                    operations.end());
-  evaluate(to->main, *to);
   for (StateUse& s : to->states)
     if (s.last && (s.last == s.initial || gone[s.last->id])) s.last = nullptr;
   std::erase_if(to->outputs, [&](const Output& o) { return gone[o.value->id]; });
+  become_inference(*to);
   infer_types(to->main);
-  // Masks that nobody reads draw no random numbers.
-  const std::vector<uint32_t> uses = count_uses(*to);
-  std::erase_if(operations,
-                [&](const auto& o) { return draws_choices(*o) && !uses[o->results[0]->id]; });
   const std::vector<uint32_t> left = count_uses(*to);
   std::erase_if(to->states, [&](const StateUse& s) { return !left[s.initial->id] && !s.last; });
   to->changed();

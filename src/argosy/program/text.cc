@@ -112,7 +112,7 @@ bool flows(const Operation& o, const Value& result) {
 
 bool flows(const Operation& owner, size_t argument, const Value& v) {
   if (!is_differentiable(v.dtype)) return false;
-  const bool is_if = owner.op->name == "if";
+  const bool is_if = owner.is_if();
   // What a loop carries may come from its body.
   if (!is_if && argument < owner.results.size()) return true;
   const size_t operand = argument + is_if;

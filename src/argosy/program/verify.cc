@@ -110,7 +110,7 @@ class Verifier {
   // --- if and while ---
 
   static void check_structure(const Operation& o) {
-    const bool is_if = o.op->name == "if";
+    const bool is_if = o.is_if();
     expect(o.blocks.size() == 2 && o.blocks[0] && o.blocks[1], o, "expected two blocks");
     expect(!o.attr_operands && o.ends.empty(), o, "it takes operands only");
     for (const Ref<Value>& v : o.operands) expect(bool(v), o, "an operand is missing");
@@ -131,7 +131,7 @@ class Verifier {
   }
 
   static void check_yields(const Operation& o) {
-    const bool is_if = o.op->name == "if";
+    const bool is_if = o.is_if();
     for (size_t k = is_if ? 0 : 1; k < 2; ++k) {
       const auto& yields = o.blocks[k]->yields;
       expect(yields.size() == o.results.size(), o, "yields and results differ in number");
@@ -174,8 +174,7 @@ class Verifier {
           continue;
         }
         const Value& v = *inputs[begin];
-        ARGOSY_CHECK(def.dtypes.has(v.dtype) && (v.layout == Layout::strided || def.sparse),
-                     internal)
+        ARGOSY_CHECK(def.dtypes.has(v.dtype) && def.layouts.has(v.layout), internal)
             << '[' << o.op->name << "] does not take %" << v.id << ", " << v.dtype << v.shape
             << ", as " << def.name;
       }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "argosy/base/error.h"
+#include "argosy/base/text.h"
 
 namespace argosy::ps {
 namespace {
@@ -78,21 +79,6 @@ void each_field(Config& c,
   f("tier", c.tier);
   f("directory", c.directory);
   f("memory_rows", c.memory_rows);
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 std::string listed(const std::vector<std::string_view>& names) {
@@ -322,6 +308,16 @@ void validate(const std::string& path, const TableConfig& c) {
 }
 
 }  // namespace
+
+bool set_number(OptimizerConfig& rule, std::string_view name, double value) {
+  bool found = false;
+  each_field(rule, [&]<class T>(std::string_view field, T& number) {
+    if constexpr (!std::is_same_v<T, std::string>) {
+      if (field == name) number = static_cast<T>(value), found = true;
+    }
+  });
+  return found;
+}
 
 std::vector<TableConfig> parse_tables(std::string_view text) {
   json parsed;

@@ -87,6 +87,9 @@ struct Extent {
   float share = 1;              // mode 4: of each table's rows
 };
 
+// Sets the number (or switch) of this name in JSON; false if there is none.
+ARGOSY_API bool set_number(OptimizerConfig& rule, std::string_view name, double value);
+
 // These throw ValueError with the name that is wrong, and what there is.
 ARGOSY_API void validate(const TableConfig& table);
 ARGOSY_API std::vector<TableConfig> parse_tables(std::string_view json);

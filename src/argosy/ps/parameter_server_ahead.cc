@@ -2,6 +2,7 @@
 
 #include "argosy/passes/pass.h"
 #include "argosy/passes/rewrite.h"
+#include "argosy/ps/op_names.h"
 
 // The pass `parameter_server_ahead`.
 namespace argosy::ps {
@@ -34,7 +35,7 @@ bool reads_state(const program::Program& p, const std::unordered_set<const Opera
 bool run(program::Program& p, const passes::PassContext&) {
   Operation* pull = nullptr;
   for (const auto& o : p.main.operations)
-    if (passes::is(*o, "ps_pull_rows") && passes::attr<bool>(*o, "training")) {
+    if (passes::is(*o, made::kPullRows) && passes::attr<bool>(*o, "training")) {
       pull = o.get();
       break;
     }
@@ -43,10 +44,10 @@ bool run(program::Program& p, const passes::PassContext&) {
   for (const Ref<Value>& ids : pull->operands)
     if (!gather(ids, needed)) return false;
   if (reads_state(p, needed, *pull)) return false;
-  op::AttrBox attrs = passes::default_attrs(op::get("ps_prefetch_rows"));
+  op::AttrBox attrs = passes::default_attrs(op::get(made::kPrefetchRows));
   for (const char* name : {"tables", "widths", "counts", "paddings"})
     passes::set_attr(attrs, name, passes::attr<std::vector<int64_t>>(*pull, name));
-  pull->op = &op::get("ps_prefetch_rows");
+  pull->op = &op::get(made::kPrefetchRows);
   pull->attrs = std::move(attrs);
   pull->results.clear();
   needed.insert(pull);

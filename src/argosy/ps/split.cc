@@ -8,6 +8,7 @@
 
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
+#include "argosy/ps/op_names.h"
 #include "argosy/ps/split_optimizer.h"
 
 namespace argosy::ps {
@@ -15,7 +16,6 @@ namespace {
 
 using passes::attr;
 using passes::default_attrs;
-using passes::is;
 using passes::set_attr;
 using program::Operation;
 using program::Program;
@@ -106,8 +106,7 @@ class Splitter {
       bool looked_up = given != nullptr;
       if (!given && options_.sparse)
         for (const Use& u : uses_[s.initial.get()])
-          looked_up |=
-              is(*u.operation, "embedding") && u.operand == 1 && attr<bool>(*u.operation, "sparse");
+          looked_up |= looks_up(u) && attr<bool>(*u.operation, "sparse");
       if (!looked_up) continue;
       Remote r;
       r.use = &s;
@@ -137,10 +136,11 @@ class Splitter {
       if (e.parameter().get() == table) r.update = &e;
     for (const Use& u : uses_[table]) {
       Operation& o = *u.operation;
-      if (is(o, "embedding") && u.operand == 1) {
-        r.lookups.push_back(
-            {&o, o.operands[0], o.results[0], attr<int64_t>(o, "padding_idx"), r.lookups.size()});
-      } else if (is_gradient(o) && u.operand == 2) {
+      const op::Lookup gradient = o.op->lookup_gradient;
+      if (looks_up(u)) {
+        r.lookups.push_back({&o, operand(o, o.op->lookup.ids), o.results[0],
+                             attr<int64_t>(o, "padding_idx"), r.lookups.size()});
+      } else if (gradient && operand_at(u, gradient.table)) {
         continue;  // found from the optimizer
       } else if (!r.update || &o != r.update->operation) {
         read_as_a_whole(r, o);
@@ -161,16 +161,26 @@ class Splitter {
       for (const Use& u : uses_[v.get()]) read_as_a_whole(r, *u.operation);
   }
 
-  static bool is_gradient(const Operation& o) {
-    return is(o, "embedding_grad") || is(o, "embedding_rows_grad");
+  static const Ref<Value>& operand(const Operation& o, int32_t input) {
+    return o.operands[static_cast<size_t>(input)];
+  }
+  static bool operand_at(const Use& u, int32_t input) {
+    return u.operand == static_cast<size_t>(input);
+  }
+  // Is it the table of a look-up?
+  static bool looks_up(const Use& u) {
+    const op::Lookup lookup = u.operation->op->lookup;
+    return lookup && operand_at(u, lookup.table);
+  }
+  static bool sums(const Operation& o) {
+    return o.op->sums && (!o.op->sums_if || o.op->sums_if(o.attrs.get()));
   }
 
   // A sum of gradients of look-ups: what optimizers of a table are given.
   void resolve(Remote& r, const Ref<Value>& gradient) {
     Operation* o = gradient->producer;
-    const bool sum = o && (is(*o, "add") || is(*o, "add_rows") || is(*o, "add_n") ||
-                           is(*o, "assign") || is(*o, "rows_to_dense"));
-    if (!o || (!sum && !is_gradient(*o))) {
+    const bool sum = o && sums(*o);
+    if (!o || (!sum && !o->op->lookup_gradient)) {
       ARGOSY_THROW(invalid_argument)
           << "[parameter_server] the gradient of '" << r.said.name << "' goes through '"
           << (o ? o->op->name : std::string("an input")) << "'" << (o ? at(*o) : std::string())
@@ -183,7 +193,7 @@ class Splitter {
         not_alone(r, *u.operation);
     for (const program::Output& out : p_.outputs)
       if (out.value == gradient) not_alone(r, *o);
-    if (!dropped_.insert(o).second) return;
+    dropped_.insert(o);  // one that is reached twice counts twice
     if (sum) {
       for (const Ref<Value>& v : o->inputs()) resolve(r, v);
       return;
@@ -191,7 +201,9 @@ class Splitter {
     ARGOSY_CHECK(!attr<bool>(*o, "scale_grad_by_freq"), not_implemented)
         << "[parameter_server] '" << r.said.name << "' is looked up with scale_grad_by_freq"
         << at(*o) << ", which tables do not do. Do this: leave it off.";
-    r.gradients.push_back({o, o->operands[0], o->operands[1], attr<int64_t>(*o, "padding_idx")});
+    const op::Lookup from = o->op->lookup_gradient;
+    r.gradients.push_back(
+        {o, operand(*o, from.ids), operand(*o, from.dy), attr<int64_t>(*o, "padding_idx")});
   }
 
   [[noreturn]] void not_alone(const Remote& r, const Operation& reader) {
@@ -307,7 +319,7 @@ class Splitter {
     for (Remote& r : remote_) push(back, r);
     for (const Dense& d : dense_) push_dense(back, d);
     if (!back.empty())
-      add(back, "ps_end_step", {}, {}, default_attrs(op::get("ps_end_step")),
+      add(back, made::kEndStep, {}, {}, default_attrs(op::get(made::kEndStep)),
           program::Role::optimize);
     drop_updates();
     drop_operations();
@@ -323,11 +335,11 @@ class Splitter {
   void pull_dense(Operations& front, const Dense& d) {
     Values params;
     for (const UpdateEntry* e : d.entries) params.push_back(e->parameter());
-    op::AttrBox attrs = default_attrs(op::get("ps_pull_dense"));
+    op::AttrBox attrs = default_attrs(op::get(made::kPullDense));
     set_attr(attrs, "table", int64_t{d.table.id});
     const uint32_t count = static_cast<uint32_t>(params.size());
     Operation& o =
-        add(front, "ps_pull_dense", params, {count}, std::move(attrs), program::Role::optimize);
+        add(front, made::kPullDense, params, {count}, std::move(attrs), program::Role::optimize);
     for (const UpdateEntry* e : d.entries) {
       StateUse& s = *state_of(e->parameter());
       Ref<Value> v = p_.make_value(s.initial->shape, s.initial->dtype);
@@ -368,7 +380,7 @@ class Splitter {
                std::vector<Operation*>& needed) {
     Operation* o = v ? v->producer : nullptr;
     if (!o || !seen.insert(o).second) return true;
-    if (!passes::is_pure(*o->op) || is(*o, "embedding") || o->role != program::Role::forward)
+    if (!passes::is_pure(*o->op) || o->op->lookup || o->role != program::Role::forward)
       return false;
     for (const Ref<Value>& x : o->operands)
       if (!movable(x, seen, needed)) return false;
@@ -424,7 +436,7 @@ class Splitter {
     }
     paddings = short_form(std::move(paddings));
     const int64_t padding = paddings.empty() ? -1 : 0;
-    op::AttrBox attrs = default_attrs(op::get("ps_pull_rows"));
+    op::AttrBox attrs = default_attrs(op::get(made::kPullRows));
     set_attr(attrs, "tables", std::move(tables));
     set_attr(attrs, "widths", widths);
     set_attr(attrs, "counts", std::move(counts));
@@ -432,7 +444,7 @@ class Splitter {
     set_attr(attrs, "training", training);
     const uint32_t count = static_cast<uint32_t>(ids.size());
     Operation& o =
-        add(list, "ps_pull_rows", ids, {count}, std::move(attrs), program::Role::forward);
+        add(list, made::kPullRows, ids, {count}, std::move(attrs), program::Role::forward);
     o.location = groups[0].lookups[0]->operation->location;
     for (const int64_t width : widths) result(o, Shape{kUnknown, width}, DType::float32);
     for (size_t t = 0; t < widths.size(); ++t) result(o, Shape{kUnknown}, DType::int64);
@@ -442,8 +454,9 @@ class Splitter {
       Pulled pulled{o.results[t], o.results[groups.size() + t], padding, {}};
       for (LookUp* l : groups[t].lookups) {
         const Ref<Value>& places = pulled.places[l->number] = o.results[next++];
-        l->operation->operands[0] = places;
-        l->operation->operands[1] = pulled.rows;
+        const op::Lookup lookup = l->operation->op->lookup;
+        l->operation->operands[static_cast<size_t>(lookup.ids)] = places;
+        l->operation->operands[static_cast<size_t>(lookup.table)] = pulled.rows;
         set_attr(l->operation->attrs, "padding_idx", padding);
       }
       groups[t].remote->pulls.push_back(std::move(pulled));
@@ -478,11 +491,11 @@ class Splitter {
       for (const LookUp& g : r.gradients) {
         auto place = pulled.places.find(g.number);
         if (place == pulled.places.end()) continue;
-        op::AttrBox attrs = default_attrs(op::get("embedding_rows_grad"));
+        op::AttrBox attrs = default_attrs(op::get(made::kRowsGradient));
         set_attr(attrs, "padding_idx", pulled.padding);
         set_attr(attrs, "sparse", true);
-        gradients.push_back(compute(back, "embedding_rows_grad",
-                                    {place->second, g.rows, pulled.rows}, std::move(attrs)));
+        gradients.push_back(compute(back, made::kRowsGradient, {place->second, g.rows, pulled.rows},
+                                    std::move(attrs)));
         places.push_back(place->second);
         slots.push_back(g.number < r.said.slots.size() ? r.said.slots[g.number] : 0);
       }
@@ -491,10 +504,10 @@ class Splitter {
       keys.push_back(pulled.keys);
       counts.push_back(count);
       sums.push_back(count == 1 ? gradients[0]
-                                : compute(back, "add_rows", std::move(gradients),
-                                          default_attrs(op::get("add_rows")), {count}));
+                                : compute(back, made::kAddRows, std::move(gradients),
+                                          default_attrs(op::get(made::kAddRows)), {count}));
     }
-    op::AttrBox attrs = default_attrs(op::get("ps_push_rows"));
+    op::AttrBox attrs = default_attrs(op::get(made::kPushRows));
     set_attr(attrs, "table", int64_t{r.table.id});
     if (r.said.click) {
       set_attr(attrs, "click", true);
@@ -513,8 +526,8 @@ class Splitter {
       operands.push_back(r.said.click ? input(*name) : nullptr);
       ends.push_back(static_cast<uint32_t>(operands.size()));
     }
-    Operation& o = add(back, "ps_push_rows", std::move(operands), std::move(ends), std::move(attrs),
-                       program::Role::optimize);
+    Operation& o = add(back, made::kPushRows, std::move(operands), std::move(ends),
+                       std::move(attrs), program::Role::optimize);
     o.location = r.gradients[0].operation->location;
     if (corrected) {
       op::Scalar rate;
@@ -553,19 +566,19 @@ class Splitter {
     return compute(list, op, std::move(operands), default_attrs(op::get(op)));
   }
   Ref<Value> scaled(Operations& list, const Ref<Value>& v, double factor, double bias = 0) {
-    op::AttrBox attrs = default_attrs(op::get("scale"));
+    op::AttrBox attrs = default_attrs(op::get(made::kScale));
     set_attr(attrs, "scale", op::Scalar(factor));
     set_attr(attrs, "bias", bias);
-    return compute(list, "scale", {v}, std::move(attrs));
+    return compute(list, made::kScale, {v}, std::move(attrs));
   }
 
   // Weight decay of dense parameters is part of the gradient that is pushed.
   Ref<Value> with_decay(Operations& list, const UpdateEntry& e) {
     Ref<Value> sum = e.gradient();
-    if (e.l2() != 0) sum = compute(list, "add", {sum, scaled(list, e.parameter(), e.l2())});
+    if (e.l2() != 0) sum = compute(list, made::kAdd, {sum, scaled(list, e.parameter(), e.l2())});
     if (e.l1() != 0) {
-      const Ref<Value> sign = compute(list, "sign", {e.parameter()});
-      sum = compute(list, "add", {sum, scaled(list, sign, e.l1())});
+      const Ref<Value> sign = compute(list, made::kSign, {e.parameter()});
+      sum = compute(list, made::kAdd, {sum, scaled(list, sign, e.l1())});
     }
     return sum;
   }
@@ -573,12 +586,12 @@ class Splitter {
   // Adam's correction of the moments' bias counts steps of the trainer, not visits of a row: the
   // powers stay state of the trainer, and the rate is corrected there.
   Ref<Value> correct_rate(Operations& list, const Remote& r) {
-    const std::optional<AdamPowers> powers = powers_of(*r.update);
+    const std::optional<BiasPowers> powers = powers_of(*r.update);
     if (!powers || r.said.own_rule) return nullptr;
-    const Ref<Value> root = compute(list, "sqrt", {scaled(list, powers->second, -1, 1)});
-    Ref<Value> rate = compute(list, "divide", {root, scaled(list, powers->first, -1, 1)});
+    const Ref<Value> root = compute(list, made::kSqrt, {scaled(list, powers->second, -1, 1)});
+    Ref<Value> rate = compute(list, made::kDivide, {root, scaled(list, powers->first, -1, 1)});
     const Operation& o = *r.update->operation;
-    rate = o.attr_operands ? compute(list, "multiply", {rate, o.attr_values()[0]})
+    rate = o.attr_operands ? compute(list, made::kMultiply, {rate, o.attr_values()[0]})
                            : scaled(list, rate, attr<op::Scalar>(o, "lr").real());
     state_of(powers->first)->last =
         scaled(list, powers->first, std::pow(powers->beta1, options_.workers));
@@ -592,10 +605,10 @@ class Splitter {
   void push_dense(Operations& back, const Dense& d) {
     Values gradients;
     for (const UpdateEntry* e : d.entries) gradients.push_back(with_decay(back, *e));
-    op::AttrBox attrs = default_attrs(op::get("ps_push_dense"));
+    op::AttrBox attrs = default_attrs(op::get(made::kPushDense));
     set_attr(attrs, "table", int64_t{d.table.id});
     const uint32_t count = static_cast<uint32_t>(gradients.size());
-    Operation& o = add(back, "ps_push_dense", std::move(gradients), {count}, std::move(attrs),
+    Operation& o = add(back, made::kPushDense, std::move(gradients), {count}, std::move(attrs),
                        program::Role::optimize);
     give_rate(o, *d.entries[0]);
   }

@@ -9,15 +9,27 @@ namespace {
 
 using passes::attr;
 using passes::find_attr;
-using passes::is;
 using passes::set_attr;
 using program::Operation;
 using program::Value;
 using Values = std::vector<Ref<Value>>;
 
+std::optional<op::UpdateRule> rule_said(const Operation& o) {
+  if (!o.op->update_rule) return {};
+  op::UpdateRule rule;
+  o.op->update_rule(rule, o.attrs.get());
+  return rule;
+}
+
+// A sum over data is no optimizer's: its table adds what is pushed.
+bool sums_data(const Operation& o) {
+  const std::optional<op::UpdateRule> rule = rule_said(o);
+  return rule && rule->name == "sum";
+}
+
 // Optimizer ops: input 0 is the list of parameters, 1 that of gradients.
 bool is_optimizer(const Operation& o) {
-  if (is(o, "summary_update_")) return true;
+  if (sums_data(o)) return true;
   return o.role == program::Role::optimize && o.op->writes.size() > 1 && o.op->writes[0] == 0 &&
          o.op->inputs.size() >= 3 && o.op->inputs[0].list && o.op->inputs[0].name == "params" &&
          o.ends.size() == o.op->inputs.size();
@@ -59,7 +71,7 @@ bool has_list(const Operation& o, const char* name) {
 }  // namespace
 
 bool is_summary(const UpdateEntry& e) {
-  return is(*e.operation, "summary_update_");
+  return sums_data(*e.operation);
 }
 
 const Ref<Value>& UpdateEntry::parameter() const {
@@ -113,49 +125,39 @@ std::vector<UpdateEntry> read_updates(const program::Program& p) {
 
 void rule_of(const UpdateEntry& e, const std::string& name, bool rows, OptimizerConfig* rule) {
   const Operation& o = *e.operation;
-  if (is_summary(e)) {
-    rule->rule = "sum";
-    return;
-  }
   if (has_list(o, "masters")) no_rule(e, name, "it keeps master copies of 16-bit parameters");
-  const auto real = [&](const char* field) { return static_cast<float>(attr<double>(o, field)); };
-  if (is(o, "sgd_")) {
-    rule->rule = "sgd";
-  } else if (is(o, "momentum_")) {
-    if (attr<double>(o, "rescale_grad") != 1) no_rule(e, name, "it rescales gradients");
-    rule->rule = "momentum";
-    rule->momentum = real("mu");
-    rule->nesterov = attr<bool>(o, "use_nesterov");
-  } else if (is(o, "adagrad_")) {
-    rule->rule = rows ? "adagrad_lazy" : "adagrad";
-    rule->initial_g2sum = 1e-30f;  // the least that tables take
-    rule->epsilon = real("epsilon");
-  } else if (is(o, "adam_")) {
-    rule->rule = rows ? "adam_lazy" : "adam";
-    rule->beta1 = real("beta1");
-    rule->beta2 = real("beta2");
-    rule->amsgrad = has_list(o, "moment2_maxs");
-    rule->decay = static_cast<float>(e.decay());
-    rule->epsilon = real("epsilon");
-  } else if (is(o, "rmsprop_")) {
-    if (attr<bool>(o, "centered")) no_rule(e, name, "it is centered");
-    rule->rule = "rmsprop";
-    rule->rho = real("rho");
-    rule->epsilon = real("epsilon");
-    rule->momentum = real("momentum");
-  } else {
-    no_rule(e, name, "there is no such rule");
-  }
+  const std::optional<op::UpdateRule> said = rule_said(o);
+  if (!said) no_rule(e, name, "there is no such rule");
+  if (!said->refused.empty()) no_rule(e, name, said->refused);
+  rule->rule = rows && !said->rows.empty() ? said->rows : said->name;
+  const auto set = [&](const std::string& number, double value) {
+    ARGOSY_CHECK(set_number(*rule, number, value), internal)
+        << "The rule of '" << o.op->name << "' has no number '" << number << "'.";
+  };
+  for (const auto& [number, value] : said->numbers) set(number, value);
+  for (const auto& [number, list] : said->switches) set(number, has_list(o, list.c_str()));
+  rule->decay = static_cast<float>(e.decay());
   // The rate of the Program when it is known: pushes bring the current one anyway.
-  if (const auto& lr = attr<op::Scalar>(o, "lr"); !lr.tensor.defined())
-    rule->learning_rate = static_cast<float>(lr.real());
+  if (const auto* lr = find_attr<op::Scalar>(o.attrs, "lr"); lr && !lr->tensor.defined())
+    rule->learning_rate = static_cast<float>(lr->real());
 }
 
-std::optional<AdamPowers> powers_of(const UpdateEntry& e) {
-  if (!is(*e.operation, "adam_")) return {};
-  const Values states = e.states();
-  const auto beta = [&](const char* name) { return attr<double>(*e.operation, name); };
-  return AdamPowers{states[states.size() - 2], states.back(), beta("beta1"), beta("beta2")};
+std::optional<BiasPowers> powers_of(const UpdateEntry& e) {
+  const Operation& o = *e.operation;
+  const std::optional<op::UpdateRule> said = rule_said(o);
+  if (!said || said->powers.empty()) return {};
+  ARGOSY_INVARIANT(said->powers.size() == 2);
+  const auto state = [&](size_t i) {
+    return o
+        .operands[range(o, static_cast<size_t>(o.op->find_input(said->powers[i].second))).first +
+                  e.place];
+  };
+  const auto beta = [&](size_t i) {
+    for (const auto& [number, value] : said->numbers)
+      if (number == said->powers[i].first) return value;
+    ARGOSY_THROW(internal) << "The rule of '" << o.op->name << "' has powers of no number.";
+  };
+  return BiasPowers{state(0), state(1), beta(0), beta(1)};
 }
 
 bool drop_places(Operation& o, const std::set<size_t>& places) {

@@ -36,13 +36,13 @@ std::vector<UpdateEntry> read_updates(const program::Program& p);
 // gradients. Throws if there is none.
 void rule_of(const UpdateEntry& e, const std::string& name, bool rows, OptimizerConfig* rule);
 
-// adam_: where the states have the powers of beta1 and beta2, from which the correction of the
-// moments' bias is computed.
-struct AdamPowers {
+// Where the states have the powers of the two numbers (Adam's betas) by which the rule corrects the
+// moments' bias.
+struct BiasPowers {
   Ref<program::Value> first, second;
   double beta1, beta2;
 };
-std::optional<AdamPowers> powers_of(const UpdateEntry& e);
+std::optional<BiasPowers> powers_of(const UpdateEntry& e);
 
 // Leaves these places out of all lists; false if nothing would be left (nothing is done then).
 bool drop_places(program::Operation& o, const std::set<size_t>& places);

@@ -1,33 +1,21 @@
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "argosy/passes/rewrite.h"
 #include "argosy/ps/split.h"
 
 namespace argosy::ps {
 namespace {
 
-using passes::attr;
-using passes::is;
 using program::Operation;
 using program::Program;
 using program::StateUse;
 using program::Value;
 
-// Rows are uniform by key: the range with the spread that the initializer has. Of a constant,
-// uniform within it, since equal rows would stay equal.
+// Rows are uniform by key.
 std::optional<double> range_of(const Operation& o) {
-  const auto real = [&](const char* name) {
-    const auto* scalar = passes::find_attr<op::Scalar>(o.attrs, name);
-    return scalar ? scalar->real() : attr<double>(o, name);
-  };
-  if (is(o, "full")) return std::abs(attr<op::Scalar>(o, "fill_value").real());
-  if (is(o, "uniform")) return std::max(std::abs(real("min")), std::abs(real("max")));
-  if (is(o, "gaussian") || is(o, "truncated_gaussian_random")) return real("std") * std::sqrt(3.0);
-  return {};
+  return o.op->initial_range ? o.op->initial_range(o.attrs.get()) : std::nullopt;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
+#include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/runtime/lower.h"
 
@@ -12,20 +13,6 @@ namespace argosy::runtime {
 void (*look_for_interrupt)() = nullptr;
 
 namespace {
-
-// `to` becomes another body of the same tensor; its history and its Python object stay out of it.
-void take_body(TensorImpl& to, const TensorImpl& from) {
-  to.storage = from.storage;
-  to.data = from.data;
-  to.shape = from.shape;
-  to.strides = from.strides;
-  to.numel = from.numel;
-  to.dtype = from.dtype;
-  to.layout = from.layout;
-  to.place = from.place;
-  to.contiguous = from.contiguous;
-  to.parts = from.parts;
-}
 
 // Elements of arrays are shared: nobody writes them.
 Tensor clone(const Tensor& t) {
@@ -52,7 +39,7 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
     }
     slots.push_back(std::move(t));
   }
-  for (const auto& [slot, tensor] : p.constants) take_body(*slots[slot].impl(), *tensor.impl());
+  for (const auto& [slot, tensor] : p.constants) slots[slot].impl()->take_content(*tensor.impl());
   place_views(false);
   if (p.report().parallel) waits_ = std::make_unique<std::atomic<int32_t>[]>(p.steps.size());
   size_t count = 0;
@@ -61,7 +48,14 @@ Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   steps_.reserve(p.steps.size());
   for (const Step& s : p.steps) {
     const size_t begin = operands_.size();
-    for (uint32_t k : s.in) operands_.push_back(k == kNone ? Tensor() : slots[k]);
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      const uint32_t k = s.in[i];
+      // What holds other values by then is not handed out.
+      if (k != kNone && passes::reads_no_memory(*s.operation, i))
+        operands_.push_back(Tensor::describe(slots[k].shape(), slots[k].dtype(), p.place));
+      else
+        operands_.push_back(k == kNone ? Tensor() : slots[k]);
+    }
     FrameStep f;
     f.plan = &s;
     if (s.kernel) f.run = s.kernel->run;
@@ -126,7 +120,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
     for (const StatePlan& s : plan.states)
       written |= s.last != kNone && !s.writes_back && s.state->tensor.defined() && dense(t) &&
                  s.state->tensor.impl()->storage == t.impl()->storage;
-    take_body(to, written ? *clone(t).impl() : *t.impl());
+    to.take_content(written ? *clone(t).impl() : *t.impl());
   }
   for (size_t i = 0; i < plan.states.size(); ++i) {
     const StatePlan& s = plan.states[i];
@@ -140,7 +134,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
     if (!states_[i].is(t)) states_[i] = t;
     if (to.data == t.raw() && to.storage == t.impl()->storage && t.is_contiguous() && slot.known)
       continue;
-    take_body(to, dense(t) ? *op::contiguous(t).impl() : *t.impl());
+    to.take_content(dense(t) ? *op::contiguous(t).impl() : *t.impl());
   }
   return true;
 }
@@ -224,7 +218,7 @@ void Frame::copy(const Copy& c) {
   if (plan.slots[c.to].known) {
     op::copy_into(to, from);
   } else {
-    take_body(*to.impl(), *clone(from).impl());
+    to.impl()->take_content(*clone(from).impl());
   }
 }
 
@@ -245,10 +239,10 @@ void Frame::publish(uint32_t slot, const Tensor& value) {
       if (to.data != value.raw()) op::copy_into(slots[slot], value);
       return;
     }
-    take_body(to, *op::contiguous(value).impl());
+    to.take_content(*op::contiguous(value).impl());
     return;
   }
-  take_body(to, *value.impl());
+  to.take_content(*value.impl());
 }
 
 void Frame::run_view(const Step& s) {
@@ -422,11 +416,11 @@ void Frame::set_argument(uint32_t slot, uint32_t from, bool own) {
   const Tensor& value = slots[from];
   TensorImpl& to = *slots[slot].impl();
   if (!dense(value)) {
-    take_body(to, *value.impl());
+    to.take_content(*value.impl());
   } else if (own) {
-    take_body(to, *clone(value).impl());
+    to.take_content(*clone(value).impl());
   } else {
-    take_body(to, *op::contiguous(value).impl());
+    to.take_content(*op::contiguous(value).impl());
   }
 }
 
@@ -486,7 +480,7 @@ void Frame::advance(const BlockPlan& body) {
     if (from == body.arguments[i]) continue;
     TensorImpl& to = *slots[body.arguments[i]].impl();
     if (next[i].whole.defined()) {
-      take_body(to, *next[i].whole.impl());
+      to.take_content(*next[i].whole.impl());
       continue;
     }
     std::swap(to.storage, next[i].storage);

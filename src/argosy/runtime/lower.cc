@@ -4,6 +4,7 @@
 #include <map>
 
 #include "argosy/op/dispatch.h"
+#include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
 #include "argosy/program/builder.h"
 
@@ -22,16 +23,8 @@ Tensor prototype(const Value& v, Place place) {
   return t;
 }
 
-const op::KernelDef* find_kernel(const op::OpDef& op, const op::Inputs& in, const void* attrs,
-                                 Place place) {
-  const DeviceKind device = place.kind == DeviceKind::null ? DeviceKind::cpu : place.kind;
-  for (const op::KernelDef& k : op.kernels[static_cast<int>(device)])
-    if (!k.match || !k.match(in, attrs)) return &k;
-  return nullptr;
-}
-
 bool is_opened(const op::OpDef& op, const op::Inputs& in, const void* attrs, Place place) {
-  return op.compose && !find_kernel(op, in, attrs, place);
+  return op.compose && !op::find_kernel(op, in, attrs, place.kind);
 }
 
 void rethrow_at(const Operation& o, std::span<const Tensor> operands) {
@@ -160,7 +153,7 @@ class Specializer {
       return;
     }
     if (o->op->structural) {
-      const bool loop = o->op->name == "while";
+      const bool loop = o->is_while();
       for (const auto& inner : o->blocks)
         for (size_t i = 0; i < inner->arguments.size(); ++i) {
           const size_t operand = loop ? i : i + 1;
@@ -196,14 +189,13 @@ class Specializer {
     for (const Ref<Value>& v : o.results)
       if (!is_small(v->shape, v->dtype, v->layout)) return;
     std::vector<Tensor> in;
-    static const op::OpDef *shape = op::find("shape"), *numel = op::find("numel");
-    const bool of_sizes = o.op == shape || o.op == numel;
-    for (const Ref<Value>& v : o.inputs()) {
+    for (size_t i = 0; i < o.inputs().size(); ++i) {
+      const Ref<Value>& v = o.operands[i];
       if (!v) {
         in.emplace_back();
         continue;
       }
-      if (of_sizes && v->shape.known()) {
+      if (v->layout == Layout::strided && v->shape.known() && passes::reads_only_shape(o, i)) {
         in.push_back(prototype(*v, place_));
         continue;
       }

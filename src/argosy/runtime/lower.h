@@ -24,8 +24,6 @@ Tensor prototype(const program::Value& v, Place place);
 
 // Does dispatch open the op's composition for these operands?
 bool is_opened(const op::OpDef& op, const op::Inputs& in, const void* attrs, Place place);
-const op::KernelDef* find_kernel(const op::OpDef& op, const op::Inputs& in, const void* attrs,
-                                 Place place);
 
 // Inside catch: throws the same error with the operation's source line and operands added.
 [[noreturn]] void rethrow_at(const program::Operation& o, std::span<const Tensor> operands);

@@ -54,7 +54,6 @@ struct Group {
   bool escaped = false;             // some array keeps a handle of it
   uint32_t first = 0, last = 0;     // steps; last may be kEnd
   const StateUse* state = nullptr;  // whose memory it is
-  uint32_t carried = kNone;         // which carried argument of a loop body
 };
 
 class Planner {
@@ -81,7 +80,7 @@ class Planner {
   };
 
   bool loop_body(const Block& b) const {
-    return b.owner && b.owner->op->name == "while" && b.owner->blocks[1].get() == &b;
+    return b.owner && b.owner->is_while() && b.owner->blocks[1].get() == &b;
   }
   void find_uses(const Block& b);
   void find_chains();
@@ -297,7 +296,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   if (all_dense && !o.attr_operands && !io && !doubtful.count(&o)) {
     for (const Ref<Value>& v : o.operands) protos.push_back(proto(v));
     const op::Inputs in(protos, ends);
-    const op::KernelDef* kernel = find_kernel(*o.op, in, step.attrs, plan_.place);
+    const op::KernelDef* kernel = op::find_kernel(*o.op, in, step.attrs, plan_.place.kind);
     if (kernel || !o.op->compose) {
       bool made_copy = false;
       if (o.op->view || o.op->views) {
@@ -403,7 +402,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   // Kernels that want dense operands get copies of views that are not.
   if (step.kernel && !step.kernel->strided) {
     for (size_t k = 0; k < step.in.size(); ++k) {
-      if (step.in[k] == kNone) continue;
+      if (step.in[k] == kNone || passes::reads_no_memory(o, k)) continue;
       const Slot& s = plan_.slots[step.in[k]];
       if (s.kind != Slot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
       Value dense_form;
@@ -421,7 +420,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
 }
 
 void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState& state) {
-  const bool loop = o.op->name == "while";
+  const bool loop = o.is_while();
   step.kind = loop ? Step::Kind::loop : Step::Kind::branch;
   // Arrays keep handles of what is put into them, and what is read from one is also in it.
   bool arrays = false;
@@ -474,10 +473,7 @@ void Planner::block(const Block& b, uint32_t index) {
     const Ref<Value>& v = b.arguments[i];
     if (slot_[v->id] == kNone) {
       const uint32_t g = make_group(v, Slot::Kind::bound, 0, &state);
-      if (loop_body(b) && i < b.yields.size()) {
-        groups_[g].writable = true;
-        groups_[g].carried = static_cast<uint32_t>(i);
-      }
+      if (loop_body(b) && i < b.yields.size()) groups_[g].writable = true;
     }
     plan_.blocks[index].arguments.push_back(slot_[v->id]);
   }

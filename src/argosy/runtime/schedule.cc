@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/parallel.h"
-#include "argosy/runtime/lower.h"
+#include "argosy/program/cost.h"
 
 namespace argosy::runtime {
 namespace {
@@ -30,13 +30,7 @@ double estimate_cost(const Plan& plan, const Step& step) {
   }
   double arithmetic = elements;
   const program::Operation& o = *step.operation;
-  if (o.op->cost && !o.attr_operands) {
-    std::vector<Tensor> in_forms;
-    for (const auto& v : o.inputs()) in_forms.push_back(v ? prototype(*v, plan.place) : Tensor());
-    op::InferContext c{*o.op, op::Inputs(in_forms, o.ends.empty() ? nullptr : o.ends.data()), {}};
-    for (const auto& v : o.results) c.out.push_back({v->shape, v->dtype, v->layout});
-    arithmetic = std::max(arithmetic, o.op->cost(c, step.attrs));
-  }
+  if (!o.attr_operands) arithmetic = std::max(arithmetic, program::cost_of(o).operations);
   const double base = step.kind == Step::Kind::dispatch ? 1000 : 100;
   return base + (in + out) * 0.1 + arithmetic * 0.1 + elements * 0.3;
 }

@@ -69,6 +69,19 @@ void Storage::drop() {
   memory::deallocate({}, this, block);
 }
 
+void TensorImpl::take_content(const TensorImpl& from) {
+  storage = from.storage;
+  data = from.data;
+  shape = from.shape;
+  strides = from.strides;
+  numel = from.numel;
+  dtype = from.dtype;
+  layout = from.layout;
+  place = from.place;
+  contiguous = from.contiguous;
+  parts = from.parts;
+}
+
 void TensorImpl::drop() {
   if (owns_python && release_python_object) {
     void* object = python;

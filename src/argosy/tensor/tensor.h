@@ -47,6 +47,9 @@ class ARGOSY_API TensorImpl final : public RefCounted {
   Ref<RefCounted> grad_fn;
   std::unique_ptr<GradRecord> record;
 
+  // Becomes a handle on what `from` holds, in its form; history and Python object stay as they are.
+  void take_content(const TensorImpl& from);
+
   Ref<RefCounted> symbol;
   void* python = nullptr;     // the Python object for this body, if one exists
   std::vector<Tensor> parts;  // of layouts that are not strided: row_sparse = {rows, values}

@@ -233,13 +233,18 @@ TEST_F(MemoryTest, FreeingAtTheEndOfAThread) {
       if (block) deallocate(kCpu, block, 128);
       void* other = allocate(kCpu, 256);
       deallocate(kCpu, other, 256);
+      ended = true;
     }
+    bool& ended;
   };
-  std::thread([] {
-    static thread_local Late late;
-    late.block = nullptr;  // constructed before the lists, so destroyed after them
+  bool ended = false;
+  std::thread([&ended] {
+    static thread_local Late late{nullptr, ended};  // before the lists, so destroyed after them
+    late.block = nullptr;
     late.block = allocate(kCpu, 128);
   }).join();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(stats(kCpu).allocated, before_);
 }
 
 ErrorKind kind_of_failure(Place place, size_t bytes, std::string* text) {

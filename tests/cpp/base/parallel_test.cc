@@ -102,12 +102,15 @@ TEST_F(ParallelTest, RethrowsTheFirstFailingChunk) {
 TEST_F(ParallelTest, SeveralThreadsAreUsed) {
   // Each chunk waits until another thread has one too.
   std::atomic<int> inside{0};
-  parallel_for(2, 1, [&](int64_t, int64_t) {
+  std::thread::id ran[2];
+  parallel_for(2, 1, [&](int64_t begin, int64_t) {
+    ran[begin] = std::this_thread::get_id();
     ++inside;
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (inside < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_EQ(inside, 2) << "chunk " << begin << " was alone for 30 s";
   });
-  EXPECT_EQ(inside, 2);
+  EXPECT_NE(ran[0], ran[1]);
 }
 
 TEST_F(ParallelTest, ManyCallersProgressTogether) {

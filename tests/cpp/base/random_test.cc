@@ -127,6 +127,48 @@ TEST(PaddleStreamTest, Permutation) {
   EXPECT_EQ(odd, (std::vector<float>{5, 1, 8, 2, 9, 0, 4, 6, 7, 3, 10}));
 }
 
+// Also where the number of elements decides how many words are drawn.
+TEST(PaddleStreamTest, PermutationOfAnySize) {
+  const struct {
+    int64_t n;
+    uint64_t hash, next;
+  } cases[] = {{1, 0x4d25767f9dce13f5u, 12015728179033591597u},
+               {2, 0x08cd4c29d1e47d34u, 7117960686032319543u},
+               {3, 0x1ff3f111c7bd8bd6u, 7117960686032319543u},
+               {20002, 0xfcd0d2cc98146604u, 5578524634226377854u}};
+  for (const auto& c : cases) {
+    Generator g(1234);
+    std::vector<int32_t> out(static_cast<size_t>(c.n));
+    g.permutation(out.data(), c.n);
+    EXPECT_EQ(hash(out), c.hash) << c.n;
+    EXPECT_EQ(g.word(), c.next) << c.n;
+  }
+}
+
+TEST(PaddleStreamTest, PoissonOfAnyMean) {
+  const struct {
+    double mean, first, second;
+    uint64_t hash;
+  } cases[] = {
+      {1e-9, 0, 0, 0x2b2b1cab4e05f705u},
+      {0.3, 0, 0, 0x7a3faa7365a87050u},
+      {11.99, 11, 7, 0xcbf2a55033edad49u},
+      {12, 16, 11, 0x283f091cca115645u},
+      {12.5, 16, 16, 0x596d4fda1c0e915cu},
+      {31, 36, 26, 0x5f612d21c1491d64u},
+      {100.25, 108, 93, 0x8a6d948310705651u},
+      {5000, 5046, 4958, 0xd362fb53940c307cu},
+      {2e9, 2000027655, 1999974146, 0xee00827b9b1d1f11u},
+  };
+  for (const auto& c : cases) {
+    const std::vector<double> means(kMany, c.mean);
+    auto d = draw<double>([&](Generator& g, double* out) { g.poisson(out, means.data(), kMany); });
+    EXPECT_EQ(d[0], c.first) << c.mean;
+    EXPECT_EQ(d[1], c.second) << c.mean;
+    EXPECT_EQ(hash(d), c.hash) << c.mean;
+  }
+}
+
 TEST(PaddleStreamTest, BernoulliAndDropout) {
   // Where p equals u to the last bit, the comparison decides.
   auto u = draw<float>([](Generator& g, float* out) { g.uniform(out, kMany, 0, 1); });

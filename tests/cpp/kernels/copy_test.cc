@@ -73,16 +73,9 @@ TEST(Copy, BroadcastReversedAndStrided) {
   for (int i = 0; i < 60; ++i) EXPECT_EQ(y[i], i / 20 * 20 + 19 - i % 20);
   copy_strided(y.data(), dense, x.data(), step, shape, 4);
   for (int i = 0; i < 60; ++i) EXPECT_EQ(y[i], i / 20 + i % 20 * 5);
-  const int32_t seven = 7;
-  fill_strided(x.data(), step, shape, 4, &seven);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(x[i], i % 5 < 3 ? 7 : i);
-  std::vector<int16_t> big(100000);
-  const int16_t three = 3;
-  fill_flat(big.data(), 100000, 2, &three);
-  EXPECT_EQ(std::count(big.begin(), big.end(), 3), 100000);
 }
 
-TEST(Copy, IndexSelectAndGather) {
+TEST(Copy, IndexSelect) {
   std::vector<float> x(2 * 5 * 3);
   std::iota(x.begin(), x.end(), 0.0f);
   const std::vector<int64_t> index = {4, 0, -1, 2, 2};
@@ -96,9 +89,6 @@ TEST(Copy, IndexSelectAndGather) {
     }
   }
   const std::vector<int32_t> ids = {3, 1, 3};
-  std::vector<float> rows(9, -1);
-  gather_rows(rows.data(), x.data(), 10, 12, DType::int32, ids.data(), 3, 1);
-  EXPECT_EQ(rows, (std::vector<float>{9, 10, 11, 0, 0, 0, 9, 10, 11}));
   EXPECT_EQ(find_bad_index(DType::int32, ids.data(), 3, 0, 3), 0);
   EXPECT_EQ(find_bad_index(DType::int32, ids.data(), 3, 0, 4), -1);
 }
@@ -110,7 +100,6 @@ TEST(Copy, ScatterAddKeepsTheOrderForAnyThreadCount) {
   for (int64_t i = 0; i < n; ++i) index[i] = i * 7919 % rows;
   for (int64_t i = 0; i < n * inner; ++i) updates[i] = 1.0f / static_cast<float>(i + 1);
   for (int64_t i = 0; i < n; ++i) {
-    if (index[i] == 5) continue;
     for (int64_t j = 0; j < inner; ++j) want[index[i] * inner + j] += updates[i * inner + j];
   }
   const int before = num_threads();
@@ -118,7 +107,7 @@ TEST(Copy, ScatterAddKeepsTheOrderForAnyThreadCount) {
     set_num_threads(threads);
     std::vector<float> got(rows * inner);
     scatter_add(DType::float32, got.data(), updates.data(), 1, rows, inner, DType::int64,
-                index.data(), n, 5);
+                index.data(), n);
     EXPECT_EQ(got, want);
   }
   set_num_threads(before);

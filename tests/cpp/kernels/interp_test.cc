@@ -163,11 +163,16 @@ TEST(Interp, NearestTakesAnyDtype) {
   EXPECT_EQ(cy[3], cx[1]);
 }
 
-TEST(Interp, EmptyBatch) {
+TEST(Interp, EmptyBatchTouchesNothing) {
   InterpShape s = make({InterpMode::linear, 2, 4, 7, false, true}, false);
   s.batch = 0;
-  interp(DType::float32, InterpMode::linear, s, nullptr, nullptr);
-  interp_backward(DType::float32, InterpMode::linear, s, nullptr, nullptr);
+  std::vector<float> x(1000, 5), y(x);
+  interp(DType::float32, InterpMode::linear, s, x.data(), y.data());
+  interp_backward(DType::float32, InterpMode::linear, s, y.data(), x.data());
+  EXPECT_EQ(x, std::vector<float>(1000, 5));
+  EXPECT_EQ(y, x);
+  EXPECT_NO_THROW(interp(DType::float32, InterpMode::linear, s, nullptr, nullptr));
+  EXPECT_NO_THROW(interp_backward(DType::float32, InterpMode::linear, s, nullptr, nullptr));
 }
 
 TEST(Interp, RefusesIntegersButForNearest) {

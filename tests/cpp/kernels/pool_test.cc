@@ -221,11 +221,18 @@ TEST(Pool, MinusInfinityIsBelowNothing) {
   EXPECT_EQ(index[1], 2);
 }
 
-TEST(Pool, EmptyBatch) {
+TEST(Pool, EmptyBatchTouchesNothing) {
   PoolShape s = make({2, 4, 2, 2, 0, 0}, false);
   s.batch = 0;
-  max_pool(DType::float32, s, nullptr, nullptr, nullptr);
-  avg_pool_backward(DType::float32, s, {}, nullptr, nullptr);
+  std::vector<float> x(1000, 5), y(x);
+  std::vector<int32_t> index(1000, 5);
+  max_pool(DType::float32, s, x.data(), y.data(), index.data());
+  avg_pool_backward(DType::float32, s, {}, y.data(), x.data());
+  EXPECT_EQ(x, std::vector<float>(1000, 5));
+  EXPECT_EQ(y, x);
+  EXPECT_EQ(index, std::vector<int32_t>(1000, 5));
+  EXPECT_NO_THROW(max_pool(DType::float32, s, nullptr, nullptr, nullptr));
+  EXPECT_NO_THROW(avg_pool_backward(DType::float32, s, {}, nullptr, nullptr));
 }
 
 TEST(Pool, RefusesIntegers) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "argosy/base/parallel.h"
 
@@ -37,6 +41,22 @@ TEST(Scratch, TakesSpareMemoryFirst) {
 TEST(Scratch, PoolThreadsShareIt) {
   auto room = std::make_unique<Room>();
   set_num_threads(2);
+  {
+    // Two threads at once, each with a part of its own.
+    SpareMemory spare(room->bytes, sizeof(room->bytes));
+    std::atomic<int> inside{0};
+    const char* parts[2] = {};
+    parallel_for(2, 1, [&](int64_t begin, int64_t) {
+      Scratch own(400);
+      EXPECT_TRUE(room->has(own));
+      parts[begin] = own.as();
+      ++inside;
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (inside < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+      EXPECT_EQ(inside, 2) << "no other thread came within 30 s";
+    });
+    EXPECT_GE(std::abs(parts[0] - parts[1]), 400);
+  }
   for (int i = 0; i < 50; ++i) {
     SpareMemory spare(room->bytes, sizeof(room->bytes));
     parallel_for(64, 1, [&](int64_t begin, int64_t) {

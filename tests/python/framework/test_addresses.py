@@ -176,7 +176,7 @@ def test_inner_methods_of_tensors():
         ("framework.seed", "tensor.random.seed"),
         ("nn.parameter.Parameter", "base.parameter.EagerParamBase"),
         ("static.mode.default_main_program", "_programs.mode.default_main_program"),
-        ("static.program.program_of", "_programs.mode.program_of"),
+        ("static.program.program_of", "_programs.registry.program_of"),
         ("static.scope.global_scope", "_programs.scope.global_scope"),
         ("static.state.make_parameter", "base.static_parameter.make_parameter"),
     ],

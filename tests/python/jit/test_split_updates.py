@@ -52,8 +52,36 @@ def adamw(parameters, clip):
     )
 
 
-@pytest.mark.parametrize("make, op", [(sgd, "sgd_"), (adamw, "adam_")])
-def test_each_large_parameter_is_updated_early_and_results_are_the_same_bits(make, op):
+def made_by(name, *first):
+    return lambda parameters, clip: getattr(paddle.optimizer, name)(
+        *first, parameters=parameters, grad_clip=clip
+    )
+
+
+OPTIMIZERS = {
+    "sgd_": sgd,
+    "adam_": adamw,
+    "momentum_": made_by("Momentum", 0.1),
+    "adamax_": made_by("Adamax", 0.01),
+    "adagrad_": made_by("Adagrad", 0.1),
+    "adadelta_": made_by("Adadelta", 0.1),
+    "nadam_": made_by("NAdam", 0.01),
+    "radam_": made_by("RAdam", 0.01),
+    "rmsprop_": made_by("RMSProp", 0.01),
+    "lamb_": made_by("Lamb", 0.01),
+    "asgd_": made_by("ASGD", 0.01),
+    "rprop_": made_by("Rprop", 0.01),
+}
+
+
+def test_every_op_that_says_so_is_tried():
+    said = {op["name"] for op in _core.registry() if "per_parameter" in op["facts"]}
+    assert said == set(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("op", OPTIMIZERS)
+def test_each_large_parameter_is_updated_early_and_results_are_the_same_bits(op):
+    make = OPTIMIZERS[op]
     losses, kept, report, text = train(make)
     updates = [i for i, line in enumerate(text.splitlines()) if re.search(rf" {op}:", line)]
     assert len(updates) == 3  # two large weights, the rest together

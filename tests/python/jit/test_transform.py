@@ -5,7 +5,6 @@ import functools
 import inspect
 import linecache
 import random
-import sys
 import traceback
 
 import pytest
@@ -198,7 +197,6 @@ def defined_in(text, filename):
     return namespace["program"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="match came with Python 3.10")
 def test_match():
     original = defined_in(MATCH, "<match>")
     made = transform(original)

@@ -3,6 +3,7 @@
 import nn_reference as ref
 import numpy as np
 import pytest
+from tests.python.numeric import slopes
 
 import argosy as paddle
 from argosy import nn
@@ -82,11 +83,27 @@ def test_gru_and_simple_rnn_agree_with_their_cells(rng):
 
 def test_initial_states_and_gradients(rng):
     layer = nn.LSTM(3, 4)
-    first = [paddle.to_tensor(normal(rng, 1, 2, 4), stop_gradient=False) for _ in range(2)]
-    out, _ = layer(paddle.to_tensor(normal(rng, 2, 5, 3)), tuple(first))
-    out.sum().backward()
-    for tensor in (*first, layer.weight_ih_l0, layer.bias_hh_l0):
-        assert np.abs(tensor.grad.numpy()).sum() > 0
+    layer.to(dtype="float64")
+    first = [
+        paddle.to_tensor(normal(rng, 1, 2, 4), "float64", stop_gradient=False) for _ in range(2)
+    ]
+    x = paddle.to_tensor(normal(rng, 2, 5, 3), "float64")
+    layer(x, tuple(first))[0].sum().backward()
+
+    def with_weight(weight, value):
+        before = weight.numpy()
+        weight.set_value(value)
+        total = layer(x, tuple(first))[0].sum()
+        weight.set_value(before)
+        return total
+
+    def near(tensor, function):
+        np.testing.assert_allclose(tensor.grad.numpy(), slopes(function, tensor), atol=1e-7)
+
+    near(first[0], lambda h: layer(x, (h, first[1]))[0].sum())
+    near(first[1], lambda c: layer(x, (first[0], c))[0].sum())
+    for weight in (layer.weight_ih_l0, layer.bias_hh_l0):
+        near(weight, lambda value: with_weight(weight, value))
     assert layer.weight_ih_l0 is layer[0].cell.weight_ih
 
 

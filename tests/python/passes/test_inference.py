@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from tests.python.passes.helpers import Recorded, ops
+from tests.python.passes.inference_cases import FUNCTIONS
+from tests.python.passes.inference_cases import X as IMAGES
 
 import argosy
-from argosy import nn, passes
+from argosy import _core, nn, passes
 from argosy.nn import functional as F
 
 X = np.linspace(0.1, 2, 12).reshape(3, 4)
@@ -94,3 +96,53 @@ def test_deploy_runs_all_of_them():
     after = r.rewrite("deploy", verify=True)
     assert ops(after) == ["conv2d", "relu"]
     assert set(passes.pipelines()["deploy"]) > set(passes.pipelines()["inference"])
+
+
+REMOVAL = ["dropout_removal", "batch_norm_inference", "dead_code"]
+DRAWS = {"dropout_bits", "dropout_mask", "attention_bits"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_that_differs_in_training(name):
+    f = FUNCTIONS[name]
+    with Recorded() as r:
+        r.fetch(f(r.input(IMAGES), True))
+    after = r.rewrite(REMOVAL, verify=True)
+    assert DRAWS.isdisjoint(ops(after))
+    want = f(argosy.to_tensor(IMAGES), False).numpy()
+    np.testing.assert_allclose(after.run(r.feeds)[0].numpy(), want, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["dropout", "axis", "attention"])
+def test_gradients_follow(name):
+    f = FUNCTIONS[name]
+    with Recorded() as r:
+        x = r.input(IMAGES)
+        x.stop_gradient = False
+        y = f(x, True)
+        r.fetch(y, *r.gradients([y * y], [x]))
+    assert DRAWS & set(ops(r))
+    after = r.rewrite(REMOVAL, verify=True)
+    assert DRAWS.isdisjoint(ops(after))
+    x = argosy.to_tensor(IMAGES, stop_gradient=False)
+    y = f(x, False)
+    for got, want in zip(after.run(r.feeds), [y, argosy.grad([(y * y).sum()], [x])[0]]):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_numbers_that_are_read_otherwise_are_drawn():
+    """Then what they were drawn for stays as it was, in all places."""
+    with Recorded() as r:
+        x = r.input(X)
+        mask = _core.ops.dropout_mask(x, 0.5, [])
+        r.fetch(_core.ops.dropout_apply(x, mask, 2.0), mask * 3)
+    assert ops(r.check(REMOVAL)) == ops(r)
+
+
+def test_a_gradient_reads_the_statistics_of_the_batch():
+    with Recorded() as r:
+        x = r.input(IMAGES)
+        x.stop_gradient = False
+        y = FUNCTIONS["batch_norm"](x, True)
+        r.fetch(y, *r.gradients([y * y], [x]))
+    assert ops(r.check(["batch_norm_inference"])) == ops(r)

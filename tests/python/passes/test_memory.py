@@ -207,3 +207,22 @@ def test_remat_never_repeats_random_numbers():
     after = r.check([*_core.passes_pipelines()["train"], "remat"], seed=9)
     assert ops(after).count("dropout_bits") == ops(plain).count("dropout_bits")
     assert _core.passes_peak(after.program) < _core.passes_peak(plain.program)
+
+
+# --- what is read for its shape only ---
+
+
+def test_joined_parts_are_not_kept_for_their_sizes():
+    """The gradient of concat reads how long its parts were."""
+    with Recorded() as r:
+        x = r.input(np.tile(X, (100, 1)))
+        x.stop_gradient = False
+        parts = [(x * float(k)).exp().sin() for k in range(8)]
+        y = argosy.concat(parts, axis=1).tanh()
+        r.fetch(*r.gradients([(y.matmul(y.t())).sum()], [x]))
+    after = r.check("train")
+    assert "split_like" in ops(after)
+    # Each part: exp's result for its gradient. Beside them y, its product and what is between.
+    part, joined = 4 * X.size * 100, 4 * X.size * 800
+    product = 4 * (6 * 100) ** 2
+    assert _core.passes_peak(after.program) <= 8 * part + 3 * joined + product

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import _core, static
+from argosy import _core, _ps, static
 from argosy.distributed import CountFilterEntry, ProbabilityEntry, ShowClickEntry, fleet, ps
 from argosy.distributed.ps import runtime
-
-_ps = pytest.importorskip("argosy._ps")
 
 
 @pytest.fixture(autouse=True)

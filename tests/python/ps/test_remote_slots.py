@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import _core, passes, static
-
-_ps = pytest.importorskip("argosy._ps")
+from argosy import _core, _ps, passes, static
 
 SLOTS, BATCH, DIM = 12, 5, 4
 

@@ -303,6 +303,30 @@ def test_clipping_rows_at_all(fresh, clip):
     refused(fresh[0], loss, ValueError, r"gradient of 'table'.*need_clip=False")
 
 
+def test_a_weighted_sum_of_gradients(fresh):
+    """alpha is a factor that no trainer may put on the whole gradient; 1 is a plain sum."""
+    for alpha in (1.0, 2.0):
+        main, startup = static.Program(), static.Program()
+        with static.program_guard(main, startup), paddle.utils.unique_name.guard():
+            ids, label = ids_and_label()
+            rows = static.nn.embedding(ids, [9, 2], param_attr=attr("far"))
+            loss = paddle.mean((paddle.sum(rows, 1) - label) ** 2)
+            optimizer = paddle.optimizer.SGD(0.1)
+            ((table, gradient),) = optimizer.backward(loss)
+            optimizer.apply_gradients([(table, paddle.add(gradient, gradient, alpha=alpha))])
+        if alpha == 1:
+            done, _ = divide(main, loss, **{"remote.far": ""})
+            assert ops(done)[-5:] == [
+                "embedding_rows_grad",
+                "embedding_rows_grad",
+                "add_rows",
+                "ps_push_rows",
+                "ps_end_step",
+            ]
+        else:
+            refused(main, loss, ValueError, "goes through 'add'.*need_clip", **{"remote.far": ""})
+
+
 def test_decay_of_rows(fresh):
     loss = small_model(paddle.optimizer.SGD(0.1, weight_decay=0.1))
     refused(fresh[0], loss, ValueError, "'table' has a regularizer.*every row")

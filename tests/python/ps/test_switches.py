@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import _core, static
+from argosy import _core, _ps, static
 from argosy.distributed import fleet
 from argosy.distributed.fleet import Role, UserDefinedRoleMaker
-
-_ps = pytest.importorskip("argosy._ps")
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.python.passes.inference_cases import FUNCTIONS
+from tests.python.passes.inference_cases import X as IMAGES
 
 import argosy
 from argosy import nn, static
@@ -316,6 +318,33 @@ def test_layers_that_write_their_parameters(start):
     )
     assert not rows[0].any()
     np.testing.assert_allclose(rows[1], 2 * w.sum(1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n != "lstm"])  # its weights are eager
+def test_a_clone_for_test_is_what_the_layers_are_in_eval(start, name):
+    function = FUNCTIONS[name]
+    x = static.data("x", IMAGES.shape, "float32")
+    y = function(x, True)
+    argosy.seed(2)
+    test = static.default_main_program().clone(for_test=True)
+    draws = {"dropout_bits", "dropout_mask", "attention_bits"}
+    assert draws.isdisjoint(o.type for o in test.global_block().ops)
+    with static.program_guard(static.Program()):
+        x = static.data("x", IMAGES.shape, "float32")
+        evaluated = function(x, False)
+        want = start().run(feed={"x": IMAGES}, fetch_list=[evaluated])[0]
+    found = start().run(test, feed={"x": IMAGES}, fetch_list=[y])[0]
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6)
+
+
+def test_a_clone_for_test_draws_nothing_in_a_branch(start):
+    x = static.data("x", [2, 8], "float32")
+    y = static.nn.cond(x.sum() > 0, lambda: nn.functional.dropout(x, 0.5), lambda: x * 2)
+    test = static.default_main_program().clone(for_test=True)
+    assert "dropout_bits" in str(static.default_main_program())
+    assert "dropout_bits" not in str(test)
+    feed = {"x": np.ones((2, 8), "float32")}
+    np.testing.assert_array_equal(start().run(test, feed=feed, fetch_list=[y])[0], feed["x"])
 
 
 def test_a_clone_for_test_keeps_what_forward_operations_write(start):

@@ -70,7 +70,32 @@ def test_an_arrow_down_is_refused(check, text, line):
 
 def test_a_circle_is_refused(check):
     found = check(low="from ship.high import a\n", high="from ship.low import b\n")
-    assert [p.split(":")[0] for p in found] == ["ship/low.py"]
+    assert [p.split(":")[0] for p in found] == ["ship/low.py", "a circle of imports"]
+
+
+def test_a_circle_within_a_floor_is_refused(check):
+    order = ("low high pack",)
+    texts = {"low": "from ship.high import a\n", "pack_real": "from ship.low import c\n"}
+    assert check(order=order, high="from ship.low import b\n", **texts) == [
+        "a circle of imports: high -> low -> high"
+    ]
+
+
+def test_a_circle_by_a_function_is_none(check):
+    texts = {"low": "from ship.high import a\n", "high": "def f():\n    from ship.low import b\n"}
+    assert check(order=("low high pack",), **texts) == []
+
+
+@pytest.mark.parametrize("order, fine", [(("pack.real", "pack", "low", "high"), True),
+                                         (("pack.real", "low", "pack", "high"), False)])  # fmt: skip
+def test_a_package_gathers_floors_side_by_side(tmp_path, order, fine):
+    folder = tmp_path / "ship"
+    (folder / "pack").mkdir(parents=True)
+    for name in ("__init__", "low", "high", "pack/real", "pack/other"):
+        (folder / f"{name}.py").write_text("")
+    (folder / "pack" / "__init__.py").write_text("from . import other, real\n")
+    found = list(floors.problems(floors.Tree(folder), order, {}, ()))
+    assert (found == []) is fine
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ spec.loader.exec_module(tool)
 
 @pytest.mark.parametrize("topic", tool.topics())
 def test_cases_are_python(topic):
-    for case in tool.cases_of(topic):
+    cases = tool.cases_of(topic)
+    assert cases
+    for case in cases:
         *statements, expression = case.split(";;")
         for statement in statements:
             compile(statement.strip(), case, "exec")

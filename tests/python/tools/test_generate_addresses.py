@@ -51,7 +51,7 @@ def test_methods_are_homes_only():
     assert tool.rows([of])[0] == [("argosy.nowhere", "f", "argosy", "Tensor.lerp_")]
 
 
-def test_modules_are_objects_too():
+def test_modules_are_objects_too(monkeypatch):
     of = [address(f"paddle.nowhere.{name}", is_module=True) for name in ("F", "functional")]
     of += [address("paddle.nn.functional", True, is_module=True)]
     assert tool.rows([of])[0] == [
@@ -61,6 +61,10 @@ def test_modules_are_objects_too():
     # A module is not found for a function, nor a function for a module.
     assert tool.rows([at("paddle.nowhere.f", "paddle.nn.functional")]) == ([], [])
     of = [address("paddle.nowhere.f", is_module=True), address("paddle.add", is_module=True)]
+    assert tool.rows([of]) == ([], [])
+    # Nor is one for a module that some module of ours has by that name.
+    monkeypatch.setattr(argosy.nn.clip, "nearby", argosy.nn, raising=False)
+    of = [address(f"paddle.{path}.nearby", is_module=True) for path in ("nowhere", "nn.clip")]
     assert tool.rows([of]) == ([], [])
 
 

@@ -92,7 +92,7 @@ def save(filepath, src, sample_rate, channels_first=True, encoding=None, bits_pe
             f"[audio.save] bits_per_sample: expected 16, got {bits_per_sample}. Do this: pass 16."
         )
     frames = src.t() if channels_first else src
-    if str(frames.dtype).endswith("int16"):
+    if frames.dtype == "int16":
         whole = frames
     else:
         whole = tensor.clip(frames.astype("float32") * float(1 << 15), -32768.0, 32767.0)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._core import Tensor
+from argosy._support import plain
 from argosy.nn import functional as F
 
 from .._keywords import refuse
 
 __all__ = ["linear", "pad", "scaled_dot_product_attention", "softmax", "unfold"]
-
-
-def _numbers(value):
-    return value.tolist() if isinstance(value, Tensor) else value
 
 
 @refuse("nn.functional.pad", "nn.functional.pad", "x", "name", "data_format", "pad_from_left_axis")
@@ -23,7 +19,7 @@ def pad(input, pad, mode="constant", value=0.0):  # noqa: A002
         mode (str): ``"constant"`` of ``value``; ``"reflect"``, ``"replicate"`` or ``"circular"``
             continue the last one to three dimensions of a tensor of rank 2 to 5.
     """
-    pairs = list(_numbers(pad))
+    pairs = list(plain(pad))
     rank = input.ndim
     if mode == "constant":
         if len(pairs) % 2 or len(pairs) > 2 * rank:
@@ -98,6 +94,4 @@ def scaled_dot_product_attention(
 @refuse("nn.functional.unfold", "nn.functional.unfold", "x", "kernel_sizes", "strides", "paddings", "dilations", "name")  # fmt: skip
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):  # noqa: A002
     """The windows of an image as columns: [batch, channels * window, windows]."""
-    return F.unfold(
-        input, _numbers(kernel_size), _numbers(stride), _numbers(padding), _numbers(dilation)
-    )
+    return F.unfold(input, plain(kernel_size), plain(stride), plain(padding), plain(dilation))

@@ -164,7 +164,7 @@ class DatasetBase:
         """The settings as text."""
         lines = [f'name: "{type(self).__name__}"', f"batch_size: {self._batch_size}"]
         for name, dtype, ragged, row in self._vars:
-            kind = "float" if str(dtype).endswith("float32") else "uint64"
+            kind = "float" if dtype == "float32" else "uint64"
             sizes = "" if ragged else f" shape: {[-1, *row]}"
             lines.append(f'slots {{ name: "{name}" type: "{kind}" is_dense: {not ragged}{sizes} }}')
         lines.append(f'pipe_command: "{self._pipe_command}"')
@@ -230,7 +230,7 @@ def _check_sample(sample, var_list):
     for v, (name, values) in zip(var_list, sample):
         if len(values) == 0:
             raise ValueError(f"var length error: var {name}'s length in data_generator is 0")
-        wanted = float if str(v.dtype).endswith("float32") else int
+        wanted = float if v.dtype == "float32" else int
         if not all(isinstance(value, wanted) for value in values):
             raise TypeError(
                 f"var dtype mismatch error: var name = {name}, var type in var_list ="

@@ -5,6 +5,7 @@ import logging
 import os
 
 from argosy._framework import in_dynamic_mode
+from argosy._support import listed
 
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
@@ -245,7 +246,7 @@ class Fleet:
     def _minimize(self, optimizer, loss, startup_program, parameter_list, no_grad_set):
         from argosy import static
 
-        losses = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        losses = listed(loss)
         if not isinstance(losses[0], static.Variable):
             if not self._roles()._is_non_distributed():
                 raise NotImplementedError(
@@ -371,7 +372,7 @@ class Fleet:
         """
         mode = configs.get("mode", 0)
         program = configs.get("main_program")
-        feed, fetch = _several(feed), _several(fetch)
+        feed, fetch = listed(feed), listed(fetch)
         if not feed and not fetch:
             self.save_persistables(configs.get("executor"), dirname, program, mode)
             return
@@ -404,8 +405,8 @@ class Fleet:
         parameters, and tables as save_persistables(mode)."""
         self._worker("save_inference_model").save_inference_model(
             os.fspath(dirname),
-            _several(feeded_var_names),
-            _several(target_vars),
+            listed(feeded_var_names),
+            listed(target_vars),
             main_program,
             _mode(mode, "save_inference_model"),
         )
@@ -473,11 +474,6 @@ class Fleet:
     def _final_strategy(self):
         self._roles()
         return self._user_defined_strategy
-
-
-def _several(given):
-    """One variable or name stands for a list of it."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _mode(mode, what):

@@ -3,7 +3,7 @@
 import json
 
 from argosy import _core
-from argosy._programs.mode import all_programs
+from argosy._programs.registry import all_programs
 
 from .switches import use_d2sum
 from .tables import choices

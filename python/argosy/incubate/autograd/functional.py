@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import autograd, tensor
 from argosy._core import Tensor
+from argosy._support import listed
 from argosy.autograd import enable_grad
 
 _prim = False
@@ -26,14 +27,10 @@ def prim_enabled():
     return _prim
 
 
-def _sequence(value):
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
 def _leaves(xs):
     """xs as inputs of a graph of their own: (given to the function, list)."""
     leaves = []
-    for x in _sequence(xs):
+    for x in listed(xs):
         leaf = x.detach() if x.stop_gradient else x
         leaf.stop_gradient = False
         leaves.append(leaf)
@@ -72,10 +69,10 @@ def vjp(func, xs, v=None):
     given, leaves = _leaves(xs)
     with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
-    vs = None if v is None else _sequence(v)
+    vs = None if v is None else listed(v)
     if vs is not None:
-        _check_forms("vjp", vs, _sequence(ys))
-    return ys, _like(_derivatives(_sequence(ys), leaves, vs), xs)
+        _check_forms("vjp", vs, listed(ys))
+    return ys, _like(_derivatives(listed(ys), leaves, vs), xs)
 
 
 def jvp(func, xs, v=None):
@@ -86,8 +83,8 @@ def jvp(func, xs, v=None):
     given, leaves = _leaves(xs)
     with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
-        outs = _sequence(ys)
-        vs = [tensor.ones_like(x) for x in leaves] if v is None else _sequence(v)
+        outs = listed(ys)
+        vs = [tensor.ones_like(x) for x in leaves] if v is None else listed(v)
         _check_forms("jvp", vs, leaves)
         dummies = [tensor.zeros_like(y) for y in outs]
         for dummy in dummies:
@@ -101,14 +98,14 @@ def jvp(func, xs, v=None):
 
 def grad(outputs, inputs, grad_outputs=None):
     """Gradients of outputs with respect to inputs, in the form of inputs."""
-    seeds = None if grad_outputs is None else _sequence(grad_outputs)
-    return _like(_derivatives(_sequence(outputs), _sequence(inputs), seeds), inputs)
+    seeds = None if grad_outputs is None else listed(grad_outputs)
+    return _like(_derivatives(listed(outputs), listed(inputs), seeds), inputs)
 
 
 def forward_grad(outputs, inputs, grad_inputs=None):
     """The Jacobian of outputs, computed from inputs, times grad_inputs (ones without it)."""
-    outs, ins = _sequence(outputs), _sequence(inputs)
-    vs = [tensor.ones_like(x) for x in ins] if grad_inputs is None else _sequence(grad_inputs)
+    outs, ins = listed(outputs), listed(inputs)
+    vs = [tensor.ones_like(x) for x in ins] if grad_inputs is None else listed(grad_inputs)
     dummies = [tensor.zeros_like(y) for y in outs]
     for dummy in dummies:
         dummy.stop_gradient = False
@@ -131,7 +128,7 @@ class Jacobian:
         self._batched = is_batched
         with enable_grad():
             ys = func(*given) if isinstance(given, list) else func(given)
-            self._flat = self._flatten(_sequence(ys))
+            self._flat = self._flatten(listed(ys))
         self._value = None
 
     def _flatten(self, tensors):

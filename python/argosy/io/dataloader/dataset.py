@@ -5,6 +5,7 @@ import math
 import warnings
 
 from argosy import tensor as _tensor
+from argosy._support import listed
 
 __all__ = []
 
@@ -83,10 +84,6 @@ class TensorDataset(Dataset):
         return self.tensors[0].shape[0]
 
 
-def _as_fields(sample):
-    return list(sample) if isinstance(sample, (list, tuple)) else [sample]
-
-
 def _check_datasets(op, datasets, iterable):
     if len(datasets) == 0:
         raise AssertionError(
@@ -120,7 +117,7 @@ class ComposeDataset(Dataset):
         return len(self.datasets[0])
 
     def __getitem__(self, idx):
-        return tuple(field for d in self.datasets for field in _as_fields(d[idx]))
+        return tuple(field for d in self.datasets for field in listed(d[idx]))
 
 
 class ChainDataset(IterableDataset):

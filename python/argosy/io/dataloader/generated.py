@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._dtypes import BITS_IN_NUMPY
 from argosy._framework import in_dynamic_mode
-from argosy._programs.mode import program_of
+from argosy._programs.registry import program_of
 from argosy._programs.scope import DenseTensor
-from argosy._support import EOFException, dtype_name
+from argosy._support import EOFException, dtype_name, listed
 
-from ..reader import batch as _grouped
+from .grouping import batch as _grouped
 
 
 class GeneratorLoader:
@@ -79,7 +80,7 @@ class GeneratorLoader:
     def _of_samples(self, samples):
         parts = []
         for one in samples:
-            parts.append(list(one) if isinstance(one, (list, tuple)) else [one])
+            parts.append(listed(one))
         if len({len(p) for p in parts}) > 1:
             raise ValueError(
                 f"[DataLoader] samples of a batch have {sorted({len(p) for p in parts})} parts."
@@ -90,7 +91,7 @@ class GeneratorLoader:
     def _of_arrays(self, values, convert=None):
         if isinstance(values, dict):
             values = [values[v.name] for v in self._feed_list]
-        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        values = listed(values)
         if self._feed_list and len(values) != len(self._feed_list):
             raise ValueError(
                 f"[DataLoader] expected {len(self._feed_list)} values, one for each of"
@@ -178,9 +179,8 @@ def _dense(value, v):
     if hasattr(value, "numpy"):
         value = value.numpy()
     array = numpy.asarray(value)
-    name = "" if v is None else dtype_name(v.dtype)
-    if name and name != "bfloat16":  # whose arrays are uint16
-        array = array.astype(name, copy=False)
+    if v is not None and v.dtype not in BITS_IN_NUMPY:
+        array = array.astype(dtype_name(v.dtype), copy=False)
     made = DenseTensor()
     made.set(array)
     return made

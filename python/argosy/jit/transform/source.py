@@ -148,8 +148,7 @@ def _build(code):
     if parts[0] in code.co_freevars:
         parts[:0] = [_FACTORY, "<locals>"]
     prefix = ".".join(parts)
-    qualname = getattr(code, "co_qualname", node.name)
-    new = _relabelled(new, code, prefix, qualname)
+    new = _relabelled(new, code, prefix, _qualname(code))
     missing = set(new.co_freevars) - set(code.co_freevars) - {RUNTIME}
     if missing:
         raise Untransformable(f"it would need closure variables {sorted(missing)} it does not have")
@@ -181,6 +180,18 @@ def _wrapped(node, owner, freevars):
     for n in factory.body:
         ast.copy_location(n, node)
     return ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+
+
+def _qualname(code):
+    """co_qualname; in Python 3.10 only what is defined inside tells it, by its own."""
+    if hasattr(code, "co_qualname"):
+        return code.co_qualname
+    for inner, name in zip(code.co_consts, code.co_consts[1:]):
+        if isinstance(inner, types.CodeType) and isinstance(name, str):
+            outer, _, last = name.rpartition(".<locals>.")
+            if last == inner.co_name:
+                return outer
+    return code.co_name
 
 
 def _relabelled(code, original, prefix, qualname):

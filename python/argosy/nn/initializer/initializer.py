@@ -7,12 +7,12 @@ import math
 import operator
 
 from argosy import _core
+from argosy._dtypes import SIXTEEN_BIT
 from argosy._programs import mode
-from argosy._support import check_choice, dtype_name
+from argosy._support import check_choice
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
-_SIXTEEN_BIT = ("float16", "bfloat16")
 _global_weight = None
 _global_bias = None
 
@@ -53,7 +53,7 @@ class Initializer:
 
 def _drawn(draw, dtype):
     """``draw(dtype)`` with 16-bit types drawn in float32 and cast, so that values agree."""
-    if dtype_name(_core.dtype(dtype)) in _SIXTEEN_BIT:
+    if _core.dtype(dtype) in SIXTEEN_BIT:
         return draw("float32").astype(dtype)
     return draw(dtype)
 

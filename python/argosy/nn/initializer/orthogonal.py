@@ -38,11 +38,11 @@ class Orthogonal(Initializer):
                 f"{list(shape)}. Do this: use another initializer."
             )
         rows, cols = shape[0], functools.reduce(operator.mul, shape[1:], 1)
-        kind = "float64" if str(dtype).endswith("float64") else "float32"
+        kind = "float64" if _core.dtype(dtype) == "float64" else "float32"
         drawn = [max(rows, cols), min(rows, cols)]
         normal = _core.ops.gaussian(drawn, 0.0, 1.0, seed_of(self), kind)
         q = _core.ops.orthogonalize(normal, float(self._gain))
         if rows < cols:
             q = tensor.t(q)
         q = tensor.reshape(q, shape)
-        return q if str(q.dtype) == str(dtype) else q.astype(dtype)
+        return q if q.dtype == _core.dtype(dtype) else q.astype(dtype)

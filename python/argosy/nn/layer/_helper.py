@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from argosy import _core, tensor
+from argosy._dtypes import COMPLEX, FLOATING
 from argosy._programs.mode import static_mode
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
@@ -12,13 +13,14 @@ from argosy.base.param_attr import ParamAttr, WeightNormParamAttr
 from argosy.base.parameter import EagerParamBase, set_data
 from argosy.nn import functional
 
-_FLOATING = ("float16", "float32", "float64", "bfloat16", "float", "complex64", "complex128")
-
 
 def dtype_name(dtype):
     """``'float32'`` for a dtype object, a NumPy dtype or a string."""
     text = str(dtype)
     return text.rsplit(".", 1)[-1]
+
+
+_FLOATING = tuple(map(dtype_name, (*FLOATING, *COMPLEX)))
 
 
 def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):

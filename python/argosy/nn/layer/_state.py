@@ -6,16 +6,14 @@ import warnings
 from collections import OrderedDict, namedtuple
 
 from argosy._core import Tensor
+from argosy._dtypes import CONVERTIBLE, REAL
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 from argosy.device import CUDAPlace
 
 from ._helper import dtype_name
 
-_CONVERTIBLE = (
-    "bfloat16", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
-    "complex64", "complex128", "bool",
-)  # fmt: skip
+_CONVERTIBLE = tuple(map(dtype_name, CONVERTIBLE))
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -245,7 +243,7 @@ class LayerState:
             )
 
         def convert(tensor, device, dtype, blocking):
-            if floating_only and not dtype_name(tensor.dtype).startswith(("float", "bfloat")):
+            if floating_only and tensor.dtype not in REAL:
                 dtype = None
             self._transform(tensor, device, dtype, blocking)
 

@@ -6,7 +6,8 @@ import functools
 import operator
 
 from argosy import _core
-from argosy._support import check_choice, dtype_name
+from argosy._dtypes import SIXTEEN_BIT
+from argosy._support import check_choice
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
@@ -35,7 +36,7 @@ __all__ = [
 def _stats_dtype(dtype=None):
     """Weights and statistics are float32 where the default dtype has 16 bits."""
     dtype = _core.get_default_dtype() if dtype is None else dtype
-    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
+    return "float32" if _core.dtype(dtype) in SIXTEEN_BIT else dtype
 
 
 def _fixed(layer, name, size, value, dtype, average=True):

@@ -6,6 +6,7 @@ import copy
 from collections import namedtuple
 
 from argosy import _core, tensor
+from argosy._dtypes import INTEGER
 from argosy._support import sizes_of
 from argosy.base.param_attr import ParamAttr
 
@@ -53,8 +54,7 @@ def _convert_attention_mask(attn_mask, dtype):
     """A mask of bool or int (0: keep away) as a float one that is added to the scores."""
     if attn_mask is None:
         return None
-    kind = str(attn_mask.dtype)
-    if "bool" in kind or "int" in kind:
+    if attn_mask.dtype in (_core.bool, *INTEGER):
         return (tensor.cast(attn_mask, dtype) - 1.0) * 1e9
     return tensor.cast(attn_mask, dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import listed
 from argosy.autograd import PyLayer, no_grad
 from argosy.static.scope import DenseTensor
 
@@ -27,7 +28,7 @@ def _call(inputs, forms, forward, backward=None):
 
 def _as_list(values, name):
     values = [] if values is None else values
-    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    values = listed(values)
     for v in values:
         if not isinstance(v, Tensor):
             raise TypeError(
@@ -40,7 +41,7 @@ def _as_list(values, name):
 def _returned(result):
     if result is None:
         return []
-    result = list(result) if isinstance(result, (list, tuple)) else [result]
+    result = listed(result)
     values = []
     for v in result:
         v = getattr(v, "_tensor", v)

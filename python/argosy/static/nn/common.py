@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._programs import mode
+from argosy._support import listed
 from argosy.base import unique_name
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
@@ -58,7 +59,7 @@ def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation
     Returns:
         Variable: The first num_flatten_dims sizes of x, then size.
     """
-    xs = list(x) if isinstance(x, (list, tuple)) else [x]
+    xs = listed(x)
     prefix = _prefix("fc", name)
     attrs = weight_attr if isinstance(weight_attr, (list, tuple)) else [weight_attr] * len(xs)
     total = None

@@ -5,12 +5,8 @@ import itertools
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import check_choice, dtype_name
+from argosy._support import check_choice, is_symbolic, listed
 from argosy.utils.layers_utils import flatten, pack_sequence_as
-
-
-def _symbolic(x):
-    return isinstance(x, Tensor) and x._symbolic
 
 
 def _program(op):
@@ -67,7 +63,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
                 f"[cond] {label}: expected a callable, got {type(fn).__name__}. Do this: pass a"
                 " function without arguments."
             )
-    if not _symbolic(pred):
+    if not is_symbolic(pred):
         chosen = true_fn if bool(pred) else false_fn
         return chosen() if chosen is not None else None
     program = _program("cond")
@@ -174,7 +170,7 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     if recorder is None:
         return _eager_while(cond, body, list(loop_vars))
     first = cond(*loop_vars)
-    if not _symbolic(first) and not any(_symbolic(v) for v in flatten(list(loop_vars))):
+    if not is_symbolic(first) and not any(is_symbolic(v) for v in flatten(list(loop_vars))):
         return _eager_while(cond, body, list(loop_vars), first)
     program = recorder
     leaves = [_as_tensor(v) for v in flatten(list(loop_vars))]
@@ -190,7 +186,7 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
 
     def run_body():
         result = body(*arguments())
-        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        result = listed(result)
         found = flatten(result)
         if len(found) != len(leaves):
             raise ValueError(
@@ -214,7 +210,7 @@ def _eager_while(cond, body, loop_vars, test=None):
     test = cond(*loop_vars) if test is None else test
     while bool(test):
         result = body(*loop_vars)
-        result = list(result) if isinstance(result, (list, tuple)) else [result]
+        result = listed(result)
         if len(result) != len(loop_vars):
             raise ValueError(
                 "[while_loop] body must return as many values as loop_vars: expected"
@@ -288,7 +284,7 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
             f"[switch_case] branch_index: expected a Tensor, got {type(branch_index).__name__}."
             " Do this: pass a Tensor of one integer."
         )
-    if dtype_name(branch_index.dtype) not in ("uint8", "int32", "int64"):
+    if branch_index.dtype not in ("uint8", "int32", "int64"):
         raise TypeError(
             "[switch_case] branch_index: expected dtype uint8, int32 or int64, got"
             f" {branch_index.dtype}."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from argosy import _core, tensor
-from argosy._support import check_choice, dtype_name
+from argosy._dtypes import widened
+from argosy._support import check_choice
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -145,10 +146,6 @@ def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, pad
     )  # fmt: skip
 
 
-def _wide(dtype):
-    return "float32" if dtype_name(_core.dtype(dtype)) in ("float16", "bfloat16") else dtype
-
-
 def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, param_attr=None,
                bias_attr=None, data_layout="NCHW", in_place=False, name=None,
                moving_mean_name=None, moving_variance_name=None,
@@ -166,7 +163,7 @@ def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, para
         moving_mean_name, moving_variance_name (str, optional): Names of the running statistics.
     """
     channels = _channels("batch_norm", input, data_layout)
-    prefix, dtype = _prefix("batch_norm", name), _wide(input.dtype)
+    prefix, dtype = _prefix("batch_norm", name), widened(input.dtype)
 
     def fixed(label, value):
         attr = ParamAttr(
@@ -192,7 +189,7 @@ def layer_norm(input, scale=True, shift=True, begin_norm_axis=1, epsilon=1e-05, 
     prefix = _prefix("layer_norm", name)
     sizes = list(input.shape[begin_norm_axis:])
     count = _known_size(sizes, "layer_norm", input)
-    dtype = _wide(input.dtype)
+    dtype = widened(input.dtype)
     weight = bias = None
     if scale:
         weight = make_parameter(prefix, [count], param_attr, dtype, False, Constant(1.0))
@@ -212,7 +209,7 @@ def group_norm(input, groups, epsilon=1e-05, param_attr=None, bias_attr=None, ac
     There is a scale [C] where param_attr is given, a bias [C] where bias_attr is.
     """
     channels = _channels("group_norm", input, data_layout)
-    prefix, dtype = _prefix("group_norm", name), _wide(input.dtype)
+    prefix, dtype = _prefix("group_norm", name), widened(input.dtype)
     weight = bias = None
     if _given(param_attr):
         weight = make_parameter(prefix, [channels], param_attr, dtype, False, Constant(1.0))
@@ -231,7 +228,7 @@ def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=No
         raise AssertionError(
             "param_attr and bias_attr must be set to False at the same time in instance_norm"
         )
-    prefix, dtype = _prefix("instance_norm", name), _wide(input.dtype)
+    prefix, dtype = _prefix("instance_norm", name), widened(input.dtype)
     weight = bias = None
     if _given(param_attr) and _given(bias_attr):
         channels = _channels("instance_norm", input, "NCHW")

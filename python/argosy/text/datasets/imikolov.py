@@ -2,15 +2,13 @@
 
 import collections
 
-import numpy as np
-
-from ...io import Dataset
 from . import _read
+from ._rows import Rows
 
 __all__ = []
 
 
-class Imikolov(Dataset):
+class Imikolov(Rows):
     """Sentences of the Penn Treebank as prepared by Mikolov ("simple-examples").
 
     With data_type "NGRAM" a sample is `window_size` arrays of one word number each, for every
@@ -85,9 +83,3 @@ class Imikolov(Dataset):
         numbers = self._numbers(words)
         if not 0 < self.window_size < len(numbers) + 1:
             yield [self.word_idx["<s>"], *numbers], [*numbers, self.word_idx["<e>"]]
-
-    def __getitem__(self, idx):
-        return tuple(np.array(part) for part in self.data[idx])
-
-    def __len__(self):
-        return len(self.data)

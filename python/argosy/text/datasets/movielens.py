@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-from ...io import Dataset
 from . import _read
+from ._rows import Rows
 
 __all__ = []
 
@@ -48,7 +48,7 @@ class UserInfo:
         return f"<UserInfo id({self.index}), gender({gender}), age({age}), job({self.job_id})>"
 
 
-class Movielens(Dataset):
+class Movielens(Rows):
     """Movielens 1-M: a million ratings of 3,900 films by 6,040 users.
 
     A sample is 8 arrays: user, sex, age group, job, film, categories, words of the title, and the
@@ -98,12 +98,6 @@ class Movielens(Dataset):
     def _sample(self, user, movie, stars, _time):
         movie = self.movie_info[int(movie)].value(self.categories_dict, self.movie_title_dict)
         return self.user_info[int(user)].value() + movie + [[2.0 * float(stars) - 5.0]]
-
-    def __getitem__(self, idx):
-        return tuple(np.array(part) for part in self.data[idx])
-
-    def __len__(self):
-        return len(self.data)
 
 
 def _numbered(words):

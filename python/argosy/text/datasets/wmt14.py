@@ -2,10 +2,8 @@
 
 import itertools
 
-import numpy as np
-
-from ...io import Dataset
 from . import _read
+from ._rows import Translations
 
 __all__ = []
 
@@ -13,7 +11,7 @@ _START, _END, _UNKNOWN = "<s>", "<e>", 2
 _LONGEST = 80
 
 
-class WMT14(Dataset):
+class WMT14(Translations):
     """A part of WMT14, English to French, prepared as word numbers.
 
     A sample is three int64 arrays: source with "<s>" and "<e>", target with "<s>" before it, target
@@ -70,13 +68,6 @@ class WMT14(Dataset):
         self.src_ids.append(source)
         self.trg_ids.append([self.trg_dict[_START], *target])
         self.trg_ids_next.append([*target, self.trg_dict[_END]])
-
-    def __getitem__(self, idx):
-        parts = (self.src_ids, self.trg_ids, self.trg_ids_next)
-        return tuple(np.array(part[idx]) for part in parts)
-
-    def __len__(self):
-        return len(self.src_ids)
 
     def get_dict(self, reverse=False):
         """(source, target) dictionaries from words to numbers; the other way with `reverse`."""

@@ -2,10 +2,8 @@
 
 import collections
 
-import numpy as np
-
-from ...io import Dataset
 from . import _read
+from ._rows import Translations
 
 __all__ = []
 
@@ -13,7 +11,7 @@ _MARKS = ("<s>", "<e>", "<unk>")
 _WORDS = {"en": 11250, "de": 19220}  # in the training part, with the marks
 
 
-class WMT16(Dataset):
+class WMT16(Translations):
     """Multi30K, 29,000 pairs of sentences in English and German (Elliott et al., 2016).
 
     A sample is three int64 arrays: source with "<s>" and "<e>", target with "<s>" before it, target
@@ -79,13 +77,6 @@ class WMT16(Dataset):
                 self.src_ids.append([start, *source, end])
                 self.trg_ids.append([start, *target])
                 self.trg_ids_next.append([*target, end])
-
-    def __getitem__(self, idx):
-        parts = (self.src_ids, self.trg_ids, self.trg_ids_next)
-        return tuple(np.array(part[idx]) for part in parts)
-
-    def __len__(self):
-        return len(self.src_ids)
 
     def get_dict(self, lang, reverse=False):
         """Dictionary of a language ("en" or "de") from words to numbers; the other way with

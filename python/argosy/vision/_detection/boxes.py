@@ -6,7 +6,7 @@ import math
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, listed
 
 
 def _centers(boxes, extra):
@@ -95,9 +95,9 @@ def prior_box(
     Returns:
         [H, W, boxes, 4] coordinates in parts of the image, and their variances.
     """
-    mins = list(min_sizes) if isinstance(min_sizes, (list, tuple)) else [min_sizes]
+    mins = listed(min_sizes)
     maxs = [] if max_sizes is None else max_sizes
-    maxs = list(maxs) if isinstance(maxs, (list, tuple)) else [maxs]
+    maxs = listed(maxs)
     if maxs and len(maxs) != len(mins):
         raise ValueError(
             f"[prior_box] max_sizes must have as many entries as min_sizes: expected {len(mins)},"

@@ -4,8 +4,7 @@ import math
 import numbers
 
 from argosy import tensor
-from argosy._framework import is_floating_point
-from argosy.tensor import concat, linspace, ones, stack
+from argosy.tensor import concat, is_floating_point, linspace, ones, stack
 
 from ...nn import functional as F
 from . import _arguments

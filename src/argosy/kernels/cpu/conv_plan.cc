@@ -101,9 +101,9 @@ memory::desc activation(const ConvTask& t, int64_t channels, int64_t all,
   return {joined({t.images, channels}, size), kFloat, strides};
 }
 
-class Plan final : public ConvPlan {
+class DnnlPlan final : public ConvPlan {
  public:
-  Plan(const ConvTask& t, bool channels_last_inside) {
+  DnnlPlan(const ConvTask& t, bool channels_last_inside) {
     bool data = t.kind == ConvKind::backward_data;
     int64_t oc = data ? t.out_channels : t.slice, ic = data ? t.slice : t.in_channels;
     int64_t deep = t.in_channels / t.groups;
@@ -242,11 +242,11 @@ bool contains(std::string_view text, std::string_view part) {
 std::shared_ptr<const ConvPlan> make_plan(const ConvTask& task) {
   enter_onednn();
   try {
-    auto plan = std::make_shared<Plan>(task, false);
+    auto plan = std::make_shared<DnnlPlan>(task, false);
     // With few channels the blocked layouts of the wide kernels do not apply, and oneDNN falls back
     // to narrower ones; in channels-last order the wide ones do.
     if (features().avx512 && !task.channels_last && !contains(plan->name(), "avx512")) {
-      auto other = std::make_shared<Plan>(task, true);
+      auto other = std::make_shared<DnnlPlan>(task, true);
       if (contains(other->name(), "avx512")) plan = other;
     }
     // Reference loops, and its own lowering to products, are no better than ours.

@@ -6,15 +6,12 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/isa.h"
+#include "argosy/kernels/cpu/items.h"
 #include "argosy/kernels/cpu/loops.h"
 #include "argosy/kernels/cpu/simd/copy.h"
 
 namespace argosy::cpu {
 namespace {
-
-struct Item16 {
-  uint64_t halves[2];
-};
 
 // Nanoseconds to move an item, for the grain.
 double move_cost(int item_size) {
@@ -80,8 +77,7 @@ void transpose(const Dim* dims, int rank, int across, char* target, const char* 
                int item_size) {
   constexpr int64_t kTile = 256;
   const Dim along = dims[rank - 1], over = dims[across];
-  const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
-  const Transpose kernel = kernels.transpose[log2_size(item_size)];
+  const Transpose kernel = transpose_kernel(item_size);
   const int64_t tiles_along = (along.size + kTile - 1) / kTile;
   const int64_t tiles_over = (over.size + kTile - 1) / kTile;
   int64_t outer = 1;
@@ -160,6 +156,11 @@ void with_index(DType type, F&& body) {
 
 }  // namespace
 
+Transpose transpose_kernel(int item_size) {
+  const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
+  return kernels.transpose[log2_size(item_size)];
+}
+
 void copy_strided(void* target, const int64_t* target_strides, const void* source,
                   const int64_t* source_strides, std::span<const int64_t> shape, int item_size) {
   Dim dims[kMaxLoopRank];
@@ -185,24 +186,6 @@ void copy_strided(void* target, const int64_t* target_strides, const void* sourc
   const Operand operands[] = {{const_cast<void*>(source), source_strides, item_size},
                               {target, target_strides, item_size}};
   run_loop(kCopyLoops[log2_size(item_size)], shape, operands, nullptr, move_cost(item_size));
-}
-
-void copy_flat(void* target, const void* source, int64_t bytes) {
-  const Operand operands[] = {{const_cast<void*>(source), nullptr, 1}, {target, nullptr, 1}};
-  run_loop_flat(copy_loop<uint8_t>, bytes, operands, nullptr, move_cost(1));
-}
-
-void fill_strided(void* target, const int64_t* target_strides, std::span<const int64_t> shape,
-                  int item_size, const void* value) {
-  constexpr int64_t kZeros[kMaxLoopRank] = {};
-  const Operand operands[] = {{const_cast<void*>(value), kZeros, item_size},
-                              {target, target_strides, item_size}};
-  run_loop(kCopyLoops[log2_size(item_size)], shape, operands, nullptr, move_cost(item_size));
-}
-
-void fill_flat(void* target, int64_t n, int item_size, const void* value) {
-  const int64_t one = 1;
-  fill_strided(target, &one, std::span(&n, 1), item_size, value);
 }
 
 int64_t find_bad_index(DType type, const void* index, int64_t n, int64_t low, int64_t high) {
@@ -234,40 +217,7 @@ void index_select(void* target, const void* source, int64_t outer, int64_t size,
         }
       });
     };
-    switch (inner_bytes) {  // single items: memcpy of a known size is a move
-      case 1:
-        return select([](char* a, const char* b) { std::memcpy(a, b, 1); });
-      case 2:
-        return select([](char* a, const char* b) { std::memcpy(a, b, 2); });
-      case 4:
-        return select([](char* a, const char* b) { std::memcpy(a, b, 4); });
-      case 8:
-        return select([](char* a, const char* b) { std::memcpy(a, b, 8); });
-      default:
-        return select([inner_bytes](char* a, const char* b) { std::memcpy(a, b, inner_bytes); });
-    }
-  });
-}
-
-void gather_rows(void* target, const void* table, int64_t rows, int64_t row_bytes, DType index_type,
-                 const void* index, int64_t n, int64_t padding) {
-  if (padding == kNoPadding) {
-    return index_select(target, table, 1, rows, row_bytes, index_type, index, n);
-  }
-  char* to = static_cast<char*>(target);
-  const char* from = static_cast<const char*>(table);
-  with_index(index_type, [&]<class I>(I) {
-    const I* at = static_cast<const I*>(index);
-    const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(row_bytes, 8));
-    parallel_for(n, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        if (at[i] == padding) {
-          std::memset(to + i * row_bytes, 0, row_bytes);
-        } else {
-          std::memcpy(to + i * row_bytes, from + at[i] * row_bytes, row_bytes);
-        }
-      }
-    });
+    with_row(inner_bytes, select);
   });
 }
 
@@ -275,7 +225,7 @@ namespace {
 
 template <class T, class I>
 void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size, int64_t inner,
-                       const I* index, int64_t n, int64_t padding) {
+                       const I* index, int64_t n) {
   // Each part owns some target rows and passes over all indices, so that every row sees its updates
   // in order.
   const int64_t parts = n * inner < 16384 ? 1 : std::min(8, num_threads());
@@ -283,7 +233,6 @@ void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size,
     for (int64_t job = begin; job < end; ++job) {
       const int64_t o = job / parts, part = job % parts;
       for (int64_t i = 0; i < n; ++i) {
-        if (index[i] == padding) continue;
         const int64_t row = index[i] < 0 ? index[i] + size : index[i];
         if (parts > 1 && row % parts != part) continue;
         T* to = target + (o * size + row) * inner;
@@ -304,11 +253,11 @@ void scatter_add_typed(T* target, const T* updates, int64_t outer, int64_t size,
 }  // namespace
 
 void scatter_add(DType type, void* target, const void* updates, int64_t outer, int64_t size,
-                 int64_t inner, DType index_type, const void* index, int64_t n, int64_t padding) {
+                 int64_t inner, DType index_type, const void* index, int64_t n) {
   auto run = [&]<class T>(T) {
     with_index(index_type, [&]<class I>(I) {
       scatter_add_typed(static_cast<T*>(target), static_cast<const T*>(updates), outer, size, inner,
-                        static_cast<const I*>(index), n, padding);
+                        static_cast<const I*>(index), n);
     });
   };
   dispatch_types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float16,

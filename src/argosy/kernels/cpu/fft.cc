@@ -43,11 +43,11 @@ Complex<T> root_of_unity(double numerator, double denominator) {
 
 // Transforms of one length: exp(sign * 2 pi i j k / n), unscaled.
 template <class T>
-class Plan {
+class FftPlan {
  public:
   using C = Complex<T>;
 
-  Plan(int64_t n, int sign) : n_(n), sign_(sign) {
+  FftPlan(int64_t n, int sign) : n_(n), sign_(sign) {
     int64_t rest = n;
     for (int64_t p = 4; rest > 1; p = p == 4 ? 2 : p == 2 ? 3 : p + 2) {
       if (p > 4 && p * p > rest) p = rest;
@@ -137,8 +137,8 @@ class Plan {
   void prepare_chirp() {
     int64_t size = 1;
     while (size < 2 * n_ - 1) size *= 2;
-    forward_ = std::make_unique<Plan>(size, -1);
-    backward_ = std::make_unique<Plan>(size, 1);
+    forward_ = std::make_unique<FftPlan>(size, -1);
+    backward_ = std::make_unique<FftPlan>(size, 1);
     chirp_.resize(static_cast<size_t>(n_));
     for (int64_t k = 0; k < n_; ++k) {
       const int64_t square = k * k % (2 * n_);  // the angle loses no digits for large k
@@ -174,13 +174,13 @@ class Plan {
   int sign_;
   std::vector<int64_t> factors_;
   std::vector<C> roots_;
-  std::unique_ptr<Plan> forward_, backward_;
+  std::unique_ptr<FftPlan> forward_, backward_;
   std::vector<C> chirp_, kernel_;
 };
 
 // Lines [first, first + count) at once, count up to the number of lanes.
 template <class T>
-void run_together(const Plan<T>& plan, Complex<T>* data, int64_t n, int64_t inner, int64_t first,
+void run_together(const FftPlan<T>& plan, Complex<T>* data, int64_t n, int64_t inner, int64_t first,
                   int64_t count, T factor, std::vector<Complex<Lanes<T>>>& buffer) {
   constexpr int64_t kWidth = sizeof(Lanes<T>) / sizeof(T);
   Complex<Lanes<T>>*in = buffer.data(), *out = in + n, *scratch = out + n;
@@ -222,7 +222,7 @@ void fft(T* x, int64_t outer, int64_t n, int64_t inner, bool forward, double sca
   using C = Complex<T>;
   const int64_t lines = outer * inner;
   if (lines == 0 || n == 0) return;
-  const Plan<T> plan(n, forward ? -1 : 1);
+  const FftPlan<T> plan(n, forward ? -1 : 1);
   C* data = reinterpret_cast<C*>(x);
   const T factor = static_cast<T>(scale);
   // A single line too: a line has the same result whatever stands beside it.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/items.h"
 
 namespace argosy::cpu {
 namespace {
@@ -12,26 +13,6 @@ namespace {
 constexpr int64_t kBlock = 1024;   // indices checked at a time
 constexpr int64_t kGrain = 16384;  // elements for a thread
 constexpr int64_t kGrainBytes = 1 << 15;
-
-struct Item16 {
-  uint64_t halves[2];
-};
-
-template <class F>
-void with_item(int64_t item, F&& f) {
-  switch (item) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    case 8:
-      return f(uint64_t{});
-    default:
-      return f(Item16{});
-  }
-}
 
 template <class F>
 void with_number(DType type, F&& f) {

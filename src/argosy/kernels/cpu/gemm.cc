@@ -556,11 +556,6 @@ void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n,
   parallel_for(count, grain, some);
 }
 
-void gemv(DType dtype, bool trans_a, int64_t m, int64_t n, double alpha, const void* a, int64_t lda,
-          const void* x, int64_t incx, double beta, void* y, int64_t incy) {
-  gemm(dtype, trans_a, false, m, 1, n, alpha, a, lda, x, incx, beta, y, incy);
-}
-
 void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y, int64_t incy,
          void* out) {
   check_dtype(dtype);

@@ -42,10 +42,6 @@ ARGOSY_API void gemm_batched(DType dtype, bool trans_a, bool trans_b, int64_t m,
                              std::span<const int64_t> b_strides, double beta, void* c, int64_t ldc,
                              std::span<const int64_t> c_strides, std::span<const int64_t> batch);
 
-// y[M] = alpha * op(A) * x[N] + beta * y; A is stored [M, N], or [N, M] if trans_a.
-ARGOSY_API void gemv(DType dtype, bool trans_a, int64_t m, int64_t n, double alpha, const void* a,
-                     int64_t lda, const void* x, int64_t incx, double beta, void* y, int64_t incy);
-
 // *out = sum of x[i] * y[i], without conjugation.
 ARGOSY_API void dot(DType dtype, int64_t n, const void* x, int64_t incx, const void* y,
                     int64_t incy, void* out);

@@ -8,6 +8,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/items.h"
 #include "argosy/kernels/cpu/scratch.h"
 
 // Every mode is separable: one pass for each spatial dim, in which an output is a weighted sum of
@@ -235,24 +236,10 @@ void nearest(const Resizer& r, const T* x, T* y) {
     }
 }
 
-struct Item16 {
-  uint64_t halves[2];
-};
-
 void nearest_part(const Resizer& r, int item, const char* x, char* y) {
-  auto go = [&]<class T>(T) { nearest(r, reinterpret_cast<const T*>(x), reinterpret_cast<T*>(y)); };
-  switch (item) {
-    case 1:
-      return go(uint8_t{});
-    case 2:
-      return go(uint16_t{});
-    case 4:
-      return go(uint32_t{});
-    case 8:
-      return go(uint64_t{});
-    default:
-      return go(Item16{});
-  }
+  with_item(item, [&]<class T>(T) {
+    nearest(r, reinterpret_cast<const T*>(x), reinterpret_cast<T*>(y));
+  });
 }
 
 // Calls part(from, to) with float or double pointers; 16-bit floats go through float32 copies.

@@ -8,6 +8,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/linalg_lapack.h"
 #include "argosy/kernels/cpu/scratch.h"
+#include "argosy/kernels/cpu/simd/copy.h"
 
 // LAPACK reads a row-major matrix as its transpose. Where the algebra allows, that is used (the
 // Cholesky factor, the inverse, the SVD of a transpose give the wanted result as they lie);
@@ -49,12 +50,7 @@ double cube(int64_t n) {
 
 template <class T>
 void transpose(int64_t rows, int64_t cols, const T* from, int64_t from_ld, T* to, int64_t to_ld) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i = 0; i < rows; i += kBlock)
-    for (int64_t j = 0; j < cols; j += kBlock)
-      for (int64_t p = i; p < std::min(rows, i + kBlock); ++p)
-        for (int64_t q = j; q < std::min(cols, j + kBlock); ++q)
-          to[q * to_ld + p] = from[p * from_ld + q];
+  transpose_kernel(sizeof(T))(to, to_ld, from, from_ld, rows, cols);
 }
 
 template <class T>
@@ -116,21 +112,6 @@ void cholesky(DType dtype, int64_t batch, int64_t n, bool upper, const void* a, 
   });
 }
 
-void cholesky_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, bool upper,
-                    const void* factor, const void* b, void* x) {
-  int in = side("cholesky_solve", n), ic = static_cast<int>(columns);
-  dispatch(dtype, "cholesky_solve", [&]<class T>(T) {
-    if (n == 0 || columns == 0) return;
-    for_matrices(batch, static_cast<double>(n * n) * static_cast<double>(columns), [&](int64_t s) {
-      T* to = at<T>(x, s * n * columns);
-      const T* f = at<T>(factor, s * n * n);
-      copy_if_apart(at<T>(b, s * n * columns), n * columns, to);
-      lapack::trsm(upper, upper ? 'C' : 'N', false, in, ic, f, to);
-      lapack::trsm(upper, upper ? 'N' : 'C', false, in, ic, f, to);
-    });
-  });
-}
-
 void triangular_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, bool upper,
                       bool transposed, bool unit, const void* a, const void* b, void* x) {
   int in = side("triangular_solve", n), ic = static_cast<int>(columns);
@@ -158,35 +139,6 @@ void lu_factor(DType dtype, int64_t batch, int64_t m, int64_t n, const void* a, 
       transpose(m, n, at<T>(a, s * m * n), n, work, m);
       info[s] = lapack::getrf(im, in, work, im, pivots + s * k);
       transpose(n, m, work, m, at<T>(lu, s * m * n), n);
-    });
-  });
-}
-
-void lu_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, Transpose op, const void* lu,
-              const int32_t* pivots, const void* b, void* x) {
-  int in = side("lu_solve", n), ic = static_cast<int>(columns);
-  dispatch(dtype, "lu_solve", [&]<class T>(T) {
-    if (n == 0 || columns == 0) return;
-    for_matrices(batch, static_cast<double>(n * n) * static_cast<double>(columns), [&](int64_t s) {
-      T* to = at<T>(x, s * n * columns);
-      const T* f = at<T>(lu, s * n * n);
-      const int32_t* swaps = pivots + s * n;
-      copy_if_apart(at<T>(b, s * n * columns), n * columns, to);
-      auto swap = [&](int64_t i) {
-        int64_t other = swaps[i] - 1;
-        if (other != i)
-          std::swap_ranges(to + i * columns, to + (i + 1) * columns, to + other * columns);
-      };
-      if (op == Transpose::none) {
-        for (int64_t i = 0; i < n; ++i) swap(i);
-        lapack::trsm(false, 'N', true, in, ic, f, to);
-        lapack::trsm(true, 'N', false, in, ic, f, to);
-      } else {
-        char trans = op == Transpose::transpose ? 'T' : 'C';
-        lapack::trsm(true, trans, false, in, ic, f, to);
-        lapack::trsm(false, trans, true, in, ic, f, to);
-        for (int64_t i = n; i-- > 0;) swap(i);
-      }
     });
   });
 }
@@ -279,21 +231,6 @@ void qr(DType dtype, int64_t batch, int64_t m, int64_t n, bool complete, const v
       for (int64_t j = n; j < width; ++j) std::fill(work + j * m, work + (j + 1) * m, T(0));
       if (width > 0) lapack::orgqr(im, static_cast<int>(width), static_cast<int>(k), work, im, tau);
       transpose(width, m, static_cast<const T*>(work), m, at<T>(q, s * m * width), width);
-    });
-  });
-}
-
-void householder_product(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k, const void* a,
-                         const void* tau, void* out) {
-  int im = side("householder_product", m), in = static_cast<int>(n), ik = static_cast<int>(k);
-  dispatch(dtype, "householder_product", [&]<class T>(T) {
-    for_matrices(batch, static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t s) {
-      if (m == 0 || n == 0) return;
-      Scratch scratch(static_cast<size_t>(m * n) * sizeof(T));
-      T* work = scratch.as<T>();
-      transpose(m, n, at<T>(a, s * m * n), n, work, m);
-      lapack::orgqr(im, in, ik, work, im, at<T>(tau, s * k));
-      transpose(n, m, static_cast<const T*>(work), m, at<T>(out, s * m * n), n);
     });
   });
 }

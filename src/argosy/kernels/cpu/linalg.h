@@ -19,9 +19,6 @@ namespace argosy::cpu {
 // asked for is read of a. info: the leading minor that is not positive definite. out may be a.
 ARGOSY_API void cholesky(DType dtype, int64_t batch, int64_t n, bool upper, const void* a,
                          void* out, int32_t* info);
-// x with a x = b, [n, columns], given a's factor. x may be b.
-ARGOSY_API void cholesky_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, bool upper,
-                               const void* factor, const void* b, void* x);
 // x with op(a) x = b, reading one triangle of a only (and not its diagonal if unit). op transposes,
 // without conjugation. A zero on the diagonal gives infinities. x may be b.
 ARGOSY_API void triangular_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, bool upper,
@@ -31,10 +28,6 @@ ARGOSY_API void triangular_solve(DType dtype, int64_t batch, int64_t n, int64_t 
 // pivots[i]. info: the first zero on U's diagonal (the factors are right all the same).
 ARGOSY_API void lu_factor(DType dtype, int64_t batch, int64_t m, int64_t n, const void* a, void* lu,
                           int32_t* pivots, int32_t* info);
-enum class Transpose : uint8_t { none, transpose, conjugate };
-// x with op(a) x = b from lu_factor's result. x may be b.
-ARGOSY_API void lu_solve(DType dtype, int64_t batch, int64_t n, int64_t columns, Transpose op,
-                         const void* lu, const int32_t* pivots, const void* b, void* x);
 // x with a x = b, [n, columns]. info: as lu_factor, then x is unspecified. x may be b.
 ARGOSY_API void solve(DType dtype, int64_t batch, int64_t n, int64_t columns, const void* a,
                       const void* b, void* x, int32_t* info);
@@ -48,10 +41,6 @@ ARGOSY_API void determinant(DType dtype, int64_t batch, int64_t n, const void* a
 // a, [m, n], = q r with q [m, k], r [k, n]; k = min(m, n), or m if complete. q may be null.
 ARGOSY_API void qr(DType dtype, int64_t batch, int64_t m, int64_t n, bool complete, const void* a,
                    void* q, void* r);
-// The first n columns of the product of k reflectors as LAPACK's geqrf leaves them: vectors below
-// the diagonal of a, [m, n], m >= n >= k, and tau, [k].
-ARGOSY_API void householder_product(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k,
-                                    const void* a, const void* tau, void* out);
 
 // a, [m, n], = u diag(s) vh with s (real, [k]) descending; u [m, k], vh [k, n], or square if full.
 // u and vh may both be null. info: did not converge.

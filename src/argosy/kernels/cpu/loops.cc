@@ -1,13 +1,11 @@
 #include "argosy/kernels/cpu/loops.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <memory>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
-#include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/simd/copy.h"
 
 namespace argosy::cpu {
@@ -20,7 +18,7 @@ int64_t grain_of(double cost) {
   return std::max<int64_t>(64, static_cast<int64_t>(kChunkNanoseconds / std::max(cost, 0.01)));
 }
 
-struct Plan {
+struct LoopPlan {
   int rank = 0;
   int count = 0;
   int64_t size[kMaxLoopRank];
@@ -30,7 +28,7 @@ struct Plan {
 };
 
 // Drops dimensions of size 1; puts the dimension where the first output moves least innermost.
-void fill(Plan& plan, std::span<const int64_t> shape, std::span<const Operand> operands) {
+void fill(LoopPlan& plan, std::span<const int64_t> shape, std::span<const Operand> operands) {
   plan.count = static_cast<int>(operands.size());
   for (int k = 0; k < plan.count; ++k) {
     plan.base[k] = static_cast<char*>(operands[k].data);
@@ -48,7 +46,7 @@ void fill(Plan& plan, std::span<const int64_t> shape, std::span<const Operand> o
 
 // True if dimension i should be outside dimension j. The output decides (last operand first), then
 // the inputs; equal ones keep their order.
-bool goes_outside(const Plan& plan, int i, int j) {
+bool goes_outside(const LoopPlan& plan, int i, int j) {
   for (int k = plan.count - 1; k >= 0; --k) {
     int64_t a = std::abs(plan.stride[i][k]), b = std::abs(plan.stride[j][k]);
     if (a != b && a != 0 && b != 0) return a > b;
@@ -56,18 +54,18 @@ bool goes_outside(const Plan& plan, int i, int j) {
   return i < j;
 }
 
-void swap_dims(Plan& plan, int i, int j) {
+void swap_dims(LoopPlan& plan, int i, int j) {
   std::swap(plan.size[i], plan.size[j]);
   for (int k = 0; k < plan.count; ++k) std::swap(plan.stride[i][k], plan.stride[j][k]);
 }
 
-void sort_dims(Plan& plan) {
+void sort_dims(LoopPlan& plan) {
   for (int i = 1; i < plan.rank; ++i) {
     for (int j = i; j > 0 && !goes_outside(plan, j - 1, j); --j) swap_dims(plan, j - 1, j);
   }
 }
 
-void merge_dims(Plan& plan) {
+void merge_dims(LoopPlan& plan) {
   int last = 0;
   for (int d = 1; d < plan.rank; ++d) {
     bool merges = true;
@@ -86,7 +84,7 @@ void merge_dims(Plan& plan) {
 }
 
 // Runs of a few elements cost more to start than to do: prefer a long dimension then.
-void avoid_short_runs(Plan& plan) {
+void avoid_short_runs(LoopPlan& plan) {
   if (plan.rank < 2 || plan.size[plan.rank - 1] >= 16) return;
   int longest = plan.rank - 1;
   for (int d = 0; d < plan.rank; ++d) {
@@ -98,7 +96,7 @@ void avoid_short_runs(Plan& plan) {
 }
 
 // Elements [begin, end) in the plan's order.
-void run_range(const Plan& plan, Loop loop, const void* params, int64_t begin, int64_t end) {
+void run_range(const LoopPlan& plan, Loop loop, const void* params, int64_t begin, int64_t end) {
   const int inner = plan.rank - 1;
   int64_t index[kMaxLoopRank] = {};
   char* ptrs[kMaxLoopOperands];
@@ -125,7 +123,7 @@ void run_range(const Plan& plan, Loop loop, const void* params, int64_t begin, i
   }
 }
 
-void run_plan(const Plan& plan, Loop loop, const void* params, double cost) {
+void run_plan(const LoopPlan& plan, Loop loop, const void* params, double cost) {
   int64_t n = 1, grain = grain_of(cost);
   for (int d = 0; d < plan.rank; ++d) n *= plan.size[d];
   if (n <= grain) return run_range(plan, loop, params, 0, n);
@@ -138,7 +136,7 @@ void run_plan(const Plan& plan, Loop loop, const void* params, double cost) {
 
 // An input that is transposed against the output would use one item of each cache line it touches.
 // Its tiles are turned in a scratch block first. False if there is none such.
-bool run_transposed(const Plan& plan, Loop loop, const void* params, double cost) {
+bool run_transposed(const LoopPlan& plan, Loop loop, const void* params, double cost) {
   constexpr int64_t kOver = 64, kAlong = 256;  // a tile
   const int inner = plan.rank - 1;
   if (inner < 1 || plan.size[inner] < 16) return false;
@@ -151,14 +149,13 @@ bool run_transposed(const Plan& plan, Loop loop, const void* params, double cost
   }
   if (over < 0) return false;
 
-  const CopyKernels& kernels = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
   Transpose transpose[kMaxLoopOperands] = {};
   int64_t room[kMaxLoopOperands + 1] = {};  // where each block begins
   for (int k = 0; k < plan.count; ++k) {
     const bool turned = k < plan.count - 1 && plan.stride[over][k] == plan.item[k] &&
                         std::abs(plan.stride[inner][k]) >= 64;
     if (turned) {
-      transpose[k] = kernels.transpose[std::countr_zero(static_cast<unsigned>(plan.item[k]))];
+      transpose[k] = transpose_kernel(static_cast<int>(plan.item[k]));
     }
     room[k + 1] = room[k] + (turned ? kOver * kAlong * plan.item[k] : 0);
   }
@@ -247,7 +244,7 @@ void run_loop(Loop loop, std::span<const int64_t> shape, std::span<const Operand
     return run_loop_flat(loop, n, operands, params, cost);
   }
   ARGOSY_INVARIANT(shape.size() <= kMaxLoopRank && operands.size() <= kMaxLoopOperands);
-  Plan plan;
+  LoopPlan plan;
   fill(plan, shape, operands);
   sort_dims(plan);
   merge_dims(plan);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/items.h"
 
 namespace argosy::cpu {
 namespace {
@@ -92,25 +93,6 @@ void for_true(const bool* mask, int64_t n, F&& use) {
       }
     }
   });
-}
-
-// Rows are moved by their size: memcpy of a known one is a move.
-template <class F>
-void with_row(int64_t row_bytes, F&& f) {
-  switch (row_bytes) {
-    case 1:
-      return f([](char* a, const char* b) { std::memcpy(a, b, 1); });
-    case 2:
-      return f([](char* a, const char* b) { std::memcpy(a, b, 2); });
-    case 4:
-      return f([](char* a, const char* b) { std::memcpy(a, b, 4); });
-    case 8:
-      return f([](char* a, const char* b) { std::memcpy(a, b, 8); });
-    default:
-      return f([row_bytes](char* a, const char* b) {
-        std::memcpy(a, b, static_cast<size_t>(row_bytes));
-      });
-  }
 }
 
 }  // namespace

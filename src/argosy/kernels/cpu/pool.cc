@@ -15,8 +15,8 @@ namespace argosy::cpu {
 namespace {
 
 // Planes, or images with their channels last, one after the other.
-struct Layout {
-  explicit Layout(const PoolShape& s) {
+struct PoolLayout {
+  explicit PoolLayout(const PoolShape& s) {
     windows.lanes = s.channels_last ? s.channels : 1;
     windows.adaptive = s.adaptive;
     windows.exclusive = true;
@@ -94,7 +94,7 @@ void average_backward_part(const PoolWindows& w, const T* dy, T* dx) {
 // Calls part(index, from, to) for each part with pointers to float or double; 16-bit floats go
 // through float32 copies.
 template <class Part>
-void for_parts(DType dtype, const Layout& l, const void* from, int64_t from_size, void* to,
+void for_parts(DType dtype, const PoolLayout& l, const void* from, int64_t from_size, void* to,
                int64_t to_size, Part&& part) {
   parallel_for(l.parts, l.grain, [&](int64_t begin, int64_t end) {
     if (dtype == DType::float64) {
@@ -134,7 +134,7 @@ T at(DType dtype, const void* p, int64_t i) {
 
 void max_pool(DType dtype, const PoolShape& shape, const void* x, void* y, int32_t* indices) {
   check(dtype, "max_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.empty()) return;
   ARGOSY_CHECK(l.in / l.windows.lanes <= INT32_MAX, invalid_argument)
       << "[max_pool] a plane of " << l.in / l.windows.lanes
@@ -147,7 +147,7 @@ void max_pool(DType dtype, const PoolShape& shape, const void* x, void* y, int32
 void max_pool_backward(DType dtype, const PoolShape& shape, const void* dy, const int32_t* indices,
                        void* dx) {
   check(dtype, "max_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.parts == 0 || l.in == 0) return;
   int64_t lanes = l.windows.lanes;
   for_parts(dtype, l, dy, l.out, dx, l.in, [&]<class T>(int64_t i, const T* from, T* to) {
@@ -164,7 +164,7 @@ void max_pool_backward(DType dtype, const PoolShape& shape, const void* dy, cons
 
 void avg_pool(DType dtype, const PoolShape& shape, AverageDivisor divisor, const void* x, void* y) {
   check(dtype, "avg_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.empty()) return;
   if (divisor.fixed == 0 && l.is_global()) {
     const int64_t lanes = l.windows.lanes, sizes[] = {l.parts, l.in / lanes, lanes};
@@ -180,7 +180,7 @@ void avg_pool(DType dtype, const PoolShape& shape, AverageDivisor divisor, const
 void avg_pool_backward(DType dtype, const PoolShape& shape, AverageDivisor divisor, const void* dy,
                        void* dx) {
   check(dtype, "avg_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.parts == 0 || l.in == 0) return;
   l.windows.exclusive = divisor.exclusive;
   l.windows.divisor = divisor.fixed;
@@ -192,7 +192,7 @@ void avg_pool_backward(DType dtype, const PoolShape& shape, AverageDivisor divis
 
 void lp_pool(DType dtype, const PoolShape& shape, double p, const void* x, void* y) {
   check(dtype, "lp_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.empty()) return;
   l.windows.plain_sum = true;
   for_parts(dtype, l, x, l.in, y, l.out, [&]<class T>(int64_t, const T* from, T* to) {
@@ -208,7 +208,7 @@ void lp_pool(DType dtype, const PoolShape& shape, double p, const void* x, void*
 void lp_pool_backward(DType dtype, const PoolShape& shape, double p, const void* x, const void* y,
                       const void* dy, void* dx) {
   check(dtype, "lp_pool");
-  Layout l(shape);
+  PoolLayout l(shape);
   if (l.parts == 0 || l.in == 0) return;
   l.windows.plain_sum = true;
   for_parts(dtype, l, dy, l.out, dx, l.in, [&]<class T>(int64_t part, const T* from, T* to) {

@@ -1,7 +1,6 @@
 #include "argosy/kernels/cpu/reduce.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -76,7 +75,7 @@ struct Dim {
 
 // The work in canonical form: kept and reduced dimensions apart, each with the largest stride
 // first, merged where that is possible; the elements of the innermost of all lie side by side.
-struct Layout {
+struct ReduceLayout {
   Dim kept[kMaxLoopRank], reduced[kMaxLoopRank];
   int kept_rank = 0, reduced_rank = 0;
   int64_t results = 1, reduced_size = 1;
@@ -108,10 +107,10 @@ void order(Dim* dims, int rank) {
   });
 }
 
-Layout arrange(const void* x, int item_size, std::span<const int64_t> shape, const int64_t* strides,
-               uint32_t axes) {
+ReduceLayout arrange(const void* x, int item_size, std::span<const int64_t> shape,
+                     const int64_t* strides, uint32_t axes) {
   ARGOSY_INVARIANT(shape.size() <= kMaxLoopRank);
-  Layout l;
+  ReduceLayout l;
   l.data = static_cast<const char*>(x);
   int64_t out = 1;
   for (size_t d = shape.size(); d-- > 0;) {
@@ -188,13 +187,12 @@ struct Numbers {
 
 // Results of a few contiguous elements each: blocks of them are transposed, so that results lie
 // side by side.
-void reduce_short_rows(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
+void reduce_short_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, Acc* accs) {
   constexpr int64_t kBlock = 256;
   const ReduceColumns columns =
       kernels().steps[static_cast<int>(step)][static_cast<int>(type)].columns;
-  const CopyKernels& copies = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
   const int size = item_size(type);
-  const Transpose transpose = copies.transpose[std::countr_zero(static_cast<unsigned>(size))];
+  const Transpose transpose = transpose_kernel(size);
   const Dim& inner = l.kept[l.kept_rank - 1];
   const int64_t n = l.reduced_size, blocks = (inner.size + kBlock - 1) / kBlock;
   const int64_t outer = l.results / inner.size;
@@ -216,7 +214,7 @@ void reduce_short_rows(Step step, DType type, const Layout& l, Numbers numbers, 
 }
 
 // accs[i]: i counts kept elements in the order of l.kept.
-void reduce_rows(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
+void reduce_rows(Step step, DType type, const ReduceLayout& l, Numbers numbers, Acc* accs) {
   const ReduceRun run = kernels().steps[static_cast<int>(step)][static_cast<int>(type)].run;
   const Class c = class_of(type);
   const int size = item_size(type);
@@ -288,7 +286,7 @@ void columns_folded(Step step, DType type, const void* x, int64_t rows, int64_t 
           accs);
 }
 
-void reduce_columns(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
+void reduce_columns(Step step, DType type, const ReduceLayout& l, Numbers numbers, Acc* accs) {
   constexpr int64_t kTile = 512;
   const Class c = class_of(type);
   const int size = item_size(type);
@@ -345,7 +343,7 @@ void reduce_columns(Step step, DType type, const Layout& l, Numbers numbers, Acc
   }
 }
 
-void run_step(Step step, DType type, const Layout& l, Numbers numbers, Acc* accs) {
+void run_step(Step step, DType type, const ReduceLayout& l, Numbers numbers, Acc* accs) {
   if (l.reduced_size == 0) {
     std::fill_n(accs, l.results, identity(step, class_of(type)));
   } else if (l.inner_reduced && l.reduced_size <= 32 && l.reduced_rank == 1 && l.kept_rank > 0 &&
@@ -373,7 +371,7 @@ class Accs {
 };
 
 template <class F>
-void write_as(const Layout& l, const Acc* accs, F&& write) {
+void write_as(const ReduceLayout& l, const Acc* accs, F&& write) {
   int64_t index[kMaxLoopRank] = {}, out = 0;
   for (int64_t i = 0; i < l.results; ++i) {
     write(out, accs[i]);
@@ -388,7 +386,7 @@ void write_as(const Layout& l, const Acc* accs, F&& write) {
 
 // result[..] = finish(acc), stored as `type`.
 template <class F>
-void write_floating(DType type, const Layout& l, const Acc* accs, void* result, F&& finish) {
+void write_floating(DType type, const ReduceLayout& l, const Acc* accs, void* result, F&& finish) {
   dispatch_floating(type, [&]<class T>(T) {
     T* out = static_cast<T*>(result);
     write_as(l, accs, [&](int64_t at, const Acc& acc) {
@@ -417,7 +415,7 @@ void reduce_complex(Reduce kind, DType type, const void* x, std::span<const int6
     return reduce(kind, real_of(type), x, {real_shape, rank + 1}, real_strides, axes, result);
   }
   dispatch_types<complex64, complex128>(type, [&]<class T>(T) {
-    Layout l = arrange(x, sizeof(T), shape, strides, axes);
+    ReduceLayout l = arrange(x, sizeof(T), shape, strides, axes);
     Accs accs(l.results * 2);
     auto* sums = reinterpret_cast<complex128*>(accs.get());
     int64_t nonzero = 0;
@@ -522,7 +520,7 @@ void reduce(Reduce kind, DType type, const void* x, std::span<const int64_t> sha
   if (is_complex(type)) return reduce_complex(kind, type, x, shape, strides, axes, result);
   const Step step = step_of(kind);
   ARGOSY_INVARIANT(kernels().steps[static_cast<int>(step)][static_cast<int>(type)].run != nullptr);
-  Layout l = arrange(x, item_size(type), shape, strides, axes);
+  ReduceLayout l = arrange(x, item_size(type), shape, strides, axes);
   if (l.results == 0) return;
   Accs storage(l.results);
   Acc* accs = storage.get();
@@ -582,7 +580,7 @@ void reduce_norm(double p, DType type, const void* x, std::span<const int64_t> s
                  const int64_t* strides, uint32_t axes, void* result) {
   if (p == 2) return reduce(Reduce::norm, type, x, shape, strides, axes, result);
   if (p == 1) return reduce(Reduce::sum_abs, type, x, shape, strides, axes, result);
-  Layout l = arrange(x, item_size(type), shape, strides, axes);
+  ReduceLayout l = arrange(x, item_size(type), shape, strides, axes);
   if (l.results == 0) return;
   Accs accs(l.results);
   run_step(Step::power, type, l, {.common = p}, accs.get());
@@ -593,7 +591,7 @@ namespace {
 
 // Second of two passes: sums of (x - mean)^2, given sums of x. The kernels round the mean to the
 // computing type; what that shifts is taken out again.
-void center(DType type, const Layout& l, Acc* accs) {
+void center(DType type, const ReduceLayout& l, Acc* accs) {
   const double n = static_cast<double>(l.reduced_size);
   std::unique_ptr<double[]> means(new double[l.results]);
   for (int64_t i = 0; i < l.results; ++i) means[i] = accs[i].f / n;
@@ -612,7 +610,7 @@ void center(DType type, const Layout& l, Acc* accs) {
 void reduce_variance(DType type, const void* x, std::span<const int64_t> shape,
                      const int64_t* strides, uint32_t axes, double correction, void* variance,
                      void* mean) {
-  Layout l = arrange(x, item_size(type), shape, strides, axes);
+  ReduceLayout l = arrange(x, item_size(type), shape, strides, axes);
   if (l.results == 0) return;
   Accs accs(l.results);
   run_step(Step::sum, type, l, {}, accs.get());
@@ -625,7 +623,7 @@ void reduce_variance(DType type, const void* x, std::span<const int64_t> shape,
 
 void reduce_moments(DType type, const void* x, std::span<const int64_t> shape,
                     const int64_t* strides, uint32_t axes, double* mean, double* variance) {
-  Layout l = arrange(x, item_size(type), shape, strides, axes);
+  ReduceLayout l = arrange(x, item_size(type), shape, strides, axes);
   if (l.results == 0) return;
   Accs accs(l.results);
   const double n = static_cast<double>(l.reduced_size);

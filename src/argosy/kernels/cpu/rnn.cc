@@ -8,6 +8,7 @@
 #include "argosy/kernels/cpu/gemm_blas.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
+#include "argosy/kernels/cpu/simd/copy.h"
 #include "argosy/kernels/cpu/simd/rnn.h"
 
 // Sequences do not meet but in the weights' gradients: so the batch is cut into blocks, each of
@@ -61,16 +62,6 @@ void multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, int
 }
 
 template <class T>
-void transpose(const T* from, int64_t rows, int64_t cols, T* to) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i = 0; i < rows; i += kBlock)
-    for (int64_t j = 0; j < cols; j += kBlock)
-      for (int64_t p = i; p < std::min(rows, i + kBlock); ++p)
-        for (int64_t q = j; q < std::min(cols, j + kBlock); ++q)
-          to[q * rows + p] = from[p * cols + q];
-}
-
-template <class T>
 void copy_or_zero(const T* from, int64_t n, T* to) {
   if (from)
     std::copy(from, from + n, to);
@@ -91,7 +82,7 @@ class Forward {
   void run() {
     int64_t g = s_.gates();
     project_input();
-    transpose(static_cast<const T*>(args_.w_hh), g, s_.hidden, w_hh_.as<T>());
+    transpose_kernel(sizeof(T))(w_hh_.as<T>(), g, args_.w_hh, s_.hidden, g, s_.hidden);
     parallel_for(s_.batch, sequences_in_block(s_),
                  [&](int64_t begin, int64_t end) { block(begin, end - begin); });
   }

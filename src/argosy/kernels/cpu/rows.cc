@@ -1,7 +1,6 @@
 #include "argosy/kernels/cpu/rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include "argosy/base/parallel.h"
@@ -60,8 +59,7 @@ void for_rows(DType type, const void* const (&x)[inputs], void* y, int64_t outer
     if (outer <= grain) return body(0, outer);
     return parallel_for(outer, grain, body);
   }
-  const CopyKernels& copies = isa() == Isa::avx512 ? avx512::copy_kernels : avx2::copy_kernels;
-  const Transpose transpose = copies.transpose[std::countr_zero(static_cast<unsigned>(size))];
+  const Transpose transpose = transpose_kernel(size);
   const int64_t width = std::min(inner, std::clamp<int64_t>(65536 / n, 16, 64));
   const int64_t tiles = (inner + width - 1) / width;
   parallel_for(outer * tiles, rows_at_once(n * width, 2), [&](int64_t begin, int64_t end) {

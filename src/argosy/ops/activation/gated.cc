@@ -87,6 +87,7 @@ ARGOSY_OP(swiglu, NoAttrs)
     .output("out")
     .infer(swiglu_infer)
     .compose(swiglu_parts)
+    .again()
     .done();
 
 // --- maxout ---

@@ -5,18 +5,14 @@
 #include "argosy/ops/math/math.h"
 
 namespace argosy::ops {
+// Found by run_activation beside their attributes.
+static cpu::LoopParams numbers(const GeluAttrs& a) {
+  return {a.approximate ? 1.0 : 0.0};
+}
+
 namespace {
 
 using op::GradCall;
-
-struct GeluAttrs {
-  bool approximate = false;
-};
-ARGOSY_ATTRS(GeluAttrs, approximate)
-
-cpu::LoopParams numbers(const GeluAttrs& a) {
-  return {a.approximate ? 1.0 : 0.0};
-}
 
 constexpr double kSqrt1_2 = 1 / std::numbers::sqrt2;
 constexpr double kCubic = 0.044715;

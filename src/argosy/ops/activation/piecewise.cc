@@ -6,46 +6,26 @@
 
 // Activations made of straight lines: the gradient's own gradient is itself.
 namespace argosy::ops {
+// Found by run_activation beside their attributes.
+static cpu::LoopParams numbers(const LeakyReluAttrs& a) {
+  return {a.negative_slope};
+}
+static cpu::LoopParams numbers(const HardtanhAttrs& a) {
+  return {a.min, a.max};
+}
+static cpu::LoopParams numbers(const HardsigmoidAttrs& a) {
+  return {a.slope, a.offset};
+}
+static cpu::LoopParams numbers(const ShrinkAttrs& a) {
+  return {a.threshold};
+}
+static cpu::LoopParams numbers(const ThresholdedReluAttrs& a) {
+  return {a.threshold, a.value};
+}
+
 namespace {
 
 using op::NoAttrs;
-
-struct LeakyReluAttrs {
-  double negative_slope = 0.01;
-};
-ARGOSY_ATTRS(LeakyReluAttrs, negative_slope)
-struct HardtanhAttrs {
-  double min = -1, max = 1;
-};
-ARGOSY_ATTRS(HardtanhAttrs, min, max)
-struct HardsigmoidAttrs {
-  double slope = 0.1666667, offset = 0.5;
-};
-ARGOSY_ATTRS(HardsigmoidAttrs, slope, offset)
-struct ShrinkAttrs {
-  double threshold = 0.5;
-};
-ARGOSY_ATTRS(ShrinkAttrs, threshold)
-struct ThresholdedReluAttrs {
-  double threshold = 1, value = 0;
-};
-ARGOSY_ATTRS(ThresholdedReluAttrs, threshold, value)
-
-cpu::LoopParams numbers(const LeakyReluAttrs& a) {
-  return {a.negative_slope};
-}
-cpu::LoopParams numbers(const HardtanhAttrs& a) {
-  return {a.min, a.max};
-}
-cpu::LoopParams numbers(const HardsigmoidAttrs& a) {
-  return {a.slope, a.offset};
-}
-cpu::LoopParams numbers(const ShrinkAttrs& a) {
-  return {a.threshold};
-}
-cpu::LoopParams numbers(const ThresholdedReluAttrs& a) {
-  return {a.threshold, a.value};
-}
 
 void softshrink_infer(op::InferContext&, const ShrinkAttrs& a) {
   ARGOSY_CHECK(a.threshold >= 0, invalid_argument)

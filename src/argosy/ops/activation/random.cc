@@ -69,6 +69,7 @@ ARGOSY_OP(rrelu, RreluAttrs)
     .infer(rrelu_infer)
     .kernel("drawn", rrelu_run)
     .gradient(rrelu_grad)
+    .inference([](RreluAttrs& a) { a.training = false; })
     .done();
 
 struct GumbelAttrs {

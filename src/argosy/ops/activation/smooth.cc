@@ -4,32 +4,20 @@
 
 // Curved activations. Their gradient is one fused kernel, whose own gradient is made of other ops.
 namespace argosy::ops {
+// Found by run_activation beside their attributes.
+static cpu::LoopParams numbers(const EluAttrs& a) {
+  return {a.alpha};
+}
+static cpu::LoopParams numbers(const SeluAttrs& a) {
+  return {a.scale, a.alpha};
+}
+static cpu::LoopParams numbers(const SoftplusAttrs& a) {
+  return {a.beta, a.threshold};
+}
+
 namespace {
 
 using op::NoAttrs;
-
-struct AlphaAttrs {
-  double alpha = 1;
-};
-ARGOSY_ATTRS(AlphaAttrs, alpha)
-struct SeluAttrs {
-  double scale = 1.0507009873554805, alpha = 1.6732632423543772;
-};
-ARGOSY_ATTRS(SeluAttrs, scale, alpha)
-struct SoftplusAttrs {
-  double beta = 1, threshold = 20;
-};
-ARGOSY_ATTRS(SoftplusAttrs, beta, threshold)
-
-cpu::LoopParams numbers(const AlphaAttrs& a) {
-  return {a.alpha};
-}
-cpu::LoopParams numbers(const SeluAttrs& a) {
-  return {a.scale, a.alpha};
-}
-cpu::LoopParams numbers(const SoftplusAttrs& a) {
-  return {a.beta, a.threshold};
-}
 
 Tensor one_minus(const Tensor& x) {
   return scale(x, -1, 1);
@@ -45,10 +33,10 @@ Tensor not_above_0(const Tensor& x) {
 
 // --- how the slope of each changes with what its gradient saves ---
 
-Tensor elu_curve(const Tensor& x, const AlphaAttrs& a) {
+Tensor elu_curve(const Tensor& x, const EluAttrs& a) {
   return multiply(not_above_0(x), scale(exp(negative_part(x)), a.alpha));
 }
-Tensor celu_curve(const Tensor& x, const AlphaAttrs& a) {
+Tensor celu_curve(const Tensor& x, const EluAttrs& a) {
   const double rate = 1 / a.alpha;
   return multiply(not_above_0(x), scale(exp(scale(negative_part(x), rate)), rate));
 }
@@ -90,8 +78,8 @@ Tensor hardswish_curve(const Tensor& x, const NoAttrs&) {
       .gradient(curved<Attrs, name##_curve>)                  \
       .done()
 
-ARGOSY_SMOOTH_GRAD(elu, AlphaAttrs, "x");
-ARGOSY_SMOOTH_GRAD(celu, AlphaAttrs, "x");
+ARGOSY_SMOOTH_GRAD(elu, EluAttrs, "x");
+ARGOSY_SMOOTH_GRAD(celu, EluAttrs, "x");
 ARGOSY_SMOOTH_GRAD(selu, SeluAttrs, "y");
 ARGOSY_SMOOTH_GRAD(silu, NoAttrs, "x");
 ARGOSY_SMOOTH_GRAD(mish, NoAttrs, "x");
@@ -101,7 +89,7 @@ ARGOSY_SMOOTH_GRAD(log_sigmoid, NoAttrs, "x");
 ARGOSY_SMOOTH_GRAD(softplus, SoftplusAttrs, "x");
 ARGOSY_SMOOTH_GRAD(hardswish, NoAttrs, "x");
 
-void celu_infer(op::InferContext&, const AlphaAttrs& a) {
+void celu_infer(op::InferContext&, const EluAttrs& a) {
   ARGOSY_CHECK(a.alpha != 0, invalid_argument)
       << "[celu] alpha must not be 0. Do this: pass alpha=1.0, or use relu.";
 }
@@ -112,14 +100,14 @@ void selu_infer(op::InferContext&, const SeluAttrs& a) {
       << "[selu] alpha must not be negative, got " << a.alpha << '.';
 }
 
-ARGOSY_ACTIVATION_OF_X(elu, AlphaAttrs, 5)
+ARGOSY_ACTIVATION_OF_X(elu, EluAttrs, 5)
     .python("nn.functional.elu(x, alpha=1.0, name=None)")
     .inplace("elu_")
     .doc("x where it is positive, alpha * (e^x - 1) elsewhere.")
     .paper("1511.07289")
     .done();
 
-ARGOSY_ACTIVATION_OF_X(celu, AlphaAttrs, 5)
+ARGOSY_ACTIVATION_OF_X(celu, EluAttrs, 5)
     .python("nn.functional.celu(x, alpha=1.0, name=None)")
     .infer(celu_infer)
     .doc("max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)).")

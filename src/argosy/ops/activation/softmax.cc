@@ -12,16 +12,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct SoftmaxAttrs {
-  int64_t axis = -1;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(SoftmaxAttrs, axis, dtype)
-struct AxisAttrs {
-  int64_t axis = -1;
-};
-ARGOSY_ATTRS(AxisAttrs, axis)
-
 // [outer, n, inner] around an axis; a 0-d tensor is one row of one element.
 struct Rows {
   int64_t outer = 1, n = 1, inner = 1;
@@ -70,7 +60,7 @@ void softmax_run(KernelFrame& f, const SoftmaxAttrs& a) {
 
 using Backward = void(DType, const void*, const void*, void*, int64_t, int64_t, int64_t);
 template <Backward* kBackward>
-void softmax_grad_run(KernelFrame& f, const AxisAttrs& a) {
+void softmax_grad_run(KernelFrame& f, const SoftmaxGradAttrs& a) {
   const Tensor& y = f.in[0];
   if (y.numel() == 0) return;
   Rows r = rows_of(y.shape(), a.axis);
@@ -81,36 +71,36 @@ Tensor sum_along(const Tensor& x, int64_t axis) {
   return x.rank() == 0 ? x : sum(x, op::IntArray{axis}, true);
 }
 
-Tensors softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
+Tensors softmax_grad_parts(const Inputs& in, const SoftmaxGradAttrs& a) {
   Tensor product = multiply(in[0], in[1]);
   return subtract(product, multiply(in[0], sum_along(product, a.axis)));
 }
-Tensors log_softmax_grad_parts(const Inputs& in, const AxisAttrs& a) {
+Tensors log_softmax_grad_parts(const Inputs& in, const SoftmaxGradAttrs& a) {
   return subtract(in[1], multiply(exp(in[0]), sum_along(in[1], a.axis)));
 }
 
-Tensors softmax_grad_second(const GradCall& c, const AxisAttrs& a);
-Tensors log_softmax_grad_second(const GradCall& c, const AxisAttrs& a);
+Tensors softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a);
+Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a);
 
-#define ARGOSY_SOFTMAX_GRAD(name)                                                      \
-  ARGOSY_OP(name##_grad, AxisAttrs)                                                    \
-      .doc("Gradient of " #name " from its output y and the gradient of that.")        \
-      .input("y", kFloating, Save::value)                                              \
-      .input("dy", kFloating, Save::value)                                             \
-      .output("dx")                                                                    \
-      .kernel("rows", softmax_grad_run<cpu::name##_grad>)                              \
-      .compose(name##_grad_parts)                                                      \
-      .gradient(name##_grad_second)                                                    \
-      .done();                                                                         \
-  Tensors name##_grad_rule(const GradCall& c, const SoftmaxAttrs& a) {                 \
-    return cast(name##_grad_op(c.out(0), c.dy(), AxisAttrs{a.axis}), c.in[0].dtype()); \
+#define ARGOSY_SOFTMAX_GRAD(name)                                                             \
+  ARGOSY_OP(name##_grad, SoftmaxGradAttrs)                                                    \
+      .doc("Gradient of " #name " from its output y and the gradient of that.")               \
+      .input("y", kFloating, Save::value)                                                     \
+      .input("dy", kFloating, Save::value)                                                    \
+      .output("dx")                                                                           \
+      .kernel("rows", softmax_grad_run<cpu::name##_grad>)                                     \
+      .compose(name##_grad_parts)                                                             \
+      .gradient(name##_grad_second)                                                           \
+      .done();                                                                                \
+  Tensors name##_grad_rule(const GradCall& c, const SoftmaxAttrs& a) {                        \
+    return cast(name##_grad_op(c.out(0), c.dy(), SoftmaxGradAttrs{a.axis}), c.in[0].dtype()); \
   }
 
 ARGOSY_SOFTMAX_GRAD(softmax)
 ARGOSY_SOFTMAX_GRAD(log_softmax)
 
 // dx = y (dy - sum(y dy)); h is its gradient.
-Tensors softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
+Tensors softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a) {
   const Tensor &y = c.in[0], &dy = c.in[1], &h = c.dy();
   Tensor to_y;
   if (c.needs(0)) {
@@ -121,7 +111,7 @@ Tensors softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
 }
 
 // dx = dy - e^y sum(dy)
-Tensors log_softmax_grad_second(const GradCall& c, const AxisAttrs& a) {
+Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a) {
   const Tensor &y = c.in[0], &dy = c.in[1], &h = c.dy();
   Tensor weighed = multiply(h, exp(y));
   return {c.needs(0) ? negative(multiply(weighed, sum_along(dy, a.axis))) : Tensor(),
@@ -140,6 +130,7 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .kernel("rows", softmax_run<cpu::softmax>)
     .overwrites()
     .gradient(softmax_grad_rule)
+    .again()
     .done();
 
 ARGOSY_OP(log_softmax, SoftmaxAttrs)
@@ -160,7 +151,7 @@ Tensor softmax(const Tensor& x, int64_t axis) {
   return softmax_op(x, SoftmaxAttrs{axis, {}});
 }
 Tensor softmax_grad(const Tensor& y, const Tensor& dy, int64_t axis) {
-  return softmax_grad_op(y, dy, AxisAttrs{axis});
+  return softmax_grad_op(y, dy, SoftmaxGradAttrs{axis});
 }
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   return log_softmax_op(x, SoftmaxAttrs{axis, {}});

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/attention.h"
+#include "argosy/op/cost.h"
 
 #include <cmath>
 
@@ -14,6 +15,8 @@
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::GradCall;
 using op::InferContext;
 using op::Inputs;
@@ -53,12 +56,15 @@ ARGOSY_OP(attention_bits, BitsAttrs)
         "dropout_bits of the weights [batch, heads, length, key length] that query and key will "
         "have.")
     .input("query")
+    .shape_only()
     .input("key")
+    .shape_only()
     .index_output("bits")
     .effect(op::Effect::random)
     .infer(bits_infer)
     .kernel("drawn", bits_run)
     .strided()
+    .training_only()
     .done();
 
 // --- attention ---
@@ -174,6 +180,20 @@ Tensors tiled_parts(const Inputs& in, const TiledAttrs& a) {
   return {attention_mix(weights, k, v), logsumexp(cast(scores, computing_dtype(k.dtype())), {-1})};
 }
 
+// All weights are kept.
+bool without_bits(const op::Surroundings& around, op::Instead& instead, const TiledAttrs&) {
+  const void* attrs = nullptr;
+  if (around.made_by(4, &attrs) != &attention_bits_op.def()) return false;
+  instead.operands = {0, 1, 2, 3, op::Instead::kNone};
+  return true;
+}
+bool gradient_without_bits(const op::Surroundings& around, op::Instead& instead,
+                           const TiledAttrs& a) {
+  if (!without_bits(around, instead, a)) return false;
+  for (int32_t i = 5; i < 8; ++i) instead.operands.push_back(i);
+  return true;
+}
+
 // --- gradient ---
 
 void grad_infer(InferContext& c, const TiledAttrs&) {
@@ -206,9 +226,9 @@ Tensors second(const GradCall& c, const TiledAttrs& a) {
   return {out[0], out[1], out[2], out[3], {}, {}, {}, out[4]};
 }
 
-double grad_cost(const InferContext& c, const TiledAttrs&) {
-  return 5.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
-         static_cast<double>(c.in[0].dim(3));
+Cost grad_cost(const InferContext& c, const TiledAttrs&) {
+  return cost_of_shapes(c, 5.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
+                               static_cast<double>(c.in[0].dim(3)));
 }
 
 ARGOSY_OP(tiled_attention_grad, TiledAttrs)
@@ -230,6 +250,7 @@ ARGOSY_OP(tiled_attention_grad, TiledAttrs)
     .compose(grad_parts)
     .gradient(second)
     .cost(grad_cost)
+    .inference(gradient_without_bits)
     .done();
 
 Tensors tiled_grad(const GradCall& c, const TiledAttrs& a) {
@@ -244,9 +265,9 @@ Tensors tiled_grad(const GradCall& c, const TiledAttrs& a) {
   return d;
 }
 
-double tiled_cost(const InferContext& c, const TiledAttrs&) {
-  return 2.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
-         static_cast<double>(c.in[0].dim(3));
+Cost tiled_cost(const InferContext& c, const TiledAttrs&) {
+  return cost_of_shapes(c, 2.0 * 2 * static_cast<double>(count_scores(c.in[0], c.in[1])) *
+                               static_cast<double>(c.in[0].dim(3)));
 }
 
 ARGOSY_OP(tiled_attention, TiledAttrs)
@@ -269,6 +290,7 @@ ARGOSY_OP(tiled_attention, TiledAttrs)
     .compose(tiled_parts)
     .gradient(tiled_grad)
     .cost(tiled_cost)
+    .inference(without_bits)
     .done();
 
 }  // namespace

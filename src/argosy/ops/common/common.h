@@ -5,6 +5,42 @@
 // Functions of neural networks that belong to no other family.
 namespace argosy::ops {
 
+struct EmbeddingAttrs {
+  int64_t padding_idx = -1;
+  bool sparse = false;
+  bool scale_grad_by_freq = false;
+};
+ARGOSY_ATTRS(EmbeddingAttrs, padding_idx, sparse, scale_grad_by_freq)
+
+struct OneHotAttrs {
+  op::IntArray num_classes = {-1};
+};
+ARGOSY_ATTRS(OneHotAttrs, num_classes)
+
+struct DropoutMaskAttrs {
+  op::Scalar p = 0.5;
+  std::vector<int64_t> axis;  // along which the choice varies; empty: all
+};
+ARGOSY_ATTRS(DropoutMaskAttrs, p, axis)
+
+struct ApplyDropoutAttrs {
+  double factor = 1;
+};
+ARGOSY_ATTRS(ApplyDropoutAttrs, factor)
+
+struct DropoutBitsAttrs {
+  op::Scalar p = 0.5;
+};
+ARGOSY_ATTRS(DropoutBitsAttrs, p)
+
+struct DropoutAttrs {
+  op::Scalar p = 0.5;
+  std::vector<int64_t> axis;
+  bool training = true;
+  std::string mode = "upscale_in_train";
+};
+ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
+
 // Rows of weight; zeros where x is padding_idx (-1: none).
 // sparse: the gradient of weight is row-sparse.
 ARGOSY_API Tensor embedding(const Tensor& x, const Tensor& weight, int64_t padding_idx = -1,

@@ -20,13 +20,11 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-// --- what is kept, and its use ---
+using KeepAttrs = DropoutMaskAttrs;
+using FactorAttrs = ApplyDropoutAttrs;
+using BitsAttrs = DropoutBitsAttrs;
 
-struct KeepAttrs {
-  op::Scalar p = 0.5;
-  std::vector<int64_t> axis;  // along which the choice varies; empty: all
-};
-ARGOSY_ATTRS(KeepAttrs, p, axis)
+// --- what is kept, and its use ---
 
 void keep_infer(InferContext& c, const KeepAttrs& a) {
   Shape shape = c.in[0].shape();
@@ -47,17 +45,14 @@ void keep_run(KernelFrame& f, const KeepAttrs& a) {
 ARGOSY_OP(dropout_mask, KeepAttrs)
     .doc("uint8: 0 with probability p, else 1, of x's shape, or with size 1 on all but the axes.")
     .input("x")
+    .shape_only()
     .index_output("mask")
     .effect(op::Effect::random)
     .infer(keep_infer)
     .kernel("drawn", keep_run)
     .strided()
+    .training_only()
     .done();
-
-struct FactorAttrs {
-  double factor = 1;
-};
-ARGOSY_ATTRS(FactorAttrs, factor)
 
 void apply_infer(InferContext& c, const FactorAttrs&) {
   c.out[0].dtype = c.in[0].dtype();
@@ -71,6 +66,21 @@ Tensors apply_grad(const GradCall& c, const FactorAttrs& a) {
   return {std::move(op::dispatch(c.op, Inputs(in), &a)[0]), Tensor()};
 }
 
+// What is expected of x, some of which is dropped with probability p.
+bool expect(op::Instead& instead, const op::Scalar& p, double factor) {
+  const double kept = factor * (1 - p.real());
+  if (p.real() == 1 || std::abs(kept - 1) < 1e-6)
+    assign_instead(instead, 0);
+  else
+    scale_instead(instead, 0, kept);
+  return true;
+}
+bool apply_expected(const op::Surroundings& around, op::Instead& instead, const FactorAttrs& a) {
+  const void* mask = nullptr;
+  return around.made_by(1, &mask) == &dropout_mask_op.def() &&
+         expect(instead, static_cast<const KeepAttrs*>(mask)->p, a.factor);
+}
+
 ARGOSY_OP(dropout_apply, FactorAttrs)
     .doc("x * factor where mask is not 0, else 0.")
     .input("x", kFloating)
@@ -81,14 +91,10 @@ ARGOSY_OP(dropout_apply, FactorAttrs)
     .kernel("loops", apply_run)
     .strided()
     .gradient(apply_grad)
+    .inference(apply_expected)
     .done();
 
 // The same with a bit for each element.
-
-struct BitsAttrs {
-  op::Scalar p = 0.5;
-};
-ARGOSY_ATTRS(BitsAttrs, p)
 
 void bits_infer(InferContext& c, const BitsAttrs&) {
   const int64_t n = c.in[0].shape().numel();
@@ -103,11 +109,13 @@ ARGOSY_OP(dropout_bits, BitsAttrs)
         "uint8 [size of x / 8]: 0 with probability p, else 1, for each element of x in its order; "
         "the first is the lowest bit of the first number.")
     .input("x")
+    .shape_only()
     .index_output("bits")
     .effect(op::Effect::random)
     .infer(bits_infer)
     .kernel("drawn", bits_run)
     .strided()
+    .training_only()
     .done();
 
 void apply_bits_infer(InferContext& c, const FactorAttrs&) {
@@ -125,6 +133,13 @@ void apply_bits_run(KernelFrame& f, const FactorAttrs& a) {
   });
 }
 
+bool apply_bits_expected(const op::Surroundings& around, op::Instead& instead,
+                         const FactorAttrs& a) {
+  const void* bits = nullptr;
+  return around.made_by(1, &bits) == &dropout_bits_op.def() &&
+         expect(instead, static_cast<const BitsAttrs*>(bits)->p, a.factor);
+}
+
 ARGOSY_OP(dropout_apply_bits, FactorAttrs)
     .doc("x * factor where the bit of dropout_bits is 1, else 0.")
     .input("x", kFloating)
@@ -134,6 +149,8 @@ ARGOSY_OP(dropout_apply_bits, FactorAttrs)
     .kernel("bits", apply_bits_run)
     .overwrites()
     .gradient(apply_grad)
+    .again()
+    .inference(apply_bits_expected)
     .done();
 
 // --- dropout ---
@@ -144,14 +161,6 @@ Tensor drop(const Tensor& x, const op::Scalar& p, const std::vector<int64_t>& ax
     return dropout_apply_bits_op(x, dropout_bits_op(x, BitsAttrs{p}), FactorAttrs{factor});
   return dropout_apply_op(x, dropout_mask_op(x, KeepAttrs{p, axis}), FactorAttrs{factor});
 }
-
-struct DropoutAttrs {
-  op::Scalar p = 0.5;
-  std::vector<int64_t> axis;
-  bool training = true;
-  std::string mode = "upscale_in_train";
-};
-ARGOSY_ATTRS(DropoutAttrs, p, axis, training, mode)
 
 void dropout_infer(InferContext& c, const DropoutAttrs& a) {
   ARGOSY_CHECK(a.p.tensor.defined() || (0 <= a.p.real() && a.p.real() <= 1), invalid_argument)
@@ -192,6 +201,7 @@ ARGOSY_OP(dropout, DropoutAttrs)
     .output("out")
     .infer(dropout_infer)
     .compose(dropout_parts)
+    .inference([](DropoutAttrs& a) { a.training = false; })
     .done();
 
 // --- alpha dropout ---
@@ -236,6 +246,7 @@ ARGOSY_OP(alpha_dropout, AlphaAttrs)
     .output("out")
     .infer(alpha_infer)
     .compose(alpha_parts)
+    .inference([](AlphaAttrs& a) { a.training = false; })
     .done();
 
 }  // namespace

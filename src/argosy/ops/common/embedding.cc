@@ -23,13 +23,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct EmbeddingAttrs {
-  int64_t padding_idx = -1;
-  bool sparse = false;
-  bool scale_grad_by_freq = false;
-};
-ARGOSY_ATTRS(EmbeddingAttrs, padding_idx, sparse, scale_grad_by_freq)
-
 void check_rows(const char* op, std::span<const int64_t> rows, int64_t height) {
   for (int64_t r : rows)
     ARGOSY_CHECK(0 <= r && r < height, invalid_argument)
@@ -142,10 +135,12 @@ ARGOSY_OP(embedding_grad, EmbeddingAttrs)
     .input("x", kAny, Save::value)
     .input("dy", kFloating)
     .input("like")
+    .shape_only()
     .output("dweight")
     .infer(grad_infer)
     .kernel("scatter", grad_run)
     .gradient(grad_of_grad)
+    .lookup_gradient(2, 0, 1)
     .done();
 
 // The rows that occur, as they are; those of padding_idx are left out.
@@ -189,10 +184,12 @@ ARGOSY_OP(embedding_rows_grad, EmbeddingAttrs)
     .input("x", kAny, Save::value)
     .input("dy", kFloating)
     .input("like")
+    .shape_only()
     .output("dweight")
     .infer(rows_grad_infer)
     .kernel("gather", rows_grad_run)
     .gradient(grad_of_grad)
+    .lookup_gradient(2, 0, 1)
     .done();
 
 Tensors embedding_grad_rule(const GradCall& c, const EmbeddingAttrs& a) {
@@ -211,6 +208,7 @@ ARGOSY_OP(embedding, EmbeddingAttrs)
     .infer(embedding_infer)
     .kernel("gather", embedding_run)
     .gradient(embedding_grad_rule)
+    .lookup(1, 0)
     .done();
 
 Tensors grad_of_grad(const GradCall& c, const EmbeddingAttrs& a) {
@@ -273,11 +271,6 @@ ARGOSY_OP(embedding_renorm_, RenormAttrs)
     .done();
 
 // --- one hot ---
-
-struct OneHotAttrs {
-  op::IntArray num_classes = {-1};
-};
-ARGOSY_ATTRS(OneHotAttrs, num_classes)
 
 int64_t classes_of(const OneHotAttrs& a) {
   ARGOSY_CHECK(a.num_classes.size() == 1, invalid_argument)

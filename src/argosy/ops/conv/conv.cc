@@ -4,7 +4,9 @@
 #include <cstring>
 #include <span>
 
+#include "argosy/op/cost.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/conv/conv.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/manip/manip.h"
@@ -17,20 +19,13 @@
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::GradCall;
 using op::InferContext;
 using op::IntArray;
 using op::KernelFrame;
 using op::Save;
-
-struct ConvAttrs {
-  std::vector<int64_t> stride, padding;  // one, two for each spatial dimension
-  std::string pad_alg = "EXPLICIT";
-  std::vector<int64_t> dilation;
-  int64_t groups = 1;
-  bool cl = false;  // channels last
-};
-ARGOSY_ATTRS(ConvAttrs, stride, padding, pad_alg, dilation, groups, cl)
 
 int64_t dilation_of(const ConvAttrs& a, int d) {
   return a.pad_alg == "SAME" ? 1 : a.dilation[static_cast<size_t>(d)];
@@ -154,8 +149,8 @@ double arithmetic_of(int64_t outputs, const Shape& w) {
                     static_cast<double>(w[0])
               : 0;
 }
-double conv_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.out[0].shape.numel(), c.in[1].shape());
+Cost conv_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.out[0].shape.numel(), c.in[1].shape()));
 }
 
 #define ARGOSY_CONV(name)                                                                       \
@@ -192,8 +187,8 @@ Tensors conv_data_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_weight(c.dy(), c.in[0], c.in[1], a) : Tensor(), Tensor()};
 }
 
-double conv_data_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.in[0].numel(), c.in[1].shape());
+Cost conv_data_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.in[0].numel(), c.in[1].shape()));
 }
 
 ARGOSY_OP(conv_data, ConvAttrs)
@@ -201,6 +196,7 @@ ARGOSY_OP(conv_data, ConvAttrs)
     .input("dy", kFloating, Save::value)
     .input("weight", kFloating, Save::value)
     .input("like")
+    .shape_only()
     .output("out")
     .infer(conv_data_infer)
     .kernel("direct", conv_data_run)
@@ -228,8 +224,8 @@ Tensors conv_weight_grad(const GradCall& c, const ConvAttrs& a) {
           c.needs(1) ? conv_any(c.in[0], c.dy(), a) : Tensor(), Tensor()};
 }
 
-double conv_weight_cost(const InferContext& c, const ConvAttrs&) {
-  return arithmetic_of(c.in[1].numel(), c.in[2].shape());
+Cost conv_weight_cost(const InferContext& c, const ConvAttrs&) {
+  return cost_of_shapes(c, arithmetic_of(c.in[1].numel(), c.in[2].shape()));
 }
 
 ARGOSY_OP(conv_weight, ConvAttrs)
@@ -237,6 +233,7 @@ ARGOSY_OP(conv_weight, ConvAttrs)
     .input("x", kFloating, Save::value)
     .input("dy", kFloating, Save::value)
     .input("like")
+    .shape_only()
     .output("out")
     .infer(conv_weight_infer)
     .kernel("direct", conv_weight_run)
@@ -257,22 +254,12 @@ Tensor conv_weight(const Tensor& x, const Tensor& dy, const Tensor& like, const 
 
 // --- transposed ---
 
-struct TransposeAttrs {
-  std::vector<int64_t> stride, padding;
-  std::string pad_alg = "EXPLICIT";
-  std::vector<int64_t> output_padding, dilation;
-  int64_t groups = 1;
-  IntArray output_size;  // of the spatial dimensions; empty: by formula
-  bool cl = false;
-};
-ARGOSY_ATTRS(TransposeAttrs, stride, padding, pad_alg, output_padding, dilation, groups,
-             output_size, cl)
-
-ConvAttrs plain(const TransposeAttrs& a) {
+ConvAttrs plain(const ConvTransposeAttrs& a) {
   return {a.stride, a.padding, a.pad_alg, a.dilation, a.groups, a.cl};
 }
 
-Shape transposed_shape(const char* op, const Shape& x, const Shape& w, const TransposeAttrs& t) {
+Shape transposed_shape(const char* op, const Shape& x, const Shape& w,
+                       const ConvTransposeAttrs& t) {
   int dims = x.rank() - 2;
   Spatial s = spatial_of(op, x, dims, t.cl);
   ConvAttrs a = plain(t);
@@ -313,7 +300,7 @@ Shape transposed_shape(const char* op, const Shape& x, const Shape& w, const Tra
 
 // The padding of a transposed convolution is that of the convolution from its output to its input,
 // so "SAME", which depends on a size, is made explicit from x's.
-ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const TransposeAttrs& t) {
+ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const ConvTransposeAttrs& t) {
   ConvAttrs a = plain(t);
   if (t.pad_alg != "SAME") return a;
   a.padding.clear();
@@ -329,11 +316,11 @@ ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const TransposeAttrs& t
   return a;
 }
 
-void transpose_infer(InferContext& c, const TransposeAttrs& a) {
+void transpose_infer(InferContext& c, const ConvTransposeAttrs& a) {
   spatial_of(c.name(), c.in[0].shape(), dims_of_name(c.name()), a.cl);
   c.out[0].shape = transposed_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
 }
-void transpose_run(KernelFrame& f, const TransposeAttrs& t) {
+void transpose_run(KernelFrame& f, const ConvTransposeAttrs& t) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
   if (y.numel() == 0) return;
   ConvAttrs a = explicit_attrs(x.shape(), w.shape(), t);
@@ -347,7 +334,7 @@ void transpose_run(KernelFrame& f, const TransposeAttrs& t) {
                                    {y.raw(), y.strides().data(), item_size(y.dtype())}};
   cpu::run_loop(cpu::add_loops()[y.dtype()], y.shape(), operands);
 }
-Tensors transpose_grad(const GradCall& c, const TransposeAttrs& t) {
+Tensors transpose_grad(const GradCall& c, const ConvTransposeAttrs& t) {
   bool known = true;
   for (int d = 0; d < c.in[0].rank() - 2; ++d)
     known = known && c.in[0].dim((t.cl ? 1 : 2) + d) >= 0 && c.in[1].dim(2 + d) >= 0;
@@ -363,7 +350,7 @@ Tensors transpose_grad(const GradCall& c, const TransposeAttrs& t) {
 }
 
 #define ARGOSY_CONV_TRANSPOSE(name)                                                          \
-  ARGOSY_OP(name, TransposeAttrs)                                                            \
+  ARGOSY_OP(name, ConvTransposeAttrs)                                                        \
       .doc(                                                                                  \
           "Transposed convolution of x with weight [in, out / groups, kernel..], plus bias " \
           "[out]: the gradient of the convolution with the same weight.")                    \

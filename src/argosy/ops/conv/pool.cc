@@ -1,6 +1,7 @@
 #include "argosy/kernels/cpu/pool.h"
 
 #include "argosy/op/define.h"
+#include "argosy/ops/conv/conv.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
@@ -16,40 +17,6 @@ using op::InferContext;
 using op::IntArray;
 using op::KernelFrame;
 using op::Save;
-
-// One attribute struct for every pool; each public op's own lists what it takes.
-struct PoolAttrs {
-  std::vector<int64_t> kernel, stride, padding;
-  std::string pad_alg = "EXPLICIT";
-  bool ceil_mode = false;
-  bool cl = false;
-};
-ARGOSY_ATTRS(PoolAttrs, kernel, stride, padding, pad_alg, ceil_mode, cl)
-
-struct AvgAttrs {
-  std::vector<int64_t> kernel, stride, padding;
-  std::string pad_alg = "EXPLICIT";
-  bool ceil_mode = false;
-  bool exclusive = true;
-  double divisor_override = 0;
-  bool cl = false;
-};
-ARGOSY_ATTRS(AvgAttrs, kernel, stride, padding, pad_alg, ceil_mode, exclusive, divisor_override, cl)
-
-struct LpAttrs {
-  double norm_type = 2;
-  std::vector<int64_t> kernel, stride, padding;
-  std::string pad_alg = "EXPLICIT";
-  bool ceil_mode = false;
-  bool cl = false;
-};
-ARGOSY_ATTRS(LpAttrs, norm_type, kernel, stride, padding, pad_alg, ceil_mode, cl)
-
-struct AdaptiveAttrs {
-  IntArray output_size;
-  bool cl = false;
-};
-ARGOSY_ATTRS(AdaptiveAttrs, output_size, cl)
 
 template <class A>
 PoolAttrs windows(const A& a) {
@@ -106,7 +73,7 @@ PoolAttrs adaptive(bool channels_last) {
   return a;
 }
 
-Shape adaptive_shape(const char* op, const Shape& x, const AdaptiveAttrs& a) {
+Shape adaptive_shape(const char* op, const Shape& x, const AdaptivePoolAttrs& a) {
   int dims = static_cast<int>(a.output_size.size());
   Spatial s = spatial_of(op, x, dims, a.cl);
   Shape out = x;
@@ -166,6 +133,7 @@ ARGOSY_OP(max_pool_grad, PoolAttrs)
     .input("dy", kFloating)
     .input("indices", only(DType::int32), Save::value)
     .input("x")
+    .shape_only()
     .output("out")
     .infer(max_grad_infer)
     .kernel("direct", max_grad_run)
@@ -210,19 +178,19 @@ ARGOSY_MAX_POOL(max_pool2d)
 ARGOSY_MAX_POOL(max_pool3d)
 #undef ARGOSY_MAX_POOL
 
-void adaptive_max_infer(InferContext& c, const AdaptiveAttrs& a) {
+void adaptive_max_infer(InferContext& c, const AdaptivePoolAttrs& a) {
   c.out[0].shape = adaptive_shape(c.name(), c.in[0].shape(), a);
   c.out[1] = {c.out[0].shape, DType::int32};
 }
-void adaptive_max_run(KernelFrame& f, const AdaptiveAttrs& a) {
+void adaptive_max_run(KernelFrame& f, const AdaptivePoolAttrs& a) {
   max_run(f, adaptive(a.cl));
 }
-Tensors adaptive_max_grad(const GradCall& c, const AdaptiveAttrs& a) {
+Tensors adaptive_max_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
   return max_pool_grad_op(c.dy(), c.out(1), c.in[0], adaptive(a.cl));
 }
 
 #define ARGOSY_ADAPTIVE_MAX_POOL(name)                                                  \
-  ARGOSY_OP(name, AdaptiveAttrs)                                                        \
+  ARGOSY_OP(name, AdaptivePoolAttrs)                                                    \
       .doc("The maximum of each of output_size equal parts (-1: the input's size).")    \
       .input("x", kFloating, Save::shape)                                               \
       .output("out")                                                                    \
@@ -231,7 +199,7 @@ Tensors adaptive_max_grad(const GradCall& c, const AdaptiveAttrs& a) {
       .kernel("direct", adaptive_max_run)                                               \
       .gradient(adaptive_max_grad)                                                      \
       .done();                                                                          \
-  ARGOSY_OP(name##_with_index, AdaptiveAttrs)                                           \
+  ARGOSY_OP(name##_with_index, AdaptivePoolAttrs)                                       \
       .doc("The maximum of each of output_size equal parts, and its place, flattened.") \
       .input("x", kFloating, Save::shape)                                               \
       .output("out")                                                                    \
@@ -247,28 +215,29 @@ ARGOSY_ADAPTIVE_MAX_POOL(adaptive_max_pool3d)
 
 // --- average ---
 
-cpu::AverageDivisor divisor(const AvgAttrs& a) {
+cpu::AverageDivisor divisor(const AvgPoolAttrs& a) {
   return {a.exclusive, static_cast<int64_t>(a.divisor_override)};
 }
-PoolAttrs avg_windows(const AvgAttrs& a) {
+PoolAttrs avg_windows(const AvgPoolAttrs& a) {
   return a.kernel.empty() ? adaptive(a.cl) : windows(a);
 }
 
-void avg_grad_infer(InferContext& c, const AvgAttrs&) {
+void avg_grad_infer(InferContext& c, const AvgPoolAttrs&) {
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
-void avg_grad_run(KernelFrame& f, const AvgAttrs& a) {
+void avg_grad_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &dy = f.in[0], &x = f.out[0];
   if (x.numel() == 0) return;
   cpu::avg_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), avg_windows(a)),
                          divisor(a), dy.raw(), x.raw());
 }
-Tensors avg_grad_grad(const GradCall& c, const AvgAttrs& a);
+Tensors avg_grad_grad(const GradCall& c, const AvgPoolAttrs& a);
 
-ARGOSY_OP(avg_pool_grad, AvgAttrs)
+ARGOSY_OP(avg_pool_grad, AvgPoolAttrs)
     .doc("The gradient of average pooling; without kernel, of the adaptive form.")
     .input("dy", kFloating, Save::shape)
     .input("x")
+    .shape_only()
     .output("out")
     .infer(avg_grad_infer)
     .kernel("direct", avg_grad_run)
@@ -276,63 +245,64 @@ ARGOSY_OP(avg_pool_grad, AvgAttrs)
     .done();
 
 // Pools x into the form of `like`, so that no size is computed again.
-void avg_like_infer(InferContext& c, const AvgAttrs&) {
+void avg_like_infer(InferContext& c, const AvgPoolAttrs&) {
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
-void avg_like_run(KernelFrame& f, const AvgAttrs& a) {
+void avg_like_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), avg_windows(a)), divisor(a),
                 x.raw(), y.raw());
 }
-Tensors avg_like_grad(const GradCall& c, const AvgAttrs& a) {
+Tensors avg_like_grad(const GradCall& c, const AvgPoolAttrs& a) {
   return {avg_pool_grad_op(c.dy(), c.in[0], a), Tensor()};
 }
 
-ARGOSY_OP(avg_pool_like, AvgAttrs)
+ARGOSY_OP(avg_pool_like, AvgPoolAttrs)
     .doc("Average pooling of x into the form of `like`.")
     .input("x", kFloating, Save::shape)
     .input("like")
+    .shape_only()
     .output("out")
     .infer(avg_like_infer)
     .kernel("direct", avg_like_run)
     .gradient(avg_like_grad)
     .done();
 
-Tensors avg_grad_grad(const GradCall& c, const AvgAttrs& a) {
+Tensors avg_grad_grad(const GradCall& c, const AvgPoolAttrs& a) {
   return {avg_pool_like_op(c.dy(), c.in[0], a), Tensor()};
 }
 
-void avg_infer(InferContext& c, const AvgAttrs& a) {
+void avg_infer(InferContext& c, const AvgPoolAttrs& a) {
   c.out[0].shape = pooled(c.name(), c.in[0].shape(), windows(a));
 }
-void avg_run(KernelFrame& f, const AvgAttrs& a) {
+void avg_run(KernelFrame& f, const AvgPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   cpu::avg_pool(x.dtype(), kernel_shape(f.name(), x.shape(), y.shape(), windows(a)), divisor(a),
                 x.raw(), y.raw());
 }
-Tensors avg_grad(const GradCall& c, const AvgAttrs& a) {
+Tensors avg_grad(const GradCall& c, const AvgPoolAttrs& a) {
   return avg_pool_grad_op(c.dy(), c.in[0], a);
 }
 
-void adaptive_avg_infer(InferContext& c, const AdaptiveAttrs& a) {
+void adaptive_avg_infer(InferContext& c, const AdaptivePoolAttrs& a) {
   c.out[0].shape = adaptive_shape(c.name(), c.in[0].shape(), a);
 }
-AvgAttrs adaptive_avg(const AdaptiveAttrs& a) {
-  AvgAttrs avg;
+AvgPoolAttrs adaptive_avg(const AdaptivePoolAttrs& a) {
+  AvgPoolAttrs avg;
   avg.cl = a.cl;
   return avg;
 }
-void adaptive_avg_run(KernelFrame& f, const AdaptiveAttrs& a) {
+void adaptive_avg_run(KernelFrame& f, const AdaptivePoolAttrs& a) {
   avg_like_run(f, adaptive_avg(a));
 }
-Tensors adaptive_avg_grad(const GradCall& c, const AdaptiveAttrs& a) {
+Tensors adaptive_avg_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
   return avg_pool_grad_op(c.dy(), c.in[0], adaptive_avg(a));
 }
 
 #define ARGOSY_AVG_POOL(name)                                                        \
-  ARGOSY_OP(name, AvgAttrs)                                                          \
+  ARGOSY_OP(name, AvgPoolAttrs)                                                      \
       .doc("The average of each window of the spatial dimensions.")                  \
       .input("x", kFloating, Save::shape)                                            \
       .output("out")                                                                 \
@@ -340,7 +310,7 @@ Tensors adaptive_avg_grad(const GradCall& c, const AdaptiveAttrs& a) {
       .kernel("direct", avg_run)                                                     \
       .gradient(avg_grad)                                                            \
       .done();                                                                       \
-  ARGOSY_OP(adaptive_##name, AdaptiveAttrs)                                          \
+  ARGOSY_OP(adaptive_##name, AdaptivePoolAttrs)                                      \
       .doc("The average of each of output_size equal parts (-1: the input's size).") \
       .input("x", kFloating, Save::shape)                                            \
       .output("out")                                                                 \
@@ -370,15 +340,16 @@ ARGOSY_OP(max_indices, PoolAttrs)
     .doc("Where the maximum of each window lies in its plane of x; y: of the form of the result.")
     .input("x", kFloating)
     .input("y", kFloating)
+    .shape_only()
     .index_output("indices")
     .infer(indices_infer)
     .kernel("direct", indices_run)
     .done();
 
-void lp_infer(InferContext& c, const LpAttrs& a) {
+void lp_infer(InferContext& c, const LpPoolAttrs& a) {
   c.out[0].shape = pooled(c.name(), c.in[0].shape(), windows(a));
 }
-void lp_run(KernelFrame& f, const LpAttrs& a) {
+void lp_run(KernelFrame& f, const LpPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
@@ -387,10 +358,10 @@ void lp_run(KernelFrame& f, const LpAttrs& a) {
   else
     cpu::lp_pool(x.dtype(), s, a.norm_type, x.raw(), y.raw());
 }
-void lp_grad_infer(InferContext& c, const LpAttrs&) {
+void lp_grad_infer(InferContext& c, const LpPoolAttrs&) {
   c.out[0].shape = c.in[0].shape();
 }
-void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
+void lp_grad_run(KernelFrame& f, const LpPoolAttrs& a) {
   const Tensor &x = f.in[0], &y = f.in[1], &dy = f.in[2], &dx = f.out[0];
   if (x.numel() == 0) return;
   cpu::PoolShape s = kernel_shape(f.name(), x.shape(), y.shape(), windows(a));
@@ -406,7 +377,7 @@ void lp_grad_run(KernelFrame& f, const LpAttrs& a) {
 
 // dx = x^(p-1) spread(dy y^(1-p)): spread gives each element the sum over its windows, and
 // gathering the sum over a window is the adjoint of that. h is the gradient of dx.
-Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
+Tensors lp_grad_second(const GradCall& c, const LpPoolAttrs& a) {
   const Tensor &x = c.in[0], &y = c.in[1], &dy = c.in[2], &h = c.dy();
   const double p = a.norm_type;
   if (p > 1e30) {  // the maximum: dy at its places
@@ -414,7 +385,7 @@ Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
     const Tensor indices = max_indices_op(x, y, max);
     return {Tensor(), Tensor(), picked(h, indices, max.cl)};
   }
-  AvgAttrs window{a.kernel, a.stride, a.padding, a.pad_alg, a.ceil_mode};
+  AvgPoolAttrs window{a.kernel, a.stride, a.padding, a.pad_alg, a.ceil_mode};
   window.divisor_override = 1;
   window.cl = a.cl;
   auto power = [](const Tensor& t, double n) { return n == 0 ? ones_like(t) : pow(t, n); };
@@ -430,7 +401,7 @@ Tensors lp_grad_second(const GradCall& c, const LpAttrs& a) {
   return {to_x, to_y, multiply(gathered, power_of_y(1 - p))};
 }
 
-ARGOSY_OP(lp_pool_grad, LpAttrs)
+ARGOSY_OP(lp_pool_grad, LpPoolAttrs)
     .doc("The gradient of power-average pooling.")
     .input("x", kFloating, Save::value)
     .input("y", kFloating, Save::value)
@@ -441,12 +412,12 @@ ARGOSY_OP(lp_pool_grad, LpAttrs)
     .gradient(lp_grad_second)
     .done();
 
-Tensors lp_grad(const GradCall& c, const LpAttrs& a) {
+Tensors lp_grad(const GradCall& c, const LpPoolAttrs& a) {
   return lp_pool_grad_op(c.in[0], c.out(0), c.dy(), a);
 }
 
 #define ARGOSY_LP_POOL(name)                                               \
-  ARGOSY_OP(name, LpAttrs)                                                 \
+  ARGOSY_OP(name, LpPoolAttrs)                                             \
       .doc("(sum of x^p)^(1/p) of each window of the spatial dimensions.") \
       .input("x", kFloating, Save::value)                                  \
       .output("out", Save::value)                                          \
@@ -459,11 +430,6 @@ ARGOSY_LP_POOL(lp_pool2d)
 #undef ARGOSY_LP_POOL
 
 // --- unpool: values back to the places of their maxima ---
-
-struct UnpoolAttrs {
-  IntArray output_size;
-};
-ARGOSY_ATTRS(UnpoolAttrs, output_size)
 
 void unpool_infer(InferContext& c, const UnpoolAttrs& a) {
   const Shape& x = c.in[0].shape();

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "argosy/kernels/cpu/elementwise.h"
@@ -8,6 +9,7 @@ namespace argosy::ops {
 namespace {
 
 using op::Scalar;
+using ShapeAttrs = FilledAttrs;
 
 // One element of dtype, read through the cast loops from the widest form of the scalar.
 void fill(const Tensor& out, const Scalar& value) {
@@ -28,12 +30,15 @@ void fill(const Tensor& out, const Scalar& value) {
   cpu::run_loop(cpu::cast_loop(out.dtype(), out.dtype()), out.shape(), repeat);
 }
 
-struct FullAttrs {
-  op::IntArray shape;
-  Scalar fill_value = 0.0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(FullAttrs, shape, fill_value, dtype)
+// What every element is, unless a run says it.
+std::optional<Scalar> number_of(const Scalar& value) {
+  if (value.tensor.defined()) return {};
+  return value;
+}
+template <int kValue, class Attrs>
+std::optional<Scalar> constant_number(const Attrs&) {
+  return Scalar(int64_t{kValue});
+}
 
 DType dtype_of_scalar(const Scalar& s) {
   switch (s.kind) {
@@ -63,11 +68,10 @@ void full_run(op::KernelFrame& f, const FullAttrs& a) {
   fill(f.out[0], a.fill_value);
 }
 
-struct ShapeAttrs {
-  op::IntArray shape;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(ShapeAttrs, shape, dtype)
+// Rows that are equal would stay equal: within the constant instead.
+std::optional<double> full_range(const FullAttrs& a) {
+  return std::abs(a.fill_value.real());
+}
 
 void shape_infer(op::InferContext& c, const ShapeAttrs& a) {
   full_infer(c, FullAttrs{a.shape, 0.0, a.dtype.value_or(op::default_dtype())});
@@ -87,6 +91,7 @@ ARGOSY_OP(zeros, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<0>)
+    .fills(constant_number<0, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(ones, ShapeAttrs)
@@ -98,6 +103,7 @@ ARGOSY_OP(ones, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("fill", constant_run<1>)
+    .fills(constant_number<1, ShapeAttrs>)
     .done();
 
 ARGOSY_OP(empty, ShapeAttrs)
@@ -109,6 +115,7 @@ ARGOSY_OP(empty, ShapeAttrs)
     .output("out")
     .infer(shape_infer)
     .kernel("none", empty_run)
+    .uninitialized()
     .done();
 
 ARGOSY_OP(full, FullAttrs)
@@ -120,15 +127,11 @@ ARGOSY_OP(full, FullAttrs)
         "A tensor of `shape` with every element fill_value; without dtype, the default one for a "
         "number, bool for a bool.")
     .output("out")
+    .initial_range(full_range)
     .infer(full_infer)
     .kernel("fill", full_run)
+    .fills([](const FullAttrs& a) { return number_of(a.fill_value); })
     .done();
-
-struct FullLikeAttrs {
-  Scalar fill_value = 0.0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(FullLikeAttrs, fill_value, dtype)
 
 void full_like_infer(op::InferContext& c, const FullLikeAttrs& a) {
   if (a.dtype) c.out[0].dtype = *a.dtype;
@@ -145,16 +148,13 @@ ARGOSY_OP(full_like, FullLikeAttrs)
     .alias("input", "x")
     .doc("A tensor of x's shape with every element fill_value; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(full_like_infer)
     .kernel("fill", full_like_run)
     .strided()
+    .fills([](const FullLikeAttrs& a) { return number_of(a.fill_value); })
     .done();
-
-struct LikeAttrs {
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(LikeAttrs, dtype)
 
 void like_infer(op::InferContext& c, const LikeAttrs& a) {
   if (a.dtype) c.out[0].dtype = *a.dtype;
@@ -172,10 +172,12 @@ ARGOSY_OP(zeros_like, LikeAttrs)
     .alias("input", "x")
     .doc("Zeros of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<0>)
     .strided()
+    .fills(constant_number<0, LikeAttrs>)
     .done();
 
 ARGOSY_OP(ones_like, LikeAttrs)
@@ -185,10 +187,12 @@ ARGOSY_OP(ones_like, LikeAttrs)
     .alias("input", "x")
     .doc("Ones of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("fill", like_run<1>)
     .strided()
+    .fills(constant_number<1, LikeAttrs>)
     .done();
 
 ARGOSY_OP(empty_like, LikeAttrs)
@@ -198,10 +202,12 @@ ARGOSY_OP(empty_like, LikeAttrs)
     .alias("input", "x")
     .doc("Uninitialized memory of x's shape; dtype defaults to x's.")
     .input("x")
+    .shape_only()
     .index_output("out")
     .infer(like_infer)
     .kernel("none", empty_like_run)
     .strided()
+    .uninitialized()
     .done();
 
 }  // namespace

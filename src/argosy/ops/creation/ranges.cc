@@ -18,14 +18,6 @@ void dispatch_range(const char* op, DType t, F&& fn) {
   ARGOSY_CHECK(known, type) << '[' << op << "] is not defined for " << t << '.';
 }
 
-struct ArangeAttrs {
-  Scalar start = int64_t{0};
-  std::optional<Scalar> end;
-  Scalar step = int64_t{1};
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(ArangeAttrs, start, end, step, dtype)
-
 bool symbolic(const Scalar& s) {
   return s.tensor.defined();
 }
@@ -83,13 +75,6 @@ ARGOSY_OP(arange, ArangeAttrs)
 
 // --- linspace, logspace ---
 
-struct LinspaceAttrs {
-  Scalar start, stop;
-  Scalar num = int64_t{100};
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(LinspaceAttrs, start, stop, num, dtype)
-
 int64_t count_of(const char* op, const Scalar& num) {
   ARGOSY_CHECK(num.integer() >= 0, invalid_argument)
       << '[' << op << "] num must not be negative, got " << num.integer()
@@ -136,14 +121,6 @@ ARGOSY_OP(linspace, LinspaceAttrs)
     .kernel("reference", linspace_run)
     .done();
 
-struct LogspaceAttrs {
-  Scalar start, stop;
-  Scalar num = int64_t{100};
-  Scalar base = 10.0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(LogspaceAttrs, start, stop, num, base, dtype)
-
 void logspace_infer(InferContext& c, const LogspaceAttrs& a) {
   c.out[0] = {{symbolic(a.num) ? kUnknown : count_of("logspace", a.num)},
               a.dtype.value_or(op::default_dtype())};
@@ -162,13 +139,6 @@ ARGOSY_OP(logspace, LogspaceAttrs)
     .done();
 
 // --- eye ---
-
-struct EyeAttrs {
-  int64_t num_rows = 0;
-  std::optional<int64_t> num_columns;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(EyeAttrs, num_rows, num_columns, dtype)
 
 void eye_infer(InferContext& c, const EyeAttrs& a) {
   int64_t columns = a.num_columns.value_or(a.num_rows);
@@ -195,11 +165,6 @@ ARGOSY_OP(eye, EyeAttrs)
     .done();
 
 // --- tril, triu ---
-
-struct TriangleAttrs {
-  int64_t diagonal = 0;
-};
-ARGOSY_ATTRS(TriangleAttrs, diagonal)
 
 // Copies row by row what lies on the kept side of the diagonal; the rest is zero.
 void triangle(KernelFrame& f, int64_t diagonal, bool lower) {

@@ -203,6 +203,10 @@ void summary_update(KernelFrame& f, const SummaryAttrs& a) {
   }
 }
 
+void summary_rule(op::UpdateRule& rule, const SummaryAttrs&) {
+  rule.name = "sum";
+}
+
 ARGOSY_OP(summary_update_, SummaryAttrs)
     .doc("param = param * decay + grad, for all parameters: sums over what came lately.")
     .list_input("params", kReal)
@@ -211,6 +215,7 @@ ARGOSY_OP(summary_update_, SummaryAttrs)
     .writes({0})
     .kernel("fused", summary_update)
     .strided()
+    .update_rule(summary_rule)
     .done();
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include <cmath>
 
 #include "argosy/kernels/cpu/skip_gram.h"
+#include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::InferContext;
 using op::KernelFrame;
 
@@ -100,9 +103,10 @@ void skip_gram_run(KernelFrame& f, const SkipGramAttrs& a) {
   contexts.wrote("skip_gram");
 }
 
-double skip_gram_cost(const InferContext& c, const SkipGramAttrs& a) {
+Cost skip_gram_cost(const InferContext& c, const SkipGramAttrs& a) {
   const int64_t tokens = c.in[2].numel(), dim = c.in[0].shape()[1];
-  return static_cast<double>(tokens * (a.window + 1) * (a.negatives + 1) * dim * 6);
+  return cost_of_shapes(c,
+                        static_cast<double>(tokens * (a.window + 1) * (a.negatives + 1) * dim * 6));
 }
 
 ARGOSY_OP(skip_gram, SkipGramAttrs)

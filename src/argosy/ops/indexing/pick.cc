@@ -470,7 +470,9 @@ ARGOSY_OP(where_select, NoAttrs)
     .infer(where_infer)
     .kernel("loops", where_run)
     .strided()
+    .any_order()
     .gradient(where_grad)
+    .again()
     .done();
 
 Tensors where_grad(const GradCall& c, const NoAttrs&) {

@@ -5,6 +5,36 @@
 // Products of matrices and vectors, and decompositions.
 namespace argosy::ops {
 
+struct MatmulAttrs {
+  bool transpose_x = false;
+  bool transpose_y = false;
+};
+ARGOSY_ATTRS(MatmulAttrs, transpose_x, transpose_y)
+
+struct GatedAttrs {
+  bool transpose_y = false;
+  double factor = 1;
+};
+ARGOSY_ATTRS(GatedAttrs, transpose_y, factor)
+
+struct UpperAttrs {
+  bool upper = false;
+};
+ARGOSY_ATTRS(UpperAttrs, upper)
+
+struct TriangularAttrs {
+  bool upper = true;
+  bool transpose = false;
+  bool unitriangular = false;
+};
+ARGOSY_ATTRS(TriangularAttrs, upper, transpose, unitriangular)
+
+struct AddProductAttrs {
+  double beta = 1;
+  double alpha = 1;
+};
+ARGOSY_ATTRS(AddProductAttrs, beta, alpha)
+
 // NumPy's matmul; the flags transpose the last two dimensions first. Dtypes promote.
 ARGOSY_API Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x = false,
                          bool transpose_y = false);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/gemm.h"
+#include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -11,18 +12,14 @@
 namespace argosy::ops {
 namespace {
 
+using op::Cost;
+using op::cost_of_shapes;
 using op::GradCall;
 using op::InferContext;
 using op::IntArray;
 using op::KernelFrame;
 using op::NoAttrs;
 using op::Save;
-
-struct MatmulAttrs {
-  bool transpose_x = false;
-  bool transpose_y = false;
-};
-ARGOSY_ATTRS(MatmulAttrs, transpose_x, transpose_y)
 
 constexpr DTypes kProducts = kIntegral | kFloating | kComplex;
 
@@ -169,10 +166,11 @@ Tensors matmul_grad(const GradCall& c, const MatmulAttrs& a) {
   return product_grads(c.in[0], c.in[1], c.dy(), c.needs(0), c.needs(1), a);
 }
 
-double matmul_cost(const InferContext& c, const MatmulAttrs& a) {
+Cost matmul_cost(const InferContext& c, const MatmulAttrs& a) {
   const Shape& x = c.in[0].shape();
   const int64_t k = x[x.rank() - (x.rank() > 1 && a.transpose_x ? 2 : 1)];
-  return 2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k);
+  return cost_of_shapes(c,
+                        2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k));
 }
 
 ARGOSY_OP(matmul, MatmulAttrs)
@@ -193,6 +191,7 @@ ARGOSY_OP(matmul, MatmulAttrs)
     .strided()
     .gradient(matmul_grad)
     .cost(matmul_cost)
+    .again()
     .done();
 
 // --- linear ---
@@ -270,9 +269,10 @@ Tensors linear_grad(const GradCall& c, const NoAttrs&) {
   return {dx, dw, db};
 }
 
-double linear_cost(const InferContext& c, const NoAttrs&) {
+Cost linear_cost(const InferContext& c, const NoAttrs&) {
   const double out = static_cast<double>(c.out[0].shape.numel());
-  return 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0);
+  return cost_of_shapes(
+      c, 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0));
 }
 
 ARGOSY_OP(linear, NoAttrs)
@@ -292,15 +292,10 @@ ARGOSY_OP(linear, NoAttrs)
     .compose(linear_parts)
     .gradient(linear_grad)
     .cost(linear_cost)
+    .again()
     .done();
 
 // --- gated products ---
-
-struct GatedAttrs {
-  bool transpose_y = false;
-  double factor = 1;
-};
-ARGOSY_ATTRS(GatedAttrs, transpose_y, factor)
 
 void gated_infer(InferContext& c, const GatedAttrs& a) {
   const Shape &gate = c.in[0].shape(), &x = c.in[1].shape(), &y = c.in[2].shape();
@@ -336,9 +331,9 @@ Tensors gated_grad(const GradCall& c, const GatedAttrs& a) {
           a.transpose_y ? matmul(drows, rows, true) : matmul(rows, drows, true)};
 }
 
-double gated_cost(const InferContext& c, const GatedAttrs&) {
-  return 2 * static_cast<double>(c.out[0].shape.numel()) *
-         static_cast<double>(c.in[1].shape().back());
+Cost gated_cost(const InferContext& c, const GatedAttrs&) {
+  return cost_of_shapes(c, 2 * static_cast<double>(c.out[0].shape.numel()) *
+                               static_cast<double>(c.in[1].shape().back()));
 }
 
 ARGOSY_OP(gated_matmul, GatedAttrs)

@@ -226,12 +226,6 @@ ARGOSY_OP(outer, NoAttrs)
 
 // --- addmm, baddbmm ---
 
-struct AddProductAttrs {
-  double beta = 1;
-  double alpha = 1;
-};
-ARGOSY_ATTRS(AddProductAttrs, beta, alpha)
-
 template <int kRank>
 void check_add_product(const char* op, const Inputs& in) {
   check_rank(op, "x", in[1], kRank);

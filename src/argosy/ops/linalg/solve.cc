@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "argosy/ops/linalg/dense.h"
+#include "argosy/ops/linalg/linalg.h"
 
 // Solving: triangular factors, inverses, determinants, least squares.
 namespace argosy::ops {
@@ -14,11 +15,6 @@ using op::NoAttrs;
 using op::Save;
 
 // --- cholesky ---
-
-struct UpperAttrs {
-  bool upper = false;
-};
-ARGOSY_ATTRS(UpperAttrs, upper)
 
 template <class A>
 void square_infer(InferContext& c, const A&) {
@@ -92,13 +88,6 @@ Tensor stacked(const Tensor& x, Shape batch) {
   op::GradMode off(false);
   return op::contiguous(expand(x, shape));
 }
-
-struct TriangularAttrs {
-  bool upper = true;
-  bool transpose = false;
-  bool unitriangular = false;
-};
-ARGOSY_ATTRS(TriangularAttrs, upper, transpose, unitriangular)
 
 void triangular_infer(InferContext& c, const TriangularAttrs&) {
   system_shape(c);
@@ -343,6 +332,7 @@ ARGOSY_OP(lu_permutation, NoAttrs)
     .doc("The permutation matrices P [.., m, m] of lu_factor's pivots, float32; lu is [.., m, n].")
     .input("pivots", only(DType::int32))
     .input("lu", kDense)
+    .shape_only()
     .index_output("out")
     .infer(permutation_infer)
     .kernel("swap", permutation_run)

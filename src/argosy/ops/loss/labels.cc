@@ -124,6 +124,7 @@ Tensors spread_grad(const GradCall& c, const ClassAttrs& a) {
 ARGOSY_OP(spread_class, ClassAttrs)
     .doc("Zeros of like's shape with value, of label's shape, at the class that each label names.")
     .input("like", kAny)
+    .shape_only()
     .input("label", kIndex, Save::value)
     .input("value", kFloating)
     .output("out")

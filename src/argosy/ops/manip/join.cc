@@ -88,10 +88,12 @@ ARGOSY_OP(split_like, AxisAttrs)
     .doc("x cut along axis into copies as long as the tensors of `like`.")
     .input("x")
     .list_input("like", kAny, Save::shape)
+    .shape_only()
     .list_output("out")
     .infer(split_like_infer)
     .kernel("copy", split_like_run)
     .strided()
+    .any_order()
     .gradient(split_like_grad)
     .done();
 
@@ -113,6 +115,7 @@ ARGOSY_OP(concat, AxisAttrs)
     .infer(concat_infer)
     .kernel("copy", concat_run)
     .strided()
+    .any_order()
     .gradient(concat_grad)
     .done();
 
@@ -178,6 +181,7 @@ ARGOSY_OP(stack, AxisAttrs)
     .infer(stack_infer)
     .kernel("copy", stack_run)
     .strided()
+    .any_order()
     .gradient(stack_grad)
     .done();
 

@@ -27,11 +27,14 @@ ARGOSY_OP(expand_like, NoAttrs)
     .doc("x broadcast to like's shape; a copy.")
     .input("x", kAny, Save::shape)
     .input("like")
+    .shape_only()
     .output("out")
     .infer(shape_of_second)
     .kernel("copy", copy_run)
     .strided()
+    .any_order()
     .gradient(expand_like_grad)
+    .again()
     .done();
 
 void reshape_like_run(op::KernelFrame& f, const NoAttrs&) {
@@ -49,11 +52,14 @@ ARGOSY_OP(reshape_like, NoAttrs)
     .doc("x's elements in like's shape; a copy.")
     .input("x", kAny, Save::shape)
     .input("like")
+    .shape_only()
     .output("out")
     .infer(shape_of_second)
     .kernel("copy", reshape_like_run)
     .strided()
+    .any_order()
     .gradient(reshape_like_grad)
+    .same_order()
     .done();
 
 Tensors assign_grad(const GradCall& c, const NoAttrs&) {
@@ -67,15 +73,22 @@ ARGOSY_OP(assign, NoAttrs)
     .doc("A copy of x, with gradient.")
     .input("x")
     .output("out")
+    .sums()
     .kernel("copy", copy_run)
     .strided()
+    .any_order()
     .gradient(assign_grad)
+    .same_order()
     .done();
 
 }  // namespace
 
 Tensor assign(const Tensor& x) {
   return assign_op(x);
+}
+
+void assign_instead(op::Instead& instead, int32_t operand) {
+  assign_op.instead(instead, {operand});
 }
 
 Tensor expand_like(const Tensor& x, const Tensor& like) {

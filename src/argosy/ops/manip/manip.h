@@ -2,6 +2,10 @@
 
 #include "argosy/op/attrs.h"
 
+namespace argosy::op {
+struct Instead;
+}
+
 // Shape manipulation; views wherever strides allow.
 namespace argosy::ops {
 
@@ -9,6 +13,7 @@ ARGOSY_API Tensor expand_like(const Tensor& x, const Tensor& like);   // broadca
 ARGOSY_API Tensor reshape_like(const Tensor& x, const Tensor& like);  // same elements, like's shape
 
 ARGOSY_API Tensor assign(const Tensor& x);  // a copy
+ARGOSY_API void assign_instead(op::Instead& instead, int32_t operand);
 
 // -1 once: what is left; 0: that size of x.
 ARGOSY_API Tensor reshape(const Tensor& x, const op::IntArray& shape);

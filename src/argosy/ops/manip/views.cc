@@ -135,6 +135,7 @@ ARGOSY_OP(reshape, ShapeAttrs)
     .view(reshape_view)
     .kernel("copy", reshape_run)
     .gradient(reshape_grad)
+    .same_order()
     .done();
 
 // --- squeeze, unsqueeze, flatten ---
@@ -177,6 +178,7 @@ ARGOSY_OP(squeeze, AxesAttrs)
     .view(squeeze_view)
     .kernel("copy", squeeze_run)
     .gradient(squeeze_grad)
+    .same_order()
     .done();
 
 Shape unsqueezed(const Shape& x, const IntArray& axis) {
@@ -210,6 +212,7 @@ ARGOSY_OP(unsqueeze, AxesAttrs)
     .view(unsqueeze_view)
     .kernel("copy", unsqueeze_run)
     .gradient(unsqueeze_grad)
+    .same_order()
     .done();
 
 Shape flattened(const Shape& x, const FlattenAttrs& a) {
@@ -258,6 +261,7 @@ ARGOSY_OP(flatten, FlattenAttrs)
     .view(flatten_view)
     .kernel("copy", flatten_run)
     .gradient(flatten_grad)
+    .same_order()
     .done();
 
 // --- transpose ---

@@ -15,10 +15,6 @@ using op::Save;
 
 // The gradient of a broadcast operand is summed over what was repeated. In a function of two
 // operands only shapes are read, so they are saved as shapes.
-struct AddAttrs {
-  double alpha = 1;  // factor of y
-};
-ARGOSY_ATTRS(AddAttrs, alpha)
 
 // x + factor * y
 void run_axpy(op::KernelFrame& f, double factor) {
@@ -66,6 +62,10 @@ Tensors negative_grad(const GradCall& c, const NoAttrs&) {
   return negative(c.dy());
 }
 
+bool sums_plainly(const AddAttrs& a) {
+  return a.alpha == 1;
+}
+
 ARGOSY_OP(add, AddAttrs)
     .python("add(x, y, name=None, *, alpha=1, out=None)")
     .method("add")
@@ -82,6 +82,7 @@ ARGOSY_OP(add, AddAttrs)
     .kernel("loops", add_run)
     .strided()
     .gradient(add_grad)
+    .sums(sums_plainly)
     .done();
 
 ARGOSY_OP(subtract, AddAttrs)
@@ -123,11 +124,6 @@ ARGOSY_OP(multiply, NoAttrs)
     .strided()
     .gradient(multiply_grad)
     .done();
-
-struct DivideAttrs {
-  std::optional<std::string> rounding_mode;
-};
-ARGOSY_ATTRS(DivideAttrs, rounding_mode)
 
 void divide_infer(op::InferContext& c, const DivideAttrs& a) {
   ARGOSY_CHECK(!a.rounding_mode || *a.rounding_mode == "floor" || *a.rounding_mode == "trunc",
@@ -226,11 +222,6 @@ Tensor conj_op_(const Tensor& x) {
   return conj_op(x);
 }
 
-struct CastAttrs {
-  DType dtype = DType::float32;
-};
-ARGOSY_ATTRS(CastAttrs, dtype)
-
 void cast_infer(op::InferContext& c, const CastAttrs& a) {
   c.out[0].dtype = a.dtype;
 }
@@ -258,14 +249,6 @@ ARGOSY_OP(cast, CastAttrs)
     .strided()
     .gradient(cast_grad)
     .done();
-
-struct ScaleAttrs {
-  op::Scalar scale = 1.0;
-  double bias = 0;
-  bool bias_after_scale = true;
-  std::optional<std::string> act;
-};
-ARGOSY_ATTRS(ScaleAttrs, scale, bias, bias_after_scale, act)
 
 void scale_run(op::KernelFrame& f, const ScaleAttrs& a) {
   cpu::LoopParams p{a.scale.real(), a.bias};
@@ -324,6 +307,9 @@ Tensor cast(const Tensor& x, DType dtype) {
 }
 Tensor scale(const Tensor& x, double factor, double bias) {
   return scale_op(x, ScaleAttrs{factor, bias, true, {}});
+}
+void scale_instead(op::Instead& instead, int32_t operand, double factor) {
+  scale_op.instead(instead, {operand}, ScaleAttrs{factor, 0, true, {}});
 }
 
 }  // namespace argosy::ops

@@ -44,11 +44,6 @@ ARGOSY_OP(bitwise_not, NoAttrs)
     .strided()
     .done();
 
-struct ShiftAttrs {
-  bool is_arithmetic = true;
-};
-ARGOSY_ATTRS(ShiftAttrs, is_arithmetic)
-
 void left_run(op::KernelFrame& f, const ShiftAttrs&) {
   run_elementwise(f, cpu::left_shift_loops());
 }

@@ -16,11 +16,6 @@ using op::NoAttrs;
 using op::Save;
 using op::Scalar;
 
-struct ClipAttrs {
-  std::optional<Scalar> min, max;
-};
-ARGOSY_ATTRS(ClipAttrs, min, max)
-
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 cpu::LoopParams bounds(const ClipAttrs& a) {
@@ -134,12 +129,6 @@ ARGOSY_OP(lerp, NoAttrs)
     .strided()
     .gradient(lerp_grad)
     .done();
-
-struct NanToNumAttrs {
-  double nan = 0;
-  std::optional<double> posinf, neginf;
-};
-ARGOSY_ATTRS(NanToNumAttrs, nan, posinf, neginf)
 
 double largest(DType t) {
   switch (t) {

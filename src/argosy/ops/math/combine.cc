@@ -79,6 +79,7 @@ ARGOSY_OP(add_n, NoAttrs)
     .kernel("loops", add_n_run)
     .strided()
     .gradient(add_n_grad)
+    .sums()
     .done();
 
 // --- multiplex ---

@@ -130,12 +130,6 @@ ARGOSY_TEST(signbit, "(x, name=None)", kReal, "Whether the sign bit is set (also
     .kernel("reference", signbit_run)
     .done();
 
-struct CloseAttrs {
-  op::Scalar rtol = 1e-5, atol = 1e-8;
-  bool equal_nan = false;
-};
-ARGOSY_ATTRS(CloseAttrs, rtol, atol, equal_nan)
-
 // |x - y| <= atol + rtol |y|; equal values (infinities too) are close.
 Tensors isclose_parts(const op::Inputs& in, const CloseAttrs& a) {
   Tensor x = in[0], y = in[1];

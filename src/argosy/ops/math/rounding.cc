@@ -73,11 +73,6 @@ ARGOSY_OP(frac, NoAttrs)
     .gradient(identity_grad)
     .done();
 
-struct RoundAttrs {
-  int64_t decimals = 0;
-};
-ARGOSY_ATTRS(RoundAttrs, decimals)
-
 void round_run(op::KernelFrame& f, const RoundAttrs& a) {
   if (!is_floating(f.in[0].dtype())) return op::copy_into(f.out[0], f.in[0]);
   if (a.decimals == 0) return run_elementwise(f, cpu::round_loops());

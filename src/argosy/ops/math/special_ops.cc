@@ -34,11 +34,6 @@ ARGOSY_FUNCTION(erfinv, "(x, name=None)", kReal, Save::nothing, Save::value, 60,
 
 // --- gamma functions ---
 
-struct PolygammaAttrs {
-  int64_t n = 1;
-};
-ARGOSY_ATTRS(PolygammaAttrs, n)
-
 void check_order(op::InferContext& c, const PolygammaAttrs& a) {
   ARGOSY_CHECK(a.n >= 0, invalid_argument)
       << "[polygamma] the order n must not be negative, got " << a.n << '.';
@@ -110,11 +105,6 @@ ARGOSY_OP(lgamma, NoAttrs)
 
 ARGOSY_FUNCTION(digamma, "(x, name=None)", kReal, Save::value, Save::nothing, 30,
                 "The derivative of the logarithm of gamma(x).");
-
-struct MultigammalnAttrs {
-  int64_t p = 1;
-};
-ARGOSY_ATTRS(MultigammalnAttrs, p)
 
 void check_dimension(const MultigammalnAttrs& a) {
   ARGOSY_CHECK(a.p >= 1, invalid_argument)
@@ -240,11 +230,6 @@ ARGOSY_FUNCTION(i1e, "(x, name=None)", kReal, Save::value, Save::value, 20,
                 "exp(-|x|) i1(x), which does not overflow.");
 
 // --- logit, sinc ---
-
-struct LogitAttrs {
-  std::optional<double> eps;
-};
-ARGOSY_ATTRS(LogitAttrs, eps)
 
 Tensors logit_parts(const op::Inputs& in, const LogitAttrs& a) {
   Tensor x = is_floating(in[0].dtype()) ? in[0] : cast(in[0], DType::float32);

@@ -145,11 +145,6 @@ ARGOSY_OP(sigmoid, NoAttrs)
     .gradient(sigmoid_grad_rule)
     .done();
 
-struct StanhAttrs {
-  double scale_a = 0.67, scale_b = 1.7159;
-};
-ARGOSY_ATTRS(StanhAttrs, scale_a, scale_b)
-
 void stanh_run(op::KernelFrame& f, const StanhAttrs& a) {
   cpu::LoopParams p{a.scale_a, a.scale_b};
   run_floating(f, cpu::stanh_loops(), &p, 6);

@@ -3,6 +3,7 @@
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/norm/norm.h"
 #include "argosy/ops/norm/parts.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -14,22 +15,6 @@ using op::InferContext;
 using op::Inputs;
 using op::KernelFrame;
 using op::Save;
-
-struct BatchNormAttrs {
-  bool batch_stats = false;
-  double momentum = 0.9;
-  double epsilon = 1e-5;
-  bool channel_last = false;
-};
-ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last)
-
-struct BatchNormGradAttrs {
-  double epsilon = 1e-5;
-  bool fixed = false;  // the statistics were constants
-  bool channel_last = false;
-  bool bias = false;  // is dbias wanted?
-};
-ARGOSY_ATTRS(BatchNormGradAttrs, epsilon, fixed, channel_last, bias)
 
 void batch_norm_infer(InferContext& c, const BatchNormAttrs& a) {
   const Tensor& x = c.in[0];
@@ -198,6 +183,24 @@ Tensors batch_norm_grad_rule(const GradCall& c, const BatchNormAttrs& a) {
   return out;
 }
 
+// From the statistics that its gradient needs anyway; the running ones are updated once.
+bool from_statistics(op::Instead& instead, const BatchNormAttrs& a) {
+  if (!a.batch_stats) return true;
+  BatchNormAttrs fixed = a;
+  fixed.batch_stats = false;
+  instead.attrs = op::AttrBox(attr_type(&a), &fixed);
+  instead.operands = {0, op::Instead::result(1), op::Instead::result(2), 3, 4};
+  instead.results = 3;
+  return true;
+}
+bool by_running_statistics(const op::Surroundings&, op::Instead& instead, const BatchNormAttrs& a) {
+  if (!a.batch_stats) return false;
+  from_statistics(instead, a);
+  instead.operands = {0, 1, 2, 3, 4};
+  instead.results = 1;  // the statistics are others
+  return true;
+}
+
 ARGOSY_OP(batch_norm, BatchNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "
@@ -217,6 +220,8 @@ ARGOSY_OP(batch_norm, BatchNormAttrs)
     .kernel("channels", batch_norm_run)
     .strided()
     .gradient(batch_norm_grad_rule)
+    .again(from_statistics)
+    .inference(by_running_statistics)
     .done();
 
 }  // namespace

@@ -16,21 +16,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct GroupNormAttrs {
-  int64_t num_groups = 1;
-  double epsilon = 1e-5;
-  bool channel_last = false;
-};
-ARGOSY_ATTRS(GroupNormAttrs, num_groups, epsilon, channel_last)
-
-struct GroupNormGradAttrs {
-  int64_t num_groups = 1;  // 0: one for each channel
-  double epsilon = 1e-5;
-  bool channel_last = false;
-  bool bias = false;  // is dbias wanted?
-};
-ARGOSY_ATTRS(GroupNormGradAttrs, num_groups, epsilon, channel_last, bias)
-
 void group_norm_infer(InferContext& c, const GroupNormAttrs& a) {
   const Tensor& x = c.in[0];
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
@@ -210,12 +195,6 @@ ARGOSY_OP(group_norm, GroupNormAttrs)
     .done();
 
 // --- instance norm ---
-
-struct InstanceNormAttrs {
-  double epsilon = 1e-5;
-  bool channel_last = false;
-};
-ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
 
 void instance_norm_infer(InferContext& c, const InstanceNormAttrs& a) {
   const Tensor& x = c.in[0];

@@ -15,20 +15,6 @@ using op::Inputs;
 using op::KernelFrame;
 using op::Save;
 
-struct LayerNormAttrs {
-  int64_t begin_norm_axis = 1;
-  double epsilon = 1e-5;
-};
-ARGOSY_ATTRS(LayerNormAttrs, begin_norm_axis, epsilon)
-
-struct LayerNormGradAttrs {
-  int64_t begin_norm_axis = 1;
-  double epsilon = 1e-5;
-  bool rms = false;
-  bool bias = false;  // is dbias wanted?
-};
-ARGOSY_ATTRS(LayerNormGradAttrs, begin_norm_axis, epsilon, rms, bias)
-
 struct Split {
   Shape outer, inner;
 };
@@ -205,6 +191,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<false>)
     .gradient(layer_norm_grad_rule<false>)
+    .again()
     .done();
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
@@ -219,6 +206,7 @@ ARGOSY_OP(rms_norm, LayerNormAttrs)
     .infer(layer_norm_infer)
     .kernel("rows", layer_norm_run<true>)
     .gradient(layer_norm_grad_rule<true>)
+    .again()
     .done();
 
 }  // namespace

@@ -5,6 +5,57 @@
 // Normalizations. Statistics and the parameters of 16-bit inputs may be float32.
 namespace argosy::ops {
 
+struct BatchNormAttrs {
+  bool batch_stats = false;
+  double momentum = 0.9;
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last)
+
+struct BatchNormGradAttrs {
+  double epsilon = 1e-5;
+  bool fixed = false;  // the statistics were constants
+  bool channel_last = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(BatchNormGradAttrs, epsilon, fixed, channel_last, bias)
+
+struct LayerNormAttrs {
+  int64_t begin_norm_axis = 1;
+  double epsilon = 1e-5;
+};
+ARGOSY_ATTRS(LayerNormAttrs, begin_norm_axis, epsilon)
+
+struct LayerNormGradAttrs {
+  int64_t begin_norm_axis = 1;
+  double epsilon = 1e-5;
+  bool rms = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(LayerNormGradAttrs, begin_norm_axis, epsilon, rms, bias)
+
+struct GroupNormAttrs {
+  int64_t num_groups = 1;
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(GroupNormAttrs, num_groups, epsilon, channel_last)
+
+struct GroupNormGradAttrs {
+  int64_t num_groups = 1;  // 0: one for each channel
+  double epsilon = 1e-5;
+  bool channel_last = false;
+  bool bias = false;  // is dbias wanted?
+};
+ARGOSY_ATTRS(GroupNormGradAttrs, num_groups, epsilon, channel_last, bias)
+
+struct InstanceNormAttrs {
+  double epsilon = 1e-5;
+  bool channel_last = false;
+};
+ARGOSY_ATTRS(InstanceNormAttrs, epsilon, channel_last)
+
 // weight and bias may be undefined.
 ARGOSY_API Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                              int64_t begin_norm_axis, double epsilon);

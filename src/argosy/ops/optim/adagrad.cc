@@ -7,12 +7,6 @@ namespace {
 using optim::Slice;
 using optim::Update;
 
-struct AdagradAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double epsilon = 1e-6;
-};
-ARGOSY_ATTRS(AdagradAttrs, lr, lr_scales, l1, l2, epsilon)
-
 struct Coefficients {
   double lr, rho, epsilon, momentum;
 };
@@ -38,25 +32,27 @@ void adagrad(op::KernelFrame& f, const AdagradAttrs& a) {
   update.run(ARGOSY_OPTIM_RULE(adagrad_step), {0}, c.data(), sizeof c[0]);
 }
 
+void adagrad_rule(op::UpdateRule& rule, const AdagradAttrs& a) {
+  rule.name = "adagrad";
+  rule.rows = "adagrad_lazy";
+  rule.numbers = {{"initial_g2sum", 1e-30},  // the least that tables take
+                  {"epsilon", a.epsilon}};
+}
+
 ARGOSY_OP(adagrad_, AdagradAttrs)
     .doc("moment += grad^2; param -= lr * grad / (sqrt(moment) + epsilon), for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("moments", kFloating)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2, 3})
+    .update_rule(adagrad_rule)
     .kernel("fused", adagrad)
     .strided()
+    .per_parameter()
     .done();
-
-struct AdadeltaAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double rho = 0.95;
-  double epsilon = 1e-6;
-};
-ARGOSY_ATTRS(AdadeltaAttrs, lr, lr_scales, l1, l2, rho, epsilon)
 
 template <class T>
 void adadelta_step(const Slice& s) {
@@ -87,7 +83,7 @@ ARGOSY_OP(adadelta_, AdadeltaAttrs)
     .paper("https://arxiv.org/abs/1212.5701")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("avg_squared_grads", kFloating)
     .list_input("avg_squared_updates", kFloating)
     .list_input("masters", kFloating)
@@ -95,16 +91,8 @@ ARGOSY_OP(adadelta_, AdadeltaAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", adadelta)
     .strided()
+    .per_parameter()
     .done();
-
-struct RmspropAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double rho = 0.95;
-  double epsilon = 1e-6;
-  double momentum = 0;
-  bool centered = false;
-};
-ARGOSY_ATTRS(RmspropAttrs, lr, lr_scales, l1, l2, rho, epsilon, momentum, centered)
 
 template <class T, bool centered>
 void rmsprop_loop(const Slice& s) {
@@ -147,19 +135,27 @@ void rmsprop(op::KernelFrame& f, const RmspropAttrs& a) {
     update.run(ARGOSY_OPTIM_RULE(rmsprop_step), {0, 1}, c.data(), sizeof c[0]);
 }
 
+void rmsprop_rule(op::UpdateRule& rule, const RmspropAttrs& a) {
+  if (a.centered) rule.refused = "it is centered";
+  rule.name = "rmsprop";
+  rule.numbers = {{"rho", a.rho}, {"epsilon", a.epsilon}, {"momentum", a.momentum}};
+}
+
 ARGOSY_OP(rmsprop_, RmspropAttrs)
     .doc("RMSProp for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("momentums", kFloating)
     .list_input("mean_squares", kFloating)
     .list_input("mean_grads", kFloating)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2, 3, 4, 5})
+    .update_rule(rmsprop_rule)
     .kernel("fused", rmsprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

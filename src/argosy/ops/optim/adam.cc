@@ -7,16 +7,6 @@ namespace {
 using optim::Slice;
 using optim::Update;
 
-struct AdamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  std::vector<double> decays;
-  bool lazy = false;
-};
-ARGOSY_ATTRS(AdamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, decays, lazy)
-
 struct AdamCoefficients {
   double beta1, beta2, rate, epsilon, keep;  // keep: 1 - lr * decay
 };
@@ -80,12 +70,20 @@ void adam(op::KernelFrame& f, const AdamAttrs& a) {
   }
 }
 
+void adam_rule(op::UpdateRule& rule, const AdamAttrs& a) {
+  rule.name = "adam";
+  rule.rows = "adam_lazy";
+  rule.numbers = {{"beta1", a.beta1}, {"beta2", a.beta2}, {"epsilon", a.epsilon}};
+  rule.switches = {{"amsgrad", "moment2_maxs"}};
+  rule.powers = {{"beta1", "beta1_pows"}, {"beta2", "beta2_pows"}};
+}
+
 ARGOSY_OP(adam_, AdamAttrs)
     .doc("Adam for all parameters; decays shrink the parameter first (AdamW).")
     .paper("https://arxiv.org/abs/1412.6980")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("moment1s", kFloating)
     .list_input("moment2s", kFloating)
     .list_input("moment2_maxs", kFloating)
@@ -94,17 +92,11 @@ ARGOSY_OP(adam_, AdamAttrs)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2, 3, 4, 5, 6, 7})
+    .update_rule(adam_rule)
     .kernel("fused", adam)
     .strided()
+    .per_parameter()
     .done();
-
-struct AdamaxAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-};
-ARGOSY_ATTRS(AdamaxAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon)
 
 template <class T>
 void adamax_step(const Slice& s) {
@@ -138,7 +130,7 @@ ARGOSY_OP(adamax_, AdamaxAttrs)
     .paper("https://arxiv.org/abs/1412.6980")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("moments", kFloating)
     .list_input("inf_norms", kFloating)
     .list_input("beta1_pows", kFloating)
@@ -147,6 +139,7 @@ ARGOSY_OP(adamax_, AdamaxAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", adamax)
     .strided()
+    .per_parameter()
     .done();
 
 // p -= m_rate * m / d + g_rate * g / d, d = sqrt(v) * v_scale + epsilon; or d = 1 if flat.
@@ -173,15 +166,6 @@ void mix_step(const Slice& s) {
     p[i] -= c.flat ? move : move / (std::sqrt(v[i]) * v_scale + epsilon);
   }
 }
-
-struct NadamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum_decay = 0.004;
-};
-ARGOSY_ATTRS(NadamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, momentum_decay)
 
 // states: 0.96^t, beta2^t, the product of all mu, moment1s, moment2s.
 void nadam(op::KernelFrame& f, const NadamAttrs& a) {
@@ -212,7 +196,7 @@ ARGOSY_OP(nadam_, NadamAttrs)
     .doc("Adam with Nesterov momentum, for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("momentum_decay_pows", kFloating)
     .list_input("beta2_pows", kFloating)
     .list_input("mu_products", kFloating)
@@ -223,15 +207,8 @@ ARGOSY_OP(nadam_, NadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", nadam)
     .strided()
+    .per_parameter()
     .done();
-
-struct RadamAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-};
-ARGOSY_ATTRS(RadamAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon)
 
 // states: beta1^t, beta2^t, rho = t beta2^t / (1 - beta2^t), moment1s, moment2s.
 void radam(op::KernelFrame& f, const RadamAttrs& a) {
@@ -264,7 +241,7 @@ ARGOSY_OP(radam_, RadamAttrs)
     .paper("https://arxiv.org/abs/1908.03265")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("beta1_pows", kFloating)
     .list_input("beta2_pows", kFloating)
     .list_input("rhos", kFloating)
@@ -275,6 +252,7 @@ ARGOSY_OP(radam_, RadamAttrs)
     .writes({0, 2, 3, 4, 5, 6, 7})
     .kernel("fused", radam)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

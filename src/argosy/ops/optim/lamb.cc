@@ -7,16 +7,6 @@ namespace {
 using optim::Slice;
 using optim::Update;
 
-struct LambAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-6;
-  std::vector<double> decays;
-  bool always_adapt = false;
-};
-ARGOSY_ATTRS(LambAttrs, lr, lr_scales, l1, l2, beta1, beta2, epsilon, decays, always_adapt)
-
 struct Coefficients {
   double beta1, beta2, correction1, correction2, epsilon, decay, rate;
 };
@@ -103,7 +93,7 @@ ARGOSY_OP(lamb_, LambAttrs)
     .paper("https://arxiv.org/abs/1904.00962")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("moment1s", kFloating)
     .list_input("moment2s", kFloating)
     .list_input("beta1_pows", kFloating)
@@ -113,6 +103,7 @@ ARGOSY_OP(lamb_, LambAttrs)
     .writes({0, 2, 3, 4, 5, 6})
     .kernel("fused", lamb)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

@@ -7,11 +7,6 @@ namespace {
 using optim::Slice;
 using optim::Update;
 
-struct SgdAttrs {
-  ARGOSY_OPTIM_FIELDS
-};
-ARGOSY_ATTRS(SgdAttrs, lr, lr_scales, l1, l2)
-
 template <class T>
 void sgd_step(const Slice& s) {
   const T lr = static_cast<T>(*static_cast<const double*>(s.coefficients));
@@ -28,25 +23,23 @@ void sgd(op::KernelFrame& f, const SgdAttrs& a) {
   update.run(ARGOSY_OPTIM_RULE(sgd_step), {}, lr.data(), sizeof(double));
 }
 
+void sgd_rule(op::UpdateRule& rule, const SgdAttrs&) {
+  rule.name = "sgd";
+}
+
 ARGOSY_OP(sgd_, SgdAttrs)
     .doc("param -= lr * grad, for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2})
+    .update_rule(sgd_rule)
     .kernel("fused", sgd)
     .strided()
+    .per_parameter()
     .done();
-
-struct MomentumAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double mu = 0.9;
-  bool use_nesterov = false;
-  double rescale_grad = 1;
-};
-ARGOSY_ATTRS(MomentumAttrs, lr, lr_scales, l1, l2, mu, use_nesterov, rescale_grad)
 
 struct MomentumCoefficients {
   double lr, mu;
@@ -81,24 +74,26 @@ void momentum(op::KernelFrame& f, const MomentumAttrs& a) {
   update.run(ARGOSY_OPTIM_RULE(momentum_step), {0}, c.data(), sizeof c[0]);
 }
 
+void momentum_rule(op::UpdateRule& rule, const MomentumAttrs& a) {
+  if (a.rescale_grad != 1) rule.refused = "it rescales gradients";
+  rule.name = "momentum";
+  rule.numbers = {{"momentum", a.mu}, {"nesterov", a.use_nesterov}};
+}
+
 ARGOSY_OP(momentum_, MomentumAttrs)
     .doc("velocity = mu * velocity + grad; param -= lr * velocity, for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("velocitys", kFloating)
     .list_input("masters", kFloating)
     .list_output("out")
     .writes({0, 2, 3})
+    .update_rule(momentum_rule)
     .kernel("fused", momentum)
     .strided()
+    .per_parameter()
     .done();
-
-struct AsgdAttrs {
-  ARGOSY_OPTIM_FIELDS
-  int64_t batch_num = 1;
-};
-ARGOSY_ATTRS(AsgdAttrs, lr, lr_scales, l1, l2, batch_num)
 
 // states: the sum d, and the gradient y that this batch gave last time.
 template <class T>
@@ -148,7 +143,7 @@ ARGOSY_OP(asgd_, AsgdAttrs)
     .paper("https://arxiv.org/abs/1309.2388")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("ds", kFloating)
     .list_input("ys", kFloating)
     .list_input("ms", only(DType::int64))
@@ -157,16 +152,8 @@ ARGOSY_OP(asgd_, AsgdAttrs)
     .writes({0, 2, 3, 4, 5})
     .kernel("fused", asgd)
     .strided()
+    .per_parameter()
     .done();
-
-struct RpropAttrs {
-  ARGOSY_OPTIM_FIELDS
-  double lr_min = 1e-5;
-  double lr_max = 50;
-  double eta_negative = 0.5;
-  double eta_positive = 1.2;
-};
-ARGOSY_ATTRS(RpropAttrs, lr, lr_scales, l1, l2, lr_min, lr_max, eta_negative, eta_positive)
 
 template <class T>
 void rprop_step(const Slice& s) {
@@ -197,7 +184,7 @@ ARGOSY_OP(rprop_, RpropAttrs)
     .doc("Each element moves against its gradient's sign by a rate of its own, for all parameters.")
     .list_input("params", kFloating)
     .list_input("grads", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("prevs", kFloating)
     .list_input("learning_rates", kFloating)
     .list_input("masters", kFloating)
@@ -205,6 +192,7 @@ ARGOSY_OP(rprop_, RpropAttrs)
     .writes({0, 2, 3, 4})
     .kernel("fused", rprop)
     .strided()
+    .per_parameter()
     .done();
 
 }  // namespace

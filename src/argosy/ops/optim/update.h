@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/op/define.h"
+#include "argosy/ops/optim/optim.h"
 
 // What optimizer ops share. Such an op takes lists of equal length, one place for each parameter:
 //   0 params, 1 grads, 2.. states, last masters (empty, or for each parameter its float32 copy or,
@@ -12,22 +13,6 @@
 // It updates params, states and masters in place. Everything is computed in float32, for float64
 // parameters in float64.
 namespace argosy::ops::optim {
-
-// Attributes that all these ops have. Lists are empty or have one number for each parameter.
-struct Common {
-  double lr;
-  const std::vector<double>& lr_scales;  // factors on lr
-  const std::vector<double>& l1;         // grad += l1 * sign(param)
-  const std::vector<double>& l2;         // grad += l2 * param
-};
-#define ARGOSY_OPTIM_FIELDS                     \
-  ::argosy::op::Scalar lr = 0.0;                \
-  std::vector<double> lr_scales;                \
-  std::vector<double> l1;                       \
-  std::vector<double> l2;                       \
-  ::argosy::ops::optim::Common common() const { \
-    return {lr.real(), lr_scales, l1, l2};      \
-  }
 
 inline constexpr int kMaxStates = 3;
 

@@ -5,6 +5,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/random/random.h"
 
 // Ops that draw from the seeded generator; what is drawn in which order is in base/random.h.
 namespace argosy::ops {
@@ -49,14 +50,6 @@ void check_floating(const char* op, DType t) {
 
 // --- uniform, normal ---
 
-struct UniformAttrs {
-  IntArray shape;
-  op::Scalar min = -1.0, max = 1.0;
-  int64_t seed = 0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(UniformAttrs, shape, min, max, seed, dtype)
-
 void uniform_infer(InferContext& c, const UniformAttrs& a) {
   DType t = a.dtype.value_or(op::default_dtype());
   check_floating(c.name(), t);
@@ -74,21 +67,24 @@ void uniform_run(KernelFrame& f, const UniformAttrs& a) {
   uniform_fill(f.out[0], a.min.real(), a.max.real(), a.seed);
 }
 
+std::optional<double> uniform_range(const UniformAttrs& a) {
+  return std::max(std::abs(a.min.real()), std::abs(a.max.real()));
+}
+
 ARGOSY_OP(uniform, UniformAttrs)
     .doc("Numbers drawn evenly from [min, max). seed 0: from the global generator.")
     .output("out")
     .infer(uniform_infer)
     .kernel("draw", uniform_run)
     .effect(Effect::random)
+    .initial_range(uniform_range)
     .done();
 
-struct GaussianAttrs {
-  IntArray shape;
-  double mean = 0, std = 1;
-  int64_t seed = 0;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(GaussianAttrs, shape, mean, std, seed, dtype)
+// A uniform distribution with this spread ends at sqrt(3) deviations.
+template <class A>
+std::optional<double> normal_range(const A& a) {
+  return a.std * std::sqrt(3.0);
+}
 
 void gaussian_infer(InferContext& c, const GaussianAttrs& a) {
   DType t = a.dtype.value_or(op::default_dtype());
@@ -116,23 +112,15 @@ ARGOSY_OP(gaussian, GaussianAttrs)
     .infer(gaussian_infer)
     .kernel("draw", gaussian_run)
     .effect(Effect::random)
+    .initial_range(normal_range)
     .done();
 
-struct TruncatedAttrs {
-  IntArray shape;
-  double mean = 0, std = 1;
-  int64_t seed = 0;
-  double a = -2, b = 2;
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(TruncatedAttrs, shape, mean, std, seed, a, b, dtype)
-
-void truncated_infer(InferContext& c, const TruncatedAttrs& a) {
+void truncated_infer(InferContext& c, const TruncatedGaussianAttrs& a) {
   DType t = a.dtype.value_or(op::default_dtype());
   check_floating(c.name(), t);
   c.out[0] = {shape_of(c.name(), a.shape), t};
 }
-void truncated_run(KernelFrame& f, const TruncatedAttrs& a) {
+void truncated_run(KernelFrame& f, const TruncatedGaussianAttrs& a) {
   const Tensor& out = f.out[0];
   with_generator(a.seed, [&](random::Generator& g) {
     if (out.dtype() == DType::float64) {
@@ -145,22 +133,16 @@ void truncated_run(KernelFrame& f, const TruncatedAttrs& a) {
   });
 }
 
-ARGOSY_OP(truncated_gaussian_random, TruncatedAttrs)
+ARGOSY_OP(truncated_gaussian_random, TruncatedGaussianAttrs)
     .doc("Numbers drawn from the normal distribution between the values a and b.")
     .output("out")
     .infer(truncated_infer)
     .kernel("draw", truncated_run)
     .effect(Effect::random)
+    .initial_range(normal_range)
     .done();
 
 // --- integers, permutations ---
-
-struct RandintAttrs {
-  int64_t low = 0, high = 1;
-  IntArray shape{1};
-  std::optional<DType> dtype;
-};
-ARGOSY_ATTRS(RandintAttrs, low, high, shape, dtype)
 
 void randint_infer(InferContext& c, const RandintAttrs& a) {
   ARGOSY_CHECK(a.low < a.high, invalid_argument)
@@ -189,12 +171,6 @@ ARGOSY_OP(randint, RandintAttrs)
     .kernel("draw", randint_run)
     .effect(Effect::random)
     .done();
-
-struct RandpermAttrs {
-  int64_t n = 0;
-  DType dtype = DType::int64;
-};
-ARGOSY_ATTRS(RandpermAttrs, n, dtype)
 
 void randperm_infer(InferContext& c, const RandpermAttrs& a) {
   ARGOSY_CHECK(a.n >= 0, invalid_argument) << "[randperm] n must be 0 or more, got " << a.n << '.';
@@ -238,11 +214,6 @@ void from_parameters(const Tensor& x, const Tensor& out, F&& draw) {
 Tensors no_grad_flow(const GradCall& c, const NoAttrs&) {
   return zeros_like(c.dy());
 }
-
-struct BernoulliAttrs {
-  std::optional<double> p;
-};
-ARGOSY_ATTRS(BernoulliAttrs, p)
 
 void bernoulli_run(KernelFrame& f, const BernoulliAttrs& a) {
   Tensor x = f.in[0];
@@ -327,12 +298,6 @@ ARGOSY_OP(binomial, NoAttrs)
     .effect(Effect::random)
     .done();
 
-struct MultinomialAttrs {
-  op::Scalar num_samples = int64_t{1};
-  bool replacement = false;
-};
-ARGOSY_ATTRS(MultinomialAttrs, num_samples, replacement)
-
 void multinomial_infer(InferContext& c, const MultinomialAttrs& a) {
   Shape out = c.in[0].shape();
   ARGOSY_CHECK(out.rank() == 1 || out.rank() == 2, invalid_argument)
@@ -367,12 +332,6 @@ ARGOSY_OP(multinomial, MultinomialAttrs)
 
 // --- in place ---
 
-struct UniformInplaceAttrs {
-  double min = -1, max = 1;
-  int64_t seed = 0;
-};
-ARGOSY_ATTRS(UniformInplaceAttrs, min, max, seed)
-
 void uniform_inplace_run(KernelFrame& f, const UniformInplaceAttrs& a) {
   uniform_fill(f.out[0], a.min, a.max, a.seed);
 }
@@ -390,11 +349,6 @@ ARGOSY_OP(uniform_like, UniformInplaceAttrs)
     .effect(Effect::random)
     .done();
 
-struct NormalInplaceAttrs {
-  double mean = 0, std = 1;
-};
-ARGOSY_ATTRS(NormalInplaceAttrs, mean, std)
-
 void normal_inplace_run(KernelFrame& f, const NormalInplaceAttrs& a) {
   gaussian_fill(f.out[0], a.mean, a.std, 0);
 }
@@ -411,11 +365,6 @@ ARGOSY_OP(normal_like, NormalInplaceAttrs)
     .gradient(normal_inplace_grad)
     .effect(Effect::random)
     .done();
-
-struct ExponentialAttrs {
-  double lam = 1;
-};
-ARGOSY_ATTRS(ExponentialAttrs, lam)
 
 void exponential_run(KernelFrame& f, const ExponentialAttrs& a) {
   const Tensor& out = f.out[0];

@@ -11,19 +11,6 @@
 // with size 1.
 namespace argosy::ops {
 
-struct ReduceAttrs {
-  op::IntArray axis = op::IntArray::all();
-  bool keepdim = false;
-};
-ARGOSY_ATTRS(ReduceAttrs, axis, keepdim)
-
-struct TypedReduceAttrs {
-  op::IntArray axis = op::IntArray::all();
-  std::optional<DType> dtype;
-  bool keepdim = false;
-};
-ARGOSY_ATTRS(TypedReduceAttrs, axis, dtype, keepdim)
-
 ARGOSY_API Shape reduced_shape(const Shape& x, uint32_t mask, bool keepdim);
 
 template <class A>

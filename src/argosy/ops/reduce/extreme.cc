@@ -67,13 +67,6 @@ ARGOSY_EXTREME(amin, min, "(x, axis=None, keepdim=False, name=None, *, out=None)
     .alias("dim", "axis")
     .done();
 
-struct ArgAttrs {
-  std::optional<int64_t> axis;
-  bool keepdim = false;
-  DType dtype = DType::int64;
-};
-ARGOSY_ATTRS(ArgAttrs, axis, keepdim, dtype)
-
 uint32_t arg_mask(const char* name, const ArgAttrs& a, int rank) {
   return op::axes_mask(name, a.axis ? op::IntArray::one(*a.axis) : op::IntArray::all(), rank);
 }

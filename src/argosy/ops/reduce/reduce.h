@@ -7,6 +7,43 @@
 // Reductions over axes; None means all.
 namespace argosy::ops {
 
+struct ReduceAttrs {
+  op::IntArray axis = op::IntArray::all();
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(ReduceAttrs, axis, keepdim)
+
+struct TypedReduceAttrs {
+  op::IntArray axis = op::IntArray::all();
+  std::optional<DType> dtype;
+  bool keepdim = false;
+};
+ARGOSY_ATTRS(TypedReduceAttrs, axis, dtype, keepdim)
+
+struct ArgAttrs {
+  std::optional<int64_t> axis;
+  bool keepdim = false;
+  DType dtype = DType::int64;
+};
+ARGOSY_ATTRS(ArgAttrs, axis, keepdim, dtype)
+
+struct VarAttrs {
+  op::IntArray axis = op::IntArray::all();
+  std::optional<bool> unbiased;
+  bool keepdim = false;
+  double correction = 1;
+
+  double divisor_less() const { return unbiased ? (*unbiased ? 1.0 : 0.0) : correction; }
+};
+ARGOSY_ATTRS(VarAttrs, axis, unbiased, keepdim, correction)
+
+struct SquaresAttrs {
+  op::IntArray axis = op::IntArray::all();
+  bool keepdim = false;
+  bool mean = false;
+};
+ARGOSY_ATTRS(SquaresAttrs, axis, keepdim, mean)
+
 // The sum of x over what broadcasting `like` to x's shape repeats; has like's shape. Reads like's
 // shape only.
 ARGOSY_API Tensor sum_like(const Tensor& x, const Tensor& like);

@@ -8,13 +8,6 @@ using cpu::Reduce;
 using op::GradCall;
 using op::Save;
 
-struct SquaresAttrs {
-  op::IntArray axis = op::IntArray::all();
-  bool keepdim = false;
-  bool mean = false;
-};
-ARGOSY_ATTRS(SquaresAttrs, axis, keepdim, mean)
-
 void squares_infer(op::InferContext& c, const SquaresAttrs& a) {
   infer_reduced(c, a);
 }

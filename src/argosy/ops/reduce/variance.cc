@@ -8,16 +8,6 @@ namespace {
 using op::GradCall;
 using op::Save;
 
-struct VarAttrs {
-  op::IntArray axis = op::IntArray::all();
-  std::optional<bool> unbiased;
-  bool keepdim = false;
-  double correction = 1;
-
-  double divisor_less() const { return unbiased ? (*unbiased ? 1.0 : 0.0) : correction; }
-};
-ARGOSY_ATTRS(VarAttrs, axis, unbiased, keepdim, correction)
-
 template <class A>
 void infer_floating_reduced(op::InferContext& c, const A& a) {
   infer_reduced(c, a);

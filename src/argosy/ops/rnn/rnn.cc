@@ -283,6 +283,7 @@ ARGOSY_OP(rnn, RnnAttrs)
     .output("out")
     .list_output("final_states")
     .compose(rnn_compose)
+    .inference([](RnnAttrs& a) { a.training = false; })
     .done();
 
 }  // namespace

@@ -214,12 +214,13 @@ Tensors add_rows_grad(const GradCall& c, const NoAttrs&) {
 ARGOSY_OP(add_rows, NoAttrs)
     .doc("The sum of row-sparse tensors, with all their rows as they are; dense if one of x is.")
     .list_input("x", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .output("out")
     .infer(add_rows_infer)
     .kernel("rows", add_rows_run)
     .strided()
     .gradient(add_rows_grad)
+    .sums()
     .done();
 
 void rows_to_dense_infer(InferContext& c, const NoAttrs&) {
@@ -237,12 +238,13 @@ Tensors rows_to_dense_grad(const GradCall& c, const NoAttrs&) {
 ARGOSY_OP(rows_to_dense, NoAttrs)
     .doc("A row-sparse tensor with all its rows, those that it does not name zero.")
     .input("x", kFloating)
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .output("out")
     .infer(rows_to_dense_infer)
     .kernel("scatter", rows_to_dense_run)
     .strided()
     .gradient(rows_to_dense_grad)
+    .sums()
     .done();
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/items.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
@@ -98,8 +99,8 @@ std::vector<int64_t> sources(Mode mode, int64_t in, int64_t out, int64_t before)
 }
 
 // Axes seen as [outer.., row axis, inner]: the row axis is the last one padded.
-struct Layout {
-  Layout(const Shape& x, const Shape& y, const PadAttrs& a) {
+struct PadLayout {
+  PadLayout(const Shape& x, const Shape& y, const PadAttrs& a) {
     const Mode mode = mode_of(a.mode);
     int last = 0;
     for (int d = 0; d < x.rank(); ++d) {
@@ -133,7 +134,7 @@ struct Layout {
 };
 
 template <class T>
-void pad_rows(const Layout& at, const T* x, T fill, T* y) {
+void pad_rows(const PadLayout& at, const T* x, T fill, T* y) {
   const int64_t in = at.in.back(), out = at.out.back(), inner = at.inner;
   const std::vector<int64_t>& from = at.from.back();
   // The stretch of a row that is copied as it is.
@@ -167,32 +168,16 @@ void pad_rows(const Layout& at, const T* x, T fill, T* y) {
   });
 }
 
-struct Item16 {
-  uint64_t halves[2];
-};
-
 void pad_run(KernelFrame& f, const PadAttrs& a) {
   const Tensor &x = f.in[0], &y = f.out[0];
   if (y.numel() == 0) return;
   if (x.rank() == 0) return op::copy_into(y, x);
-  const Layout at(x.shape(), y.shape(), a);
+  const PadLayout at(x.shape(), y.shape(), a);
   const Tensor fill = constant(a.value, x.dtype());
-  auto go = [&]<class T>(T) {
+  cpu::with_item(item_size(x.dtype()), [&]<class T>(T) {
     pad_rows(at, static_cast<const T*>(x.raw()), *static_cast<const T*>(fill.raw()),
              static_cast<T*>(y.raw()));
-  };
-  switch (item_size(x.dtype())) {
-    case 1:
-      return go(uint8_t{});
-    case 2:
-      return go(uint16_t{});
-    case 4:
-      return go(uint32_t{});
-    case 8:
-      return go(uint64_t{});
-    default:
-      return go(Item16{});
-  }
+  });
 }
 
 // --- gradient: what each element of x was repeated to, added up ---
@@ -223,7 +208,7 @@ void add_up(const std::vector<int64_t>& from, int64_t outer, int64_t in, int64_t
 }
 
 template <class T>
-void pad_grad_any(const Layout& at, int64_t numel, const T* dy, T* dx) {
+void pad_grad_any(const PadLayout& at, int64_t numel, const T* dy, T* dx) {
   cpu::Scratch scratch(static_cast<size_t>(2 * numel) * sizeof(T));
   T* buffers[] = {scratch.as<T>(), scratch.as<T>(numel)};
   int64_t outer = 1, inner = at.inner;
@@ -246,7 +231,7 @@ void pad_grad_run(KernelFrame& f, const PadAttrs& a) {
   if (dx.numel() == 0) return;
   if (dy.numel() == 0) return op::copy_into(dx, constant(0, dx.dtype()));
   if (dx.rank() == 0) return op::copy_into(dx, dy);
-  const Layout at(dx.shape(), dy.shape(), a);
+  const PadLayout at(dx.shape(), dy.shape(), a);
   int64_t most = dy.numel(), size = dy.numel();  // elements of the largest stage
   for (size_t d = 0; d < at.in.size(); ++d)
     most = std::max(most, size = size / at.out[d] * at.in[d]);

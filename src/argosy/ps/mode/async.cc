@@ -11,10 +11,10 @@
 namespace argosy::ps {
 namespace {
 
-class Async final : public Mode {
+class Async final : public Stepwise {
  public:
   Async(std::shared_ptr<Client> client, const ModeOptions& options)
-      : client_(std::move(client)), options_(options), making_(options_.tables) {
+      : Stepwise(std::move(client), options) {
     for (const TableConfig& t : options_.tables)
       if (t.kind == "dense" || t.kind == "summary") dense_[t.id];
     for (uint32_t i = 0; i < std::max(1u, options_.senders); ++i)
@@ -23,15 +23,9 @@ class Async final : public Mode {
   }
   ~Async() override { end_threads(); }
 
-  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
-    const SparsePull request{table, keys, out};
-    pull_many({&request, 1}, training);
-  }
   void pull_many(std::span<const SparsePull> requests, bool training) override {
     check();
-    if (training && take_fetched(requests)) return;
-    client_->pull(requests, training);
-    count_.pulled(requests);
+    if (!training || !take_fetched(requests)) Stepwise::pull_many(requests, training);
   }
   void prefetch(std::span<const SparsePull> requests) override {
     check();
@@ -64,16 +58,6 @@ class Async final : public Mode {
         << "[parameter_server] dense table " << table << " has " << block->size()
         << " numbers, got place for " << out.size() << '.';
     std::copy(block->begin(), block->end(), out.begin());
-  }
-
-  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
-                   float learning_rate) override {
-    check();
-    making_.add_sparse(table, keys, values, learning_rate);
-  }
-  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
-    check();
-    making_.add_dense(table, values, learning_rate);
   }
 
   void end_step() override {
@@ -141,7 +125,7 @@ class Async final : public Mode {
     std::mutex fetching;   // one request at a time; taken before `mutex`
   };
 
-  void check() {
+  void check() override {
     failure_.raise();
     if (stopped_) throw_stopped();
   }
@@ -244,18 +228,13 @@ class Async final : public Mode {
       if (t.joinable()) t.join();
   }
 
-  std::shared_ptr<Client> client_;
-  const ModeOptions options_;
   std::map<uint32_t, Dense> dense_;  // its keys never change
-  Making making_;
-  std::mutex mutex_;  // guards all below but the atomics
+  std::mutex mutex_;                 // guards all below but the atomics
   std::condition_variable work_, done_, fetch_, fetched_;
   std::deque<Step> queue_;
   size_t sending_ = 0;
   uint64_t ended_ = 0, sent_ = 0;  // steps
-  std::atomic<bool> stopped_{false};
   Failure failure_;
-  Counters count_;
   Ahead ahead_;
   std::vector<std::thread> threads_;
 };

@@ -9,39 +9,17 @@ namespace {
 
 // Each thread makes steps of its own. In sync mode all of them are steps of the servers, one after
 // another: as many as there are batches, whatever the number of threads.
-class Direct final : public Mode {
+class Direct final : public Stepwise {
  public:
   Direct(std::shared_ptr<Client> client, const ModeOptions& options)
-      : client_(std::move(client)),
-        options_(options),
-        sync_(options.mode == "sync"),
-        making_(options_.tables) {
+      : Stepwise(std::move(client), options), sync_(options.mode == "sync") {
     if (sync_) step_ = client_->next_step();
   }
 
-  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override {
-    const SparsePull request{table, keys, out};
-    pull_many({&request, 1}, training);
-  }
-  void pull_many(std::span<const SparsePull> requests, bool training) override {
-    check();
-    client_->pull(requests, training);
-    count_.pulled(requests);
-  }
   void pull_dense(uint32_t table, std::span<float> out) override {
     check();
     client_->pull_dense(table, out);
   }
-  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
-                   float learning_rate) override {
-    check();
-    making_.add_sparse(table, keys, values, learning_rate);
-  }
-  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override {
-    check();
-    making_.add_dense(table, values, learning_rate);
-  }
-
   void end_step() override {
     check();
     ++count_.steps;
@@ -85,7 +63,7 @@ class Direct final : public Mode {
   std::string stats() override { return count_.json(0); }
 
  private:
-  void check() const {
+  void check() override {
     if (stopped_) throw_stopped();
   }
 
@@ -98,15 +76,10 @@ class Direct final : public Mode {
     client_->end_step(step_++);
   }
 
-  std::shared_ptr<Client> client_;
-  const ModeOptions options_;
   const bool sync_;
-  Making making_;
   std::mutex send_mutex_;  // guards step_, held_
   uint64_t step_ = 0;
   Step held_;  // half_async: steps that wait until they are `merge`
-  std::atomic<bool> stopped_{false};
-  Counters count_;
 };
 
 }  // namespace

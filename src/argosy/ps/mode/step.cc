@@ -76,6 +76,25 @@ void Step::add(Step&& other, const std::vector<TableConfig>& tables) {
   for (Dense& d : other.dense) add_dense(d.table, d.values, d.learning_rate);
 }
 
+void Stepwise::pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) {
+  const SparsePull request{table, keys, out};
+  pull_many({&request, 1}, training);
+}
+void Stepwise::pull_many(std::span<const SparsePull> requests, bool training) {
+  check();
+  client_->pull(requests, training);
+  count_.pulled(requests);
+}
+void Stepwise::push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                           float learning_rate) {
+  check();
+  making_.add_sparse(table, keys, values, learning_rate);
+}
+void Stepwise::push_dense(uint32_t table, std::span<const float> values, float learning_rate) {
+  check();
+  making_.add_dense(table, values, learning_rate);
+}
+
 void requests_of(const Step& step, std::vector<SparsePush>* sparse, std::vector<DensePush>* dense,
                  Counters& count) {
   for (const Step::Sparse& s : step.sparse) {

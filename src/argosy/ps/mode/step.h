@@ -83,6 +83,28 @@ struct Counters {
   std::string json(size_t waiting) const;
 };
 
+// A mode in which each thread puts together what its step pushes, and rows come from the servers.
+class Stepwise : public Mode {
+ public:
+  Stepwise(std::shared_ptr<Client> client, const ModeOptions& options)
+      : client_(std::move(client)), options_(options), making_(options_.tables) {}
+
+  void pull_sparse(uint32_t table, std::span<const Key> keys, float* out, bool training) override;
+  void pull_many(std::span<const SparsePull> requests, bool training) override;
+  void push_sparse(uint32_t table, std::span<const Key> keys, const float* values,
+                   float learning_rate) override;
+  void push_dense(uint32_t table, std::span<const float> values, float learning_rate) override;
+
+ protected:
+  virtual void check() = 0;  // throws where no call may go on
+
+  const std::shared_ptr<Client> client_;
+  const ModeOptions options_;
+  Making making_;
+  std::atomic<bool> stopped_{false};
+  Counters count_;
+};
+
 // What a step pushes, as requests that point into it.
 void requests_of(const Step& step, std::vector<SparsePush>* sparse, std::vector<DensePush>* dense,
                  Counters& count);

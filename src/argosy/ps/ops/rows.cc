@@ -118,6 +118,7 @@ ARGOSY_OP(ps_pull_rows, PullAttrs)
     .infer(pull_infer)
     .kernel("remote", pull_run)
     .effect(op::Effect::communicates)
+    .inference([](PullAttrs& a) { a.training = false; })
     .done();
 
 // Tells the tables which rows the next step of this thread will pull.
@@ -148,6 +149,7 @@ ARGOSY_OP(ps_prefetch_rows, PullAttrs)
     .infer(prefetch_infer)
     .kernel("remote", prefetch_run)
     .effect(op::Effect::communicates)
+    .inference([](PullAttrs& a) { a.training = false; })
     .done();
 
 struct PushAttrs {
@@ -304,7 +306,7 @@ ARGOSY_OP(ps_push_rows, PushAttrs)
         "clicked.")
     .list_input("keys", only(DType::int64))
     .list_input("gradients", only(DType::float32))
-    .sparse()
+    .layouts(op::kDenseOrRows)
     .list_input("places", only(DType::int64))
     .optional_input("show")
     .optional_input("click")

@@ -140,15 +140,19 @@ class Pass {
                                 : d_.enter_alone();
   }
   ~Pass() {
+    if (kept_) return;
     how_ == Passing::shared      ? d_.leave()
     : how_ == Passing::exclusive ? d_.leave_exclusive()
                                  : d_.leave_alone();
   }
   Pass(const Pass&) = delete;
+  // For good: the server ends, and nobody may pass before it does.
+  void keep() { kept_ = true; }
 
  private:
   Durability& d_;
   Passing how_;
+  bool kept_ = false;
 };
 
 // By options().durability: none, snapshot, log. ValueError for others. `host` outlives it.

@@ -147,7 +147,7 @@ void Store::take_snapshot(Snapshots::How how) {
 uint64_t Store::load(const std::shared_ptr<const Directory>& directory, int, uint32_t table,
                      LoadSteps* steps) {
   const TableSet set = k_.tables(table);
-  auto pass = std::make_unique<Pass>(*this, Passing::alone);
+  Pass pass(*this, Passing::alone);
   bool placing = false;
   try {
     const LoadChecks checks{[&](uint64_t bytes) {
@@ -167,7 +167,7 @@ uint64_t Store::load(const std::shared_ptr<const Directory>& directory, int, uin
     return loaded.rows;
   } catch (const Error& e) {
     // The server ends now. Nobody may copy what is half.
-    if (placing && keeps_) (void)pass.release();
+    if (placing && keeps_) pass.keep();
     throw Error(e.kind(), directory->named(e.what()));
   }
 }

@@ -176,7 +176,7 @@ void Core::apply_whole(const Request& request, const Done& done) {
         outcome.number = durability_->load(roots_.to_load(h.name), h.mode, h.only - 1, &steps);
         break;
       default: {
-        auto pass = std::make_unique<Pass>(*durability_, Passing::alone);
+        Pass pass(*durability_, Passing::alone);
         std::vector<SparseTable*> tables = sparse_tables();
         if (request.method == Method::shrink) tables = {sparse(h.table).sparse.get()};
         std::vector<std::unique_ptr<Prepared>> prepared;
@@ -193,7 +193,7 @@ void Core::apply_whole(const Request& request, const Done& done) {
           }
         } catch (...) {
           if (outcome.position) {
-            pass.release();  // nobody copies what is half
+            pass.keep();  // nobody copies what is half
             die(current_failure());
           }
           throw;

@@ -40,7 +40,8 @@ std::string rule_name(const Rule& rule) {
 
 }  // namespace
 
-Layout::Layout(const TableConfig& config) : accessor(config.accessor), admission(config.admission) {
+RowLayout::RowLayout(const TableConfig& config)
+    : accessor(config.accessor), admission(config.admission) {
   click = accessor.kind == "click";
   counted = admission.kind == "count" && admission.count > 1;
   stamped = !click && (config.max_rows || config.tier == "ssd");
@@ -61,13 +62,13 @@ Layout::Layout(const TableConfig& config) : accessor(config.accessor), admission
   class_bits = counted ? 2 : click ? 1 : 0;
 }
 
-std::string Layout::name() const {
+std::string RowLayout::name() const {
   std::string text = accessor.kind + " dim=" + std::to_string(dim) + " " + accessor.dtype;
   if (click) text += " weight=" + rule_name(weight);
   return text + " embedding=" + rule_name(embedding);
 }
 
-RowClass Layout::class_of(size_t row_bytes) const {
+RowClass RowLayout::class_of(size_t row_bytes) const {
   if (row_bytes == bytes[0]) return RowClass::base;
   if (row_bytes == bytes[1]) return RowClass::full;
   ARGOSY_CHECK(row_bytes == bytes[2], invalid_argument)
@@ -77,7 +78,7 @@ RowClass Layout::class_of(size_t row_bytes) const {
   return RowClass::candidate;
 }
 
-void Layout::refresh(ShardClock now, ShardClock written, std::span<std::byte> copy) const {
+void RowLayout::refresh(ShardClock now, ShardClock written, std::span<std::byte> copy) const {
   const RowClass kind = class_of(copy.size());
   if (kind != RowClass::candidate && !click) return;
   std::byte* day = copy.data() + (kind == RowClass::candidate ? 2 : kDay);
@@ -95,7 +96,7 @@ void Layout::refresh(ShardClock now, ShardClock written, std::span<std::byte> co
   store(copy.data() + kClick, clicks);
 }
 
-bool Layout::expired(std::span<const std::byte> copy) const {
+bool RowLayout::expired(std::span<const std::byte> copy) const {
   const RowClass kind = class_of(copy.size());
   if (kind != RowClass::candidate && !click) return false;
   const auto days = load<uint16_t>(copy.data() + (kind == RowClass::candidate ? 2 : kDay));
@@ -103,7 +104,7 @@ bool Layout::expired(std::span<const std::byte> copy) const {
   return kind != RowClass::candidate && score(copy.data()) < accessor.delete_threshold;
 }
 
-bool Layout::selected(Selection selection, std::span<const std::byte> copy) const {
+bool RowLayout::selected(Selection selection, std::span<const std::byte> copy) const {
   if (class_of(copy.size()) == RowClass::candidate) return false;
   if (!click) return true;
   const float delta = selection == Selection::base ? 0 : accessor.delta_threshold;
@@ -112,7 +113,7 @@ bool Layout::selected(Selection selection, std::span<const std::byte> copy) cons
          static_cast<float>(load<uint16_t>(copy.data() + kDay)) <= accessor.delta_keep_days;
 }
 
-std::string Layout::text(const std::byte* row, size_t row_bytes) const {
+std::string RowLayout::text(const std::byte* row, size_t row_bytes) const {
   std::string out;
   const RowClass kind = class_of(row_bytes);
   if (kind == RowClass::candidate) {

@@ -33,7 +33,7 @@ struct ShardClock {
 // Sizes of rows in a table. A handle of a row is id << class_bits | class.
 enum class RowClass : uint8_t { base, full, candidate };
 
-struct Layout {
+struct RowLayout {
   AccessorConfig accessor;
   AdmissionConfig admission;
   bool click = false;
@@ -47,7 +47,7 @@ struct Layout {
   uint32_t class_bits = 0;  // of a handle
   uint32_t bytes[3] = {};   // by RowClass, without header; full is base for plain
 
-  explicit Layout(const TableConfig& config);
+  explicit RowLayout(const TableConfig& config);
   std::string name() const;
   // Of a copied row, by its size. Throws if no row has this size.
   RowClass class_of(size_t row_bytes) const;
@@ -79,7 +79,7 @@ void store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-inline float Layout::score(const std::byte* row) const {
+inline float RowLayout::score(const std::byte* row) const {
   return score(load<float>(row + kShow), load<float>(row + kClick));
 }
 

@@ -24,7 +24,7 @@ uint32_t slot_of(float value) {
 
 }  // namespace
 
-void Shard::open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+void Shard::open(const RowLayout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
                  bool tiered) {
   layout_ = layout;
   tiered_ = tiered;
@@ -73,9 +73,9 @@ uint32_t Shard::create(Key key, uint32_t hash) {
   const uint32_t handle = add(key, hash, RowClass::base);
   std::byte* p = payload(handle);
   if (layout_->click) {
-    std::memset(p, 0, Layout::kWeight);
-    store<uint16_t>(p + Layout::kDay, day_);
-    layout_->weight.start(p + Layout::kWeight, key, 0);
+    std::memset(p, 0, RowLayout::kWeight);
+    store<uint16_t>(p + RowLayout::kDay, day_);
+    layout_->weight.start(p + RowLayout::kWeight, key, 0);
   } else {
     layout_->embedding.start(p, key, 1);
   }
@@ -158,7 +158,7 @@ void Shard::read_row(uint32_t handle, float* out) const {
   const Rule& rule = layout_->embedding;
   if (kind == RowClass::candidate) return zero_floats(out, layout_->pull_width);
   if (layout_->click) {
-    copy_floats(out, p + Layout::kShow, 3);  // show, click, weight
+    copy_floats(out, p + RowLayout::kShow, 3);  // show, click, weight
     out += 3;
     if (kind == RowClass::base) return zero_floats(out, rule.dim);
     p += layout_->embedding_offset;
@@ -219,7 +219,7 @@ void Shard::push(std::span<const Item> items, const float* values, BatchCall* ca
 }
 
 void Shard::push_window(std::span<const Item> items, const float* values, BatchCall* call) {
-  const Layout& layout = *layout_;
+  const RowLayout& layout = *layout_;
   const size_t width = layout.push_width;
   uint32_t handles[kWindow];
   bool embedded[kWindow];  // had an embedding before this push
@@ -260,13 +260,13 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
     if (!layout.click) continue;
     std::byte* p = payload(handle);
     const float show = value[1], click = value[2];
-    const float shows = load<float>(p + Layout::kShow) + show;
-    const float clicks = load<float>(p + Layout::kClick) + click;
-    store(p + Layout::kSlot, slot_of(value[0]));
-    store(p + Layout::kDay, day_);
-    store(p + Layout::kDelta, load<float>(p + Layout::kDelta) + layout.score(show, click));
-    store(p + Layout::kShow, shows);
-    store(p + Layout::kClick, clicks);
+    const float shows = load<float>(p + RowLayout::kShow) + show;
+    const float clicks = load<float>(p + RowLayout::kClick) + click;
+    store(p + RowLayout::kSlot, slot_of(value[0]));
+    store(p + RowLayout::kDay, day_);
+    store(p + RowLayout::kDelta, load<float>(p + RowLayout::kDelta) + layout.score(show, click));
+    store(p + RowLayout::kShow, shows);
+    store(p + RowLayout::kClick, clicks);
     embedded[i] = class_of(handle) == RowClass::full;
     if (embedded[i] || layout.score(shows, clicks) < layout.accessor.embedding_threshold) continue;
     Move moved;
@@ -309,7 +309,7 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
     return call->learning_rate < 0 ? rule.config.learning_rate : call->learning_rate;
   };
   if (layout.click) {
-    gather(Layout::kWeight, 3, true);
+    gather(RowLayout::kWeight, 3, true);
     batch.learning_rate = rate(layout.weight);
     layout.weight.update(layout.weight, batch);
   }
@@ -319,7 +319,7 @@ void Shard::push_window(std::span<const Item> items, const float* values, BatchC
 }
 
 void Shard::assign(std::span<const Item> items, const float* values, BatchCall* call) {
-  const Layout& layout = *layout_;
+  const RowLayout& layout = *layout_;
   for (const Item& item : items) {
     const float* value = values + item.place * size_t{layout.pull_width};
     if (!all_finite(value, layout.pull_width)) {
@@ -346,11 +346,11 @@ void Shard::assign(std::span<const Item> items, const float* values, BatchCall* 
     if (layout.click) {
       embedding += 3;
       std::byte* p = payload(handle);
-      store(p + Layout::kDay, day_);
-      store(p + Layout::kShow, value[0]);
-      store(p + Layout::kClick, value[1]);
-      layout.weight.write(p + Layout::kWeight, value + 2);
-      layout.weight.start_state(p + Layout::kWeight);
+      store(p + RowLayout::kDay, day_);
+      store(p + RowLayout::kShow, value[0]);
+      store(p + RowLayout::kClick, value[1]);
+      layout.weight.write(p + RowLayout::kWeight, value + 2);
+      layout.weight.start_state(p + RowLayout::kWeight);
       if (class_of(handle) == RowClass::base) {
         // Zeros are what a row without an embedding is pulled as.
         if (std::all_of(embedding, embedding + layout.dim, [](float x) { return x == 0; })) {
@@ -399,7 +399,7 @@ uint32_t Shard::put_bytes(uint32_t handle, std::span<const std::byte> bytes, uin
   touch(handle, stamp);
   const bool candidate = class_of(handle) == RowClass::candidate;
   if (candidate || layout_->click) {
-    std::byte* day = p + (candidate ? 2 : Layout::kDay);
+    std::byte* day = p + (candidate ? 2 : RowLayout::kDay);
     store<uint16_t>(day, static_cast<uint16_t>(day_ - load<uint16_t>(day)));
   }
   return handle;

@@ -44,7 +44,7 @@ class alignas(64) Shard {
   mutable Mutex mutex;
 
   // tiered: rows may lie on disk too; the shard remembers which ones differ from there.
-  void open(const Layout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
+  void open(const RowLayout* layout, ChunkPool* base, ChunkPool* full, ChunkPool* candidates,
             bool tiered) ARGOSY_UNCHECKED;  // before any other call
   void prefetch(uint32_t hash) const ARGOSY_UNCHECKED { index_.prefetch(hash); }
 
@@ -59,7 +59,7 @@ class alignas(64) Shard {
       ARGOSY_REQUIRES(mutex);
   bool erase(Key key, uint32_t hash) ARGOSY_REQUIRES(mutex);
 
-  // Rows as copies of the row (see Layout).
+  // Rows as copies of the row (see RowLayout).
   // put returns whether the key is new.
   bool put(Key key, uint32_t hash, std::span<const std::byte> row, uint32_t stamp)
       ARGOSY_REQUIRES(mutex);
@@ -235,7 +235,7 @@ class alignas(64) Shard {
   uint64_t coldness(RowClass kind, const std::byte* row, uint32_t stamp) const
       ARGOSY_REQUIRES(mutex);
 
-  const Layout* layout_ = nullptr;
+  const RowLayout* layout_ = nullptr;
   Index index_ ARGOSY_GUARDED_BY(mutex);
   Slab slabs_[3] ARGOSY_GUARDED_BY(mutex);
   uint16_t day_ ARGOSY_GUARDED_BY(mutex) = 0;

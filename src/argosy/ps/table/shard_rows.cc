@@ -60,7 +60,7 @@ void Shard::move_bits(RowClass from, uint32_t from_id, RowClass to, uint32_t to_
 }
 
 uint16_t Shard::unseen(RowClass kind, const std::byte* payload) const {
-  const uint32_t at = kind == RowClass::candidate ? 2 : Layout::kDay;
+  const uint32_t at = kind == RowClass::candidate ? 2 : RowLayout::kDay;
   return static_cast<uint16_t>(day_ - load<uint16_t>(payload + at));
 }
 
@@ -68,8 +68,8 @@ void Shard::finish_copy(RowClass kind, const std::byte* from, std::byte* copy) c
   if (kind == RowClass::candidate) {
     store<uint16_t>(copy + 2, unseen(kind, from));
   } else if (layout_->click) {
-    store<uint16_t>(copy + Layout::kDay, unseen(kind, from));
-    store<uint16_t>(copy + Layout::kDecays, 0);
+    store<uint16_t>(copy + RowLayout::kDay, unseen(kind, from));
+    store<uint16_t>(copy + RowLayout::kDecays, 0);
   }
 }
 
@@ -144,7 +144,7 @@ void Shard::copy(Selection selection, bool mark, Rows* rows, std::vector<Key>* d
         rows->offsets.pop_back();
         rows->bytes.erase(rows->bytes.begin() + static_cast<ptrdiff_t>(begin), rows->bytes.end());
       } else if (mark && layout_->click) {
-        store<float>(from + layout_->header + Layout::kDelta, 0);
+        store<float>(from + layout_->header + RowLayout::kDelta, 0);
         if (tiered_) unsaved_.set(kind, id, true);
       }
     }
@@ -185,10 +185,10 @@ void Shard::shrink(std::vector<Key>* gone) {
       std::byte* p = of.row(id) + layout_->header;
       bool forget = static_cast<float>(unseen(kind, p)) > a.delete_after_unseen_days;
       if (kind != RowClass::candidate) {
-        const float show = load<float>(p + Layout::kShow) * a.show_click_decay_rate;
-        const float click = load<float>(p + Layout::kClick) * a.show_click_decay_rate;
-        store(p + Layout::kShow, show);
-        store(p + Layout::kClick, click);
+        const float show = load<float>(p + RowLayout::kShow) * a.show_click_decay_rate;
+        const float click = load<float>(p + RowLayout::kClick) * a.show_click_decay_rate;
+        store(p + RowLayout::kShow, show);
+        store(p + RowLayout::kClick, click);
         forget = forget || layout_->score(show, click) < a.delete_threshold;
       }
       if (!forget) continue;

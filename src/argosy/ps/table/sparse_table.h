@@ -31,7 +31,7 @@ class Sparse final : public SparseTable {
   bool counts_shows() const override { return layout_.click; }
   float shows(std::span<const std::byte> row) const override {
     if (layout_.class_of(row.size()) == RowClass::candidate) return -1;
-    return layout_.click ? load<float>(row.data() + Layout::kShow) : 0;
+    return layout_.click ? load<float>(row.data() + RowLayout::kShow) : 0;
   }
 
   std::unique_ptr<Prepared> prepare(std::span<const Key> keys) override;
@@ -125,7 +125,7 @@ class Sparse final : public SparseTable {
   void check_null(const Prepared* given) const;     // throws unless null, where there is no disk
 
   const TableConfig config_;
-  const Layout layout_;
+  const RowLayout layout_;
   std::array<ChunkPool, 3> pools_;  // by RowClass
   std::vector<Shard> shards_;
   std::unique_ptr<Disk> disk_;  // tier ssd

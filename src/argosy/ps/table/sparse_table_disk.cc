@@ -220,7 +220,7 @@ void Sparse::copy_with_disk(uint32_t number, Selection selection, bool mark, Row
     }
     if (serving && mark && layout_.click) {
       append(&reset, scan->key(), row);
-      store<float>(row_of(&reset, reset.keys.size() - 1).data() + Layout::kDelta, 0);
+      store<float>(row_of(&reset, reset.keys.size() - 1).data() + RowLayout::kDelta, 0);
     }
   }
   scan.reset();

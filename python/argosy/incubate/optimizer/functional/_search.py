@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import dtype_name
 from argosy.autograd import enable_grad, grad
 
 
@@ -24,7 +23,7 @@ def check(name, initial_position, line_search_fn, dtype):
             f"[{name}] line_search_fn must be 'strong_wolfe', got {line_search_fn!r}. Do this: leave"
             " it out."
         )
-    if dtype_name(initial_position.dtype) != dtype:
+    if initial_position.dtype != dtype:
         raise ValueError(
             f"[{name}] initial_position must have the dtype of the argument dtype: expected {dtype},"
             f" got {initial_position.dtype}. Do this: cast it, or pass dtype."

@@ -4,7 +4,10 @@ import functools
 
 from argosy import _core, tensor
 from argosy._core import Tensor
+from argosy._dtypes import COMPLEX, INTEGER
+from argosy._support import is_symbolic, listed_if_any
 from argosy.nn.layer.layers import Layer
+from argosy.tensor.methods import is_tensor
 
 from ..errors import CaptureError
 
@@ -26,16 +29,6 @@ def _arrays():
     return array
 
 
-def is_tensor(x):
-    """Is x a tensor, concrete or symbolic?"""
-    return isinstance(x, Tensor)
-
-
-def is_symbolic(x):
-    """Is x a value of a Program that is being built?"""
-    return isinstance(x, Tensor) and x._symbolic
-
-
 def decides(x):
     """Is the number in x known only when a Program runs? While one is recorded that is so for all
     tensors: those that have a number now are state, which may have another one then."""
@@ -50,18 +43,12 @@ def recording():
 def cond(pred, true_fn, false_fn):
     """Appends an `if`; both functions return equally long lists of tensors."""
     outs = _control_flow().cond(_scalar(pred), true_fn, false_fn)
-    return _listed(outs)
+    return listed_if_any(outs)
 
 
 def while_loop(test, body, values):
     """Appends a loop over a list of tensors; returns their last values."""
-    return _listed(_control_flow().while_loop(test, body, list(values)))
-
-
-def _listed(outs):
-    if outs is None:
-        return []
-    return list(outs) if isinstance(outs, (list, tuple)) else [outs]
+    return listed_if_any(_control_flow().while_loop(test, body, list(values)))
 
 
 def _scalar(pred):
@@ -95,10 +82,10 @@ def kind(dtype):
     """'b', 'i', 'f' or 'c': what of Python's numbers a dtype can hold; 'a' for tensor arrays."""
     if dtype is ARRAY:
         return "a"
-    text = str(dtype).split(".")[-1]
-    if text == "bool":
+    dtype = _core.dtype(dtype)
+    if dtype == _core.bool:
         return "b"
-    return "i" if "int" in text else "c" if "complex" in text else "f"
+    return "i" if dtype in INTEGER else "c" if dtype in COMPLEX else "f"
 
 
 def constant(number, dtype, shape=()):

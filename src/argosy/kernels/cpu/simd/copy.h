@@ -17,4 +17,7 @@ namespace avx512 {
 extern const CopyKernels copy_kernels;
 }
 
+// For items of 1, 2, 4, 8 or 16 bytes, of the instruction set that runs.
+Transpose transpose_kernel(int item_size);
+
 }  // namespace argosy::cpu

@@ -184,9 +184,7 @@ bool to_reshape(Rewriter& r, Operation& o, const Ref<Value>& x) {
 
 // Gives the same elements another shape.
 Operation* reshaper(const Ref<Value>& v) {
-  for (const char* name : {"reshape", "squeeze", "unsqueeze", "flatten", "reshape_like"})
-    if (Operation* o = made_by(v, name)) return o;
-  return nullptr;
+  return v->producer && v->producer->op->same_order ? v->producer : nullptr;
 }
 
 bool inserts_and_removes(const Operation& outer, const Operation& inner) {
@@ -286,14 +284,15 @@ bool sum_like(Rewriter& r, Operation& o) {
   return r.replace_with(o.results[0], "sum", {x}, std::move(attrs));
 }
 
-bool full_like(Rewriter& r, Operation& o) {
+// One number in the form of operands that are not kept for that.
+bool filled(Rewriter& r, Operation& o) {
   const Ref<Value>& v = o.results[0];
-  if (!v->shape.known() || o.attr_operands) return false;
-  Scalar value(int64_t{is(o, "ones_like") ? 1 : 0});
-  if (is(o, "full_like")) value = attr<Scalar>(o, "fill_value");
+  if (!o.op->fills || o.operands.empty() || !v->shape.known() || o.attr_operands) return false;
+  auto value = o.op->fills(o.attrs.get());
+  if (!value) return false;
   op::AttrBox attrs = default_attrs(op::get("full"));
   set_attr(attrs, "shape", IntArray(v->shape));
-  set_attr(attrs, "fill_value", std::move(value));
+  set_attr(attrs, "fill_value", std::move(*value));
   set_attr(attrs, "dtype", std::optional<DType>(v->dtype));
   return r.replace_with(v, "full", {}, std::move(attrs));
 }
@@ -345,23 +344,20 @@ Rule rule_of(const std::string& name) {
       {"expand_like", expand_like},
       {"tile", unchanged},
       {"sum_like", sum_like},
-      {"full_like", full_like},
-      {"zeros_like", full_like},
-      {"ones_like", full_like},
       {"assign", assign},
       {"concat", concat},
       {"slice", slice},
       {"array_get", array_get},
   };
   auto it = rules.find(name);
-  return it == rules.end() ? nullptr : it->second;
+  return it == rules.end() ? filled : it->second;
 }
 
 bool run(Program& p, const PassContext&) {
   Rewriter r(p);
   r.walk([&](Operation& o) {
     const Rule rule = rule_of(o.op->name);
-    if (rule && rule(r, o)) r.erase();
+    if (rule(r, o)) r.erase();
   });
   return r.changed();
 }

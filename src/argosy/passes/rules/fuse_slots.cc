@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -38,12 +37,9 @@ int64_t row_size(const Value& v) {
 
 // v without reshapes that keep its rows, if these have `width` elements; else null.
 Ref<Value> rows_behind(Ref<Value> v, int64_t width) {
-  static constexpr std::array<std::string_view, 6> names{"reshape",   "reshape_like", "squeeze",
-                                                         "unsqueeze", "flatten",      "assign"};
   while (row_size(*v) == width) {
     const Operation* o = v->producer;
-    if (!o || std::find(names.begin(), names.end(), std::string_view(o->op->name)) == names.end())
-      return v;
+    if (!o || !o->op->same_order) return v;
     if (v->block != o->operands[0]->block) return v;
     v = o->operands[0];
   }
@@ -81,24 +77,11 @@ class Fuser {
   }
 
  private:
-  static bool needs_elements(const op::OpDef& op, size_t input) {
-    if (op.name == "split_like") return input != 1;
-    if (op.name == "embedding_pool_grad") return input != 3;
-    for (std::string_view name : {"sequence_pool_grad", "embedding_rows_grad", "embedding_grad"})
-      if (op.name == name) return input != 2;
-    return !reads_only_shape(op, input);
-  }
-
   // Who needs the elements of a value, not only its shape.
   void count_reads(const Block& b) {
     for (const auto& o : b.operations) {
-      const bool lists = !o->ends.empty();
-      size_t input = 0;
-      for (size_t k = 0; k < o->operands.size(); ++k) {
-        while (lists && input < o->ends.size() && k >= o->ends[input]) ++input;
-        const size_t at = lists ? input : k;
-        if (o->operands[k] && needs_elements(*o->op, at)) ++reads_[o->operands[k]->id];
-      }
+      for (size_t k = 0; k < o->operands.size(); ++k)
+        if (o->operands[k] && !reads_only_shape(*o, k)) ++reads_[o->operands[k]->id];
       for (const auto& inner : o->blocks) count_reads(*inner);
     }
   }

@@ -1,0 +1,68 @@
+"""What an update needs besides gradients, found once for each list of parameters."""
+
+from operator import is_
+
+from argosy.regularizer import L1Decay, L2Decay
+
+__all__ = []
+
+
+class Batch:
+    """What one call of an optimizer op takes: parallel lists over parameters, empty where they say
+    nothing. others: (position, regularizer) of terms that the op does not know. extra: what a
+    subclass keeps."""
+
+    __slots__ = ("params", "states", "masters", "lr_scales", "l1", "l2", "others", "extra")
+
+    def __init__(self, params, states, masters, lr_scales, terms):
+        self.params = params
+        self.states = states
+        self.masters = masters
+        self.lr_scales = lr_scales
+        self.l1, self.l2, self.others = terms
+        self.extra = {}
+
+
+def batch_of(group, params, make):
+    """The group's batch of these parameters; make(group, params) where there is none. Which
+    parameters have a gradient changes rarely, so the last batch is looked at first."""
+    batch = group.last
+    if batch is None or len(batch.params) != len(params) or not all(map(is_, batch.params, params)):
+        key = tuple(map(id, params))
+        batch = group.batches.get(key)
+        if batch is None:
+            batch = group.batches[key] = make(group, params)
+        group.last = batch
+    return batch
+
+
+def lr_scale(param):
+    """The factor of a parameter on the learning rate."""
+    attr = getattr(param, "optimize_attr", None)
+    return float(attr.get("learning_rate", 1.0)) if attr else 1.0
+
+
+def unless_all(value, numbers):
+    """numbers, or [] if all are `value`."""
+    return [] if all(n == value for n in numbers) else numbers
+
+
+def regularizer_of(param, default):
+    """A parameter's own regularizer, else `default`."""
+    own = getattr(param, "regularizer", None)
+    return default if own is None else own
+
+
+def regularization(params, default):
+    """(l1, l2, others): L1 and L2 terms are the op's work; any other regularizer is called for its
+    term."""
+    l1, l2, others = [0.0] * len(params), [0.0] * len(params), []
+    for i, p in enumerate(params):
+        regularizer = regularizer_of(p, default)
+        if type(regularizer) is L2Decay:
+            l2[i] = regularizer._coeff
+        elif type(regularizer) is L1Decay:
+            l1[i] = regularizer._coeff
+        elif regularizer is not None:
+            others.append((i, regularizer))
+    return unless_all(0.0, l1), unless_all(0.0, l2), others

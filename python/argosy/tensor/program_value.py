@@ -1,0 +1,185 @@
+"""What values of a Program have beside what all tensors have, and what is one for both."""
+
+from argosy import _core
+from argosy._core import Tensor
+from argosy._programs.mode import default_main_program
+from argosy._support import dtype_name
+from argosy.tensor.array import array_length, array_write
+from argosy.tensor.registry import method
+
+
+def _program_of(self):
+    from argosy._programs.registry import program_of
+
+    return program_of(self)
+
+
+def _of_program(self, name):
+    if not self._symbolic:
+        raise AttributeError(
+            f"'Tensor' object has no attribute '{name}': only variables of a Program have."
+        )
+
+
+def block(self):
+    """The block that the variable is in; of an eager tensor the default main Program's."""
+    program = _program_of(self) if self._symbolic else default_main_program()
+    return program.global_block()
+
+
+def op(self):
+    """The Operator that makes the variable; None for inputs and state."""
+    _of_program(self, "op")
+    place = _core.program_about(self)[3]
+    return None if place < 0 else _program_of(self).global_block().ops[place]
+
+
+def lod_level(self):
+    """1 for an input that is a batch of sequences, else 0."""
+    _of_program(self, "lod_level")
+    lengths = f"{self.name}@LENGTHS"
+    return int(_core.program_first(_program_of(self)._handle, lengths) is not None)
+
+
+def is_data(self):
+    """Whether it is an input."""
+    _of_program(self, "is_data")
+    return _core.program_about(self)[0] == "input"
+
+
+def is_parameter(self):
+    """Whether it is a Parameter."""
+    return False  # Parameter says otherwise
+
+
+def grad_name(self):
+    """Name of the gradient that append_backward makes."""
+    return self.name + "@GRAD"
+
+
+def attr_names(self):
+    """Names of further attributes: none."""
+    _of_program(self, "attr_names")
+    return []
+
+
+def dist_attr(self):
+    """How it is spread over devices: None, it is not."""
+    _of_program(self, "dist_attr")
+
+
+def append(self):
+    """append(var) adds a variable at the end of this tensor array."""
+    _of_program(self, "append")
+    if self._layout != "tensor_array":
+        raise AttributeError("[Variable.append] only a tensor array grows; see create_array.")
+    return lambda var: array_write(var, array_length(self), self)
+
+
+def attr(self, name):
+    """The attribute `name` of the operation that makes the variable."""
+    producer = op(self)
+    if producer is None:
+        raise ValueError(
+            f"[Variable.attr] '{self.name}' is made by no operation."
+            " Do this: ask a value that an operation gives."
+        )
+    return producer.attr(name)
+
+
+def get_defining_op(self):
+    """The Operator that makes the variable, as :attr:`op`."""
+    return op(self)
+
+
+def to_string(self, throw_on_error=False, with_details=False):
+    """Name, shape and dtype in one line."""
+    _of_program(self, "to_string")
+    return to_text(self)
+
+
+def to_text(variable):
+    """A variable in one line."""
+    head = "var"
+    if variable.is_parameter:
+        head = "persist trainable param" if variable.trainable else "persist param"
+    elif variable.persistable:
+        head = "persist var"
+    return (
+        f"{head} {variable.name} : DENSE_TENSOR.shape{tuple(variable.shape)}"
+        f".dtype({dtype_name(variable.dtype)}).stop_gradient({variable.stop_gradient})"
+    )
+
+
+def get_value(self, scope=None):
+    """The value of state in a scope (the global one if None).
+
+    Raises:
+        ValueError: it has none.
+    """
+    from argosy._programs.scope import DenseTensor
+
+    return DenseTensor(value_in_scope(self, scope)) if self._symbolic else self
+
+
+def value_in_scope(self, scope=None):
+    """The tensor that get_value shows."""
+    from argosy._programs.scope import global_scope
+
+    value = (global_scope() if scope is None else scope)._value(self.name)
+    if value is None:
+        raise ValueError(
+            f"[Variable.get_value] '{self.name}' is not found in the scope. Do this: run the startup"
+            " program first; variables that are no state are fetched by Executor.run."
+        )
+    return value
+
+
+def set_value(self, value, scope=None):
+    """Copies value (array, Tensor or number of the same shape) into this tensor's memory; of state of
+    a static Program: into its variable in a scope, the global one if None."""
+    value = getattr(value, "_tensor", value)
+    if not self._symbolic or (isinstance(value, Tensor) and value._symbolic):
+        return _copy_value(self, value)
+    if _core.program_about(self)[0] != "state":
+        raise TypeError(
+            f"[set_value] '{self.name}' is computed by the Program: expected a Parameter or other"
+            " state. Do this: use assign(value, output=variable) while building."
+        )
+    from argosy._programs.scope import global_scope, set_state
+
+    return set_state(self, value, global_scope() if scope is None else scope)
+
+
+def _copy_value(self, value):
+    value = _core.to_tensor(value, self.dtype, False)
+    if list(value.shape) != list(self.shape):
+        raise _core.ConversionError(
+            f"[set_value] the new value must have the tensor's shape: expected {list(self.shape)},"
+            f" got {list(value.shape)}. Do this: reshape it first."
+        )
+    self._copy_from(value)
+
+
+@method
+def copy_(self, other, blocking=True):
+    """Copies the values of `other`, a tensor of the same shape, into this one."""
+    self.set_value(other)
+    return self
+
+
+# What static.Variable has as well.
+METHODS = {
+    **{
+        function.__name__: property(function, doc=function.__doc__)
+        for function in (
+            block, op, lod_level, is_data, is_parameter, grad_name, attr_names, dist_attr, append,
+        )
+    },
+    **{
+        function.__name__: function
+        for function in (attr, get_defining_op, to_string, get_value, set_value)
+    },
+}  # fmt: skip
+for _name, _value in METHODS.items():
+    method(_value, _name)

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+// Moving items whose type does not matter, by their size.
+namespace argosy::cpu {
+
+struct Item16 {
+  uint64_t halves[2];
+};
+
+// f(T{}) with a type of `size` bytes: 1, 2, 4, 8 or 16.
+template <class F>
+decltype(auto) with_item(int64_t size, F&& f) {
+  switch (size) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Item16{});
+  }
+}
+
+// f(move) with move(to, from) for rows of any number of bytes: memcpy of a known size is a move.
+template <class F>
+void with_row(int64_t bytes, F&& f) {
+  auto known = [&]<class T>(T) {
+    f([](char* to, const char* from) { std::memcpy(to, from, sizeof(T)); });
+  };
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) return with_item(bytes, known);
+  f([bytes](char* to, const char* from) { std::memcpy(to, from, static_cast<size_t>(bytes)); });
+}
+
+}  // namespace argosy::cpu

@@ -1,0 +1,163 @@
+"""Devices: what the core has is what Python says, and what it has not is refused."""
+
+import threading
+
+import pytest
+
+import argosy as paddle
+from argosy.device import place as places
+
+device = paddle.device
+no_gpu = pytest.mark.skipif(paddle.is_compiled_with_cuda(), reason="this build has CUDA")
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """A core that has figures of two GPUs."""
+    real, asked = places._core.memory_stats, []
+
+    class Core:
+        DeviceError = places._core.DeviceError
+
+        @staticmethod
+        def memory_stats(place):
+            asked.append(place)
+            if not place.is_gpu_place():
+                return real(place)
+            if place.gpu_device_id() > 1:
+                raise Core.DeviceError("no such place")
+            return {"allocated": 8 + place._index, "peak": 9, "reserved": 10, "peak_reserved": 11}
+
+    places.has_place.cache_clear()
+    monkeypatch.setattr(places, "_core", Core)
+    monkeypatch.setattr(device.cuda, "_core", Core)
+    yield asked
+    places.has_place.cache_clear()
+
+
+def test_counts_and_names_are_the_cores(two_gpus):
+    assert paddle.is_compiled_with_cuda() and device.is_available() and paddle.cuda.is_available()
+    assert device.device_count() == device.cuda.device_count() == paddle.cuda.device_count() == 2
+    assert paddle.base.core.get_cuda_device_count() == 2
+    assert device.get_all_device_type() == ["cpu", "gpu"]
+    assert device.get_available_device() == ["cpu", "gpu:0", "gpu:1"]
+    assert [p._index for p in paddle.static.cuda_places()] == [0, 1]
+    assert device.cuda.memory_allocated() == 8 and device.cuda.memory_allocated(1) == 9
+    assert device.cuda.max_memory_reserved("gpu:1") == 11
+    with pytest.raises(ValueError, match=r"there is no Place\(gpu:2\)"):
+        device.cuda.memory_reserved(2)
+    with pytest.raises(ValueError, match=r"\[set_device\] there is no Place\(gpu:7\)"):
+        paddle.set_device("gpu:7")
+
+
+def test_the_core_is_asked_once_for_each_place(two_gpus):
+    for _ in range(3):
+        paddle.is_compiled_with_cuda()
+    assert len(two_gpus) == 1
+
+
+@no_gpu
+def test_without_a_gpu():
+    assert device.device_count() == 0 and not device.is_available()
+    assert device.get_all_device_type() == device.get_available_device() == ["cpu"]
+    device.cuda.empty_cache()
+
+
+@no_gpu
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.to("gpu:0"),
+        lambda x: x.to("cuda"),
+        lambda x: x.to(paddle.CUDAPlace(1), "float64"),
+        lambda x: x.to(device=0),
+        lambda x: x.cuda(),
+        lambda x: x.cuda(3),
+        lambda x: x.pin_memory(0),
+        lambda x: paddle.ones([2], device="gpu"),
+        lambda x: paddle.to_tensor([1.0], place=paddle.CUDAPlace(0)),
+        lambda x: paddle.nn.Linear(2, 2).to("gpu:0"),
+        lambda x: paddle.set_device("gpu"),
+        lambda x: device.device_guard("gpu").__enter__(),
+        lambda x: device.synchronize("gpu:0"),
+        lambda x: paddle.static.Executor(paddle.CUDAPlace(0)),
+        lambda x: paddle.static.Executor("gpu:1"),
+        lambda x: device.get_rng_state("gpu:0"),
+        lambda x: device.set_rng_state(device.get_rng_state(), "gpu:0"),
+        lambda x: device.cuda.memory_allocated(),
+        lambda x: device.cuda.reset_peak_memory_stats(),
+    ],
+)
+def test_a_gpu_that_is_not_there_is_refused(call):
+    with pytest.raises(ValueError, match="no CUDA support.*Do this"):
+        call(paddle.ones([2]))
+    assert paddle.get_device() == "cpu"
+
+
+@no_gpu
+@pytest.mark.parametrize("name", ["memory_allocated", "memory_dump", "reset_peak_memory_stats"])
+def test_figures_of_a_gpu_that_is_not_there(name):
+    for which in ("gpu:0", 0, paddle.CUDAPlace(0)):
+        with pytest.raises(paddle.DeviceError, match="no CUDA, so there is no place gpu:0"):
+            getattr(device, name)(which)
+
+
+def test_unknown_names():
+    x = paddle.ones([2])
+    for call in (lambda: paddle.set_device("tpu"), lambda: x.to("xpu"), lambda: x.to("gpu:one")):
+        with pytest.raises(ValueError, match="unknown device .* Do this"):
+            call()
+    with pytest.raises(ValueError, match=r"there is no Place\(null:99\)"):
+        paddle.set_device("null:99")
+
+
+def test_each_thread_has_its_own_current_device():
+    """As ops have it: get_device says where they put their results."""
+    seen = {}
+
+    def other():
+        seen["before"] = paddle.get_device(), str(paddle.zeros([1]).place)
+        paddle.set_device("null:1")
+        seen["after"] = paddle.get_device(), str(paddle.zeros([1]).place)
+
+    with device.device_guard("null"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert paddle.get_device() == "null:0" and str(paddle.zeros([1]).place) == "Place(null:0)"
+        assert device.current_device() == 0
+    assert seen == {"before": ("cpu", "Place(cpu)"), "after": ("null:1", "Place(null:1)")}
+
+
+def test_to_the_null_device_keeps_the_form():
+    x = paddle.ones([2, 3])
+    x.stop_gradient = False
+    moved = x.to("null")
+    assert moved.place == device.NullPlace() and moved.shape == [2, 3] and not moved.stop_gradient
+    assert moved.to("null") is moved and x.to("cpu") is x and x.cpu() is x
+    assert paddle.ones([4], device="null").place == device.NullPlace()
+    layer = paddle.nn.Linear(3, 4).to("null")
+    assert layer(moved).shape == [2, 4] and layer.weight.place == device.NullPlace()
+    with pytest.raises(ValueError, match=r"\[cpu\] a tensor of the null device has no elements"):
+        moved.cpu()
+    with pytest.raises(ValueError, match="with a history"):
+        (x * 2).to("null")
+
+
+def test_arguments_of_to():
+    x = paddle.ones([2])
+    assert x.to("cpu", "float64", False).dtype == paddle.float64
+    assert x.to(other=paddle.ones([1], "int32")).dtype == paddle.int32
+    assert x.to("cpu", non_blocking=True) is x
+    copied = x.to("cpu", copy=True)
+    assert copied is not x and copied.tolist() == x.tolist()
+    for call in (
+        lambda: x.to("cpu", blocking="no"),
+        lambda: x.to("cpu", non_blocking=1),
+        lambda: x.pin_memory(blocking="no"),
+        lambda: x._copy_to("cpu", blocking=2),
+    ):
+        with pytest.raises(TypeError, match="blocking: expected True, False or None.*Do this"):
+            call()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'devise'"):
+        x.to(devise="cpu")
