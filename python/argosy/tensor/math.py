@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING, INTEGER
-from argosy._support import alias, check_choice, into
+from argosy._support import alias, into
 from argosy.tensor.registry import GENERATED, method
 
 
@@ -63,7 +63,10 @@ def _tensor(x, op):
 
 
 def _median(name, x, axis, keepdim, mode):
-    check_choice(name, "mode", mode, ("avg", "min"))
+    if mode not in ("avg", "min"):
+        raise ValueError(
+            f"[{name}] mode: expected 'avg' or 'min', got {mode!r}. Do this: use one of them."
+        )
     if not isinstance(x, Tensor):
         raise TypeError(
             f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."

@@ -5,7 +5,7 @@ import itertools
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import check_choice, is_symbolic, listed
+from argosy._support import is_symbolic, listed
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
 
@@ -401,7 +401,11 @@ def Print(
             f"[Print] input: expected a Tensor, got {type(input).__name__}."
             " Do this: pass a value of the Program."
         )
-    check_choice("Print", "print_phase", print_phase, ("forward", "backward", "both"))
+    if print_phase not in ("forward", "backward", "both"):
+        raise ValueError(
+            f"[Print] print_phase: expected 'forward', 'backward' or 'both', got {print_phase!r}."
+            " Do this: use one of them."
+        )
     return _core.ops.print_tensor(
         input,
         message or "",
