@@ -374,10 +374,10 @@ TEST(Uniform, TheOneNumberOfAllElements) {
 TEST(ReadsOnlyShape, IsTrueOfWhatItSays) {
   // Kernels of these ops on descriptions: they would not have anything to read.
   for (const char* name : {"shape", "numel", "full_like", "zeros_like", "ones_like"})
-    EXPECT_TRUE(reads_only_shape(op::get(name), 0)) << name;
-  EXPECT_TRUE(reads_only_shape(op::get("sum_like"), 1));
-  EXPECT_FALSE(reads_only_shape(op::get("sum_like"), 0));
-  EXPECT_FALSE(reads_only_shape(op::get("add"), 0));
+    EXPECT_TRUE((op::get(name).inputs[0].reads == op::Reads::shape)) << name;
+  EXPECT_TRUE((op::get("sum_like").inputs[1].reads == op::Reads::shape));
+  EXPECT_FALSE((op::get("sum_like").inputs[0].reads == op::Reads::shape));
+  EXPECT_FALSE((op::get("add").inputs[0].reads == op::Reads::shape));
 }
 
 // --- pipelines ---
