@@ -19,6 +19,15 @@ def dtype_name(dtype):
     return dtype.name.lower()
 
 
+def check_choice(op, argument, value, allowed, error=ValueError):
+    """Raises ``error`` unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise error(
+            f"[{op}] {argument}: expected one of {', '.join(map(str, allowed))}, got {value!r}. Do this:"
+            " use one of them."
+        )
+
+
 def alias(**names):
     """Decorator: the function also takes keyword ``other=`` for its argument, alias(other="x")."""
 

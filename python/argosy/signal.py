@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy import fft as _fft
+from argosy._support import check_choice
 from argosy.nn import functional as F
 
 __all__ = ["istft", "stft"]
@@ -105,11 +106,7 @@ def stft(
         raise AssertionError(
             "[stft] onesided must be False for a complex signal. Do this: leave it out."
         )
-    if pad_mode not in ("reflect", "constant"):
-        raise AssertionError(
-            f"[stft] pad_mode must be 'reflect' or 'constant', got {pad_mode!r}. Do this: use one"
-            " of them."
-        )
+    check_choice("stft", "pad_mode", pad_mode, ("reflect", "constant"), AssertionError)
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     real = "float64" if x.dtype in (_core.float64, _core.complex128) else "float32"

@@ -123,6 +123,18 @@ def test_texts_have_the_form(package):
             ValueError,
             "[Embedding] num_embeddings: expected 1 or more, got 0. Do this: correct it.",
         ),
+        (
+            lambda: argosy.nn.Conv2D(3, 4, 3, padding_mode="edge"),
+            ValueError,
+            "[Conv2D] padding_mode: expected one of reflect, replicate, circular, zeros, got 'edge'."
+            " Do this: use one of them.",
+        ),
+        (
+            lambda: argosy.nn.functional.pad(argosy.ones([1, 1, 2]), [1, 1], mode="edge"),
+            AssertionError,
+            "[pad] mode: expected one of constant, reflect, replicate, circular, got 'edge'. Do"
+            " this: use one of them.",
+        ),
     ],
 )
 def test_important_texts(call, kind, text):

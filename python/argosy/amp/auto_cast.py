@@ -3,6 +3,8 @@
 import contextlib
 import warnings
 
+from argosy._support import check_choice
+
 __all__ = []
 
 _warned = False
@@ -40,7 +42,7 @@ def amp_guard(
         dtype (str): ``"float16"`` or ``"bfloat16"``.
         use_promote (bool): Run other ops in the widest dtype of their inputs.
     """
-    _check_level("auto_cast", level, ("O0", "OD", "O1", "O2"))
+    check_choice("auto_cast", "level", level, ("O0", "OD", "O1", "O2"))
     name = str(dtype).rsplit(".", 1)[-1]
     if enable and name not in ("float16", "bfloat16"):
         raise ValueError(
@@ -79,14 +81,6 @@ def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True
     return amp_guard(enable=enabled, dtype=dtype)
 
 
-def _check_level(op, level, known):
-    if level not in known:
-        raise ValueError(
-            f"[{op}] level: expected one of {', '.join(known)}, got {level!r}."
-            " Do this: use one of them."
-        )
-
-
 def decorate(
     models,
     optimizers=None,
@@ -108,7 +102,7 @@ def decorate(
     Returns:
         `models`, with `optimizers` a pair of both.
     """
-    _check_level("decorate", level, ("O1", "O2"))
+    check_choice("decorate", "level", level, ("O1", "O2"))
     if level == "O2":
         _warn_once("decorate")
     return models if optimizers is None else (models, optimizers)

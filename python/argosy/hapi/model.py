@@ -5,7 +5,7 @@ import os
 import warnings
 
 from argosy import tensor
-from argosy._support import dtype_name, listed_if_any
+from argosy._support import check_choice, dtype_name, listed_if_any
 from argosy.autograd import no_grad
 from argosy.framework import io
 
@@ -81,11 +81,7 @@ class Model:
             return
         options = {"level": configs} if isinstance(configs, str) else dict(configs)
         level = options.get("level", "O1")
-        if level not in ("O0", "O1", "O2"):
-            raise ValueError(
-                f"[Model.prepare] amp_configs: expected level 'O0', 'O1' or 'O2', got {level!r}."
-                " Do this: use one of them."
-            )
+        check_choice("Model.prepare", "amp_configs['level']", level, ("O0", "O1", "O2"))
         if level != "O0":
             known = ("level", "dtype", "custom_white_list", "custom_black_list")
             self._amp = {key: options[key] for key in known if key in options}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import check_choice
 from argosy.nn import functional as F
 
 
@@ -23,9 +24,5 @@ def softmax_mask_fuse_upper_triangle(x):
 def identity_loss(x, reduction="none"):
     """x as a loss: its sum (0), mean (1) or itself (2); the names may be given instead."""
     reduction = {0: "sum", 1: "mean", 2: "none"}.get(reduction, reduction)
-    if reduction not in ("sum", "mean", "none"):
-        raise ValueError(
-            f"[identity_loss] reduction must be sum, mean or none, got {reduction!r}. Do this: check"
-            " the spelling."
-        )
+    check_choice("identity_loss", "reduction", reduction, ("sum", "mean", "none"))
     return x if reduction == "none" else getattr(tensor, reduction)(x)

@@ -3,6 +3,7 @@
 import warnings
 
 from argosy import tensor
+from argosy._support import check_choice
 from argosy.autograd import enable_grad, no_grad
 
 from .optimizer import Optimizer
@@ -48,11 +49,9 @@ class LBFGS(Optimizer):
         grad_clip=None,
         name=None,
     ):
-        if line_search_fn not in (None, "strong_wolfe"):
-            raise RuntimeError(
-                f"[LBFGS] line_search_fn: expected None or 'strong_wolfe', got {line_search_fn!r}."
-                " Do this: pass one of them."
-            )
+        check_choice(
+            "LBFGS", "line_search_fn", line_search_fn, (None, "strong_wolfe"), RuntimeError
+        )
         self.max_iter = max_iter
         self.max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         self.tolerance_grad = tolerance_grad

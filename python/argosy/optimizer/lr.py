@@ -8,6 +8,8 @@ on Python floats; ``state_dict()`` holds everything a resumed run needs.
 
 import math
 
+from argosy._support import check_choice
+
 from .scheduler import (
     LRScheduler,
     _check_callable,
@@ -356,11 +358,7 @@ class ReduceOnPlateau(LRScheduler):
                 " Do this: pass a factor such as 0.1."
             )
         threshold_mode = threshold_mode.lower()
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"[ReduceOnPlateau] threshold_mode: expected 'rel' or 'abs', got {threshold_mode!r}."
-                " Do this: pass one of them."
-            )
+        check_choice("ReduceOnPlateau", "threshold_mode", threshold_mode, ("rel", "abs"))
         _check_rate("ReduceOnPlateau", "learning_rate", learning_rate)
         self.mode = mode
         self.factor = factor
@@ -501,11 +499,7 @@ class OneCycleLR(LRScheduler):
                 f"[OneCycleLR] phase_pct is out of range: expected 0 .. 1, got {phase_pct}."
                 " Do this: pass the part of the steps in which the rate grows."
             )
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"[OneCycleLR] anneal_strategy: expected 'cos' or 'linear', got {anneal_strategy!r}."
-                " Do this: pass one of them."
-            )
+        check_choice("OneCycleLR", "anneal_strategy", anneal_strategy, ("cos", "linear"))
         if three_phase and phase_pct >= 0.5:
             raise ValueError(
                 f"[OneCycleLR] three_phase needs phase_pct < 0.5, got phase_pct={phase_pct}."
@@ -597,11 +591,7 @@ class CyclicLR(LRScheduler):
                 f"[CyclicLR] mode: expected one of {list(modes)}, got {mode!r}."
                 " Do this: pass one of them, or scale_fn."
             )
-        if scale_mode not in ("cycle", "iterations"):
-            raise ValueError(
-                f"[CyclicLR] scale_mode: expected 'cycle' or 'iterations', got {scale_mode!r}."
-                " Do this: pass one of them."
-            )
+        check_choice("CyclicLR", "scale_mode", scale_mode, ("cycle", "iterations"))
         down = step_size_up if step_size_down is None else step_size_down
         self.cycle_size = float(step_size_up + down)
         self.step_up_pct = step_size_up / self.cycle_size

@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+from argosy._support import check_choice
+
 __all__ = []
 
 
@@ -352,10 +354,7 @@ def _by_thread(events):
 
 def summary_text(result, sorted_by, op_detail, thread_sep, time_unit, views):
     """The tables of :meth:`Profiler.summary`."""
-    if time_unit not in _UNITS:
-        raise ValueError(
-            f"[summary] time_unit: expected one of {', '.join(_UNITS)}, got {time_unit!r}."
-        )
+    check_choice("summary", "time_unit", time_unit, _UNITS)
     if views is None:
         views = list(SummaryView)
     elif isinstance(views, SummaryView):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import check_choice
 from argosy.autograd import no_grad
 from argosy.base import unique_name
 from argosy.nn import functional as F
@@ -63,10 +64,7 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
     Raises:
         ValueError: another curve.
     """
-    if curve not in ("ROC", "PR"):
-        raise ValueError(
-            f"[auc] curve: expected 'ROC' or 'PR', got {curve!r}. Do this: use one of them."
-        )
+    check_choice("auc", "curve", curve, ("ROC", "PR"))
     bins = num_thresholds + 1
     window = max(slide_steps, 1)
     recent = [_state([window, bins], 0, "int64") for _ in range(2)]

@@ -8,6 +8,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._programs.scope import set_state
+from argosy._support import check_choice
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
@@ -219,11 +220,7 @@ class Program:
         """
         from .scope import global_scope
 
-        if mode not in ("param", "opt", "all"):
-            raise ValueError(
-                f"[Program.state_dict] mode: expected 'param', 'opt' or 'all', got {mode!r}."
-                " Do this: use one of them."
-            )
+        check_choice("Program.state_dict", "mode", mode, ("param", "opt", "all"))
         scope = global_scope() if scope is None else scope
         values = {}
         for name, handle in self._all_states().items():

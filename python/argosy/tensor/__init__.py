@@ -63,3 +63,5 @@ class _CallableModule(_types.ModuleType):
 
 
 _sys.modules[__name__].__class__ = _CallableModule
+# (Some names are found by more than one of the lists above.)
+__all__ = list(dict.fromkeys(__all__))

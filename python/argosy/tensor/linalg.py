@@ -5,7 +5,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, alias, into
+from argosy._support import ArgumentError, alias, check_choice, into
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
 
@@ -225,11 +225,7 @@ def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B
     and the smallest of them; 1 and -1 the largest and smallest sum of absolute values of a column;
     inf and -inf of a row.
     """
-    if p not in _MATRIX_NORMS:
-        raise ValueError(
-            f"[matrix_norm] p must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
-            " Do this: pass one of these."
-        )
+    check_choice("matrix_norm", "p", p, _MATRIX_NORMS)
     axis = _axis_list(axis)
     if not isinstance(axis, list) or len(axis) != 2:
         raise ValueError(
@@ -351,11 +347,7 @@ def qr(x, mode="reduced", name=None):
     mode: 'reduced' gives q [.., m, k] and r [.., k, n], k = min(m, n); 'complete' a square q; 'r'
     only r.
     """
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(
-            f"[qr] mode must be 'reduced', 'complete' or 'r', got {mode!r}."
-            " Do this: pass one of these."
-        )
+    check_choice("qr", "mode", mode, ("reduced", "complete", "r"))
     q, r = _ops.qr_factors(x, mode == "complete")
     return r if mode == "r" else (q, r)
 
@@ -405,10 +397,7 @@ def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
 @method
 def lu_solve(b, lu, pivots, trans="N", name=None):
     """z with a z = b (trans "T": a^T z = b; "C": a^H z = b), given a's factors from lu."""
-    if trans not in ("N", "T", "C"):
-        raise ValueError(
-            f"[lu_solve] trans must be 'N', 'T' or 'C', got {trans!r}. Do this: pass one of these."
-        )
+    check_choice("lu_solve", "trans", trans, ("N", "T", "C"))
     p = _ops.cast(_ops.lu_permutation(pivots, lu), lu.dtype)
     if trans == "N":
         half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
@@ -428,11 +417,7 @@ def lstsq(x, y, rcond=None, driver=None, name=None):
     and 'gelss').
     """
     driver = driver or "gelsy"
-    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise ValueError(
-            f"[lstsq] driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', got {driver!r}."
-            " Do this: pass one of these, or None for 'gels'."
-        )
+    check_choice("lstsq", "driver", driver, ("gels", "gelsy", "gelsd", "gelss"))
     if x.ndim < 2 or y.ndim < 2:
         raise ValueError(
             f"[lstsq] expected matrices or stacks of them, got shapes {list(x.shape)} and"
@@ -517,11 +502,7 @@ def pinv(x, rcond=1e-15, hermitian=False, name=None):
 def cond(x, p=None, name=None):
     """The condition number of x: norm(x, p) * norm(inv(x), p); p None or 2: the largest singular value
     over the smallest; -2 the reverse. p: as matrix_norm's."""
-    if p not in (None, *_MATRIX_NORMS):
-        raise ValueError(
-            f"[cond] p must be None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {p!r}."
-            " Do this: pass one of these."
-        )
+    check_choice("cond", "p", p, (None, *_MATRIX_NORMS))
     if p in (None, 2, -2):
         s = svdvals(x)
         ends = _ops.max(s, -1), _ops.min(s, -1)

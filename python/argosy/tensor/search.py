@@ -5,7 +5,7 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, into, overwrite, sizes_of
+from argosy._support import alias, check_choice, into, overwrite, sizes_of
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -329,11 +329,7 @@ def searchsorted(
 @method
 def take(x, index, mode="raise", name=None):
     """Elements of x, flattened, at index; out-of-range places raise, wrap or clip by mode."""
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(
-            f"[take] mode: expected 'raise', 'wrap' or 'clip', got {mode!r}. Do this: use "
-            "one of them."
-        )
+    check_choice("take", "mode", mode, ("raise", "wrap", "clip"))
     flat = _ops.flatten(x) if x.ndim != 1 else x
     if mode == "wrap":
         index = _ops.remainder(index, flat.size)

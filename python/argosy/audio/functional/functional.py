@@ -6,7 +6,7 @@ import math
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import ArgumentError
+from argosy._support import ArgumentError, check_choice
 from argosy.nn import functional as F
 
 # Slaney's scale: linear to 1 kHz (15 mel), then 27 mel for each factor of 6.4.
@@ -103,10 +103,7 @@ def power_to_db(spect, ref_value=1.0, amin=1e-10, top_db=80.0):
 
 def create_dct(n_mfcc, n_mels, norm="ortho", dtype="float32"):
     """The matrix [n_mels, n_mfcc] of the cosine transform (DCT-II); norm: 'ortho' or None."""
-    if norm not in (None, "ortho"):
-        raise ArgumentError(
-            f"[create_dct] norm must be 'ortho' or None, got {norm!r}. Do this: pass one of them."
-        )
+    check_choice("create_dct", "norm", norm, (None, "ortho"), ArgumentError)
     places = tensor.arange(n_mels, dtype="float64").unsqueeze(1) + 0.5
     orders = tensor.arange(n_mfcc, dtype="float64").unsqueeze(0)
     waves = 2.0 * tensor.cos(places * orders * (math.pi / n_mels))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from argosy._support import alias  # noqa: F401  (the modules here take it from this one)
+from argosy._support import (
+    alias,  # noqa: F401  (the modules here take it from this one)
+    check_choice,
+)
 
 CHANNEL_LAST = {
     "NCL": False, "NCW": False, "NCHW": False, "NCDHW": False, "NC": False,
@@ -109,8 +112,4 @@ def spatial_padding(padding, count, channel_last):
 
 def check_reduction(reduction, where):
     """Raise ValueError unless ``reduction`` is 'sum', 'mean' or 'none'."""
-    if reduction not in ("sum", "mean", "none"):
-        raise ValueError(
-            f"[{where}] reduction: expected 'sum', 'mean' or 'none', got {reduction!r}. Do "
-            "this: use one of them."
-        )
+    check_choice(where, "reduction", reduction, ("sum", "mean", "none"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import sizes_of
+from argosy._support import check_choice, sizes_of
 
 from ._args import alias, int_list
 
@@ -50,11 +50,7 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
             f"[dropout] p: expected a number or a Tensor, got {type(p).__name__}. Do this: "
             "pass a float."
         )
-    if mode not in ("downscale_in_infer", "upscale_in_train"):
-        raise ValueError(
-            "[dropout] mode: expected 'upscale_in_train' or 'downscale_in_infer', got "
-            f"{mode!r}. Do this: use one of them."
-        )
+    check_choice("dropout", "mode", mode, ("downscale_in_infer", "upscale_in_train"))
     if axis is None:
         axes = []
     else:
@@ -75,11 +71,7 @@ def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_
 
 
 def _channel_dropout(x, p, training, data_format, formats, rank):
-    if data_format not in formats:
-        raise ValueError(
-            f"[dropout] data_format: expected {' or '.join(map(repr, formats))}, got "
-            f"{data_format!r}. Do this: use one of them."
-        )
+    check_choice("dropout", "data_format", data_format, formats)
     if len(x.shape) != rank:
         raise ValueError(
             f"[dropout] x: expected {rank} dimensions, got {len(x.shape)}. Do this: reshape "
@@ -160,11 +152,9 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
         AssertionError: mode, data_format or the number of dimensions is not supported.
         ValueError: the number or the size of pads does not fit.
     """
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise AssertionError(
-            f"[pad] mode: expected constant, reflect, replicate or circular, got {mode!r}. "
-            "Do this: use one of them."
-        )
+    check_choice(
+        "pad", "mode", mode, ("constant", "reflect", "replicate", "circular"), AssertionError
+    )
     rank = len(x.shape)
     pads = _as_list(pad)
     if len(pads) % 2:
@@ -181,11 +171,7 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
     channel_last = False
     if data_format is not None:
         data_format = data_format.upper()
-        if data_format not in _PAD_FORMATS:
-            raise AssertionError(
-                f"[pad] data_format: expected one of {', '.join(_PAD_FORMATS)}, got "
-                f"{data_format!r}. Do this: use one of them."
-            )
+        check_choice("pad", "data_format", data_format, _PAD_FORMATS, AssertionError)
         channel_last = data_format[-1] == "C"
     if mode != "constant":
         if rank not in (3, 4, 5):
@@ -254,11 +240,7 @@ def interpolate(
         TypeError: size or scale has the wrong type.
     """
     mode = mode.lower()
-    if mode not in _RANKS and mode != "area":
-        raise ValueError(
-            "[interpolate] mode: expected area, nearest, linear, bilinear, trilinear or "
-            f"bicubic, got {mode!r}. Do this: use one of them."
-        )
+    check_choice("interpolate", "mode", mode, ("area", *_RANKS))
     rank = len(x.shape)
     if size is None and scale_factor is None:
         raise ValueError(
@@ -270,11 +252,7 @@ def interpolate(
             f"{' or '.join(str(r) for r in _RANKS[mode])} dimensions, got shape "
             f"{list(x.shape)}. Do this: reshape it, or use another mode."
         )
-    if align_mode not in (0, 1):
-        raise ValueError(
-            f"[interpolate] align_mode: expected 0 or 1, got {align_mode!r}. Do this: use "
-            "one of them."
-        )
+    check_choice("interpolate", "align_mode", align_mode, (0, 1))
     if align_corners and mode in ("nearest", "area"):
         raise ValueError(
             f"[interpolate] align_corners=True has no meaning for mode '{mode}'. Do this: "
@@ -286,11 +264,9 @@ def interpolate(
             f"[interpolate] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do "
             "this: reshape it."
         )
-    if data_format is not None and data_format not in formats:
-        raise ValueError(
-            f"[interpolate] data_format of x with {rank} dimensions: expected {formats[0]} "
-            f"or {formats[1]}, got {data_format!r}. Do this: use one of them."
-        )
+    if data_format is not None:
+        argument = f"data_format of x with {rank} dimensions"
+        check_choice("interpolate", argument, data_format, formats)
     if size is not None and scale_factor is not None:
         raise ValueError(
             "[interpolate] size and scale_factor exclude one another, got both. Do this: "

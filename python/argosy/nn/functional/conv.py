@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import check_choice
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
 
@@ -137,11 +138,7 @@ def _conv_nd(
         ValueError: ``op_type`` is no convolution, or what conv2d and conv3d raise.
     """
     functions = {"conv2d": conv2d, "depthwise_conv2d": conv2d, "conv3d": conv3d}
-    if op_type not in functions:
-        raise ValueError(
-            f"[_conv_nd] op_type: expected one of {', '.join(functions)}, got {op_type!r}. Do this: "
-            "use one of them."
-        )
+    check_choice("_conv_nd", "op_type", op_type, functions)
     if padding_algorithm in ("SAME", "VALID"):
         padding = padding_algorithm
     return functions[op_type](x, weight, bias, stride, padding, dilation, groups, data_format)

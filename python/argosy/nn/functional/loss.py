@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy import _core, tensor
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import ArgumentError
+from argosy._support import ArgumentError, check_choice
 
 from ._args import alias, check_reduction
 
@@ -163,11 +163,7 @@ def ctc_loss(
         norm_by_times: divide the gradient by the number of time steps.
         zero_infinity: losses that are infinite count as zero, without gradient.
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(
-            f"[ctc_loss] reduction: expected 'mean', 'sum' or 'none', got {reduction!r}. Do "
-            "this: use one of them."
-        )
+    check_choice("ctc_loss", "reduction", reduction, ("mean", "sum", "none"), ArgumentError)
     return ops.ctc_loss(
         log_probs, labels, input_lengths, label_lengths, blank, reduction, bool(norm_by_times),
         bool(zero_infinity),
@@ -193,11 +189,7 @@ def rnnt_loss(
         label: [batch, longest label] int32.
         input_lengths, label_lengths: [batch] int32.
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise AssertionError(
-            f"[rnnt_loss] reduction: expected 'mean', 'sum' or 'none', got {reduction!r}. "
-            "Do this: use one of them."
-        )
+    check_choice("rnnt_loss", "reduction", reduction, ("mean", "sum", "none"), AssertionError)
     return ops.rnnt_loss(
         input, label, input_lengths, label_lengths, blank, float(fastemit_lambda), reduction
     )
@@ -263,11 +255,13 @@ def margin_cross_entropy(
     Returns:
         The loss (0-d, or [N, 1] for None), with ``return_softmax`` also the softmax.
     """
-    if reduction not in ("mean", "sum", "none", None):
-        raise AssertionError(
-            "[margin_cross_entropy] reduction: expected 'mean', 'sum' or None, got "
-            f"{reduction!r}. Do this: use one of them."
-        )
+    check_choice(
+        "margin_cross_entropy",
+        "reduction",
+        reduction,
+        ("mean", "sum", "none", None),
+        AssertionError,
+    )
     loss, softmax = ops.margin_cross_entropy(
         logits, label, float(margin1), float(margin2), float(margin3), float(scale),
         reduction or "none",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import check_choice
 
 from ._args import CHANNEL_LAST, alias, is_channel_last
 
@@ -61,11 +62,7 @@ def batch_norm(
             f"[batch_norm] x: expected 2 dimensions or more, got shape {list(x.shape)}. Do "
             "this: reshape it."
         )
-    if data_format not in _BATCH_FORMATS:
-        raise ValueError(
-            f"[batch_norm] data_format: expected one of {', '.join(_BATCH_FORMATS)}, got "
-            f"{data_format!r}. Do this: use one of them."
-        )
+    check_choice("batch_norm", "data_format", data_format, _BATCH_FORMATS)
     if use_global_stats is None:
         use_global_stats = not training
     return ops.batch_norm(
@@ -136,11 +133,7 @@ def group_norm(x, num_groups, epsilon=1e-05, weight=None, bias=None, data_format
         x: [N, C, ...], or [N, ..., C] for channel-last formats; C divisible by ``num_groups``.
         weight, bias: [C] or None.
     """
-    if data_format not in CHANNEL_LAST:
-        raise ValueError(
-            f"[group_norm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
-            f"{data_format!r}. Do this: use one of them."
-        )
+    check_choice("group_norm", "data_format", data_format, CHANNEL_LAST)
     return ops.group_norm(x, weight, bias, num_groups, epsilon, CHANNEL_LAST[data_format])
 
 
@@ -183,11 +176,12 @@ def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0, data_format="NCHW
     Raises:
         ValueError: fewer than 3 dimensions, or an unknown data_format.
     """
-    if data_format not in ("NCL", "NLC", "NCHW", "NHWC", "NCDHW", "NDHWC"):
-        raise ValueError(
-            "[local_response_norm] data_format: expected NCL, NLC, NCHW, NHWC, NCDHW or "
-            f"NDHWC, got {data_format!r}. Do this: use one of them."
-        )
+    check_choice(
+        "local_response_norm",
+        "data_format",
+        data_format,
+        ("NCL", "NLC", "NCHW", "NHWC", "NCDHW", "NDHWC"),
+    )
     if len(x.shape) < 3:
         raise ValueError(
             f"[local_response_norm] x: expected 3 dimensions or more, got {len(x.shape)}. "

@@ -9,6 +9,7 @@ import operator
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._programs import mode
+from argosy._support import check_choice
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
@@ -99,12 +100,7 @@ def calculate_gain(nonlinearity, param=None):
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "sigmoid": 1, "linear": 1}
     for n in "123":
         gains[f"conv{n}d"] = gains[f"conv{n}d_transpose"] = gains[f"conv_transpose{n}d"] = 1
-    if nonlinearity not in gains:
-        raise ValueError(
-            "[calculate_gain] nonlinearity: expected one of "
-            f"{sorted([*gains, 'leaky_relu'])}, got {nonlinearity!r}. Do this: use one of "
-            "them."
-        )
+    check_choice("calculate_gain", "nonlinearity", nonlinearity, [*gains, "leaky_relu"])
     return gains[nonlinearity]
 
 

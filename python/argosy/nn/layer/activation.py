@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+
 from argosy import _core
 
 from .. import functional as F
 from ..functional._args import alias
 from ..initializer import Constant
-from ._repr import join, other_name
-from .layers import Layer
+from ._forwarding import ForwardingLayer, keeps
+from ._repr import other_name
 
 __all__ = [
     "CELU",
@@ -43,322 +45,222 @@ __all__ = [
 ]
 
 
-class _Activation(Layer):
-    """A layer whose constructor's arguments are attributes; ``_shown`` names those it prints."""
+class _Activation(ForwardingLayer):
+    """``function(x, *arguments)``; an argument ``alpha`` is the attribute ``_alpha``."""
 
-    _shown = ()
+    _kept_prefix = "_"
 
-    def __init__(self, name=None):
-        super().__init__()
-        self._name = name
+    @keeps
+    def __init__(self, name=None): ...
 
-    def extra_repr(self):
-        return join(
-            ", ".join(f"{name}={getattr(self, '_' + name)}" for name in self._shown), self._name
-        )
+    def __init_subclass__(cls, function=None, **options):
+        super().__init_subclass__(function=function, **options)
+        if function is not None:
+            cls.forward = cls._forward_to(function)
+
+    @classmethod
+    def _forward_to(cls, function):
+        """forward of this class: a general one would take as long as a small tensor's function."""
+        names = cls._kept_names
+        kept = operator.attrgetter(*names) if names else None
+        if not names:
+
+            def forward(self, x):
+                return function(x)
+
+        elif len(names) == 1:
+
+            def forward(self, x):
+                return function(x, kept(self))
+
+        else:
+
+            def forward(self, x):
+                return function(x, *kept(self))
+
+        forward.__module__ = cls.__module__
+        forward.__qualname__ = f"{cls.__qualname__}.forward"
+        return forward
 
 
-class CELU(_Activation):
+class _InputActivation(_Activation):
+    """Its tensor is also called ``input``."""
+
+    @classmethod
+    def _forward_to(cls, function):
+        return alias(input="x")(super()._forward_to(function))
+
+
+class CELU(_Activation, function=F.celu):
     """``max(0, x) + min(0, alpha (exp(x / alpha) - 1))``, arXiv:1704.07483."""
 
-    _shown = ("alpha",)
-
-    def __init__(self, alpha=1.0, name=None):
-        super().__init__(name)
-        self._alpha = alpha
-
-    def forward(self, x):
-        return F.celu(x, self._alpha)
+    @keeps
+    def __init__(self, alpha=1.0, name=None): ...
 
 
-class ELU(_Activation):
+class ELU(_Activation, function=F.elu):
     """``x`` where positive, else ``alpha (exp(x) - 1)``, arXiv:1511.07289."""
 
-    _shown = ("alpha",)
-
-    def __init__(self, alpha=1.0, name=None):
-        super().__init__(name)
-        self._alpha = alpha
-
-    def forward(self, x):
-        return F.elu(x, self._alpha)
+    @keeps
+    def __init__(self, alpha=1.0, name=None): ...
 
 
-class GELU(_Activation):
+class GELU(_Activation, function=F.gelu):
     """``x * Phi(x)``, Phi the normal distribution function (``approximate``: by tanh).
 
     See arXiv:1606.08415.
     """
 
-    _shown = ("approximate",)
-
-    def __init__(self, approximate=False, name=None):
-        super().__init__(name)
-        self._approximate = approximate
-
-    def forward(self, x):
-        return F.gelu(x, self._approximate)
+    @keeps
+    def __init__(self, approximate=False, name=None): ...
 
 
-class GLU(_Activation):
+class GLU(_InputActivation, function=F.glu):
     """``a * sigmoid(b)``, a and b being the halves of x along ``axis``, arXiv:1612.08083."""
 
-    _shown = ("axis",)
     dim = other_name("_axis")
 
     @alias(dim="axis")
-    def __init__(self, axis=-1, name=None):
-        super().__init__(name)
-        self._axis = axis
-
-    @alias(input="x")
-    def forward(self, x):
-        return F.glu(x, self._axis)
+    @keeps
+    def __init__(self, axis=-1, name=None): ...
 
 
-class Hardshrink(_Activation):
+class Hardshrink(_InputActivation, function=F.hardshrink):
     """``x`` where ``abs(x) > threshold``, else 0."""
 
-    _shown = ("threshold",)
     lambd = other_name("_threshold")
 
     @alias(lambd="threshold")
-    def __init__(self, threshold=0.5, name=None):
-        super().__init__(name)
-        self._threshold = threshold
-
-    @alias(input="x")
-    def forward(self, x):
-        return F.hardshrink(x, self._threshold)
+    @keeps
+    def __init__(self, threshold=0.5, name=None): ...
 
 
-class Hardsigmoid(_Activation):
+class Hardsigmoid(_Activation, function=F.hardsigmoid):
     """``clip(x / 6 + 1 / 2, 0, 1)``."""
 
     name = other_name("_name")
 
-    def forward(self, x):
-        return F.hardsigmoid(x)
 
-
-class Hardswish(_Activation):
+class Hardswish(_Activation, function=F.hardswish):
     """``x * clip(x + 3, 0, 6) / 6``, arXiv:1905.02244."""
 
-    def forward(self, x):
-        return F.hardswish(x)
 
-
-class Hardtanh(_Activation):
+class Hardtanh(_Activation, function=F.hardtanh):
     """``clip(x, min, max)``."""
 
-    _shown = ("min", "max")
-
-    def __init__(self, min=-1.0, max=1.0, name=None):
-        super().__init__(name)
-        self._min = min
-        self._max = max
-
-    def forward(self, x):
-        return F.hardtanh(x, self._min, self._max)
+    @keeps
+    def __init__(self, min=-1.0, max=1.0, name=None): ...
 
 
-class LeakyReLU(_Activation):
+class LeakyReLU(_Activation, function=F.leaky_relu):
     """``x`` where positive, else ``negative_slope * x``."""
 
-    _shown = ("negative_slope",)
-
-    def __init__(self, negative_slope=0.01, name=None):
-        super().__init__(name)
-        self._negative_slope = negative_slope
-
-    def forward(self, x):
-        return F.leaky_relu(x, self._negative_slope)
+    @keeps
+    def __init__(self, negative_slope=0.01, name=None): ...
 
 
-class LogSigmoid(_Activation):
+class LogSigmoid(_InputActivation, function=F.log_sigmoid):
     """``log(sigmoid(x))``, computed without overflow."""
 
-    @alias(input="x")
-    def forward(self, x):
-        return F.log_sigmoid(x)
 
-
-class LogSoftmax(_Activation):
+class LogSoftmax(_Activation, function=F.log_softmax):
     """Logarithm of the softmax along ``axis``."""
 
-    _shown = ("axis",)
-
     @alias(dim="axis")
-    def __init__(self, axis=-1, name=None):
-        super().__init__(name)
-        self._axis = axis
-
-    def forward(self, x):
-        return F.log_softmax(x, self._axis)
+    @keeps
+    def __init__(self, axis=-1, name=None): ...
 
 
-class Maxout(_Activation):
+class Maxout(_Activation, function=F.maxout):
     """Maximum over each run of ``groups`` channels, arXiv:1302.4389."""
 
-    _shown = ("groups", "axis")
-
-    def __init__(self, groups, axis=1, name=None):
-        super().__init__(name)
-        self._groups = groups
-        self._axis = axis
-
-    def forward(self, x):
-        return F.maxout(x, self._groups, self._axis)
+    @keeps
+    def __init__(self, groups, axis=1, name=None): ...
 
 
-class Mish(_Activation):
+class Mish(_Activation, function=F.mish):
     """``x * tanh(softplus(x))``, arXiv:1908.08681."""
 
-    def forward(self, x):
-        return F.mish(x)
 
-
-class ReLU(_Activation):
+class ReLU(_Activation, function=F.relu):
     """``max(x, 0)``."""
 
-    def forward(self, x):
-        return F.relu(x)
 
-
-class ReLU6(_Activation):
+class ReLU6(_Activation, function=F.relu6):
     """``min(max(x, 0), 6)``."""
 
-    def forward(self, x):
-        return F.relu6(x)
 
-
-class SELU(_Activation):
+class SELU(_Activation, function=F.selu):
     """``scale * ELU(x, alpha)``, self-normalizing, arXiv:1706.02515."""
 
-    _shown = ("scale", "alpha")
-
+    @keeps
     def __init__(
         self,
         scale=1.0507009873554804934193349852946,
         alpha=1.6732632423543772848170429916717,
         name=None,
-    ):
-        super().__init__(name)
-        self._scale = scale
-        self._alpha = alpha
-
-    def forward(self, x):
-        return F.selu(x, self._scale, self._alpha)
+    ): ...
 
 
-class Sigmoid(_Activation):
+class Sigmoid(_Activation, function=F.sigmoid):
     """``1 / (1 + exp(-x))``."""
 
     name = other_name("_name")
 
-    def forward(self, x):
-        return F.sigmoid(x)
 
-
-class Softmax(_Activation):
+class Softmax(_InputActivation, function=F.softmax):
     """``exp(x)`` divided by its sum along ``axis``."""
 
-    _shown = ("axis",)
-
     @alias(dim="axis")
-    def __init__(self, axis=-1, name=None):
-        super().__init__(name)
-        self._axis = axis
-
-    @alias(input="x")
-    def forward(self, x):
-        return F.softmax(x, self._axis)
+    @keeps
+    def __init__(self, axis=-1, name=None): ...
 
 
-class Softplus(_Activation):
+class Softplus(_Activation, function=F.softplus):
     """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x > threshold``."""
 
-    _shown = ("beta", "threshold")
-
-    def __init__(self, beta=1, threshold=20, name=None):
-        super().__init__(name)
-        self._beta = beta
-        self._threshold = threshold
-
-    def forward(self, x):
-        return F.softplus(x, self._beta, self._threshold)
+    @keeps
+    def __init__(self, beta=1, threshold=20, name=None): ...
 
 
-class Softshrink(_Activation):
+class Softshrink(_InputActivation, function=F.softshrink):
     """``x`` moved towards 0 by ``threshold``, 0 within it."""
 
-    _shown = ("threshold",)
     lambd = other_name("_threshold")
 
     @alias(lambd="threshold")
-    def __init__(self, threshold=0.5, name=None):
-        super().__init__(name)
-        self._threshold = threshold
-
-    @alias(input="x")
-    def forward(self, x):
-        return F.softshrink(x, self._threshold)
+    @keeps
+    def __init__(self, threshold=0.5, name=None): ...
 
 
-class Softsign(_Activation):
+class Softsign(_Activation, function=F.softsign):
     """``x / (1 + abs(x))``."""
 
-    def forward(self, x):
-        return F.softsign(x)
 
-
-class Swish(_Activation):
+class Swish(_Activation, function=F.swish):
     """``x * sigmoid(x)``, arXiv:1710.05941."""
 
-    def forward(self, x):
-        return F.swish(x)
 
-
-class Tanh(_Activation):
+class Tanh(_Activation, function=F.tanh):
     """Hyperbolic tangent."""
 
-    def forward(self, x):
-        return F.tanh(x)
 
-
-class Tanhshrink(_Activation):
+class Tanhshrink(_Activation, function=F.tanhshrink):
     """``x - tanh(x)``."""
 
-    def forward(self, x):
-        return F.tanhshrink(x)
 
-
-class ThresholdedReLU(_Activation):
+class ThresholdedReLU(_Activation, function=F.thresholded_relu):
     """``x`` where ``x > threshold``, else ``value``."""
 
-    _shown = ("threshold", "value")
-
-    def __init__(self, threshold=1.0, value=0.0, name=None):
-        super().__init__(name)
-        self._threshold = threshold
-        self._value = value
-
-    def forward(self, x):
-        return F.thresholded_relu(x, self._threshold, self._value)
+    @keeps
+    def __init__(self, threshold=1.0, value=0.0, name=None): ...
 
 
-class Silu(_Activation):
+class Silu(_InputActivation, function=F.silu):
     """``x * sigmoid(x)``, arXiv:1702.03118; ``inplace`` writes into x."""
 
-    _shown = ("inplace",)
-
-    def __init__(self, inplace=False, name=None):
-        super().__init__(name)
-        self._inplace = inplace
-
-    @alias(input="x")
-    def forward(self, x):
-        return F.silu(x, self._inplace)
+    @keeps
+    def __init__(self, inplace=False, name=None): ...
 
 
 class PReLU(_Activation):
@@ -371,14 +273,12 @@ class PReLU(_Activation):
         data_format: where the channels are.
     """
 
+    _repr_shows = ("num_parameters", "data_format", "init", "dtype", "name")
+
+    @keeps
     def __init__(
         self, num_parameters=1, init=0.25, weight_attr=None, data_format="NCHW", name=None
     ):
-        super().__init__(name)
-        self._num_parameters = num_parameters
-        self._init = init
-        self._weight_attr = weight_attr
-        self._data_format = data_format
         self._weight = self.create_parameter(
             attr=weight_attr,
             shape=[num_parameters],
@@ -390,31 +290,18 @@ class PReLU(_Activation):
     def forward(self, x):
         return F.prelu(x, self._weight, data_format=self._data_format)
 
-    def extra_repr(self):
-        return join(
-            f"num_parameters={self._num_parameters}, data_format={self._data_format}, "
-            f"init={self._init}, dtype={self._dtype}",
-            self._name,
-        )
-
 
 class RReLU(_Activation):
     """Leaky ReLU with slopes drawn from [lower, upper) while training, arXiv:1505.00853."""
 
-    def __init__(self, lower=1.0 / 8.0, upper=1.0 / 3.0, name=None):
-        super().__init__(name)
-        self._lower = lower
-        self._upper = upper
+    _kept_as = {"training": "training"}
+    _repr_shows = ("lower", "upper", "training", "dtype", "name")
+
+    @keeps
+    def __init__(self, lower=1.0 / 8.0, upper=1.0 / 3.0, name=None): ...
 
     def forward(self, x):
         return F.rrelu(x, self._lower, self._upper, self.training)
-
-    def extra_repr(self):
-        return join(
-            f"lower={self._lower}, upper={self._upper}, training={self.training}, "
-            f"dtype={self._dtype}",
-            self._name,
-        )
 
 
 class Softmax2D(_Activation):

@@ -8,6 +8,7 @@ from argosy.base.parameter import EagerParamBase
 
 from .. import functional as F
 from ..functional._args import alias
+from ._forwarding import ForwardingLayer, Ranked, keeps
 from ._repr import join, other_name
 from .layers import Layer
 from .pad import (  # noqa: F401
@@ -113,7 +114,7 @@ class Linear(Layer):
         return join(text, self.name)
 
 
-class Bilinear(Layer):
+class Bilinear(ForwardingLayer):
     """``out[n, o] = x1[n] weight[o] x2[n] + bias[o]``.
 
     Args:
@@ -122,6 +123,10 @@ class Bilinear(Layer):
         bias_attr: attributes of ``bias`` [1, out]; False leaves it out.
     """
 
+    _kept_prefix = "_"
+    _repr_shows = ("in1_features", "in2_features", "out_features", "dtype", "name")
+
+    @keeps
     def __init__(
         self,
         in1_features,
@@ -131,13 +136,6 @@ class Bilinear(Layer):
         bias_attr=None,
         name=None,
     ):
-        super().__init__()
-        self._weight_attr = weight_attr
-        self._bias_attr = bias_attr
-        self._name = name
-        self._in1_features = in1_features
-        self._in2_features = in2_features
-        self._out_features = out_features
         self.weight = self.create_parameter(
             attr=weight_attr, shape=[out_features, in1_features, in2_features], is_bias=False
         )
@@ -145,13 +143,6 @@ class Bilinear(Layer):
 
     def forward(self, x1, x2):
         return F.bilinear(x1, x2, self.weight, self.bias)
-
-    def extra_repr(self):
-        return join(
-            f"in1_features={self._in1_features}, in2_features={self._in2_features}, "
-            f"out_features={self._out_features}, dtype={self._dtype}",
-            self._name,
-        )
 
 
 class Embedding(Layer):
@@ -260,56 +251,46 @@ class Embedding(Layer):
         return join(text, self._name)
 
 
-class Flatten(Layer):
+class Flatten(ForwardingLayer):
     """Axes ``start_axis`` to ``stop_axis`` become one."""
 
-    def __init__(self, start_axis=1, stop_axis=-1):
-        super().__init__()
-        self.start_axis = start_axis
-        self.stop_axis = stop_axis
+    _repr_shows = ()
+
+    @keeps
+    def __init__(self, start_axis=1, stop_axis=-1): ...
 
     def forward(self, input):
-        return tensor.flatten(input, start_axis=self.start_axis, stop_axis=self.stop_axis)
+        return tensor.flatten(input, self.start_axis, self.stop_axis)
 
 
-class Unflatten(Layer):
+class Unflatten(ForwardingLayer):
     """Axis ``axis`` becomes axes of sizes ``shape`` (one of them may be -1)."""
 
-    def __init__(self, axis, shape, name=None):
-        super().__init__()
-        self.axis = axis
-        self.shape = shape
-        self.name = name
+    @keeps
+    def __init__(self, axis, shape, name=None): ...
 
     def forward(self, input):
         return tensor.unflatten(input, self.axis, self.shape)
 
-    def extra_repr(self):
-        return join(f"axis={self.axis}, shape={self.shape}", self.name)
 
-
-class CosineSimilarity(Layer):
+class CosineSimilarity(ForwardingLayer):
     """Cosine of the angle between x1 and x2 along ``axis``; norms are at least ``eps``."""
 
+    _kept_prefix = "_"
     dim = other_name("_axis")
 
     @alias(dim="axis")
-    def __init__(self, axis=1, eps=1e-8):
-        super().__init__()
-        self._axis = axis
-        self._eps = eps
+    @keeps
+    def __init__(self, axis=1, eps=1e-8): ...
 
     def forward(self, x1, x2):
-        return F.cosine_similarity(x1, x2, axis=self._axis, eps=self._eps)
-
-    def extra_repr(self):
-        return f"axis={self._axis}, eps={self._eps}"
+        return F.cosine_similarity(x1, x2, self._axis, self._eps)
 
 
 # -- dropout -------------------------------------------------------------------------------------
 
 
-class Dropout(Layer):
+class Dropout(ForwardingLayer):
     """Sets elements to zero with probability ``p`` while training; see ``F.dropout``.
 
     Args:
@@ -319,97 +300,54 @@ class Dropout(Layer):
         mode: 'upscale_in_train' or 'downscale_in_infer'.
     """
 
-    def __init__(self, p=0.5, inplace=False, axis=None, mode="upscale_in_train", name=None):
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-        self.axis = axis
-        self.mode = mode
-        self.name = name
+    _repr_shows = ("p", "axis", "mode", "name", "inplace")
+
+    @keeps
+    def __init__(self, p=0.5, inplace=False, axis=None, mode="upscale_in_train", name=None): ...
 
     def forward(self, input):
-        return F.dropout(
-            input,
-            p=self.p,
-            axis=self.axis,
-            training=self.training,
-            inplace=self.inplace,
-            mode=self.mode,
-        )
-
-    def extra_repr(self):
-        text = join(f"p={self.p}, axis={self.axis}, mode={self.mode}", self.name)
-        return f"{text}, inplace={self.inplace}"
+        return F.dropout(input, self.p, self.axis, self.training, self.inplace, self.mode)
 
 
-class Dropout2D(Layer):
+class _DropoutNd(Ranked, ForwardingLayer):
+    @keeps
+    def __init__(self, p=0.5, data_format="NCHW", name=None): ...
+
+    def forward(self, input):
+        return self._forwards_to(input, self.p, self.training, self.data_format)
+
+
+class Dropout2D(_DropoutNd, dims=2, function=F.dropout2d):
     """Drops whole channels of [N, C, H, W] (or 'NHWC') with probability ``p`` while training."""
 
-    def __init__(self, p=0.5, data_format="NCHW", name=None):
-        super().__init__()
-        self.p = p
-        self.data_format = data_format
-        self.name = name
 
-    def forward(self, input):
-        return F.dropout2d(input, self.p, self.training, self.data_format)
-
-    def extra_repr(self):
-        return join(f"p={self.p}, data_format={self.data_format}", self.name)
-
-
-class Dropout3D(Layer):
+class Dropout3D(_DropoutNd, dims=3, function=F.dropout3d):
     """Drops whole channels of [N, C, D, H, W] (or 'NDHWC') with probability ``p``."""
 
-    def __init__(self, p=0.5, data_format="NCDHW", name=None):
-        super().__init__()
-        self.p = p
-        self.data_format = data_format
-        self.name = name
+
+class _AlphaDropout(ForwardingLayer):
+    @keeps
+    def __init__(self, p=0.5, name=None): ...
 
     def forward(self, input):
-        return F.dropout3d(input, self.p, self.training, self.data_format)
-
-    def extra_repr(self):
-        return join(f"p={self.p}, data_format={self.data_format}", self.name)
+        return self._forwards_to(input, self.p, self.training)
 
 
-class AlphaDropout(Layer):
+class AlphaDropout(_AlphaDropout, function=F.alpha_dropout):
     """Dropout that keeps mean and variance of self-normalizing networks, arXiv:1706.02515."""
 
-    def __init__(self, p=0.5, name=None):
-        super().__init__()
-        self.p = p
-        self.name = name
 
-    def forward(self, input):
-        return F.alpha_dropout(input, p=self.p, training=self.training)
-
-    def extra_repr(self):
-        return join(f"p={self.p}", self.name)
-
-
-class FeatureAlphaDropout(Layer):
+class FeatureAlphaDropout(_AlphaDropout, function=F.feature_alpha_dropout):
     """:class:`AlphaDropout` of whole channels."""
-
-    def __init__(self, p=0.5, name=None):
-        super().__init__()
-        self.p = p
-        self.name = name
-
-    def forward(self, input):
-        return F.feature_alpha_dropout(input, p=self.p, training=self.training)
-
-    def extra_repr(self):
-        return join(f"p={self.p}", self.name)
 
 
 # -- resizing ------------------------------------------------------------------------------------
 
 
-class Upsample(Layer):
+class Upsample(ForwardingLayer):
     """Resizes the spatial axes; arguments as for ``F.interpolate``."""
 
+    @keeps
     def __init__(
         self,
         size=None,
@@ -421,27 +359,10 @@ class Upsample(Layer):
         recompute_scale_factor=None,
         name=None,
     ):
-        super().__init__()
-        self.size = size
-        self.scale_factor = scale_factor
         self.mode = mode.lower()
-        self.align_corners = align_corners
-        self.align_mode = align_mode
-        self.data_format = data_format
-        self.recompute_scale_factor = recompute_scale_factor
-        self.name = name
 
     def forward(self, x):
-        return F.interpolate(
-            x,
-            size=self.size,
-            scale_factor=self.scale_factor,
-            mode=self.mode,
-            align_corners=self.align_corners,
-            align_mode=self.align_mode,
-            data_format=self.data_format,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+        return F.interpolate(x, *self._kept())
 
     def extra_repr(self):
         if self.scale_factor is not None:
@@ -455,23 +376,15 @@ class Upsample(Layer):
         )
 
 
-class _Upsampling2D(Layer):
+class _Upsampling2D(ForwardingLayer):
     _options = {}
 
-    def __init__(self, size=None, scale_factor=None, data_format="NCHW", name=None):
-        super().__init__()
-        self.size = size
-        self.scale_factor = scale_factor
-        self.data_format = data_format
-        self.name = name
+    @keeps
+    def __init__(self, size=None, scale_factor=None, data_format="NCHW", name=None): ...
 
     def forward(self, x):
         return F.interpolate(
-            x,
-            size=self.size,
-            scale_factor=self.scale_factor,
-            data_format=self.data_format,
-            **self._options,
+            x, self.size, self.scale_factor, data_format=self.data_format, **self._options
         )
 
     def extra_repr(self):
@@ -495,19 +408,8 @@ class UpsamplingBilinear2D(_Upsampling2D):
     _options = {"mode": "bilinear", "align_corners": True, "align_mode": 0}
 
 
-class Unfold(Layer):
-    """Columns of all sliding windows of [N, C, H, W]; arguments as for ``F.unfold``."""
-
-    def __init__(self, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
-        super().__init__()
-        self.kernel_sizes = kernel_sizes
-        self.dilations = dilations
-        self.paddings = paddings
-        self.strides = strides
-        self.name = name
-
-    def forward(self, input):
-        return F.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
+class _Windows(ForwardingLayer):
+    """Base of the two layers whose arguments are plural and printed in the singular."""
 
     def extra_repr(self):
         return join(
@@ -517,7 +419,17 @@ class Unfold(Layer):
         )
 
 
-class Fold(Layer):
+class Unfold(_Windows):
+    """Columns of all sliding windows of [N, C, H, W]; arguments as for ``F.unfold``."""
+
+    @keeps
+    def __init__(self, kernel_sizes, dilations=1, paddings=0, strides=1, name=None): ...
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
+
+
+class Fold(_Windows):
     """Sums windows back into images; arguments as for ``F.fold``."""
 
     output_size = other_name("output_sizes")
@@ -533,14 +445,10 @@ class Fold(Layer):
         padding="paddings",
         stride="strides",
     )
-    def __init__(self, output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
-        super().__init__()
-        self.output_sizes = output_sizes
-        self.kernel_sizes = kernel_sizes
-        self.dilations = dilations
-        self.paddings = paddings
-        self.strides = strides
-        self.name = name
+    @keeps
+    def __init__(
+        self, output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1, name=None
+    ): ...
 
     def forward(self, input):
         return F.fold(
@@ -550,11 +458,4 @@ class Fold(Layer):
             self.strides,
             self.paddings,
             self.dilations,
-        )
-
-    def extra_repr(self):
-        return join(
-            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, "
-            f"padding={self.paddings}, stride={self.strides}",
-            self.name,
         )

@@ -6,10 +6,12 @@ import functools
 import operator
 
 from argosy import _core
+from argosy._support import check_choice
 
 from .. import functional as F
 from ..functional._args import CHANNEL_LAST, int_list, spatial_padding
 from ..initializer import Normal
+from ._forwarding import Ranked
 from .layers import Layer
 
 __all__ = [
@@ -53,21 +55,13 @@ class _ConvNd(Layer):
                 f"[{type(self).__name__}] weight_attr: expected None, an initializer or a "
                 "ParamAttr, got False: a convolution needs its weight. Do this: leave it out."
             )
-        if padding_mode not in _MODES:
-            raise ValueError(
-                f"[{type(self).__name__}] padding_mode: expected one of {', '.join(_MODES)}, "
-                f"got {padding_mode!r}. Do this: use one of them."
-            )
+        check_choice(type(self).__name__, "padding_mode", padding_mode, _MODES)
         if padding_mode in ("reflect", "replicate", "circular") and transposed:
             raise TypeError(
                 f"[{type(self).__name__}] padding_mode: expected 'zeros' for a transposed "
                 f"convolution, got {padding_mode!r}. Do this: leave it out."
             )
-        if data_format not in _FORMATS:
-            raise ValueError(
-                f"[{type(self).__name__}] data_format: expected one of {', '.join(_FORMATS)}, "
-                f"got {data_format!r}. Do this: use one of them."
-            )
+        check_choice(type(self).__name__, "data_format", data_format, _FORMATS)
         self._param_attr = weight_attr
         self._bias_attr = bias_attr
         self._groups = groups
@@ -154,11 +148,33 @@ class _ConvNd(Layer):
         return f"{text}, data_format={self._data_format}"
 
 
-def _bias_attr(bias, bias_attr):
-    return False if not bias else bias_attr
+class _Convolution(Ranked, _ConvNd):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        *,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
+        super().__init__(
+            in_channels, out_channels, kernel_size, False, self._dims, stride, padding,
+            padding_mode, 0, dilation, groups, weight_attr, bias_attr if bias else False,
+            data_format, device, dtype,
+        )  # fmt: skip
 
 
-class Conv1D(_ConvNd):
+class Conv1D(_Convolution, dims=1):
     """One-dimensional convolution with learned weight [out, in / groups, K] and bias [out].
 
     Args:
@@ -173,34 +189,11 @@ class Conv1D(_ConvNd):
     Shape: [N, C, L] to [N, out_channels, L'].
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        *,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCL",
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, False, 1, stride, padding, padding_mode, 0,
-            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
-        )  # fmt: skip
-
     def forward(self, x):
         return self._convolve(_core.ops.conv1d, x)
 
 
-class Conv2D(_ConvNd):
+class Conv2D(_Convolution, dims=2):
     """Two-dimensional convolution with learned weight [out, in / groups, KH, KW] and bias [out].
 
     Args:
@@ -215,34 +208,11 @@ class Conv2D(_ConvNd):
     Shape: [N, C, H, W] to [N, out_channels, H', W'].
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        *,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCHW",
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, False, 2, stride, padding, padding_mode, 0,
-            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
-        )  # fmt: skip
-
     def forward(self, x):
         return self._convolve(_core.ops.conv2d, x)
 
 
-class Conv3D(_ConvNd):
+class Conv3D(_Convolution, dims=3):
     """Three-dimensional convolution with weight [out, in / groups, KD, KH, KW] and bias [out].
 
     Args:
@@ -256,6 +226,11 @@ class Conv3D(_ConvNd):
     Shape: [N, C, D, H, W] to [N, out_channels, D', H', W'].
     """
 
+    def forward(self, x):
+        return self._convolve(_core.ops.conv3d, x)
+
+
+class _ConvTransposeNd(Ranked, _ConvNd):
     def __init__(
         self,
         in_channels,
@@ -263,29 +238,19 @@ class Conv3D(_ConvNd):
         kernel_size,
         stride=1,
         padding=0,
+        output_padding=0,
         dilation=1,
         groups=1,
-        *,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
         weight_attr=None,
         bias_attr=None,
-        data_format="NCDHW",
+        data_format="NCHW",
     ):
         super().__init__(
-            in_channels, out_channels, kernel_size, False, 3, stride, padding, padding_mode, 0,
-            dilation, groups, weight_attr, _bias_attr(bias, bias_attr), data_format, device, dtype,
+            in_channels, out_channels, kernel_size, True, self._dims, stride, padding, "zeros",
+            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
         )  # fmt: skip
 
-    def forward(self, x):
-        return self._convolve(_core.ops.conv3d, x)
-
-
-class _ConvTransposeNd(_ConvNd):
     def _transpose(self, function, x, output_size):
-        output_padding = self.output_padding if output_size is None else 0
         padding = self._padding_algorithm
         return function(
             x,
@@ -293,7 +258,7 @@ class _ConvTransposeNd(_ConvNd):
             bias=self.bias,
             stride=self._stride,
             padding=self._updated_padding if padding == "EXPLICIT" else padding,
-            output_padding=output_padding,
+            output_padding=self.output_padding if output_size is None else 0,
             dilation=self._dilation,
             groups=self._groups,
             output_size=output_size,
@@ -301,7 +266,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
 
-class Conv1DTranspose(_ConvTransposeNd):
+class Conv1DTranspose(_ConvTransposeNd, dims=1):
     """Transposed one-dimensional convolution with learned weight [in, out / groups, K].
 
     Args:
@@ -313,7 +278,7 @@ class Conv1DTranspose(_ConvTransposeNd):
     Call with ``output_size`` to name the output's length instead of ``output_padding``.
     """
 
-    def __init__(
+    def __init__(  # groups stands before dilation here
         self,
         in_channels,
         out_channels,
@@ -328,15 +293,15 @@ class Conv1DTranspose(_ConvTransposeNd):
         data_format="NCL",
     ):
         super().__init__(
-            in_channels, out_channels, kernel_size, True, 1, stride, padding, "zeros",
-            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation,
+            groups, weight_attr, bias_attr, data_format,
         )  # fmt: skip
 
     def forward(self, x, output_size=None):
         return self._transpose(F.conv1d_transpose, x, output_size)
 
 
-class Conv2DTranspose(_ConvTransposeNd):
+class Conv2DTranspose(_ConvTransposeNd, dims=2):
     """Transposed two-dimensional convolution with learned weight [in, out / groups, KH, KW].
 
     Args:
@@ -348,53 +313,15 @@ class Conv2DTranspose(_ConvTransposeNd):
     Call with ``output_size`` to name the output's sizes instead of ``output_padding``.
     """
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        dilation=1,
-        groups=1,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCHW",
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, True, 2, stride, padding, "zeros",
-            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
-        )  # fmt: skip
-
     def forward(self, x, output_size=None):
         return self._transpose(F.conv2d_transpose, x, output_size)
 
 
-class Conv3DTranspose(_ConvTransposeNd):
+class Conv3DTranspose(_ConvTransposeNd, dims=3):
     """Transposed three-dimensional convolution with learned weight [in, out / groups, KD, KH, KW].
 
     Args: as for :class:`Conv2DTranspose`, with three ints.
     """
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        dilation=1,
-        groups=1,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCDHW",
-    ):
-        super().__init__(
-            in_channels, out_channels, kernel_size, True, 3, stride, padding, "zeros",
-            output_padding, dilation, groups, weight_attr, bias_attr, data_format,
-        )  # fmt: skip
 
     def forward(self, x, output_size=None):
         return self._transpose(F.conv3d_transpose, x, output_size)

@@ -6,6 +6,7 @@ from argosy import _core, tensor
 
 from .. import functional as F
 from ..functional._args import check_reduction
+from ._forwarding import ForwardingLayer, keeps
 from .layers import Layer
 
 __all__ = [
@@ -35,43 +36,39 @@ __all__ = [
 ]
 
 
-class BCEWithLogitsLoss(Layer):
+class _Loss(ForwardingLayer):
+    _repr_shows = ()
+
+    def forward(self, input, label):
+        return self._forwards_to(input, label, *self._kept())
+
+
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     """Cross entropy of ``sigmoid(logit)`` and labels in [0, 1].
 
     ``weight`` scales each element, ``pos_weight`` the part of the positives.
     """
 
+    @keeps
     def __init__(self, weight=None, reduction="mean", pos_weight=None, name=None):
         check_reduction(reduction, "BCEWithLogitsLoss")
-        super().__init__()
-        self.weight = weight
-        self.reduction = reduction
-        self.pos_weight = pos_weight
-        self.name = name
 
     def forward(self, logit, label):
-        return F.binary_cross_entropy_with_logits(
-            logit, label, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
-        )
+        return self._forwards_to(logit, label, *self._kept())
 
 
-class BCELoss(Layer):
+class BCELoss(_Loss, function=F.binary_cross_entropy):
     """Cross entropy of probabilities and labels in [0, 1]; ``weight`` scales each element."""
 
+    @keeps
     def __init__(self, weight=None, reduction="mean", name=None):
         check_reduction(reduction, "bce_loss")
-        super().__init__()
-        self.weight = weight
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.binary_cross_entropy(input, label, weight=self.weight, reduction=self.reduction)
 
 
-class CrossEntropyLoss(Layer):
+class CrossEntropyLoss(_Loss, function=F.cross_entropy):
     """Cross entropy between class scores and labels; arguments as for ``F.cross_entropy``."""
 
+    @keeps
     def __init__(
         self,
         weight=None,
@@ -82,127 +79,67 @@ class CrossEntropyLoss(Layer):
         use_softmax=True,
         label_smoothing=0.0,
         name=None,
-    ):
-        super().__init__()
-        self.weight = weight
-        self.ignore_index = ignore_index
-        self.reduction = reduction
-        self.soft_label = soft_label
-        self.axis = axis
-        self.use_softmax = use_softmax
-        self.label_smoothing = label_smoothing
-        self.name = name
-
-    def forward(self, input, label):
-        return F.cross_entropy(
-            input,
-            label,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
-            soft_label=self.soft_label,
-            axis=self.axis,
-            use_softmax=self.use_softmax,
-            label_smoothing=self.label_smoothing,
-        )
+    ): ...
 
 
-class MSELoss(Layer):
+class MSELoss(_Loss, function=F.mse_loss):
     """Squared difference of input and label."""
 
+    @keeps
     def __init__(self, reduction="mean"):
         check_reduction(reduction, "MSELoss")
-        super().__init__()
-        self.reduction = reduction
-
-    def forward(self, input, label):
-        return F.mse_loss(input, label, reduction=self.reduction)
 
 
-class L1Loss(Layer):
+class L1Loss(_Loss, function=F.l1_loss):
     """Absolute difference of input and label."""
 
+    @keeps
     def __init__(self, reduction="mean", name=None):
         check_reduction(reduction, "L1Loss")
-        super().__init__()
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.l1_loss(input, label, reduction=self.reduction)
 
 
-class SmoothL1Loss(Layer):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
     """Huber loss: quadratic for differences up to ``delta``, linear beyond.
 
     ``is_huber`` False divides it by ``delta``.
     """
 
-    def __init__(self, reduction="mean", delta=1.0, is_huber=True, name=None):
-        super().__init__()
-        self.reduction = reduction
-        self.delta = delta
-        self.is_huber = is_huber
-        self.name = name
-
-    def forward(self, input, label):
-        return F.smooth_l1_loss(
-            input, label, reduction=self.reduction, delta=self.delta, is_huber=self.is_huber
-        )
+    @keeps
+    def __init__(self, reduction="mean", delta=1.0, is_huber=True, name=None): ...
 
 
-class NLLLoss(Layer):
+class NLLLoss(_Loss, function=F.nll_loss):
     """Minus the log probability of the label; input [N, C, ...], label [N, ...]."""
 
+    _kept_prefix = "_"
+
+    @keeps
     def __init__(self, weight=None, ignore_index=-100, reduction="mean", name=None):
         check_reduction(reduction, "nll_loss")
-        super().__init__()
-        self._weight = weight
-        self._ignore_index = ignore_index
-        self._reduction = reduction
-        self._name = name
-
-    def forward(self, input, label):
-        return F.nll_loss(
-            input,
-            label,
-            weight=self._weight,
-            ignore_index=self._ignore_index,
-            reduction=self._reduction,
-        )
 
 
-class KLDivLoss(Layer):
+class KLDivLoss(_Loss, function=F.kl_div):
     """``label * (log(label) - input)``, input being log probabilities; also 'batchmean'."""
 
-    def __init__(self, reduction="mean", log_target=False):
-        super().__init__()
-        self.reduction = reduction
-        self.log_target = log_target
-
-    def forward(self, input, label):
-        return F.kl_div(input, label, reduction=self.reduction, log_target=self.log_target)
+    @keeps
+    def __init__(self, reduction="mean", log_target=False): ...
 
 
-class MarginRankingLoss(Layer):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
     """``max(0, -label * (input - other) + margin)``."""
 
+    @keeps
     def __init__(self, margin=0.0, reduction="mean", name=None):
         check_reduction(reduction, "MarginRankingLoss")
-        super().__init__()
-        self.margin = margin
-        self.reduction = reduction
-        self.name = name
 
     def forward(self, input, other, label):
-        return F.margin_ranking_loss(
-            input, other, label, margin=self.margin, reduction=self.reduction
-        )
+        return self._forwards_to(input, other, label, *self._kept())
 
 
-class CosineEmbeddingLoss(Layer):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     """``1 - cos`` where the label is 1, ``max(0, cos - margin)`` where it is -1."""
 
+    @keeps
     def __init__(self, margin=0, reduction="mean", name=None):
         check_reduction(reduction, "CosineEmbeddingLoss")
         if not -1 <= margin <= 1:
@@ -210,143 +147,78 @@ class CosineEmbeddingLoss(Layer):
                 f"[CosineEmbeddingLoss] margin: expected a number in [-1, 1], got {margin}. Do "
                 "this: correct it."
             )
-        super().__init__()
-        self.margin = margin
-        self.reduction = reduction
-        self.name = name
 
     def forward(self, input1, input2, label):
-        return F.cosine_embedding_loss(
-            input1, input2, label, margin=self.margin, reduction=self.reduction
-        )
+        return self._forwards_to(input1, input2, label, *self._kept())
 
 
-class HingeEmbeddingLoss(Layer):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """``input`` where the label is 1, ``max(0, margin - input)`` where it is -1."""
 
-    def __init__(self, margin=1.0, reduction="mean", name=None):
-        super().__init__()
-        self.margin = margin
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.hinge_embedding_loss(input, label, margin=self.margin, reduction=self.reduction)
+    @keeps
+    def __init__(self, margin=1.0, reduction="mean", name=None): ...
 
 
-class TripletMarginLoss(Layer):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss):
     """``max(d(input, positive) - d(input, negative) + margin, 0)``, d the p-norm distance."""
 
+    @keeps
     def __init__(self, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean", name=None):
         check_reduction(reduction, "TripletMarginLoss")
-        super().__init__()
-        self.margin = margin
-        self.p = p
-        self.epsilon = epsilon
-        self.swap = swap
-        self.reduction = reduction
-        self.name = name
 
     def forward(self, input, positive, negative):
-        return F.triplet_margin_loss(
-            input,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            epsilon=self.epsilon,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._forwards_to(input, positive, negative, *self._kept())
 
 
-class TripletMarginWithDistanceLoss(Layer):
+class TripletMarginWithDistanceLoss(_Loss, function=F.triplet_margin_with_distance_loss):
     """Triplet margin loss with a distance of one's own; None is the Euclidean one."""
 
+    @keeps
     def __init__(self, distance_function=None, margin=1.0, swap=False, reduction="mean", name=None):
         check_reduction(reduction, "TripletMarginWithDistanceLoss")
-        super().__init__()
-        self.distance_function = distance_function
-        self.margin = margin
-        self.swap = swap
-        self.reduction = reduction
-        self.name = name
 
     def forward(self, input, positive, negative):
-        return F.triplet_margin_with_distance_loss(
-            input,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        return self._forwards_to(input, positive, negative, *self._kept())
 
 
-class MultiLabelSoftMarginLoss(Layer):
+class MultiLabelSoftMarginLoss(_Loss, function=F.multi_label_soft_margin_loss):
     """Mean over classes of the binary cross entropy of ``sigmoid(input)``."""
 
+    @keeps
     def __init__(self, weight=None, reduction="mean", name=None):
         check_reduction(reduction, "MultiLabelSoftMarginLoss")
-        super().__init__()
-        self.weight = weight
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.multi_label_soft_margin_loss(
-            input, label, weight=self.weight, reduction=self.reduction
-        )
 
 
-class MultiLabelMarginLoss(Layer):
+class MultiLabelMarginLoss(_Loss, function=F.multi_label_margin_loss):
     """Hinge loss between each target class of a row and each other class."""
 
+    @keeps
     def __init__(self, reduction="mean", name=None):
         check_reduction(reduction, "MultiLabelMarginLoss")
-        super().__init__()
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.multi_label_margin_loss(input, label, reduction=self.reduction)
 
 
-class MultiMarginLoss(Layer):
+class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
     """Mean over classes of ``max(0, margin - input[label] + input[c]) ^ p``."""
 
+    @keeps
     def __init__(self, p=1, margin=1.0, weight=None, reduction="mean", name=None):
         check_reduction(reduction, "MultiMarginLoss")
-        super().__init__()
-        self.p = p
-        self.margin = margin
-        self.weight = weight
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.multi_margin_loss(
-            input, label, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
-        )
 
 
-class SoftMarginLoss(Layer):
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
     """``log(1 + exp(-label * input))``, label being 1 or -1."""
 
+    @keeps
     def __init__(self, reduction="mean", name=None):
         check_reduction(reduction, "SoftMarginLoss")
-        super().__init__()
-        self.reduction = reduction
-        self.name = name
-
-    def forward(self, input, label):
-        return F.soft_margin_loss(input, label, reduction=self.reduction)
 
 
-class PoissonNLLLoss(Layer):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
     """Minus the log likelihood of counts; ``full`` adds the Stirling term."""
 
+    _kept_prefix = "_"
+
+    @keeps
     def __init__(self, log_input=True, full=False, epsilon=1e-8, reduction="mean", name=None):
         check_reduction(reduction, "PoissonNLLLoss")
         if epsilon <= 0:
@@ -354,71 +226,34 @@ class PoissonNLLLoss(Layer):
                 f"[PoissonNLLLoss] epsilon: expected a number > 0, got {epsilon}. Do this: "
                 "correct it."
             )
-        super().__init__()
-        self._log_input = log_input
-        self._full = full
-        self._epsilon = epsilon
-        self._reduction = reduction
-        self._name = name
-
-    def forward(self, input, label):
-        return F.poisson_nll_loss(
-            input,
-            label,
-            log_input=self._log_input,
-            full=self._full,
-            epsilon=self._epsilon,
-            reduction=self._reduction,
-        )
 
 
-class GaussianNLLLoss(Layer):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
     """Minus the log likelihood of ``label`` under a normal distribution."""
 
+    @keeps
     def __init__(self, full=False, epsilon=1e-6, reduction="mean", name=None):
         check_reduction(reduction, "GaussianNLLLoss")
-        super().__init__()
-        self.full = full
-        self.epsilon = epsilon
-        self.reduction = reduction
-        self.name = name
 
     def forward(self, input, label, variance):
-        return F.gaussian_nll_loss(
-            input, label, variance, full=self.full, epsilon=self.epsilon, reduction=self.reduction
-        )
+        return self._forwards_to(input, label, variance, *self._kept())
 
 
-class RNNTLoss(Layer):
+class RNNTLoss(_Loss, function=F.rnnt_loss):
     """Loss of a recurrent transducer; see ``F.rnnt_loss``."""
 
-    def __init__(self, blank=0, fastemit_lambda=0.001, reduction="mean", name=None):
-        super().__init__()
-        self.blank = blank
-        self.fastemit_lambda = fastemit_lambda
-        self.reduction = reduction
-        self.name = name
+    @keeps
+    def __init__(self, blank=0, fastemit_lambda=0.001, reduction="mean", name=None): ...
 
     def forward(self, input, label, input_lengths, label_lengths):
-        return F.rnnt_loss(
-            input,
-            label,
-            input_lengths,
-            label_lengths,
-            blank=self.blank,
-            fastemit_lambda=self.fastemit_lambda,
-            reduction=self.reduction,
-        )
+        return self._forwards_to(input, label, input_lengths, label_lengths, *self._kept())
 
 
-class CTCLoss(Layer):
+class CTCLoss(_Loss):
     """Connectionist temporal classification loss; arguments as for ``F.ctc_loss``."""
 
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
-        super().__init__()
-        self.blank = blank
-        self.reduction = reduction
-        self.zero_infinity = zero_infinity
+    @keeps
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False): ...
 
     def forward(self, log_probs, labels, input_lengths, label_lengths, norm_by_times=False):
         return F.ctc_loss(
@@ -428,8 +263,8 @@ class CTCLoss(Layer):
             label_lengths,
             self.blank,
             self.reduction,
-            norm_by_times=norm_by_times,
-            zero_infinity=self.zero_infinity,
+            norm_by_times,
+            self.zero_infinity,
         )
 
 

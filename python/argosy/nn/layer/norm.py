@@ -7,11 +7,13 @@ import operator
 
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
+from argosy._support import check_choice
 from argosy.base.param_attr import ParamAttr
 
 from .. import functional as F
 from ..functional._args import CHANNEL_LAST
 from ..initializer import Constant, Normal
+from ._forwarding import ForwardingLayer, Ranked, keeps
 from ._repr import join
 from .layers import Layer
 
@@ -149,90 +151,47 @@ _BATCH_NORM_DOC = """Batch normalization of {shapes} inputs, arXiv:1502.03167.
     """
 
 
-class BatchNorm1D(_BatchNormBase):
+class _BatchNormNd(Ranked, _BatchNormBase):
+    """BatchNorm1D to 3D. ``_formats`` names the formats, ``_ranks`` the numbers of x's dimensions."""
+
+    _formats = ()
+    _ranks = ()
+    _others = ""
+
+    def _check_data_format(self, input):
+        if input not in (*self._formats, "NCHW", "NHWC"):
+            raise ValueError(
+                f"[{type(self).__name__}] data_format: expected one of {', '.join(self._formats)}, "
+                f"got {input!r}. Do this: use one of them."
+            )
+
+    def _check_input_dim(self, input):
+        if len(input.shape) not in self._ranks:
+            raise ValueError(
+                f"[{type(self).__name__}] x: expected {' or '.join(map(str, self._ranks))} "
+                f"dimensions, got {len(input.shape)}. Do this: reshape it, or use {self._others}."
+            )
+
+
+class BatchNorm1D(_BatchNormNd, dims=1):
     __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C] or [N, C, L]", formats="'NC', 'NCL' or 'NLC'")
-
-    def __init__(
-        self,
-        num_features,
-        momentum=0.9,
-        epsilon=1e-05,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCL",
-        use_global_stats=None,
-        name=None,
-    ):
-        super().__init__(
-            num_features, momentum, epsilon, weight_attr, bias_attr, data_format,
-            use_global_stats, name,
-        )  # fmt: skip
-
-    def _check_data_format(self, input):
-        if input not in ("NCHW", "NC", "NCL", "NLC", "NHWC"):
-            raise ValueError(
-                f"[BatchNorm1D] data_format: expected NC, NCL or NLC, got {input!r}. Do this: "
-                "use one of them."
-            )
-
-    def _check_input_dim(self, input):
-        if len(input.shape) not in (2, 3):
-            raise ValueError(
-                f"[BatchNorm1D] x: expected 2 or 3 dimensions, got {len(input.shape)}. Do this: "
-                "reshape it, or use BatchNorm2D or 3D."
-            )
+    _formats = ("NC", "NCL", "NLC")
+    _ranks = (2, 3)
+    _others = "BatchNorm2D or 3D"
 
 
-class BatchNorm2D(_BatchNormBase):
+class BatchNorm2D(_BatchNormNd, dims=2):
     __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, H, W]", formats="'NCHW' or 'NHWC'")
-
-    def _check_data_format(self, input):
-        if input not in ("NCHW", "NHWC"):
-            raise ValueError(
-                f"[BatchNorm2D] data_format: expected NCHW or NHWC, got {input!r}. Do this: use "
-                "one of them."
-            )
-
-    def _check_input_dim(self, input):
-        if len(input.shape) != 4:
-            raise ValueError(
-                f"[BatchNorm2D] x: expected 4 dimensions, got {len(input.shape)}. Do this: "
-                "reshape it, or use BatchNorm1D or 3D."
-            )
+    _formats = ("NCHW", "NHWC")
+    _ranks = (4,)
+    _others = "BatchNorm1D or 3D"
 
 
-class BatchNorm3D(_BatchNormBase):
+class BatchNorm3D(_BatchNormNd, dims=3):
     __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, D, H, W]", formats="'NCDHW' or 'NDHWC'")
-
-    def __init__(
-        self,
-        num_features,
-        momentum=0.9,
-        epsilon=1e-05,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCDHW",
-        use_global_stats=None,
-        name=None,
-    ):
-        super().__init__(
-            num_features, momentum, epsilon, weight_attr, bias_attr, data_format,
-            use_global_stats, name,
-        )  # fmt: skip
-
-    def _check_data_format(self, input):
-        if input not in ("NCHW", "NCDHW", "NDHWC", "NHWC"):
-            raise ValueError(
-                f"[BatchNorm3D] data_format: expected NCDHW or NDHWC, got {input!r}. Do this: "
-                "use one of them."
-            )
-
-    def _check_input_dim(self, input):
-        if len(input.shape) != 5:
-            raise ValueError(
-                f"[BatchNorm3D] x: expected 5 dimensions, got {len(input.shape)}. Do this: "
-                "reshape it, or use BatchNorm1D or 2D."
-            )
+    _formats = ("NCDHW", "NDHWC")
+    _ranks = (5,)
+    _others = "BatchNorm1D or 2D"
 
 
 class SyncBatchNorm(_BatchNormBase):
@@ -257,11 +216,7 @@ class SyncBatchNorm(_BatchNormBase):
         )
 
     def _check_data_format(self, input):
-        if input not in CHANNEL_LAST:
-            raise ValueError(
-                f"[SyncBatchNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
-                f"{input!r}. Do this: use one of them."
-            )
+        check_choice("SyncBatchNorm", "data_format", input, CHANNEL_LAST)
 
     def _check_input_dim(self, input):
         if len(input.shape) < 2:
@@ -454,11 +409,7 @@ class GroupNorm(Layer):
         self._num_channels = num_channels
         self._num_groups = num_groups
         self._device = device
-        if data_format not in CHANNEL_LAST:
-            raise ValueError(
-                f"[GroupNorm] data_format: expected one of {', '.join(CHANNEL_LAST)}, got "
-                f"{data_format!r}. Do this: use one of them."
-            )
+        check_choice("GroupNorm", "data_format", data_format, CHANNEL_LAST)
         self._data_format = data_format
         self._weight_attr = weight_attr if affine else False
         self._bias_attr = bias_attr if affine else False
@@ -476,7 +427,7 @@ class GroupNorm(Layer):
         )
 
 
-class _InstanceNormBase(Layer):
+class _InstanceNormBase(Ranked, Layer):
     """What InstanceNorm1D to 3D share."""
 
     _ranks = (4,)
@@ -539,7 +490,7 @@ class _InstanceNormBase(Layer):
         return f"num_features={self._num_features}, epsilon={self._epsilon}"
 
 
-class InstanceNorm1D(_InstanceNormBase):
+class InstanceNorm1D(_InstanceNormBase, dims=1):
     """Instance normalization of [N, C, L] (or [N, C]) inputs, arXiv:1607.08022.
 
     Each channel of each sample is normalized over its positions, then scaled by ``scale`` and
@@ -554,67 +505,31 @@ class InstanceNorm1D(_InstanceNormBase):
     _ranks = (2, 3)
     _expected = "2D or 3D"
 
-    def __init__(
-        self,
-        num_features,
-        epsilon=1e-5,
-        momentum=0.9,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCL",
-        name=None,
-    ):
-        super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
-
-class InstanceNorm2D(_InstanceNormBase):
+class InstanceNorm2D(_InstanceNormBase, dims=2):
     """Instance normalization of [N, C, H, W] inputs; see :class:`InstanceNorm1D`."""
 
 
-class InstanceNorm3D(_InstanceNormBase):
+class InstanceNorm3D(_InstanceNormBase, dims=3):
     """Instance normalization of [N, C, D, H, W] inputs; see :class:`InstanceNorm1D`."""
 
     _ranks = (5,)
     _expected = "5D"
 
-    def __init__(
-        self,
-        num_features,
-        epsilon=1e-5,
-        momentum=0.9,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCDHW",
-        name=None,
-    ):
-        super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
-
-class LocalResponseNorm(Layer):
+class LocalResponseNorm(ForwardingLayer):
     """Local response normalization over ``size`` neighbouring channels.
 
     See :func:`nn.functional.local_response_norm`.
     """
 
-    def __init__(self, size, alpha=0.0001, beta=0.75, k=1.0, data_format="NCHW", name=None):
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-        self.data_format = data_format
-        self.name = name
+    _repr_unless_default = ("data_format",)
+
+    @keeps
+    def __init__(self, size, alpha=0.0001, beta=0.75, k=1.0, data_format="NCHW", name=None): ...
 
     def forward(self, input):
-        return F.local_response_norm(
-            input, self.size, self.alpha, self.beta, self.k, self.data_format
-        )
-
-    def extra_repr(self):
-        text = f"size={self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-        if self.data_format != "NCHW":
-            text += f", data_format={self.data_format}"
-        return join(text, self.name)
+        return F.local_response_norm(input, *self._kept())
 
 
 class SpectralNorm(Layer):

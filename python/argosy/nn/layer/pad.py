@@ -5,16 +5,15 @@ from __future__ import annotations
 from argosy._core import Tensor
 
 from .. import functional as F
+from ._forwarding import Ranked
 from ._repr import join
 from .layers import Layer
 
 
-class _PadNd(Layer):
+class _PadNd(Ranked, Layer):
     """Pads the spatial axes; an int pads every side."""
 
-    _dims = 1
-
-    def _setup(self, padding, mode, value, data_format, name):
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCHW", name=None):
         super().__init__()
         if not isinstance(padding, Tensor) and hasattr(padding, "__index__"):
             padding = [int(padding)] * (2 * self._dims)
@@ -45,7 +44,31 @@ class _PadNd(Layer):
         )
 
 
-class Pad1D(_PadNd):
+class _ConstantPadNd(_PadNd):
+    def __init__(self, padding, value, data_format="NCHW", name=None):
+        super().__init__(padding, "constant", value, data_format, name)
+
+
+class _FixedPadNd(_PadNd):
+    _fixed_mode = "constant"
+
+    def __init__(self, padding, data_format="NCHW", name=None):
+        super().__init__(padding, self._fixed_mode, 0.0, data_format, name)
+
+
+class _ReflectionPadNd(_FixedPadNd):
+    _fixed_mode = "reflect"
+
+
+class _ReplicationPadNd(_FixedPadNd):
+    _fixed_mode = "replicate"
+
+
+class _CircularPadNd(_FixedPadNd):
+    _fixed_mode = "circular"
+
+
+class Pad1D(_PadNd, dims=1):
     """Pads the spatial axes of [N, C, L].
 
     Args:
@@ -54,13 +77,8 @@ class Pad1D(_PadNd):
         value: what 'constant' writes.
     """
 
-    _dims = 1
 
-    def __init__(self, padding, mode="constant", value=0.0, data_format="NCL", name=None):
-        self._setup(padding, mode, value, data_format, name)
-
-
-class Pad2D(_PadNd):
+class Pad2D(_PadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W].
 
     Args:
@@ -69,13 +87,8 @@ class Pad2D(_PadNd):
         value: what 'constant' writes.
     """
 
-    _dims = 2
 
-    def __init__(self, padding, mode="constant", value=0.0, data_format="NCHW", name=None):
-        self._setup(padding, mode, value, data_format, name)
-
-
-class Pad3D(_PadNd):
+class Pad3D(_PadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W].
 
     Args:
@@ -84,154 +97,92 @@ class Pad3D(_PadNd):
         value: what 'constant' writes.
     """
 
-    _dims = 3
 
-    def __init__(self, padding, mode="constant", value=0.0, data_format="NCDHW", name=None):
-        self._setup(padding, mode, value, data_format, name)
-
-
-class _FixedPad1D(_PadNd):
-    _dims = 1
-    _fixed_mode = "constant"
-
-    def __init__(self, padding, data_format="NCL", name=None):
-        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
-
-
-class _FixedPad2D(_PadNd):
-    _dims = 2
-    _fixed_mode = "constant"
-
-    def __init__(self, padding, data_format="NCHW", name=None):
-        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
-
-
-class _FixedPad3D(_PadNd):
-    _dims = 3
-    _fixed_mode = "constant"
-
-    def __init__(self, padding, data_format="NCDHW", name=None):
-        self._setup(padding, self._fixed_mode, 0.0, data_format, name)
-
-
-class ZeroPad1D(_FixedPad1D):
+class ZeroPad1D(_FixedPadNd, dims=1):
     """Pads the spatial axes of [N, C, L] with zeros;
     ``padding`` is an int or [left, right].
     """
 
 
-class ZeroPad2D(_FixedPad2D):
+class ZeroPad2D(_FixedPadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W] with zeros;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
 
-class ZeroPad3D(_FixedPad3D):
+class ZeroPad3D(_FixedPadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W] with zeros;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
 
-class ReflectionPad1D(_FixedPad1D):
+class ReflectionPad1D(_ReflectionPadNd, dims=1):
     """Pads the spatial axes of [N, C, L] by mirroring at the border element;
     ``padding`` is an int or [left, right].
     """
 
-    _fixed_mode = "reflect"
 
-
-class ReflectionPad2D(_FixedPad2D):
+class ReflectionPad2D(_ReflectionPadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W] by mirroring at the border element;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _fixed_mode = "reflect"
 
-
-class ReflectionPad3D(_FixedPad3D):
+class ReflectionPad3D(_ReflectionPadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W] by mirroring at the border element;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _fixed_mode = "reflect"
 
-
-class ReplicationPad1D(_FixedPad1D):
+class ReplicationPad1D(_ReplicationPadNd, dims=1):
     """Pads the spatial axes of [N, C, L] by repeating the border element;
     ``padding`` is an int or [left, right].
     """
 
-    _fixed_mode = "replicate"
 
-
-class ReplicationPad2D(_FixedPad2D):
+class ReplicationPad2D(_ReplicationPadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W] by repeating the border element;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _fixed_mode = "replicate"
 
-
-class ReplicationPad3D(_FixedPad3D):
+class ReplicationPad3D(_ReplicationPadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W] by repeating the border element;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _fixed_mode = "replicate"
 
-
-class CircularPad1D(_FixedPad1D):
+class CircularPad1D(_CircularPadNd, dims=1):
     """Pads the spatial axes of [N, C, L] with what lies at the other end;
     ``padding`` is an int or [left, right].
     """
 
-    _fixed_mode = "circular"
 
-
-class CircularPad2D(_FixedPad2D):
+class CircularPad2D(_CircularPadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W] with what lies at the other end;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _fixed_mode = "circular"
 
-
-class CircularPad3D(_FixedPad3D):
+class CircularPad3D(_CircularPadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W] with what lies at the other end;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
 
-    _fixed_mode = "circular"
 
-
-class ConstantPad1D(_PadNd):
+class ConstantPad1D(_ConstantPadNd, dims=1):
     """Pads the spatial axes of [N, C, L] with ``value``;
     ``padding`` is an int or [left, right].
     """
 
-    _dims = 1
 
-    def __init__(self, padding, value, data_format="NCL", name=None):
-        self._setup(padding, "constant", value, data_format, name)
-
-
-class ConstantPad2D(_PadNd):
+class ConstantPad2D(_ConstantPadNd, dims=2):
     """Pads the spatial axes of [N, C, H, W] with ``value``;
     ``padding`` is an int or [left, right, top, bottom].
     """
 
-    _dims = 2
 
-    def __init__(self, padding, value, data_format="NCHW", name=None):
-        self._setup(padding, "constant", value, data_format, name)
-
-
-class ConstantPad3D(_PadNd):
+class ConstantPad3D(_ConstantPadNd, dims=3):
     """Pads the spatial axes of [N, C, D, H, W] with ``value``;
     ``padding`` is an int or [left, right, top, bottom, front, back].
     """
-
-    _dims = 3
-
-    def __init__(self, padding, value, data_format="NCDHW", name=None):
-        self._setup(padding, "constant", value, data_format, name)

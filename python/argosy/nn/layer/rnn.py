@@ -6,7 +6,7 @@ import math
 
 from argosy import _core, tensor
 from argosy._framework import in_static_mode
-from argosy._support import sizes_of
+from argosy._support import check_choice, sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
 
 from .. import functional as F
@@ -251,11 +251,7 @@ class SimpleRNNCell(RNNCellBase):
     ):
         super().__init__()
         _check_hidden(hidden_size, "SimpleRNNCell")
-        if activation not in ("tanh", "relu"):
-            raise ValueError(
-                f"[SimpleRNNCell] activation: expected 'tanh' or 'relu', got {activation!r}. Do "
-                "this: use one of them."
-            )
+        check_choice("SimpleRNNCell", "activation", activation, ("tanh", "relu"))
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.activation = activation
@@ -610,11 +606,7 @@ class SimpleRNN(RNNBase):
         bias_hh_attr=None,
         name=None,
     ):
-        if activation not in ("tanh", "relu"):
-            raise ValueError(
-                f"[SimpleRNN] activation: expected 'tanh' or 'relu', got {activation!r}. Do "
-                "this: use one of them."
-            )
+        check_choice("SimpleRNN", "activation", activation, ("tanh", "relu"))
         self.activation = activation
         super().__init__(
             f"RNN_{activation.upper()}", input_size, hidden_size, num_layers, direction,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from argosy._support import check_choice
+
 from .. import functional as F
-from ._repr import join
-from .layers import Layer
+from ._forwarding import ForwardingLayer, keeps
 
 __all__ = [
     "ChannelShuffle",
@@ -13,93 +14,51 @@ __all__ = [
 ]
 
 
-def _check_format(data_format):
-    if data_format not in ("NCHW", "NHWC"):
-        raise ValueError(
-            f"[data_format] expected 'NCHW' or 'NHWC', got {data_format!r}. Do this: use "
-            "one of them."
+def _check_int(layer, name, value):
+    if not isinstance(value, int):
+        raise TypeError(
+            f"[{layer}] {name}: expected an int, got {type(value).__name__}. Do this: pass an int."
         )
 
 
-class _Rearrange(Layer):
+def _check_count(layer, name, value):
+    _check_int(layer, name, value)
+    if value <= 0:
+        raise ValueError(f"[{layer}] {name}: expected 1 or more, got {value}. Do this: correct it.")
+
+
+class _Rearrange(ForwardingLayer):
     """Base of the three layers: one number, a data format and a function."""
 
-    def _text(self, text):
-        if self._data_format != "NCHW":
-            text += f", data_format={self._data_format}"
-        return join(text, self._name)
+    _kept_prefix = "_"
+    _repr_unless_default = ("data_format",)
+
+    def forward(self, x):
+        return self._forwards_to(x, *self._kept())
 
 
-class PixelShuffle(_Rearrange):
+class PixelShuffle(_Rearrange, function=F.pixel_shuffle):
     """[N, C r^2, H, W] to [N, C, H r, W r], r = ``upscale_factor``, arXiv:1609.05158."""
 
+    @keeps
     def __init__(self, upscale_factor, data_format="NCHW", name=None):
-        super().__init__()
-        if not isinstance(upscale_factor, int):
-            raise TypeError(
-                "[PixelShuffle] upscale_factor: expected an int, got "
-                f"{type(upscale_factor).__name__}. Do this: pass an int."
-            )
-        _check_format(data_format)
-        self._upscale_factor = upscale_factor
-        self._data_format = data_format
-        self._name = name
-
-    def forward(self, x):
-        return F.pixel_shuffle(x, self._upscale_factor, self._data_format)
-
-    def extra_repr(self):
-        return self._text(f"upscale_factor={self._upscale_factor}")
+        _check_int("PixelShuffle", "upscale_factor", upscale_factor)
+        check_choice("PixelShuffle", "data_format", data_format, ("NCHW", "NHWC"))
 
 
-class PixelUnshuffle(_Rearrange):
+class PixelUnshuffle(_Rearrange, function=F.pixel_unshuffle):
     """[N, C, H r, W r] to [N, C r^2, H, W], r = ``downscale_factor``: undoes PixelShuffle."""
 
+    @keeps
     def __init__(self, downscale_factor, data_format="NCHW", name=None):
-        super().__init__()
-        if not isinstance(downscale_factor, int):
-            raise TypeError(
-                "[PixelUnshuffle] downscale_factor: expected an int, got "
-                f"{type(downscale_factor).__name__}. Do this: pass an int."
-            )
-        if downscale_factor <= 0:
-            raise ValueError(
-                "[PixelUnshuffle] downscale_factor: expected 1 or more, got "
-                f"{downscale_factor}. Do this: correct it."
-            )
-        _check_format(data_format)
-        self._downscale_factor = downscale_factor
-        self._data_format = data_format
-        self._name = name
-
-    def forward(self, x):
-        return F.pixel_unshuffle(x, self._downscale_factor, self._data_format)
-
-    def extra_repr(self):
-        return self._text(f"downscale_factor={self._downscale_factor}")
+        _check_count("PixelUnshuffle", "downscale_factor", downscale_factor)
+        check_choice("PixelUnshuffle", "data_format", data_format, ("NCHW", "NHWC"))
 
 
-class ChannelShuffle(_Rearrange):
+class ChannelShuffle(_Rearrange, function=F.channel_shuffle):
     """Interleaves the channels of ``groups`` groups, arXiv:1707.01083."""
 
+    @keeps
     def __init__(self, groups, data_format="NCHW", name=None):
-        super().__init__()
-        if not isinstance(groups, int):
-            raise TypeError(
-                f"[ChannelShuffle] groups: expected an int, got {type(groups).__name__}. Do "
-                "this: pass an int."
-            )
-        if groups <= 0:
-            raise ValueError(
-                f"[ChannelShuffle] groups: expected 1 or more, got {groups}. Do this: correct it."
-            )
-        _check_format(data_format)
-        self._groups = groups
-        self._data_format = data_format
-        self._name = name
-
-    def forward(self, x):
-        return F.channel_shuffle(x, self._groups, self._data_format)
-
-    def extra_repr(self):
-        return self._text(f"groups={self._groups}")
+        _check_count("ChannelShuffle", "groups", groups)
+        check_choice("ChannelShuffle", "data_format", data_format, ("NCHW", "NHWC"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy._core import Tensor
+from argosy._support import check_choice
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -27,11 +28,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     """
     if isinstance(parameters, Tensor):
         parameters = [parameters]
-    if norm_type not in (float("inf"), 0, 1, 2):
-        raise ValueError(
-            f"[clip_grad_norm_] norm_type: expected inf, 0, 1 or 2, got {norm_type}. Do "
-            "this: use one of them."
-        )
+    check_choice("clip_grad_norm_", "norm_type", norm_type, (float("inf"), 0, 1, 2))
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
         return tensor.to_tensor(0.0)

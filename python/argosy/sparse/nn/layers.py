@@ -5,51 +5,40 @@ from __future__ import annotations
 import math
 
 from argosy import nn
+from argosy.nn.layer._forwarding import ForwardingLayer, Ranked, keeps
 from argosy.sparse.nn import functional
 from argosy.sparse.unary import check
 
 
-class ReLU(nn.Layer):
+class ReLU(ForwardingLayer, function=functional.relu):
     """max(x, 0) of the stored values."""
 
-    def __init__(self, name=None):
-        super().__init__()
-        self._name = name
+    _kept_prefix = "_"
+    _repr_shows = ("name",)
+
+    @keeps
+    def __init__(self, name=None): ...
 
     def forward(self, x):
-        return functional.relu(x)
-
-    def extra_repr(self):
-        return f"name={self._name}" if self._name else ""
+        return self._forwards_to(x, *self._kept())
 
 
-class ReLU6(ReLU):
+class ReLU6(ReLU, function=functional.relu6):
     """min(max(x, 0), 6) of the stored values."""
 
-    def forward(self, x):
-        return functional.relu6(x)
 
-
-class LeakyReLU(ReLU):
+class LeakyReLU(ReLU, function=functional.leaky_relu):
     """x, or negative_slope * x below 0, of the stored values."""
 
-    def __init__(self, negative_slope=0.01, name=None):
-        super().__init__(name)
-        self._negative_slope = negative_slope
-
-    def forward(self, x):
-        return functional.leaky_relu(x, self._negative_slope)
+    @keeps
+    def __init__(self, negative_slope=0.01, name=None): ...
 
 
-class Softmax(ReLU):
+class Softmax(ReLU, function=functional.softmax):
     """Softmax of the stored values of each row."""
 
-    def __init__(self, axis=-1, name=None):
-        super().__init__(name)
-        self._axis = axis
-
-    def forward(self, x):
-        return functional.softmax(x, self._axis)
+    @keeps
+    def __init__(self, axis=-1, name=None): ...
 
 
 class BatchNorm(nn.BatchNorm1D):
@@ -95,8 +84,8 @@ class SyncBatchNorm(BatchNorm):
         return layer
 
 
-class _Conv(nn.Layer):
-    _dims = 3
+class _Conv(Ranked, nn.Layer):
+    _rank_formats = {2: "NHWC", 3: "NDHWC"}
     _function = None
 
     def __init__(
@@ -104,14 +93,14 @@ class _Conv(nn.Layer):
         in_channels,
         out_channels,
         kernel_size,
-        stride,
-        padding,
-        dilation,
-        groups,
-        padding_mode,
-        weight_attr,
-        bias_attr,
-        data_format,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        padding_mode="zeros",
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NDHWC",
     ):
         super().__init__()
         if padding_mode != "zeros" or groups != 1:
@@ -156,11 +145,19 @@ class _Conv(nn.Layer):
         return f"{text}, data_format={self._data_format}"
 
 
-class Conv3D(_Conv):
+class Conv3D(_Conv, dims=3):
     """Convolution of sparse volumes [N, D, H, W, C]: sparse.nn.functional.conv3d."""
 
     _function = staticmethod(functional.conv3d)
 
+
+class Conv2D(_Conv, dims=2):
+    """Convolution of sparse images [N, H, W, C]: sparse.nn.functional.conv2d."""
+
+    _function = staticmethod(functional.conv2d)
+
+
+class _SubmConv(_Conv):
     def __init__(
         self,
         in_channels,
@@ -171,6 +168,7 @@ class Conv3D(_Conv):
         dilation=1,
         groups=1,
         padding_mode="zeros",
+        key=None,
         weight_attr=None,
         bias_attr=None,
         data_format="NDHWC",
@@ -179,82 +177,25 @@ class Conv3D(_Conv):
                          padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
 
 
-class Conv2D(_Conv):
-    """Convolution of sparse images [N, H, W, C]: sparse.nn.functional.conv2d."""
-
-    _dims = 2
-    _function = staticmethod(functional.conv2d)
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        padding_mode="zeros",
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NHWC",
-    ):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
-                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
-
-
-class SubmConv3D(_Conv):
+class SubmConv3D(_SubmConv, dims=3):
     """Submanifold convolution of sparse volumes: sparse.nn.functional.subm_conv3d."""
 
     _function = staticmethod(functional.subm_conv3d)
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        padding_mode="zeros",
-        key=None,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NDHWC",
-    ):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
-                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
 
-
-class SubmConv2D(_Conv):
+class SubmConv2D(_SubmConv, dims=2):
     """Submanifold convolution of sparse images: sparse.nn.functional.subm_conv2d."""
 
-    _dims = 2
     _function = staticmethod(functional.subm_conv2d)
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        padding_mode="zeros",
-        key=None,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NHWC",
-    ):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
-                         padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
 
-
-class MaxPool3D(nn.Layer):
+class MaxPool3D(ForwardingLayer):
     """The largest stored value of each window: sparse.nn.functional.max_pool3d."""
 
+    _kept_as = {"kernel_size": "ksize"}
+    _repr_shows = ("kernel_size", "stride", "padding")
+
+    @keeps
     def __init__(
         self,
         kernel_size,
@@ -265,19 +206,13 @@ class MaxPool3D(nn.Layer):
         data_format="NDHWC",
         name=None,
     ):
-        super().__init__()
         if return_mask:
             raise ValueError(
                 "[MaxPool3D] return_mask=True is not supported for sparse tensors. Do this: leave it"
                 " False."
             )
-        self.ksize, self.stride, self.padding = kernel_size, stride, padding
-        self.ceil_mode, self.data_format, self.name = ceil_mode, data_format, name
 
     def forward(self, x):
         return functional.max_pool3d(
             x, self.ksize, self.stride, self.padding, self.ceil_mode, self.data_format
         )
-
-    def extra_repr(self):
-        return f"kernel_size={self.ksize}, stride={self.stride}, padding={self.padding}"

@@ -6,6 +6,7 @@ import math
 
 from argosy import _core, tensor
 from argosy._dtypes import widened
+from argosy._support import check_choice
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -22,11 +23,7 @@ __all__ = [
 
 
 def _channels(layer, x, data_format):
-    if data_format not in CHANNEL_LAST:
-        raise ValueError(
-            f"[{layer}] data_format: expected one of {sorted(CHANNEL_LAST)}, got {data_format!r}."
-            " Do this: use one of them."
-        )
+    check_choice(layer, "data_format", data_format, CHANNEL_LAST)
     return _known_size([x.shape[-1 if CHANNEL_LAST[data_format] else 1]], layer, x)
 
 
@@ -264,11 +261,7 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
     Raises:
         ValueError: another mode, or data_format.
     """
-    if mode not in ("all", "channel", "element"):
-        raise ValueError(
-            f"[prelu] mode: expected 'all', 'channel' or 'element', got {mode!r}."
-            " Do this: use one of them."
-        )
+    check_choice("prelu", "mode", mode, ("all", "channel", "element"))
     rank = len(x.shape)
     last = CHANNEL_LAST.get(data_format, False)
     shape = [1]
@@ -361,11 +354,7 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     Returns:
         Variable: [N, 1], the mean over labels and drawn classes.
     """
-    if sampler not in _SAMPLERS:
-        raise ValueError(
-            f"[nce] sampler: expected one of {_SAMPLERS}, got {sampler!r}."
-            " Do this: use one of them."
-        )
+    check_choice("nce", "sampler", sampler, _SAMPLERS)
     prefix = _prefix("nce", name)
     count = 10 if num_neg_samples is None else int(num_neg_samples)
     total = int(num_total_classes)

@@ -6,7 +6,7 @@ import math
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import check_choice, listed
 
 
 def _centers(boxes, extra):
@@ -40,11 +40,7 @@ def box_coder(
         [N, M, 4].
     """
     extra = 0.0 if box_normalized else 1.0
-    if code_type not in ("encode_center_size", "decode_center_size"):
-        raise ValueError(
-            "[box_coder] code_type must be 'encode_center_size' or 'decode_center_size', got"
-            f" {code_type!r}. Do this: check the spelling."
-        )
+    check_choice("box_coder", "code_type", code_type, ("encode_center_size", "decode_center_size"))
     encodes = code_type == "encode_center_size"
     side = 0 if encodes or axis == 0 else 1
     w, h, x, y = (part.unsqueeze(side) for part in _centers(prior_box, extra))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 from argosy import tensor
+from argosy._support import check_choice
 
 
 def read_file(filename, name=None):
@@ -23,11 +24,7 @@ def decode_jpeg(x, mode="unchanged", name=None):
     import numpy as np
     from PIL import Image
 
-    if mode not in ("unchanged", "gray", "rgb"):
-        raise ValueError(
-            f"[decode_jpeg] mode must be unchanged, gray or rgb, got {mode!r}. Do this: check the"
-            " spelling."
-        )
+    check_choice("decode_jpeg", "mode", mode, ("unchanged", "gray", "rgb"))
     image = Image.open(io.BytesIO(x.numpy().tobytes()))
     if mode != "unchanged":
         image = image.convert("L" if mode == "gray" else "RGB")

@@ -3,6 +3,8 @@
 import numbers
 from collections.abc import Iterable, Sequence
 
+from argosy._support import check_choice
+
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 
 
@@ -69,11 +71,7 @@ def hue_shift(hue_factor):
 
 
 def gray_channels(count):
-    if count not in (1, 3):
-        raise ValueError(
-            f"[to_grayscale] expected num_output_channels 1 or 3, got {count!r}."
-            " Do this: use one of them."
-        )
+    check_choice("to_grayscale", "num_output_channels", count, (1, 3))
     return count
 
 

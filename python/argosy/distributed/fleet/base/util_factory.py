@@ -2,6 +2,8 @@
 
 import json
 
+from argosy._support import check_choice
+
 __all__ = ["UtilBase"]
 
 _OPERATIONS = ("sum", "min", "max")
@@ -102,11 +104,7 @@ class UtilBase:
         """
         import numpy as np
 
-        if mode not in _OPERATIONS:
-            raise ValueError(
-                f"[fleet.util.all_reduce] mode: expected one of {', '.join(_OPERATIONS)}, got "
-                f"{mode!r}."
-            )
+        check_choice("fleet.util.all_reduce", "mode", mode, _OPERATIONS)
         array = np.asarray(input)
         if array.dtype.kind not in "biuf":
             raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argosy._support import check_choice
 from argosy.nn import functional as F
 
 from ._check import no_quantization
@@ -41,11 +42,7 @@ def fused_bias_act(
     no_quantization(
         "fused_bias_act", dequant_scales=(dequant_scales, None), quant_scale=(quant_scale, -1)
     )
-    if act_method not in _ACTIVATIONS:
-        raise ValueError(
-            f"[fused_bias_act] act_method must be one of {', '.join(_ACTIVATIONS)}, got"
-            f" {act_method!r}. Do this: check the spelling."
-        )
+    check_choice("fused_bias_act", "act_method", act_method, _ACTIVATIONS)
     result = _ACTIVATIONS[act_method](x if bias is None else x + bias)
     if shift is not None:
         result = result + shift

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from argosy.nn import Layer
 from argosy.nn.initializer import Constant
+from argosy.nn.layer._forwarding import ForwardingLayer, keeps
 
 from .. import functional as F
 
 
-class FusedDropoutAdd(Layer):
+class FusedDropoutAdd(ForwardingLayer):
     """``dropout(x) + y``."""
 
-    def __init__(self, p=0.5, mode="upscale_in_train", name=None):
-        super().__init__()
-        self.p, self.mode, self.name = p, mode, name
+    @keeps
+    def __init__(self, p=0.5, mode="upscale_in_train", name=None): ...
 
     def forward(self, x, y):
         return F.fused_dropout_add(x, y, self.p, self.training, self.mode)
-
-    def extra_repr(self):
-        name = f", name={self.name}" if self.name else ""
-        return f"p={self.p}, mode={self.mode}{name}"
 
 
 class FusedBiasDropoutResidualLayerNorm(Layer):
