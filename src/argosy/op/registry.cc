@@ -31,13 +31,15 @@ Registry& raw() {
   return *registry;
 }
 
+// What is wrong is so at each look-up: nothing is changed before all is checked.
 void join(Registry& r) {
+  r.by_name.clear();
   for (OpDef& def : r.defs) {
     bool fresh = r.by_name.emplace(def.name, &def).second;
     ARGOSY_CHECK(fresh, internal) << "Two ops are called " << def.name << " (second in " << def.file
                                   << "). Do this: rename one.";
   }
-  for (Registry::Extra& e : r.extras) {
+  for (const Registry::Extra& e : r.extras) {
     auto it = r.by_name.find(e.op);
     ARGOSY_CHECK(it != r.by_name.end(), internal)
         << "Kernel " << e.kernel.name << " is for the unknown op " << e.op << '.';
@@ -47,7 +49,9 @@ void join(Registry& r) {
         << "Kernel " << e.kernel.name << " of " << e.op << " reads "
         << (read ? read->name : "no known attributes") << ", but the op has " << own.name
         << ". Do this: make it by make_kernel<" << own.name << ">.";
-    auto& list = it->second->kernels[static_cast<int>(e.kernel.device)];
+  }
+  for (Registry::Extra& e : r.extras) {
+    auto& list = r.by_name.at(e.op)->kernels[static_cast<int>(e.kernel.device)];
     if (e.first)
       list.insert(0, std::move(e.kernel));
     else

@@ -16,9 +16,7 @@ void tell(KernelFrame& f, const NoAttrs&) {
   *f.out[0].data<float>() = kNumber;
 }
 KernelDef kernel(const char* name, void (*run)(KernelFrame&, const NoAttrs&)) {
-  KernelDef k{.name = name, .device = DeviceKind::cpu, .strided = false, .match = {}, .run = {}};
-  k.run = detail::erase<NoAttrs>(run);
-  return k;
+  return make_kernel<NoAttrs>(name, DeviceKind::cpu, nullptr, run);
 }
 
 // Before the op itself, as files are initialized in any order.

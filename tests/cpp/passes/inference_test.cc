@@ -32,7 +32,7 @@ TEST(DropoutRemoval, GivesTheExpectation) {
     set_attr(a, "mode", std::string("downscale_in_infer"));
   })[0]));
   EXPECT_TRUE(r.rewrite({"dropout_removal", "dead_code"}));
-  EXPECT_EQ(r.ops(), (Names{"scale", "add", "scale", "negative"}));
+  EXPECT_EQ(r.ops(), (Names{"scale", "assign", "add", "scale", "negative"}));
   const auto out = r.run();
   EXPECT_EQ(elements(out[0]), (Floats{0, 4, 8, 12}));
   EXPECT_EQ(elements(out[1]), (Floats{0, -1.5f, -3, -4.5f}));
