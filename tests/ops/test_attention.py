@@ -36,10 +36,57 @@ def future(x, value=-np.inf):
     return np.where(np.tri(*x.shape[-2:], dtype=bool), x, value)
 
 
+def csr_pairs(q, offset, columns, keys=None, pairs=None):
+    taken = np.zeros((*q.shape[:3], q.shape[2]), bool)
+    for b, h, i in np.ndindex(q.shape[:3]):
+        taken[b, h, i, columns[b, h, offset[b, h, i] : offset[b, h, i + 1]]] = True
+    taken &= True if keys is None else (keys != 0)[:, None, None]
+    return taken & (True if pairs is None else pairs != 0)
+
+
+def sparse_attention(q, k, v, *pattern):
+    taken = csr_pairs(q, *pattern)
+    weights = np.exp(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) * taken
+    total = weights.sum(-1, keepdims=True)
+    return weights / np.where(total, total, 1) @ v
+
+
+class Mask(A):
+    """Zeros and other numbers."""
+
+    def make(self, rng, dtype, shape=None):
+        return (rng.random(self.shape) < 0.6) * super().make(rng, dtype, shape)
+
+
 QKV = [A(2, 3, 4, 5), A(2, 6, 4, 5), A(2, 6, 4, 5)]
 KEEP = np.random.default_rng(0).random((2, 1, 3, 6)) < 0.5
 KEEP[..., 2] = True
 BITS = np.random.default_rng(1).integers(0, 256, 2 * 4 * 3 * 6 // 8).astype("uint8")
+
+# Sparse patterns of 2 batches, 2 heads and 4 queries; -1: columns that nobody reads.
+SPARSE_QKV = [A(2, 2, 4, 3)] * 3
+OFFSET = np.array([[[0, 2, 2, 5, 8], [0, 4, 5, 6, 7]], [[0, 0, 2, 3, 3], [0, 1, 2, 3, 4]]])
+COLUMNS = np.array(
+    [
+        [[2, 0, 3, 1, 0, 1, 2, 3], [3, 1, 0, 2, 0, 3, 1, -1]],
+        [[3, 0, 2, -1, -1, -1, -1, -1], [0, 1, 2, 3, -1, -1, -1, -1]],
+    ]
+)
+PATTERN = [OFFSET, COLUMNS]
+MASKS = [Mask(2, 4, grad=False), Mask(4, 4, grad=False)]
+SPARSE = "nn.functional.sparse_attention"
+
+
+def changed(x, value, *at):
+    x = x.copy()
+    x[at] = value
+    return x
+
+
+def bad_pattern(offset, columns, text):
+    return ([*SPARSE_QKV, offset, columns], {}, ValueError, text)
+
+
 # Products and a softmax of 16-bit numbers.
 LOOSE = {
     "float16": (2e-2, 1e-2),
@@ -49,6 +96,24 @@ LOOSE = {
 }
 
 # fmt: off
+SPARSE_ERRORS = [
+    ([A(2, 4, 3), *SPARSE_QKV[1:], *PATTERN], {}, ValueError, "[batch, heads, length, size], got"),
+    ([*SPARSE_QKV[:2], A(2, 2, 5, 3), *PATTERN], {}, ValueError, "value must be [batch, heads, le"),
+    ([A(2, 2, 4, 3), A(2, 2, 4, 3, dtype="float64"), A(2, 2, 4, 3), *PATTERN], {}, ValueError,
+     "key must have the dtype of query"),
+    ([*SPARSE_QKV, *PATTERN, A(4, 2)], {}, ValueError, "key_padding_mask must be [batch, length] = [2, 4]"),
+    ([*SPARSE_QKV, *PATTERN, None, A(2, 4)], {}, ValueError, "attn_mask must be [length, length] = [4, 4]"),
+    ([*SPARSE_QKV, *PATTERN, None, A(4, 4, dtype="float64")], {}, ValueError, "attn_mask must have the dtype"),
+    ([*SPARSE_QKV, A(2, 2, 5), COLUMNS], {}, TypeError, "sparse_csr_offset"),
+    bad_pattern(OFFSET[..., 1:], COLUMNS, "sparse_csr_offset must be [batch, heads, length + 1] = [2, 2, 5]"),
+    bad_pattern(OFFSET, COLUMNS[:, :1], "sparse_csr_columns must be [batch, heads, columns]"),
+    bad_pattern(changed(OFFSET, 1, 1, 0, 0), COLUMNS, "must begin with 0, got 1 for batch 1, head 0"),
+    bad_pattern(changed(OFFSET, 3, 0, 1, 2), COLUMNS, "must not fall: expected at least 4 at 2, got 3"),
+    bad_pattern(changed(OFFSET, 9, 0, 0, 4), COLUMNS, "must end with at most 8, the columns that there are, got 9"),
+    bad_pattern(OFFSET, changed(COLUMNS, 4, 0, 0, 7), "column 4 of query 3, batch 0, head 0, is out of range"),
+    bad_pattern(OFFSET, changed(COLUMNS, -1, 1, 1, 2), "column -1 of query 2, batch 1, head 1, is out of range"),
+    bad_pattern(OFFSET, changed(COLUMNS, 3, 0, 1, 3), "column 3 of query 0, batch 0, head 1, is there twice"),
+]
 CASES = [
     Case(OP, QKV, ref=attention, dtypes=FLOAT, tol=LOOSE),
     Case(OP, [*QKV, KEEP], ref=attention, dtypes=FLOAT, tol=LOOSE, note="bool mask"),
@@ -74,6 +139,17 @@ CASES = [
          dtypes=FLOAT, tol=LOOSE, note="dropped", covers=["tiled_attention_grad"]),
     Case("fill_future", [A(2, 3, 4)], {"value": 7.0}, ref=future, dtypes=FLOAT,
          shapes=[[(4, 3)], [(0, 3, 3)], [(2, 3, 0)]]),
+    Case(SPARSE, [*SPARSE_QKV, *PATTERN], ref=sparse_attention, tol=LOOSE, covers=["sparse_attention_grad"],
+         errors=SPARSE_ERRORS),
+    Case(SPARSE, [*SPARSE_QKV, *(x.astype("int32") for x in PATTERN), *MASKS], ref=sparse_attention, tol=LOOSE,
+         note="masks"),
+    Case(SPARSE, [*SPARSE_QKV, *PATTERN, MASKS[0]], ref=sparse_attention, tol=LOOSE, note="keys"),
+    Case(SPARSE, [*SPARSE_QKV, *PATTERN, None, MASKS[1]], ref=sparse_attention, tol=LOOSE, note="pairs"),
+    Case(SPARSE, [*SPARSE_QKV, 0 * OFFSET, COLUMNS[..., :0]], ref=sparse_attention, note="no columns"),
+    Case(SPARSE, [A(2, 2, 0, 3)] * 3 + [OFFSET[..., :1], COLUMNS[..., :0]], ref=sparse_attention, note="no queries"),
+    Case(SPARSE, [A(0, 2, 4, 3)] * 3 + [OFFSET[:0], COLUMNS[:0]], ref=sparse_attention, note="no batch"),
+    Case("sparse_attention_pairs", [SPARSE_QKV[0], *PATTERN, *MASKS], ref=csr_pairs,
+         errors=[([A(2, 2, 4, 3), *PATTERN, A(4, 2)], {}, ValueError, "[sparse_attention_pairs] key_padding_mask")]),
 ]
 # fmt: on
 
@@ -166,3 +242,60 @@ def test_rows_without_a_key_are_nan():
     mask = tensor(np.array([[True, True], [False, False]]))
     out = array(_core.ops.scaled_dot_product_attention(x, x, x, mask))[0, :, 0]
     assert np.isfinite(out[0]).all() and np.isnan(out[1]).all()
+
+
+def test_sparse_attention_of_any_number_of_threads():
+    """The same bits; and the gradients of the kernel are those of dense products."""
+    rng = np.random.default_rng(0)
+    shape, kept = (2, 3, 70, 16), rng.random((2, 3, 70, 70)) < 0.3
+    kept[:, :, ::9] = False
+    rows = [[np.nonzero(kept[b, h])[1] for h in range(3)] for b in range(2)]
+    columns = np.zeros((2, 3, max(len(x) for head in rows for x in head)), "int32")
+    for b, h in np.ndindex(2, 3):
+        columns[b, h, : len(rows[b][h])] = rows[b][h]
+    offset = np.zeros((2, 3, 71), "int32")
+    offset[..., 1:] = kept.sum(-1).cumsum(-1)
+    numbers = [rng.normal(size=shape) for _ in range(4)]
+
+    def run(function, dtype):
+        q, k, v, dy = (tensor(x.astype(dtype)) for x in numbers)
+        for t in (q, k, v):
+            t.stop_gradient = False
+        out = function(q, k, v)
+        return [array(t) for t in (out, *argosy.grad([out], [q, k, v], [dy]))]
+
+    def sparse(q, k, v):
+        return argosy.nn.functional.sparse_attention(q, k, v, tensor(offset), tensor(columns))
+
+    def dense(q, k, v):
+        weights = argosy.exp(argosy.matmul(q, k, transpose_y=True) * 0.25) * tensor(kept * 1.0)
+        total = weights.sum(-1, keepdim=True)
+        return argosy.matmul(weights / (total + (total == 0).cast("float64")), v)
+
+    before, found = _core.num_threads(), []
+    try:
+        for threads in (1, 2):
+            _core.set_num_threads(threads)
+            found.append([x.tobytes() for t in ("float32", "float64") for x in run(sparse, t)])
+    finally:
+        _core.set_num_threads(before)
+    assert found[0] == found[1]
+    for got, want in zip(run(sparse, "float64"), run(dense, "float64")):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+
+def test_queries_without_keys_give_zero():
+    """Left out by the pattern, by both masks, and by one of them each."""
+    q = tensor(np.ones((1, 1, 3, 2)))
+    k, v = (tensor(np.array([[[[1.0, 2], [5, 6], [3, 4]]]])) for _ in range(2))
+    for t in (q, k, v):
+        t.stop_gradient = False
+    offset, columns = tensor(np.array([[[0, 3, 3, 4]]])), tensor(np.array([[[1, 2, 0, 1]]]))
+    keys = tensor(np.array([[1.0, 0.0, -1.0]]))
+    pairs = tensor(np.array([[0.0, 1, 1], [1, 1, 1], [1, 1, 1]]))
+    out = argosy.nn.functional.sparse_attention(q, k, v, offset, columns, keys, pairs)
+    np.testing.assert_array_equal(array(out)[0, 0], [[3, 4], [0, 0], [0, 0]])
+    grads = [array(g)[0, 0] for g in argosy.grad([out.sum()], [q, k, v])]
+    np.testing.assert_array_equal(grads[0], np.zeros((3, 2)))
+    np.testing.assert_array_equal(grads[1], np.zeros((3, 2)))
+    np.testing.assert_array_equal(grads[2], [[0, 0], [0, 0], [1, 1]])
