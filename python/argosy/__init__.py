@@ -4,6 +4,7 @@
 """
 
 import importlib as _importlib
+import threading as _threading
 
 try:
     from argosy import _core
@@ -159,6 +160,10 @@ _LAZY = {
 }
 
 
+# Two threads that load rooms at once would wait for each other's.
+_loading = _threading.RLock()
+
+
 def __getattr__(name):
     target = _LAZY.get(name)
     if target is None:
@@ -166,11 +171,12 @@ def __getattr__(name):
             f"module 'argosy' has no attribute {name!r}. Do this: check the name; `argosy doctor`"
             " prints the version and the Paddle API level it follows."
         )
-    if isinstance(target, tuple):
-        value = getattr(_importlib.import_module(target[0]), target[1])
-    else:
-        value = _importlib.import_module(target)
-    globals()[name] = value
+    with _loading:
+        if isinstance(target, tuple):
+            value = getattr(_importlib.import_module(target[0]), target[1])
+        else:
+            value = _importlib.import_module(target)
+        globals()[name] = value
     return value
 
 

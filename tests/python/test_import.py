@@ -50,3 +50,38 @@ def test_a_core_of_another_python_says_what_to_do(tmp_path):
     assert f"expected cpython {version} to find _core.cpython-" in last
     assert "got _core.cpython-399-x86_64-linux-gnu.so" in last
     assert "Do this: run the Python that it was built with" in last and sys.executable in last
+
+
+def test_rooms_load_from_threads_at_once():
+    code = """
+import threading
+import argosy
+names = ["nn.Linear", "static.nn.fc", "vision.models", "optimizer.Adam", "io.DataLoader", "jit.to_static"]
+start, failed = threading.Barrier(len(names)), []
+def load(name):
+    start.wait()
+    try:
+        eval("argosy." + name)
+    except BaseException as error:
+        failed.append((name, error))
+threads = [threading.Thread(target=load, args=(n,)) for n in names]
+for t in threads: t.start()
+for t in threads: t.join()
+print(failed)
+"""
+    for _ in range(3):
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert run.stdout == "[]\n"
+
+
+def test_modules_of_methods_are_reloaded():
+    code = """
+import importlib, argosy
+before = argosy.Tensor.increment
+importlib.reload(argosy.tensor.math)
+assert argosy.Tensor.increment is argosy.tensor.math.increment is not before
+assert float(argosy.ones([1]).increment()) == 2
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,5 @@
-"""Which mode is on, and the Programs that calls are recorded into: of each thread its own."""
+"""Which mode is on, of each thread its own, and the Programs that calls are recorded into: those of
+the process, or of a thread within its program_guard."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from argosy import _core
 
 class _Thread(threading.local):
     static = False
-    main = None  # made at first use
-    startup = None
+    guarded = None  # the main and the startup Program of the innermost program_guard
     recording = False  # whether the innermost recording of this thread is that of static mode
 
 
 _thread = _Thread()
+_shared = [None, None]  # the main and the startup Program of the process, made at first use
+_making = threading.RLock()
 
 
 def static_mode():
@@ -28,34 +30,48 @@ def is_recorded():
 
 
 def default_main_program():
-    """The Program that calls in static mode are added to, on this thread."""
-    if _thread.main is None:
-        _make_defaults()
-    return _thread.main
+    """The Program that calls in static mode are added to."""
+    return _defaults()[0]
 
 
 def default_startup_program():
-    """The Program that gives parameters their first values, on this thread."""
-    if _thread.startup is None:
-        _make_defaults()
-    return _thread.startup
+    """The Program that gives parameters their first values."""
+    return _defaults()[1]
 
 
 def existing_programs():
     """The default main Program and the default startup Program; None for what was not used yet."""
-    return _thread.main, _thread.startup
+    return _thread.guarded or tuple(_shared)
 
 
-def _make_defaults():
-    from argosy.static.program import Program
+def _defaults():
+    if _thread.guarded:
+        return _thread.guarded
+    if _shared[0] is None:
+        from argosy.static.program import Program
 
-    _thread.main, _thread.startup = Program(), Program()
-    _thread.startup._is_start_up_program_ = True
+        with _making:
+            if _shared[0] is None:
+                startup = Program()
+                startup._is_start_up_program_ = True
+                _shared[:] = Program(), startup
+    return tuple(_shared)
+
+
+def guard(programs):
+    """Makes (main, startup) the default Programs of this thread, or with None those of the process.
+    Returns what was in force before, to be given back."""
+    before, _thread.guarded = _thread.guarded, programs
+    _synchronize()
+    return before
 
 
 def set_default_programs(main, startup):
-    """Makes `main` the Program that calls are added to, `startup` the one for initializers."""
-    _thread.main, _thread.startup = main, startup
+    """Makes these the default Programs: of the process, or within a program_guard of its thread."""
+    if _thread.guarded:
+        _thread.guarded = main, startup
+    else:
+        _shared[:] = main, startup
     _synchronize()
 
 

@@ -115,10 +115,10 @@ def set_rng_state(new_state, device=None):
 
 
 def _with_generator(device, what):
-    """Refuses devices that do not draw from the generator of the core, which is the CPU's."""
+    """Refuses devices that do not draw from the generator of the core. Without GPUs it is the only
+    one, whatever the device is called."""
     place = to_place(device)
-    if place.is_gpu_place():
-        checked_place(place, what)
+    if place.is_gpu_place() and is_compiled_with_cuda():
         raise ValueError(
             f"[{what}] the generator of {place!r} has no state to show. Do this: use device='cpu'."
         )

@@ -10,6 +10,7 @@ from argosy._programs.mode import (
     default_main_program,
     default_startup_program,
     existing_programs,
+    guard,
     is_recorded,
     recording,
     set_default_programs,
@@ -39,14 +40,15 @@ def program_guard(main_program, startup_program=None):
                 f"[program_guard] {name}: expected static.Program, got {type(value).__name__}."
                 " Do this: pass static.Program()."
             )
-    before = default_main_program(), default_startup_program()
-    if startup_program is not None:
+    if startup_program is None:
+        startup_program = default_startup_program()
+    else:
         startup_program._is_start_up_program_ = True
-    set_default_programs(main_program, before[1] if startup_program is None else startup_program)
+    before = guard((main_program, startup_program))
     try:
         yield
     finally:
-        set_default_programs(*before)
+        guard(before)
 
 
 @contextmanager

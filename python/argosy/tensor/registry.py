@@ -42,6 +42,11 @@ class MethodTable:
         """Adds a method that `module` defines. replaces: the module of the one that gives way; all
         generated modules are argosy._generated."""
         known = self.entries.get(name)
+        if known is not None and known.module == module and module != CORE:
+            known.value = value  # the module runs again: it is reloaded, or its first import failed
+            if self.installed:
+                setattr(self._class, name, known.load())
+            return
         if self.installed:
             raise TypeError(
                 f"[Tensor.{name}] {module} adds it when the methods are installed already."
@@ -65,6 +70,7 @@ class MethodTable:
         for name, entry in self.entries.items():
             if entry.module != CORE:
                 setattr(cls, name, entry.load())
+        self._class = cls
         self.installed = True
 
 

@@ -221,10 +221,12 @@ Tensor Rewriter::constant_of(const Ref<Value>& v) const {
 
 namespace {
 
-// Is every element of its first result one of its first operand?
+// Is every element of its first result one of its first operand? Of views of nothing, not all are:
+// some ops then make something.
 bool shows_first(const Operation& o) {
-  return o.op->same_order ||
-         (is_view(o) && o.operands[0] && o.results[0]->dtype == o.operands[0]->dtype);
+  if (o.op->same_order) return true;
+  const Value* x = is_view(o) ? o.operands[0].get() : nullptr;
+  return x && x->dtype == o.results[0]->dtype && x->shape.known() && x->shape.numel() > 0;
 }
 
 // Is every element of a known tensor the same, bit for bit?

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/passes/pass.h"
+#include "argosy/program/unread.h"
 
 // What makes passes short: a walk with replacements, patterns, attributes by name.
 namespace argosy::passes {
@@ -53,12 +54,7 @@ inline Operation* made_by(const Ref<Value>& v, std::string_view name) {
 inline bool is_pure(const op::OpDef& op) {
   return op.effect == op::Effect::pure && !op.structural;
 }
-// Must run even where nobody reads its results. (What writes its inputs makes new values in a
-// Program.)
-inline bool has_effect(const op::OpDef& op) {
-  return op.effect == op::Effect::random || op.effect == op::Effect::io ||
-         op.effect == op::Effect::communicates;
-}
+using program::has_effect;
 // Shares memory with its first operand, where strides allow.
 inline bool is_view(const Operation& o) {
   return o.op->view || o.op->views;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/program/unread.h"
+
 namespace argosy::program {
 namespace {
 
@@ -20,10 +22,20 @@ class Producers final : public op::Surroundings {
   const Operation& o_;
 };
 
+// Is it anything but an array that a block makes? Where nobody reads one, it was kept for a
+// gradient.
+bool is_no_save(const Value& v) {
+  return v.layout != Layout::tensor_array || !v.producer->op->structural;
+}
+
 class Converter {
  public:
   Converter(Program& p, bool (*which)(const op::OpDef&))
-      : p_(p), which_(which), uses_(count_uses(p)), read_on_(p.value_count()) {
+      : p_(p),
+        which_(which),
+        dropped_(program::drop_unread(p, is_no_save, nullptr)),
+        uses_(count_uses(p)),
+        read_on_(p.value_count()) {
     each_operation(p.main, [&](const Operation& o) {
       const auto instead = said(o);
       for (size_t i = 0; i < o.operands.size(); ++i)
@@ -38,7 +50,10 @@ class Converter {
       become(o, *instead);
       changed_ = true;
     });
-    if (!changed_) return false;
+    if (!changed_) {
+      if (dropped_) p_.changed();
+      return dropped_;
+    }
     for (StateUse& s : p_.states)
       if (s.last == s.initial) s.last = nullptr;
     infer_types(p_.main);
@@ -131,6 +146,8 @@ class Converter {
 
   Program& p_;
   bool (*which_)(const op::OpDef&);
+  // Blocks may have kept masks and statistics for a gradient that is not there any more.
+  const bool dropped_;
   std::vector<uint32_t> uses_;
   std::vector<bool> read_on_;  // by id: somebody reads it when not training, too
   bool changed_ = false;

@@ -82,8 +82,6 @@ def test_without_a_gpu():
         lambda x: device.synchronize("gpu:0"),
         lambda x: paddle.static.Executor(paddle.CUDAPlace(0)),
         lambda x: paddle.static.Executor("gpu:1"),
-        lambda x: device.get_rng_state("gpu:0"),
-        lambda x: device.set_rng_state(device.get_rng_state(), "gpu:0"),
         lambda x: device.cuda.memory_allocated(),
         lambda x: device.cuda.reset_peak_memory_stats(),
     ],
@@ -161,3 +159,11 @@ def test_arguments_of_to():
             call()
     with pytest.raises(TypeError, match="unexpected keyword argument 'devise'"):
         x.to(devise="cpu")
+
+
+@pytest.mark.skipif(device.is_compiled_with_cuda(), reason="its GPUs have generators of their own")
+def test_without_gpus_there_is_one_generator():
+    state = device.get_rng_state("gpu:0")
+    first = paddle.rand([3]).tolist()
+    device.set_rng_state(state, "gpu")
+    assert paddle.rand([3]).tolist() == first

@@ -1,5 +1,7 @@
-"""The mode and the default Programs are each thread's own."""
+"""The mode is each thread's own, default Programs are the process's but within a program_guard."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -43,19 +45,60 @@ def test_another_thread_computes_at_once():
 def test_another_thread_has_a_mode_of_its_own():
     def other():
         argosy.enable_static()
-        static.data("x", [2])
         return static.default_main_program(), static.default_startup_program()
 
     argosy.disable_static()
     try:
-        main, startup = in_thread(other)
+        programs = in_thread(other)
         assert argosy.in_dynamic_mode()
         assert (argosy.ones([2]) + 1).tolist() == [2.0, 2.0]
     finally:
         argosy.enable_static()
-    assert main is not static.default_main_program()
-    assert startup is not static.default_startup_program()
-    assert not static.default_main_program().global_block().has_var("x")
+    # Those of the process, not those of the guard that this thread is in.
+    assert programs == in_thread(other)
+    assert static.default_main_program() is not programs[0]
+
+
+PROCESS = """
+import sys
+import threading
+import numpy as np
+import argosy
+from argosy import static
+
+def in_thread(function):
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+argosy.enable_static()
+x = static.data("x", [None, 2])
+y = argosy.nn.Linear(2, 1)(x)
+exe = static.Executor()
+exe.run(static.default_startup_program())
+feed = {"x": np.ones([3, 2], "float32")}
+found = [exe.run(feed=feed, fetch_list=[y])[0]]
+
+def other():
+    argosy.enable_static()
+    static.save(static.default_main_program(), sys.argv[1])
+    loss = argosy.mean(y * 2)
+    found.extend(exe.run(feed=feed, fetch_list=[y, loss]))
+
+in_thread(other)
+assert np.array_equal(found[0], found[1])
+assert np.allclose(found[2], 2 * found[0].mean())
+print("done")
+"""
+
+
+def test_another_thread_goes_on_with_the_programs_of_the_process(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", PROCESS, str(tmp_path / "model")], capture_output=True, text=True
+    )
+    assert run.stdout == "done\n", run.stderr
+    saved = argosy.load(str(tmp_path / "model.pdparams"))
+    assert len([name for name in saved if "linear" in name]) == 2
 
 
 def test_guards_of_two_threads_interleave():

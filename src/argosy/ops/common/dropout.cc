@@ -66,10 +66,11 @@ Tensors apply_grad(const GradCall& c, const FactorAttrs& a) {
   return {std::move(op::dispatch(c.op, Inputs(in), &a)[0]), Tensor()};
 }
 
-// What is expected of x, some of which is dropped with probability p.
+// What is expected of x, some of which is dropped with probability p. Where all is dropped no
+// factor makes up for it: any but 1 says that x is passed on when not training.
 bool expect(op::Instead& instead, const op::Scalar& p, double factor) {
   const double kept = factor * (1 - p.real());
-  if (p.real() == 1 || std::abs(kept - 1) < 1e-6)
+  if (p.real() == 1 ? factor != 1 : std::abs(kept - 1) < 1e-6)
     assign_instead(instead, 0);
   else
     scale_instead(instead, 0, kept);
@@ -187,7 +188,7 @@ Tensors dropout_parts(const Inputs& in, const DropoutAttrs& a) {
   }
   const double kept = 1 - a.p.real();
   if (!a.training) return scale(x, kept);
-  return drop(x, a.p, a.axis, upscale && kept > 0 ? 1 / kept : 1);
+  return drop(x, a.p, a.axis, !upscale ? 1 : kept > 0 ? 1 / kept : 2);
 }
 
 ARGOSY_OP(dropout, DropoutAttrs)

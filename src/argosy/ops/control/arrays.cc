@@ -7,6 +7,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/sparse/sparse.h"
 
 namespace argosy::ops {
 
@@ -105,8 +106,12 @@ void add_infer(InferContext& c, const NoAttrs&) {
   c.out[0].dtype = c.in[0].dtype();
 }
 
-// Elements may be arrays themselves.
+// Elements may be arrays themselves, or row-sparse.
 Tensor sum_of(const Tensor& x, const Tensor& y) {
+  if (x.layout() == Layout::row_sparse || y.layout() == Layout::row_sparse) {
+    const Tensor both[] = {x, y};
+    return add_rows(both);
+  }
   if (x.layout() != Layout::tensor_array) return add(x, y);
   std::vector<Tensor> sum = x.parts();
   const std::vector<Tensor>& other = y.parts();
