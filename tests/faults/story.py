@@ -378,7 +378,9 @@ class Driver(Checks):
             raise Violation(f"no answer, and nothing is wrong: {text}")
         if kind in ("TimeoutError", "Killed") or unsure:
             return "unknown", None
-        if not (self.bad or began <= self.bad_since):
+        # A server that was killed in the middle of a save knows nothing of it when it is back.
+        broken_off = "[save]" in text and not (self.is_well() and began > self.well_since)
+        if not (self.bad or began <= self.bad_since or broken_off):
             raise Violation(f"refused without a reason: {kind}: {text}")
         return "refused", server
 
