@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import no_effect
 
 
 def _edges(colptr, nodes):
@@ -60,6 +61,7 @@ def sample_neighbors(
     Returns:
         the neighbours of all nodes in a row, and how many each has (int32).
     """
+    no_effect("sample_neighbors", "it is for GPUs", perm_buffer=(perm_buffer, None))
     return _choose(
         row, colptr, input_nodes, lambda place: tensor.rand(place.shape), sample_size, eids,
         return_eids,

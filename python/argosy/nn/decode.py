@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from argosy import _core, tensor
+from argosy._support import no_effect
 from argosy.utils.layers_utils import flatten, map_structure
 
 from . import functional as F
@@ -174,6 +175,7 @@ def dynamic_decode(
     Returns:
         (outputs, final states[, lengths]).
     """
+    no_effect("dynamic_decode", "nothing is kept for gradients that are not wanted", is_test=(is_test, False))  # fmt: skip
     inputs, states, finished = decoder.initialize(inits)
     lengths = tensor.zeros_like(tensor.cast(finished, "int64"))
     collected, structure, step = None, None, 0

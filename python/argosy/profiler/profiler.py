@@ -6,6 +6,8 @@ import socket
 import warnings
 from enum import Enum
 
+from argosy._support import no_effect
+
 from . import instrument
 from .statistic import SortedKeys, summary_text
 from .timer import Timer
@@ -173,6 +175,9 @@ class Profiler:
         custom_device_types=[],
         with_flops=False,
     ):
+        no_effect(
+            "Profiler", "there are no custom devices", custom_device_types=(custom_device_types, [])
+        )
         self.targets = set(targets) if targets is not None else {ProfilerTarget.CPU}
         self.scheduler = _schedule_of(scheduler)
         self.on_trace_ready = on_trace_ready

@@ -2,7 +2,7 @@
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import checked_seeds
+from argosy._support import checked_seeds, unsupported
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -26,6 +26,10 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
     gradient, so that backward can run again. A tensor without history (stop_gradient=True) changes
     nothing; that is legal, as some losses are constant, but it is warned of.
     """
+    if dump_backward_path is not None:
+        unsupported(
+            "backward", "argosy.explain(f) shows what runs", dump_backward_path=(dump_backward_path, None)
+        )  # fmt: skip
     if self._symbolic:
         raise RuntimeError(
             "[backward] computes at once, but this is a value of a Program being built, which gets no"

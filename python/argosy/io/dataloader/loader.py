@@ -4,6 +4,7 @@ import os
 import warnings
 
 from argosy._framework import in_static_mode
+from argosy._support import no_effect
 
 from .batch_sampler import BatchSampler, _require
 from .collate import default_collate_fn, default_convert_fn
@@ -162,6 +163,10 @@ class DataLoader:
         :class:`argosy.io.dataloader.generated.GeneratorLoader`. use_multiprocess: without effect."""
         from .generated import GeneratorLoader
 
+        no_effect(
+            "DataLoader.from_generator", "the generator runs in this process",
+            use_multiprocess=(use_multiprocess, False),
+        )  # fmt: skip
         return GeneratorLoader(
             feed_list, capacity, use_double_buffer, iterable, return_list, drop_last
         )
