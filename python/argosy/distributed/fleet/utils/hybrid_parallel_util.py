@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy.distributed.parallel import _need_one_process
+from argosy.distributed.parallel import need_one_process
 
 __all__ = []
 
@@ -19,4 +19,4 @@ def fused_allreduce_gradients(parameter_list, hcg, bucket_size=128 * 1024 * 1024
     Raises:
         NotImplementedError: There are several processes.
     """
-    _need_one_process("fused_allreduce_gradients")
+    need_one_process("fused_allreduce_gradients")
