@@ -2,6 +2,8 @@
 
 import os
 
+from argosy._job import number_of
+
 from .. import schedulers
 
 __all__ = ["PaddleCloudRoleMaker", "Role", "RoleMakerBase", "UserDefinedRoleMaker"]
@@ -184,7 +186,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
             "127.0.0.1:6170"
         ]
         self._trainers_num = len(self._worker_endpoints)
-        declared = int(environ.get("PADDLE_TRAINERS_NUM", "") or self._trainers_num)
+        declared = number_of("PADDLE_TRAINERS_NUM", self._trainers_num)
         if declared != self._trainers_num:
             raise ValueError(
                 f"[fleet] PADDLE_TRAINERS_NUM={declared} processes are one job, but"
@@ -197,7 +199,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         environ = schedulers.complete()
         servers = _endpoints(environ, "PADDLE_PSERVERS_IP_PORT_LIST")
         if not servers:
-            declared = int(environ.get("PADDLE_TRAINERS_NUM", "") or 1)
+            declared = number_of("PADDLE_TRAINERS_NUM", 1)
             if declared > 1:
                 raise ValueError(
                     f"[fleet] this process is one of PADDLE_TRAINERS_NUM={declared}, but there are no"
