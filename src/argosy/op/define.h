@@ -314,6 +314,12 @@ class Builder {
     def_.paper = text;
     return *this;
   }
+  // How shapes of results follow from those of inputs (docs/adding_an_op.md). Elementwise ops, and
+  // those without infer, need not say it.
+  Builder& shape(const char* text) {
+    def_.shape = text;
+    return *this;
+  }
   Builder& example(const char* text) {
     def_.example = text;
     return *this;

@@ -206,6 +206,9 @@ ARGOSY_OP(batch_norm, BatchNormAttrs)
         "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "
         "the statistics are those of x, and the running ones are updated in place: momentum times "
         "themselves plus the rest of the new; otherwise the running ones are used.")
+    .shape(
+        "x [n,c,*s], running_mean [c], running_var [c], weight [c], bias [c] -> [n,c,*s] | x "
+        "[n,*s,c], running_mean [c], running_var [c], weight [c], bias [c] -> [n,*s,c]")
     .paper("1502.03167")
     .input("x", kFloating, Save::value)
     .input("running_mean", kFloating)

@@ -182,6 +182,9 @@ ARGOSY_OP(group_norm, GroupNormAttrs)
     .doc(
         "x [N, C, ..] (channel_last: [N, .., C]) normalized to mean 0 and variance 1 over each of "
         "num_groups groups of channels of each sample, times weight [C] plus bias [C].")
+    .shape(
+        "x [n,c,*s], weight [c], bias [c] -> [n,c,*s] | x [n,*s,c], weight [c], bias [c] -> "
+        "[n,*s,c]")
     .paper("1803.08494")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
@@ -219,6 +222,9 @@ ARGOSY_OP(instance_norm, InstanceNormAttrs)
     .doc(
         "x [N, C, ..] normalized to mean 0 and variance 1 over each channel of each sample, times "
         "weight [C] plus bias [C].")
+    .shape(
+        "x [n,c,*s], weight [c], bias [c] -> [n,c,*s] | x [n,*s,c], weight [c], bias [c] -> "
+        "[n,*s,c]")
     .paper("1607.08022")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)

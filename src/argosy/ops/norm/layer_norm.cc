@@ -181,6 +181,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "
         "on. weight and bias have one number for each element of these axes.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1607.06450")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
@@ -196,6 +197,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
     .doc("x / sqrt(mean(x^2) + epsilon) * weight + bias, over the axes from begin_norm_axis on.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1910.07467")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
