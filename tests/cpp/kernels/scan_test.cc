@@ -5,7 +5,7 @@
 
 #include "argosy/base/half.h"
 #include "tests/cpp/kernels/each_isa.h"
-#include "tests/cpp/kernels/lines.h"
+#include "tests/cpp/kernels/values.h"
 
 namespace argosy::cpu {
 namespace {
