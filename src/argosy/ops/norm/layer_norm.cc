@@ -73,11 +73,7 @@ void layer_norm_grad_infer(InferContext& c, const LayerNormGradAttrs& a) {
 void layer_norm_grad_run(KernelFrame& f, const LayerNormGradAttrs& a) {
   const Tensor &x = f.in[0], &dy = f.in[4];
   const Tensor &dweight = f.out[1], &dbias = f.out[2];
-  if (x.numel() == 0) {
-    for (size_t i = 1; i < 3; ++i)
-      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
-    return;
-  }
+  if (zero_parameter_grads(f)) return;
   DType kind = weight_dtype(x, f.in[1], dbias);
   Tensor weight = as_dtype(f.in[1], kind);
   Tensor to_weight = dweight, to_bias = dbias;
