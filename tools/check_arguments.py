@@ -3,8 +3,9 @@
 An argument that nobody reads gives a result that its caller did not ask for, without a word. It works,
 or it raises by name with the remedy, or, where it cannot have an effect here by its nature, it is said
 to `argosy._support.no_effect`, which warns if it differs from its default. All three read it. Deleting
-an argument, assigning it to `_` or naming it in a line of its own does not; nor are keywords taken in
-by `**kwargs` read by those who only look up some of them: the others are lost.
+an argument, assigning it to `_` or naming it in a line of its own does not; nor does keeping it in a
+private attribute that no module reads or names; nor are keywords taken in by `**kwargs` read by those who
+only look up some of them: the others are lost.
 
 What may stay unread needs no mark:
   - `name`, a label for people, in functions that make no parameters;
@@ -81,6 +82,20 @@ class Function:
             return []
         # (A function of a module may be made a method.)
         return [n for n in self.names if n not in reads.names and n[0] != "_" and n != "self"]
+
+    def kept(self):
+        """[(parameter, attribute)] of those that an __init__ does nothing with but keep them privately."""
+        loads = [n.id for n in ast.walk(self.node) if _is_names(n) and isinstance(n, ast.Name)]
+        found = []
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target, value = node.targets[0], node.value
+                both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+                for to, of in zip(target.elts, value.elts) if both else [(target, value)]:
+                    if isinstance(of, ast.Name) and of.id in self.names and loads.count(of.id) == 1:
+                        if isinstance(to, ast.Attribute) and to.attr.startswith("_"):
+                            found.append((of.id, to.attr))
+        return found
 
 
 class _Reads(ast.NodeVisitor):
@@ -168,6 +183,14 @@ def _is_names(value):
     return isinstance(value, ast.Name)
 
 
+def _named(node):
+    """Names of attributes that a node reads, or that it may, as a string."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        yield node.attr
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+
+
 def _raises(statement, raisers):
     if isinstance(statement, ast.Raise):
         return True
@@ -183,10 +206,12 @@ class Package:
     """The classes and public functions of a folder."""
 
     def __init__(self, folder):
-        self.functions, self.classes = [], {}
+        self.functions, self.classes, self._used = [], {}, set()
         for path in sorted(folder.rglob("*.py")):
             module = path.relative_to(folder).as_posix()
-            self._read(ast.parse(path.read_text()), module, None)
+            tree = ast.parse(path.read_text())
+            self._used |= {text for node in ast.walk(tree) for text in _named(node)}
+            self._read(tree, module, None)
         self._raisers = {f.node.name for f in self.functions if f.never_returns()}
         self._bases = {b for nodes in self.classes.values() for n in nodes for b in _bases(n)}
 
@@ -235,6 +260,8 @@ class Package:
             if function.only_raises(self._raisers) or _is_decorated(function.node, KEEPERS):
                 continue
             lost = [p for p in function.lost() if p != "name"]
+            if name == "__init__":
+                lost += [p for p, kept in function.kept() if p != "name" and kept not in self._used]
             if lost and not self.is_hook(function):
                 known = self._of_hook(function)
                 for parameter in lost:

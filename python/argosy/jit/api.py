@@ -265,22 +265,24 @@ class StaticFunction:
 
     def _counts_up(self, key, bound):
         """Whether a new form is to run as Python, as it is one of many that differ in their numbers."""
-        numbers = [part for part in key if type(part) is _Number]
+        numbers = [part for part in key if _is_number(part)]
         if not numbers or self._full_graph:
             return False
-        general = tuple(part.kind if type(part) is _Number else part for part in key)
+        general = tuple(part[0] if _is_number(part) else part for part in key)
         if len(self._numbers) >= MOST_FORMS and general not in self._numbers:
             del self._numbers[next(iter(self._numbers))]
         count, first = self._numbers.setdefault(general, (0, numbers))
         self._numbers[general] = count + 1, first
         if count == MOST_NUMBERS:
-            changed = [b.value for a, b in zip(first, numbers) if a != b]
+            changed = [b for a, b in zip(first, numbers) if a != b]
+            given = inspect.signature(self.dygraph_function).bind(*bound[0], **bound[1]).arguments
+            numbers = {
+                n: v.hex() if type(v) is float else v
+                for n, v in given.items()
+                if type(v) in (int, float)
+            }
             names = [
-                name
-                for name, value in inspect.signature(self.dygraph_function)
-                .bind(*bound[0], **bound[1])
-                .arguments.items()
-                if type(value) in (int, float) and value in changed
+                name for name, value in numbers.items() if (type(given[name]), value) in changed
             ]
             warnings.warn(
                 f"[to_static] {self._where()} was captured {count} times for numbers that differ"
@@ -335,9 +337,9 @@ class StaticFunction:
             elif isinstance(leaf, Tensor):
                 tensors.append(leaf)
                 parts.append((tuple(leaf.shape), leaf.dtype, leaf.stop_gradient))
-            elif kind is int or kind is float:
-                parts.append(_Number(leaf))
-            elif kind in (bool, str, bytes, type(None)):
+            elif kind is float:
+                parts.append((float, leaf.hex()))  # 0.0 is not -0.0, and nan is nan
+            elif kind in (int, bool, str, bytes, type(None)):
                 parts.append((kind, leaf))
             elif isinstance(leaf, InputSpec):
                 tensors.append(None)
@@ -455,20 +457,9 @@ def _is_array(x):
     return hasattr(x, "__array_interface__") and hasattr(x, "dtype") and not isinstance(x, Tensor)
 
 
-class _Number:
-    """A Python number of a key; floats by their bits, so that 0.0 is not -0.0 and nan is nan."""
-
-    __slots__ = ("kind", "value", "_bits")
-
-    def __init__(self, value):
-        self.kind, self.value = type(value), value
-        self._bits = value.hex() if self.kind is float else value
-
-    def __eq__(self, other):
-        return type(other) is _Number and self.kind is other.kind and self._bits == other._bits
-
-    def __hash__(self):
-        return hash(self._bits)
+def _is_number(part):
+    """Whether a part of a key is a Python number."""
+    return type(part) is tuple and part[0] in (int, float)
 
 
 class _Itself:

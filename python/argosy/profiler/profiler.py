@@ -151,7 +151,7 @@ class Profiler:
         record_shapes (bool): Note shapes and dtypes of the inputs of ops.
         profile_memory (bool): Note how many bytes each op takes, and the bytes in use over time.
         timer_only (bool): Record nothing; only time steps (:meth:`step_info`).
-        emit_nvtx (bool), custom_device_types (list): Accepted; without effect on the CPU.
+        emit_nvtx (bool), custom_device_types (list): Have no effect on CPUs.
         with_flops (bool): Note the arithmetic operations of ops that know them.
 
     Examples:
@@ -178,8 +178,9 @@ class Profiler:
         with_flops=False,
     ):
         no_effect(
-            "Profiler", "there are no custom devices", custom_device_types=(custom_device_types, [])
-        )
+            "Profiler", "only CPUs are watched", custom_device_types=(custom_device_types, []),
+            emit_nvtx=(emit_nvtx, False),
+        )  # fmt: skip
         self.targets = set(targets) if targets is not None else {ProfilerTarget.CPU}
         self.scheduler = _schedule_of(scheduler)
         self.on_trace_ready = on_trace_ready

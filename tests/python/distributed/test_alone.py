@@ -134,3 +134,14 @@ def test_options_of_spawn():
         NotImplementedError, match="gpus is not supported: expected None, got '0,1'"
     ):
         paddle.distributed.spawn(print, nprocs=1, gpus="0,1")
+
+
+def test_scale_of_gradients():
+    from argosy.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
+
+    w = paddle.create_parameter([2], "float32")
+    (w * paddle.to_tensor([4.0, 6.0])).sum().backward()
+    fused_allreduce_gradients([w], None)
+    assert w.grad.tolist() == [4.0, 6.0]
+    fused_allreduce_gradients([w], None, scale=2.0)
+    assert w.grad.tolist() == [2.0, 3.0]

@@ -86,6 +86,16 @@ def test_only_what_a_program_passes_counts(lost):
     assert lost("async def f(x):\n    return 1\n") == ["f 'x'"]
 
 
+def test_an_argument_that_is_only_kept(lost):
+    keep = "class A:\n    def __init__(self, x, y):\n        self._x, self.y = x, y\n"
+    assert lost(keep) == ["A.__init__ 'x'"]
+    assert lost(f"{keep}\n    def f(self):\n        return self._x\n") == []
+    assert lost(f"{keep}\n\nNAMES = ['_x']\n") == []
+    assert (
+        lost("class A:\n    def __init__(self, x):\n        self._x = x\n        check(x)\n") == []
+    )
+
+
 def test_hooks(lost):
     base = "class A:\n    def begin(self, epoch): ...\n    def end(self, epoch):\n        raise E\n\n\n"
     own = "class B(A):\n    def begin(self, epoch, more=1):\n        return 1\n"
