@@ -51,10 +51,10 @@ class Function:
         name = self.node.name
         return f"{self.owner.name}.{name}" if self.owner else name
 
-    @property
-    def is_public(self):
-        parts = self.address.split(".")
-        return not any(p.startswith("_") and not _is_dunder(p) for p in parts)
+    def is_public(self, bases):
+        """Whether programs call it; bases: the private classes whose methods public ones inherit."""
+        owner = self.owner.name if self.owner else ""
+        return not _is_private(self.node.name) and (not _is_private(owner) or owner in bases)
 
     @property
     def body(self):
@@ -167,6 +167,10 @@ def _is_dunder(name):
     return name.startswith("__") and name.endswith("__")
 
 
+def _is_private(name):
+    return name.startswith("_") and not _is_dunder(name)
+
+
 def _is_constant(statement):
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
@@ -213,6 +217,7 @@ class Package:
             self._used |= {text for node in ast.walk(tree) for text in _named(node)}
             self._read(tree, module, None)
         self._raisers = {f.node.name for f in self.functions if f.never_returns()}
+        self._inherited = self._bases_of(n for n in self.classes if not _is_private(n))
         self._bases = {b for nodes in self.classes.values() for n in nodes for b in _bases(n)}
 
     def _read(self, node, module, owner):
@@ -225,6 +230,15 @@ class Package:
             elif isinstance(child, (ast.If, ast.Try, ast.With)):
                 self._read(child, module, owner)
 
+    def _bases_of(self, names):
+        """The names of all classes that those called `names` derive from."""
+        found, left = set(), list(names)
+        while left:
+            bases = {b for node in self.classes.get(left.pop(), ()) for b in _bases(node)} - found
+            found |= bases
+            left += bases
+        return found
+
     def is_hook(self, function):
         """Whether others override it: empty, or no more than an error, in a class with subclasses."""
         if function.owner is None:
@@ -236,24 +250,20 @@ class Package:
         """The parameters that a hook has which the function overrides."""
         if function.owner is None:
             return ()
-        seen, left = set(), _bases(function.owner)
-        while left:
-            name = left.pop()
-            for base in self.classes.get(name, ()) if name not in seen else ():
-                left += _bases(base)
+        for name in self._bases_of([function.owner.name]):
+            for base in self.classes.get(name, ()):
                 for method in base.body:
                     if isinstance(method, _FUNCTIONS) and method.name == function.node.name:
                         hook = Function(method, "", base)
                         if self.is_hook(hook):
                             return hook.names
-            seen.add(name)
         return ()
 
     def problems(self):
         """(module, line, function, parameter) of all that is lost."""
         for function in self.functions:
             name = function.node.name
-            if not function.is_public or (
+            if not function.is_public(self._inherited) or (
                 _is_dunder(name) and name not in ("__init__", "__call__")
             ):
                 continue

@@ -366,3 +366,17 @@ def test_lookahead_and_averages():
     opt = paddle.incubate.LookAhead(paddle.optimizer.SGD(0.1, parameters=[w]))
     with pytest.raises(NotImplementedError, match=r"\[LookAhead.minimize\] no_grad_set"):
         opt.minimize((w * 2).sum(), no_grad_set={"w"})
+
+
+def test_copies_by_dlpack():
+    x = paddle.ones([2])
+    shared, copied = np.from_dlpack(x), paddle.utils.dlpack.from_dlpack(x.__dlpack__(copy=True))
+    x[0] = 5.0
+    assert shared.tolist() == [5, 1] and copied.tolist() == [1, 1]
+    with pytest.raises(BufferError, match="expected the CPU"):
+        x.__dlpack__(dl_device=(2, 0))
+
+
+def test_key_of_sparse_layers_has_no_effect():
+    with pytest.warns(UserWarning, match=r"\[SubmConv\] key has no effect"):
+        paddle.sparse.nn.SubmConv2D(1, 1, 3, key="a")

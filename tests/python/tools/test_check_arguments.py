@@ -79,6 +79,8 @@ def test_only_what_a_program_passes_counts(lost):
     assert lost("def _f(x):\n    return 1\n") == []
     assert lost("def f(name=None, _x=None):\n    return 1\n") == []
     assert lost("class _A:\n    def f(self, x):\n        return 1\n") == []
+    base = "class _A:\n    def f(self, x):\n        return 1\n\n\nclass _B(_A): ...\n"
+    assert lost(f"{base}\n\nclass C(_B): ...\n") == ["_A.f 'x'"]
     assert lost("class A:\n    def __exit__(self, *exc):\n        return False\n") == []
     assert lost("class A:\n    def __init__(self, x):\n        self.y = 1\n") == ["A.__init__ 'x'"]
     assert lost("class A:\n    @keeps\n    def __init__(self, x): ...\n") == []
