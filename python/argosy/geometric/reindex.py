@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import sizes_of
 
 
 def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
     """:func:`reindex_graph` of several kinds of edges, with lists of neighbors and counts: the
     sources and targets of the kinds one after the other, and the nodes of all."""
-    own = x.shape[0]
+    own = sizes_of(x)[0]
     nodes = tensor.concat([x, *neighbors])
     distinct, first, inverse = tensor.unique(nodes, return_index=True, return_inverse=True)
     order = tensor.argsort(first)
