@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/activation/family.h"
 #include "argosy/ops/math/math.h"
@@ -139,6 +140,7 @@ ARGOSY_ACTIVATION_OF_X(softsign, NoAttrs, 2)
     .doc("x / (1 + |x|).")
     .done();
 
+ARGOSY_AMP(tanhshrink, full, follow);
 ARGOSY_ACTIVATION_OF_X(tanhshrink, NoAttrs, 6)
     .python("nn.functional.tanhshrink(x, name=None)")
     .doc("x - tanh(x).")
@@ -150,6 +152,7 @@ ARGOSY_ACTIVATION_OF_X(log_sigmoid, NoAttrs, 8)
     .doc("log(sigmoid(x)), exact for large |x|.")
     .done();
 
+ARGOSY_AMP(softplus, full, follow);
 ARGOSY_ACTIVATION_OF_X(softplus, SoftplusAttrs, 8)
     .python("nn.functional.softplus(x, beta=1, threshold=20, name=None)")
     .doc("log(1 + e^(beta x)) / beta; x where beta x > threshold.")

@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -84,22 +85,30 @@ Tensors log1p_grad_rule(const GradCall& c, const NoAttrs&) {
 
 ARGOSY_FUNCTION(sqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 1,
                 "The square root; nan for negative reals.");
+ARGOSY_AMP(rsqrt, full, follow);
 ARGOSY_FUNCTION(rsqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 2,
                 "1 / sqrt(x); inf at 0, nan for negative reals.");
+ARGOSY_AMP(reciprocal, full, follow);
 ARGOSY_FUNCTION(reciprocal, "(x, name=None)", kFunction, Save::nothing, Save::value, 1, "1 / x.");
+ARGOSY_AMP(exp, full, follow);
 ARGOSY_FUNCTION(exp, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 4,
                 "e to the power x.");
+ARGOSY_AMP(expm1, full, follow);
 ARGOSY_FUNCTION(expm1, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 6,
                 "e^x - 1, exact near 0.");
+ARGOSY_AMP(log, full, follow);
 ARGOSY_FUNCTION(log, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 4,
                 "The natural logarithm; -inf at 0, nan for negative reals.");
+ARGOSY_AMP(log2, full, follow);
 ARGOSY_FUNCTION(log2, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
                 "The logarithm to base 2.");
+ARGOSY_AMP(log10, full, follow);
 ARGOSY_FUNCTION(log10, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
                 "The logarithm to base 10.");
 ARGOSY_FUNCTION(log1p, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
                 "log(1 + x), exact near 0.");
 
+ARGOSY_AMP(square, full, follow);
 ARGOSY_OP(square, NoAttrs)
     .python("square(x, name=None)")
     .method("square")

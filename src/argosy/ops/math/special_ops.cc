@@ -1,4 +1,5 @@
 #include "argosy/base/parallel.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/special.h"
@@ -29,6 +30,7 @@ Tensors erfinv_grad_rule(const GradCall& c, const NoAttrs&) {
 
 ARGOSY_FUNCTION(erf, "(x, name=None)", kReal, Save::value, Save::nothing, 8,
                 "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.");
+ARGOSY_AMP(erfinv, full, follow);
 ARGOSY_FUNCTION(erfinv, "(x, name=None)", kReal, Save::nothing, Save::value, 60,
                 "The inverse of erf; infinite at -1 and 1, nan outside.");
 

@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -89,22 +90,28 @@ ARGOSY_FUNCTION(sin, "(x, name=None, *, out=None)", kFunction, Save::value, Save
                 "The sine of x in radians.");
 ARGOSY_FUNCTION(cos, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
                 "The cosine of x in radians.");
+ARGOSY_AMP(tan, full, follow);
 ARGOSY_FUNCTION(tan, "(x, name=None)", kFunction, Save::nothing, Save::value, 10,
                 "The tangent of x in radians.");
+ARGOSY_AMP(asin, full, follow);
 ARGOSY_FUNCTION(asin, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].");
+ARGOSY_AMP(acos, full, follow);
 ARGOSY_FUNCTION(acos, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse cosine, in [0, pi]; nan outside [-1, 1].");
 ARGOSY_FUNCTION(atan, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse tangent, in (-pi/2, pi/2).");
+ARGOSY_AMP(sinh, full, follow);
 ARGOSY_FUNCTION(sinh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The hyperbolic sine.");
+ARGOSY_AMP(cosh, full, follow);
 ARGOSY_FUNCTION(cosh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The hyperbolic cosine.");
 ARGOSY_FUNCTION(asinh, "(x, name=None)", kFunction, Save::value, Save::nothing, 12,
                 "The inverse hyperbolic sine.");
 ARGOSY_FUNCTION(acosh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 12,
                 "The inverse hyperbolic cosine; nan below 1.");
+ARGOSY_AMP(atanh, full, follow);
 ARGOSY_FUNCTION(atanh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 12,
                 "The inverse hyperbolic tangent; nan outside [-1, 1].");
 ARGOSY_FUNCTION(deg2rad, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
