@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import no_effect
+from argosy._support import no_effect, sizes_of
 
 _NO_BUFFERS = "buffers are for GPUs"
 
@@ -14,7 +14,7 @@ def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=Non
     no_effect(
         "reindex_graph", _NO_BUFFERS, value_buffer=(value_buffer, None), index_buffer=(index_buffer, None)
     )  # fmt: skip
-    own = x.shape[0]
+    own = sizes_of(x)[0]
     nodes = tensor.concat([x, *neighbors])
     distinct, first, inverse = tensor.unique(nodes, return_index=True, return_inverse=True)
     order = tensor.argsort(first)

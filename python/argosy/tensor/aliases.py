@@ -193,9 +193,7 @@ def isin(x, test_x, assume_unique=False, invert=False, name=None):
         no_effect("isin", "values are compared alike", assume_unique=(assume_unique, False))
     x = x if isinstance(x, _core.Tensor) else _core.to_tensor(x, None, True)
     test = test_x if isinstance(test_x, _core.Tensor) else _core.to_tensor(test_x, None, True)
-    flat = _ops.flatten(test)
-    found = _ops.any(_ops.equal(_ops.unsqueeze(x, -1), flat), [-1], False)
-    return _ops.logical_not(found) if invert else found
+    return _ops.isin(x, test, bool(assume_unique), bool(invert))
 
 
 @method

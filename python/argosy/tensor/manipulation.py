@@ -500,6 +500,8 @@ def tolist(x):
 @method
 def is_empty(x, name=None):
     """Whether x has no elements, as a 0-d bool tensor."""
+    if -1 in x.shape:
+        return _ops.equal(_ops.prod(_ops.shape(x), [0]), _core.to_tensor(0, "int64", True))
     return _core.to_tensor(x.size == 0, None, True)
 
 

@@ -343,9 +343,9 @@ def take(x, index, mode="raise", name=None):
     check_choice("take", "mode", mode, ("raise", "wrap", "clip"))
     flat = _ops.flatten(x) if x.ndim != 1 else x
     if mode == "wrap":
-        index = _ops.remainder(index, flat.size)
+        index = _ops.remainder(index, sizes_of(flat)[0])
     elif mode == "clip":
-        index = index.clip(0, flat.size - 1)
+        index = index.clip(0, sizes_of(flat)[0] - 1)
     return _ops.index_get(flat, [index], [0])
 
 

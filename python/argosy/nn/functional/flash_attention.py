@@ -147,18 +147,23 @@ def flash_attn_qkvpacked(
 
 
 def _varlen(query, key, value, starts_q, starts_k, scale, dropout, causal, return_softmax):
-    """Attention within each sequence of a packed batch, one sequence after the other."""
+    """Attention within each sequence of a packed batch; its weights, if they are asked for, one
+    sequence after the other."""
+    if not return_softmax:
+        return ops.varlen_attention(
+            query, key, value, starts_q, starts_k, float(dropout), bool(causal), float(scale)
+        ), None
     ends_q, ends_k = starts_q.tolist(), starts_k.tolist()
     outputs, weights = [], []
     for (q0, q1), (k0, k1) in zip(zip(ends_q, ends_q[1:]), zip(ends_k, ends_k[1:])):
         q, k, v = (tensor.unsqueeze(part, 0) for part in (query[q0:q1], key[k0:k1], value[k0:k1]))
         result = ops.scaled_dot_product_attention(
-            q, k, v, None, dropout, bool(causal), float(scale), bool(return_softmax)
+            q, k, v, None, dropout, bool(causal), float(scale), True
         )
-        out, weight = result if return_softmax else (result, None)
+        out, weight = result
         outputs.append(tensor.squeeze(out, 0))
         weights.append(weight)
-    return tensor.concat(outputs, axis=0), weights if return_softmax else None
+    return tensor.concat(outputs, axis=0), weights
 
 
 def flash_attn_unpadded(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from argosy import _core, tensor
 from argosy._dtypes import widened
-from argosy._support import NO_CUDNN, check_choice, no_effect
+from argosy._support import NO_CUDNN, check_choice, no_effect, sizes_of
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -352,10 +353,10 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
         input (Variable): [N, D].
         label (Variable): int64 [N, labels].
         sample_weight (Variable, optional): Factor on the loss of each sample, [N] or [N, 1].
-        num_neg_samples (int, optional): How many classes are drawn for all samples together, 10.
+        num_neg_samples (int, optional): How many classes are drawn for each sample, 10.
         sampler (str): 'uniform', 'log_uniform' or 'custom_dist', with the probabilities in
             custom_dist (list).
-        seed (int): 0 draws other classes each time.
+        seed (int): 0 draws other classes each time, another number the same ones.
         is_sparse (bool): Gradients of weight and bias have only the rows that were used.
 
     Returns:
@@ -370,25 +371,23 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     bias = make_parameter(prefix, [total, 1], bias_attr, input.dtype, True, None)
     dtype = input.dtype
     if sampler == "uniform":
-        drawn = _core.ops.randint(0, total, [count], "int64") if seed == 0 else None
-        probabilities = tensor.full([total], 1.0 / total, dtype)
+        chances = [1.0 / total] * total
     elif sampler == "log_uniform":
         span = math.log(total + 1)
-        probabilities = tensor.to_tensor(
-            [math.log((i + 2) / (i + 1)) / span for i in range(total)], dtype
-        )
-        drawn = None
+        chances = [math.log((i + 2) / (i + 1)) / span for i in range(total)]
     else:
         if custom_dist is None or len(custom_dist) != total:
             raise ValueError(
                 f"[nce] custom_dist: expected {total} probabilities."
                 " Do this: pass one for each class."
             )
-        probabilities = tensor.to_tensor([float(p) for p in custom_dist], dtype)
-        drawn = None
-    if drawn is None:
-        drawn = tensor.multinomial(probabilities.astype("float32"), count, True)
-    drawn = tensor.reshape(drawn, [-1]).astype("int64")
+        chances = [float(p) for p in custom_dist]
+    probabilities = tensor.to_tensor(chances, dtype)
+    # The class whose share of [0, 1) a uniform number falls into; the shares end at 1 exactly.
+    shares = itertools.accumulate(p / sum(chances) for p in chances)
+    ends = tensor.to_tensor([*itertools.islice(shares, total - 1), 1.0], "float32")
+    numbers = tensor.uniform([*sizes_of(input)[:1], count], "float32", 0.0, 1.0, int(seed))
+    drawn = tensor.searchsorted(ends, numbers, right=True)
 
     def parts(classes, rows):
         """(model, noise): how much each claims a class, per sample."""
@@ -402,7 +401,7 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     label = label.astype("int64")
     model, noise = parts(label, rows)
     right = tensor.log((model + noise) / model)
-    model, noise = parts(tensor.unsqueeze(drawn, 0) + tensor.zeros_like(label[:, :1]), rows)
+    model, noise = parts(drawn, rows)
     wrong = tensor.log((model + noise) / noise)
     cost = tensor.sum(right, 1, keepdim=True) + tensor.sum(wrong, 1, keepdim=True)
     if sample_weight is not None:

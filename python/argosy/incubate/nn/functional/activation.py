@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy._support import check_choice, no_effect
+from argosy._support import check_choice, no_effect, sizes_of
 from argosy.nn import functional as F
 
 from ._check import NOT_QUANTIZED, no_quantization
@@ -17,7 +17,7 @@ _ACTIVATIONS = {
 
 
 def _gated(function, x):
-    half = x.shape[-1] // 2
+    half = sizes_of(x)[-1] // 2
     return function(x[..., :half]) * x[..., half:]
 
 

@@ -1,0 +1,143 @@
+#include "argosy/kernels/cpu/gemm_bf16.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
+#include <unordered_map>
+
+#include "argosy/base/cpu.h"
+#include "argosy/base/error.h"
+#include "argosy/kernels/cpu/gemm_blas.h"
+#include "argosy/kernels/cpu/scratch.h"
+
+namespace argosy::cpu {
+namespace {
+
+using dnnl::memory;
+constexpr auto kHalfType = memory::data_type::bf16;
+
+const dnnl::engine& cpu_engine() {
+  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+dnnl::stream& thread_stream() {
+  static thread_local dnnl::stream stream(cpu_engine());
+  return stream;
+}
+
+memory::desc matrix(int64_t rows, int64_t columns, bool transposed, int64_t ld,
+                    memory::data_type type) {
+  ld = std::max(ld, transposed ? rows : columns);
+  return {{rows, columns}, type, transposed ? memory::dims{1, ld} : memory::dims{ld, 1}};
+}
+
+// A prepared product; any number of threads may run it.
+struct Plan {
+  explicit Plan(const Bf16Product& p)
+      : a(matrix(p.m, p.k, p.trans_a, p.lda, kHalfType)),
+        b(matrix(p.k, p.n, p.trans_b, p.ldb, kHalfType)),
+        c(matrix(p.m, p.n, false, p.ldc, p.wide ? memory::data_type::f32 : kHalfType)) {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (p.relu) {
+      dnnl::post_ops after;
+      after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+      attributes.set_post_ops(after);
+    }
+    if (p.bias) bias = matrix(1, p.n, false, p.n, kHalfType);
+    auto desc = p.bias ? dnnl::matmul::primitive_desc(cpu_engine(), a, b, bias, c, attributes)
+                       : dnnl::matmul::primitive_desc(cpu_engine(), a, b, c, attributes);
+    good = std::string_view(desc.impl_info_str()).find("ref") == std::string_view::npos;
+    scratchpad = desc.scratchpad_desc();
+    scratch_bytes = scratchpad.get_size();
+    primitive = dnnl::matmul(desc);
+  }
+
+  memory::desc a, b, c, bias, scratchpad;
+  size_t scratch_bytes = 0;
+  dnnl::primitive primitive;
+  bool good = false;  // not by reference loops
+};
+
+std::shared_ptr<const Plan> make_plan(const Bf16Product& p) {
+  enter_onednn();
+  try {
+    return std::make_shared<Plan>(p);
+  } catch (const dnnl::error& e) {
+    ARGOSY_CHECK(e.status != dnnl_out_of_memory, memory)
+        << "[matmul] oneDNN ran out of memory while preparing a product.";
+    return nullptr;
+  }
+}
+
+struct Hash {
+  size_t operator()(const Bf16Product& p) const {
+    int64_t words[sizeof(p) / 8];
+    std::memcpy(words, &p, sizeof(p));
+    size_t h = 0;
+    for (int64_t w : words) h = (h ^ static_cast<size_t>(w)) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
+    return h;
+  }
+};
+struct Equal {
+  bool operator()(const Bf16Product& x, const Bf16Product& y) const {
+    return std::memcmp(&x, &y, sizeof(x)) == 0;
+  }
+};
+
+// Leaked, as oneDNN's own globals may end before ours.
+struct Cache {
+  static constexpr size_t kMost = 1024;
+  std::mutex mutex;
+  std::unordered_map<Bf16Product, std::shared_ptr<const Plan>, Hash, Equal> plans;
+};
+
+std::shared_ptr<const Plan> plan_of(const Bf16Product& p) {
+  static Cache& cache = *new Cache;
+  {
+    std::lock_guard lock(cache.mutex);
+    if (auto it = cache.plans.find(p); it != cache.plans.end()) return it->second;
+  }
+  // Generating code takes milliseconds: not under the lock. Two threads may both do it.
+  auto plan = make_plan(p);
+  std::lock_guard lock(cache.mutex);
+  if (cache.plans.size() >= Cache::kMost) cache.plans.clear();
+  cache.plans[p] = plan;
+  return plan;
+}
+
+bool usable(const std::shared_ptr<const Plan>& plan) {
+  return plan && plan->good;
+}
+
+}  // namespace
+
+bool has_bf16_product(const Bf16Product& product) {
+  return (features().avx512_bf16 || features().amx_bf16) && usable(plan_of(product));
+}
+
+void run_bf16_product(const Bf16Product& product, const void* a, const void* b, const void* bias,
+                      void* c) {
+  const auto plan = plan_of(product);
+  ARGOSY_INVARIANT(plan);
+  enter_onednn();
+  const auto& engine = cpu_engine();
+  auto at = [&](const memory::desc& desc, const void* p) {
+    return memory(desc, engine, const_cast<void*>(p));
+  };
+  const Scratch scratch(plan->scratch_bytes);
+  std::unordered_map<int, memory> arguments;
+  arguments.emplace(DNNL_ARG_SRC, at(plan->a, a));
+  arguments.emplace(DNNL_ARG_WEIGHTS, at(plan->b, b));
+  arguments.emplace(DNNL_ARG_DST, at(plan->c, c));
+  if (product.bias) arguments.emplace(DNNL_ARG_BIAS, at(plan->bias, bias));
+  if (plan->scratch_bytes)
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, at(plan->scratchpad, scratch.as()));
+  plan->primitive.execute(thread_stream(), arguments);
+}
+
+}  // namespace argosy::cpu
