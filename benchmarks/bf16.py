@@ -32,7 +32,7 @@ FAILED = []
 def judge(row, ratio, good, text):
     if not good:
         FAILED.append(row)
-    print(f"{row:46} {ratio:8.2f}  {'ok' if good else 'MISSED'}  {text}", flush=True)
+    print(f"{row:46} {ratio:8.3f}  {'ok' if good else 'MISSED'}  {text}", flush=True)
 
 
 def best_of(run, seconds=0.15):
@@ -167,7 +167,7 @@ MODELS = {
 }
 
 
-def trainer(make, level, rate=1e-3):
+def trainer(make, level, rate=1e-3, white=None):
     """(model, a function of a batch that trains on it and gives the loss)"""
     p.seed(7)
     model = make()
@@ -177,7 +177,7 @@ def trainer(make, level, rate=1e-3):
     step = p.jit.compile_step(model, loss_of, optimizer)
 
     def run(batch):
-        with amp.auto_cast(enable=level != "O0", level=level, dtype="bfloat16"):
+        with amp.auto_cast(level != "O0", white, level=level, dtype="bfloat16"):
             return step(*batch)
 
     return model, run
@@ -201,7 +201,8 @@ def memory():
     for name, (make, batch) in MODELS.items():
         data, peaks = batch(), {}
         for level in ("O0", "O2"):
-            _, run = trainer(make, level)
+            # Embeddings stay float32 by Paddle's lists, and so would all that is added to them.
+            _, run = trainer(make, level, white={"embedding"})
             run(data), run(data)
             before = p.device.memory_allocated()
             p.device.reset_max_memory_allocated()

@@ -7,21 +7,26 @@
 namespace argosy::python {
 namespace {
 
-using State = std::shared_ptr<const op::Autocast>;
 constexpr const char* kState = "argosy.autocast";
 
-PyObject* wrap_state(State state) {
-  if (!state) Py_RETURN_NONE;
-  return check(PyCapsule_New(new State(std::move(state)), kState, [](PyObject* o) {
-    delete static_cast<State*>(PyCapsule_GetPointer(o, kState));
+// A state of a thread, and whether calls go by it: gradients run as they are called.
+struct Held {
+  std::shared_ptr<const op::Autocast> state;
+  bool effective = true;
+};
+
+PyObject* wrap_state(Held held) {
+  if (!held.state) Py_RETURN_NONE;
+  return check(PyCapsule_New(new Held(std::move(held)), kState, [](PyObject* o) {
+    delete static_cast<Held*>(PyCapsule_GetPointer(o, kState));
   }));
 }
 
-State state_of(PyObject* o) {
+Held held_by(PyObject* o) {
   if (o == Py_None) return {};
   void* p = PyCapsule_GetPointer(o, kState);
   if (!p) throw PythonError{};
-  return *static_cast<State*>(p);
+  return *static_cast<Held*>(p);
 }
 
 void put_on_list(op::Autocast& state, PyObject* names, op::Amp how) {
@@ -38,12 +43,16 @@ PyObject* f_autocast_state(Args args) {
   state->promote = truth(args[2]);
   put_on_list(*state, args[3], op::Amp::lower);
   put_on_list(*state, args[4], op::Amp::full);
-  return wrap_state(std::move(state));
+  return wrap_state({std::move(state)});
 }
 
 // set_autocast(state or None) -> what it was, of this thread
 PyObject* f_set_autocast(Args args) {
-  return wrap_state(op::set_autocast(state_of(args[0])));
+  const Held next = held_by(args[0]);
+  const bool effective = op::autocast != nullptr;
+  Held before{op::set_autocast(next.state), effective};
+  if (!next.effective) op::autocast = nullptr;
+  return wrap_state(std::move(before));
 }
 
 PyObject* f_forget_casts(Args) {

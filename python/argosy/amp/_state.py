@@ -98,6 +98,20 @@ def leave(outer):
 
 
 @contextlib.contextmanager
+def region(arguments):
+    """A block under arguments that were `thread.arguments` at some time: None casts nothing."""
+    if arguments is None:
+        with as_called():
+            yield
+        return
+    outer = enter(arguments)
+    try:
+        yield
+    finally:
+        leave(outer)
+
+
+@contextlib.contextmanager
 def as_called():
     """Casts nothing for a block: updates of parameters."""
     state = _core.set_autocast(None)

@@ -342,3 +342,47 @@ def test_the_flag_forces_float16(tmp_path):
     )
     env = {**os.environ, "ARGOSY_AMP_FLOAT16": "1"}
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env=env)
+
+
+# --- who watches calls ----------------------------------------------------------------------------
+
+
+def test_operator_stats_count_what_ran(capsys):
+    with amp.debugging.collect_operator_stats(), bf16():
+        (x4 @ x4).exp()
+    rows = {
+        line.split("|")[0].strip(): [int(n) for n in line.split("|")[1:]]
+        for line in capsys.readouterr().out.splitlines()
+        if "|" in line and "Calls" not in line
+    }
+    assert rows["matmul"] == [0, 1, 0, 0] and rows["exp"] == [0, 0, 1, 0]
+
+
+def test_infinities_are_found_in_regions():
+    paddle.set_flags({"FLAGS_check_nan_inf": True})
+    try:
+        with bf16(), pytest.raises(RuntimeError, match=r"\[matmul\] NaN or Inf"):
+            (x4 * 1e38) @ (x4 * 1e38)
+    finally:
+        paddle.set_flags({"FLAGS_check_nan_inf": False})
+
+
+def test_recomputation_casts_again():
+    from argosy.distributed.fleet.utils import recompute
+
+    layer = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4))
+    grads = []
+    for run in (layer, lambda x: recompute(layer, x)):
+        layer.clear_gradients()
+        x = x4.detach()
+        x.stop_gradient = False
+        with bf16():
+            loss = run(x).sum()
+        loss.backward()
+        grads.append([x.grad.numpy(), *(p.grad.numpy() for p in layer.parameters())])
+    for a, b in zip(*grads):
+        np.testing.assert_array_equal(a, b)
+    with bf16():
+        loss = recompute(layer, x).sum()
+        loss.backward()  # gradients after a repeated part run as they are called
+        np.testing.assert_array_equal(layer[0].weight.grad.numpy(), 2 * grads[0][1])

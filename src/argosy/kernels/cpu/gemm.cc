@@ -398,7 +398,7 @@ void run_bf16_by_depth(const Product& p, int64_t cuts) {
 // By instructions on bfloat16, where there are any and the product is large enough for a library.
 bool run_bf16(const Product& p) {
   if (p.dtype != DType::bfloat16 || p.alpha != 1 || p.beta != 0 ||
-      p.epilogue->activation == Activation::gelu || p.m * p.n * p.k <= 32 * 1024)
+      p.epilogue->activation == Activation::gelu || p.m * p.n * p.k <= 64 * 1024)
     return false;
   const Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
   const int64_t cuts = has_epilogue(p) ? 1 : depth_cuts(p, t);

@@ -7,6 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
@@ -110,34 +111,70 @@ std::shared_ptr<const Plan> plan_of(const Bf16Product& p) {
   return plan;
 }
 
-bool usable(const std::shared_ptr<const Plan>& plan) {
-  return plan && plan->good;
+// A plan with the descriptions of memory that a thread hands over: only addresses change from call
+// to call.
+struct Bound {
+  Bound(const Bf16Product& p, std::shared_ptr<const Plan> made)
+      : product(p), plan(std::move(made)) {
+    auto add = [&](int name, const memory::desc& desc) {
+      memories.emplace_back(desc, cpu_engine(), nullptr);
+      arguments.push_back({name, memories.back().get()});
+    };
+    add(DNNL_ARG_SRC, plan->a);
+    add(DNNL_ARG_WEIGHTS, plan->b);
+    add(DNNL_ARG_DST, plan->c);
+    if (p.bias) add(DNNL_ARG_BIAS, plan->bias);
+    if (plan->scratch_bytes) add(DNNL_ARG_SCRATCHPAD, plan->scratchpad);
+  }
+
+  Bf16Product product;
+  std::shared_ptr<const Plan> plan;
+  std::vector<memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+// Of this thread; products that come in turns find themselves at their place.
+Bound& bound_of(const Bf16Product& p) {
+  constexpr size_t kPlaces = 64;
+  static thread_local std::unique_ptr<Bound> places[kPlaces];
+  std::unique_ptr<Bound>& place = places[Hash{}(p) >> 7 & (kPlaces - 1)];
+  if (!place || !Equal{}(place->product, p)) {
+    auto plan = plan_of(p);
+    ARGOSY_INVARIANT(plan);
+    place = std::make_unique<Bound>(p, std::move(plan));
+  }
+  return *place;
+}
+
+bool has_instructions() {
+  return features().avx512_bf16 || features().amx_bf16;
 }
 
 }  // namespace
 
 bool has_bf16_product(const Bf16Product& product) {
-  return (features().avx512_bf16 || features().amx_bf16) && usable(plan_of(product));
+  if (!has_instructions()) return false;
+  const auto plan = plan_of(product);
+  return plan && plan->good;
 }
 
 void run_bf16_product(const Bf16Product& product, const void* a, const void* b, const void* bias,
                       void* c) {
-  const auto plan = plan_of(product);
-  ARGOSY_INVARIANT(plan);
   enter_onednn();
-  const auto& engine = cpu_engine();
-  auto at = [&](const memory::desc& desc, const void* p) {
-    return memory(desc, engine, const_cast<void*>(p));
-  };
-  const Scratch scratch(plan->scratch_bytes);
-  std::unordered_map<int, memory> arguments;
-  arguments.emplace(DNNL_ARG_SRC, at(plan->a, a));
-  arguments.emplace(DNNL_ARG_WEIGHTS, at(plan->b, b));
-  arguments.emplace(DNNL_ARG_DST, at(plan->c, c));
-  if (product.bias) arguments.emplace(DNNL_ARG_BIAS, at(plan->bias, bias));
-  if (plan->scratch_bytes)
-    arguments.emplace(DNNL_ARG_SCRATCHPAD, at(plan->scratchpad, scratch.as()));
-  plan->primitive.execute(thread_stream(), arguments);
+  Bound& bound = bound_of(product);
+  const Scratch scratch(bound.plan->scratch_bytes);
+  const void* addresses[5] = {a, b, c};
+  size_t count = 3;
+  if (product.bias) addresses[count++] = bias;
+  if (bound.plan->scratch_bytes) addresses[count++] = scratch.as();
+  for (size_t i = 0; i < count; ++i)
+    bound.memories[i].set_data_handle(const_cast<void*>(addresses[i]));
+  const dnnl_status_t status =
+      dnnl_primitive_execute(bound.plan->primitive.get(), thread_stream().get(),
+                             static_cast<int>(count), bound.arguments.data());
+  ARGOSY_CHECK(status == dnnl_success, internal)
+      << "[matmul] oneDNN refused a bfloat16 product of m=" << product.m << " n=" << product.n
+      << " k=" << product.k << " with status " << static_cast<int>(status) << '.';
 }
 
 }  // namespace argosy::cpu
