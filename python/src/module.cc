@@ -1,5 +1,6 @@
 #include "argosy/base/cpu.h"
 #include "data.h"
+#include "entries.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -33,6 +34,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_ops(module.get());
     add_autograd(module.get());
     add_registry(module.get());
+    add_library(module.get());
     add_system(module.get());
     add_program(module.get());
     add_passes(module.get());
