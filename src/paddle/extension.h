@@ -200,16 +200,22 @@ template <class... Parts>
   text(out, parts...);
   raise(file, line, out.str());
 }
+// The message of a check is its own, or names what did not hold.
+template <class... Parts>
+[[noreturn]] void raise_unless(const char* file, int line, const char* condition,
+                               const Parts&... parts) {
+  if constexpr (sizeof...(Parts) > 0) raise_all(file, line, parts...);
+  raise_all(file, line, "Expected ", condition, ", but it's not satisfied.");
+}
 }  // namespace detail
 
-// Raise RuntimeError in Python, with the parts of the message one after the other.
+// Raise OSError in Python, as PaddlePaddle does, with the parts of the message one after the other.
 #define PD_THROW(...) ::paddle::detail::raise_all(__FILE__, __LINE__, ##__VA_ARGS__)
-#define PD_CHECK(condition, ...)                                                                   \
-  do {                                                                                             \
-    if (__builtin_expect(!(condition), 0)) {                                                       \
-      ::paddle::detail::raise_all(                                                                 \
-          __FILE__, __LINE__, "Expected " #condition ", but it's not satisfied. ", ##__VA_ARGS__); \
-    }                                                                                              \
+#define PD_CHECK(condition, ...)                                                     \
+  do {                                                                               \
+    if (__builtin_expect(!(condition), 0)) {                                         \
+      ::paddle::detail::raise_unless(__FILE__, __LINE__, #condition, ##__VA_ARGS__); \
+    }                                                                                \
   } while (false)
 
 // --- optional ---
@@ -402,15 +408,17 @@ PADDLE_API Tensor mean(const Tensor& x, const IntArray& axis = {}, bool keepdim 
 PADDLE_API Tensor max(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 PADDLE_API Tensor min(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 
-#define PADDLE_UNARY_FUNCTIONS(F)                                                               \
-  F(abs)                                                                                        \
-  F(acos) F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) F(gelu) F(log) \
-      F(log10) F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round) F(rsqrt) F(sigmoid)     \
-          F(sign) F(silu) F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
-#define PADDLE_BINARY_FUNCTIONS(F)                                                              \
-  F(add)                                                                                        \
-  F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide) F(remainder) F(equal) \
-      F(not_equal) F(less_than) F(less_equal) F(greater_than) F(greater_equal)
+#define PADDLE_UNARY_FUNCTIONS(F)                                                                  \
+  F(abs)                                                                                           \
+  F(acos)                                                                                          \
+  F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) F(gelu) F(log) F(log10)   \
+      F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round) F(rsqrt) F(sigmoid) F(sign) F(silu) \
+          F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
+#define PADDLE_BINARY_FUNCTIONS(F)                                                               \
+  F(add)                                                                                         \
+  F(subtract)                                                                                    \
+  F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide) F(remainder) F(equal) F(not_equal) \
+      F(less_than) F(less_equal) F(greater_than) F(greater_equal)
 #define PADDLE_UNARY(name) PADDLE_API Tensor name(const Tensor& x);
 #define PADDLE_BINARY(name) PADDLE_API Tensor name(const Tensor& x, const Tensor& y);
 PADDLE_UNARY_FUNCTIONS(PADDLE_UNARY)
@@ -687,14 +695,14 @@ class PADDLE_API OpMetaInfoBuilder {
     using data_t [[maybe_unused]] = T; \
     return __VA_ARGS__();              \
   }
-#define PADDLE_DISPATCH(TYPE, NAME, CASES)                                                     \
-  [&] {                                                                                        \
-    const auto paddle_dtype = TYPE;                                                            \
-    switch (paddle_dtype) {                                                                    \
-      CASES                                                                                    \
-      default:                                                                                 \
-        PD_THROW("function ", NAME, " is not implemented for data type `", paddle_dtype, "`"); \
-    }                                                                                          \
+#define PADDLE_DISPATCH(TYPE, NAME, CASES)                                                         \
+  [&] {                                                                                            \
+    const auto paddle_dtype = TYPE;                                                                \
+    switch (paddle_dtype) {                                                                        \
+      CASES                                                                                        \
+      default:                                                                                     \
+        PD_THROW("function \"", NAME, "\" is not implemented for data type `", paddle_dtype, "`"); \
+    }                                                                                              \
   }()
 #define PADDLE_CASES_FLOATING(...) \
   PADDLE_CASE(FLOAT32, float, __VA_ARGS__) PADDLE_CASE(FLOAT64, double, __VA_ARGS__)
@@ -703,8 +711,9 @@ class PADDLE_API OpMetaInfoBuilder {
   PADDLE_CASE(BFLOAT16, ::paddle::bfloat16, __VA_ARGS__)
 #define PADDLE_CASES_INTEGRAL(...)                                                \
   PADDLE_CASE(INT32, int32_t, __VA_ARGS__)                                        \
-  PADDLE_CASE(INT64, int64_t, __VA_ARGS__) PADDLE_CASE(INT8, int8_t, __VA_ARGS__) \
-      PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
+  PADDLE_CASE(INT64, int64_t, __VA_ARGS__)                                        \
+  PADDLE_CASE(INT8, int8_t, __VA_ARGS__) PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) \
+      PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
 #define PADDLE_CASES_COMPLEX(...)                          \
   PADDLE_CASE(COMPLEX64, ::paddle::complex64, __VA_ARGS__) \
   PADDLE_CASE(COMPLEX128, ::paddle::complex128, __VA_ARGS__)

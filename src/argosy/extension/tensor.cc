@@ -64,7 +64,7 @@ size_t SizeOf(DataType t) {
 
 namespace detail {
 void raise(const char* file, int line, const std::string& message) {
-  ARGOSY_THROW(runtime) << message << " (at " << file << ':' << line << ')';
+  ARGOSY_THROW(io) << message << " (at " << file << ':' << line << ')';
 }
 }  // namespace detail
 
