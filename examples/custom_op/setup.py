@@ -1,4 +1,4 @@
-"""python setup.py install (or: pip install .), then `import custom_sine_setup_ops`."""
+"""python setup.py install, then `import custom_sine_setup_ops`."""
 
 from argosy.utils.cpp_extension import CppExtension, setup
 
