@@ -1,4 +1,5 @@
 #include "argosy/base/cpu.h"
+#include "autocast_bind.h"
 #include "data.h"
 #include "entries.h"
 #include "python.h"
@@ -33,6 +34,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_dlpack(module.get());
     add_ops(module.get());
     add_autograd(module.get());
+    add_autocast(module.get());
     add_registry(module.get());
     add_library(module.get());
     add_system(module.get());
