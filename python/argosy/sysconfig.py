@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argosy.utils.cpp_extension import paths
+from argosy.utils import package_paths as paths
 
 __all__ = ["get_include", "get_lib"]
 

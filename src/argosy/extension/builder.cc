@@ -411,7 +411,8 @@ void register_one(OpMeta& m) {
   for (const std::string& name : m.likes) add_input(name, op::Reads::shape);
   for (const std::string& name : m.outputs) {
     op::OutputDef out;
-    out.name = python_name(name);
+    // As written: so Operators of static Programs show it.
+    out.name = m.level ? python_name(name) : name.substr(0, name.find('@'));
     out.list = is_list(name);
     // Its form at least, for the zeros that stand for a gradient that nobody sent.
     out.save = g ? std::max(saves(name), op::Save::shape) : op::Save::nothing;

@@ -176,6 +176,32 @@ def test_static_programs_train_and_are_saved(ops, static_mode, tmp_path):
     assert "custom_relu" in [op.type for op in main.global_block().ops]
 
 
+def test_operations_are_appended_by_type(ops, static_mode):
+    x = static.data("x", [None, 2])
+    block = static.default_main_program().global_block()
+    outs = [block.create_var(name=n, dtype="float32", shape=[-1, 2]) for n in ("a", "q", "r")]
+    outs[1] = block.create_var(name="n", dtype="int64", shape=[-1, 2])
+    block.append_op("custom_sum", {"X@VECTOR": [x, x], "Y": []}, {"Out": outs[0]})
+    block.append_op(
+        "custom_divmod", {"X": [outs[0]]}, {"Quotient": outs[1], "Rest": outs[2]}, {"by": 3}
+    )
+    feed = {"x": np.array([[2, 3.5]], "float32")}
+    made = static.Executor().run(feed=feed, fetch_list=outs)
+    assert [m.tolist() for m in made] == [[[4, 7]], [[1, 2]], [[1, 1]]]
+    with pytest.raises(TypeError, match="custom_divmod.*'by'"):
+        block.append_op("custom_divmod", {"X": x}, {"Quotient": outs[1], "Rest": outs[2]})
+
+
+def test_the_entry_that_generated_wrappers_call(ops):
+    from argosy import _C_ops
+
+    x = paddle.to_tensor([-1.0, 7.0])
+    assert [t.tolist() for t in _C_ops._run_custom_op("custom_relu", x)] == [[0, 7]]
+    assert len(_C_ops._run_custom_op("custom_divmod", x, 3)) == 2
+    with pytest.raises(ValueError, match="'none' is loaded.*load_op_library"):
+        _C_ops._run_custom_op("none", x)
+
+
 def test_a_program_without_its_extension_says_what_to_load(ops, static_mode, tmp_path):
     train_static(ops, tmp_path)
     code = (

@@ -13,8 +13,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 from argosy import _core
-
-from . import paths
+from argosy.utils import package_paths as paths
 
 
 def get_build_directory(verbose=False):

@@ -6,6 +6,8 @@ import os
 import pathlib
 import re
 
+from argosy._support import no_effect, only_known
+
 from . import compiler, library
 
 __all__ = ["CUDAExtension", "CppExtension", "load", "setup"]
@@ -53,6 +55,7 @@ def load(
         )
     _check_name("load", name)
     compiler.refuse_cuda("load", sources)
+    no_effect("load", "no source is CUDA's", extra_cuda_cflags=(extra_cuda_cflags or None, None))
     folder = pathlib.Path(build_directory or compiler.get_build_directory(verbose)) / name
     built = compiler.build(
         name,
@@ -124,7 +127,10 @@ def _make_build_extension():
 
         @classmethod
         def with_options(cls, **options):
-            """The class, with Paddle's options for it: all concern compilers that are not used here."""
+            """The class itself: without a suffix for Python and without ninja it builds anyway."""
+            only_known(
+                "BuildExtension.with_options", options, ("no_python_abi_suffix", "use_ninja")
+            )
             return cls
 
         def get_ext_filename(self, fullname):

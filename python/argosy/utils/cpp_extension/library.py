@@ -13,6 +13,9 @@ from argosy._support import listed
 from argosy.autograd import is_grad_enabled
 from argosy.tensor.manipulation import assign
 
+# The function of each op that a library brought, by its name.
+functions = {}
+
 
 def load_op_library(path):
     """Load a shared library and register the ops that it describes.
@@ -51,7 +54,9 @@ def module_of(name, ops):
     public = [n for n in ops if not (n.endswith("_grad") and n.removesuffix("_grad") in known)]
     described = {d["name"]: d for d in _core.registry() if d["name"] in known}
     for op in public:
-        setattr(module, op, _function(described[op], name))
+        if op not in functions:
+            functions[op] = _function(described[op], name)
+        setattr(module, op, functions[op])
     module.__all__ = sorted(public)
     return module
 
@@ -96,6 +101,8 @@ def _function(described, module):
     function.__module__ = module
     function.__signature__ = signature
     function.__doc__ = described["doc"]
+    function.lists = [one["name"] for one in described["inputs"] if one["list"]]
+    function.outputs = [one["name"] for one in described["outputs"]]
     return function
 
 

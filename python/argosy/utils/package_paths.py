@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
 
 def include_folder():
