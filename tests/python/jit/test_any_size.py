@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from tests.python.jit.user_programs import PROGRAMS
 
 import argosy as paddle
 from argosy import distribution as D
@@ -544,3 +545,15 @@ def test_beam_search_of_any_batch(tmp_path):
     for batch in (2, 5):
         state = 3 * a(batch, 5)
         equal(run(loaded, [state], False), run(layer, [state], False))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p[0].__name__)
+def test_programs(tmp_path, program):
+    function, sets, gradients = program
+    specs = [
+        InputSpec([None] * (x.ndim - 1) + [x.shape[-1] if x.ndim > 1 else None], str(x.dtype))
+        if x.ndim
+        else InputSpec([], str(x.dtype))
+        for x in sets[0]
+    ]
+    check(tmp_path, function, *sets, gradients=gradients, specs=specs)
