@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import sizes_of
+from argosy._support import no_effect, sizes_of
 
 
 def _edges(colptr, nodes):
@@ -61,6 +61,7 @@ def sample_neighbors(
     Returns:
         the neighbours of all nodes in a row, and how many each has (int32).
     """
+    no_effect("sample_neighbors", "it is for GPUs", perm_buffer=(perm_buffer, None))
     return _choose(
         row, colptr, input_nodes, lambda place: tensor.rand(sizes_of(place)), sample_size, eids,
         return_eids,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from argosy import _core, tensor
-from argosy._support import is_symbolic, sizes_of
+from argosy._support import is_symbolic, no_effect, sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
 from argosy.utils.recorded_loop import recorded_steps
 
@@ -188,6 +188,7 @@ def dynamic_decode(
     Returns:
         (outputs, final states[, lengths]).
     """
+    no_effect("dynamic_decode", "nothing is kept for gradients that are not wanted", is_test=(is_test, False))  # fmt: skip
     inputs, states, finished = decoder.initialize(inits)
     lengths = tensor.zeros_like(tensor.cast(finished, "int64"))
     start = (inputs, states, finished, lengths)

@@ -13,8 +13,9 @@ from argosy.tensor.registry import method
 def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """data as a tensor: data itself where it is one that fits, else a new tensor."""
     if isinstance(data, Tensor) and (dtype is None or _core.dtype(dtype) == data.dtype):
-        return place(data, None, device, requires_grad)
-    return creation.to_tensor(data, dtype, device, not requires_grad)
+        return place(data, None, device, requires_grad, pin_memory)
+    made = creation.to_tensor(data, dtype, device, not requires_grad)
+    return place(made, pin_memory=pin_memory) if pin_memory else made
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):

@@ -45,7 +45,12 @@ def split_states(states, bidirectional=False, state_components=1):
 
 
 def concat_states(states, bidirectional=False, state_components=1):
-    """The inverse of :func:`split_states`."""
+    """The inverse of :func:`split_states`; states of both directions lie as those of one do."""
+    if bidirectional not in (True, False):
+        raise TypeError(
+            f"[concat_states] bidirectional: expected a bool, got {type(bidirectional).__name__}. Do"
+            " this: pass True or False."
+        )
     leaves = flatten(states)
     if state_components == 1:
         return tensor.stack(leaves)

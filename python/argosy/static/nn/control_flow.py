@@ -5,7 +5,7 @@ import itertools
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import is_symbolic, listed
+from argosy._support import is_symbolic, listed, no_effect
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 from argosy.utils.recorded_loop import as_tensor, block, copy_element, end_block, recorded_while
 
@@ -121,6 +121,11 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     Returns:
         list: The loop variables after the last round.
     """
+    no_effect(
+        "while_loop",
+        "what gradients need is kept where they are asked for",
+        is_test=(is_test, False),
+    )
     if not callable(cond):
         raise TypeError(
             f"[while_loop] cond: expected a callable, got {type(cond).__name__}."
@@ -334,9 +339,13 @@ def Print(
         message (str, optional): Printed before it.
         summarize (int): How many values are printed; all if negative.
         print_tensor_type, print_tensor_shape, print_tensor_layout (bool): What is printed with it.
-        print_tensor_name, print_tensor_lod (bool): Accepted for compatibility.
+        print_tensor_name, print_tensor_lod (bool): Have no effect: neither is printed.
         print_phase (str): 'forward': its values, 'backward': those of its gradient, 'both'.
     """
+    no_effect(
+        "Print", "it is not printed", print_tensor_name=(print_tensor_name, True),
+        print_tensor_lod=(print_tensor_lod, True),
+    )  # fmt: skip
     if not isinstance(input, Tensor):
         raise TypeError(
             f"[Print] input: expected a Tensor, got {type(input).__name__}."

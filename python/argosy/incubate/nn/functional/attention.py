@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import sizes_of
+from argosy._support import sizes_of, unsupported
 from argosy.nn import functional as F
+
+from ._check import ONE_PROCESS
 
 
 def fused_multi_head_attention(
@@ -44,6 +46,7 @@ def fused_multi_head_attention(
             are appended. The new cache is the second result then.
         attn_mask: is added to the scores [B, heads, S, S].
     """
+    unsupported("fused_multi_head_attention", ONE_PROCESS, ring_id=(ring_id, -1))
     batch, length, width = *sizes_of(x)[:2], x.shape[2]
     if transpose_qkv_wb:
         if num_heads <= 0:
