@@ -418,5 +418,5 @@ def test_varlen_of_the_third_kind():
     got, rest = varlen(*given, 4, 4, causal=True)
     assert rest is None
     np.testing.assert_allclose(array(got), packed(q, k, v, *STARTS, is_causal=True), rtol=1e-10)
-    with pytest.raises(NotImplementedError, match=r"window_size is not supported, got \(2, 0\)"):
+    with pytest.raises(NotImplementedError, match=r"window_size is not supported"):
         varlen(*given, 4, 4, window_size=(2, 0))
