@@ -5,6 +5,18 @@ imported, and asking for a function says which public name to call.
 """
 
 
+from argosy import tensor
+
+
+def norm(x, axis, epsilon, is_test):
+    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``.
+
+    Both are there whether is_test or not; the norms are what a gradient would need.
+    """
+    norms = tensor.sqrt(tensor.sum(x * x, axis, keepdim=True) + epsilon)
+    return x / norms, norms
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
