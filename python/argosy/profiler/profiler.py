@@ -6,6 +6,8 @@ import socket
 import warnings
 from enum import Enum
 
+from argosy._support import no_effect
+
 from . import instrument
 from .statistic import SortedKeys, summary_text
 from .timer import Timer
@@ -149,15 +151,17 @@ class Profiler:
         record_shapes (bool): Note shapes and dtypes of the inputs of ops.
         profile_memory (bool): Note how many bytes each op takes, and the bytes in use over time.
         timer_only (bool): Record nothing; only time steps (:meth:`step_info`).
-        emit_nvtx (bool), custom_device_types (list): Accepted; without effect on the CPU.
+        emit_nvtx (bool), custom_device_types (list): Have no effect on CPUs.
         with_flops (bool): Note the arithmetic operations of ops that know them.
 
-    Example:
-        >>> with paddle.profiler.Profiler(scheduler=(2, 5)) as prof:
-        ...     for batch in loader:
-        ...         train(batch)
+    Examples:
+        >>> seen = []
+        >>> with paddle.profiler.Profiler(scheduler=(1, 3), on_trace_ready=seen.append) as prof:
+        ...     for step in range(4):
+        ...         _ = paddle.ones([2, 2]).sum()
         ...         prof.step()
-        >>> prof.summary()
+        >>> seen[0] is prof
+        True
     """
 
     def __init__(
@@ -173,6 +177,10 @@ class Profiler:
         custom_device_types=[],
         with_flops=False,
     ):
+        no_effect(
+            "Profiler", "only CPUs are watched", custom_device_types=(custom_device_types, []),
+            emit_nvtx=(emit_nvtx, False),
+        )  # fmt: skip
         self.targets = set(targets) if targets is not None else {ProfilerTarget.CPU}
         self.scheduler = _schedule_of(scheduler)
         self.on_trace_ready = on_trace_ready

@@ -98,6 +98,7 @@ class ARGOSY_API Rewriter {
 
   Program& program() { return p_; }
   bool changed() const { return changed_; }
+  // An operation was changed in place.
   void note_change() { changed_ = true; }
 
   // --- of values ---

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/math/math.h"
@@ -118,12 +119,17 @@ Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a) {
           c.needs(1) ? subtract(h, sum_along(weighed, a.axis)) : Tensor()};
 }
 
+ARGOSY_AMP(softmax, full, follow);
 ARGOSY_OP(softmax, SoftmaxAttrs)
     .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
     .inplace("softmax_")
     .alias("input", "x")
     .alias("dim", "axis")
     .doc("e^x over its sum along axis. With dtype x is cast to it first.")
+    .shape("x [*s] -> [*s]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.softmax(argosy.to_tensor([[0.0, 1.0], [2.0, 2.0]]), axis=-1).tolist()
+[[0.26894, 0.73106], [0.5, 0.5]])")
     .input("x", kReal, Save::shape)
     .output("out", Save::value)
     .infer(softmax_infer)
@@ -133,11 +139,16 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .again()
     .done();
 
+ARGOSY_AMP(log_softmax, full, follow);
 ARGOSY_OP(log_softmax, SoftmaxAttrs)
     .python("nn.functional.log_softmax(x, axis=-1, dtype=None, name=None)")
     .alias("input", "x")
     .alias("dim", "axis")
     .doc("log(softmax(x)) along axis, computed as one. With dtype x is cast to it first.")
+    .shape("x [*s] -> [*s]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.log_softmax(argosy.to_tensor([[0.0, 1.0], [2.0, 2.0]]), axis=-1).tolist()
+[[-1.3133, -0.31326], [-0.69315, -0.69315]])")
     .input("x", kReal, Save::shape)
     .output("out", Save::value)
     .infer(softmax_infer)

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/attention.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 
 #include <cmath>
@@ -270,12 +271,14 @@ Cost tiled_cost(const InferContext& c, const TiledAttrs&) {
                                static_cast<double>(c.in[0].dim(3)));
 }
 
+ARGOSY_AMP(tiled_attention, lower);
 ARGOSY_OP(tiled_attention, TiledAttrs)
     .doc(
         "scaled_dot_product_attention by blocks of queries and keys; keeps the logarithm of each "
         "query's sum of exponentials instead of scores. mask: bool, or of query's dtype. bits: "
         "what "
         "attention_bits gave; weights it keeps are multiplied by factor, the others are 0.")
+    .shape("query [b,m,h,d], key [b,l,g,d], value [b,l,g,e], mask [*k], bits [*r] -> [b,m,h,e]")
     .paper("2205.14135")
     .input("query", kFloating, Save::value)
     .input("key", kFloating, Save::value)

@@ -5,6 +5,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -197,11 +198,13 @@ Tensors embedding_grad_rule(const GradCall& c, const EmbeddingAttrs& a) {
   return {Tensor(), embedding_grad_op(c.in[0], c.dy(), c.in[1], a)};
 }
 
+ARGOSY_AMP(embedding, full);
 ARGOSY_OP(embedding, EmbeddingAttrs)
     .doc(
         "The rows of weight that x names; zeros, without gradient, for padding_idx (-1: none). "
         "sparse: the gradient of weight holds only the rows that occur. scale_grad_by_freq divides "
         "the gradient of a row by how often it occurs.")
+    .shape("x [*s], weight [v,d] -> [*s,d]")
     .input("x", kAny, Save::value)
     .input("weight", kFloating, Save::shape)
     .output("out")
@@ -312,6 +315,7 @@ void one_hot_run(KernelFrame& f, const OneHotAttrs& a) {
 
 ARGOSY_OP(one_hot, OneHotAttrs)
     .doc("float32 [*x.shape, num_classes]: 1 at the element's number, else 0.")
+    .shape("x [*s] -> [*s,n']")
     .input("x", kIntegral)
     .index_output("out")
     .infer(one_hot_infer)

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "argosy/kernels/cpu/reduce.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -87,12 +88,14 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(unit, own(multiply(where(zero, zeros_like(power), power), dy)));
 }
 
+ARGOSY_AMP(p_norm, full, follow);
 ARGOSY_OP(p_norm, NormAttrs)
     .doc(
         "The p-norm over axis (None: all): (sum of |x|^p)^(1/p); the largest and smallest |x| for "
         "p = inf and -inf, the number of elements that are not 0 for p = 0. The gradient is 0 "
         "where "
         "the norm is 0.")
+    .shape("x [*s] -> [*s']")
     .input("x", kFloating | kComplex, Save::value)
     .output("out", Save::value)
     .infer(norm_infer)

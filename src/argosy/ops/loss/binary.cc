@@ -3,6 +3,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/loss/loss.h"
@@ -65,6 +66,7 @@ Tensors logits_grad(const GradCall& c, const NoAttrs&) {
           c.needs(1) ? negative(multiply(c.dy(), c.in[0])) : Tensor()};
 }
 
+ARGOSY_AMP(logits_loss, full, follow);
 ARGOSY_OP(logits_loss, NoAttrs)
     .doc("-log of the probability sigmoid(x) of label, elementwise; shapes and dtypes are equal.")
     .input("x", kFloating, Save::value)
@@ -92,6 +94,7 @@ Tensors with_logits_parts(const Inputs& in, const LossAttrs& a) {
   if (in[2].defined()) loss = multiply(loss, cast(in[2], x.dtype()));
   return reduced(loss, a.reduction);
 }
+ARGOSY_AMP(binary_cross_entropy_with_logits, full, follow);
 ARGOSY_OP(binary_cross_entropy_with_logits, LossAttrs)
     .python(
         "nn.functional.binary_cross_entropy_with_logits(logit, label, weight=None, "
@@ -99,6 +102,11 @@ ARGOSY_OP(binary_cross_entropy_with_logits, LossAttrs)
     .doc(
         "-label * log(sigmoid(logit)) - (1 - label) * log(1 - sigmoid(logit)), times weight; "
         "pos_weight is a factor on the first part.")
+    .shape("logit [*s], label [*s], weight [*w], pos_weight [*p] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> logit, label = argosy.to_tensor([2.0, -1.0]), argosy.to_tensor([1.0, 0.0])
+>>> F.binary_cross_entropy_with_logits(logit, label).item()
+0.22009)")
     .input("logit", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -139,6 +147,11 @@ ARGOSY_OP(sigmoid_focal_loss, FocalAttrs)
     .doc(
         "Binary cross entropy from logits, times (1 - p)^gamma for the probability p of the label "
         "and alpha or 1 - alpha for labels 1 and 0; over normalizer.")
+    .shape("logit [*s], label [*s], normalizer [*n] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> logit, label = argosy.to_tensor([2.0, -1.0]), argosy.to_tensor([1.0, 0.0])
+>>> F.sigmoid_focal_loss(logit, label).item()
+0.017444)")
     .paper("1708.02002")
     .input("logit", kFloating)
     .input("label", kReal)
@@ -211,6 +224,11 @@ ARGOSY_OP(binary_cross_entropy, LossAttrs)
         "nn.functional.binary_cross_entropy(input, label, weight=None, reduction='mean', "
         "name=None)")
     .doc("-label * log(input) - (1 - label) * log(1 - input), times weight; input in [0, 1].")
+    .shape("input [*s], label [*s], weight [*w] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> p, label = argosy.to_tensor([0.9, 0.2]), argosy.to_tensor([1.0, 0.0])
+>>> F.binary_cross_entropy(p, label).item()
+0.16425)")
     .input("input", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -232,6 +250,11 @@ Tensors soft_margin_parts(const Inputs& in, const LossAttrs& a) {
 ARGOSY_OP(soft_margin_loss, LossAttrs)
     .python("nn.functional.soft_margin_loss(input, label, reduction='mean', name=None)")
     .doc("log(1 + exp(-label * input)), labels being -1 or 1.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, label = argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, -1.0])
+>>> F.soft_margin_loss(x, label).item()
+1.3005)")
     .input("input", kFloating)
     .input("label", kReal)
     .output("loss")
@@ -259,6 +282,10 @@ ARGOSY_OP(multi_label_soft_margin_loss, LossAttrs)
         "nn.functional.multi_label_soft_margin_loss(input, label, weight=None, reduction='mean', "
         "name=None)")
     .doc("Binary cross entropy from logits times weight, averaged over the last axis.")
+    .shape("input [n,c], label [n,c], weight [*w] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.multi_label_soft_margin_loss(argosy.to_tensor([[1.0, -1.0]]), argosy.to_tensor([[1.0, 0.0]])).item()
+0.31326)")
     .input("input", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -283,6 +310,11 @@ ARGOSY_OP(hinge_embedding_loss, HingeAttrs)
     .python(
         "nn.functional.hinge_embedding_loss(input, label, margin=1.0, reduction='mean', name=None)")
     .doc("input where label is 1, max(0, margin - input) where it is -1.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, label = argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, -1.0])
+>>> F.hinge_embedding_loss(x, label).item()
+0.25)")
     .input("input", kFloating)
     .input("label", kReal)
     .output("loss")
@@ -305,6 +337,11 @@ ARGOSY_OP(margin_ranking_loss, RankingAttrs)
         "nn.functional.margin_ranking_loss(input, other, label, margin=0.0, reduction='mean', "
         "name=None)")
     .doc("max(0, -label * (input - other) + margin).")
+    .shape("input [*s], other [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([2.0, 1.0])
+>>> F.margin_ranking_loss(x, y, argosy.to_tensor([1.0, 1.0])).item()
+0.5)")
     .input("input", kFloating)
     .input("other", kFloating)
     .input("label", kReal)

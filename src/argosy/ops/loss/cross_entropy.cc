@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -120,11 +121,13 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
   return squeezed && a.label_smoothing == 0 ? squeeze(loss, op::IntArray{axis}) : loss;
 }
 
+ARGOSY_AMP(cross_entropy, full, follow);
 ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .doc(
         "-log of the probability that softmax along axis gives to the label, times weight[label]. "
         "label: class numbers, or with soft_label a probability for each class; label_smoothing "
         "spreads that part of it over all classes. Labels equal to ignore_index give 0.")
+    .shape("input [*s], label [*t], weight [c] -> [*s']")
     .input("input", kFloating)
     .input("label")
     .optional_input("weight", kFloating)
@@ -167,8 +170,10 @@ Tensors with_softmax_parts(const Inputs& in, const WithSoftmaxAttrs& a) {
   return out;
 }
 
+ARGOSY_AMP(softmax_with_cross_entropy, full, follow);
 ARGOSY_OP(softmax_with_cross_entropy, WithSoftmaxAttrs)
     .doc("(cross entropy with size 1 on axis, softmax of the logits along axis).")
+    .shape("logits [*s], label [*t] -> [*s'], [*s]")
     .input("logits", kFloating)
     .input("label")
     .output("loss")
@@ -207,6 +212,7 @@ Tensors nll_parts(const Inputs& in, const NllAttrs& a) {
   return a.reduction == "sum" ? sum(loss) : squeeze(loss, op::IntArray{1});
 }
 
+ARGOSY_AMP(nll_loss, full, follow);
 ARGOSY_OP(nll_loss, NllAttrs)
     .python(
         "nn.functional.nll_loss(input, label, weight=None, ignore_index=-100, reduction='mean', "
@@ -215,6 +221,10 @@ ARGOSY_OP(nll_loss, NllAttrs)
         "-input[label] * weight[label], input [N, C, ..] being log probabilities; 0 where the "
         "label "
         "is ignore_index. The mean is over the weights.")
+    .shape("input [n,c,*d], label [n,*d], weight [c] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.nll_loss(argosy.to_tensor([[-0.1, -2.0], [-3.0, -0.5]]), argosy.to_tensor([0, 1])).item()
+0.3)")
     .input("input", kFloating)
     .input("label", kIndex)
     .optional_input("weight", kFloating)

@@ -4,6 +4,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Elements moved or repeated: flip, roll, tile, repeat_interleave, diagonals.
@@ -45,6 +46,9 @@ ARGOSY_OP(flip, FlipAttrs)
     .alias("input", "x")
     .alias("dims", "axis")
     .doc("x with the order of its elements reversed along the axes.")
+    .shape("x [*s] -> [*s]")
+    .example(R"(>>> argosy.flip(argosy.to_tensor([[1, 2], [3, 4]]), axis=[1]).tolist()
+[[2, 1], [4, 3]])")
     .input("x")
     .output("out")
     .kernel("copy", flip_run)
@@ -112,6 +116,9 @@ ARGOSY_OP(roll, RollAttrs)
     .doc(
         "x with its elements moved by `shifts` along the axes, those that leave one end coming in "
         "at the other; without axis x is rolled as if flattened.")
+    .shape("x [*s] -> [*s]")
+    .example(R"(>>> argosy.roll(argosy.to_tensor([1, 2, 3, 4]), 1).tolist()
+[4, 1, 2, 3])")
     .input("x")
     .output("out")
     .kernel("copy", roll_run)
@@ -121,6 +128,7 @@ ARGOSY_OP(roll, RollAttrs)
 Tensors roll_grad(const GradCall& c, const RollAttrs& a) {
   RollAttrs back = a;
   for (int64_t& s : back.shifts.values) s = -s;
+  for (auto& symbol : back.shifts.symbols) symbol.value = negative(symbol.value);
   return roll_op(c.dy(), back);
 }
 
@@ -245,6 +253,9 @@ ARGOSY_OP(tile, TileAttrs)
     .doc(
         "x repeated repeat_times[i] times along dimension i; the shorter of shape and repeat_times "
         "gets leading ones.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.tile(argosy.to_tensor([1, 2]), [2, 2]).tolist()
+[[1, 2, 1, 2], [1, 2, 1, 2]])")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(tile_infer)
@@ -319,6 +330,10 @@ ARGOSY_OP(diagonal_scatter, DiagonalAttrs)
     .python("diagonal_scatter(x, y, offset=0, axis1=0, axis2=1, name=None)")
     .method("diagonal_scatter")
     .doc("A copy of x with y on the diagonal that diagonal() gives.")
+    .shape("x [*s], y [*t] -> [*s]")
+    .example(
+        R"(>>> argosy.diagonal_scatter(argosy.zeros([2, 2]), argosy.to_tensor([1.0, 2.0])).tolist()
+[[1.0, 0.0], [0.0, 2.0]])")
     .input("x")
     .input("y", kAny, Save::shape)
     .output("out")
@@ -340,6 +355,9 @@ ARGOSY_OP(diagonal, DiagonalAttrs)
     .doc(
         "The diagonals of the matrices along axis1 and axis2, as a last dimension; a view. offset "
         "moves it up (positive) or down.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.diagonal(argosy.to_tensor([[1, 2], [3, 4]])).tolist()
+[1, 4])")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(diagonal_infer)
@@ -394,6 +412,9 @@ ARGOSY_OP(diag_embed, DiagEmbedAttrs)
     .python("nn.functional.diag_embed(input, offset=0, dim1=-2, dim2=-1)")
     .method("diag_embed")
     .doc("Zeros with the vectors of the last dimension on the diagonals of dim1 and dim2.")
+    .shape("input [*s] -> [*s']")
+    .example(R"(>>> argosy.diag_embed(argosy.to_tensor([1, 2])).tolist()
+[[1, 0], [0, 2]])")
     .input("input")
     .output("out")
     .infer(diag_embed_infer)
@@ -437,6 +458,9 @@ ARGOSY_OP(as_strided, StridedAttrs)
     .alias("input", "x")
     .alias("size", "shape")
     .doc("A view of x's memory with the given shape and strides (in elements). No gradient.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.as_strided(argosy.arange(6), [2, 3], [1, 2]).tolist()
+[[0, 2, 4], [1, 3, 5]])")
     .input("x")
     .output("out")
     .infer(as_strided_infer)
@@ -458,6 +482,9 @@ ARGOSY_OP(expand_as, NoAttrs)
     .alias("input", "x")
     .alias("other", "y")
     .doc("x broadcast to the shape of y.")
+    .shape("x [*s], y [*t] -> [*t]")
+    .example(R"(>>> argosy.expand_as(argosy.to_tensor([1, 2]), argosy.ones([2, 2])).tolist()
+[[1, 2], [1, 2]])")
     .input("x")
     .input("y")
     .shape_only()
@@ -474,6 +501,9 @@ ARGOSY_OP(view_as, NoAttrs)
     .python("view_as(x, other, name=None)")
     .method("view_as")
     .doc("x's elements in the shape of other.")
+    .shape("x [*s], other [*t] -> [*t]")
+    .example(R"(>>> argosy.view_as(argosy.arange(4), argosy.ones([2, 2])).tolist()
+[[0, 1], [2, 3]])")
     .input("x")
     .input("other")
     .shape_only()
@@ -587,6 +617,7 @@ Tensors repeat_rule(const GradCall& c, const RepeatAttrs& a) {
 
 ARGOSY_OP(repeat_interleave, RepeatAttrs)
     .doc("Each index of axis repeated as often as `repeats` says, neighbours together.")
+    .shape("x [*a,n@axis,*b], repeats [*r] -> [*a,n',*b]")
     .input("x", kAny, Save::shape)
     .input("repeats", kIndex, Save::value)
     .output("out")

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
@@ -73,6 +74,9 @@ ARGOSY_OP(add_n, NoAttrs)
     .python("add_n(inputs, name=None)")
     .method("add_n")
     .doc("The sum of tensors of one shape and dtype; those without dimensions count as [1].")
+    .shape("inputs.. [*s] -> [*s]")
+    .example(R"(>>> argosy.add_n([argosy.ones([2]), argosy.full([2], 2.0)]).tolist()
+[3.0, 3.0])")
     .list_input("inputs", kNumeric, Save::shape)
     .output("out")
     .infer(add_n_infer)
@@ -147,6 +151,10 @@ ARGOSY_OP(multiplex, NoAttrs)
     .python("multiplex(inputs, index, name=None)")
     .method("multiplex")
     .doc("Row i of the result is row i of inputs[index[i]].")
+    .shape("inputs.. [n,*s], index [n,1] -> [n,*s] | inputs.. [n,*s], index [n] -> [n,*s]")
+    .example(
+        R"(>>> argosy.multiplex([argosy.to_tensor([[1, 2], [3, 4]]), argosy.to_tensor([[5, 6], [7, 8]])], argosy.to_tensor([[1], [0]], dtype="int32")).tolist()
+[[5, 6], [3, 4]])")
     .list_input("inputs", kNumeric, Save::shape)
     .input("index", kIndex, Save::value)
     .output("out")
@@ -209,6 +217,9 @@ ARGOSY_OP(diff, DiffAttrs)
     .doc(
         "Differences of neighbours along axis, n times over, of x with prepend before it and "
         "append after it.")
+    .shape("x [*s], prepend [*p], append [*q] -> [*s']")
+    .example(R"(>>> argosy.diff(argosy.to_tensor([1, 4, 9, 16])).tolist()
+[3, 5, 7])")
     .input("x", kNumeric | kBool)
     .optional_input("prepend", kNumeric | kBool)
     .optional_input("append", kNumeric | kBool)
@@ -258,6 +269,9 @@ ARGOSY_OP(trapezoid, TrapezoidAttrs)
     .doc(
         "The integral of y along axis by the trapezoidal rule, at positions x (1-d along axis, or "
         "of y's shape) or at the distance dx (default 1).")
+    .shape("y [*s], x [*t] -> [*s']")
+    .example(R"(>>> argosy.trapezoid(argosy.to_tensor([1.0, 2.0, 3.0])).item()
+4.0)")
     .input("y", kFloating)
     .optional_input("x", kFloating)
     .output("out")
@@ -281,6 +295,9 @@ ARGOSY_OP(cumulative_trapezoid, TrapezoidAttrs)
     .python("cumulative_trapezoid(y, x=None, dx=None, axis=-1, name=None)")
     .method("cumulative_trapezoid")
     .doc("The integrals of y along axis up to each position but the first, as trapezoid.")
+    .shape("y [*s], x [*t] -> [*s']")
+    .example(R"(>>> argosy.cumulative_trapezoid(argosy.to_tensor([1.0, 2.0, 3.0])).tolist()
+[1.5, 4.0])")
     .input("y", kFloating)
     .optional_input("x", kFloating)
     .output("out")
@@ -329,6 +346,9 @@ ARGOSY_OP(vander, VanderAttrs)
     .doc(
         "The Vandermonde matrix of a 1-d tensor: columns are its powers n - 1 to 0, or 0 to n - 1 "
         "if increasing. n defaults to x's length.")
+    .shape("x [m] -> [m,k']")
+    .example(R"(>>> argosy.vander(argosy.to_tensor([1, 2, 3]), n=3).tolist()
+[[1, 1, 1], [4, 2, 1], [9, 3, 1]])")
     .input("x", kNumeric)
     .output("out")
     .infer(vander_infer)
@@ -373,11 +393,16 @@ Tensors renorm_parts(const op::Inputs& in, const RenormAttrs& a) {
   return multiply(x, divide(limit, bounded));
 }
 
+ARGOSY_AMP(renorm, full, follow);
 ARGOSY_OP(renorm, RenormAttrs)
     .python("renorm(x, p, axis, max_norm)")
     .method("renorm")
     .inplace("renorm_")
     .doc("x with each slice along axis whose p-norm is above max_norm scaled down to it.")
+    .shape("x [*s] -> [*s]")
+    .example(
+        R"(>>> argosy.renorm(argosy.to_tensor([[3.0, 4.0], [0.3, 0.4]]), p=2.0, axis=0, max_norm=1.0).tolist()
+[[0.6, 0.8], [0.3, 0.4]])")
     .input("x", kFloating)
     .output("out")
     .infer(renorm_infer)

@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -73,6 +74,7 @@ Tensors pow_grad(const GradCall& c, const NoAttrs&) {
   return {dx, dy};
 }
 
+ARGOSY_AMP(pow, full, follow);
 ARGOSY_OP(pow, NoAttrs)
     .python("pow(x, y, name=None, *, out=None)")
     .method("pow")
@@ -82,6 +84,9 @@ ARGOSY_OP(pow, NoAttrs)
     .doc(
         "x to the power y, elementwise with broadcasting. Integers stay integers, and negative "
         "powers of them round towards 0.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.pow(x, y).tolist()
+[1.0, 25.0, 27.0])")
     .input("x", kNumeric, Save::value)
     .input("y", kNumeric, Save::value)
     .output("out", Save::value)
@@ -164,13 +169,22 @@ void infer_double(op::InferContext& c, const NoAttrs&) {
 ARGOSY_FUNCTION2(atan2, Save::nothing, infer_double,
                  "The angle of the point (y, x), in [-pi, pi] radians, elementwise with "
                  "broadcasting. Integers give float64.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.atan2(x, y).tolist()
+[0.24498, 1.1903, 0.7854])")
     .done();
 ARGOSY_FUNCTION2(hypot, Save::value, infer_floating<NoAttrs>,
                  "sqrt(x^2 + y^2) without overflow, elementwise with broadcasting.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.hypot(x, y).tolist()
+[4.1231, 5.3852, 4.2426])")
     .inplace("hypot_")
     .done();
 ARGOSY_FUNCTION2(logaddexp, Save::nothing, infer_floating<NoAttrs>,
                  "log(e^x + e^y) without overflow, elementwise with broadcasting.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.logaddexp(x, y).tolist()
+[4.0486, 5.0486, 3.6931])")
     .done();
 
 void copysign_run(op::KernelFrame& f, const NoAttrs&) {
@@ -193,6 +207,9 @@ ARGOSY_OP(copysign, NoAttrs)
     .method("copysign")
     .inplace("copysign_")
     .doc("|x| with the sign of y (also of -0.0), elementwise with broadcasting.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.copysign(x, y).tolist()
+[1.0, 5.0, 3.0])")
     .input("x", kReal, Save::value)
     .input("y", kReal, Save::shape)
     .output("out", Save::value)
@@ -207,6 +224,9 @@ ARGOSY_OP(nextafter, NoAttrs)
     .python("nextafter(x, y, name=None)")
     .method("nextafter")
     .doc("The next number after x in the direction of y, elementwise. It has no gradient.")
+    .example(
+        R"(>>> (argosy.nextafter(argosy.to_tensor([1.0]), argosy.to_tensor([2.0])) > 1.0).tolist()
+[True])")
     .input("x", only(DType::float32) | only(DType::float64))
     .input("y", only(DType::float32) | only(DType::float64))
     .index_output("out")
@@ -220,6 +240,9 @@ ARGOSY_OP(heaviside, NoAttrs)
     .python("heaviside(x, y, name=None)")
     .method("heaviside")
     .doc("0 where x < 0, y where x == 0, 1 where x > 0, elementwise with broadcasting.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.heaviside(x, y).tolist()
+[1.0, 1.0, 1.0])")
     .input("x", kReal, Save::value)
     .input("y", kReal, Save::shape)
     .output("out")
@@ -248,6 +271,8 @@ ARGOSY_OP(ldexp, NoAttrs)
     .method("ldexp")
     .inplace("ldexp_")
     .doc("x * 2^y, elementwise with broadcasting. All but float64 give float32.")
+    .example(R"(>>> argosy.ldexp(argosy.to_tensor([1.0, 3.0]), argosy.to_tensor([2, -1])).tolist()
+[4.0, 1.5])")
     .input("x", kReal)
     .input("y", kReal)
     .output("out")

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
@@ -73,11 +74,7 @@ void layer_norm_grad_infer(InferContext& c, const LayerNormGradAttrs& a) {
 void layer_norm_grad_run(KernelFrame& f, const LayerNormGradAttrs& a) {
   const Tensor &x = f.in[0], &dy = f.in[4];
   const Tensor &dweight = f.out[1], &dbias = f.out[2];
-  if (x.numel() == 0) {
-    for (size_t i = 1; i < 3; ++i)
-      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
-    return;
-  }
+  if (zero_parameter_grads(f)) return;
   DType kind = weight_dtype(x, f.in[1], dbias);
   Tensor weight = as_dtype(f.in[1], kind);
   Tensor to_weight = dweight, to_bias = dbias;
@@ -177,10 +174,12 @@ Tensors layer_norm_grad_rule(const GradCall& c, const LayerNormAttrs& a) {
   return out;
 }
 
+ARGOSY_AMP(layer_norm, full, leading);
 ARGOSY_OP(layer_norm, LayerNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "
         "on. weight and bias have one number for each element of these axes.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1607.06450")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
@@ -196,6 +195,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
     .doc("x / sqrt(mean(x^2) + epsilon) * weight + bias, over the axes from begin_norm_axis on.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1910.07467")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)

@@ -1,4 +1,5 @@
 #include "argosy/base/parallel.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
@@ -92,6 +93,7 @@ Tensors prod_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return cast(multiply(dy, conj_if_complex(others)), x.dtype());
 }
 
+ARGOSY_AMP(prod, full, follow);
 ARGOSY_OP(prod, TypedReduceAttrs)
     .python("prod(x, axis=None, keepdim=False, dtype=None, out=None, name=None)")
     .method("prod")
@@ -100,6 +102,12 @@ ARGOSY_OP(prod, TypedReduceAttrs)
     .doc(
         "The product over axis (an int or a list; None: all), 1 of nothing. With dtype, x is cast "
         "to it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.prod(x).item()
+24.0
+>>> argosy.prod(x, axis=1).tolist()
+[2.0, 12.0])")
     .input("x", kAny - kFloat8, Save::value)
     .output("out")
     .infer(prod_infer)

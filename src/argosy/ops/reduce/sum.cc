@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
 
@@ -43,6 +44,7 @@ Tensors sum_like_grad(const GradCall& c, const NoAttrs&) {
 
 ARGOSY_OP(sum_like, NoAttrs)
     .doc("Sum of x over what broadcasting `like` to x's shape repeats; has like's shape.")
+    .shape("x [*s], like [*t] -> [*t]")
     .input("x", kNumeric, Save::shape)
     .input("like")
     .shape_only()
@@ -66,6 +68,9 @@ ARGOSY_OP(reduce_as, NoAttrs)
     .python("reduce_as(x, target, name=None)")
     .method("reduce_as")
     .doc("The sum of x over the axes that broadcasting target to x's shape repeats.")
+    .shape("x [*s], target [*t] -> [*t]")
+    .example(R"(>>> argosy.reduce_as(argosy.ones([3, 2]), argosy.ones([2])).tolist()
+[3.0, 3.0])")
     .input("x", kAny - kFloat8, Save::shape)
     .input("target")
     .shape_only()
@@ -89,6 +94,7 @@ Tensors sum_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("sum", dy, x, a.axis, a.keepdim), x);
 }
 
+ARGOSY_AMP(sum, full, follow);
 ARGOSY_OP(sum, TypedReduceAttrs)
     .python("sum(x, axis=None, dtype=None, keepdim=False, name=None, *, out=None)")
     .method("sum")
@@ -97,6 +103,12 @@ ARGOSY_OP(sum, TypedReduceAttrs)
     .doc(
         "The sum over axis (an int or a list; None: all), 0 of nothing. bool and int32 give int64; "
         "with dtype, x is cast to it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.sum(x).item()
+10.0
+>>> argosy.sum(x, axis=1).tolist()
+[3.0, 7.0])")
     .input("x", kAny - kFloat8, Save::shape)
     .output("out")
     .infer(sum_infer)
@@ -128,6 +140,7 @@ Tensors mean_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("mean", share, x, a.axis, a.keepdim), x);
 }
 
+ARGOSY_AMP(mean, full, follow);
 ARGOSY_OP(mean, TypedReduceAttrs)
     .python("mean(x, axis=None, keepdim=False, name=None, *, dtype=None, out=None)")
     .method("mean")
@@ -136,6 +149,12 @@ ARGOSY_OP(mean, TypedReduceAttrs)
     .doc(
         "The arithmetic mean over axis (an int or a list; None: all), nan of nothing. Integers "
         "give integers, rounded towards 0; with dtype, x is cast to it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.mean(x).item()
+2.5
+>>> argosy.mean(x, axis=1).tolist()
+[1.5, 3.5])")
     .input("x", kAny - kFloat8, Save::shape)
     .output("out")
     .infer(mean_infer)
@@ -170,6 +189,7 @@ ARGOSY_OP(size_of, CountAttrs)
     .doc(
         "The number of elements along the axes less `minus`, at least 0: a 0-d tensor. Reads only "
         "x's shape.")
+    .shape("x [*s] -> [*s']")
     .input("x")
     .shape_only()
     .index_output("out")
@@ -228,6 +248,12 @@ ARGOSY_OP(nansum, TypedReduceAttrs)
     .python("nansum(x, axis=None, dtype=None, keepdim=False, name=None)")
     .method("nansum")
     .doc("The sum over axis as if nan were 0.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.nansum(x).item()
+10.0
+>>> argosy.nansum(x, axis=1).tolist()
+[3.0, 7.0])")
     .input("x", kAny - kFloat8)
     .output("out")
     .infer(sum_infer)
@@ -249,6 +275,12 @@ ARGOSY_OP(nanmean, ReduceAttrs)
     .python("nanmean(x, axis=None, keepdim=False, name=None)")
     .method("nanmean")
     .doc("The mean over axis of what is not nan; nan where all is. Integers give float32.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.nanmean(x).item()
+2.5
+>>> argosy.nanmean(x, axis=1).tolist()
+[1.5, 3.5])")
     .input("x", kNumeric)
     .output("out")
     .infer(nanmean_infer)

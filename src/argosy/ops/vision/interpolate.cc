@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 
@@ -137,10 +138,12 @@ Tensors interpolate_gradient(const GradCall& c, const InterpAttrs& a) {
   return interpolate_grad_op(c.dy(), c.in[0], a);
 }
 
+ARGOSY_AMP(interpolate, full);
 ARGOSY_OP(interpolate, InterpAttrs)
     .doc(
         "The spatial axes of x resized: to `size`, or by `scale`, which then also gives the ratio "
         "of the positions.")
+    .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")
     .input("x", kReal, Save::shape)
     .output("out")
     .infer(interpolate_infer)
