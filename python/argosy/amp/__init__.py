@@ -5,6 +5,8 @@ they leave programs in float32 on the CPU, as in Paddle. What is cast, and what 
 docs/mixed_precision.md.
 """
 
+from argosy._support import no_effect
+
 from . import debugging
 from .auto_cast import (
     amp_guard,
@@ -35,9 +37,11 @@ autocast = auto_cast
 
 def is_float16_supported(device=None):
     """Whether `device` (by default the current one) computes in float16 at full speed."""
+    no_effect("is_float16_supported", "there is the CPU", device=(device, None))
     return False
 
 
 def is_bfloat16_supported(device=None):
     """Whether `device` (by default the current one) supports bfloat16."""
+    no_effect("is_bfloat16_supported", "there is the CPU", device=(device, None))
     return True

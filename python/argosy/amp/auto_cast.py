@@ -2,7 +2,7 @@
 
 import contextlib
 
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 
 from . import _state
 from ._decorate import decorate
@@ -96,24 +96,30 @@ amp_decorate = decorate
 
 def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
     """auto_cast with PyTorch's parameters; device_type and cache_enabled change no result."""
+    no_effect("autocast", "there is the CPU", device_type=(device_type, None))
+    no_effect("autocast", "it changes no result", cache_enabled=(cache_enabled, True))
     return amp_guard(enable=enabled, dtype=dtype)
 
 
 def is_autocast_enabled(device_type=None):
     """Whether ops of this thread are being cast."""
+    no_effect("is_autocast_enabled", "there is the CPU", device_type=(device_type, None))
     return _state.key() is not None
 
 
 def get_autocast_dtype(device_type=None):
     """The name of the dtype that ops are cast to: ``"float16"`` outside of regions."""
+    no_effect("get_autocast_dtype", "there is the CPU", device_type=(device_type, None))
     return "float16" if _state.key() is None else _state.thread.arguments["dtype"]
 
 
 def get_autocast_cpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on the CPU."""
+    no_effect("get_autocast_cpu_dtype", "there is the CPU", device_type=(device_type, None))
     return get_autocast_dtype()
 
 
 def get_autocast_gpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on a GPU."""
+    no_effect("get_autocast_gpu_dtype", "there is the CPU", device_type=(device_type, None))
     return get_autocast_dtype()

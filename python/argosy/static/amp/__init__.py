@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 
 from . import bf16
 from ._rewrite import OptimizerWithMixedPrecision, cast_program, takes_effect
@@ -116,6 +116,21 @@ def decorate(
     check_choice("static.amp.decorate", "level", level, ("O0", "OD", "O1", "O2"))
     check_choice("static.amp.decorate", "dtype", dtype, ("float16", "bfloat16"))
     if takes_effect(dtype):
+        no_effect(
+            "static.amp.decorate",
+            "parameters are float32, and so are their gradients",
+            master_weight=(master_weight or None, None),
+            master_grad=(master_grad, False),
+        )
+        no_effect(
+            "static.amp.decorate",
+            "losses of bfloat16 are not scaled",
+            init_loss_scaling=(init_loss_scaling, 2**16),
+            incr_every_n_steps=(incr_every_n_steps, 2000),
+            decr_every_n_nan_or_inf=(decr_every_n_nan_or_inf, 1),
+            incr_ratio=(incr_ratio, 2.0),
+            decr_ratio=(decr_ratio, 0.5),
+        )
         if use_dynamic_loss_scaling:
             raise NotImplementedError(
                 "[static.amp.decorate] use_dynamic_loss_scaling=True is not supported: bfloat16 has"
@@ -142,6 +157,9 @@ def cast_model_to_fp16(
     Returns:
         set: Names of parameters in 16 bits: none are.
     """
+    no_effect(
+        "cast_model_to_fp16", "all of a Program may be cast", use_fp16_guard=(use_fp16_guard, True)
+    )
     return cast_program(
         "cast_model_to_fp16", program, amp_lists, level, str(dest_type), use_promote
     )
@@ -151,6 +169,12 @@ def cast_parameters_to_fp16(
     place, program, scope=None, to_fp16_var_names=None, dest_type="float16"
 ):
     """Casts parameters of a Program to 16 bits: none need it, runs read them so."""
+    no_effect(
+        "cast_parameters_to_fp16",
+        "runs read parameters in 16 bits",
+        to_fp16_var_names=(to_fp16_var_names, None),
+        dest_type=(dest_type, "float16"),
+    )
 
 
 @contextmanager
