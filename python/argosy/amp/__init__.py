@@ -5,7 +5,7 @@ they leave programs in float32 on the CPU, as in Paddle. What is cast, and what 
 docs/mixed_precision.md.
 """
 
-from argosy._support import no_effect
+from argosy.device.place import checked_place
 
 from . import debugging
 from .auto_cast import (
@@ -37,11 +37,13 @@ autocast = auto_cast
 
 def is_float16_supported(device=None):
     """Whether `device` (by default the current one) computes in float16 at full speed."""
-    no_effect("is_float16_supported", "there is the CPU", device=(device, None))
+    if device is not None:
+        checked_place(device, "is_float16_supported")
     return False
 
 
 def is_bfloat16_supported(device=None):
     """Whether `device` (by default the current one) supports bfloat16."""
-    no_effect("is_bfloat16_supported", "there is the CPU", device=(device, None))
+    if device is not None:
+        checked_place(device, "is_bfloat16_supported")
     return True

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from argosy._support import check_choice, no_effect
 
 from . import bf16
-from ._rewrite import OptimizerWithMixedPrecision, cast_program, takes_effect
+from ._rewrite import OptimizerWithMixedPrecision, cast_program, check_parameters, takes_effect
 
 __all__ = [
     "AutoMixedPrecisionLists",
@@ -109,6 +109,16 @@ def decorate(
         ValueError: Another level or dtype.
         NotImplementedError: See there.
     """
+    no_effect(
+        "static.amp.decorate", "parameters and their gradients are float32",
+        master_weight=(master_weight, None), master_grad=(master_grad, False),
+    )  # fmt: skip
+    no_effect(
+        "static.amp.decorate", "losses are not scaled",
+        init_loss_scaling=(init_loss_scaling, 2**16), incr_every_n_steps=(incr_every_n_steps, 2000),
+        decr_every_n_nan_or_inf=(decr_every_n_nan_or_inf, 1), incr_ratio=(incr_ratio, 2.0),
+        decr_ratio=(decr_ratio, 0.5),
+    )  # fmt: skip
     if not isinstance(level, str):  # the older order: the third argument is init_loss_scaling
         level = "O1"
     level = "O2" if use_pure_fp16 else level
@@ -116,21 +126,6 @@ def decorate(
     check_choice("static.amp.decorate", "level", level, ("O0", "OD", "O1", "O2"))
     check_choice("static.amp.decorate", "dtype", dtype, ("float16", "bfloat16"))
     if takes_effect(dtype):
-        no_effect(
-            "static.amp.decorate",
-            "parameters are float32, and so are their gradients",
-            master_weight=(master_weight or None, None),
-            master_grad=(master_grad, False),
-        )
-        no_effect(
-            "static.amp.decorate",
-            "losses of bfloat16 are not scaled",
-            init_loss_scaling=(init_loss_scaling, 2**16),
-            incr_every_n_steps=(incr_every_n_steps, 2000),
-            decr_every_n_nan_or_inf=(decr_every_n_nan_or_inf, 1),
-            incr_ratio=(incr_ratio, 2.0),
-            decr_ratio=(decr_ratio, 0.5),
-        )
         if use_dynamic_loss_scaling:
             raise NotImplementedError(
                 "[static.amp.decorate] use_dynamic_loss_scaling=True is not supported: bfloat16 has"
@@ -158,7 +153,7 @@ def cast_model_to_fp16(
         set: Names of parameters in 16 bits: none are.
     """
     no_effect(
-        "cast_model_to_fp16", "all of a Program may be cast", use_fp16_guard=(use_fp16_guard, True)
+        "cast_model_to_fp16", "all of the Program is cast", use_fp16_guard=(use_fp16_guard, True)
     )
     return cast_program(
         "cast_model_to_fp16", program, amp_lists, level, str(dest_type), use_promote
@@ -169,12 +164,8 @@ def cast_parameters_to_fp16(
     place, program, scope=None, to_fp16_var_names=None, dest_type="float16"
 ):
     """Casts parameters of a Program to 16 bits: none need it, runs read them so."""
-    no_effect(
-        "cast_parameters_to_fp16",
-        "runs read parameters in 16 bits",
-        to_fp16_var_names=(to_fp16_var_names, None),
-        dest_type=(dest_type, "float16"),
-    )
+    check_parameters("cast_parameters_to_fp16", place, program, scope, to_fp16_var_names)
+    no_effect("cast_parameters_to_fp16", "parameters are float32", dest_type=(dest_type, "float16"))
 
 
 @contextmanager
