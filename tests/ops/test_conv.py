@@ -193,6 +193,8 @@ CASES = [
          ref=conv_transposed, dtypes=DENSE, tol=20),
     Case("conv2d_transpose", [A(2, 4, 3, 3), A(4, 2, 3, 2), A(4)],
          transposed(2, 2, [1, 1, 0, 1], 2, 2), ref=conv_transposed, dtypes=DENSE, tol=20),
+    Case("conv2d_transpose", grad=False, note="errors",
+         errors=[([A(1, 2, 3, 3), A(2, 3, 2, 2), A(n)], transposed(2), ValueError, "one element for each of 3 output") for n in (1, 2, 4)]),
     Case("conv2d_transpose", [A(1, 3, 3, 2), A(2, 3, 2, 2)], {**transposed(2), "cl": True},
          ref=conv_transposed, dtypes=DENSE, tol=20),
     Case("conv3d_transpose", [A(1, 2, 2, 3, 2), A(2, 2, 2, 2, 2)], transposed(3, 2),

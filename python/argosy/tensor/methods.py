@@ -66,8 +66,11 @@ def clear_gradient(self, set_to_zero=True):
     _core.clear_grads(self, set_to_zero)
 
 
-def numpy(self, *, copy=True):
-    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16."""
+def numpy(self, blocking=True, *, copy=True):
+    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16.
+
+    blocking may be False, but there is nothing to wait for: the values are there.
+    """
     return _core.to_numpy(self, copy)
 
 

@@ -211,8 +211,10 @@ void mask_run(KernelFrame& f, const MaskAttrs& a) {
 }
 
 ARGOSY_OP(sequence_mask, MaskAttrs)
-    .doc("[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length.")
-    .input("x", kIntegral)
+    .doc(
+        "[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length, "
+        "rounded towards 0.")
+    .input("x", kReal)
     .index_output("out")
     .infer(mask_infer)
     .kernel("loop", mask_run)
