@@ -86,6 +86,10 @@ def test_sizes_as_arguments(function, x):
     ("block_diag", lambda x: argosy.block_diag([x, x + 1]), X),
     ("cartesian_prod", lambda x: argosy.cartesian_prod([x[0], x[1]]), X),
     ("pdist", lambda x: argosy.pdist(x), X),
+    ("take wrap", lambda x: argosy.take(x, argosy.to_tensor([7, -26, 23]), mode="wrap"), X),
+    ("take clip", lambda x: argosy.take(x, argosy.to_tensor([7, -26, 99]), mode="clip"), X),
+    ("x[...]", lambda x: x[...], X),
+    ("Dirichlet entropy", lambda x: argosy.distribution.Dirichlet(x * x + 1).entropy(), X),
     ("take_along_axis", lambda x: argosy.take_along_axis(x[:1], argosy.argsort(x, 1), 1), X),
     (
         "put_along_axis",

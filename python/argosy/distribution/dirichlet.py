@@ -46,7 +46,7 @@ class Dirichlet(ExponentialFamily):
     def entropy(self):
         """Expected -log_prob, in nats."""
         total = self.concentration.sum(-1)
-        count = self.concentration.shape[-1]
+        count = tensor.ones_like(self.concentration).sum(-1)
         inner = (self.concentration - 1) * tensor.digamma(self.concentration)
         return (
             self._log_normalizer(self.concentration)

@@ -39,6 +39,11 @@ def combinations(x, r=2, with_replacement=False, name=None):
         )
     if r == 0:
         return _ops.full([0], 0, x.dtype)
+    if x.shape[0] < 0:
+        raise ValueError(
+            f"[combinations] needs to know the size of x while a Program is built, got {list(x.shape)}."
+            " Do this: give the input its size."
+        )
     from itertools import combinations as choose
     from itertools import combinations_with_replacement as repeat
 

@@ -93,9 +93,18 @@ Shape adaptive_shape(const char* op, const Shape& x, const AdaptivePoolAttrs& a)
   return out;
 }
 
+// What the ops that are given the form of their result do not find out by computing it.
+void check_windows(const char* op, const std::vector<int64_t>& kernel,
+                   const std::vector<int64_t>& stride) {
+  ARGOSY_CHECK(kernel.size() == stride.size(), invalid_argument)
+      << '[' << op << "] kernel and stride must have one number for each spatial dimension, got "
+      << kernel.size() << " and " << stride.size() << ". Do this: give as many strides.";
+}
+
 // --- max ---
 
-void max_grad_infer(InferContext& c, const PoolAttrs&) {
+void max_grad_infer(InferContext& c, const PoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
@@ -222,7 +231,8 @@ PoolAttrs avg_windows(const AvgPoolAttrs& a) {
   return a.kernel.empty() ? adaptive(a.cl) : windows(a);
 }
 
-void avg_grad_infer(InferContext& c, const AvgPoolAttrs&) {
+void avg_grad_infer(InferContext& c, const AvgPoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_grad_run(KernelFrame& f, const AvgPoolAttrs& a) {
@@ -245,7 +255,17 @@ ARGOSY_OP(avg_pool_grad, AvgPoolAttrs)
     .done();
 
 // Pools x into the form of `like`, so that no size is computed again.
-void avg_like_infer(InferContext& c, const AvgPoolAttrs&) {
+void avg_like_infer(InferContext& c, const AvgPoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
+  if (!a.kernel.empty()) {
+    const Shape fits = pooled(c.name(), c.in[0].shape(), windows(a)), &like = c.in[1].shape();
+    bool same = fits.rank() == like.rank();
+    for (int d = 0; same && d < like.rank(); ++d)
+      same = fits[d] == like[d] || fits[d] < 0 || like[d] < 0;
+    ARGOSY_CHECK(same, invalid_argument)
+        << "[avg_pool_like] pooling " << c.in[0] << " gives shape " << fits << ", `like` has "
+        << like << ". Do this: pass what avg_pool gave.";
+  }
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_like_run(KernelFrame& f, const AvgPoolAttrs& a) {
