@@ -67,14 +67,17 @@ format:  ## rewrite the sources in the project's format
 bench: build  ## timings beside other frameworks
 	@$(PY) benchmarks/run.py
 
-docs: build  ## op pages
+docs: build  ## the searchable site of all documentation: build/site/index.html
+	@$(PY) -m pip install -q --disable-pip-version-check -r tools/requirements.docs.txt
 	@$(PY) tools/generate_docs.py
+	@$(PY) -m sphinx -q -j $(JOBS) -d build/site.cache docs build/site
+	@echo build/site/index.html
 
 wheel: build  ## dist/argosy-*.whl, tried in an empty environment
 	@tools/test_wheel.sh
 
 clean:  ## everything built; .venv stays
-	@rm -rf build dist python/argosy/lib python/argosy/_generated python/argosy/_core.*.so python/argosy/_ps.*.so python/argosy/_core.pyi docs/ops
+	@rm -rf build dist python/argosy/lib python/argosy/_generated python/argosy/_core.*.so python/argosy/_ps.*.so python/argosy/_core.pyi docs/ops docs/api
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14

@@ -132,3 +132,36 @@ def train_torch(torch, module, optimizer, loss):
         return value
 
     return Work(step, lambda: [np.array([float(step()) for _ in range(3)])])
+
+
+def perceptron(sizes, batch, rule, rate, captured=False):
+    """`paddle` and `torch` of a workload: a training step of linear layers with ReLU between them.
+
+    sizes: features of the input and of each layer's output. rule: the optimizer's name. captured:
+    the step of Argosy is one Program, beside torch's eager one.
+    """
+
+    def layers(nn):
+        for number, pair in enumerate(zip(sizes, sizes[1:])):
+            if number:
+                yield nn.ReLU()
+            yield nn.Linear(*pair)
+
+    def paddle(p):
+        layer = p.nn.Sequential(*layers(p.nn))
+        fill_paddle(layer)
+        optimizer = getattr(p.optimizer, rule)(learning_rate=rate, parameters=layer.parameters())
+        x, y = p.to_tensor(values(batch, sizes[0])), p.to_tensor(classes(batch, sizes[-1]))
+        if captured:
+            return train_captured(p, layer, optimizer, x, y)
+        return train_paddle(p, layer, optimizer, lambda: p.nn.functional.cross_entropy(layer(x), y))
+
+    def torch(t):
+        module = t.nn.Sequential(*layers(t.nn))
+        fill_torch(t, module)
+        optimizer = getattr(t.optim, rule)(module.parameters(), lr=rate)
+        x, y = t.from_numpy(values(batch, sizes[0])), t.from_numpy(classes(batch, sizes[-1]))
+        loss = t.nn.functional.cross_entropy
+        return train_torch(t, module, optimizer, lambda: loss(module(x), y))
+
+    return paddle, torch

@@ -31,7 +31,7 @@ OTHER_WORDS = {
 
 DEFINE = re.compile(r"^[ \t]*#define (\w+)\(([\w, ]*)\)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 CALL = re.compile(r"\b(\w+)\(([\w# ]+)")
-BUILDER = re.compile(r'Builder<\w+>\("(\w+)"')
+BUILDER = re.compile(r'OpBuilder<\w+>\("(\w+)"')
 COMMENT = re.compile(r"//[^\n]*")
 STRING = re.compile(r'"(\w+)"')
 
@@ -43,7 +43,7 @@ def sources(root):
 
 
 def names_of_ops(root):
-    """What ARGOSY_OP and Builder<> describe, by themselves or inside of macros."""
+    """What ARGOSY_OP and OpBuilder<> describe, by themselves or inside of macros."""
     texts = {name: COMMENT.sub("", text) for name, text in sources(root)}
     shared = macros_of("\n".join(text for name, text in texts.items() if name.endswith(".h")))
     names = set()

@@ -14,6 +14,8 @@ import pathlib
 import sysconfig
 import textwrap
 
+import shape_notation
+
 PACKAGE = pathlib.Path(
     os.environ.get("ARGOSY_PACKAGE_DIR")
     or pathlib.Path(__file__).resolve().parent.parent / "python" / "argosy"
@@ -87,8 +89,27 @@ def call_arguments(op, signature):
     return ", ".join(name if used else default for used, name, default in given)
 
 
+def check_description(op):
+    """A public op says its shapes and shows a call; what any op says of its shapes can be read."""
+    try:
+        forms = shape_notation.forms_of_op(op)
+    except shape_notation.NotationError as error:
+        raise SystemExit(
+            f"{op['file']}: op {op['name']}: .shape: {error}. Do this: see tools/shape_notation.py"
+        ) from None
+    missing = [] if forms else [".shape(..)"]
+    if not op["example"]:
+        missing.append(".example(..)")
+    if missing and (op["python"] or op["methods"]):
+        raise SystemExit(
+            f"{op['file']}: public op {op['name']} has no {' and no '.join(missing)}. Do this: see"
+            " docs/adding_an_op.md"
+        )
+
+
 def docstring(op, signature):
-    lines = [op["doc"].strip() or op["name"], ""]
+    lines = [op["doc"].strip() or op["name"], "", "Shapes:"]
+    lines += [f"    {form.strip()}" for form in shape_notation.of_op(op).split("|")] + [""]
     lines.append("Args:")
     for i in op["inputs"]:
         if i["name"] in signature.names:
@@ -145,6 +166,7 @@ def main():
     registry = load_core().registry()
     modules, methods = {}, {}
     for op in registry:
+        check_description(op)
         signatures = [Signature(text, op["file"]) for text in op["python"]]
         for s in signatures:
             names = modules.setdefault(s.module or "tensor", {})

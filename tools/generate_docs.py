@@ -1,14 +1,19 @@
-"""Write docs/ops: one page for each op of the registry, and an index by public module.
+"""Write docs/ops, a page for each op of the registry, and docs/api, a page for each public module.
 
 Run by `make docs`, with the environment that Argosy is built in. Nothing here knows an op by name.
 """
 
+import inspect
 import pathlib
 import shutil
 
+import shape_notation
+
+import argosy
 from argosy import _core
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "docs" / "ops"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+OUT = DOCS / "ops"
 GROUPS = (
     ("bool", {"bool"}),
     ("integers", {"uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"}),
@@ -58,6 +63,9 @@ def page(op):
     lines += [op["doc"], ""]
     if op["paper"]:
         lines += [f"Source: {op['paper']}", ""]
+    shapes = shape_notation.of_op(op)
+    if shapes:
+        lines += ["```", *(form.strip() for form in shapes.split("|")), "```", ""]
     lines += table("Inputs", "name, what", [operand(i) for i in op["inputs"]])
     attributes = [f"| `{a['name']}` | {a['kind']} | `{a['default']}` |" for a in op["attrs"]]
     lines += table("Attributes", "name, kind, default", attributes)
@@ -98,6 +106,32 @@ def index(ops):
     return "\n\n".join(lines) + "\n"
 
 
+def public_modules(module, found):
+    """module and those below it that have a list of exports, by name."""
+    if getattr(module, "__all__", None):
+        found[module.__name__] = module
+    for name, value in sorted(vars(module).items()):
+        below = inspect.ismodule(value) and value.__name__ == f"{module.__name__}.{name}"
+        if below and not name.startswith("_") and value.__name__ not in found:
+            public_modules(value, found)
+    return found
+
+
+def write_api():
+    """A page for each public module; Sphinx fills it from the docstrings."""
+    out = DOCS / "api"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    modules = public_modules(argosy, {})
+    for name, module in modules.items():
+        directive = f"```{{eval-rst}}\n.. automodule:: {name}\n   :imported-members:\n```"
+        (out / f"{name}.md").write_text(f"# {name}\n\n{directive}\n")
+    listed = "\n".join(modules)
+    toc = f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```"
+    (out / "index.md").write_text(f"# Python API\n\n{toc}\n")
+    print(f"{len(modules)} pages in docs/api")
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
@@ -105,7 +139,11 @@ def main():
     for op in ops:
         (OUT / f"{op['name']}.md").write_text(page(op))
     (OUT / "README.md").write_text(index(ops))
+    toc = "\n".join(f"{op['name']}" for op in ops)
+    with open(OUT / "README.md", "a") as readme:
+        readme.write(f"\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n")
     print(f"{len(ops)} pages in docs/ops")
+    write_api()
 
 
 if __name__ == "__main__":

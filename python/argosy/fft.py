@@ -13,7 +13,7 @@ import math
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import into, place, sizes_of
+from argosy._support import check_choice, into, place, sizes_of
 
 __all__ = [
     "fft",
@@ -74,11 +74,7 @@ def _scale(norm, forward, count):
 
 
 def _check_norm(name, norm):
-    if norm not in _NORMS:
-        raise ValueError(
-            f"[{name}] norm must be one of {', '.join(_NORMS)}, got {norm!r}. Do this: check the"
-            " spelling."
-        )
+    check_choice(name, "norm", norm, _NORMS)
 
 
 def _axes(name, x, s, axes):

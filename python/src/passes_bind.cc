@@ -11,7 +11,7 @@
 namespace argosy::python {
 namespace {
 
-using passes::Report;
+using passes::PassReport;
 
 PyObject* text(const std::string& s) {
   return PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()));
@@ -75,10 +75,10 @@ PyObject* f_run(PyObject*, PyObject* const* args, Py_ssize_t count) {
       else
         context.options.emplace_back(name, text_of(value));
     }
-    std::vector<Report> reports;
+    std::vector<PassReport> reports;
     passes::run_pipeline(*program_of(args[0]), list, context, &reports);
     Py out(check(PyList_New(0)));
-    for (const Report& r : reports) {
+    for (const PassReport& r : reports) {
       Py d(check(PyDict_New()));
       put(d.get(), "name", PyUnicode_FromString(r.pass->name));
       put(d.get(), "changed", PyBool_FromLong(r.changed));

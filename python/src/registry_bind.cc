@@ -108,6 +108,8 @@ PyObject* describe(const op::OpDef& op) {
   put(d.get(), "inplace", texts(op.inplace));
   put(d.get(), "doc", text(op.doc));
   put(d.get(), "paper", text(op.paper));
+  put(d.get(), "shape", text(op.shape));
+  put(d.get(), "infers", PyBool_FromLong(static_cast<bool>(op.infer)));
   put(d.get(), "example", text(op.example));
   put(d.get(), "file", PyUnicode_FromString(op.file));
   put(d.get(), "has_gradient", PyBool_FromLong(static_cast<bool>(op.gradient)));

@@ -92,7 +92,7 @@ PyObject* f_plan(Args a) {
     WithoutGil no_gil;
     plan = call.executor.plan(call.program, call.feeds, call.fetches, call.scope.get());
   }
-  const runtime::Report& r = plan->report();
+  const runtime::PlanReport& r = plan->report();
   Py d(check(PyDict_New()));
   put(d.get(), "steps", PyLong_FromSize_t(r.steps));
   put(d.get(), "kernels", PyLong_FromSize_t(r.kernels));

@@ -41,6 +41,14 @@ PyObject* f_extract(Args a) {
   return check(PyTuple_Pack(2, made.get(), places.get()));
 }
 
+// (Program, number of dimensions of each input): as if declared with only so many.
+PyObject* f_with_ranks(Args a) {
+  std::vector<int> ranks;
+  for (Py_ssize_t i = 0; i < PyList_Size(a[1]); ++i)
+    ranks.push_back(static_cast<int>(to_int(PyList_GetItem(a[1], i))));
+  return wrap_program(program::with_ranks(*program_of(a[0]), ranks));
+}
+
 // Of a handle: (kind, id, role, place), kind being "state", "input", "result", "argument" (of a
 // nested block), "constant" or "tensor"; place: of the operation in the main block, or -1. The
 // handle of what a state holds at the beginning of a run is of kind "state".
@@ -150,6 +158,7 @@ Tensors call(int64_t number, std::span<const Tensor> in) {
 
 PyMethodDef functions[] = {FUNCTION("program_for_test", f_for_test, 1),
                            FUNCTION("program_extract", f_extract, 4),
+                           FUNCTION("program_with_ranks", f_with_ranks, 2),
                            FUNCTION("program_about", f_about, 1),
                            FUNCTION("program_operands", f_operands, 1),
                            FUNCTION("program_inputs", f_inputs, 1),

@@ -326,16 +326,7 @@ PyObject* set_data(PyObject* self, PyObject* other) {
       op::hooks.rebind(tensor_of(self), tensor_of(other));
       Py_RETURN_NONE;
     }
-    to->storage = from->storage;
-    to->data = from->data;
-    to->shape = from->shape;
-    to->strides = from->strides;
-    to->numel = from->numel;
-    to->dtype = from->dtype;
-    to->layout = from->layout;
-    to->place = from->place;
-    to->contiguous = from->contiguous;
-    to->parts = from->parts;
+    to->take_content(*from);
     to->symbol = from->symbol;
     Py_RETURN_NONE;
   });

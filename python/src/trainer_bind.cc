@@ -95,7 +95,7 @@ PyObject* f_wait(Args a) {
     ended = t.wait(seconds);
   }
   Py list(check(PyList_New(0)));
-  for (const trainer::Report& r : t.take_reports()) {
+  for (const trainer::Fetched& r : t.take_reports()) {
     Py values(check(wrap_list(r.values)));
     Py entry(check(Py_BuildValue("(KO)", static_cast<unsigned long long>(r.step), values.get())));
     if (PyList_Append(list.get(), entry.get())) throw PythonError{};

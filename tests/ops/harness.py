@@ -19,6 +19,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import pytest
+from tests.ops import said_shapes
 from tests.ops.arrays import LAYOUTS, array, dtype_of, flat, rounded, tensor
 
 import argosy
@@ -203,6 +204,7 @@ def replayed(recorder, tensors, outputs):
     """The values of outputs; they must be what was inferred while recording."""
     recorder.verify()
     check_files(recorder._program)
+    said_shapes.check_program(recorder._program)
     results = recorder.run(tensors, outputs)
     for i, (said, got) in enumerate(zip(outputs, results)):
         fits = len(said.shape) == len(got.shape) and said.dtype == got.dtype
@@ -392,11 +394,24 @@ def check_values(case):
                     continue
                 call = functools.partial(call_case, case, operands)
                 outputs = run(call, operands.tensors, case.known)
+                if mode == "eager":
+                    check_said_shapes(case, operands, outputs)
                 check_outputs(case, operands, outputs, f"{case} {dtype}{label} {mode}")
         if case.strided and dtype != "bfloat16":
             check_layouts(case, dtype, rng)
     if case.elementwise:
         check_expanded(case, rng)
+
+
+def check_said_shapes(case, operands, outputs):
+    """Of a call of an op itself: one that is recorded by its parts is in no Program."""
+    if not case.op or case.op["name"] not in (case.fn, PUBLIC.get(case.fn, {}).get("name")):
+        return
+    values = operands.fill(operands.tensors)
+    inputs = dict(zip((i["name"] for i in case.op["inputs"]), values))
+    attrs = {a["name"]: parse_default(a) for a in case.op["attrs"]}
+    if set(case.attrs) <= set(attrs):
+        said_shapes.check_call(case.op, inputs, {**attrs, **case.attrs}, outputs)
 
 
 def call_case(case, operands, *tensors):

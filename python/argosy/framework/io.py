@@ -88,15 +88,19 @@ def _at_once(function):
 
 @_at_once
 def save(obj, path, protocol=4, **configs):
-    """Save a state dict, a tensor or a nested structure of tensors and plain values.
+    """Save a state dict, a tensor, a nested structure of tensors and plain values, or any object.
+
+    What `pickle` can store may be anywhere in `obj`: a scheduler, a dataclass, a dict with tuples as
+    keys. Loading such a file needs `load(path, allow=...)`.
 
     A file is written beside its final place, synced and renamed, so a writer killed at any moment
     leaves the previous file whole. Folders in `path` are created.
 
     Args:
-        obj: state dict of a layer or an optimizer, tensor, NumPy array, number, string, or dict,
-            list, tuple or set of them; a static Program, without the values of its state. A layer
-            itself is refused: save its state_dict().
+        obj: state dict of a layer or an optimizer, tensor, NumPy array, number, string, dict,
+            list, tuple or set of them, or an object of any class that pickle stores (tensors in its
+            attributes come back as (name, array), as Paddle's do); a static Program, without the
+            values of its state. A layer itself is refused: save its state_dict().
         path (str|os.PathLike|io.BytesIO): file to write; `.safetensors` as its ending chooses that
             format, any other ending Paddle's pickle.
         protocol (int): pickle protocol 2, 3 or 4. Default 4.
@@ -104,7 +108,7 @@ def save(obj, path, protocol=4, **configs):
 
     Raises:
         ValueError: a layer, an empty file name, a protocol outside 2 to 4.
-        TypeError: `obj` holds a value that `load` would refuse.
+        TypeError: `obj` holds a value that pickle cannot store, such as a lambda.
         OSError: the file cannot be written; the previous file is untouched.
     """
     file_format = _options("save", configs, ("use_binary_format", "pickle_protocol"))
@@ -142,11 +146,16 @@ def save(obj, path, protocol=4, **configs):
 
 
 @_at_once
-def load(path, **configs):
-    """Load what `save`, or Paddle's, wrote. Never runs code from the file.
+def load(path, *, allow=None, **configs):
+    """Load what `save`, or Paddle's, wrote. Runs no code that the file names unless told to.
 
     Args:
         path (str|os.PathLike|io.BytesIO): file to read, in either format of `save`.
+        allow (list|type|str|None): classes and functions that a file whose writer you trust may
+            use, themselves or as "module.Name". The file may then call these, and only these, with
+            arguments of its own, and keys of dicts may be of any type. "anything": whatever the file
+            names is imported and called, so it can do whatever you can. Default None: tensors,
+            arrays and plain values only.
         return_numpy (bool): give NumPy arrays in place of tensors. Default False.
         keep_name_table (bool): keep the table of parameter names in a state dict. Default False.
         format (str|None): "pickle" or "safetensors"; None looks at the file. Default None.
@@ -158,13 +167,14 @@ def load(path, **configs):
         ValueError: no such file, or the file is damaged (DamagedFileError).
         UnsafeFileError: the file asks for a class or function that is not allowed; it names it.
     """
+    allow = _allowed(allow)
     keys = ("return_numpy", "keep_name_table", "model_filename", "params_filename")
     file_format = _options("load", configs, keys)
     return_numpy = bool(configs.get("return_numpy", False))
     keep_names = bool(configs.get("keep_name_table", False))
     if isinstance(path, io.BytesIO):
         size = path.getbuffer().nbytes - path.tell()
-        return _read(path, size, file_format, return_numpy, keep_names)
+        return _read(path, size, file_format, return_numpy, keep_names, allow)
     name = _file_name("load", path)
     if not os.path.exists(name):
         raise ValueError(
@@ -181,8 +191,9 @@ def load(path, **configs):
             return deserialize_program(file.read())
         file.seek(0)
         size = os.fstat(file.fileno()).st_size
+        file_format = file_format or _format_of(name)
         try:
-            return _read(file, size, file_format or _format_of(name), return_numpy, keep_names)
+            return _read(file, size, file_format, return_numpy, keep_names, allow)
         except (pickle_reader.DamagedFileError, pickle_reader.UnsafeFileError) as error:
             raise type(error)(f"{error} (file: {name})") from error
 
@@ -358,7 +369,38 @@ def _reduce_extra(value):
 # Reading.
 
 
-def _read(file, size, file_format, return_numpy, keep_names):
+def _allowed(allow):
+    """`allow` of load as PickleReader takes it."""
+    if allow is None:
+        return None
+    if isinstance(allow, str) and allow == "anything":
+        return pickle_reader.ANYTHING
+    table = {}
+    for item in allow if isinstance(allow, (list, tuple, set, frozenset)) else (allow,):
+        if isinstance(item, str):
+            module, _, name = item.rpartition(".")
+            try:
+                item = pickle_reader.find_object(module, name)
+            except (ImportError, AttributeError, ValueError) as error:
+                raise ValueError(
+                    f"[load] allow: there is no '{module}.{name}' ({error}): expected "
+                    "'module.Name'. Do this: import its module, or pass the class itself."
+                ) from error
+        else:
+            module = getattr(item, "__module__", None)
+            name = getattr(item, "__qualname__", None)
+            if not callable(item) or module is None or name is None:
+                raise TypeError(
+                    "[load] allow: expected classes, functions, 'module.Name' or 'anything', got "
+                    f"{type(item).__name__}. Do this: pass a list such as allow=[MyClass]."
+                )
+        table[module, name] = item
+        if module.partition(".")[0] == "argosy":
+            table["paddle" + module[6:], name] = item
+    return table
+
+
+def _read(file, size, file_format, return_numpy, keep_names, allow):
     if file_format == "safetensors":
         return _from_safetensors(file.read(), return_numpy)
     expected = None
@@ -368,7 +410,7 @@ def _read(file, size, file_format, return_numpy, keep_names):
         file.seek(0)
         if mark == _TRAILER_MARK and length == size - _TRAILER.size:
             expected, size = checksum, length
-    reader = pickle_reader.PickleReader(file, size, {("paddle", "dtype"): _dtype_by_number})
+    reader = pickle_reader.PickleReader(file, size, {("paddle", "dtype"): _dtype_by_number}, allow)
     obj = reader.load()
     if expected is not None and reader.checksum != expected:
         raise pickle_reader.DamagedFileError(
@@ -497,7 +539,7 @@ class _Restorer:
                 self._done[id(obj)] = (obj, obj)
                 self._waiting.append(obj)
             return obj
-        if not isinstance(obj, tuple) and not _is_array(obj):
+        if type(obj) is not tuple and not _is_array(obj):
             return obj
         if id(obj) not in self._done:
             self._done[id(obj)] = (self._made(obj), obj)
@@ -506,7 +548,7 @@ class _Restorer:
     def _made(self, obj):
         if _is_named(obj):
             return self._converter.convert(obj[1], obj[0])
-        if isinstance(obj, tuple):
+        if type(obj) is tuple:
             return tuple([self._value(item) for item in obj])
         return self._converter.convert(obj, None, as_array=self._named_only)
 

@@ -7,17 +7,32 @@ Time and memory are bounded by the file's size, whoever wrote it: sizes are chec
 before memory is taken; what copies a value that the file can name again is charged to a budget; no
 value of the file is hashed, compared or printed before its type is known to make that cheap; and
 nesting is limited, as CPython frees and hashes some types recursively in C.
+
+A caller who trusts the writer may name further classes and functions (`allow`). Only these are
+called, looked up by the whole name and never through attributes of others; what they do with their
+arguments is theirs.
 """
 
 import collections
 import datetime
+import importlib
 import math
 import pickle
 import re
 import struct
 import zlib
 
-__all__ = ["DamagedFileError", "PickleReader", "UnsafeFileError"]
+__all__ = ["ANYTHING", "DamagedFileError", "PickleReader", "UnsafeFileError"]
+
+
+def find_object(module, name):
+    """The class or function of that name; those of Paddle are Argosy's."""
+    if module.partition(".")[0] == "paddle":
+        module = "argosy" + module[6:]
+    found = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
 
 
 class UnsafeFileError(pickle.UnpicklingError, ValueError):
@@ -246,16 +261,19 @@ _VALUES["numpy", "ndarray"] = None  # the first argument of _reconstruct, which 
 
 
 _HOLE = object()
+_NO_VALUE = object()
+ANYTHING = object()  # for `allow`: whatever the file asks for
 
 
 class _Name:
-    """A name of the file that is in the tables above."""
+    """A name of the file that is in the tables above, or allowed by the caller (`allowed`)."""
 
-    def __init__(self, module, name, call, value):
+    def __init__(self, module, name, call, value, allowed=False):
         self.module = module
         self.name = name
         self.call = call
         self.value = value
+        self.allowed = allowed
 
 
 class PickleReader:
@@ -267,16 +285,20 @@ class PickleReader:
         extra_calls (dict): (module, name) -> constructor for REDUCE and NEWOBJ, beside the
             standard ones. It gets this reader first, then arguments of any type; it may give
             `PickleReader.pending(build)`.
+        allow (dict|ANYTHING|None): (module, name) -> class or function that the file may use
+            beside these. If it is given, keys of dicts may be of any type.
     """
 
     pending = _Pending
 
-    def __init__(self, file, size, extra_calls=None):
+    def __init__(self, file, size, extra_calls=None, allow=None):
         self._file = file
         self._size = size
         self._position = 0
         self._checksum = 0
         self._calls = {**_CALLS, **(extra_calls or {})}
+        self._allow = allow
+        self._objects = {}  # by id: what allowed classes and functions made
         self._memo = []  # by index; _HOLE where there is none
         self._memo_size = 0
         self._stack = []
@@ -318,10 +340,14 @@ class PickleReader:
 
     def check_keys(self, keys):
         """Refuses what may be no key of a dict or element of a set."""
-        for key in keys:
+        for key in keys if self._allow is None else ():
             fault = key_fault(key)
             if fault is not None:
-                raise _damaged(fault)
+                raise UnsafeFileError(
+                    f"[load] the file has {fault}, which could take for ever: expected str, bytes, "
+                    "int of 64 bits, float, bool or None. Do this: if you trust its writer, allow "
+                    "what it may use, at least nothing: load(path, allow=[])."
+                )
             if type(key) in (str, bytes) and len(key) > _LONG:
                 self.charge(len(key))
 
@@ -392,7 +418,7 @@ class PickleReader:
                 raise _damaged("an array in it has no data")
             return value.finish()
         if type(value) is _Name:
-            if (value.module, value.name) not in _VALUES:
+            if value.value is _NO_VALUE:
                 self._refuse(value.module, value.name)
             return value.value
         return value
@@ -463,9 +489,16 @@ class PickleReader:
         raise UnsafeFileError(
             f"[load] the file asks for {name}, which loading does not allow: expected "
             "only tensors, arrays, numbers, strings and plain containers. The file may be "
-            "malicious, or hold an object of a class. Do this: if you trust its writer, load it "
-            "there and save a state_dict() or plain dict instead."
+            "malicious, or hold an object of a class. Do this: if you trust its writer, allow what "
+            f"it may use, as in load(path, allow=[{name!r}]), or save a state_dict() or plain dict "
+            "instead."
         )
+
+    def _allowed(self, module, name):
+        """What the caller lets the file use by this name, or None."""
+        if self._allow is ANYTHING:
+            return find_object(module, name)
+        return self._allow.get((module, name)) if self._allow else None
 
     def _look_up(self, module, name):
         if type(module) is not str or type(name) is not str:
@@ -475,27 +508,61 @@ class PickleReader:
         key = (module, name)
         call = self._calls.get(key)
         if call is None and key not in _VALUES:
-            self._refuse(module, name)
-        self._push(_Name(module, name, call, _VALUES.get(key)))
+            found = self._allowed(module, name)
+            if found is None:
+                self._refuse(module, name)
+            self._push(_Name(module, name, found, found, allowed=True))
+        else:
+            self._push(_Name(module, name, call, _VALUES.get(key, _NO_VALUE)))
 
     def _call(self, target, arguments):
         if type(target) is not _Name or type(arguments) is not tuple:
             raise _damaged("it calls what is no constructor")
         if target.call is None:
             self._refuse(target.module, target.name)
+        if target.allowed:
+            self._push_object(target.call(*arguments))
+            return
         value = target.call(self, *arguments)
         if type(value) in self._nesting:
             # A copy of its argument, or empty.
             self._made(value, max(map(self._level, arguments), default=1) or 1)
         self._push(value)
 
+    def _push_object(self, value):
+        self._objects[id(value)] = value
+        self._push(value)
+
     def _reduce(self):
         arguments = self._finish(self._pop())
         self._call(self._pop(), arguments)
 
+    def _new_object(self):
+        arguments = self._finish(self._pop())
+        self._make(self._pop(), arguments, {})
+
+    def _new_object_with_keywords(self):
+        keywords = self._finish(self._pop())
+        arguments = self._finish(self._pop())
+        self._make(self._pop(), arguments, keywords)
+
+    def _make(self, target, arguments, keywords):
+        if type(target) is not _Name or not target.allowed:
+            if keywords:
+                raise _damaged("it calls a constructor with keywords")
+            self._call(target, arguments)
+            return
+        if not isinstance(target.value, type) or type(arguments) is not tuple:
+            raise _damaged("it makes an object of what is no class")
+        self._push_object(target.value.__new__(target.value, *arguments, **keywords))
+
     def _build(self):
         state = self._finish(self._pop())
         target = self._pop()
+        if id(target) in self._objects:
+            _set_state(target, state)
+            self._push(target)
+            return
         if type(target) is not _Pending:
             raise _damaged(f"state for a {type(target).__name__}")
         if target.build is None:
@@ -533,13 +600,15 @@ class PickleReader:
         return self._stack[-1]
 
     def _append(self):
-        item = self._finish(self._pop())
-        container = self._container(list)
-        self._filled(container, (item,))
-        container.append(item)
+        self._extend_by([self._finish(self._pop())])
 
     def _extend(self):
-        items = self._pop_mark()
+        self._extend_by(self._pop_mark())
+
+    def _extend_by(self, items):
+        if self._stack and id(self._stack[-1]) in self._objects:  # also what is no list: a deque
+            self._stack[-1].extend(items)
+            return
         container = self._container(list)
         self._filled(container, items)
         container.extend(items)
@@ -555,6 +624,10 @@ class PickleReader:
         self._put(items[::2], items[1::2])
 
     def _put(self, keys, values):
+        if self._stack and id(self._stack[-1]) in self._objects:
+            for key, value in zip(keys, values):
+                self._stack[-1][key] = value
+            return
         container = self._container(dict)
         self.check_keys(keys)
         self._filled(container, values)
@@ -621,6 +694,28 @@ class PickleReader:
         ord("c"): lambda self: self._look_up(self._line(), self._line()),
         0x93: _stack_global,
         ord("R"): _reduce,
-        0x81: _reduce,  # NEWOBJ: the tables hold constructors for both
+        0x81: _new_object,  # NEWOBJ: the tables hold constructors for REDUCE and this
+        0x92: _new_object_with_keywords,
         ord("b"): _build,
     }
+
+
+def _set_state(target, state):
+    """What BUILD does with an object of an allowed class: the state is attributes, by name."""
+    if isinstance(target, type):
+        raise _damaged("state for a class")
+    if hasattr(type(target), "__setstate__"):
+        target.__setstate__(state)
+        return
+    slots = None
+    if type(state) is tuple and len(state) == 2:
+        state, slots = state
+    for attributes in (state, slots):
+        if attributes and type(attributes) is not dict:
+            raise _damaged(f"attributes of an object in a {type(attributes).__name__}")
+        if attributes and not all(type(name) is str for name in attributes):
+            raise _damaged("an attribute of an object whose name is no text")
+    if state:
+        vars(target).update(state)
+    for name, value in (slots or {}).items():
+        setattr(target, name, value)

@@ -1,16 +1,18 @@
 """Writes the pickles of .pdparams and .pdopt files.
 
-Only values that `pickle_reader` reads back are written, so that a file that cannot be loaded is
-refused when it is saved, with the place of the offending value. Arrays are written under the
-module names of NumPy 1, which every NumPy reads.
+Plain values are written as `pickle_reader` reads them back; objects of other classes as `pickle`
+writes them, which only a `load` that allows these classes reads. What neither can do is refused when
+it is saved, with the place of the offending value. Arrays are written under the module names of
+NumPy 1, which every NumPy reads.
 """
 
 import collections
+import copyreg
 import datetime
 import struct
 import sys
 
-from .pickle_reader import SAVED_DEPTH, key_fault
+from .pickle_reader import SAVED_DEPTH
 
 __all__ = ["GlobalName", "PickleWriter", "Reduced"]
 
@@ -128,6 +130,8 @@ class PickleWriter:
         self._write(data)
 
     def _global(self, module, name):
+        if module.partition(".")[0] == "argosy":
+            module = "paddle" + module[6:]  # where both have it
         key = ("global", module, name)
         if self._recall(key):
             return
@@ -177,15 +181,6 @@ class PickleWriter:
             )
         self._path.pop()
         return height
-
-    def _check_key(self, key):
-        fault = key_fault(key)
-        if fault is not None:
-            raise TypeError(
-                f"[save] cannot store {self._place()}, which has {fault}: expected str, bytes, "
-                "int of 64 bits, float, bool or None, because loading must not hash other values "
-                "of a file. Do this: store a list of (key, value) pairs, or str(key)."
-            )
 
     def _place(self):
         return f"the object{self._steps(self._path)}"
@@ -240,21 +235,79 @@ class PickleWriter:
             self._remember(id(value), value)
             height = self._pairs(value)
         else:
-            for element in value if kind in (set, frozenset) else ():
-                self._check_key(element)
             reduced = _reduce_standard(kind, value) or _reduce_numpy(value) or self._extra(value)
             if reduced is None:
-                raise TypeError(
-                    f"[save] cannot store {self._place()} of type {kind.__module__}."
-                    f"{kind.__qualname__}: expected tensors, arrays, numbers, strings, and dicts, "
-                    "lists, tuples or sets of them, because loading never runs code of other "
-                    "classes. Do this: store its state_dict() or its attributes in a plain dict."
-                )
-            if type(reduced) is GlobalName:
+                height = self._save_instance(kind, value)
+            elif type(reduced) is GlobalName:
                 self._global(reduced.module, reduced.name)
             else:
                 height = self._reduce(value, reduced)
         return height
+
+    def _save_instance(self, kind, value):
+        """An object of any class, by the steps that its class tells `pickle`."""
+        if isinstance(value, type) or kind.__name__ in ("function", "builtin_function_or_method"):
+            self._named(value)
+            self._remember(id(value), value)
+            return 0
+        try:
+            reducer = copyreg.dispatch_table.get(kind)
+            steps = reducer(value) if reducer else value.__reduce_ex__(self._protocol)
+        except Exception as error:
+            raise self._cannot(value, f"{type(error).__name__}: {error}") from error
+        if type(steps) is str:
+            self._named(value, steps)
+            self._remember(id(value), value)
+            return 0
+        if type(steps) is not tuple or not 2 <= len(steps) <= 5:
+            raise self._cannot(value, "it gives pickle other steps than this format has")
+        function, arguments, state, items, pairs = (*steps, None, None, None)[:5]
+        name = getattr(function, "__name__", "")
+        if name == "__newobj__":
+            self._named(arguments[0])
+            height = self._child("__new__", tuple(arguments[1:]))
+            self._write(b"\x81")
+        elif name == "__newobj_ex__":
+            if self._protocol < 4:
+                raise self._cannot(value, f"protocol {self._protocol} has no keywords of __new__")
+            self._named(arguments[0])
+            height = max(
+                self._child("__new__", tuple(arguments[1])),
+                self._child("__new__", dict(arguments[2])),
+            )
+            self._write(b"\x92")
+        else:
+            self._named(function)
+            height = self._child("__reduce__", tuple(arguments))
+            self._write(b"R")
+        self._remember(id(value), (value, steps))
+        if items is not None:
+            height = max(height, self._items(items, b"a", b"e"))
+        if pairs is not None:
+            height = max(height, self._pairs(dict(pairs)))
+        if state is not None:
+            height = max(height, self._child("__dict__", state))
+            self._write(b"b")
+        return height
+
+    def _cannot(self, value, why):
+        kind = type(value)
+        return TypeError(
+            f"[save] cannot store {self._place()} of type {kind.__module__}.{kind.__qualname__}: "
+            f"expected what pickle can store, but {why}. Do this: store its state_dict() or its "
+            "attributes in a plain dict."
+        )
+
+    def _named(self, value, name=None):
+        """A class or function by its name, under which an import has to find it."""
+        name = name or getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+        module = getattr(value, "__module__", None) or _module_of(value, name)
+        found = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not value:
+            raise self._cannot(value, f"{module}.{name} is not found by that name")
+        self._global(module, name)
 
     def _reduce(self, value, reduced):
         self._global(reduced.module, reduced.name)
@@ -296,11 +349,18 @@ class PickleWriter:
         if not single:
             self._write(b"(")
         for key, value in mapping.items():
-            self._check_key(key)
             self._save(key)
             height = max(height, self._child(key, value))
         self._write(b"s" if single else b"u")
         return height
+
+
+def _module_of(value, name):
+    """The module of a function that does not say it, as those of NumPy."""
+    for module, content in list(sys.modules.items()):
+        if module != "__main__" and getattr(content, name, None) is value:
+            return module
+    return "__main__"
 
 
 def _reduce_standard(kind, value):

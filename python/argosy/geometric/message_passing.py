@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._support import check_choice
 from argosy.autograd import no_grad
 
 _COMBINE = {
@@ -13,14 +14,6 @@ _COMBINE = {
     "div": tensor.divide,
 }
 _REDUCE = ("sum", "mean", "max", "min")
-
-
-def _one_of(function, name, value, allowed):
-    if value not in allowed:
-        raise ValueError(
-            f"[{function}] {name} must be one of {', '.join(allowed)}, got {value!r}. Do this: check"
-            " the spelling."
-        )
 
 
 def gather_rows(message, index, count, reduce_op):
@@ -63,7 +56,7 @@ def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=No
         out_size: number of nodes of the result; that of x by default. Nodes that nothing reaches
             have 0.
     """
-    _one_of("send_u_recv", "reduce_op", reduce_op, _REDUCE)
+    check_choice("send_u_recv", "reduce_op", reduce_op, _REDUCE)
     message = tensor.gather(x, src_index)
     return gather_rows(message, dst_index, _rows(out_size, x), reduce_op)
 
@@ -75,8 +68,8 @@ def send_ue_recv(
 
     message_op: 'add', 'sub', 'mul' or 'div'.
     """
-    _one_of("send_ue_recv", "message_op", message_op, tuple(_COMBINE))
-    _one_of("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
+    check_choice("send_ue_recv", "message_op", message_op, tuple(_COMBINE))
+    check_choice("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
     sent = tensor.gather(x, src_index)
     if y.ndim < sent.ndim:
         y = y.reshape([*y.shape, *[1] * (sent.ndim - y.ndim)])
@@ -86,5 +79,5 @@ def send_ue_recv(
 
 def send_uv(x, y, src_index, dst_index, message_op="add", name=None):
     """``message_op(x[src], y[dst])`` for each edge: [E, ...]."""
-    _one_of("send_uv", "message_op", message_op, tuple(_COMBINE))
+    check_choice("send_uv", "message_op", message_op, tuple(_COMBINE))
     return _COMBINE[message_op](tensor.gather(x, src_index), tensor.gather(y, dst_index))

@@ -347,11 +347,7 @@ class ReduceOnPlateau(LRScheduler):
         verbose=False,
     ):
         mode = mode.lower()
-        if mode not in ("min", "max"):
-            raise ValueError(
-                f"[ReduceOnPlateau] mode: expected 'min' or 'max', got {mode!r}."
-                " Do this: pass one of them."
-            )
+        check_choice("ReduceOnPlateau", "mode", mode, ("min", "max"))
         if factor >= 1.0:
             raise ValueError(
                 f"[ReduceOnPlateau] factor is out of range: expected < 1, got {factor}."

@@ -152,12 +152,14 @@ class Profiler:
         emit_nvtx (bool), custom_device_types (list): Accepted; without effect on the CPU.
         with_flops (bool): Note the arithmetic operations of ops that know them.
 
-    Example:
-        >>> with paddle.profiler.Profiler(scheduler=(2, 5)) as prof:
-        ...     for batch in loader:
-        ...         train(batch)
+    Examples:
+        >>> seen = []
+        >>> with paddle.profiler.Profiler(scheduler=(1, 3), on_trace_ready=seen.append) as prof:
+        ...     for step in range(4):
+        ...         _ = paddle.ones([2, 2]).sum()
         ...         prof.step()
-        >>> prof.summary()
+        >>> seen[0] is prof
+        True
     """
 
     def __init__(

@@ -27,13 +27,24 @@ class MissingFeedError(KeyError, ValueError):
 class _Plan:
     """One way of calling a Program: what is fed and what is fetched."""
 
-    __slots__ = ("handle", "inputs", "fetches", "kept")
+    __slots__ = ("handle", "inputs", "fetches", "kept", "by_ranks")
 
     def __init__(self, handle, inputs, fetches, kept):
         self.handle = handle
         self.inputs = inputs  # (name, shape, dtype) in the order of the Program
         self.fetches = fetches
         self.kept = kept  # what the key names by id
+        self.by_ranks = {}  # the same for feeds of fewer dimensions; None where that cannot be
+
+    def of_ranks(self, feeds):
+        """This plan for feeds of fewer dimensions than declared, and what to feed it."""
+        ranks = tuple(len(tensor.shape) for tensor in feeds)
+        if ranks not in self.by_ranks:
+            self.by_ranks[ranks] = _with_ranks(self, ranks)
+        plan = self.by_ranks[ranks]
+        if plan is not None:
+            return plan, feeds
+        return self, [_filled(tensor, *form) for tensor, form in zip(feeds, self.inputs)]
 
 
 def _execute(executor, plan, feeds, scope):
@@ -78,8 +89,9 @@ class Executor:
         Args:
             program (Program | CompiledProgram, optional): default_main_program() if None.
             feed (dict, optional): Values of the inputs by name: NumPy arrays, lists, Tensors. Names
-                that the Program does not have are passed over. Sizes of 1 at the end may be missing:
-                [8] is taken for [-1, 1].
+                that the Program does not have are passed over. Sizes at the end may be missing: [8] is
+                taken for [-1, 1], and the Program computes with [8]; with [8, 1] where an operation
+                does not take [8].
             fetch_list (list, optional): Variables, or their names, whose values are returned.
             scope (Scope, optional): Where parameters and other state are; the global one if None.
             return_numpy (bool): NumPy arrays, or DenseTensors.
@@ -105,7 +117,10 @@ class Executor:
         if recording:
             _core.program_begin(None)
         try:
-            feeds = [_fed(feed[name], name, shape, dtype) for name, shape, dtype in plan.inputs]
+            cut = []
+            feeds = [_fed(feed[name], name, size, kind, cut) for name, size, kind in plan.inputs]
+            if cut:
+                plan, feeds = plan.of_ranks(feeds)
             for update in program._before_run:
                 update(scope)
             if program._seed:
@@ -325,8 +340,40 @@ def resolve(program, value):
     return found
 
 
-def _fed(value, name, shape, dtype):
-    """A tensor that input `name` can take."""
+def _with_ranks(plan, ranks):
+    """A plan of the Program as if its inputs had been declared with so many dimensions; None where an
+    operation does not take that."""
+    try:
+        handle = _core.program_with_ranks(plan.handle, list(ranks))
+    except (ValueError, TypeError, RuntimeError, IndexError):
+        return None
+    forms = [(name, shape[:rank], dtype) for (name, shape, dtype), rank in zip(plan.inputs, ranks)]
+    fetches = [
+        v if _core.program_about(v)[0] == "state" else _core.program_counterpart(handle, v)
+        for v in plan.fetches
+    ]
+    return _Plan(handle, forms, fetches, plan.kept)
+
+
+def _filled(tensor, name, shape, dtype):
+    """tensor with the sizes of 1 that `shape` has beyond."""
+    found = list(tensor.shape)
+    missing = shape[len(found) :]
+    if any(size not in (1, -1) for size in missing):
+        raise _misfit(name, shape, found)
+    return _core.ops.reshape(tensor, found + [1] * len(missing)) if missing else tensor
+
+
+def _misfit(name, shape, found):
+    return ValueError(
+        f"The fed Variable '{name}' should have dimensions = {len(shape)}, shape ="
+        f" {tuple(shape)}, but received fed shape {list(found)} on each device. Do this: reshape"
+        " the array, or give static.data -1 where sizes vary."
+    )
+
+
+def _fed(value, name, shape, dtype, cut):
+    """A tensor that input `name` can take. The name of one that lacks dimensions goes to `cut`."""
     if isinstance(value, DenseTensor):
         value = value._known()
     if isinstance(value, Tensor):
@@ -348,21 +395,15 @@ def _fed(value, name, shape, dtype):
             f" '{dtype_name(tensor.dtype)}'. Do this: feed array.astype('{dtype_name(dtype)}')."
         )
     found = tensor.shape
-    if 0 < len(found) < len(shape) and all(size in (1, -1) for size in shape[len(found) :]):
-        # [8] for [-1, 1]. (Paddle takes it too, but then computes with [8].)
-        found = list(found) + [1] * (len(shape) - len(found))
-        if all(wanted in (given, -1) for wanted, given in zip(shape, found)):
-            tensor = _core.ops.reshape(tensor, found)
     fits = len(found) == len(shape)
+    if 0 < len(found) < len(shape):
+        cut.append(name)
+        fits = True
     for wanted, given in zip(shape, found):
         if wanted != given and wanted != -1:
             fits = False
     if not fits:
-        raise ValueError(
-            f"The fed Variable '{name}' should have dimensions = {len(shape)}, shape ="
-            f" {tuple(shape)}, but received fed shape {list(found)} on each device. Do this: reshape"
-            " the array, or give static.data -1 where sizes vary."
-        )
+        raise _misfit(name, shape, found)
     return tensor
 
 

@@ -2,6 +2,8 @@
 
 import importlib.util
 
+from argosy._support import check_choice
+
 __all__ = ["get_image_backend", "image_load", "set_image_backend"]
 
 _BACKENDS = ("pil", "cv2", "tensor")
@@ -11,11 +13,7 @@ _backend = "pil"
 def set_image_backend(backend):
     """Choose what `image_load` and data sets give: "pil" images, "cv2" arrays or "tensor"s."""
     global _backend
-    if backend not in _BACKENDS:
-        raise ValueError(
-            f"[set_image_backend] unknown backend: expected one of {_BACKENDS}, got {backend!r}."
-            " Do this: use one of them."
-        )
+    check_choice("set_image_backend", "backend", backend, _BACKENDS)
     _backend = backend
 
 
@@ -36,11 +34,7 @@ def image_load(path, backend=None):
         ValueError: unknown backend. ImportError: Pillow is not installed.
     """
     backend = backend or get_image_backend()
-    if backend not in _BACKENDS:
-        raise ValueError(
-            f"[image_load] unknown backend: expected one of {_BACKENDS}, got {backend!r}."
-            " Do this: use one of them."
-        )
+    check_choice("image_load", "backend", backend, _BACKENDS)
     if importlib.util.find_spec("PIL") is None:
         raise ImportError(
             "[image_load] reading image files needs Pillow, which is not installed. "

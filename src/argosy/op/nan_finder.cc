@@ -55,36 +55,23 @@ bool is_checked(const std::string& name) {
 // Bits of a value that is infinite or NaN include these (float8_e4m3: NaN has them all).
 template <class T>
 struct Form;
-template <>
-struct Form<float> {
-  using Bits = uint32_t;
-  static constexpr Bits special = 0x7f800000;
+template <class B, B kSpecial>
+struct FormOf {
+  using Bits = B;
+  static constexpr Bits special = kSpecial;
 };
 template <>
-struct Form<double> {
-  using Bits = uint64_t;
-  static constexpr Bits special = 0x7ff0000000000000;
-};
+struct Form<float> : FormOf<uint32_t, 0x7f800000> {};
 template <>
-struct Form<float16> {
-  using Bits = uint16_t;
-  static constexpr Bits special = 0x7c00;
-};
+struct Form<double> : FormOf<uint64_t, 0x7ff0000000000000> {};
 template <>
-struct Form<bfloat16> {
-  using Bits = uint16_t;
-  static constexpr Bits special = 0x7f80;
-};
+struct Form<float16> : FormOf<uint16_t, 0x7c00> {};
 template <>
-struct Form<float8_e4m3> {
-  using Bits = uint8_t;
-  static constexpr Bits special = 0x7f;
-};
+struct Form<bfloat16> : FormOf<uint16_t, 0x7f80> {};
 template <>
-struct Form<float8_e5m2> {
-  using Bits = uint8_t;
-  static constexpr Bits special = 0x7c;
-};
+struct Form<float8_e4m3> : FormOf<uint8_t, 0x7f> {};
+template <>
+struct Form<float8_e5m2> : FormOf<uint8_t, 0x7c> {};
 
 template <class T>
 bool all_finite(const T* x, int64_t n) {

@@ -258,7 +258,9 @@ struct OpDef {
   std::vector<std::string> methods;  // "gelu", or with a signature of its own
   std::vector<std::string> inplace;  // names of in-place methods and functions: "gelu_"
   std::vector<std::pair<std::string, std::string>> aliases;  // argument: other name -> own name
-  std::string doc, paper, example;
+  std::string doc, paper;
+  std::string shape;    // "x [*b,m,k], y [*b,k,n] -> [*b,m,n]" (tools/shape_notation.py)
+  std::string example;  // an interactive session: >>> lines and what they print
   const char* file = "";
 
   ARGOSY_API int find_input(std::string_view name) const;

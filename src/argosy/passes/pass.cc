@@ -125,7 +125,7 @@ size_t count_operations(const Program& p) {
 }
 
 bool run_pipeline(Program& p, std::span<const std::string> names, const PassContext& context,
-                  std::vector<Report>* reports) {
+                  std::vector<PassReport>* reports) {
   static const flags::Flag& verify_flag = flags::find("ARGOSY_VERIFY_PASSES");
 #ifdef NDEBUG
   constexpr bool kDebug = false;
@@ -136,7 +136,7 @@ bool run_pipeline(Program& p, std::span<const std::string> names, const PassCont
   bool any = false;
   for (const std::string& name : switched(names)) {
     const Pass& pass = get(name);
-    Report report{&pass, false, 0, 0, 0, {}, {}};
+    PassReport report{&pass, false, 0, 0, 0, {}, {}};
     if (reports) report.operations_before = count_operations(p);
     if (reports && context.texts) report.before = p.print();
     const auto start = std::chrono::steady_clock::now();

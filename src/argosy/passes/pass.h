@@ -56,7 +56,7 @@ ARGOSY_API std::vector<const Pass*> all();
 ARGOSY_API const Pass& get(std::string_view name);
 
 // What one pass did.
-struct Report {
+struct PassReport {
   const Pass* pass;
   bool changed;
   double seconds;
@@ -72,7 +72,8 @@ ARGOSY_API std::vector<std::string> pipelines();
 // Runs passes in order. ARGOSY_PASSES="-cse,+remat" takes passes out of (or adds them at the end
 // of) every list given here. True if anything changed.
 ARGOSY_API bool run_pipeline(Program& p, std::span<const std::string> names,
-                             const PassContext& context, std::vector<Report>* reports = nullptr);
+                             const PassContext& context,
+                             std::vector<PassReport>* reports = nullptr);
 
 // The usual passes, for a Program that is about to be run.
 ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nullptr);

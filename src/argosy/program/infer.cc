@@ -4,6 +4,9 @@
 namespace argosy::program {
 
 Shape join_shapes(const Shape& a, const Shape& b) {
+  ARGOSY_CHECK(a.rank() == b.rank(), invalid_argument)
+      << "A branch or loop has a value of " << a << " and of " << b
+      << ": expected as many dimensions.";
   Shape out = a;
   for (int i = 0; i < out.rank(); ++i)
     if (a[i] != b[i]) out[i] = kUnknown;

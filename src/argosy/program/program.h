@@ -183,7 +183,7 @@ ARGOSY_API op::AttrBox attributes(const Operation& o, std::span<const Tensor> el
 // Infers the types of the results again, in order, blocks and their arguments included.
 ARGOSY_API void infer_types(Block& block);
 ARGOSY_API void infer_operation(Operation& o);
-// The sizes that both have; unknown where they differ. REQUIRES: equal ranks.
+// The sizes that both have; unknown where they differ. Throws where ranks differ.
 ARGOSY_API Shape join_shapes(const Shape& a, const Shape& b);
 
 // May values of one type take the place of the other's, up to sizes? (The dtype of an array says

@@ -126,4 +126,31 @@ std::shared_ptr<Program> extract(const Program& p, std::span<const Ref<Value>> f
   return to;
 }
 
+std::shared_ptr<Program> with_ranks(const Program& p, std::span<const int> ranks) {
+  auto to = p.clone();
+  const auto& inputs = to->main.arguments;
+  ARGOSY_CHECK(ranks.size() == inputs.size(), internal)
+      << inputs.size() << " inputs, and ranks of " << ranks.size();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& whole = inputs[i]->shape;
+    ARGOSY_CHECK(ranks[i] >= 0 && ranks[i] <= whole.rank(), internal)
+        << "rank " << ranks[i] << " of " << whole;
+    Shape cut;
+    for (int d = 0; d < ranks[i]; ++d) cut.push_back(whole[d]);
+    inputs[i]->shape = cut;
+  }
+  infer_types(to->main);
+  for (const StateUse& s : to->states) {
+    if (!s.last) continue;
+    const Shape &has = s.initial->shape, &gets = s.last->shape;
+    bool same = has.rank() == gets.rank();
+    for (int d = 0; same && d < has.rank(); ++d)
+      same = has[d] == gets[d] || has[d] == kUnknown || gets[d] == kUnknown;
+    ARGOSY_CHECK(same, invalid_argument)
+        << "state '" << s.state->name << "' is " << has << ", and would become " << gets;
+  }
+  to->changed();
+  return to;
+}
+
 }  // namespace argosy::program

@@ -20,4 +20,8 @@ ARGOSY_API std::shared_ptr<Program> extract(const Program& p, std::span<const Re
                                             std::span<const Ref<Value>> targets, bool writes,
                                             std::vector<size_t>* missing);
 
+// p as if each input had been declared with only the first ranks[i] of its sizes: all operations
+// are inferred anew. Throws where that does not suit an operation, or what p writes to its state.
+ARGOSY_API std::shared_ptr<Program> with_ranks(const Program& p, std::span<const int> ranks);
+
 }  // namespace argosy::program

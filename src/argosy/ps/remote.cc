@@ -1,15 +1,14 @@
 #include "argosy/ps/remote.h"
 
-#include <mutex>
-
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 
 namespace argosy::ps {
 namespace {
 
 struct Current {
-  std::mutex mutex;  // guards remote
-  std::shared_ptr<Remote> remote;
+  Mutex mutex;
+  std::shared_ptr<Remote> remote ARGOSY_GUARDED_BY(mutex);
 };
 
 Current& current() {
@@ -28,16 +27,18 @@ void Remote::pull_many(std::span<const SparsePull> requests, bool training) {
 }
 
 void set_remote(std::shared_ptr<Remote> remote) {
-  std::lock_guard lock(current().mutex);
-  current().remote.swap(remote);
+  Current& c = current();
+  MutexLock lock(c.mutex);
+  c.remote.swap(remote);
 }
 
 std::shared_ptr<Remote> remote() {
-  std::lock_guard lock(current().mutex);
-  ARGOSY_CHECK(current().remote, runtime)
+  Current& c = current();
+  MutexLock lock(c.mutex);
+  ARGOSY_CHECK(c.remote, runtime)
       << "[parameter_server] this process has no connection to tables. Do this: call "
          "fleet.init_worker() before running the trainer's Program.";
-  return current().remote;
+  return c.remote;
 }
 
 }  // namespace argosy::ps

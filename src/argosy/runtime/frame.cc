@@ -30,7 +30,7 @@ bool dense(const Tensor& t) {
 
 Frame::Frame(const Plan& p) : plan(p), states_(p.states.size()) {
   slots.reserve(p.slots.size());
-  for (const Slot& s : p.slots) {
+  for (const MemorySlot& s : p.slots) {
     Tensor t = Tensor::describe(s.shape, s.dtype, p.place);
     t.impl()->layout = s.layout;
     if (s.known) {
@@ -77,10 +77,10 @@ Frame::~Frame() {
 // Views of what does not move in a run: of the arena, or of constants.
 void Frame::place_views(bool arena) {
   for (size_t i = 0; i < plan.slots.size(); ++i) {
-    const Slot& s = plan.slots[i];
-    if (s.kind != Slot::Kind::view) continue;
+    const MemorySlot& s = plan.slots[i];
+    if (s.kind != MemorySlot::Kind::view) continue;
     const TensorImpl* base = slots[s.base].impl();
-    if (!base->storage || (plan.slots[s.base].kind == Slot::Kind::arena) != arena) continue;
+    if (!base->storage || (plan.slots[s.base].kind == MemorySlot::Kind::arena) != arena) continue;
     slots[i].impl()->storage = base->storage;
     slots[i].impl()->data = base->data + s.offset;
   }
@@ -92,8 +92,8 @@ void Frame::take_arena() {
   if (arena_ && arena_->data() == block_) return;
   arena_ = Storage::wrap(plan.place, block_, plan.arena_bytes, nullptr, [](void*) {});
   for (size_t i = 0; i < plan.slots.size(); ++i) {
-    const Slot& s = plan.slots[i];
-    if (s.kind != Slot::Kind::arena) continue;
+    const MemorySlot& s = plan.slots[i];
+    if (s.kind != MemorySlot::Kind::arena) continue;
     slots[i].impl()->storage = arena_;
     slots[i].impl()->data = block_ + s.offset;
   }
@@ -126,7 +126,7 @@ bool Frame::bind(std::span<const Tensor> feeds, program::Scope* scope) {
     const StatePlan& s = plan.states[i];
     if (s.initial == kNone) continue;
     Tensor t = program::read_state(*s.state, scope);
-    const Slot& slot = plan.slots[s.initial];
+    const MemorySlot& slot = plan.slots[s.initial];
     TensorImpl& to = *slots[s.initial].impl();
     if (t.dtype() != slot.dtype || t.layout() != slot.layout ||
         (slot.known && t.shape() != slot.shape))
@@ -151,7 +151,7 @@ Tensors Frame::collect() {
     bool again = false;
     for (size_t k = i + 1; k < plan.fetches.size(); ++k) again |= plan.fetches[k] == slot;
     for (const StatePlan& s : plan.states) again |= s.last == slot;
-    if (!again && plan.slots[slot].kind == Slot::Kind::fresh && dense(slots[slot]) &&
+    if (!again && plan.slots[slot].kind == MemorySlot::Kind::fresh && dense(slots[slot]) &&
         body.contiguous && body.storage->ref_count() == 1) {
       result.push_back(slots[slot].detach());
       body.storage = nullptr;
@@ -230,12 +230,12 @@ void Frame::publish(uint32_t slot, const Tensor& value) {
     to.storage = nullptr;
     return;
   }
-  const Slot& s = plan.slots[slot];
+  const MemorySlot& s = plan.slots[slot];
   if (s.known) {
     ARGOSY_CHECK(value.shape() == s.shape && value.dtype() == s.dtype, runtime)
         << "A result has another form than was inferred: expected " << s.dtype << s.shape
         << ", got " << value << '.';
-    if (s.kind == Slot::Kind::arena || s.kind == Slot::Kind::bound) {
+    if (s.kind == MemorySlot::Kind::arena || s.kind == MemorySlot::Kind::bound) {
       if (to.data != value.raw()) op::copy_into(slots[slot], value);
       return;
     }
@@ -247,7 +247,7 @@ void Frame::publish(uint32_t slot, const Tensor& value) {
 
 void Frame::run_view(const Step& s) {
   for (uint32_t k : s.out) {
-    const Slot& slot = plan.slots[k];
+    const MemorySlot& slot = plan.slots[k];
     const TensorImpl& base = *slots[slot.base].impl();
     TensorImpl& to = *slots[k].impl();
     to.storage = base.storage;
@@ -275,7 +275,7 @@ void Frame::run_dispatch(FrameStep& s) {
         continue;
       }
       const bool borrowed =
-          dense(t) && (in_arena(t) || plan.slots[p.in[i]].kind == Slot::Kind::bound);
+          dense(t) && (in_arena(t) || plan.slots[p.in[i]].kind == MemorySlot::Kind::bound);
       own.push_back(borrowed ? clone(t) : t.detach());
     }
     out =
@@ -485,7 +485,7 @@ void Frame::advance(const BlockPlan& body) {
     }
     std::swap(to.storage, next[i].storage);
     to.data = next[i].data;
-    if (plan.slots[from].kind == Slot::Kind::fresh) {
+    if (plan.slots[from].kind == MemorySlot::Kind::fresh) {
       slots[from].impl()->storage = std::move(next[i].storage);
       slots[from].impl()->data = nullptr;
     }

@@ -92,8 +92,8 @@ class Planner {
   void place_block(uint32_t index, size_t offset);
   void find_spare_memory();
 
-  uint32_t make_slot(const Value& v, Slot::Kind kind);
-  uint32_t make_group(const Ref<Value>& v, Slot::Kind kind, uint32_t at, BlockState* state);
+  uint32_t make_slot(const Value& v, MemorySlot::Kind kind);
+  uint32_t make_group(const Ref<Value>& v, MemorySlot::Kind kind, uint32_t at, BlockState* state);
   void join(const Ref<Value>& v, uint32_t group, uint32_t slot);
   bool may_overwrite(const Operation& o, size_t k, const Value& result, uint32_t at,
                      bool elementwise);
@@ -119,8 +119,8 @@ class Planner {
 
 // --- slots and groups ---
 
-uint32_t Planner::make_slot(const Value& v, Slot::Kind kind) {
-  Slot s;
+uint32_t Planner::make_slot(const Value& v, MemorySlot::Kind kind) {
+  MemorySlot s;
   s.kind = kind;
   s.known = v.layout == Layout::strided && v.shape.known();
   s.dtype = v.dtype;
@@ -130,20 +130,21 @@ uint32_t Planner::make_slot(const Value& v, Slot::Kind kind) {
   if (s.known) {
     s.strides = v.shape.contiguous_strides();
     s.nbytes = static_cast<size_t>(v.shape.numel()) * item_size(v.dtype);
-  } else if (kind == Slot::Kind::arena) {
-    s.kind = Slot::Kind::fresh;
+  } else if (kind == MemorySlot::Kind::arena) {
+    s.kind = MemorySlot::Kind::fresh;
   }
   plan_.slots.push_back(s);
   return static_cast<uint32_t>(plan_.slots.size() - 1);
 }
 
-uint32_t Planner::make_group(const Ref<Value>& v, Slot::Kind kind, uint32_t at, BlockState* state) {
+uint32_t Planner::make_group(const Ref<Value>& v, MemorySlot::Kind kind, uint32_t at,
+                             BlockState* state) {
   const auto index = static_cast<uint32_t>(groups_.size());
   groups_.emplace_back();
   Group& g = groups_.back();
   g.slot = make_slot(*v, kind);
   g.first = g.last = at;
-  g.writable = kind != Slot::Kind::bound;
+  g.writable = kind != MemorySlot::Kind::bound;
   if (state) state->groups.push_back(index);
   join(v, index, g.slot);
   return index;
@@ -155,15 +156,15 @@ void Planner::join(const Ref<Value>& v, uint32_t group, uint32_t slot) {
   group_[v->id] = group;
   slot_[v->id] = slot;
   if (last_use_[v->id] != kNever) g.last = std::max(g.last, last_use_[v->id]);
-  if (fresh_[v->id] && slot == g.slot && plan_.slots[slot].kind == Slot::Kind::arena)
-    plan_.slots[slot].kind = Slot::Kind::fresh;
+  if (fresh_[v->id] && slot == g.slot && plan_.slots[slot].kind == MemorySlot::Kind::arena)
+    plan_.slots[slot].kind = MemorySlot::Kind::fresh;
 }
 
 Tensor Planner::proto(const Ref<Value>& v) const {
   if (!v) return {};
   Tensor t = prototype(*v, plan_.place);
-  const Slot& s = plan_.slots[slot_[v->id]];
-  if (s.kind != Slot::Kind::view) return t;
+  const MemorySlot& s = plan_.slots[slot_[v->id]];
+  if (s.kind != MemorySlot::Kind::view) return t;
   return t.view(s.shape, s.strides, 0);
 }
 
@@ -323,10 +324,10 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
     const uint32_t group = group_[o.operands[0]->id];
     for (size_t i = 0; i < o.results.size(); ++i) {
       const uint32_t from = slot_[o.operands[0]->id];
-      const uint32_t made = make_slot(*o.results[i], Slot::Kind::view);
-      Slot& s = plan_.slots[made];
-      const Slot& source = plan_.slots[from];
-      const bool chained = source.kind == Slot::Kind::view;
+      const uint32_t made = make_slot(*o.results[i], MemorySlot::Kind::view);
+      MemorySlot& s = plan_.slots[made];
+      const MemorySlot& source = plan_.slots[from];
+      const bool chained = source.kind == MemorySlot::Kind::view;
       s.base = chained ? source.base : from;
       s.offset = static_cast<char*>(views[i].raw()) - static_cast<char*>(protos[0].raw()) +
                  (chained ? source.offset : 0);
@@ -360,7 +361,7 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       continue;
     }
     const uint32_t from = slot_[o.operands[k]->id];
-    make_group(result, Slot::Kind::arena, at, &state);
+    make_group(result, MemorySlot::Kind::arena, at, &state);
     step.copies.push_back({from, slot_[result->id]});
     step.in[k] = slot_[result->id];
     ++plan_.report_.copies;
@@ -382,16 +383,16 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
       } else if (step.kind == Step::Kind::dispatch && step.may_view && o.operands[0] &&
                  !is_array(o.operands[0])) {
         // It may turn out to be a view when it runs.
-        const uint32_t made = make_slot(*result, Slot::Kind::fresh);
+        const uint32_t made = make_slot(*result, MemorySlot::Kind::fresh);
         plan_.slots[made].base = slot_[o.operands[0]->id];
         join(result, group_[o.operands[0]->id], made);
       } else {
-        const uint32_t g = make_group(result, Slot::Kind::arena, at, &state);
+        const uint32_t g = make_group(result, MemorySlot::Kind::arena, at, &state);
         // An element of an array is also in the array.
         if ((arrays_in && !is_array(result)) || io) groups_[g].writable = false;
         if (step.kind == Step::Kind::dispatch &&
-            plan_.slots[groups_[g].slot].kind == Slot::Kind::arena)
-          plan_.slots[groups_[g].slot].kind = Slot::Kind::fresh;
+            plan_.slots[groups_[g].slot].kind == MemorySlot::Kind::arena)
+          plan_.slots[groups_[g].slot].kind = MemorySlot::Kind::fresh;
       }
       step.out.push_back(slot_[result->id]);
     }
@@ -403,14 +404,14 @@ void Planner::operation(const Operation& o, uint32_t at, BlockState& state) {
   if (step.kernel && !step.kernel->strided) {
     for (size_t k = 0; k < step.in.size(); ++k) {
       if (step.in[k] == kNone || passes::reads_no_memory(o, k)) continue;
-      const Slot& s = plan_.slots[step.in[k]];
-      if (s.kind != Slot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
+      const MemorySlot& s = plan_.slots[step.in[k]];
+      if (s.kind != MemorySlot::Kind::view || proto(o.operands[k]).is_contiguous()) continue;
       Value dense_form;
       dense_form.shape = s.shape;
       dense_form.dtype = s.dtype;
       dense_form.id = s.id;
       const uint32_t from = step.in[k];
-      const uint32_t made = make_slot(dense_form, Slot::Kind::arena);
+      const uint32_t made = make_slot(dense_form, MemorySlot::Kind::arena);
       state.buffers.push_back({{aligned(plan_.slots[made].nbytes), at, at}, made});
       step.copies.push_back({from, made});
       step.in[k] = made;
@@ -433,7 +434,7 @@ void Planner::structural(const Operation& o, uint32_t at, Step& step, BlockState
   for (const Ref<Value>& v : o.operands)
     if (arrays && !is_array(v)) group_of(*v).escaped = true;
   for (const Ref<Value>& v : o.results) {
-    const uint32_t g = make_group(v, Slot::Kind::fresh, at, &state);
+    const uint32_t g = make_group(v, MemorySlot::Kind::fresh, at, &state);
     if (arrays && !is_array(v)) groups_[g].writable = false;
     step.out.push_back(slot_[v->id]);
   }
@@ -472,7 +473,7 @@ void Planner::block(const Block& b, uint32_t index) {
   for (size_t i = 0; i < b.arguments.size(); ++i) {
     const Ref<Value>& v = b.arguments[i];
     if (slot_[v->id] == kNone) {
-      const uint32_t g = make_group(v, Slot::Kind::bound, 0, &state);
+      const uint32_t g = make_group(v, MemorySlot::Kind::bound, 0, &state);
       if (loop_body(b) && i < b.yields.size()) groups_[g].writable = true;
     }
     plan_.blocks[index].arguments.push_back(slot_[v->id]);
@@ -500,7 +501,8 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
       const uint32_t group = group_[b.yields[i]->id];
       const Group& yielded = groups_[group];
       bool exclusive = slot_[b.yields[i]->id] == yielded.slot && yielded.writable &&
-                       !yielded.escaped && plan_.slots[yielded.slot].kind == Slot::Kind::fresh;
+                       !yielded.escaped &&
+                       plan_.slots[yielded.slot].kind == MemorySlot::Kind::fresh;
       for (size_t k = 0; k < b.yields.size(); ++k)
         exclusive = exclusive && (k == i || group_[b.yields[k]->id] != group);
       plan.owns_argument.push_back(owns);
@@ -515,17 +517,17 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
 
   for (uint32_t i : state.groups) {
     const Group& g = groups_[i];
-    const Slot& s = plan_.slots[g.slot];
+    const MemorySlot& s = plan_.slots[g.slot];
     std::vector<uint32_t> all;
     for (uint32_t v : g.values) all.push_back(slot_[v]);
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    if (s.kind == Slot::Kind::arena) {
+    if (s.kind == MemorySlot::Kind::arena) {
       state.buffers.push_back({{aligned(s.nbytes), g.first, std::min(g.last, count)}, g.slot});
       continue;
     }
     for (uint32_t slot : all) plan.transients.push_back(slot);
-    if (s.kind != Slot::Kind::fresh) continue;
+    if (s.kind != MemorySlot::Kind::fresh) continue;
     Step& maker = plan_.steps[plan.begin + g.first];
     bool copied_to = false;
     for (const Copy& c : maker.copies) copied_to = copied_to || c.to == g.slot;
@@ -548,8 +550,8 @@ void Planner::finish_block(const Block& b, uint32_t index, BlockState& state) {
     for (uint32_t slot : s.out)
       if (slot != kNone) bytes += plan_.slots[slot].nbytes;
     if (s.kind == Step::Kind::view) {
-      const Slot& base = plan_.slots[plan_.slots[s.out[0]].base];
-      s.still = base.kind == Slot::Kind::arena;
+      const MemorySlot& base = plan_.slots[plan_.slots[s.out[0]].base];
+      s.still = base.kind == MemorySlot::Kind::arena;
     }
     s.effect = has_effect(*s.operation);
     s.heavy = bytes > (1 << 18) || s.kind == Step::Kind::dispatch;
@@ -656,7 +658,7 @@ void Planner::run(std::span<const Ref<Value>> fetches) {
   plan_.blocks.emplace_back();
   auto outside = [&](const Ref<Value>& v) {
     if (last_use_[v->id] == kNever) return kNone;
-    const uint32_t g = make_group(v, Slot::Kind::bound, 0, nullptr);
+    const uint32_t g = make_group(v, MemorySlot::Kind::bound, 0, nullptr);
     return groups_[g].slot;
   };
   for (const Ref<Value>& v : p_.main.arguments) plan_.feeds.push_back(outside(v));
@@ -739,9 +741,9 @@ std::string Plan::print() const {
       m << " -";
       return;
     }
-    const Slot& s = slots[i];
+    const MemorySlot& s = slots[i];
     m << ' ' << places[static_cast<int>(s.kind)] << i << ':' << s.dtype << s.shape;
-    if (s.kind == Slot::Kind::arena) m << '@' << s.offset;
+    if (s.kind == MemorySlot::Kind::arena) m << '@' << s.offset;
   };
   for (size_t b = 0; b < blocks.size(); ++b) {
     m << "block " << b << '\n';

@@ -28,7 +28,7 @@ namespace argosy::runtime {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
-struct Slot {
+struct MemorySlot {
   enum class Kind : uint8_t {
     arena,  // at `offset` in the frame's arena
     fresh,  // memory of its own, taken by the step that makes it: fetched, yielded, unknown sizes
@@ -110,7 +110,7 @@ struct StatePlan {
   bool writes_back = false;  // last is not in the state's own memory
 };
 
-struct Report {
+struct PlanReport {
   size_t steps = 0, kernels = 0, views = 0, dispatched = 0;
   size_t in_place = 0;     // results that took the memory of an operand
   size_t copies = 0;       // operands copied because someone still needs the old value
@@ -144,10 +144,10 @@ class ARGOSY_API Plan {
                                              const Request& request, program::Scope* scope);
   ~Plan();
 
-  const Report& report() const { return report_; }
+  const PlanReport& report() const { return report_; }
   std::string print() const;  // a line for each step
 
-  std::vector<Slot> slots;
+  std::vector<MemorySlot> slots;
   std::vector<Step> steps;
   std::vector<BlockPlan> blocks;  // the first is the main one
   std::vector<uint32_t> fetches;
@@ -165,7 +165,7 @@ class ARGOSY_API Plan {
   friend class Planner;
   Plan();
   std::shared_ptr<program::Program> program_;
-  Report report_;
+  PlanReport report_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Frame>> idle_;  // guarded by mutex_
 };

@@ -23,8 +23,8 @@ struct GradRecord {
   virtual ~GradRecord() = default;
 };
 
-// The body behind a Tensor handle. Concrete (storage_ or parts_ set), a bare description of shape
-// and dtype (neither), or symbolic (symbol_ set: a value of a Program being built).
+// The body behind a Tensor handle. Concrete (storage or parts set), a bare description of shape
+// and dtype (neither), or symbolic (symbol set: a value of a Program being built).
 class ARGOSY_API TensorImpl final : public RefCounted {
  public:
   TensorImpl() {}  // not defaulted: `new TensorImpl()` would zero it first

@@ -85,7 +85,7 @@ struct Trainer::Impl {
   std::vector<bool> at_work;  // by thread
   int running;                // of them
   std::exception_ptr error;
-  std::vector<Report> reports;
+  std::vector<Fetched> reports;
   Tensors latest;
   double seconds = -1;                   // that it took, once it has ended
   std::optional<data::Patience> ending;  // since it was stopped
@@ -265,7 +265,7 @@ bool Trainer::wait(double seconds) {
   return impl_->running == 0 || (impl_->ending && impl_->ending->over());
 }
 
-std::vector<Report> Trainer::take_reports() {
+std::vector<Fetched> Trainer::take_reports() {
   std::lock_guard lock(impl_->mutex);
   return std::exchange(impl_->reports, {});
 }

@@ -64,7 +64,7 @@ struct Options {
 };
 
 // What was fetched in step number `step` (from 1) of all threads.
-struct Report {
+struct Fetched {
   uint64_t step = 0;
   Tensors values;
 };
@@ -86,7 +86,7 @@ class ARGOSY_API Trainer {
   // Until there are reports, the pass ended, or some time went by. True if finish() has nothing to
   // wait for.
   bool wait(double seconds);
-  std::vector<Report> take_reports();
+  std::vector<Fetched> take_reports();
   Tensors latest() const;  // what was fetched last; empty before the first step
   Status status() const;
   void stop();

@@ -10,6 +10,7 @@
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 #include "argosy/ops/sparse/sparse.h"
+#include "tests/cpp/autograd/leaf.h"
 #include "tests/cpp/tensors.h"
 
 namespace argosy::autograd {
@@ -19,20 +20,12 @@ using test::counting;
 using test::elements;
 using test::error_of;
 using test::floats;
+using test::leaf;
 using test::number;
+using test::run_backward;
 using test::tensor;
 using Floats = std::vector<float>;
 
-Tensor leaf(Tensor t) {
-  t.set_stop_gradient(false);
-  return t;
-}
-Tensor leaf(float value) {
-  return leaf(number(value));
-}
-void run_backward(const Tensor& y, bool retain = false) {
-  backward({&y, 1}, {}, retain);
-}
 Floats grad_values(const Tensor& x) {
   const Tensor g = grad_of(x);
   return g.defined() ? elements(g) : Floats();

@@ -6,13 +6,13 @@
 
 #include <atomic>
 #include <cmath>
-#include <random>
 #include <thread>
 #include <vector>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/gemm.h"
+#include "tests/cpp/kernels/values.h"
 
 namespace argosy::cpu {
 namespace {
@@ -76,23 +76,6 @@ void for_products(const ConvShape& s, F f) {
 }
 
 template <class T>
-std::vector<T> random_values(int64_t n, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<T> out(static_cast<size_t>(n));
-  for (T& v : out) v = T(real(engine));
-  return out;
-}
-
-template <class T>
-double wide(T v) {
-  if constexpr (std::is_same_v<T, double>)
-    return v;
-  else
-    return static_cast<float>(v);
-}
-
-template <class T>
 void expect_near(const std::vector<T>& got, const std::vector<double>& want, double eps,
                  const char* what) {
   for (size_t i = 0; i < want.size(); ++i)
@@ -113,8 +96,8 @@ void check(const ConvShape& s) {
                : t == DType::float32  ? 2e-5
                : t == DType::bfloat16 ? 8e-3
                                       : 2e-3;
-  auto x = random_values<T>(z.x, 1), w = random_values<T>(z.w, 2);
-  auto bias = random_values<T>(s.out_channels, 3), dy = random_values<T>(z.y, 4);
+  auto x = random_values<T>(z.x, -1, 1, 1), w = random_values<T>(z.w, -1, 1, 2);
+  auto bias = random_values<T>(s.out_channels, -1, 1, 3), dy = random_values<T>(z.y, -1, 1, 4);
   std::vector<double> y(static_cast<size_t>(z.y)), dx(x.size()), dw(w.size()), db(bias.size());
   for_products(s, [&](int64_t i, int64_t k, int64_t o) {
     auto a = static_cast<size_t>(i), b = static_cast<size_t>(k), c = static_cast<size_t>(o);
@@ -210,8 +193,8 @@ TEST(Conv, ThreadsDoNotChangeTheResult) {
   for (ConvShape s :
        {make(2, 9, 16, 64, 1, 14, 3, 1, 1, 1, 1), make(2, 1, 64, 64, 1, 20, 3, 1, 1, 1, 1)}) {
     Sizes z(s);
-    auto x = random_values<float>(z.x, 1), w = random_values<float>(z.w, 2),
-         dy = random_values<float>(z.y, 3);
+    auto x = random_values<float>(z.x, -1, 1, 1), w = random_values<float>(z.w, -1, 1, 2),
+         dy = random_values<float>(z.y, -1, 1, 3);
     std::vector<float> y[2], dx[2], dw[2];
     for (int i : {0, 1}) {
       set_num_threads(i == 0 ? 1 : 3);
@@ -251,7 +234,7 @@ TEST(Conv, RunsInAForkedChild) {
   ConvShape s = make(2, 16, 32, 64, 1, 20, 3, 1, 1, 1, 1);
   Sizes z(s);
   check<float>(s);
-  const auto x = random_values<float>(z.x, 1), w = random_values<float>(z.w, 2);
+  const auto x = random_values<float>(z.x, -1, 1, 1), w = random_values<float>(z.w, -1, 1, 2);
   auto run = [&] {
     std::vector<float> y(static_cast<size_t>(z.y)), product(512 * 512);
     conv_forward(DType::float32, s, x.data(), w.data(), nullptr, y.data());

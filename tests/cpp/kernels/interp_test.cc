@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "tests/cpp/kernels/values.h"
 
 namespace argosy::cpu {
 namespace {
@@ -67,14 +68,6 @@ double weight(const Case& c, const InterpShape& s, int d, int64_t k, int64_t i) 
   for (int64_t tap = at - 1; tap <= at + 2; ++tap)
     if (clamped(tap) == i) sum += cubic(half - double(tap));
   return sum;
-}
-
-template <class T>
-double wide(T v) {
-  if constexpr (std::is_same_v<T, double>)
-    return v;
-  else
-    return static_cast<float>(v);
 }
 
 template <class T>

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "argosy/base/error.h"
+#include "tests/cpp/kernels/values.h"
 
 namespace argosy::cpu {
 namespace {
@@ -87,23 +87,6 @@ const Case kCases[] = {
 };
 
 template <class T>
-std::vector<T> random_values(int64_t n, unsigned seed, float low = -1) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> real(low, 1);
-  std::vector<T> out(static_cast<size_t>(n));
-  for (T& v : out) v = T(real(engine));
-  return out;
-}
-
-template <class T>
-double wide(T v) {
-  if constexpr (std::is_same_v<T, double>)
-    return v;
-  else
-    return static_cast<float>(v);
-}
-
-template <class T>
 constexpr double kEps = dtype_of<T> == DType::float64   ? 1e-13
                         : dtype_of<T> == DType::float32 ? 1e-5
                                                         : 2e-2;
@@ -118,7 +101,7 @@ void check(const Case& c, bool last) {
   PoolShape s = make(c, last);
   int64_t in = product(s.in, s.dims), out = product(s.out, s.dims);
   int64_t parts = s.batch * s.channels;
-  auto x = random_values<T>(parts * in, 1), dy = random_values<T>(parts * out, 2);
+  auto x = random_values<T>(parts * in, -1, 1, 1), dy = random_values<T>(parts * out, -1, 1, 2);
   std::vector<T> y(dy.size(), T(9)), dx(x.size(), T(9));
   std::vector<int32_t> indices(dy.size(), -1);
   auto each = [&](auto f) {
@@ -167,7 +150,7 @@ void check(const Case& c, bool last) {
   }
 
   for (double p : {2.0, 3.0}) {
-    auto positive = random_values<T>(parts * in, 3, 0.1f);
+    auto positive = random_values<T>(parts * in, 0.1, 1, 3);
     lp_pool(t, s, p, positive.data(), y.data());
     lp_pool_backward(t, s, p, positive.data(), y.data(), dy.data(), dx.data());
     std::fill(want_dx.begin(), want_dx.end(), 0.0);

@@ -3,29 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <vector>
 
 #include "argosy/base/half.h"
 #include "tests/cpp/kernels/each_isa.h"
+#include "tests/cpp/kernels/values.h"
 
 namespace argosy::cpu {
 namespace {
-
-template <class T>
-std::vector<T> random_values(int64_t n, double low, double high) {
-  std::mt19937 random(11);
-  std::uniform_real_distribution<float> uniform(static_cast<float>(low), static_cast<float>(high));
-  std::vector<T> x(n);
-  for (T& v : x) v = T(uniform(random));
-  return x;
-}
-
-struct Shape {
-  int64_t outer, n, inner;
-};
-constexpr Shape kShapes[] = {{1, 1, 1},   {3, 7, 1},   {2, 50, 3}, {1, 2000, 1},
-                             {2, 9, 130}, {4, 600, 5}, {2, 0, 3}};
 
 template <class T>
 void check_sort(double low, double high, bool with_nan) {

@@ -413,7 +413,7 @@ TEST(Pipeline, ReportsTellWhatEachPassDid) {
   r.end();
   PassContext c;
   c.texts = true;
-  std::vector<Report> reports;
+  std::vector<PassReport> reports;
   const Names names{"cse", "algebraic", "dead_code"};
   EXPECT_TRUE(run_pipeline(*r.program, names, c, &reports));
   ASSERT_EQ(reports.size(), 3u);

@@ -104,7 +104,7 @@ TEST(Executor, MemoryIsThatOfTheReport) {
   Executor executor;
   const Tensor x[] = {filled({1 << 18}, 0)};
   executor.run(b.program, x, b.fetch);
-  const Report report = executor.plan(b.program, x, b.fetch)->report();
+  const PlanReport report = executor.plan(b.program, x, b.fetch)->report();
   const size_t before = memory::stats({}).allocated;
   memory::reset_peak({});
   {

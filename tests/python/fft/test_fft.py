@@ -105,7 +105,7 @@ def test_dtypes_and_helpers():
 @pytest.mark.parametrize(
     "call, kind, text",
     [
-        (lambda x: paddle.fft.fft(x, norm="both"), ValueError, r"\[fft\] norm must be one of"),
+        (lambda x: paddle.fft.fft(x, norm="both"), ValueError, r"\[fft\] norm: expected one of"),
         (lambda x: paddle.fft.fft(x, n=0), ValueError, r"\[fft\] a size must be 1 or more"),
         (lambda x: paddle.fft.fft(x, axis=3), ValueError, "out of range"),
         (lambda x: paddle.fft.fftn(x, axes=(0, 0)), ValueError, "names one twice"),

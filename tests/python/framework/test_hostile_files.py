@@ -257,10 +257,17 @@ def test_what_load_refuses_save_refuses():
         with pytest.raises(ValueError, match=r"\[save\].*nested deeper than 100 levels"):
             save(value, io.BytesIO())
     for value in ({(1, 2): 3}, {1 << 64: 1}, {frozenset()}, [{np.float32(1): 2}]):
-        with pytest.raises(
-            TypeError, match=r"\[save\] cannot store.*as a dict key or in a set|64 bits"
-        ):
-            save(value, io.BytesIO())
+        file = io.BytesIO()
+        save(value, file)
+        for allow in (None, []):
+            file.seek(0)
+            if allow is None:
+                with pytest.raises(
+                    pickle_reader.UnsafeFileError, match=r"64 bits.*load\(path, allow=\[\]\)"
+                ):
+                    load(file)
+            else:
+                assert load(file, allow=allow) == value
 
 
 def test_the_deepest_that_save_takes_comes_back():

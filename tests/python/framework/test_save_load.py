@@ -269,8 +269,8 @@ def test_format_argument_wins_over_the_ending(tmp_path):
 # Refusals of save.
 
 
-def test_save_refuses_what_load_would_refuse(tmp_path):
-    class Config:
+def test_save_refuses_what_pickle_refuses(tmp_path):
+    class Config:  # of a function: found by no name
         pass
 
     path = tmp_path / "m.pdparams"

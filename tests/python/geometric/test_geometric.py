@@ -110,7 +110,7 @@ def test_weighted_sampling_follows_the_weights():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"\[send_u_recv\] reduce_op must be one of"):
+    with pytest.raises(ValueError, match=r"\[send_u_recv\] reduce_op: expected one of"):
         G.send_u_recv(t(X), t(SRC), t(DST), "median")
     with pytest.raises(ValueError, match=r"\[send_uv\] message_op"):
         G.send_uv(t(X), t(X), t(SRC), t(DST), "pow")

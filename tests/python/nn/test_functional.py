@@ -326,7 +326,7 @@ def test_sampling_grid(rng):
     flipped = t(np.array([[[-1, 0, 0], [0, 1, 0]]], "float32"))
     grid = F.affine_grid(flipped, t([1, 2, 3, 4]))
     close(F.grid_sample(t(x), grid, mode="nearest"), x[..., ::-1])
-    with pytest.raises(ValueError, match="mode: expected 'bilinear'"):
+    with pytest.raises(ValueError, match="mode: expected one of bilinear"):
         F.grid_sample(t(x), grid, mode="nonsense")
     with pytest.raises(TypeError):
         F.affine_grid(3, [1, 2, 3, 4])

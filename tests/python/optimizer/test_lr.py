@@ -264,7 +264,7 @@ def test_states_that_do_not_fit():
         ("StepDecay", (0.1, 1.0), TypeError, "step_size"),
         ("StepDecay", (0.1, 3, 1.0), ValueError, "gamma"),
         ("LambdaDecay", (0.1, 3), TypeError, "lr_lambda is not callable"),
-        ("ReduceOnPlateau", (0.1, "x"), ValueError, "'min' or 'max'"),
+        ("ReduceOnPlateau", (0.1, "x"), ValueError, "one of min, max"),
         ("ReduceOnPlateau", (0.1, "min", 1.0), ValueError, "factor"),
         ("CosineAnnealingDecay", (0.1, 1.0), TypeError, "T_max"),
         ("CosineAnnealingDecay", (0.1, 0), AssertionError, "T_max must be positive"),

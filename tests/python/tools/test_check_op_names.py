@@ -17,7 +17,7 @@ OPS = """
   ARGOSY_OP(name##_like, Attrs).done()
 FAMILY(fill, FillAttrs);
 ARGOSY_OP(stir, NoAttrs).doc("stir").done();
-static const auto poured = Builder<NoAttrs>("pour", __FILE__).done();
+static const auto poured = OpBuilder<NoAttrs>("pour", __FILE__).done();
 """
 
 

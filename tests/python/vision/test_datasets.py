@@ -257,5 +257,5 @@ def test_image_backends(tmp_path):
         assert isinstance(vision.image_load(path), np.ndarray)
     finally:
         vision.set_image_backend("pil")
-    with pytest.raises(ValueError, match="unknown backend"):
+    with pytest.raises(ValueError, match="backend: expected one of pil, cv2, tensor"):
         vision.set_image_backend("jax")

@@ -18,15 +18,25 @@ class InMemoryDataset(DatasetBase):
     of nothing but zeros keeps one.
 
     Examples:
-        .. code-block:: python
-
-            >>> dataset = paddle.distributed.InMemoryDataset()
-            >>> dataset.init(batch_size=512, thread_num=2, use_var=[label, *slots])
-            >>> dataset.set_filelist(["part-000", "part-001.gz"])
-            >>> dataset.load_into_memory()
-            >>> dataset.local_shuffle()
-            >>> exe.train_from_dataset(program, dataset)
-            >>> dataset.release_memory()
+        >>> import os, tempfile
+        >>> part = os.path.join(tempfile.mkdtemp(), "part-000")
+        >>> with open(part, "w") as file:  # a label, then two numbers: counts stand before values
+        ...     _ = file.write("1 1 2 0.5 2.5\\n1 0 2 1.0 0.0\\n")
+        >>> paddle.enable_static()
+        >>> label = paddle.static.data("label", [-1, 1], "int64")
+        >>> x = paddle.static.data("x", [-1, 2], "float32")
+        >>> y = paddle.static.nn.fc(x, 1)
+        >>> exe = paddle.static.Executor()
+        >>> _ = exe.run(paddle.static.default_startup_program())
+        >>> dataset = paddle.distributed.InMemoryDataset()
+        >>> dataset.init(batch_size=2, thread_num=1, use_var=[label, x])
+        >>> dataset.set_filelist([part])
+        >>> dataset.load_into_memory()
+        >>> dataset.local_shuffle()
+        >>> dataset.get_memory_data_size()
+        2
+        >>> exe.train_from_dataset(paddle.static.default_main_program(), dataset)
+        >>> dataset.release_memory()
     """
 
     _more_settings = (

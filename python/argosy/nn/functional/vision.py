@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import check_choice
 
 ops = _core.ops
 
@@ -53,16 +54,8 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
         ValueError: an unknown mode or padding_mode.
         TypeError: ``align_corners`` is no bool.
     """
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(
-            f"[grid_sample] mode: expected 'bilinear' or 'nearest', got {mode!r}. Do this: "
-            "use one of them."
-        )
-    if padding_mode not in ("zeros", "reflection", "border"):
-        raise ValueError(
-            "[grid_sample] padding_mode: expected 'zeros', 'reflection' or 'border', got "
-            f"{padding_mode!r}. Do this: use one of them."
-        )
+    check_choice("grid_sample", "mode", mode, ("bilinear", "nearest"))
+    check_choice("grid_sample", "padding_mode", padding_mode, ("zeros", "reflection", "border"))
     if not isinstance(align_corners, bool):
         raise TypeError(
             "[grid_sample] align_corners: expected a bool, got "

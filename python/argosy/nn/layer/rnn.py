@@ -462,12 +462,10 @@ class RNNBase(LayerList):
         proj_size=0,
     ):
         super().__init__()
-        bidirectional = direction in ("bidirectional", "bidirect")
-        if not bidirectional and direction != "forward":
-            raise ValueError(
-                f"[{type(self).__name__}] direction: expected 'forward' or 'bidirect', got "
-                f"{direction!r}. Do this: use one of them."
-            )
+        check_choice(
+            type(self).__name__, "direction", direction, ("forward", "bidirect", "bidirectional")
+        )
+        bidirectional = direction != "forward"
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size

@@ -200,6 +200,39 @@ def _check_sizes(**sizes):
             )
 
 
+def _make_parts(layer, arguments, attentions):
+    """Give an encoder or decoder layer its parts: attentions and a feed-forward network, with a
+    normalization and a dropout for each of them.
+
+    arguments: the locals of the layer's __init__; kept in ``_config``, to make others like it.
+    """
+    config = {key: arguments[key] for key in arguments if key not in ("self", "__class__")}
+    layer._config = config
+    d_model, nhead, hidden = (config[key] for key in ("d_model", "nhead", "dim_feedforward"))
+    _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=hidden)
+    dropout, attn_dropout, act_dropout = (
+        config["dropout"] if config[key] is None else config[key]
+        for key in ("dropout", "attn_dropout", "act_dropout")
+    )
+    layer.normalize_before = config["normalize_before"]
+    count = len(attentions) + 1
+    weights = _convert_param_attr_to_list(config["weight_attr"], count)
+    biases = _convert_param_attr_to_list(config["bias_attr"], count)
+    for name, weight, bias in zip(attentions, weights, biases):
+        attention = MultiHeadAttention(
+            d_model, nhead, dropout=attn_dropout, weight_attr=weight, bias_attr=bias
+        )
+        setattr(layer, name, attention)
+    layer.linear1 = Linear(d_model, hidden, weights[-1], bias_attr=biases[-1])
+    layer.dropout = Dropout(act_dropout, mode="upscale_in_train")
+    layer.linear2 = Linear(hidden, d_model, weights[-1], bias_attr=biases[-1])
+    for number in range(1, count + 1):
+        setattr(layer, f"norm{number}", LayerNorm(d_model, config["layer_norm_eps"]))
+    for number in range(1, count + 1):
+        setattr(layer, f"dropout{number}", Dropout(dropout, mode="upscale_in_train"))
+    layer.activation = getattr(F, config["activation"])
+
+
 class TransformerEncoderLayer(Layer):
     """Self-attention and a feed-forward network, each with residual and layer normalization.
 
@@ -232,28 +265,9 @@ class TransformerEncoderLayer(Layer):
         bias_attr=None,
         layer_norm_eps=1e-5,
     ):
-        config = dict(locals())
-        config.pop("self")
-        config.pop("__class__", None)
+        config = locals()
         super().__init__()
-        self._config = config
-        _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
-        attn_dropout = dropout if attn_dropout is None else attn_dropout
-        act_dropout = dropout if act_dropout is None else act_dropout
-        self.normalize_before = normalize_before
-        weights = _convert_param_attr_to_list(weight_attr, 2)
-        biases = _convert_param_attr_to_list(bias_attr, 2)
-        self.self_attn = MultiHeadAttention(
-            d_model, nhead, dropout=attn_dropout, weight_attr=weights[0], bias_attr=biases[0]
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, weights[1], bias_attr=biases[1])
-        self.dropout = Dropout(act_dropout, mode="upscale_in_train")
-        self.linear2 = Linear(dim_feedforward, d_model, weights[1], bias_attr=biases[1])
-        self.norm1 = LayerNorm(d_model, layer_norm_eps)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps)
-        self.dropout1 = Dropout(dropout, mode="upscale_in_train")
-        self.dropout2 = Dropout(dropout, mode="upscale_in_train")
-        self.activation = getattr(F, activation)
+        _make_parts(self, config, ["self_attn"])
 
     def forward(self, src, src_mask=None, cache=None):
         src_mask = _convert_attention_mask(src_mask, src.dtype)
@@ -343,33 +357,9 @@ class TransformerDecoderLayer(Layer):
         bias_attr=None,
         layer_norm_eps=1e-5,
     ):
-        config = dict(locals())
-        config.pop("self")
-        config.pop("__class__", None)
+        config = locals()
         super().__init__()
-        self._config = config
-        _check_sizes(d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
-        attn_dropout = dropout if attn_dropout is None else attn_dropout
-        act_dropout = dropout if act_dropout is None else act_dropout
-        self.normalize_before = normalize_before
-        weights = _convert_param_attr_to_list(weight_attr, 3)
-        biases = _convert_param_attr_to_list(bias_attr, 3)
-        self.self_attn = MultiHeadAttention(
-            d_model, nhead, dropout=attn_dropout, weight_attr=weights[0], bias_attr=biases[0]
-        )
-        self.cross_attn = MultiHeadAttention(
-            d_model, nhead, dropout=attn_dropout, weight_attr=weights[1], bias_attr=biases[1]
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, weights[2], bias_attr=biases[2])
-        self.dropout = Dropout(act_dropout, mode="upscale_in_train")
-        self.linear2 = Linear(dim_feedforward, d_model, weights[2], bias_attr=biases[2])
-        self.norm1 = LayerNorm(d_model, layer_norm_eps)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps)
-        self.dropout1 = Dropout(dropout, mode="upscale_in_train")
-        self.dropout2 = Dropout(dropout, mode="upscale_in_train")
-        self.dropout3 = Dropout(dropout, mode="upscale_in_train")
-        self.activation = getattr(F, activation)
+        _make_parts(self, config, ["self_attn", "cross_attn"])
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None):
         tgt_mask = _convert_attention_mask(tgt_mask, tgt.dtype)

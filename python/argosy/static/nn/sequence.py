@@ -8,6 +8,7 @@ computed row by row has the lengths of its first operand.
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import check_choice
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 from argosy.static.program import program_of
@@ -92,11 +93,7 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
         ValueError: another pool_type, or input is no batch of sequences.
     """
     kind = pool_type.lower()
-    if kind not in _POOLS:
-        raise ValueError(
-            f"[sequence_pool] pool_type: expected one of {_POOLS}, got {pool_type!r}."
-            " Do this: use one of them."
-        )
+    check_choice("sequence_pool", "pool_type", kind, _POOLS)
     lengths = _lengths(input, "sequence_pool")
     out = _core.ops.sequence_pool(input, lengths, None, kind, float(pad_value))
     _mark(out, None)

@@ -2,6 +2,8 @@
 
 import collections
 
+from argosy._support import check_choice
+
 from . import _read
 from ._rows import Rows
 
@@ -41,10 +43,7 @@ class Imikolov(Rows):
         download=True,
     ):
         self.data_type = data_type.upper()
-        assert self.data_type in ("NGRAM", "SEQ"), (
-            f"[Imikolov] data_type: expected 'NGRAM' or 'SEQ', got {data_type!r}."
-            " Do this: pass one of them."
-        )
+        check_choice("Imikolov", "data_type", self.data_type, ("NGRAM", "SEQ"), AssertionError)
         self.mode = _read.check_mode("Imikolov", mode, ("train", "test"))
         self.window_size = window_size
         self.min_word_freq = min_word_freq

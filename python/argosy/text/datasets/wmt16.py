@@ -2,6 +2,8 @@
 
 import collections
 
+from argosy._support import check_choice
+
 from . import _read
 from ._rows import Translations
 
@@ -43,9 +45,7 @@ class WMT16(Translations):
     ):
         self.mode = _read.check_mode("WMT16", mode, ("train", "test", "val"))
         self.data_file = _read.locate("WMT16", data_file, "wmt16", "wmt16.tar.gz", download)
-        assert lang in _WORDS, (
-            f"[WMT16] lang: expected 'en' or 'de', got {lang!r}. Do this: pass one of them."
-        )
+        check_choice("WMT16", "lang", lang, _WORDS, AssertionError)
         assert min(src_dict_size, trg_dict_size) > 0, (
             f"[WMT16] expected positive src_dict_size and trg_dict_size, got {src_dict_size} and "
             f"{trg_dict_size}. Do this: pass the numbers of words to use."

@@ -58,14 +58,14 @@ struct Met {
 // kMostHashed values, or nan.
 template <class T>
 bool number_by_hash(const T* x, int64_t n, Met& met, int32_t* number) {
-  struct Slot {
+  struct Bucket {
     uint64_t key;
     int64_t number = -1;
   };
   // At least half empty.
   const int bits =
       std::clamp(static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) + 1, 4, kMostTableBits);
-  std::vector<Slot> table(size_t{1} << bits);
+  std::vector<Bucket> table(size_t{1} << bits);
   const size_t mask = table.size() - 1;
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (kIsFloat<T>) {

@@ -44,6 +44,9 @@ ARGOSY_OP(gelu_grad, GeluAttrs)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(gelu, GeluAttrs, 10)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.gelu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.0455, 0.0, 2.996])")
     .doc(
         "x times the normal distribution function of x; approximate=True takes the form with tanh.")
     .paper("1606.08415")

@@ -45,34 +45,52 @@ ARGOSY_PIECEWISE_GRAD(hardshrink, ShrinkAttrs, "x");
 ARGOSY_PIECEWISE_GRAD(thresholded_relu, ThresholdedReluAttrs, "x");
 
 ARGOSY_ACTIVATION_OF_Y(relu, NoAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.relu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.0, 0.0, 3.0])")
     .python("nn.functional.relu(x, name=None)")
     .inplace("relu_")
     .doc("max(x, 0).")
     .done();
 
 ARGOSY_ACTIVATION_OF_Y(relu6, NoAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.relu6(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.0, 0.0, 3.0])")
     .python("nn.functional.relu6(x, name=None)")
     .doc("min(max(x, 0), 6).")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(leaky_relu, LeakyReluAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.leaky_relu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.02, 0.0, 3.0])")
     .python("nn.functional.leaky_relu(x, negative_slope=0.01, name=None)")
     .inplace("leaky_relu_")
     .doc("x where it is positive, negative_slope * x elsewhere.")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(hardtanh, HardtanhAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.hardtanh(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-1.0, 0.0, 1.0])")
     .python("nn.functional.hardtanh(x, min=-1.0, max=1.0, name=None)")
     .inplace("hardtanh_")
     .doc("x cut to [min, max].")
     .done();
 
 ARGOSY_ACTIVATION_OF_Y(hardsigmoid, HardsigmoidAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.hardsigmoid(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.16667, 0.5, 1.0])")
     .python("nn.functional.hardsigmoid(x, slope=0.1666667, offset=0.5, name=None)")
     .doc("slope * x + offset, cut to [0, 1].")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(softshrink, ShrinkAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.softshrink(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-1.5, 0.0, 2.5])")
     .python("nn.functional.softshrink(x, threshold=0.5, name=None)")
     .alias("lambd", "threshold")
     .infer(softshrink_infer)
@@ -80,12 +98,18 @@ ARGOSY_ACTIVATION_OF_X(softshrink, ShrinkAttrs, 1)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(hardshrink, ShrinkAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.hardshrink(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-2.0, 0.0, 3.0])")
     .python("nn.functional.hardshrink(x, threshold=0.5, name=None)")
     .alias("lambd", "threshold")
     .doc("x where |x| > threshold, 0 elsewhere.")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(thresholded_relu, ThresholdedReluAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.thresholded_relu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.0, 0.0, 3.0])")
     .python("nn.functional.thresholded_relu(x, threshold=1.0, value=0.0, name=None)")
     .inplace("thresholded_relu_")
     .doc("x where it is above threshold, value elsewhere.")

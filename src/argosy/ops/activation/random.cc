@@ -61,6 +61,7 @@ ARGOSY_OP(rrelu, RreluAttrs)
     .doc(
         "x where it is not negative, x times a slope elsewhere: drawn from [lower, upper) for each "
         "element in training, their mean otherwise.")
+    .shape("x [*s] -> [*s]")
     .paper("1505.00853")
     .input("x", kFloating)
     .output("out")
@@ -133,6 +134,7 @@ ARGOSY_OP(gumbel_softmax, GumbelAttrs)
     .doc(
         "softmax((x + Gumbel noise) / temperature) along axis: a differentiable sample of a "
         "category. hard: its one-hot form, with the gradient of the soft one.")
+    .shape("x [*s] -> [*s]")
     .paper("1611.01144")
     .input("x", kFloating)
     .output("out", Save::value)

@@ -101,6 +101,9 @@ void selu_infer(op::InferContext&, const SeluAttrs& a) {
 }
 
 ARGOSY_ACTIVATION_OF_X(elu, EluAttrs, 5)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.elu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.86466, 0.0, 3.0])")
     .python("nn.functional.elu(x, alpha=1.0, name=None)")
     .inplace("elu_")
     .doc("x where it is positive, alpha * (e^x - 1) elsewhere.")
@@ -108,6 +111,9 @@ ARGOSY_ACTIVATION_OF_X(elu, EluAttrs, 5)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(celu, EluAttrs, 5)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.celu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.86466, 0.0, 3.0])")
     .python("nn.functional.celu(x, alpha=1.0, name=None)")
     .infer(celu_infer)
     .doc("max(x, 0) + min(0, alpha * (e^(x / alpha) - 1)).")
@@ -115,6 +121,9 @@ ARGOSY_ACTIVATION_OF_X(celu, EluAttrs, 5)
     .done();
 
 ARGOSY_ACTIVATION_OF_Y(selu, SeluAttrs, 5)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.selu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-1.5202, 0.0, 3.1521])")
     .python("nn.functional.selu(x, scale=1.0507009873554805, alpha=1.6732632423543772, name=None)")
     .infer(selu_infer)
     .doc("scale * x where x is positive, scale * alpha * (e^x - 1) elsewhere.")
@@ -122,6 +131,9 @@ ARGOSY_ACTIVATION_OF_Y(selu, SeluAttrs, 5)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(silu, NoAttrs, 4)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.silu(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.23841, 0.0, 2.8577])")
     .python("nn.functional.swish(x, name=None)")
     .inplace("silu_")
     .doc("x * sigmoid(x).")
@@ -129,33 +141,51 @@ ARGOSY_ACTIVATION_OF_X(silu, NoAttrs, 4)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(mish, NoAttrs, 10)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.mish(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.2525, 0.0, 2.9865])")
     .python("nn.functional.mish(x, name=None)")
     .doc("x * tanh(log(1 + e^x)).")
     .paper("1908.08681")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(softsign, NoAttrs, 2)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.softsign(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.66667, 0.0, 0.75])")
     .python("nn.functional.softsign(x, name=None)")
     .doc("x / (1 + |x|).")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(tanhshrink, NoAttrs, 6)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.tanhshrink(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-1.036, 0.0, 2.0049])")
     .python("nn.functional.tanhshrink(x, name=None)")
     .doc("x - tanh(x).")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(log_sigmoid, NoAttrs, 8)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.log_sigmoid(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-2.1269, -0.69315, -0.048587])")
     .python("nn.functional.log_sigmoid(x, name=None)")
     .python("nn.functional.logsigmoid(x, name=None)")
     .doc("log(sigmoid(x)), exact for large |x|.")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(softplus, SoftplusAttrs, 8)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.softplus(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.12693, 0.69315, 3.0486])")
     .python("nn.functional.softplus(x, beta=1, threshold=20, name=None)")
     .doc("log(1 + e^(beta x)) / beta; x where beta x > threshold.")
     .done();
 
 ARGOSY_ACTIVATION_OF_X(hardswish, NoAttrs, 1)
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.hardswish(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-0.33333, 0.0, 3.0])")
     .python("nn.functional.hardswish(x, name=None)")
     .doc("x * min(max(x + 3, 0), 6) / 6.")
     .paper("1905.02244")

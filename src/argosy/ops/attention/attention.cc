@@ -57,6 +57,7 @@ Tensors future_grad(const GradCall& c, const FutureAttrs&) {
 
 ARGOSY_OP(fill_future, FutureAttrs)
     .doc("x [.., queries, keys] with `value` where the key comes after the query.")
+    .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .output("out")
     .kernel("rows", future_run)
@@ -155,6 +156,9 @@ ARGOSY_OP(scaled_dot_product_attention, AttentionAttrs)
         "softmax(query key^T scale + mask) value for every head; with return_weights also the "
         "weights [batch, heads, length, key length]. mask: bool (True takes part) or numbers to "
         "add. is_causal: query i takes part with keys up to i.")
+    .shape(
+        "query [b,m,h,d], key [b,l,h,d], value [b,l,h,e], attn_mask [*k] -> [b,m,h,e], .. [*w'] | "
+        "query [b,m,h,d], key [b,l,g,d], value [b,l,g,e], attn_mask [*k] -> [b,m,h,e], .. [*w']")
     .paper("1706.03762")
     .input("query", kFloating)
     .input("key", kFloating)

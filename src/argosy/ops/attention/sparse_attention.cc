@@ -412,6 +412,14 @@ ARGOSY_OP(sparse_attention, NoAttrs)
         "is 0, that query does not. Both are of query's dtype and have no gradient. A query "
         "without "
         "keys gives 0.")
+    .shape(
+        "query [b,h,m,d], key [b,h,m,d], value [b,h,m,d], sparse_csr_offset [b,h,o], "
+        "sparse_csr_columns [b,h,p], key_padding_mask [b,m], attn_mask [m,m] -> [b,h,m,d]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x = argosy.ones([1, 1, 2, 4])
+>>> offset, columns = argosy.to_tensor([[[0, 1, 2]]], dtype="int32"), argosy.to_tensor([[[0, 1]]], dtype="int32")
+>>> F.sparse_attention(x, x, x, offset, columns).shape
+paddle.Size([1, 1, 2, 4]))")
     .paper("1904.10509")
     .input("query", kWide, Save::value)
     .input("key", kWide, Save::value)

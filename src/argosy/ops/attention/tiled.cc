@@ -276,6 +276,7 @@ ARGOSY_OP(tiled_attention, TiledAttrs)
         "query's sum of exponentials instead of scores. mask: bool, or of query's dtype. bits: "
         "what "
         "attention_bits gave; weights it keeps are multiplied by factor, the others are 0.")
+    .shape("query [b,m,h,d], key [b,l,g,d], value [b,l,g,e], mask [*k], bits [*r] -> [b,m,h,e]")
     .paper("2205.14135")
     .input("query", kFloating, Save::value)
     .input("key", kFloating, Save::value)

@@ -201,6 +201,7 @@ ARGOSY_OP(dropout, DropoutAttrs)
         "In training each element becomes 0 with probability p, by its own choice or, with axis, "
         "together with those that differ in other axes only. 'upscale_in_train' divides the others "
         "by 1 - p; 'downscale_in_infer' multiplies by 1 - p when not training.")
+    .shape("x [*s] -> [*s]")
     .paper("Srivastava et al., JMLR 15 (2014)")
     .input("x", kFloating)
     .output("out")
@@ -246,6 +247,7 @@ ARGOSY_OP(alpha_dropout, AlphaAttrs)
     .doc(
         "Dropout that keeps mean and variance of a self-normalizing network; feature: whole "
         "channels [n, c] fall together.")
+    .shape("x [*s] -> [*s]")
     .paper("1706.02515")
     .input("x", kFloating)
     .output("out")

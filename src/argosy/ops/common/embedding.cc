@@ -202,6 +202,7 @@ ARGOSY_OP(embedding, EmbeddingAttrs)
         "The rows of weight that x names; zeros, without gradient, for padding_idx (-1: none). "
         "sparse: the gradient of weight holds only the rows that occur. scale_grad_by_freq divides "
         "the gradient of a row by how often it occurs.")
+    .shape("x [*s], weight [v,d] -> [*s,d]")
     .input("x", kAny, Save::value)
     .input("weight", kFloating, Save::shape)
     .output("out")
@@ -312,6 +313,7 @@ void one_hot_run(KernelFrame& f, const OneHotAttrs& a) {
 
 ARGOSY_OP(one_hot, OneHotAttrs)
     .doc("float32 [*x.shape, num_classes]: 1 at the element's number, else 0.")
+    .shape("x [*s] -> [*s,n']")
     .input("x", kIntegral)
     .index_output("out")
     .infer(one_hot_infer)

@@ -53,6 +53,10 @@ ARGOSY_OP(cosine_similarity, CosineAttrs)
     .python("nn.functional.cosine_similarity(x1, x2, axis=1, eps=1e-08)")
     .alias("dim", "axis")
     .doc("x1 . x2 / max(|x1| |x2|, eps) along axis, with broadcasting.")
+    .shape("x1 [*s], x2 [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.cosine_similarity(argosy.to_tensor([[3.0, 4.0]]), argosy.to_tensor([[4.0, 3.0]])).tolist()
+[0.96])")
     .input("x1", kFloating)
     .input("x2", kFloating)
     .output("out")
@@ -91,6 +95,10 @@ ARGOSY_OP(label_smooth, SmoothAttrs)
     .doc(
         "(1 - epsilon) * label + epsilon * prior_dist, the prior being 1 / classes where none is "
         "given.")
+    .shape("label [*s], prior_dist [*p] -> [*s]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.label_smooth(argosy.to_tensor([[0.0, 1.0]]), epsilon=0.1).tolist()
+[[0.05, 0.95]])")
     .input("label", kFloating)
     .optional_input("prior_dist", kFloating)
     .output("out")
@@ -122,6 +130,11 @@ Tensors bilinear_parts(const Inputs& in, const NoAttrs&) {
 ARGOSY_OP(bilinear, NoAttrs)
     .python("nn.functional.bilinear(x1, x2, weight, bias=None, name=None)")
     .doc("[n, o]: x1[n] weight[o] x2[n]' + bias[o]; weight is [out, in1, in2].")
+    .shape("x1 [b,i], x2 [b,j], weight [o,i,j], bias [1,o] -> [b,o]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x1, x2, weight = argosy.ones([4, 3]), argosy.ones([4, 2]), argosy.ones([5, 3, 2])
+>>> F.bilinear(x1, x2, weight).shape
+paddle.Size([4, 5]))")
     .input("x1", kFloating)
     .input("x2", kFloating)
     .input("weight", kFloating)
@@ -169,6 +182,11 @@ ARGOSY_OP(gather_tree, NoAttrs)
     .python("nn.functional.gather_tree(ids, parents)")
     .doc(
         "The token sequences of a beam search from its steps' ids and parents [time, batch, beam].")
+    .shape("ids [t,b,k], parents [t,b,k] -> [t,b,k]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> ids, parents = argosy.to_tensor([[[2, 2]], [[6, 1]]]), argosy.to_tensor([[[0, 0]], [[1, 0]]])
+>>> F.gather_tree(ids, parents).tolist()
+[[[2, 2]], [[6, 1]]])")
     .input("ids", kIndex)
     .input("parents", kIndex)
     .index_output("out")
@@ -214,6 +232,7 @@ ARGOSY_OP(sequence_mask, MaskAttrs)
     .doc(
         "[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length, "
         "rounded towards 0.")
+    .shape("x [*s] -> [*s,m']")
     .input("x", kReal)
     .index_output("out")
     .infer(mask_infer)
@@ -276,6 +295,7 @@ ARGOSY_OP(class_center_sample, SampleAttrs)
     .doc(
         "(labels renumbered into the sampled classes, the sampled classes): all that occur, and "
         "others at random up to num_samples.")
+    .shape("label [n] -> [n], [?]")
     .paper("2010.05222")
     .input("label", kIndex)
     .index_output("remapped_label")

@@ -130,6 +130,10 @@ ARGOSY_OP(pixel_shuffle, ShuffleAttrs)
     .python("nn.functional.pixel_shuffle(x, upscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C r^2, H, W] to [N, C, H r, W r] with r = upscale_factor: channels become pixels.")
+    .shape("x [n,c,h,w] -> [n,c',h',w']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.pixel_shuffle(argosy.ones([1, 8, 2, 3]), 2).shape
+paddle.Size([1, 2, 4, 6]))")
     .paper("1609.05158")
     .input("x")
     .output("out")
@@ -142,6 +146,10 @@ ARGOSY_OP(pixel_unshuffle, UnshuffleAttrs)
     .python("nn.functional.pixel_unshuffle(x, downscale_factor, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("[N, C, H r, W r] to [N, C r^2, H, W] with r = downscale_factor: undoes pixel_shuffle.")
+    .shape("x [n,c,h,w] -> [n,c',h',w']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.pixel_unshuffle(argosy.ones([1, 2, 4, 6]), 2).shape
+paddle.Size([1, 8, 2, 3]))")
     .input("x")
     .output("out")
     .infer(unshuffle_infer)
@@ -190,6 +198,11 @@ ARGOSY_OP(channel_shuffle, ChannelShuffleAttrs)
     .python("nn.functional.channel_shuffle(x, groups, data_format='NCHW', name=None)")
     .alias("input", "x")
     .doc("The channels, seen as a [groups, C / groups] table, in the order of its transpose.")
+    .shape("x [n,c,h,w] -> [n,c,h,w]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x = argosy.arange(4.0).reshape([1, 4, 1, 1])
+>>> F.channel_shuffle(x, groups=2).flatten().tolist()
+[0.0, 2.0, 1.0, 3.0])")
     .paper("1707.01083")
     .input("x")
     .output("out")
@@ -266,6 +279,10 @@ ARGOSY_OP(temporal_shift, TemporalAttrs)
     .doc(
         "x [N * seg_num, C, H, W]: the first shift_ratio of the channels come from the frame "
         "before, as many after them from the frame behind, the others stay; zeros at the ends.")
+    .shape("x [n,c,h,w] -> [n,c,h,w]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.temporal_shift(argosy.ones([6, 4, 3, 2]), seg_num=2).shape
+paddle.Size([6, 4, 3, 2]))")
     .paper("1811.08383")
     .input("x", kFloating)
     .output("out")

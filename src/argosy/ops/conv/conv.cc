@@ -159,6 +159,9 @@ Cost conv_cost(const InferContext& c, const ConvAttrs&) {
 
 #define ARGOSY_CONV(name)                                                                       \
   ARGOSY_OP(name, ConvAttrs)                                                                    \
+      .shape(                                                                                   \
+          "x [n,c,*s], weight [o,c/groups,*k], bias [o] -> [n,o,*s'] | x [n,*s,c], weight "     \
+          "[o,c/groups,*k], bias [o] -> [n,*s',o]")                                             \
       .doc("Cross-correlation of x with weight [out, in / groups, kernel..], plus bias [out].") \
       .input("x", kFloating, Save::value)                                                       \
       .input("weight", kFloating, Save::value)                                                  \
@@ -354,19 +357,22 @@ Tensors transpose_grad(const GradCall& c, const ConvTransposeAttrs& t) {
           c.needs(2) ? bias_grad(c.dy(), c.in[2], t.cl) : Tensor()};
 }
 
-#define ARGOSY_CONV_TRANSPOSE(name)                                                          \
-  ARGOSY_OP(name, ConvTransposeAttrs)                                                        \
-      .doc(                                                                                  \
-          "Transposed convolution of x with weight [in, out / groups, kernel..], plus bias " \
-          "[out]: the gradient of the convolution with the same weight.")                    \
-      .input("x", kFloating, Save::value)                                                    \
-      .input("weight", kFloating, Save::value)                                               \
-      .optional_input("bias", kFloating, Save::shape)                                        \
-      .output("out")                                                                         \
-      .promote()                                                                             \
-      .infer(transpose_infer)                                                                \
-      .kernel("direct", transpose_run)                                                       \
-      .gradient(transpose_grad)                                                              \
+#define ARGOSY_CONV_TRANSPOSE(name)                                                                \
+  ARGOSY_OP(name, ConvTransposeAttrs)                                                              \
+      .shape(                                                                                      \
+          "x [n,c,*s], weight [c,o,*k], bias [o*groups] -> [n,o*groups,*s'] | x [n,*s,c], weight " \
+          "[c,o,*k], bias [o*groups] -> [n,*s',o*groups]")                                         \
+      .doc(                                                                                        \
+          "Transposed convolution of x with weight [in, out / groups, kernel..], plus bias "       \
+          "[out]: the gradient of the convolution with the same weight.")                          \
+      .input("x", kFloating, Save::value)                                                          \
+      .input("weight", kFloating, Save::value)                                                     \
+      .optional_input("bias", kFloating, Save::shape)                                              \
+      .output("out")                                                                               \
+      .promote()                                                                                   \
+      .infer(transpose_infer)                                                                      \
+      .kernel("direct", transpose_run)                                                             \
+      .gradient(transpose_grad)                                                                    \
       .done();
 ARGOSY_CONV_TRANSPOSE(conv1d_transpose)
 ARGOSY_CONV_TRANSPOSE(conv2d_transpose)

@@ -163,24 +163,26 @@ Tensors max_grad(const GradCall& c, const PoolAttrs& a) {
   return max_pool_grad_op(c.dy(), c.out(1), c.in[0], a);
 }
 
-#define ARGOSY_MAX_POOL(name)                                                      \
-  ARGOSY_OP(name, PoolAttrs)                                                       \
-      .doc("The maximum of each window of the spatial dimensions.")                \
-      .input("x", kFloating, Save::shape)                                          \
-      .output("out")                                                               \
-      .hidden_output("indices")                                                    \
-      .infer(max_infer)                                                            \
-      .kernel("direct", max_run)                                                   \
-      .gradient(max_grad)                                                          \
-      .done();                                                                     \
-  ARGOSY_OP(name##_with_index, PoolAttrs)                                          \
-      .doc("The maximum of each window, and its place in its channel, flattened.") \
-      .input("x", kFloating, Save::shape)                                          \
-      .output("out")                                                               \
-      .index_output("indices", Save::value)                                        \
-      .infer(max_infer)                                                            \
-      .kernel("direct", max_run)                                                   \
-      .gradient(max_grad)                                                          \
+#define ARGOSY_MAX_POOL(name)                                                           \
+  ARGOSY_OP(name, PoolAttrs)                                                            \
+      .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")                       \
+      .doc("The maximum of each window of the spatial dimensions.")                     \
+      .input("x", kFloating, Save::shape)                                               \
+      .output("out")                                                                    \
+      .hidden_output("indices")                                                         \
+      .infer(max_infer)                                                                 \
+      .kernel("direct", max_run)                                                        \
+      .gradient(max_grad)                                                               \
+      .done();                                                                          \
+  ARGOSY_OP(name##_with_index, PoolAttrs)                                               \
+      .shape("x [n,c,*s] -> [n,c,*s'], [n,c,*s'] | x [n,*s,c] -> [n,*s',c], [n,*s',c]") \
+      .doc("The maximum of each window, and its place in its channel, flattened.")      \
+      .input("x", kFloating, Save::shape)                                               \
+      .output("out")                                                                    \
+      .index_output("indices", Save::value)                                             \
+      .infer(max_infer)                                                                 \
+      .kernel("direct", max_run)                                                        \
+      .gradient(max_grad)                                                               \
       .done();
 ARGOSY_MAX_POOL(max_pool1d)
 ARGOSY_MAX_POOL(max_pool2d)
@@ -200,6 +202,7 @@ Tensors adaptive_max_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
 
 #define ARGOSY_ADAPTIVE_MAX_POOL(name)                                                  \
   ARGOSY_OP(name, AdaptivePoolAttrs)                                                    \
+      .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")                       \
       .doc("The maximum of each of output_size equal parts (-1: the input's size).")    \
       .input("x", kFloating, Save::shape)                                               \
       .output("out")                                                                    \
@@ -209,6 +212,7 @@ Tensors adaptive_max_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
       .gradient(adaptive_max_grad)                                                      \
       .done();                                                                          \
   ARGOSY_OP(name##_with_index, AdaptivePoolAttrs)                                       \
+      .shape("x [n,c,*s] -> [n,c,*s'], [n,c,*s'] | x [n,*s,c] -> [n,*s',c], [n,*s',c]") \
       .doc("The maximum of each of output_size equal parts, and its place, flattened.") \
       .input("x", kFloating, Save::shape)                                               \
       .output("out")                                                                    \
@@ -323,6 +327,7 @@ Tensors adaptive_avg_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
 
 #define ARGOSY_AVG_POOL(name)                                                        \
   ARGOSY_OP(name, AvgPoolAttrs)                                                      \
+      .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")                    \
       .doc("The average of each window of the spatial dimensions.")                  \
       .input("x", kFloating, Save::shape)                                            \
       .output("out")                                                                 \
@@ -331,6 +336,7 @@ Tensors adaptive_avg_grad(const GradCall& c, const AdaptivePoolAttrs& a) {
       .gradient(avg_grad)                                                            \
       .done();                                                                       \
   ARGOSY_OP(adaptive_##name, AdaptivePoolAttrs)                                      \
+      .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")                    \
       .doc("The average of each of output_size equal parts (-1: the input's size).") \
       .input("x", kFloating, Save::shape)                                            \
       .output("out")                                                                 \
@@ -438,6 +444,7 @@ Tensors lp_grad(const GradCall& c, const LpPoolAttrs& a) {
 
 #define ARGOSY_LP_POOL(name)                                               \
   ARGOSY_OP(name, LpPoolAttrs)                                             \
+      .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")          \
       .doc("(sum of x^p)^(1/p) of each window of the spatial dimensions.") \
       .input("x", kFloating, Save::value)                                  \
       .output("out", Save::value)                                          \
@@ -483,6 +490,7 @@ Tensors unpool_grad(const GradCall& c, const UnpoolAttrs&) {
 
 #define ARGOSY_UNPOOL(name)                                                        \
   ARGOSY_OP(name, UnpoolAttrs)                                                     \
+      .shape("x [n,c,*s], indices [n,c,*s] -> [n,c,*s']")                          \
       .doc("Zeros of output_size with x at the flat places that `indices` names.") \
       .input("x", kFloating)                                                       \
       .input("indices", kIndex, Save::value)                                       \

@@ -86,6 +86,11 @@ ARGOSY_OP(cumsum, ScanAttrs)
     .doc(
         "Running sums along axis; of the flattened tensor without it. Small integers give int64; "
         "with dtype, x is cast to it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.cumsum(argosy.to_tensor([[1, 2], [3, 4]])).tolist()
+[1, 3, 6, 10]
+>>> argosy.cumsum(argosy.to_tensor([[1, 2], [3, 4]]), axis=0).tolist()
+[[1, 2], [4, 6]])")
     .input("x", kAny - kFloat8, Save::shape)
     .output("out")
     .infer(cumsum_infer)
@@ -196,6 +201,9 @@ ARGOSY_OP(cumprod, CumprodAttrs)
     .doc(
         "Running products along dim; of the flattened tensor without it. With dtype, x is cast to "
         "it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.cumprod(argosy.to_tensor([[1, 2], [3, 4]]), dim=1).tolist()
+[[1, 2], [3, 12]])")
     .input("x", kNumeric, Save::value)
     .output("out", Save::value)
     .infer(cumprod_infer)
@@ -288,6 +296,9 @@ ARGOSY_OP(logcumsumexp, ScanAttrs)
     .doc(
         "log of running sums of e^x along axis, without overflow; of the flattened tensor without "
         "axis. Integers give float32.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> argosy.logcumsumexp(argosy.to_tensor([0.0, 0.0, 0.0])).tolist()
+[0.0, 0.69315, 1.0986])")
     .input("x", kReal, Save::value)
     .output("out", Save::value)
     .infer(logcumsumexp_infer)
@@ -329,6 +340,7 @@ Tensors extreme_grad(const GradCall& c, const ExtremeAttrs& a) {
 
 #define ARGOSY_RUNNING(name, largest, text)                     \
   ARGOSY_OP(name, ExtremeAttrs)                                 \
+      .shape("x [*s] -> [*s'], [*s']")                          \
       .python(#name "(x, axis=None, dtype='int64', name=None)") \
       .method(#name)                                            \
       .doc(text)                                                \
@@ -337,15 +349,22 @@ Tensors extreme_grad(const GradCall& c, const ExtremeAttrs& a) {
       .index_output("indices", Save::value)                     \
       .infer(extreme_infer)                                     \
       .kernel("scan", extreme_run<largest>)                     \
-      .gradient(extreme_grad)                                   \
-      .done()
+      .gradient(extreme_grad)
 
 ARGOSY_RUNNING(cummax, true,
                "(the largest element so far, the index where it was met last) along axis; of the "
-               "flattened tensor without it. dtype: of the indices, int32 or int64.");
+               "flattened tensor without it. dtype: of the indices, int32 or int64.")
+    .example(R"(>>> values, indices = argosy.cummax(argosy.to_tensor([2, 1, 3, 0]))
+>>> values.tolist(), indices.tolist()
+([2, 2, 3, 3], [0, 0, 2, 2]))")
+    .done();
 ARGOSY_RUNNING(cummin, false,
                "(the smallest element so far, the index where it was met last) along axis; of the "
-               "flattened tensor without it. dtype: of the indices, int32 or int64.");
+               "flattened tensor without it. dtype: of the indices, int32 or int64.")
+    .example(R"(>>> values, indices = argosy.cummin(argosy.to_tensor([2, 1, 3, 0]))
+>>> values.tolist(), indices.tolist()
+([2, 1, 1, 0], [0, 1, 1, 3]))")
+    .done();
 
 Tensor cumsum_of(const Tensor& x, const ScanAttrs& a) {
   return cumsum_op(x, a);

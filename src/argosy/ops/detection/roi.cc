@@ -115,6 +115,7 @@ ARGOSY_OP(roi_align, RoiAttrs)
     .doc(
         "Mean of bilinear samples in each of pooled_height x pooled_width cells of boxes [R, 4] in "
         "images [N, C, H, W]; image [R] is each box's image (He et al., Mask R-CNN).")
+    .shape("x [n,c,h,w], boxes [r,4], image [r] -> [r,c,pooled_height,pooled_width]")
     .input("x", kWide, Save::shape)
     .input("boxes", kWide, Save::value)
     .input("image", only(DType::int64), Save::value)
@@ -180,6 +181,7 @@ ARGOSY_OP(roi_pool, RoiAttrs)
     .doc(
         "Maximum of each of pooled_height x pooled_width cells of boxes [R, 4] in images [N, C, H, "
         "W]; image [R] is each box's image (Girshick, Fast R-CNN).")
+    .shape("x [n,c,h,w], boxes [r,4], image [r] -> [r,c,pooled_height,pooled_width]")
     .input("x", kWide, Save::shape)
     .input("boxes", kWide)
     .input("image", only(DType::int64), Save::value)
@@ -239,6 +241,9 @@ ARGOSY_OP(psroi_pool, RoiAttrs)
     .doc(
         "Mean of each cell of boxes [R, 4] in images [N, C, H, W], each cell in a channel of its "
         "own; image [R] is each box's image (Dai et al., R-FCN).")
+    .shape(
+        "x [n,c,h,w], boxes [r,4], image [r] -> "
+        "[r,c/(pooled_height*pooled_width),pooled_height,pooled_width]")
     .input("x", kWide, Save::shape)
     .input("boxes", kWide, Save::value)
     .input("image", only(DType::int64), Save::value)

@@ -35,6 +35,7 @@ ARGOSY_OP(suppress_boxes, SuppressAttrs)
         "threshold (intersection over union). While it is above 0.5, the threshold is multiplied "
         "by "
         "eta < 1 at each kept box.")
+    .shape("boxes [n,4] -> [?]")
     .input("boxes", only(DType::float32) | only(DType::float64))
     .index_output("out")
     .infer(suppress_infer)

@@ -123,6 +123,16 @@ ARGOSY_OP(skip_gram, SkipGramAttrs)
         "incubate.skip_gram_noise; seed int64 of one element says which windows and words are "
         "drawn. Gives the loss summed over pairs, and their number. Several threads may train "
         "the same tables at a time (Hogwild).")
+    .shape(
+        "word_vectors [v,d], context_vectors [v,d], tokens [t], lengths [l], noise_threshold [v], "
+        "noise_alias [v], seed [] -> [], []")
+    .example(R"(>>> words, contexts = argosy.rand([5, 4]), argosy.rand([5, 4])
+>>> tokens, lengths = argosy.arange(5), argosy.to_tensor([5], dtype="int64")
+>>> threshold, alias = argosy.ones([5]), argosy.arange(5)
+>>> seed = argosy.to_tensor(1, dtype="int64")
+>>> loss, pairs = argosy.incubate.skip_gram(words, contexts, tokens, lengths, threshold, alias, seed)
+>>> loss.shape
+paddle.Size([]))")
     .paper("Mikolov et al. 2013, Distributed Representations of Words and Phrases")
     .input("word_vectors", only(DType::float32))
     .input("context_vectors", only(DType::float32))

@@ -43,6 +43,7 @@ ARGOSY_OP(fft_c2c, FftAttrs)
     .doc(
         "Discrete Fourier transform along axes: scale times the sum of x[j] exp(-2 pi i j k / n), "
         "or of x[j] exp(2 pi i j k / n) when not forward.")
+    .shape("x [*s] -> [*s]")
     .input("x", kComplex)
     .output("out")
     .infer(fft_infer)

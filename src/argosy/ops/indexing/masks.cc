@@ -50,6 +50,7 @@ void mask_places_run(KernelFrame& f, const NoAttrs&) {
 
 ARGOSY_OP(mask_places, NoAttrs)
     .doc("The indices of the true elements of a bool tensor in C order, as [n, rank] int64.")
+    .shape("mask [*s] -> [?,rank(s)]")
     .input("mask", kBool)
     .index_output("places")
     .infer(mask_places_infer)
@@ -90,6 +91,7 @@ Tensors select_true_grad(const GradCall& c, const NoAttrs&);
 
 ARGOSY_OP(select_true, NoAttrs)
     .doc("x[mask]: the rows of x, in order, where mask, which has its leading dimensions, holds.")
+    .shape("x [*s], mask [*t] -> [?,*s']")
     .input("x", kAny, Save::nothing)
     .input("mask", kBool, Save::value)
     .output("out")

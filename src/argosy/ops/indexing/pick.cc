@@ -75,6 +75,11 @@ ARGOSY_OP(gather, AxisAttrs)
         "The entries of x along axis (0 without it) that the integer tensor index [n] or [n, 1] "
         "names; "
         "an index without dimensions leaves axis out.")
+    .shape(
+        "x [*a,n@axis,*b], index [k] -> [*a,k,*b] | x [*a,n@axis,*b], index [] -> [*s'] | x "
+        "[*a,n@axis,*b], index [k,1] -> [*a,k,*b]")
+    .example(R"(>>> argosy.gather(argosy.to_tensor([10, 20, 30]), argosy.to_tensor([2, 0])).tolist()
+[30, 10])")
     .input("x")
     .input("index", kIntegral)
     .output("out")
@@ -99,6 +104,10 @@ ARGOSY_OP(index_select, AxisAttrs)
     .alias("input", "x")
     .alias("dim", "axis")
     .doc("The entries of x along axis that the integer tensor index [n] or [n, 1] names.")
+    .shape("x [*a,n@axis,*b], index [k] -> [*a,k,*b] | x [*a,n@axis,*b], index [k,1] -> [*a,k,*b]")
+    .example(
+        R"(>>> argosy.index_select(argosy.to_tensor([[1, 2], [3, 4]]), argosy.to_tensor([1]), axis=1).tolist()
+[[2], [4]])")
     .input("x")
     .input("index", kIntegral)
     .output("out")
@@ -155,6 +164,10 @@ ARGOSY_OP(gather_nd, NoAttrs)
     .doc(
         "x[index[.., 0], index[.., 1], ..]: the last dimension of index names places along the "
         "first dimensions of x.")
+    .shape("x [*s], index [*i,d] -> [*s']")
+    .example(
+        R"(>>> argosy.gather_nd(argosy.to_tensor([[1, 2], [3, 4]]), argosy.to_tensor([[0, 1], [1, 0]])).tolist()
+[2, 3])")
     .input("x")
     .input("index", kIndex)
     .output("out")
@@ -176,6 +189,10 @@ ARGOSY_OP(scatter_nd_add, NoAttrs)
     .doc(
         "A copy of x with updates added at x[index[.., 0], index[.., 1], ..]; places named twice "
         "get both.")
+    .shape("x [*s], index [*i,d], updates [*u] -> [*s]")
+    .example(
+        R"(>>> argosy.scatter_nd_add(argosy.zeros([3]), argosy.to_tensor([[1], [1]]), argosy.to_tensor([5.0, 6.0])).tolist()
+[0.0, 11.0, 0.0])")
     .input("x", kNumeric)
     .input("index", kIndex)
     .input("updates", kNumeric)
@@ -210,6 +227,12 @@ ARGOSY_OP(scatter, ScatterAttrs)
     .doc(
         "A copy of x with rows index[i] replaced by updates[i]; with overwrite=False those rows "
         "become the sum of their updates.")
+    .shape(
+        "x [n,*s], index [k], updates [k,*s] -> [n,*s] | x [n,*s], index [k,1], updates [k,*s] -> "
+        "[n,*s] | x [n,*s], index [], updates [*s] -> [n,*s]")
+    .example(
+        R"(>>> argosy.scatter(argosy.zeros([3, 1]), argosy.to_tensor([2, 0]), argosy.to_tensor([[5.0], [6.0]])).tolist()
+[[6.0], [0.0], [5.0]])")
     .input("x", kNumeric)
     .input("index", kIndex)
     .input("updates", kNumeric)
@@ -443,6 +466,7 @@ ARGOSY_OP(combine_along, PutAttrs)
 
 ARGOSY_OP(take_along, AlongAttrs)
     .doc("x[.., indices[..], ..] along axis, element by element; has the shape of indices.")
+    .shape("x [*s], indices [*t] -> [*s']")
     .input("x", kAny, Save::shape)
     .input("indices", kIndex, Save::value)
     .output("out")
@@ -531,6 +555,10 @@ ARGOSY_OP(index_sample, NoAttrs)
     .python("index_sample(x, index)")
     .method("index_sample")
     .doc("For each row of x [n, m], its elements at the places in the row of index [n, k].")
+    .shape("x [n,m], index [n,k] -> [n,k]")
+    .example(
+        R"(>>> argosy.index_sample(argosy.to_tensor([[1, 2], [3, 4]]), argosy.to_tensor([[0, 0], [1, 0]])).tolist()
+[[1, 1], [4, 3]])")
     .input("x")
     .input("index", kIndex)
     .output("out")
@@ -557,6 +585,7 @@ ARGOSY_OP(where_select, NoAttrs)
         "Elements of x where condition holds, of y elsewhere; the three broadcast. x and y have "
         "one "
         "dtype.")
+    .shape("condition [*s], x [*s], y [*s] -> [*s]")
     .input("condition", kBool, Save::value)
     .input("x", kAny, Save::shape)
     .input("y", kAny, Save::shape)
@@ -588,6 +617,10 @@ ARGOSY_OP(masked_fill, NoAttrs)
     .inplace("masked_fill_")
     .alias("input", "x")
     .doc("x with value where mask holds; mask and x broadcast, value is a number or 0-d tensor.")
+    .shape("x [*s], mask [*s], value [*s] -> [*s]")
+    .example(
+        R"(>>> argosy.masked_fill(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([True, False]), 9.0).tolist()
+[9.0, 2.0])")
     .input("x")
     .input("mask", kBool)
     .input("value")
@@ -616,6 +649,10 @@ ARGOSY_OP(masked_select, NoAttrs)
     .method("masked_select")
     .alias("input", "x")
     .doc("The elements of x where mask holds, as a vector in C order; x and mask broadcast.")
+    .shape("x [*s], mask [*s] -> [?]")
+    .example(
+        R"(>>> argosy.masked_select(argosy.to_tensor([1.0, 2.0, 3.0]), argosy.to_tensor([True, False, True])).tolist()
+[1.0, 3.0])")
     .input("x")
     .input("mask", kBool)
     .output("out")

@@ -104,6 +104,10 @@ ARGOSY_OP(histogram, HistogramAttrs)
         "How many elements of input lie in each of `bins` equal parts of [min, max] (both 0: the "
         "range of input), as int64; elements outside count nowhere. weight: the weight of each "
         "element instead of 1. density: scaled to an integral of 1, float32.")
+    .shape("input [*s], weight [*s] -> [bins]")
+    .example(
+        R"(>>> argosy.histogram(argosy.to_tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3).tolist()
+[0, 2, 1, 0])")
     .input("input", kReal)
     .optional_input("weight", kReal)
     .index_output("out")
@@ -130,6 +134,10 @@ ARGOSY_OP(histogram_bin_edges, HistogramAttrs)
     .method("histogram_bin_edges")
     .alias("x", "input")
     .doc("The bins + 1 ends of the parts that histogram counts in, float32.")
+    .shape("input [*s] -> [bins+1]")
+    .example(
+        R"(>>> argosy.histogram_bin_edges(argosy.to_tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3).tolist()
+[0.0, 0.75, 1.5, 2.25, 3.0])")
     .input("input", kReal)
     .index_output("out")
     .infer(edges_infer)
@@ -190,6 +198,9 @@ ARGOSY_OP(bincount, BincountAttrs)
     .doc(
         "How often each of 0, 1, .., max(x) comes in the vector x, at least minlength numbers, "
         "int64; with weights, the sums of the weights in their places, floating.")
+    .shape("x [n], weights [n] -> [?]")
+    .example(R"(>>> argosy.bincount(argosy.to_tensor([1, 2, 1, 4])).tolist()
+[0, 2, 1, 0, 1])")
     .input("x", kIntegral)
     .optional_input("weights", kReal)
     .index_output("out")

@@ -182,6 +182,18 @@ ARGOSY_OP(matmul, MatmulAttrs)
         "Product of matrices (the last two dimensions), stacked over the other dimensions, which "
         "broadcast. A vector is a row on the left and a column on the right. transpose_x and "
         "transpose_y swap the last two dimensions first.")
+    .shape(
+        "x [k], y [k] -> [] | x [*b,m,k], y [k] -> [*b,m] | x [k], y [*b,k,n] -> [*b,n] | x "
+        "[*b,m,k], y [*b,k,n] -> [*b,m,n] | x [*b,k,m], y [*b,k,n] -> [*b,m,n] | x [*b,m,k], y "
+        "[*b,n,k] -> [*b,m,n] | x [*b,k,m], y [*b,n,k] -> [*b,m,n] | x [*b,k,m], y [k] -> [*b,m] | "
+        "x [k], y [*b,n,k] -> [*b,n]")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.matmul(x, x).tolist()
+[[7.0, 10.0], [15.0, 22.0]]
+>>> argosy.matmul(x, x, transpose_y=True).tolist()
+[[5.0, 11.0], [11.0, 25.0]]
+>>> argosy.matmul(argosy.ones([5, 2, 3]), argosy.ones([3, 4])).shape
+paddle.Size([5, 2, 4]))")
     .input("x", kProducts, Save::value)
     .input("y", kProducts, Save::value)
     .output("out")
@@ -282,6 +294,14 @@ ARGOSY_OP(linear, NoAttrs)
         "x [.., in] times weight [in, out] plus bias [out]. Weights and biases of other shapes "
         "mean "
         "matmul(x, weight) + bias.")
+    .shape(
+        "x [*b,i], weight [i,o], bias [o] -> [*b,o] | x [*b,i], weight [i,o], bias [*c] -> [*r'] | "
+        "x [*b,i], weight [i], bias [*c] -> [*r'] | x [*b,m,i], weight [*b,i,o], bias [*c] -> "
+        "[*r']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, weight = argosy.to_tensor([[1.0, 2.0]]), argosy.to_tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+>>> F.linear(x, weight, argosy.ones([3])).tolist()
+[[2.0, 3.0, 4.0]])")
     .input("x", kFloating, Save::value)
     .input("weight", kFloating, Save::value)
     .optional_input("bias", kFloating, Save::shape)

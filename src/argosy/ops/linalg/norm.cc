@@ -93,6 +93,7 @@ ARGOSY_OP(p_norm, NormAttrs)
         "p = inf and -inf, the number of elements that are not 0 for p = 0. The gradient is 0 "
         "where "
         "the norm is 0.")
+    .shape("x [*s] -> [*s']")
     .input("x", kFloating | kComplex, Save::value)
     .output("out", Save::value)
     .infer(norm_infer)

@@ -71,6 +71,7 @@ Tensors qr_grad(const GradCall& c, const QrAttrs& a) {
 ARGOSY_OP(qr_factors, QrAttrs)
     .doc(
         "x [.., m, n] = q r: q [.., m, k] with orthonormal columns, r [.., k, n] upper triangular.")
+    .shape("x [*b,m,n] -> [*b,m,k'], [*b,k',n]")
     .input("x", kDense)
     .output("q", Save::value)
     .output("r", Save::value)
@@ -170,6 +171,11 @@ ARGOSY_OP(svd, SvdAttrs)
         "singular values, and for complex matrices a result that the phases of the columns of u "
         "and "
         "v, which are not determined, do not change.")
+    .shape("x [*b,m,n] -> [*b,m,k'], [*b,k'], [*b,l',n]")
+    .example(
+        R"(>>> u, s, vh = argosy.linalg.svd(argosy.to_tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
+>>> u.shape, s.tolist(), vh.shape
+(paddle.Size([3, 2]), [4.0, 3.0], paddle.Size([2, 2])))")
     .input("x", kDense)
     .output("u", Save::value)
     .output("s", Save::value)
@@ -222,6 +228,10 @@ ARGOSY_OP(eigh, EighAttrs)
         "Eigenvalues [.., n], ascending, and eigenvectors (columns of [.., n, n]) of Hermitian "
         "matrices, of which the triangle UPLO is read. Gradients of eigenvectors need distinct "
         "eigenvalues.")
+    .shape("x [*b,n,n] -> [*b,n], [*b,n,n]")
+    .example(R"(>>> values, vectors = argosy.linalg.eigh(argosy.to_tensor([[2.0, 1.0], [1.0, 2.0]]))
+>>> values.tolist()
+[1.0, 3.0])")
     .input("x", kDense)
     .output("values", Save::value)
     .output("vectors", Save::value)
@@ -267,6 +277,10 @@ ARGOSY_OP(eig, NoAttrs)
     .doc(
         "Eigenvalues [.., n] and eigenvectors (columns of [.., n, n], of unit length) of square "
         "matrices, complex, in no order. Gradients need distinct eigenvalues.")
+    .shape("x [*b,n,n] -> [*b,n], [*b,n,n]")
+    .example(R"(>>> values, vectors = argosy.linalg.eig(argosy.to_tensor([[2.0, 0.0], [0.0, 3.0]]))
+>>> values.tolist()
+[(2+0j), (3+0j)])")
     .input("x", kDense, Save::shape)
     .output("values", Save::value)
     .output("vectors", Save::value)

@@ -257,6 +257,7 @@ ARGOSY_OP(ctc_loss, CtcAttrs)
         "[time, batch, classes] are scores, softmax is taken inside. 'mean' divides each loss by "
         "its label length first. norm_by_times divides the gradient by the number of steps; "
         "zero_infinity makes impossible sequences count 0.")
+    .shape("log_probs [t,b,c], labels [b,l], input_lengths [b], label_lengths [b] -> [*s']")
     .paper("Graves et al., ICML 2006")
     .input("log_probs", kFloating)
     .input("labels", kIntegral)
@@ -399,6 +400,7 @@ ARGOSY_OP(rnnt_loss, RnntAttrs)
         "-log of the probability of the labels under an RNN transducer, summed over all "
         "alignments; input [batch, time, longest label + 1, classes] are log probabilities. "
         "fastemit_lambda adds that part of the emissions to the gradient.")
+    .shape("input [b,t,u,c], label [b,l], input_lengths [b], label_lengths [b] -> [*s']")
     .paper("1211.3711")
     .input("input", kFloating)
     .input("label", kIntegral)

@@ -99,6 +99,11 @@ ARGOSY_OP(binary_cross_entropy_with_logits, LossAttrs)
     .doc(
         "-label * log(sigmoid(logit)) - (1 - label) * log(1 - sigmoid(logit)), times weight; "
         "pos_weight is a factor on the first part.")
+    .shape("logit [*s], label [*s], weight [*w], pos_weight [*p] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> logit, label = argosy.to_tensor([2.0, -1.0]), argosy.to_tensor([1.0, 0.0])
+>>> F.binary_cross_entropy_with_logits(logit, label).item()
+0.22009)")
     .input("logit", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -139,6 +144,11 @@ ARGOSY_OP(sigmoid_focal_loss, FocalAttrs)
     .doc(
         "Binary cross entropy from logits, times (1 - p)^gamma for the probability p of the label "
         "and alpha or 1 - alpha for labels 1 and 0; over normalizer.")
+    .shape("logit [*s], label [*s], normalizer [*n] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> logit, label = argosy.to_tensor([2.0, -1.0]), argosy.to_tensor([1.0, 0.0])
+>>> F.sigmoid_focal_loss(logit, label).item()
+0.017444)")
     .paper("1708.02002")
     .input("logit", kFloating)
     .input("label", kReal)
@@ -211,6 +221,11 @@ ARGOSY_OP(binary_cross_entropy, LossAttrs)
         "nn.functional.binary_cross_entropy(input, label, weight=None, reduction='mean', "
         "name=None)")
     .doc("-label * log(input) - (1 - label) * log(1 - input), times weight; input in [0, 1].")
+    .shape("input [*s], label [*s], weight [*w] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> p, label = argosy.to_tensor([0.9, 0.2]), argosy.to_tensor([1.0, 0.0])
+>>> F.binary_cross_entropy(p, label).item()
+0.16425)")
     .input("input", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -232,6 +247,11 @@ Tensors soft_margin_parts(const Inputs& in, const LossAttrs& a) {
 ARGOSY_OP(soft_margin_loss, LossAttrs)
     .python("nn.functional.soft_margin_loss(input, label, reduction='mean', name=None)")
     .doc("log(1 + exp(-label * input)), labels being -1 or 1.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, label = argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, -1.0])
+>>> F.soft_margin_loss(x, label).item()
+1.3005)")
     .input("input", kFloating)
     .input("label", kReal)
     .output("loss")
@@ -259,6 +279,10 @@ ARGOSY_OP(multi_label_soft_margin_loss, LossAttrs)
         "nn.functional.multi_label_soft_margin_loss(input, label, weight=None, reduction='mean', "
         "name=None)")
     .doc("Binary cross entropy from logits times weight, averaged over the last axis.")
+    .shape("input [n,c], label [n,c], weight [*w] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.multi_label_soft_margin_loss(argosy.to_tensor([[1.0, -1.0]]), argosy.to_tensor([[1.0, 0.0]])).item()
+0.31326)")
     .input("input", kFloating)
     .input("label", kReal)
     .optional_input("weight", kFloating)
@@ -283,6 +307,11 @@ ARGOSY_OP(hinge_embedding_loss, HingeAttrs)
     .python(
         "nn.functional.hinge_embedding_loss(input, label, margin=1.0, reduction='mean', name=None)")
     .doc("input where label is 1, max(0, margin - input) where it is -1.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, label = argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, -1.0])
+>>> F.hinge_embedding_loss(x, label).item()
+0.25)")
     .input("input", kFloating)
     .input("label", kReal)
     .output("loss")
@@ -305,6 +334,11 @@ ARGOSY_OP(margin_ranking_loss, RankingAttrs)
         "nn.functional.margin_ranking_loss(input, other, label, margin=0.0, reduction='mean', "
         "name=None)")
     .doc("max(0, -label * (input - other) + margin).")
+    .shape("input [*s], other [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([2.0, 1.0])
+>>> F.margin_ranking_loss(x, y, argosy.to_tensor([1.0, 1.0])).item()
+0.5)")
     .input("input", kFloating)
     .input("other", kFloating)
     .input("label", kReal)

@@ -125,6 +125,7 @@ ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
         "-log of the probability that softmax along axis gives to the label, times weight[label]. "
         "label: class numbers, or with soft_label a probability for each class; label_smoothing "
         "spreads that part of it over all classes. Labels equal to ignore_index give 0.")
+    .shape("input [*s], label [*t], weight [c] -> [*s']")
     .input("input", kFloating)
     .input("label")
     .optional_input("weight", kFloating)
@@ -169,6 +170,7 @@ Tensors with_softmax_parts(const Inputs& in, const WithSoftmaxAttrs& a) {
 
 ARGOSY_OP(softmax_with_cross_entropy, WithSoftmaxAttrs)
     .doc("(cross entropy with size 1 on axis, softmax of the logits along axis).")
+    .shape("logits [*s], label [*t] -> [*s'], [*s]")
     .input("logits", kFloating)
     .input("label")
     .output("loss")
@@ -219,6 +221,13 @@ ARGOSY_OP(nll_loss, NllAttrs)
         "-input[label] * weight[label], input [N, C, ..] being log probabilities; 0 where the "
         "label "
         "is ignore_index. The mean is over the weights.")
+    .shape(
+        "input [n,c,*d], label [n,*d], weight [c] -> [*s'] | input [n,c,*d], label [n,1,*d], "
+        "weight "
+        "[c] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.nll_loss(argosy.to_tensor([[-0.1, -2.0], [-3.0, -0.5]]), argosy.to_tensor([0, 1])).item()
+0.3)")
     .input("input", kFloating)
     .input("label", kIndex)
     .optional_input("weight", kFloating)

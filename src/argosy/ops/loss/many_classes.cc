@@ -119,6 +119,9 @@ ARGOSY_OP(hsigmoid_loss, HsigmoidAttrs)
         "Hierarchical sigmoid [N, 1]: the sum over the inner nodes on the way to the label of the "
         "binary cross entropy of weight[node] . input + bias[node] against the turn taken there. "
         "The tree is complete, or given by path_table and path_code [N, depth], padded with -1.")
+    .shape(
+        "input [n,d], label [*l], weight [k,d], bias [*q], path_table [n,p], path_code [n,p] -> "
+        "[n,1]")
     .paper("Morin and Bengio, AISTATS 2005")
     .input("input", kFloating)
     .input("label", kIntegral)
@@ -174,6 +177,7 @@ ARGOSY_OP(margin_cross_entropy, MarginAttrs)
     .doc(
         "(loss, softmax) of scale * logits, where the label's cosine cos(t) is replaced by "
         "cos(margin1 * t + margin2) - margin3.")
+    .shape("logits [n,c], label [n] -> [*s'], [n,c] | logits [n,c], label [n,1] -> [*s'], [n,c]")
     .paper("1801.07698")
     .input("logits", kFloating)
     .input("label", kIndex)

@@ -61,6 +61,11 @@ ARGOSY_OP(cosine_embedding_loss, CosineAttrs)
         "1 - cos(input1, input2) where label is 1, max(0, cos - margin) where it is -1; the "
         "vectors "
         "lie along the last axis.")
+    .shape("input1 [*b,k], input2 [*b,k], label [*b] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([[1.0, 0.0]]), argosy.to_tensor([[0.0, 1.0]])
+>>> F.cosine_embedding_loss(x, y, argosy.to_tensor([1])).item()
+1.0)")
     .input("input1", kFloating)
     .input("input2", kFloating)
     .input("label", kReal)
@@ -108,6 +113,11 @@ ARGOSY_OP(triplet_margin_loss, TripletAttrs)
     .doc(
         "max(0, d(input, positive) - d(input, negative) + margin) with the p-norm distance; swap: "
         "d(positive, negative) instead of the latter where it is smaller.")
+    .shape("input [*s], positive [*s], negative [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> anchor, positive, negative = argosy.ones([2, 3]), argosy.ones([2, 3]), argosy.zeros([2, 3])
+>>> F.triplet_margin_loss(anchor, positive, negative, margin=2.0).item()
+0.26795)")
     .input("input", kFloating)
     .input("positive", kFloating)
     .input("negative", kFloating)
@@ -150,6 +160,11 @@ ARGOSY_OP(npair_loss, NpairAttrs)
     .doc(
         "Cross entropy of the similarities anchor positive' against equality of labels, plus "
         "l2_reg / 4 times the mean squared lengths.")
+    .shape("anchor [n,d], positive [n,d], labels [n] -> []")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([[1.0, 0.0], [0.0, 1.0]]), argosy.to_tensor([[1.0, 0.0], [0.0, 1.0]])
+>>> F.npair_loss(x, y, argosy.to_tensor([0.0, 1.0])).item()
+0.31426)")
     .paper("Sohn, NIPS 2016")
     .input("anchor", kFloating)
     .input("positive", kFloating)
@@ -191,6 +206,10 @@ Tensors dice_parts(const Inputs& in, const DiceAttrs& a) {
 ARGOSY_OP(dice_loss, DiceAttrs)
     .python("nn.functional.dice_loss(input, label, epsilon=1e-05, name=None)")
     .doc("1 - 2 |input * one_hot(label)| / (|input| + |one_hot(label)| + epsilon), batch mean.")
+    .shape("input [n,*s,c], label [n,*s,1] -> []")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.dice_loss(argosy.to_tensor([[0.2, 0.8]]), argosy.to_tensor([[1]])).item()
+0.2)")
     .paper("1606.04797")
     .input("input", kFloating)
     .input("label", kIndex)
@@ -248,6 +267,10 @@ ARGOSY_OP(multi_margin_loss, MultiMarginAttrs)
     .doc(
         "For each row the sum over the other classes of max(0, margin - input[label] + input)^p, "
         "over the number of classes, times weight[label].")
+    .shape("input [n,c], label [n], weight [c] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.multi_margin_loss(argosy.to_tensor([[0.1, 0.2, 0.7]]), argosy.to_tensor([2])).item()
+0.3)")
     .input("input", kFloating)
     .input("label", kIndex)
     .optional_input("weight", kFloating)
@@ -374,6 +397,10 @@ ARGOSY_OP(multi_label_margin_loss, LossAttrs)
     .doc(
         "For each row the sum over its labels t (those before the first -1) and the classes k that "
         "are none of them of max(0, 1 - input[t] + input[k]), over the number of classes.")
+    .shape("input [n,c], label [n,c] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.multi_label_margin_loss(argosy.to_tensor([[0.1, 0.2, 0.4]]), argosy.to_tensor([[2, 0, -1]])).item()
+0.63333)")
     .input("input", kFloating)
     .input("label", kIndex)
     .output("loss")

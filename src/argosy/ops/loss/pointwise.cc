@@ -36,6 +36,10 @@ void square_error_infer(InferContext& c, const NoAttrs&) {
 ARGOSY_OP(square_error_cost, NoAttrs)
     .python("nn.functional.square_error_cost(input, label)")
     .doc("(input - label)^2, elementwise with broadcasting.")
+    .shape("input [*s], label [*s] -> [*s]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.square_error_cost(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 4.0])).tolist()
+[0.25, 4.0])")
     .input("input", kReal)
     .input("label", kReal)
     .output("out")
@@ -51,6 +55,13 @@ ARGOSY_OP(mse_loss, LossAttrs)
     .python("nn.functional.mse_loss(input, label, reduction='mean', name=None)")
     .alias("target", "label")
     .doc("(input - label)^2, reduced.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 4.0])
+>>> F.mse_loss(x, y).item()
+2.125
+>>> F.mse_loss(x, y, reduction="none").tolist()
+[0.25, 4.0])")
     .input("input", kFloating)
     .input("label", kFloating)
     .output("loss")
@@ -65,6 +76,13 @@ ARGOSY_OP(l1_loss, LossAttrs)
     .python("nn.functional.l1_loss(input, label, reduction='mean', name=None)")
     .alias("target", "label")
     .doc("|input - label|, reduced.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 4.0])
+>>> F.l1_loss(x, y).item()
+1.25
+>>> F.l1_loss(x, y, reduction="none").tolist()
+[0.5, 2.0])")
     .input("input", kFloating)
     .input("label", kFloating)
     .output("loss")
@@ -95,6 +113,13 @@ ARGOSY_OP(smooth_l1_loss, SmoothL1Attrs)
     .doc(
         "With d = |input - label|: d^2 / 2 where d < delta, delta * (d - delta / 2) elsewhere; "
         "divided by delta unless is_huber.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 4.0])
+>>> F.smooth_l1_loss(x, y).item()
+0.8125
+>>> F.smooth_l1_loss(x, y, reduction="none").tolist()
+[0.125, 1.5])")
     .input("input", kFloating)
     .input("label", kFloating)
     .output("loss")
@@ -135,6 +160,11 @@ ARGOSY_OP(kl_div, KlAttrs)
     .doc(
         "label * (log(label) - input), 0 where label is not positive; with log_target label is a "
         "logarithm too. reduction may be 'batchmean': the sum over the size of the first axis.")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([0.5, 0.5]), argosy.to_tensor([0.25, 0.75])
+>>> F.kl_div(x.log(), y, reduction="sum").item()
+0.13081)")
     .input("input", kFloating)
     .input("label", kFloating)
     .output("loss")
@@ -158,6 +188,10 @@ Tensors log_loss_parts(const Inputs& in, const LogLossAttrs& a) {
 ARGOSY_OP(log_loss, LogLossAttrs)
     .python("nn.functional.log_loss(input, label, epsilon=0.0001, name=None)")
     .doc("-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon).")
+    .shape("input [*s], label [*s] -> [*s]")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.log_loss(argosy.to_tensor([[0.9], [0.2]]), argosy.to_tensor([[1.0], [0.0]])).tolist()
+[[0.10525], [0.22302]])")
     .input("input", kFloating)
     .input("label", kFloating)
     .output("out")
@@ -202,6 +236,10 @@ ARGOSY_OP(poisson_nll_loss, PoissonAttrs)
         "exp(input) - label * input, or without log_input input - label * log(input + epsilon): "
         "the "
         "negative log-likelihood of counts. full adds an approximation of log(label!).")
+    .shape("input [*s], label [*s] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.poisson_nll_loss(argosy.to_tensor([0.0, 1.0]), argosy.to_tensor([1.0, 2.0])).item()
+0.85914)")
     .input("input", kFloating)
     .input("label", kReal)
     .output("loss")
@@ -268,6 +306,11 @@ ARGOSY_OP(gaussian_nll_loss, GaussianAttrs)
     .doc(
         "(log(variance) + (input - label)^2 / variance) / 2, variance at least epsilon; full adds "
         "log(2 pi) / 2.")
+    .shape("input [*s], label [*s], variance [*v] -> [*s']")
+    .example(R"(>>> F = argosy.nn.functional
+>>> x, y = argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 2.0])
+>>> F.gaussian_nll_loss(x, y, argosy.ones([2])).item()
+0.0625)")
     .input("input", kFloating)
     .input("label", kFloating)
     .input("variance", kFloating)

@@ -20,6 +20,7 @@ void shape_run(KernelFrame& f, const NoAttrs&) {
 
 ARGOSY_OP(shape, NoAttrs)
     .doc("The sizes of x's dimensions, as an int64 vector.")
+    .shape("input [*s] -> [rank(s)]")
     .input("input")
     .shape_only()
     .index_output("out")
@@ -37,6 +38,7 @@ void numel_run(KernelFrame& f, const NoAttrs&) {
 
 ARGOSY_OP(numel, NoAttrs)
     .doc("The number of elements of x, as a 0-d int64 tensor.")
+    .shape("x [*s] -> []")
     .input("x")
     .shape_only()
     .index_output("out")
@@ -86,6 +88,7 @@ void view_dtype_run(KernelFrame& f, const DTypeAttrs& a) {
 
 ARGOSY_OP(view_dtype, DTypeAttrs)
     .doc("x's memory read as another dtype; the last size scales with the size of an element.")
+    .shape("x [*s] -> [*s']")
     .input("x")
     .index_output("out")
     .infer(view_dtype_infer)

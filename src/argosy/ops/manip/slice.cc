@@ -142,6 +142,7 @@ Tensors slice_grad_rule(const GradCall& c, const SliceAttrs& a) {
 
 ARGOSY_OP(slice, SliceAttrs)
     .doc("x[start:end:step] on each of axes, as one view; then drops decrease_axis.")
+    .shape("x [*s] -> [*s']")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(slice_infer)
@@ -171,6 +172,7 @@ Tensors set_slice_grad(const GradCall& c, const SliceAttrs& a) {
 
 ARGOSY_OP(set_slice, SliceAttrs)
     .doc("A copy of x with value, broadcast, written into the slice.")
+    .shape("x [*s], value [*t] -> [*s]")
     .inplace("set_slice_")
     .input("x")
     .input("value", kAny, Save::shape)

@@ -21,12 +21,22 @@ using op::NoAttrs;
       .promote()                                     \
       .elementwise()                                 \
       .kernel("loops", run_loops<cpu::name##_loops>) \
-      .strided()                                     \
-      .done()
+      .strided()
 
-ARGOSY_BITWISE(bitwise_and, "The bits set in both x and y, elementwise with broadcasting.");
-ARGOSY_BITWISE(bitwise_or, "The bits set in x or y, elementwise with broadcasting.");
-ARGOSY_BITWISE(bitwise_xor, "The bits set in exactly one of x and y, elementwise, broadcasting.");
+ARGOSY_BITWISE(bitwise_and, "The bits set in both x and y, elementwise with broadcasting.")
+    .example(
+        R"(>>> argosy.bitwise_and(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()
+[0, 3])")
+    .done();
+ARGOSY_BITWISE(bitwise_or, "The bits set in x or y, elementwise with broadcasting.")
+    .example(R"(>>> argosy.bitwise_or(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()
+[30, 7])")
+    .done();
+ARGOSY_BITWISE(bitwise_xor, "The bits set in exactly one of x and y, elementwise, broadcasting.")
+    .example(
+        R"(>>> argosy.bitwise_xor(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()
+[30, 4])")
+    .done();
 
 ARGOSY_OP(bitwise_not, NoAttrs)
     .python("bitwise_not(x, out=None, name=None)")
@@ -37,6 +47,8 @@ ARGOSY_OP(bitwise_not, NoAttrs)
     .inplace("bitwise_invert_")
     .alias("input", "x")
     .doc("All bits of x flipped; of bool: not x.")
+    .example(R"(>>> argosy.bitwise_not(argosy.to_tensor([0, 5])).tolist()
+[-1, -6])")
     .input("x", kIntegral | kBool)
     .index_output("out")
     .elementwise()
@@ -63,14 +75,21 @@ void right_run(op::KernelFrame& f, const ShiftAttrs& a) {
       .promote()                                                       \
       .elementwise()                                                   \
       .kernel("loops", run)                                            \
-      .strided()                                                       \
-      .done()
+      .strided()
 
 ARGOSY_SHIFT(bitwise_left_shift, left_run,
-             "x moved y bits to the left, elementwise with broadcasting; zeros come in.");
+             "x moved y bits to the left, elementwise with broadcasting; zeros come in.")
+    .example(
+        R"(>>> argosy.bitwise_left_shift(argosy.to_tensor([1, 8]), argosy.to_tensor([3, 2])).tolist()
+[8, 32])")
+    .done();
 ARGOSY_SHIFT(bitwise_right_shift, right_run,
              "x moved y bits to the right, elementwise with broadcasting. The sign comes in if "
-             "is_arithmetic, else zeros.");
+             "is_arithmetic, else zeros.")
+    .example(
+        R"(>>> argosy.bitwise_right_shift(argosy.to_tensor([1, 8]), argosy.to_tensor([3, 2])).tolist()
+[0, 2])")
+    .done();
 
 }  // namespace
 }  // namespace argosy::ops

@@ -96,6 +96,8 @@ ARGOSY_OP(clip, ClipAttrs)
         "x limited to [min, max], which may be None (no limit), numbers or tensors of one element; "
         "nan stays. The gradient passes where x is not outside. Integers with a limit that is a "
         "float give float32.")
+    .example(R"(>>> argosy.clip(argosy.to_tensor([-1.0, 0.5, 9.0]), 0.0, 1.0).tolist()
+[0.0, 0.5, 1.0])")
     .input("x", kReal, Save::value)
     .output("out")
     .elementwise()
@@ -119,6 +121,9 @@ ARGOSY_OP(lerp, NoAttrs)
     .inplace("lerp_")
     .alias("input", "x")
     .doc("x + weight (y - x), elementwise with broadcasting; weight may be a number.")
+    .example(
+        R"(>>> argosy.lerp(argosy.to_tensor([0.0, 10.0]), argosy.to_tensor([10.0, 20.0]), 0.25).tolist()
+[2.5, 12.5])")
     .input("x", kFloating, Save::value)
     .input("y", kFloating, Save::value)
     .input("weight", kFloating, Save::value)
@@ -170,6 +175,9 @@ ARGOSY_OP(nan_to_num, NanToNumAttrs)
     .doc(
         "x with nan, +inf and -inf replaced; without posinf and neginf by the dtype's largest and "
         "smallest numbers.")
+    .example(
+        R"(>>> argosy.nan_to_num(argosy.to_tensor([1.0, float("nan"), float("inf")]), nan=0.0, posinf=9.0).tolist()
+[1.0, 0.0, 9.0])")
     .input("x", kFloating, Save::value)
     .output("out")
     .elementwise()
@@ -201,6 +209,9 @@ ARGOSY_OP(frexp, NoAttrs)
     .doc(
         "(mantissa, exponent), both of x's dtype: x = mantissa * 2^exponent with 0.5 <= |mantissa| "
         "< 1, or both 0.")
+    .example(R"(>>> mantissa, exponent = argosy.frexp(argosy.to_tensor([8.0, 0.75]))
+>>> mantissa.tolist(), exponent.tolist()
+([0.5, 0.75], [4.0, 0.0]))")
     .input("x", only(DType::float32) | only(DType::float64))
     .output("mantissa")
     .index_output("exponent", Save::value)

@@ -41,29 +41,63 @@ void compare_parts(op::KernelFrame& f, const NoAttrs&) {
       .infer(op::infer_bool<NoAttrs>)                        \
       .kernel("loops", match, run_loops<cpu::table##_loops>) \
       .strided()
-#define ARGOSY_EQUATE(name, text) ARGOSY_COMPARE(name, name, kComparable, nullptr, text).done()
+#define ARGOSY_EQUATE(name, text) ARGOSY_COMPARE(name, name, kComparable, nullptr, text)
 #define ARGOSY_ORDER(name, table, text)                                 \
   ARGOSY_COMPARE(name, table, kComparable, not_complex,                 \
                  text " Complex numbers by real, then imaginary part.") \
       .kernel("parts", compare_parts<name>)
 
-ARGOSY_EQUATE(equal, "Whether x == y.");
-ARGOSY_EQUATE(not_equal, "Whether x != y.");
+ARGOSY_EQUATE(equal, "Whether x == y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.equal(x, y).tolist()
+[False, False, True])")
+    .done();
+ARGOSY_EQUATE(not_equal, "Whether x != y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.not_equal(x, y).tolist()
+[True, True, False])")
+    .done();
 ARGOSY_ORDER(less_than, less, "Whether x < y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.less_than(x, y).tolist()
+[True, False, False])")
     .python("less(x, y, name=None, *, out=None)")
     .method("less(x, y, name=None, *, out=None)")
     .inplace("less_")
     .done();
-ARGOSY_ORDER(less_equal, less_equal, "Whether x <= y.").done();
+ARGOSY_ORDER(less_equal, less_equal, "Whether x <= y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.less_equal(x, y).tolist()
+[True, False, True])")
+    .done();
 ARGOSY_ORDER(greater_than, greater, "Whether x > y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.greater_than(x, y).tolist()
+[False, True, False])")
     .python("greater(x, y, name=None, *, out=None)")
     .method("greater(x, y, name=None, *, out=None)")
     .inplace("greater_")
     .done();
-ARGOSY_ORDER(greater_equal, greater_equal, "Whether x >= y.").done();
-ARGOSY_EQUATE(logical_and, "Whether both are not 0.");
-ARGOSY_EQUATE(logical_or, "Whether one or both are not 0.");
-ARGOSY_EQUATE(logical_xor, "Whether exactly one is not 0.");
+ARGOSY_ORDER(greater_equal, greater_equal, "Whether x >= y.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.greater_equal(x, y).tolist()
+[False, True, True])")
+    .done();
+ARGOSY_EQUATE(logical_and, "Whether both are not 0.")
+    .example(
+        R"(>>> argosy.logical_and(argosy.to_tensor([True, True, False]), argosy.to_tensor([True, False, False])).tolist()
+[True, False, False])")
+    .done();
+ARGOSY_EQUATE(logical_or, "Whether one or both are not 0.")
+    .example(
+        R"(>>> argosy.logical_or(argosy.to_tensor([True, True, False]), argosy.to_tensor([True, False, False])).tolist()
+[True, True, False])")
+    .done();
+ARGOSY_EQUATE(logical_xor, "Whether exactly one is not 0.")
+    .example(
+        R"(>>> argosy.logical_xor(argosy.to_tensor([True, True, False]), argosy.to_tensor([True, False, False])).tolist()
+[False, True, False])")
+    .done();
 
 #define ARGOSY_TEST(name, signature, dtypes, text) \
   ARGOSY_OP(name, NoAttrs)                         \
@@ -77,19 +111,30 @@ ARGOSY_EQUATE(logical_xor, "Whether exactly one is not 0.");
       .infer(op::infer_bool<NoAttrs>)
 
 ARGOSY_TEST(logical_not, "(x, name=None, *, out=None)", kComparable, "Whether x is 0.")
+    .example(R"(>>> argosy.logical_not(argosy.to_tensor([True, False])).tolist()
+[False, True])")
     .inplace("logical_not_")
     .kernel("loops", run_loops<cpu::logical_not_loops>)
     .strided()
     .done();
 ARGOSY_TEST(isnan, "(x, name=None)", kNumeric, "Whether x is not a number.")
+    .example(
+        R"(>>> argosy.isnan(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
+[False, False, False, True])")
     .kernel("loops", run_loops<cpu::isnan_loops>)
     .strided()
     .done();
 ARGOSY_TEST(isinf, "(x, name=None)", kNumeric, "Whether x is infinite.")
+    .example(
+        R"(>>> argosy.isinf(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
+[False, True, True, False])")
     .kernel("loops", run_loops<cpu::isinf_loops>)
     .strided()
     .done();
 ARGOSY_TEST(isfinite, "(x, name=None)", kNumeric, "Whether x is neither infinite nor nan.")
+    .example(
+        R"(>>> argosy.isfinite(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
+[True, False, False, False])")
     .kernel("loops", run_loops<cpu::isfinite_loops>)
     .strided()
     .done();
@@ -110,9 +155,21 @@ Tensors isreal_parts(const op::Inputs& in, const NoAttrs&) {
   return equal_op(i, zero_of(i));
 }
 
-ARGOSY_TEST(isposinf, "(x, name=None)", kReal, "Whether x is +inf.").compose(isposinf_parts).done();
-ARGOSY_TEST(isneginf, "(x, name=None)", kReal, "Whether x is -inf.").compose(isneginf_parts).done();
+ARGOSY_TEST(isposinf, "(x, name=None)", kReal, "Whether x is +inf.")
+    .example(
+        R"(>>> argosy.isposinf(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
+[False, True, False, False])")
+    .compose(isposinf_parts)
+    .done();
+ARGOSY_TEST(isneginf, "(x, name=None)", kReal, "Whether x is -inf.")
+    .example(
+        R"(>>> argosy.isneginf(argosy.to_tensor([1.0, float("inf"), float("-inf"), float("nan")])).tolist()
+[False, False, True, False])")
+    .compose(isneginf_parts)
+    .done();
 ARGOSY_TEST(isreal, "(x, name=None)", kAny, "Whether the imaginary part is 0.")
+    .example(R"(>>> argosy.isreal(argosy.to_tensor([1 + 2j, 3 + 0j])).tolist()
+[False, True])")
     .compose(isreal_parts)
     .done();
 
@@ -128,6 +185,8 @@ void signbit_run(op::KernelFrame& f, const NoAttrs&) {
 }
 
 ARGOSY_TEST(signbit, "(x, name=None)", kReal, "Whether the sign bit is set (also of -0.0).")
+    .example(R"(>>> argosy.signbit(argosy.to_tensor([-1.5, 0.0, 2.0])).tolist()
+[True, False, False])")
     .kernel("reference", signbit_run)
     .done();
 
@@ -156,6 +215,9 @@ ARGOSY_OP(isclose, CloseAttrs)
     .doc(
         "Whether |x - y| <= atol + rtol * |y|, elementwise; bool. nan is close to nan only with "
         "equal_nan.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.isclose(x, y).tolist()
+[False, False, True])")
     .input("x", kComparable)
     .input("y", kComparable)
     .index_output("out")
@@ -179,6 +241,10 @@ ARGOSY_OP(allclose, CloseAttrs)
     .alias("input", "x")
     .alias("other", "y")
     .doc("Whether |x - y| <= atol + rtol * |y| everywhere: one bool, 0-d.")
+    .shape("x [*s], y [*t] -> []")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.allclose(x, y).item()
+False)")
     .input("x", kComparable)
     .input("y", kComparable)
     .index_output("out")
@@ -203,6 +269,9 @@ ARGOSY_OP(equal_all, NoAttrs)
     .alias("input", "x")
     .alias("other", "y")
     .doc("Whether x and y have one shape and equal elements: one bool, 0-d.")
+    .shape("x [*s], y [*t] -> []")
+    .example(R"(>>> argosy.equal_all(argosy.to_tensor([1, 2]), argosy.to_tensor([1, 2])).item()
+True)")
     .input("x", kComparable)
     .input("y", kComparable)
     .index_output("out")

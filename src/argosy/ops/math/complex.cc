@@ -61,13 +61,21 @@ Tensors angle_grad(const GradCall& c, const NoAttrs&) {
       .infer(infer_real<NoAttrs>)                \
       .kernel("loops", run)                      \
       .strided()                                 \
-      .gradient(rule)                            \
-      .done()
+      .gradient(rule)
 
-ARGOSY_PART(real, Save::shape, real_run, real_grad, "The real parts; real numbers as they are.");
-ARGOSY_PART(imag, Save::shape, imag_run, imag_grad, "The imaginary parts; 0 of real numbers.");
+ARGOSY_PART(real, Save::shape, real_run, real_grad, "The real parts; real numbers as they are.")
+    .example(R"(>>> argosy.real(argosy.to_tensor([3 + 4j, 1j])).tolist()
+[3.0, 0.0])")
+    .done();
+ARGOSY_PART(imag, Save::shape, imag_run, imag_grad, "The imaginary parts; 0 of real numbers.")
+    .example(R"(>>> argosy.imag(argosy.to_tensor([3 + 4j, 1j])).tolist()
+[4.0, 1.0])")
+    .done();
 ARGOSY_PART(angle, Save::value, (run_loops<cpu::angle_loops, 10>), angle_grad,
-            "The angle in the complex plane in radians; pi of negative real numbers, else 0.");
+            "The angle in the complex plane in radians; pi of negative real numbers, else 0.")
+    .example(R"(>>> argosy.angle(argosy.to_tensor([3 + 4j, 1j])).tolist()
+[0.9273, 1.5708])")
+    .done();
 
 template <class T>
 void join_parts(char* const* ptrs, const int64_t* strides, int64_t n, const void*) {
@@ -102,6 +110,9 @@ constexpr DTypes kParts = only(DType::float32) | only(DType::float64);
 ARGOSY_OP(complex, NoAttrs)
     .python("complex(real, imag, name=None, *, out=None)")
     .doc("real + i imag, elementwise with broadcasting.")
+    .example(
+        R"(>>> argosy.complex(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([3.0, 4.0])).tolist()
+[(1+3j), (2+4j)])")
     .input("real", kParts, Save::shape)
     .input("imag", kParts, Save::shape)
     .output("out")
@@ -120,6 +131,9 @@ Tensors polar_parts(const op::Inputs& in, const NoAttrs&) {
 ARGOSY_OP(polar, NoAttrs)
     .python("polar(abs, angle, name=None, *, out=None)")
     .doc("abs * (cos(angle) + i sin(angle)), elementwise with broadcasting; angle in radians.")
+    .example(
+        R"(>>> argosy.polar(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([0.0, 3.14159])).numpy().round(3).tolist()
+[(1+0j), (-2+0j)])")
     .input("abs", kParts)
     .input("angle", kParts)
     .output("out")
@@ -152,6 +166,9 @@ ARGOSY_OP(as_complex, NoAttrs)
     .python("as_complex(x, name=None)")
     .method("as_complex")
     .doc("Pairs of the last dimension (size 2) as complex numbers.")
+    .shape("x [*s,2] -> [*s]")
+    .example(R"(>>> argosy.as_complex(argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+[(1+2j), (3+4j)])")
     .input("x", kParts)
     .output("out")
     .infer(as_complex_infer)
@@ -171,6 +188,9 @@ ARGOSY_OP(as_real, NoAttrs)
     .python("as_real(x, name=None)")
     .method("as_real")
     .doc("Complex numbers as pairs in a new last dimension of size 2: real, imaginary part.")
+    .shape("x [*s] -> [*s,2]")
+    .example(R"(>>> argosy.as_real(argosy.to_tensor([1 + 2j, 3 + 4j])).tolist()
+[[1.0, 2.0], [3.0, 4.0]])")
     .input("x", kComplex)
     .output("out")
     .infer(as_real_infer)

@@ -83,22 +83,49 @@ Tensors log1p_grad_rule(const GradCall& c, const NoAttrs&) {
 }
 
 ARGOSY_FUNCTION(sqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 1,
-                "The square root; nan for negative reals.");
+                "The square root; nan for negative reals.")
+    .example(R"(>>> argosy.sqrt(argosy.to_tensor([1.0, 4.0])).tolist()
+[1.0, 2.0])")
+    .done();
 ARGOSY_FUNCTION(rsqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 2,
-                "1 / sqrt(x); inf at 0, nan for negative reals.");
-ARGOSY_FUNCTION(reciprocal, "(x, name=None)", kFunction, Save::nothing, Save::value, 1, "1 / x.");
+                "1 / sqrt(x); inf at 0, nan for negative reals.")
+    .example(R"(>>> argosy.rsqrt(argosy.to_tensor([1.0, 4.0])).tolist()
+[1.0, 0.5])")
+    .done();
+ARGOSY_FUNCTION(reciprocal, "(x, name=None)", kFunction, Save::nothing, Save::value, 1, "1 / x.")
+    .example(R"(>>> argosy.reciprocal(argosy.to_tensor([1.0, 4.0])).tolist()
+[1.0, 0.25])")
+    .done();
 ARGOSY_FUNCTION(exp, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 4,
-                "e to the power x.");
+                "e to the power x.")
+    .example(R"(>>> argosy.exp(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[1.6487, 2.7183, 7.3891])")
+    .done();
 ARGOSY_FUNCTION(expm1, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 6,
-                "e^x - 1, exact near 0.");
+                "e^x - 1, exact near 0.")
+    .example(R"(>>> argosy.expm1(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.64872, 1.7183, 6.3891])")
+    .done();
 ARGOSY_FUNCTION(log, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 4,
-                "The natural logarithm; -inf at 0, nan for negative reals.");
+                "The natural logarithm; -inf at 0, nan for negative reals.")
+    .example(R"(>>> argosy.log(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[-0.69315, 0.0, 0.69315])")
+    .done();
 ARGOSY_FUNCTION(log2, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
-                "The logarithm to base 2.");
+                "The logarithm to base 2.")
+    .example(R"(>>> argosy.log2(argosy.to_tensor([1.0, 8.0])).tolist()
+[0.0, 3.0])")
+    .done();
 ARGOSY_FUNCTION(log10, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
-                "The logarithm to base 10.");
+                "The logarithm to base 10.")
+    .example(R"(>>> argosy.log10(argosy.to_tensor([1.0, 100.0])).tolist()
+[0.0, 2.0])")
+    .done();
 ARGOSY_FUNCTION(log1p, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
-                "log(1 + x), exact near 0.");
+                "log(1 + x), exact near 0.")
+    .example(R"(>>> argosy.log1p(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.40547, 0.69315, 1.0986])")
+    .done();
 
 ARGOSY_OP(square, NoAttrs)
     .python("square(x, name=None)")
@@ -106,6 +133,8 @@ ARGOSY_OP(square, NoAttrs)
     .inplace("square_")
     .alias("input", "x")
     .doc("x * x; integers stay integers.")
+    .example(R"(>>> argosy.square(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.25, 1.0, 4.0])")
     .input("x", kNumeric, Save::value)
     .output("out")
     .elementwise()

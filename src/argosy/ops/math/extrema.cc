@@ -48,19 +48,34 @@ Tensors first_grad(const GradCall& c, const NoAttrs&) {
       .elementwise()                                 \
       .kernel("loops", run_loops<cpu::name##_loops>) \
       .strided()                                     \
-      .gradient(rule)                                \
-      .done()
+      .gradient(rule)
 
 ARGOSY_EXTREME(maximum, "(x, y, name=None, *, out=None)", shared_grad<greater_than>,
                "The larger of x and y, elementwise with broadcasting; nan if either is nan. The "
-               "gradient of equal operands is shared.");
+               "gradient of equal operands is shared.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.maximum(x, y).tolist()
+[4.0, 5.0, 3.0])")
+    .done();
 ARGOSY_EXTREME(minimum, "(x, y, name=None, *, out=None)", shared_grad<less_than>,
                "The smaller of x and y, elementwise with broadcasting; nan if either is nan. The "
-               "gradient of equal operands is shared.");
+               "gradient of equal operands is shared.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.minimum(x, y).tolist()
+[1.0, 2.0, 3.0])")
+    .done();
 ARGOSY_EXTREME(fmax, "(x, y, name=None)", first_grad<greater_equal>,
-               "The larger of x and y, elementwise with broadcasting; a nan loses to a number.");
+               "The larger of x and y, elementwise with broadcasting; a nan loses to a number.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.fmax(x, y).tolist()
+[4.0, 5.0, 3.0])")
+    .done();
 ARGOSY_EXTREME(fmin, "(x, y, name=None)", first_grad<less_equal>,
-               "The smaller of x and y, elementwise with broadcasting; a nan loses to a number.");
+               "The smaller of x and y, elementwise with broadcasting; a nan loses to a number.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.fmin(x, y).tolist()
+[1.0, 2.0, 3.0])")
+    .done();
 
 }  // namespace
 

@@ -19,6 +19,9 @@ ARGOSY_OP(floor_divide, NoAttrs)
     .doc(
         "x / y rounded down, elementwise with broadcasting. Integers raise on a zero divisor. It "
         "has no gradient.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.floor_divide(x, y).tolist()
+[0.0, 2.0, 1.0])")
     .input("x", kReal)
     .input("y", kReal)
     .index_output("out")
@@ -52,6 +55,9 @@ ARGOSY_OP(remainder, NoAttrs)
     .doc(
         "x - y floor(x / y), elementwise with broadcasting: the remainder, with the sign of y. "
         "Integers raise on a zero divisor.")
+    .example(R"(>>> x, y = argosy.to_tensor([1.0, 5.0, 3.0]), argosy.to_tensor([4.0, 2.0, 3.0])
+>>> argosy.remainder(x, y).tolist()
+[1.0, 1.0, 0.0])")
     .input("x", kReal, Save::value)
     .input("y", kReal, Save::value)
     .output("out")
@@ -76,11 +82,16 @@ ARGOSY_OP(remainder, NoAttrs)
       .promote()                                        \
       .elementwise()                                    \
       .kernel("loops", run_loops<cpu::name##_loops, 9>) \
-      .strided()                                        \
-      .done()
+      .strided()
 
-ARGOSY_COMMON(gcd, "The greatest common divisor of |x| and |y|, elementwise; gcd(0, n) = |n|.");
-ARGOSY_COMMON(lcm, "The least common multiple of |x| and |y|, elementwise; 0 if either is 0.");
+ARGOSY_COMMON(gcd, "The greatest common divisor of |x| and |y|, elementwise; gcd(0, n) = |n|.")
+    .example(R"(>>> argosy.gcd(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()
+[6, 1])")
+    .done();
+ARGOSY_COMMON(lcm, "The least common multiple of |x| and |y|, elementwise; 0 if either is 0.")
+    .example(R"(>>> argosy.lcm(argosy.to_tensor([12, 7]), argosy.to_tensor([18, 3])).tolist()
+[36, 21])")
+    .done();
 
 }  // namespace
 }  // namespace argosy::ops

@@ -39,15 +39,23 @@ Tensors zero_grad(const GradCall& c, const A&) {
       .elementwise()                                     \
       .kernel("loops", run_rounding<cpu::name##_loops>)  \
       .strided()                                         \
-      .gradient(zero_grad<NoAttrs>)                      \
-      .done()
+      .gradient(zero_grad<NoAttrs>)
 
 ARGOSY_ROUNDING(ceil, "(x, name=None, *, out=None)", "x", "input",
-                "The smallest whole number not below x. The gradient is 0.");
+                "The smallest whole number not below x. The gradient is 0.")
+    .example(R"(>>> argosy.ceil(argosy.to_tensor([-1.5, 0.2, 2.0])).tolist()
+[-1.0, 1.0, 2.0])")
+    .done();
 ARGOSY_ROUNDING(floor, "(x, name=None, *, out=None)", "x", "input",
-                "The largest whole number not above x. The gradient is 0.");
+                "The largest whole number not above x. The gradient is 0.")
+    .example(R"(>>> argosy.floor(argosy.to_tensor([-1.5, 0.2, 2.0])).tolist()
+[-2.0, 0.0, 2.0])")
+    .done();
 ARGOSY_ROUNDING(trunc, "(input, name=None)", "input", "x",
-                "The number without its fraction, rounded towards 0. The gradient is 0.");
+                "The number without its fraction, rounded towards 0. The gradient is 0.")
+    .example(R"(>>> argosy.trunc(argosy.to_tensor([-1.5, 0.2, 2.7])).tolist()
+[-1.0, 0.0, 2.0])")
+    .done();
 
 void frac_run(op::KernelFrame& f, const NoAttrs&) {
   if (is_floating(f.in[0].dtype()))
@@ -65,6 +73,8 @@ ARGOSY_OP(frac, NoAttrs)
     .inplace("frac_")
     .alias("input", "x")
     .doc("x - trunc(x): the fraction, with x's sign.")
+    .example(R"(>>> argosy.frac(argosy.to_tensor([-1.5, 0.2, 2.0])).tolist()
+[-0.5, 0.2, 0.0])")
     .input("x", kReal)
     .output("out")
     .elementwise()
@@ -102,6 +112,8 @@ ARGOSY_OP(round, RoundAttrs)
     .doc(
         "x rounded to `decimals` places after the point (before it if negative), halves to even. "
         "The gradient is 0.")
+    .example(R"(>>> argosy.round(argosy.to_tensor([-1.5, 0.2, 2.7])).tolist()
+[-2.0, 0.0, 3.0])")
     .input("x", kReal)
     .output("out")
     .elementwise()
@@ -129,13 +141,18 @@ Tensors sign_grad(const GradCall& c, const NoAttrs&) {
       .elementwise()                               \
       .kernel("loops", run_loops<cpu::sign_loops>) \
       .strided()                                   \
-      .gradient(sign_grad)                         \
-      .done()
+      .gradient(sign_grad)
 
 ARGOSY_SIGN(sign, "(x, name=None, *, out=None)",
-            "-1, 0 or 1 as x is negative, zero or positive; x / |x| of complex x, 0 at 0.");
+            "-1, 0 or 1 as x is negative, zero or positive; x / |x| of complex x, 0 at 0.")
+    .example(R"(>>> argosy.sign(argosy.to_tensor([-1.5, 0.0, 2.0])).tolist()
+[-1.0, 0.0, 1.0])")
+    .done();
 ARGOSY_SIGN(sgn, "(x, name=None)",
-            "-1, 0 or 1 as x is negative, zero or positive; x / |x| of complex x, 0 at 0.");
+            "-1, 0 or 1 as x is negative, zero or positive; x / |x| of complex x, 0 at 0.")
+    .example(R"(>>> argosy.sgn(argosy.to_tensor([-1.5, 0.0, 2.0])).tolist()
+[-1.0, 0.0, 1.0])")
+    .done();
 
 void abs_infer(op::InferContext& c, const NoAttrs&) {
   c.out[0].dtype = real_of(c.out[0].dtype);
@@ -163,6 +180,8 @@ ARGOSY_OP(abs, NoAttrs)
     .inplace("abs_")
     .alias("input", "x")
     .doc("|x|; of complex x the modulus, which is real.")
+    .example(R"(>>> argosy.abs(argosy.to_tensor([-1.5, 0.0, 2.0])).tolist()
+[1.5, 0.0, 2.0])")
     .input("x", kNumeric, Save::value)
     .output("out")
     .elementwise()

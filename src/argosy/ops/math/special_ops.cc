@@ -28,9 +28,15 @@ Tensors erfinv_grad_rule(const GradCall& c, const NoAttrs&) {
 }
 
 ARGOSY_FUNCTION(erf, "(x, name=None)", kReal, Save::value, Save::nothing, 8,
-                "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.");
+                "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.")
+    .example(R"(>>> argosy.erf(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.5205, 0.8427, 0.99532])")
+    .done();
 ARGOSY_FUNCTION(erfinv, "(x, name=None)", kReal, Save::nothing, Save::value, 60,
-                "The inverse of erf; infinite at -1 and 1, nan outside.");
+                "The inverse of erf; infinite at -1 and 1, nan outside.")
+    .example(R"(>>> argosy.erfinv(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
+[-0.47694, 0.0, 0.47694])")
+    .done();
 
 // --- gamma functions ---
 
@@ -70,6 +76,8 @@ ARGOSY_OP(polygamma, PolygammaAttrs)
     .method("polygamma")
     .inplace("polygamma_")
     .doc("The n-th derivative of digamma; digamma itself for n = 0.")
+    .example(R"(>>> argosy.polygamma(argosy.to_tensor([1.0, 2.0]), 1).tolist()
+[1.6449, 0.64493])")
     .input("x", kReal, Save::value)
     .output("out")
     .elementwise()
@@ -94,6 +102,8 @@ ARGOSY_OP(lgamma, NoAttrs)
     .inplace("gammaln_")
     .alias("input", "x")
     .doc("The logarithm of |gamma(x)|.")
+    .example(R"(>>> argosy.lgamma(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.57236, 0.0, 0.0])")
     .input("x", kReal, Save::value)
     .output("out")
     .elementwise()
@@ -104,7 +114,10 @@ ARGOSY_OP(lgamma, NoAttrs)
     .done();
 
 ARGOSY_FUNCTION(digamma, "(x, name=None)", kReal, Save::value, Save::nothing, 30,
-                "The derivative of the logarithm of gamma(x).");
+                "The derivative of the logarithm of gamma(x).")
+    .example(R"(>>> argosy.digamma(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[-1.9635, -0.57722, 0.42278])")
+    .done();
 
 void check_dimension(const MultigammalnAttrs& a) {
   ARGOSY_CHECK(a.p >= 1, invalid_argument)
@@ -133,6 +146,8 @@ ARGOSY_OP(multigammaln, MultigammalnAttrs)
     .doc(
         "The logarithm of the multivariate gamma function of dimension p: log(pi) p (p - 1) / 4 "
         "plus the sum over j < p of lgamma(x - j / 2).")
+    .example(R"(>>> argosy.multigammaln(argosy.to_tensor([2.5, 3.0]), 2).tolist()
+[0.85705, 1.5502])")
     .input("x", kFloating)
     .output("out")
     .elementwise()
@@ -180,15 +195,22 @@ Tensors incomplete_grad(const GradCall& c, const NoAttrs&) {
       .elementwise()                                          \
       .kernel("reference", run_incomplete<special::function>) \
       .strided()                                              \
-      .gradient(incomplete_grad<sign>)                        \
-      .done()
+      .gradient(incomplete_grad<sign>)
 
 ARGOSY_INCOMPLETE(gammainc, gamma_lower, 1,
                   "The regularized lower incomplete gamma function: the integral of t^(x-1) e^-t "
-                  "from 0 to y over gamma(x). Only y has a gradient.");
+                  "from 0 to y over gamma(x). Only y has a gradient.")
+    .example(
+        R"(>>> argosy.gammainc(argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, 1.0])).tolist()
+[0.8427, 0.26424])")
+    .done();
 ARGOSY_INCOMPLETE(gammaincc, gamma_upper, -1,
                   "The regularized upper incomplete gamma function, 1 - gammainc(x, y). Only y has "
-                  "a gradient.");
+                  "a gradient.")
+    .example(
+        R"(>>> argosy.gammaincc(argosy.to_tensor([0.5, 2.0]), argosy.to_tensor([1.0, 1.0])).tolist()
+[0.1573, 0.73576])")
+    .done();
 
 // --- Bessel functions ---
 
@@ -221,13 +243,25 @@ Tensors i1e_grad_rule(const GradCall& c, const NoAttrs&) {
 }
 
 ARGOSY_FUNCTION(i0, "(x, name=None)", kReal, Save::value, Save::nothing, 20,
-                "The modified Bessel function of the first kind of order 0.");
+                "The modified Bessel function of the first kind of order 0.")
+    .example(R"(>>> argosy.i0(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[1.0635, 1.2661, 2.2796])")
+    .done();
 ARGOSY_FUNCTION(i0e, "(x, name=None)", kReal, Save::value, Save::value, 20,
-                "exp(-|x|) i0(x), which does not overflow.");
+                "exp(-|x|) i0(x), which does not overflow.")
+    .example(R"(>>> argosy.i0e(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.64504, 0.46576, 0.30851])")
+    .done();
 ARGOSY_FUNCTION(i1, "(x, name=None)", kReal, Save::value, Save::value, 20,
-                "The modified Bessel function of the first kind of order 1.");
+                "The modified Bessel function of the first kind of order 1.")
+    .example(R"(>>> argosy.i1(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.25789, 0.56516, 1.5906])")
+    .done();
 ARGOSY_FUNCTION(i1e, "(x, name=None)", kReal, Save::value, Save::value, 20,
-                "exp(-|x|) i1(x), which does not overflow.");
+                "exp(-|x|) i1(x), which does not overflow.")
+    .example(R"(>>> argosy.i1e(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.15642, 0.20791, 0.21527])")
+    .done();
 
 // --- logit, sinc ---
 
@@ -244,6 +278,8 @@ ARGOSY_OP(logit, LogitAttrs)
     .doc(
         "log(x / (1 - x)), the inverse of sigmoid; nan outside [0, 1]. With eps, x is first "
         "limited to [eps, 1 - eps].")
+    .example(R"(>>> argosy.logit(argosy.to_tensor([0.25, 0.5])).tolist()
+[-1.0986, 0.0])")
     .input("x", kReal)
     .output("out")
     .elementwise()
@@ -265,6 +301,8 @@ ARGOSY_OP(sinc, NoAttrs)
     .method("sinc")
     .inplace("sinc_")
     .doc("sin(pi x) / (pi x), 1 at 0.")
+    .example(R"(>>> argosy.sinc(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.63662, -2.7828e-08, 2.7828e-08])")
     .input("x", kFloating)
     .output("out")
     .elementwise()

@@ -86,31 +86,70 @@ Tensors rad2deg_grad_rule(const GradCall& c, const NoAttrs&) {
 }
 
 ARGOSY_FUNCTION(sin, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
-                "The sine of x in radians.");
+                "The sine of x in radians.")
+    .example(R"(>>> argosy.sin(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.47943, 0.84147, 0.9093])")
+    .done();
 ARGOSY_FUNCTION(cos, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
-                "The cosine of x in radians.");
+                "The cosine of x in radians.")
+    .example(R"(>>> argosy.cos(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.87758, 0.5403, -0.41615])")
+    .done();
 ARGOSY_FUNCTION(tan, "(x, name=None)", kFunction, Save::nothing, Save::value, 10,
-                "The tangent of x in radians.");
+                "The tangent of x in radians.")
+    .example(R"(>>> argosy.tan(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.5463, 1.5574, -2.185])")
+    .done();
 ARGOSY_FUNCTION(asin, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
-                "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].");
+                "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].")
+    .example(R"(>>> argosy.asin(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
+[-0.5236, 0.0, 0.5236])")
+    .done();
 ARGOSY_FUNCTION(acos, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
-                "The inverse cosine, in [0, pi]; nan outside [-1, 1].");
+                "The inverse cosine, in [0, pi]; nan outside [-1, 1].")
+    .example(R"(>>> argosy.acos(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
+[2.0944, 1.5708, 1.0472])")
+    .done();
 ARGOSY_FUNCTION(atan, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
-                "The inverse tangent, in (-pi/2, pi/2).");
+                "The inverse tangent, in (-pi/2, pi/2).")
+    .example(R"(>>> argosy.atan(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.46365, 0.7854, 1.1071])")
+    .done();
 ARGOSY_FUNCTION(sinh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
-                "The hyperbolic sine.");
+                "The hyperbolic sine.")
+    .example(R"(>>> argosy.sinh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.5211, 1.1752, 3.6269])")
+    .done();
 ARGOSY_FUNCTION(cosh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
-                "The hyperbolic cosine.");
+                "The hyperbolic cosine.")
+    .example(R"(>>> argosy.cosh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[1.1276, 1.5431, 3.7622])")
+    .done();
 ARGOSY_FUNCTION(asinh, "(x, name=None)", kFunction, Save::value, Save::nothing, 12,
-                "The inverse hyperbolic sine.");
+                "The inverse hyperbolic sine.")
+    .example(R"(>>> argosy.asinh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.48121, 0.88137, 1.4436])")
+    .done();
 ARGOSY_FUNCTION(acosh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 12,
-                "The inverse hyperbolic cosine; nan below 1.");
+                "The inverse hyperbolic cosine; nan below 1.")
+    .example(R"(>>> argosy.acosh(argosy.to_tensor([1.0, 2.0])).tolist()
+[0.0, 1.317])")
+    .done();
 ARGOSY_FUNCTION(atanh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 12,
-                "The inverse hyperbolic tangent; nan outside [-1, 1].");
+                "The inverse hyperbolic tangent; nan outside [-1, 1].")
+    .example(R"(>>> argosy.atanh(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
+[-0.54931, 0.0, 0.54931])")
+    .done();
 ARGOSY_FUNCTION(deg2rad, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
-                "Degrees to radians.");
+                "Degrees to radians.")
+    .example(R"(>>> argosy.deg2rad(argosy.to_tensor([180.0, 90.0])).tolist()
+[3.1416, 1.5708])")
+    .done();
 ARGOSY_FUNCTION(rad2deg, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
-                "Radians to degrees.");
+                "Radians to degrees.")
+    .example(R"(>>> argosy.rad2deg(argosy.to_tensor([3.14159, 1.5708])).tolist()
+[180.0, 90.0])")
+    .done();
 
 // Also activations, so they have several public names.
 ARGOSY_OP(tanh, NoAttrs)
@@ -120,6 +159,8 @@ ARGOSY_OP(tanh, NoAttrs)
     .inplace("tanh_")
     .alias("input", "x")
     .doc("The hyperbolic tangent.")
+    .example(R"(>>> argosy.tanh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
+[0.46212, 0.76159, 0.96403])")
     .input("x", kFunction)
     .output("out", Save::value)
     .elementwise()
@@ -136,6 +177,9 @@ ARGOSY_OP(sigmoid, NoAttrs)
     .inplace("sigmoid_")
     .alias("input", "x")
     .doc("1 / (1 + exp(-x)).")
+    .example(R"(>>> F = argosy.nn.functional
+>>> F.sigmoid(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[0.1192, 0.5, 0.95257])")
     .input("x", kFunction)
     .output("out", Save::value)
     .elementwise()
@@ -159,6 +203,8 @@ ARGOSY_OP(stanh, StanhAttrs)
     .python("stanh(x, scale_a=0.67, scale_b=1.7159, name=None)")
     .method("stanh")
     .doc("scale_b * tanh(scale_a * x).")
+    .example(R"(>>> argosy.stanh(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
+[-1.4957, 0.0, 1.6554])")
     .input("x", kReal)
     .output("out", Save::value)
     .elementwise()

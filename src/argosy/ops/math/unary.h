@@ -46,8 +46,7 @@ ARGOSY_API Tensor chain(const Tensor& dy, const Tensor& derivative);
       .infer(infer_floating<op::NoAttrs>)                                    \
       .kernel("loops", run_function<cpu::name##_loops, cost>)                \
       .strided()                                                             \
-      .gradient(name##_grad_rule)                                            \
-      .done()
+      .gradient(name##_grad_rule)
 
 // The rule of a gradient op dy * conj(f(saved)); curve is f's derivative, undefined if 0.
 ARGOSY_API Tensors curved_rule(const op::GradCall& c, const Tensor& curve);

@@ -82,21 +82,16 @@ void batch_norm_run(KernelFrame& f, const BatchNormAttrs& a) {
 // --- gradient ---
 
 void batch_norm_grad_infer(InferContext& c, const BatchNormGradAttrs& a) {
-  const Tensor &x = c.in[0], &weight = c.in[1];
-  DType wide = statistics_dtype(x.dtype());
-  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
-  c.out[1] = {{weight.defined() ? channels : 0}, wide};
-  c.out[2] = {{a.bias ? channels : 0}, wide};
+  infer_parameter_grads(c, a.channel_last, a.bias);
 }
 
 void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {
   const Tensor& x = f.in[0];
-  const bool lone = !a.fixed && is_lone(x, a.channel_last);
-  if (x.numel() == 0 || lone) {
+  if (zero_parameter_grads(f)) return;
+  if (!a.fixed && is_lone(x, a.channel_last)) {
     for (size_t i = 1; i < 3; ++i)
       std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
-    if (lone) op::copy_into(f.out[0], f.in[4]);
-    return;
+    return op::copy_into(f.out[0], f.in[4]);
   }
   Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
   cpu::batch_norm_grad(layout_of(x, a.channel_last), x.raw(), f.in[2].raw(), f.in[3].raw(),
@@ -247,6 +242,9 @@ ARGOSY_OP(batch_norm, BatchNormAttrs)
         "the statistics are those of x, and the running ones are updated in place: momentum times "
         "themselves plus the rest of the new; otherwise the running ones are used. With one value "
         "for each channel batch_stats changes nothing: the result is x.")
+    .shape(
+        "x [n,c,*s], running_mean [c], running_var [c], weight [c], bias [c] -> [n,c,*s] | x "
+        "[n,*s,c], running_mean [c], running_var [c], weight [c], bias [c] -> [n,*s,c]")
     .paper("1502.03167")
     .input("x", kFloating, Save::value)
     .input("running_mean", kFloating)

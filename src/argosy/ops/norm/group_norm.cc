@@ -53,20 +53,12 @@ void group_norm_run(KernelFrame& f, const GroupNormAttrs& a) {
 }
 
 void group_norm_grad_infer(InferContext& c, const GroupNormGradAttrs& a) {
-  const Tensor &x = c.in[0], &weight = c.in[1];
-  DType wide = statistics_dtype(x.dtype());
-  const int64_t channels = x.dim(channel_axis(x, a.channel_last));
-  c.out[1] = {{weight.defined() ? channels : 0}, wide};
-  c.out[2] = {{a.bias ? channels : 0}, wide};
+  infer_parameter_grads(c, a.channel_last, a.bias);
 }
 
 void group_norm_grad_run(KernelFrame& f, const GroupNormGradAttrs& a) {
   const Tensor& x = f.in[0];
-  if (x.numel() == 0) {
-    for (size_t i = 1; i < 3; ++i)
-      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
-    return;
-  }
+  if (zero_parameter_grads(f)) return;
   Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
   cpu::group_norm_grad(layout_of(x, a.num_groups, a.epsilon, a.channel_last), x.raw(),
                        f.in[2].raw(), f.in[3].raw(), raw_or_null(weight), f.in[4].raw(),
@@ -182,6 +174,9 @@ ARGOSY_OP(group_norm, GroupNormAttrs)
     .doc(
         "x [N, C, ..] (channel_last: [N, .., C]) normalized to mean 0 and variance 1 over each of "
         "num_groups groups of channels of each sample, times weight [C] plus bias [C].")
+    .shape(
+        "x [n,c,*s], weight [c], bias [c] -> [n,c,*s] | x [n,*s,c], weight [c], bias [c] -> "
+        "[n,*s,c]")
     .paper("1803.08494")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
@@ -219,6 +214,9 @@ ARGOSY_OP(instance_norm, InstanceNormAttrs)
     .doc(
         "x [N, C, ..] normalized to mean 0 and variance 1 over each channel of each sample, times "
         "weight [C] plus bias [C].")
+    .shape(
+        "x [n,c,*s], weight [c], bias [c] -> [n,c,*s] | x [n,*s,c], weight [c], bias [c] -> "
+        "[n,*s,c]")
     .paper("1607.08022")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)

@@ -73,11 +73,7 @@ void layer_norm_grad_infer(InferContext& c, const LayerNormGradAttrs& a) {
 void layer_norm_grad_run(KernelFrame& f, const LayerNormGradAttrs& a) {
   const Tensor &x = f.in[0], &dy = f.in[4];
   const Tensor &dweight = f.out[1], &dbias = f.out[2];
-  if (x.numel() == 0) {
-    for (size_t i = 1; i < 3; ++i)
-      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
-    return;
-  }
+  if (zero_parameter_grads(f)) return;
   DType kind = weight_dtype(x, f.in[1], dbias);
   Tensor weight = as_dtype(f.in[1], kind);
   Tensor to_weight = dweight, to_bias = dbias;
@@ -181,6 +177,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "
         "on. weight and bias have one number for each element of these axes.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1607.06450")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)
@@ -196,6 +193,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)
     .doc("x / sqrt(mean(x^2) + epsilon) * weight + bias, over the axes from begin_norm_axis on.")
+    .shape("x [*s], weight [*w], bias [*w] -> [*s]")
     .paper("1910.07467")
     .input("x", kFloating, Save::value)
     .optional_input("weight", kFloating, Save::value)

@@ -93,6 +93,7 @@ ARGOSY_OP(local_response_norm, ResponseAttrs)
     .doc(
         "x / (k + alpha * m)^beta, m the mean of x^2 over `size` neighbouring channels, zeros "
         "beyond the ends.")
+    .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .output("out")
     .infer(response_infer)

@@ -1,5 +1,7 @@
 #include "argosy/ops/norm/parts.h"
 
+#include <algorithm>
+
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -11,6 +13,21 @@ Tensor as_dtype(const Tensor& t, DType dtype) {
   Tensor out = Tensor::empty(t.shape(), dtype, t.place());
   op::copy_into(out, t);
   return out;
+}
+
+void infer_parameter_grads(op::InferContext& c, bool channel_last, bool bias) {
+  const Tensor &x = c.in[0], &weight = c.in[1];
+  const DType wide = statistics_dtype(x.dtype());
+  const int64_t channels = x.dim(channel_axis(x, channel_last));
+  c.out[1] = {{weight.defined() ? channels : 0}, wide};
+  c.out[2] = {{bias ? channels : 0}, wide};
+}
+
+bool zero_parameter_grads(op::KernelFrame& f) {
+  if (f.in[0].numel()) return false;
+  for (size_t i = 1; i < 3; ++i)
+    std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
+  return true;
 }
 
 void check_parameter(const char* op, const char* name, const Tensor& t, int64_t size,

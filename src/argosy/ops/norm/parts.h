@@ -21,6 +21,11 @@ inline void* raw_or_null(const Tensor& t) {
   return t.defined() ? t.raw() : nullptr;
 }
 
+// Of gradients whose outputs 1 and 2 are those of weight and bias, a number for each channel: sizes
+// of these two (0: not wanted), and zeros in them where x has no elements (then true).
+ARGOSY_API void infer_parameter_grads(op::InferContext& c, bool channel_last, bool bias);
+ARGOSY_API bool zero_parameter_grads(op::KernelFrame& f);
+
 // Checks that a parameter has `size` elements (kUnknown: any).
 ARGOSY_API void check_parameter(const char* op, const char* name, const Tensor& t, int64_t size,
                                 const Shape& x);

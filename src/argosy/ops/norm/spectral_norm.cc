@@ -111,6 +111,7 @@ ARGOSY_OP(spectral_norm, SpectralAttrs)
     .doc(
         "weight over its largest singular value as power_iters power iterations from u and v find "
         "it; see power_iteration. u and v are not changed and get no gradient.")
+    .shape("weight [*s], u [h], v [w] -> [*s]")
     .paper("1802.05957")
     .input("weight", kFloating)
     .input("u", kFloating)

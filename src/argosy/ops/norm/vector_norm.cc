@@ -114,6 +114,7 @@ Tensors normalize_run(const Inputs& in, const NormalizeAttrs& a) {
 
 ARGOSY_OP(normalize, NormalizeAttrs)
     .doc("x / max(p-norm of x along axis, epsilon).")
+    .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .output("out")
     .infer(normalize_infer)
@@ -148,6 +149,7 @@ Tensors distance_parts(const Inputs& in, const DistanceAttrs& a) {
 
 ARGOSY_OP(pairwise_distance, DistanceAttrs)
     .doc("The p-norm of x - y + epsilon along the last axis.")
+    .shape("x [*s], y [*s] -> [*s']")
     .input("x", kFloating)
     .input("y", kFloating)
     .output("out")
@@ -211,6 +213,7 @@ Tensors weight_norm_parts(const Inputs& in, const DimAttrs& a) {
 
 ARGOSY_OP(weight_norm, DimAttrs)
     .doc("g * v / |v|, the norm taken over all axes but dim (-1: over all).")
+    .shape("v [*s], g [*g] -> [*s]")
     .paper("1602.07868")
     .input("v", kFloating)
     .input("g", kFloating)

@@ -94,6 +94,7 @@ void infer_layout(op::InferContext& c, const ClipByNormAttrs&) {
 
 ARGOSY_OP(clip_by_norm, ClipByNormAttrs)
     .doc("Scales x to the norm max_norm if its own is larger.")
+    .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .layouts(op::kDenseOrRows)
     .output("out")
@@ -127,6 +128,7 @@ void clip_by_value(op::KernelFrame& f, const ClipByValueAttrs& a) {
 
 ARGOSY_OP(clip_by_value, ClipByValueAttrs)
     .doc("x, or the rows of a row-sparse x, within [min, max].")
+    .shape("x [*s] -> [*s]")
     .input("x", kFloating)
     .layouts(op::kDenseOrRows)
     .output("out")

@@ -36,6 +36,7 @@ Tensors extreme_grad(const GradCall& c, const ReduceAttrs& a) {
 
 #define ARGOSY_EXTREME(name, kind, signature, text) \
   ARGOSY_OP(name, ReduceAttrs)                      \
+      .shape("x [*s] -> [*s']")                     \
       .python(#name signature)                      \
       .method(#name)                                \
       .doc(text)                                    \
@@ -50,20 +51,40 @@ Tensors extreme_grad(const GradCall& c, const ReduceAttrs& a) {
 ARGOSY_EXTREME(max, max, "(x, axis=None, keepdim=False, name=None)",
                "The largest element along axis (an int or a list; None: all); nan if there is one. "
                "Equal ones share the gradient.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.max(x).item()
+4.0
+>>> argosy.max(x, axis=1).tolist()
+[2.0, 4.0])")
     .done();
 ARGOSY_EXTREME(min, min, "(x, axis=None, keepdim=False, name=None)",
                "The smallest element along axis (an int or a list; None: all); nan if there is "
                "one. Equal ones share the gradient.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.min(x).item()
+1.0
+>>> argosy.min(x, axis=1).tolist()
+[1.0, 3.0])")
     .done();
 ARGOSY_EXTREME(amax, max, "(x, axis=None, keepdim=False, name=None, *, out=None)",
                "The largest element along axis (an int or a list; None: all); nan if there is one. "
                "Equal ones share the gradient.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.amax(x).item()
+4.0
+>>> argosy.amax(x, axis=1).tolist()
+[2.0, 4.0])")
     .alias("input", "x")
     .alias("dim", "axis")
     .done();
 ARGOSY_EXTREME(amin, min, "(x, axis=None, keepdim=False, name=None, *, out=None)",
                "The smallest element along axis (an int or a list; None: all); nan if there is "
                "one. Equal ones share the gradient.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.amin(x).item()
+1.0
+>>> argosy.amin(x, axis=1).tolist()
+[1.0, 3.0])")
     .alias("input", "x")
     .alias("dim", "axis")
     .done();
@@ -104,6 +125,7 @@ void arg_run(op::KernelFrame& f, const ArgAttrs& a) {
 
 #define ARGOSY_ARG(name, largest, text)                                        \
   ARGOSY_OP(name, ArgAttrs)                                                    \
+      .shape("x [*s] -> [*s']")                                                \
       .python(#name "(x, axis=None, keepdim=False, dtype='int64', name=None)") \
       .method(#name)                                                           \
       .alias("input", "x")                                                     \
@@ -113,15 +135,26 @@ void arg_run(op::KernelFrame& f, const ArgAttrs& a) {
       .index_output("out")                                                     \
       .infer(arg_infer)                                                        \
       .kernel("reduce", arg_run<largest>)                                      \
-      .strided()                                                               \
-      .done()
+      .strided()
 
 ARGOSY_ARG(argmax, true,
            "The index of the first largest element along axis (None: of the flattened tensor), or "
-           "of the first nan; int32 or int64.");
+           "of the first nan; int32 or int64.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 5.0, 3.0], [9.0, 2.0, 3.0]])
+>>> argosy.argmax(x).item()
+3
+>>> argosy.argmax(x, axis=1).tolist()
+[1, 0])")
+    .done();
 ARGOSY_ARG(argmin, false,
            "The index of the first smallest element along axis (None: of the flattened tensor), or "
-           "of the first nan; int32 or int64.");
+           "of the first nan; int32 or int64.")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 5.0, 3.0], [9.0, 2.0, 3.0]])
+>>> argosy.argmin(x).item()
+0
+>>> argosy.argmin(x, axis=1).tolist()
+[0, 1])")
+    .done();
 
 }  // namespace
 

@@ -18,6 +18,7 @@ void count_infer(op::InferContext& c, const ReduceAttrs& a) {
 
 #define ARGOSY_LOGIC(name, signature, infer_function, text)       \
   ARGOSY_OP(name, ReduceAttrs)                                    \
+      .shape("x [*s] -> [*s']")                                   \
       .python(#name signature)                                    \
       .method(#name)                                              \
       .alias("input", "x")                                        \
@@ -27,15 +28,29 @@ void count_infer(op::InferContext& c, const ReduceAttrs& a) {
       .index_output("out")                                        \
       .infer(infer_function)                                      \
       .kernel("reduce", run_reduction<Reduce::name, ReduceAttrs>) \
-      .strided()                                                  \
-      .done()
+      .strided()
 
 ARGOSY_LOGIC(any, "(x, axis=None, keepdim=False, name=None, *, out=None)", logic_infer,
-             "Whether some element along axis (None: all axes) is not 0; False of nothing.");
+             "Whether some element along axis (None: all axes) is not 0; False of nothing.")
+    .example(R"(>>> x = argosy.to_tensor([[True, False], [True, True]])
+>>> argosy.any(x).item()
+True
+>>> argosy.any(x, axis=1).tolist()
+[True, True])")
+    .done();
 ARGOSY_LOGIC(all, "(x, axis=None, keepdim=False, name=None, *, out=None)", logic_infer,
-             "Whether every element along axis (None: all axes) is not 0; True of nothing.");
+             "Whether every element along axis (None: all axes) is not 0; True of nothing.")
+    .example(R"(>>> x = argosy.to_tensor([[True, False], [True, True]])
+>>> argosy.all(x).item()
+False
+>>> argosy.all(x, axis=1).tolist()
+[False, True])")
+    .done();
 ARGOSY_LOGIC(count_nonzero, "(x, axis=None, keepdim=False, name=None)", count_infer,
-             "How many elements along axis (None: all axes) are not 0; int64.");
+             "How many elements along axis (None: all axes) are not 0; int64.")
+    .example(R"(>>> argosy.count_nonzero(argosy.to_tensor([[0, 1], [2, 3]]), axis=1).tolist()
+[1, 2])")
+    .done();
 
 }  // namespace
 

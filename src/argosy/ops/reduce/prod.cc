@@ -100,6 +100,12 @@ ARGOSY_OP(prod, TypedReduceAttrs)
     .doc(
         "The product over axis (an int or a list; None: all), 1 of nothing. With dtype, x is cast "
         "to it first.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.prod(x).item()
+24.0
+>>> argosy.prod(x, axis=1).tolist()
+[2.0, 12.0])")
     .input("x", kAny - kFloat8, Save::value)
     .output("out")
     .infer(prod_infer)

@@ -249,6 +249,7 @@ Tensors median_parts(const op::Inputs& in, const MedianAttrs& a) {
 
 #define ARGOSY_MEDIAN(name, ignore_nan, text) \
   ARGOSY_OP(name, MedianAttrs)                \
+      .shape("x [*s] -> [*s']")               \
       .doc(text)                              \
       .input("x", kReal | kBool)              \
       .output("out")                          \

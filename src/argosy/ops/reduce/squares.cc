@@ -26,6 +26,7 @@ Tensors squares_grad(const GradCall& c, const SquaresAttrs& a) {
 
 ARGOSY_OP(sum_squares, SquaresAttrs)
     .doc("The sum of x * x over axis (an int or a list; None: all); mean: their mean.")
+    .shape("x [*s] -> [*s']")
     .input("x", kFloating, Save::value)
     .output("out")
     .infer(squares_infer)

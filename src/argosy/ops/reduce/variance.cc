@@ -41,6 +41,12 @@ ARGOSY_OP(var, VarAttrs)
     .doc(
         "The variance over axis (an int or a list; None: all): the squared distance to the mean, "
         "summed and divided by n - correction. unbiased=True means correction 1, False 0.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.var(x).item()
+1.6667
+>>> argosy.var(x, axis=1).tolist()
+[0.5, 0.5])")
     .input("x", kReal, Save::value)
     .output("out")
     .infer(infer_floating_reduced<VarAttrs>)
@@ -59,6 +65,12 @@ ARGOSY_OP(std, VarAttrs)
     .alias("input", "x")
     .alias("dim", "axis")
     .doc("The standard deviation over axis, the square root of var.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.std(x).item()
+1.291
+>>> argosy.std(x, axis=1).tolist()
+[0.70711, 0.70711])")
     .input("x", kReal)
     .output("out")
     .infer(infer_floating_reduced<VarAttrs>)
@@ -85,6 +97,12 @@ ARGOSY_OP(logsumexp, ReduceAttrs)
     .doc(
         "log of the sum of e^x over axis (an int or a list; None: all), without overflow; -inf of "
         "nothing. Integers give float32.")
+    .shape("x [*s] -> [*s']")
+    .example(R"(>>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> argosy.logsumexp(x).item()
+4.4402
+>>> argosy.logsumexp(x, axis=1).tolist()
+[2.3133, 4.3133])")
     .input("x", kReal, Save::value)
     .output("out", Save::value)
     .infer(infer_floating_reduced<ReduceAttrs>)

@@ -41,6 +41,7 @@ Tensors simple_cell(const Inputs& in, const SimpleCellAttrs& a) {
 
 ARGOSY_OP(simple_rnn_cell, SimpleCellAttrs)
     .doc("activation(x weight_ih^T + bias_ih + h weight_hh^T + bias_hh).")
+    .shape("x [b,i], h [b,k], weight_ih [k,i], weight_hh [k,k], bias_ih [k], bias_hh [k] -> [b,k]")
     .input("x", kFloating)
     .input("h", kFloating)
     .input("weight_ih", kFloating)
@@ -65,6 +66,9 @@ ARGOSY_OP(lstm_cell, NoAttrs)
         "One step of a long short-term memory: the new h and c. Gates in the order i, f, g, o: "
         "c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'), times weight_ho "
         "[hidden, projection] if given.")
+    .shape(
+        "x [b,i], h [b,p], c [b,k], weight_ih [4*k,i], weight_hh [4*k,p], bias_ih [4*k], bias_hh "
+        "[4*k], weight_ho [k,p] -> [b,p], [b,k]")
     .input("x", kFloating)
     .input("h", kFloating)
     .input("c", kFloating)
@@ -90,6 +94,9 @@ ARGOSY_OP(gru_cell, NoAttrs)
     .doc(
         "One step of a gated recurrent unit, gates in the order r, z, n: with a and u the "
         "products of x and h, n = tanh(a_n + r u_n), h' = (h - n) z + n.")
+    .shape(
+        "x [b,i], h [b,k], weight_ih [3*k,i], weight_hh [3*k,k], bias_ih [3*k], bias_hh [3*k] -> "
+        "[b,k]")
     .input("x", kFloating)
     .input("h", kFloating)
     .input("weight_ih", kFloating)

@@ -139,6 +139,7 @@ ARGOSY_OP(sequence_pool, PoolAttrs)
         "last; pad_value where there are none. `where`: the rows that max found before, to be "
         "taken "
         "again.")
+    .shape("x [n,*d], lengths [b], where [*w] -> [b,*d]")
     .input("x", kFloating, Save::shape)
     .input("lengths", only(DType::int64), Save::value)
     .optional_input("where", only(DType::int32))

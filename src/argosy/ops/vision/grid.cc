@@ -99,6 +99,7 @@ ARGOSY_OP(affine_grid, AffineAttrs)
     .doc(
         "Where the points of an output of out_shape come from under theta, for grid_sample: "
         "[N, H, W, 2] or [N, D, H, W, 3].")
+    .shape("theta [n,2,3] -> [n,h',w',2] | theta [n,3,4] -> [n,d',h',w',3]")
     .paper("1506.02025")
     .input("theta", only(DType::float32) | only(DType::float64))
     .output("out")
@@ -323,6 +324,8 @@ ARGOSY_OP(grid_sample, SampleAttrs)
     .doc(
         "x at the points of grid, whose coordinates (x, y) or (x, y, z) run from -1 to 1 over the "
         "spatial axes, interpolated between the neighbours or taken from the nearest.")
+    .shape(
+        "x [n,c,h,w], grid [n,i,j,2] -> [n,c,i,j] | x [n,c,d,h,w], grid [n,i,j,k,3] -> [n,c,i,j,k]")
     .paper("1506.02025")
     .input("x", kFloating, Save::value)
     .input("grid", kFloating, Save::value)

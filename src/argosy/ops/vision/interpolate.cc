@@ -142,6 +142,7 @@ ARGOSY_OP(interpolate, InterpAttrs)
     .doc(
         "The spatial axes of x resized: to `size`, or by `scale`, which then also gives the ratio "
         "of the positions.")
+    .shape("x [n,c,*s] -> [n,c,*s'] | x [n,*s,c] -> [n,*s',c]")
     .input("x", kReal, Save::shape)
     .output("out")
     .infer(interpolate_infer)

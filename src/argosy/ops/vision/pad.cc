@@ -261,6 +261,7 @@ ARGOSY_OP(pad, PadAttrs)
         "x with `paddings` = (before, after) more elements on each axis: of one value, or "
         "reflected (without the border element), replicated or wrapped around. Negative paddings "
         "cut.")
+    .shape("x [*s] -> [*s']")
     .input("x", kAny, Save::shape)
     .output("out")
     .infer(pad_infer)

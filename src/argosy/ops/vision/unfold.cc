@@ -183,6 +183,7 @@ ARGOSY_OP(unfold, UnfoldAttrs)
     .doc(
         "The windows of images [batch, channels, height, width] as columns: [batch, channels * "
         "window size, windows], zeros outside the image.")
+    .shape("x [n,c,h,w] -> [n,k',l']")
     .input("x", kFolding, Save::shape)
     .output("out")
     .infer(unfold_infer)
@@ -229,6 +230,7 @@ ARGOSY_OP(fold, FoldAttrs)
     .doc(
         "Columns [batch, channels * window size, windows] added up into images [batch, channels, "
         "height, width] at the places where unfold takes them.")
+    .shape("x [n,k,l] -> [n,c',h',w']")
     .input("x", kFolding)
     .output("out")
     .infer(fold_infer)

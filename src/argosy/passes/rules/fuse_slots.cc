@@ -22,7 +22,7 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-struct Slot {
+struct PooledSlot {
   Ref<Value> ids, weight, lengths;
   Form form;
 };
@@ -127,18 +127,18 @@ class Fuser {
 
   // --- forward ---
 
-  Operation& insert_pool(std::span<const Slot> slots) {
+  Operation& insert_pool(std::span<const PooledSlot> slots) {
     std::vector<Ref<Value>> operands;
     std::vector<uint32_t> ends;
     bool shared = true;
-    for (const Slot& s : slots) {
+    for (const PooledSlot& s : slots) {
       operands.push_back(s.ids);
       shared = shared && s.weight == slots[0].weight;
     }
     ends.push_back(static_cast<uint32_t>(operands.size()));
-    for (const Slot& s : slots.first(shared ? 1 : slots.size())) operands.push_back(s.weight);
+    for (const PooledSlot& s : slots.first(shared ? 1 : slots.size())) operands.push_back(s.weight);
     ends.push_back(static_cast<uint32_t>(operands.size()));
-    for (const Slot& s : slots)
+    for (const PooledSlot& s : slots)
       if (s.lengths) operands.push_back(s.lengths);
     ends.push_back(static_cast<uint32_t>(operands.size()));
     return r_.insert("embedding_pool", std::move(operands),
@@ -160,11 +160,11 @@ class Fuser {
     if (o.operands[2] || o.results[0]->shape.rank() < 2 || width < 1) return;
     const Operation* e = lookup(o.operands[0], width);
     if (!e) return;
-    const Slot slot{e->operands[0],
-                    e->operands[1],
-                    o.operands[1],
-                    {attr<std::string>(o, "pool"), attr<double>(o, "pad_value"),
-                     attr<int64_t>(*e, "padding_idx"), attr<bool>(*e, "sparse")}};
+    const PooledSlot slot{e->operands[0],
+                          e->operands[1],
+                          o.operands[1],
+                          {attr<std::string>(o, "pool"), attr<double>(o, "pad_value"),
+                           attr<int64_t>(*e, "padding_idx"), attr<bool>(*e, "sparse")}};
     const Operation& made = insert_pool({&slot, 1});
     const Ref<Value> rows = made.results[0], found = made.results[1];
     if (!read_once(o.results[0])) shared_.insert(rows->id);
@@ -174,7 +174,7 @@ class Fuser {
   }
 
   // An operand of concat as a slot, if it is one.
-  bool as_slot(const Ref<Value>& v, Slot* slot) {
+  bool as_slot(const Ref<Value>& v, PooledSlot* slot) {
     const int64_t width = v->shape.rank() < 2 ? -1 : row_size(*v);
     if (width < 1) return false;
     const Ref<Value> rows = rows_behind(v, width);
@@ -198,7 +198,7 @@ class Fuser {
     const bool flat = o.results[0]->shape.rank() == 2;
     if (row_size(*o.results[0]) < 1 && !flat) return;
     std::vector<Ref<Value>> parts;
-    std::vector<Slot> run;
+    std::vector<PooledSlot> run;
     std::vector<Ref<Value>> whole;  // operands of the run
     bool any = false;
     auto end_run = [&] {
@@ -213,7 +213,7 @@ class Fuser {
     };
     const std::vector<Ref<Value>> operands = o.operands;
     for (const Ref<Value>& v : operands) {
-      Slot slot;
+      PooledSlot slot;
       if (!as_slot(v, &slot)) {
         end_run();
         parts.push_back(v);
@@ -241,14 +241,14 @@ class Fuser {
 
   // --- gradients ---
 
-  Operation& insert_gradient(const Ref<Value>& dy, std::span<const Slot> slots,
+  Operation& insert_gradient(const Ref<Value>& dy, std::span<const PooledSlot> slots,
                              const Ref<Value>& found, std::vector<int64_t> columns) {
     std::vector<Ref<Value>> operands{dy};
     std::vector<uint32_t> ends{1};
     auto end = [&] { ends.push_back(static_cast<uint32_t>(operands.size())); };
-    for (const Slot& s : slots) operands.push_back(s.ids);
+    for (const PooledSlot& s : slots) operands.push_back(s.ids);
     end();
-    for (const Slot& s : slots)
+    for (const PooledSlot& s : slots)
       if (s.lengths) operands.push_back(s.lengths);
     end();
     operands.push_back(slots[0].weight);
@@ -295,7 +295,7 @@ class Fuser {
     const int64_t width = o.results[0]->shape[1];
     const Ref<Value> rows = width > 0 ? rows_behind(o.operands[1], width) : nullptr;
     if (!rows || rows->block != o.operands[1]->block) return;
-    Slot slot{o.operands[0], o.operands[2], nullptr, {}};
+    PooledSlot slot{o.operands[0], o.operands[2], nullptr, {}};
     slot.form.padding_idx = attr<int64_t>(o, "padding_idx");
     slot.form.sparse = true;
     Ref<Value> dy = rows, found;
@@ -321,7 +321,7 @@ class Fuser {
 
   void join_gradients(Operation& o) {
     std::vector<Ref<Value>> parts, whole;
-    std::vector<Slot> run;
+    std::vector<PooledSlot> run;
     std::vector<int64_t> columns;
     Ref<Value> source;
     bool any = false;
@@ -345,8 +345,8 @@ class Fuser {
         parts.push_back(v);
         continue;
       }
-      const Slot slot{list(*one, 1)[0], list(*one, 3)[0],
-                      list(*one, 2).empty() ? nullptr : list(*one, 2)[0], form_of(*one)};
+      const PooledSlot slot{list(*one, 1)[0], list(*one, 3)[0],
+                            list(*one, 2).empty() ? nullptr : list(*one, 2)[0], form_of(*one)};
       const bool fits =
           run.empty() || (one->operands[0] == source && slot.form == run[0].form &&
                           !slot.lengths == !run[0].lengths && slot.weight == run[0].weight);

@@ -22,7 +22,7 @@ bool Ahead::Job::fetches(std::span<const SparsePull> requests) const {
 void Ahead::start(std::shared_ptr<Job> job) {
   auto entry = std::make_shared<Entry>();
   entry->job = std::move(job);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopped_) return;
   entries_[std::this_thread::get_id()].push_back(entry);
   queue_.push_back(std::move(entry));
@@ -35,7 +35,7 @@ void Ahead::start(std::shared_ptr<Job> job) {
 
 std::shared_ptr<Ahead::Job> Ahead::take(std::span<const SparsePull> requests,
                                         std::chrono::milliseconds deadline) {
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   auto found = entries_.find(std::this_thread::get_id());
   if (found == entries_.end()) return nullptr;
   std::shared_ptr<Entry> entry;
@@ -47,15 +47,15 @@ std::shared_ptr<Ahead::Job> Ahead::take(std::span<const SparsePull> requests,
   if (mine.empty()) entries_.erase(found);
   if (!entry) return nullptr;
   wait_for(done_, lock, deadline, "fetching the rows of the next step",
-           [&] { return entry->done || stopped_; });
+           [&]() ARGOSY_REQUIRES(mutex_) { return entry->done || stopped_; });
   if (entry->error) std::rethrow_exception(entry->error);
   return entry->done ? std::move(entry->job) : nullptr;
 }
 
 void Ahead::loop() {
-  std::unique_lock lock(mutex_);
+  WaitLock lock(mutex_);
   for (;;) {
-    work_.wait(lock, [&] { return !queue_.empty() || stopped_; });
+    work_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return !queue_.empty() || stopped_; });
     if (stopped_) return;
     const std::shared_ptr<Entry> entry = std::move(queue_.front());
     queue_.pop_front();
@@ -78,7 +78,7 @@ void Ahead::loop() {
 void Ahead::stop() {
   std::vector<std::thread> threads;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
     threads.swap(threads_);
   }

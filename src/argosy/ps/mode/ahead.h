@@ -1,16 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/request.h"
 
 namespace argosy::ps {
@@ -43,20 +42,21 @@ class Ahead {
   void stop();
 
  private:
-  struct Entry {
+  struct Entry {  // guarded by mutex_; `job` is its thread's while it runs
     std::shared_ptr<Job> job;
     bool done = false;
     std::exception_ptr error;
   };
   void loop();
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable work_, done_;
-  std::deque<std::shared_ptr<Entry>> queue_;
-  std::map<std::thread::id, std::deque<std::shared_ptr<Entry>>> entries_;  // in order
-  std::vector<std::thread> threads_;  // as many as have had jobs at once
-  size_t idle_ = 0;
-  bool stopped_ = false;
+  Mutex mutex_;
+  CondVar work_, done_;
+  std::deque<std::shared_ptr<Entry>> queue_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::thread::id, std::deque<std::shared_ptr<Entry>>> entries_  // in order
+      ARGOSY_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ ARGOSY_GUARDED_BY(mutex_);  // as many as have had jobs at once
+  size_t idle_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  bool stopped_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::ps

@@ -45,11 +45,11 @@ class Async final : public Stepwise {
       fetch(it->first, it->second, out.size(), 0);
       block = newest(it->second);
     } else {
-      std::unique_lock lock(mutex_);
+      WaitLock lock(mutex_);
       wait_for(fetched_, lock, options_.deadline, "fetching dense parameters from the servers",
-               [&] {
+               [&]() ARGOSY_REQUIRES(mutex_) {
                  block = newest(it->second);
-                 return ended_ <= it->second.version + bound() + options_.pull_every - 1 ||
+                 return ended_ <= versions_[table] + bound() + options_.pull_every - 1 ||
                         failure_.failed() || stopped_;
                });
       failure_.raise();
@@ -65,21 +65,23 @@ class Async final : public Stepwise {
     Step step = making_.end();
     ++count_.steps;
     if (step.empty()) return;
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     enqueue(std::move(step));
     // The bound: so many steps may be on their way.
     wait_for(done_, lock, options_.deadline, "sending steps to the servers",
-             [&] { return ahead() <= bound() || failure_.failed() || stopped_; });
+             [&]() ARGOSY_REQUIRES(mutex_) {
+               return ahead() <= bound() || failure_.failed() || stopped_;
+             });
     failure_.raise();
   }
 
   void flush() override {
     check();
     std::vector<Step> steps = making_.end_all();
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     for (Step& step : steps) enqueue(std::move(step));
     wait_for(done_, lock, options_.deadline, "sending the last steps to the servers",
-             [&] { return ahead() == 0 || failure_.failed(); });
+             [&]() ARGOSY_REQUIRES(mutex_) { return ahead() == 0 || failure_.failed(); });
     failure_.raise();
   }
 
@@ -88,7 +90,7 @@ class Async final : public Stepwise {
   }
 
   std::string stats() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return count_.json(ahead());
   }
 
@@ -119,10 +121,9 @@ class Async final : public Stepwise {
   }
 
   struct Dense {
-    std::mutex mutex;  // guards block
-    Block block;
-    uint64_t version = 0;  // has so many steps at least; guarded by mutex_ of Async
-    std::mutex fetching;   // one request at a time; taken before `mutex`
+    Mutex mutex;
+    Block block ARGOSY_GUARDED_BY(mutex);
+    Mutex fetching;  // one request at a time; taken before `mutex`
   };
 
   void check() override {
@@ -130,16 +131,14 @@ class Async final : public Stepwise {
     if (stopped_) throw_stopped();
   }
 
-  // REQUIRES: mutex_ held.
-  void enqueue(Step&& step) {
+  void enqueue(Step&& step) ARGOSY_REQUIRES(mutex_) {
     ++ended_;
     queue_.push_back(std::move(step));
     work_.notify_one();
   }
 
   uint64_t bound() const { return std::max(1u, options_.queue); }
-  // REQUIRES: mutex_ held.
-  size_t ahead() const { return queue_.size() + sending_; }
+  size_t ahead() const ARGOSY_REQUIRES(mutex_) { return queue_.size() + sending_; }
 
   template <class F>
   void run(F&& loop) {
@@ -147,7 +146,7 @@ class Async final : public Stepwise {
       loop();
     } catch (...) {
       failure_.set(std::current_exception());
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       work_.notify_all();
       done_.notify_all();
       fetch_.notify_all();
@@ -156,9 +155,11 @@ class Async final : public Stepwise {
   }
 
   void send_loop() {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     for (;;) {
-      work_.wait(lock, [&] { return !queue_.empty() || stopped_ || failure_.failed(); });
+      work_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) {
+        return !queue_.empty() || stopped_ || failure_.failed();
+      });
       if (queue_.empty() || failure_.failed()) return;
       std::deque<Step> taken;
       while (!queue_.empty() && taken.size() < std::max(1u, options_.merge)) {
@@ -180,29 +181,29 @@ class Async final : public Stepwise {
   }
 
   static Block newest(Dense& d) {
-    std::lock_guard lock(d.mutex);
+    MutexLock lock(d.mutex);
     return d.block;
   }
 
   void fetch(uint32_t table, Dense& d, size_t size, uint64_t version) {
-    std::lock_guard one(d.fetching);
+    MutexLock one(d.fetching);
     auto block = std::make_shared<std::vector<float>>(size);
     client_->pull_dense(table, *block);
     ++count_.pulls;
     {
-      std::lock_guard lock(d.mutex);
+      MutexLock lock(d.mutex);
       d.block = std::move(block);
     }
-    std::lock_guard lock(mutex_);
-    d.version = std::max(d.version, version);
+    MutexLock lock(mutex_);
+    versions_[table] = std::max(versions_[table], version);
     fetched_.notify_all();
   }
 
   void fetch_loop() {
     uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     for (;;) {
-      fetch_.wait(lock, [&] {
+      fetch_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) {
         return sent_ >= seen + std::max(1u, options_.pull_every) || stopped_ || failure_.failed();
       });
       if (stopped_ || failure_.failed()) return;
@@ -216,7 +217,7 @@ class Async final : public Stepwise {
 
   void end_threads() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopped_ = true;
     }
     work_.notify_all();
@@ -229,11 +230,12 @@ class Async final : public Stepwise {
   }
 
   std::map<uint32_t, Dense> dense_;  // its keys never change
-  std::mutex mutex_;                 // guards all below but the atomics
-  std::condition_variable work_, done_, fetch_, fetched_;
-  std::deque<Step> queue_;
-  size_t sending_ = 0;
-  uint64_t ended_ = 0, sent_ = 0;  // steps
+  Mutex mutex_;
+  CondVar work_, done_, fetch_, fetched_;
+  std::deque<Step> queue_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<uint32_t, uint64_t> versions_ ARGOSY_GUARDED_BY(mutex_);  // steps that a block has
+  size_t sending_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  uint64_t ended_ ARGOSY_GUARDED_BY(mutex_) = 0, sent_ ARGOSY_GUARDED_BY(mutex_) = 0;  // steps
   Failure failure_;
   Ahead ahead_;
   std::vector<std::thread> threads_;

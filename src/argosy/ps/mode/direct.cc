@@ -25,7 +25,7 @@ class Direct final : public Stepwise {
     ++count_.steps;
     Step step = making_.end();
     if (!sync_ && options_.merge <= 1) return send(*client_, step, count_);
-    std::lock_guard sending(send_mutex_);
+    MutexLock sending(send_mutex_);
     if (sync_) return send_together(step);
     held_.add(std::move(step), options_.tables);
     if (held_.count >= options_.merge) send(*client_, std::exchange(held_, {}), count_);
@@ -34,7 +34,7 @@ class Direct final : public Stepwise {
   void flush() override {
     check();
     if (sync_) return;
-    std::lock_guard sending(send_mutex_);
+    MutexLock sending(send_mutex_);
     for (Step& step : making_.end_all()) held_.add(std::move(step), options_.tables);
     send(*client_, std::exchange(held_, {}), count_);
   }
@@ -46,7 +46,7 @@ class Direct final : public Stepwise {
     const uint32_t table = static_cast<uint32_t>(options_.state_table);
     const Key key = 1;
     const float one = 1;
-    std::lock_guard sending(send_mutex_);
+    MutexLock sending(send_mutex_);
     for (float before = 0, after = 0; after - before < 0.999f;) {
       client_->pull_sparse(table, {&key, 1}, &before, true);
       client_->push_sparse_step(table, step_, {&key, 1}, &one, -1);
@@ -67,8 +67,8 @@ class Direct final : public Stepwise {
     if (stopped_) throw_stopped();
   }
 
-  // REQUIRES: send_mutex_ held, so that steps follow each other.
-  void send_together(const Step& step) {
+  // Under the lock, so that steps follow each other.
+  void send_together(const Step& step) ARGOSY_REQUIRES(send_mutex_) {
     std::vector<SparsePush> sparse;
     std::vector<DensePush> dense;
     requests_of(step, &sparse, &dense, count_);
@@ -77,9 +77,9 @@ class Direct final : public Stepwise {
   }
 
   const bool sync_;
-  std::mutex send_mutex_;  // guards step_, held_
-  uint64_t step_ = 0;
-  Step held_;  // half_async: steps that wait until they are `merge`
+  Mutex send_mutex_;
+  uint64_t step_ ARGOSY_GUARDED_BY(send_mutex_) = 0;
+  Step held_ ARGOSY_GUARDED_BY(send_mutex_);  // half_async: steps that wait until they are `merge`
 };
 
 }  // namespace

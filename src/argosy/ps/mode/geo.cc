@@ -45,7 +45,7 @@ class GeoSparse {
       return;
     }
     fetch(client, count, keys);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     own_->pull(keys, out, false);
     for (size_t i = 0; i < keys.size(); ++i) {
       const float* offset = offset_.data() + known_.find(keys[i]) * dim_;
@@ -61,12 +61,12 @@ class GeoSparse {
     client.pull_sparse(id_, wanted.keys, values.data(), true);
     ++count.pulls;
     count.keys_pulled += wanted.keys.size();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     take(wanted, values);
   }
 
   void push(std::span<const Key> keys, const float* values, float learning_rate) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     own_->push(keys, values, {learning_rate});
     for (const Key key : keys) {
       const uint32_t at = known_.find(key);
@@ -81,7 +81,7 @@ class GeoSparse {
     std::vector<Key> keys;
     std::vector<float> now, deltas;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       places.swap(changed_);
       for (const uint32_t at : places) {
         touched_[at] = false;
@@ -100,7 +100,7 @@ class GeoSparse {
       }
     }
     if (keys.empty()) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       ++exchanges_;
       return;
     }
@@ -110,7 +110,7 @@ class GeoSparse {
     client.pull_sparse(id_, keys, deltas.data(), false);
     ++count.pulls;
     count.keys_pulled += keys.size();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++exchanges_;
     for (size_t i = 0; i < places.size(); ++i) {
       state_[places[i]] = {exchanges_, false};
@@ -132,7 +132,7 @@ class GeoSparse {
 
   Wanted find_wanted(std::span<const Key> keys) {
     Wanted wanted;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const Key key : keys) {
       const uint32_t at = known_.find(key);
       const State state = at == Distinct::kNone ? State{} : state_[at];
@@ -144,8 +144,8 @@ class GeoSparse {
   }
 
   // Values of the servers. Rows that an exchange sent or set meanwhile stay as they are: what was
-  // read may lack what was sent. REQUIRES: mutex_ held.
-  void take(const Wanted& wanted, const std::vector<float>& values) {
+  // read may lack what was sent.
+  void take(const Wanted& wanted, const std::vector<float>& values) ARGOSY_REQUIRES(mutex_) {
     std::vector<Key> fresh;
     std::vector<float> first;
     for (size_t i = 0; i < wanted.keys.size(); ++i) {
@@ -169,14 +169,15 @@ class GeoSparse {
 
   const uint32_t id_;
   const size_t dim_;
-  std::mutex mutex_;  // guards all below
-  std::unique_ptr<SparseTable> own_;
-  Distinct known_;                    // rows have the places of their keys here
-  std::vector<float> sent_, offset_;  // [known, dim]
-  std::vector<bool> touched_;
-  std::vector<State> state_;
-  uint64_t exchanges_ = 0;
-  std::vector<uint32_t> changed_;
+  Mutex mutex_;
+  std::unique_ptr<SparseTable> own_ ARGOSY_GUARDED_BY(mutex_);
+  Distinct known_ ARGOSY_GUARDED_BY(mutex_);  // rows have the places of their keys here
+  std::vector<float> sent_ ARGOSY_GUARDED_BY(mutex_), offset_
+      ARGOSY_GUARDED_BY(mutex_);  // [known, dim]
+  std::vector<bool> touched_ ARGOSY_GUARDED_BY(mutex_);
+  std::vector<State> state_ ARGOSY_GUARDED_BY(mutex_);
+  uint64_t exchanges_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::vector<uint32_t> changed_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 class GeoDense {
@@ -190,7 +191,7 @@ class GeoDense {
     ARGOSY_CHECK(out.size() == size_, invalid_argument)
         << "[parameter_server] dense table " << id_ << " has " << size_
         << " numbers, got place for " << out.size() << '.';
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     begin(client);
     own_->pull(out.data());
     for (size_t i = 0; i < size_; ++i) out[i] += offset_[i];
@@ -201,7 +202,7 @@ class GeoDense {
   void exchange(Client& client, Counters& count, float share) {
     std::vector<float> now(size_), deltas(size_);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (sent_.empty()) return;
       own_->pull(now.data());
       for (size_t i = 0; i < size_; ++i) deltas[i] = (now[i] - sent_[i]) * share;
@@ -211,13 +212,13 @@ class GeoDense {
     ++count.pushes;
     client.pull_dense(id_, deltas);
     ++count.pulls;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (size_t i = 0; i < size_; ++i) offset_[i] = deltas[i] - now[i];
   }
 
  private:
-  // The first values are those of the servers. REQUIRES: mutex_ held.
-  void begin(Client& client) {
+  // The first values are those of the servers.
+  void begin(Client& client) ARGOSY_REQUIRES(mutex_) {
     if (!sent_.empty() || !size_) return;
     std::vector<float> first(size_);
     client.pull_dense(id_, first);
@@ -228,9 +229,9 @@ class GeoDense {
 
   const uint32_t id_;
   const size_t size_;
-  std::unique_ptr<DenseTable> own_;  // has a lock of its own
-  std::mutex mutex_;                 // guards sent_, offset_
-  std::vector<float> sent_, offset_;
+  const std::unique_ptr<DenseTable> own_;  // has a lock of its own
+  Mutex mutex_;
+  std::vector<float> sent_ ARGOSY_GUARDED_BY(mutex_), offset_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 class Geo final : public Mode {
@@ -276,29 +277,31 @@ class Geo final : public Mode {
   void end_step() override {
     check();
     if (++count_.steps % std::max(1u, options_.k_steps)) return;
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     ++wanted_;
     work_.notify_one();
     // The next exchange may be under way while training goes on, but not the one after that.
     wait_for(done_, lock, options_.deadline, "an exchange with the servers",
-             [&] { return wanted_ <= made_ + 1 || failure_.failed() || stopped_; });
+             [&]() ARGOSY_REQUIRES(mutex_) {
+               return wanted_ <= made_ + 1 || failure_.failed() || stopped_;
+             });
     failure_.raise();
   }
 
   void flush() override {
     check();
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     const uint64_t all = ++wanted_;
     work_.notify_one();
     wait_for(done_, lock, options_.deadline, "the last exchange with the servers",
-             [&] { return made_ >= all || failure_.failed(); });
+             [&]() ARGOSY_REQUIRES(mutex_) { return made_ >= all || failure_.failed(); });
     failure_.raise();
   }
   void stop() override {
     if (!stopped_) flush_then(this, [this] { end_thread(); });
   }
   std::string stats() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return count_.json(wanted_ - made_);
   }
 
@@ -326,9 +329,9 @@ class Geo final : public Mode {
   }
 
   void loop() {
-    std::unique_lock lock(mutex_);
+    WaitLock lock(mutex_);
     for (;;) {
-      work_.wait(lock, [&] { return wanted_ > made_ || stopped_; });
+      work_.wait(lock, [&]() ARGOSY_REQUIRES(mutex_) { return wanted_ > made_ || stopped_; });
       if (stopped_) return;
       const uint64_t all = wanted_;
       lock.unlock();
@@ -352,7 +355,7 @@ class Geo final : public Mode {
 
   void end_thread() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopped_ = true;
     }
     work_.notify_all();
@@ -365,9 +368,10 @@ class Geo final : public Mode {
   const ModeOptions options_;
   std::map<uint32_t, GeoSparse> sparse_;  // their keys never change
   std::map<uint32_t, GeoDense> dense_;
-  std::mutex mutex_;  // guards wanted_, made_
-  std::condition_variable work_, done_;
-  uint64_t wanted_ = 0, made_ = 0;  // exchanges
+  Mutex mutex_;
+  CondVar work_, done_;
+  uint64_t wanted_ ARGOSY_GUARDED_BY(mutex_) = 0;  // exchanges
+  uint64_t made_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> stopped_{false};
   Failure failure_;
   Counters count_;

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "argosy/base/error.h"
+#include "argosy/base/mutex.h"
 #include "argosy/ps/mode/step.h"
 #include "argosy/ps/service/directory.h"
 #include "argosy/ps/service/durability.h"
@@ -46,7 +47,7 @@ class Local final : public Mode, private Host {
   std::string stats() override { return count_.json(0); }
 
   uint64_t save(const std::string& directory, int mode, const Extent& extent) override {
-    std::lock_guard lock(saving_);
+    MutexLock lock(saving_);
     for (auto& [id, table] : sparse_) {
       if (mode == 3 && (extent.table == kAllTables || extent.table == id)) table->shrink();
     }
@@ -54,7 +55,7 @@ class Local final : public Mode, private Host {
         [&](Durability& store) { return store.save(Directory::make(directory), mode, extent); });
   }
   uint64_t load(const std::string& directory, int mode, uint32_t table) override {
-    std::lock_guard lock(saving_);
+    MutexLock lock(saving_);
     return with_store(
         [&](Durability& store) { return store.load(Directory::open(directory), mode, table); });
   }
@@ -100,7 +101,7 @@ class Local final : public Mode, private Host {
   std::map<uint32_t, std::unique_ptr<DenseTable>> dense_;
   Counters count_;
   ServerOptions options_;
-  std::mutex saving_;  // one save or load at a time
+  Mutex saving_;  // one save or load at a time
 };
 
 }  // namespace

@@ -112,49 +112,51 @@ void send(Client& client, const Step& step, Counters& count) {
   client.push(sparse, dense);
 }
 
-Making::Mine Making::mine() {
-  std::lock_guard lock(mutex_);
-  std::shared_ptr<Entry>& entry = entries_[std::this_thread::get_id()];
-  if (!entry) entry = std::make_shared<Entry>();
-  return {entry, std::unique_lock(entry->mutex)};
+template <class Add>
+void Making::add_to_mine(Add&& add) {
+  WaitLock all(mutex_);
+  std::shared_ptr<Entry>& place = entries_[std::this_thread::get_id()];
+  if (!place) place = std::make_shared<Entry>();
+  const std::shared_ptr<Entry> mine = place;
+  // Locked before all are let go, so that whoever takes the entry away waits for what is added.
+  MutexLock lock(mine->mutex);
+  all.unlock();
+  mine->step.count = 1;
+  add(mine->step);
 }
 
 void Making::add_sparse(uint32_t table, std::span<const Key> keys, const float* values,
                         float learning_rate) {
   const TableConfig& config = find_table(tables_, table);
-  const Mine m = mine();
-  m.entry->step.count = 1;
-  m.entry->step.add_sparse(config, keys, values, learning_rate);
+  add_to_mine([&](Step& step) { step.add_sparse(config, keys, values, learning_rate); });
 }
 
 void Making::add_dense(uint32_t table, std::span<const float> values, float learning_rate) {
-  const Mine m = mine();
-  m.entry->step.count = 1;
-  m.entry->step.add_dense(table, values, learning_rate);
+  add_to_mine([&](Step& step) { step.add_dense(table, values, learning_rate); });
 }
 
 Step Making::end() {
   std::shared_ptr<Entry> entry;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = entries_.find(std::this_thread::get_id());
     if (found == entries_.end()) return {};
     entry = std::move(found->second);
     entries_.erase(found);
   }
-  std::lock_guard lock(entry->mutex);
+  MutexLock lock(entry->mutex);
   return std::move(entry->step);
 }
 
 std::vector<Step> Making::end_all() {
   std::map<std::thread::id, std::shared_ptr<Entry>> entries;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     entries.swap(entries_);
   }
   std::vector<Step> steps;
   for (auto& [id, entry] : entries) {
-    std::lock_guard lock(entry->mutex);
+    MutexLock lock(entry->mutex);
     if (!entry->step.empty()) steps.push_back(std::move(entry->step));
   }
   return steps;
@@ -182,14 +184,14 @@ std::string Counters::json(size_t waiting) const {
 }
 
 void Failure::set(std::exception_ptr e) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!error_) error_ = std::move(e);
   failed_.store(true, std::memory_order_release);
 }
 
 void Failure::raise() {
   if (!failed()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::rethrow_exception(error_);
 }
 

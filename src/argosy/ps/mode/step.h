@@ -1,16 +1,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "argosy/base/mutex.h"
 #include "argosy/ps/config.h"
 #include "argosy/ps/distinct.h"
 #include "argosy/ps/mode/mode.h"
@@ -58,19 +57,16 @@ class Making {
 
  private:
   struct Entry {
-    std::mutex mutex;  // guards step; also taken within mutex_
-    Step step;
+    Mutex mutex;  // also taken within mutex_
+    Step step ARGOSY_GUARDED_BY(mutex);
   };
-  // Locked before mutex_ is let go, so that whoever takes the entry away waits for what is added.
-  struct Mine {
-    std::shared_ptr<Entry> entry;
-    std::unique_lock<std::mutex> lock;
-  };
-  Mine mine();
+  // Calls add(the calling thread's step).
+  template <class Add>
+  void add_to_mine(Add&& add);
 
   const std::vector<TableConfig>& tables_;
-  std::mutex mutex_;  // guards entries_
-  std::map<std::thread::id, std::shared_ptr<Entry>> entries_;
+  Mutex mutex_;
+  std::map<std::thread::id, std::shared_ptr<Entry>> entries_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 size_t push_width(const TableConfig& table);
@@ -118,15 +114,15 @@ class Failure {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
  private:
-  std::mutex mutex_;  // guards error_
-  std::exception_ptr error_;
+  Mutex mutex_;
+  std::exception_ptr error_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
 };
 
 // Waits until ready() or the deadline, then throws ErrorKind::timeout with what was waited for.
 template <class Ready>
-void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
-              std::chrono::milliseconds deadline, const char* what, Ready&& ready);
+void wait_for(CondVar& condition, WaitLock& lock, std::chrono::milliseconds deadline,
+              const char* what, Ready&& ready);
 
 // Flushes, and ends the mode's threads whatever comes of that.
 template <class End>
@@ -144,8 +140,8 @@ void flush_then(Mode* mode, End&& end_threads) {
 [[noreturn]] void throw_stopped();
 
 template <class Ready>
-void wait_for(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
-              std::chrono::milliseconds deadline, const char* what, Ready&& ready) {
+void wait_for(CondVar& condition, WaitLock& lock, std::chrono::milliseconds deadline,
+              const char* what, Ready&& ready) {
   if (!condition.wait_for(lock, deadline, std::forward<Ready>(ready)))
     throw_timeout(what, deadline);
 }

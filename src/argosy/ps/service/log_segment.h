@@ -64,7 +64,6 @@ class SegmentReader {
   bool next(RecordHeader* header, std::span<const std::byte>* payload);
   uint64_t number() const { return number_; }  // that the next record must have
   uint64_t offset() const { return offset_; }  // of the next record
-  bool at_end() const { return offset_ == file_.size(); }
   const std::string& path() const { return file_.path(); }
   // Whether a record behind offset() says that the one there had been durable.
   bool lost_durable();

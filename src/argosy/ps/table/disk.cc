@@ -18,12 +18,10 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <system_error>
@@ -190,19 +188,19 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
   std::shared_ptr<Failures> failures = std::make_shared<Failures>();
   mutable Readers readers{kReadThreads};
 
-  // Not held while the disk is asked for something. Of std: Clang's analysis cannot follow that who
-  // uses the database reads `db` without it.
-  std::mutex mutex;
-  std::condition_variable changed;
-  // Guarded by mutex, but for reads of `db`.
-  std::unique_ptr<rocksdb::DB> db;  // null if nothing of it can be opened
-  int users = 0;
-  bool recovering = false;  // `opener` is at work
-  bool closed = false;      // and lets nobody in
-  Time began;               // of its work
-  Time next_try;
-  std::thread opener;
+  // Null if nothing of it can be opened. Read by who has a Use; replaced by `opener`, where it is
+  // `closed` and has no users (or nobody has the State yet).
+  std::unique_ptr<rocksdb::DB> db;
   std::atomic<bool> gone{false};  // db is null
+
+  Mutex mutex;  // not held while the disk is asked for something
+  CondVar changed;
+  int users ARGOSY_GUARDED_BY(mutex) = 0;
+  bool recovering ARGOSY_GUARDED_BY(mutex) = false;  // `opener` is at work
+  bool closed ARGOSY_GUARDED_BY(mutex) = false;      // and lets nobody in
+  Time began ARGOSY_GUARDED_BY(mutex);               // of its work
+  Time next_try ARGOSY_GUARDED_BY(mutex);
+  std::thread opener ARGOSY_GUARDED_BY(mutex);
 
   // One use of the database.
   class Use {
@@ -219,18 +217,18 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
   };
 
   void enter() {
-    std::unique_lock lock(mutex);
-    wait(lock, [&] { return !closed; });
+    WaitLock lock(mutex);
+    wait(lock, [&]() ARGOSY_REQUIRES(mutex) { return !closed; });
     ++users;
   }
   void leave() {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (--users == 0 && closed) changed.notify_all();
   }
 
   // Until `done` holds; not for longer than opening the database may take.
   template <class Done>
-  void wait(std::unique_lock<std::mutex>& lock, Done&& done) {
+  void wait(WaitLock& lock, Done&& done) ARGOSY_REQUIRES(mutex) {
     if (done()) return;
     if (changed.wait_until(lock, began + times.limit, done)) return;
     const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -308,14 +306,14 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
     return room;
   }
 
-  // Starts the opener. REQUIRES: the mutex, and that it is not at work.
-  void start(void (State::*work)()) {
+  // Starts the opener. REQUIRES: that it is not at work.
+  void start(void (State::*work)()) ARGOSY_REQUIRES(mutex) {
     if (opener.joinable()) opener.join();  // it has ended
     began = std::chrono::steady_clock::now();
     try {
       opener = std::thread([self = shared_from_this(), work] {
         (*self.*work)();
-        std::lock_guard lock(self->mutex);
+        MutexLock lock(self->mutex);
         self->recovering = self->closed = false;
         self->changed.notify_all();
       });
@@ -327,13 +325,23 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
   }
 
   void first_open() { (void)open(); }
+  void begin() {
+    {
+      WaitLock lock(mutex);
+      start(&State::first_open);
+      wait(lock, [&]() ARGOSY_REQUIRES(mutex) { return !recovering; });
+    }
+    end();
+  }
 
   void reopen() {
     if (!has_room()) return;
     {
-      std::unique_lock lock(mutex);
+      WaitLock lock(mutex);
       closed = true;
-      if (!changed.wait_until(lock, began + times.limit / 2, [&] { return users == 0; })) return;
+      const Time until = began + times.limit / 2;
+      if (!changed.wait_until(lock, until, [&]() ARGOSY_REQUIRES(mutex) { return users == 0; }))
+        return;
     }
     db.reset();
     failures->clear();
@@ -352,7 +360,7 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
   // if it takes no rows yet.
   void recover() {
     if (!failures->any()) return;
-    std::unique_lock lock(mutex);
+    WaitLock lock(mutex);
     if (!recovering) {
       if (!failures->any()) return;
       const auto now = std::chrono::steady_clock::now();
@@ -360,16 +368,16 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
       next_try = now + times.try_again;
       start(&State::reopen);
     }
-    wait(lock, [&] { return !recovering; });
+    wait(lock, [&]() ARGOSY_REQUIRES(mutex) { return !recovering; });
     if (failures->any()) refuse();
   }
 
   // Waits for the opener, which is left alone if it hangs.
   void end() {
-    std::unique_lock lock(mutex);
-    if (changed.wait_until(lock, began + times.limit, [&] { return !recovering; })) {
-      lock.unlock();
-      if (opener.joinable()) opener.join();
+    WaitLock lock(mutex);
+    const Time until = began + times.limit;
+    if (changed.wait_until(lock, until, [&]() ARGOSY_REQUIRES(mutex) { return !recovering; })) {
+      if (opener.joinable()) opener.join();  // the mutex was the last that it held
       return;
     }
     ARGOSY_LOG(error) << "[table] the database '" << directory
@@ -386,12 +394,7 @@ struct Disk::State : std::enable_shared_from_this<Disk::State> {
 Disk::Disk(const std::string& directory, const std::string& layout)
     : state_(std::make_shared<State>()) {
   state_->directory = directory;
-  {
-    std::unique_lock lock(state_->mutex);
-    state_->start(&State::first_open);
-    state_->wait(lock, [&] { return !state_->recovering; });
-  }
-  state_->end();
+  state_->begin();
   ARGOSY_CHECK(state_->db, io) << "[table] cannot open the database '" << directory
                                << "': " << state_->failures->reason()
                                << ". Do this: look at its disk for room and health.";
