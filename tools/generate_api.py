@@ -144,11 +144,13 @@ def function(op, signature, entry, name):
     call = f"_ops.{entry}({call_arguments(op, signature)})"
     if "requires_grad" in signature.names:
         out = "out" if "out" in signature.names else "None"
+        placing = [n for n in PLACING if n != "device" and n in signature.names]
+        flags = placing[0] if len(placing) == 1 else f"({' or '.join(placing)})"
         lines += [
             f"    result = {call}",
-            f"    if {out} is None and device is None and not requires_grad:",
+            f"    if {out} is None and device is None and not {flags}:",
             "        return result",
-            f"    return _place(result, {out}, device, requires_grad)",
+            f"    return _place(result, {out}, device, {', '.join(placing)})",
         ]
     elif "out" in signature.names:
         lines += [

@@ -30,6 +30,7 @@ check "ruff format (make format)" $python -m ruff format --check -q
 check "layers" $python tools/check_layers.py
 check "floors" $python tools/check_floors.py
 check "names of ops" $python tools/check_op_names.py
+check "arguments that nobody reads" $python tools/check_arguments.py
 check "locks" $python tools/check_locks.py "$build" "$jobs"
 check "tests that are unrun or assert nothing" $python tools/check_tests.py "$build"
 check "binary" tools/check_binary.sh

@@ -17,10 +17,12 @@ def number_of(name, default):
 
 
 def get_rank(group=None):
-    """Number of this process: PADDLE_TRAINER_ID, else 0."""
-    return number_of("PADDLE_TRAINER_ID", 0)
+    """Number of this process: PADDLE_TRAINER_ID, else 0; in `group` if one is given, -1 if it is no
+    member."""
+    rank = number_of("PADDLE_TRAINER_ID", 0)
+    return rank if group is None else group.get_group_rank(rank)
 
 
 def get_world_size(group=None):
-    """Number of processes: PADDLE_TRAINERS_NUM, else 1."""
-    return number_of("PADDLE_TRAINERS_NUM", 1)
+    """Number of processes: PADDLE_TRAINERS_NUM, else 1; of the members of `group` if one is given."""
+    return number_of("PADDLE_TRAINERS_NUM", 1) if group is None else group.world_size

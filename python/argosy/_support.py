@@ -1,6 +1,7 @@
 """Small things that generated and hand-written front-end modules share."""
 
 import functools
+import warnings
 
 from argosy._core import Tensor
 from argosy._core import ops as _ops
@@ -25,6 +26,73 @@ def check_choice(op, argument, value, allowed, error=ValueError):
         raise error(
             f"[{op}] {argument}: expected one of {', '.join(map(str, allowed))}, got {value!r}. Do this:"
             " use one of them."
+        )
+
+
+NO_CUDNN = "kernels of the CPU are chosen by the executor"  # why use_cudnn= has no effect
+# Values that are compared with a default; anything else, such as a tensor, differs from it.
+_COMPARED = (bool, int, float, str, bytes, tuple, list, dict, set)
+_told = set()
+
+
+def _differing(arguments):
+    """Names of the arguments {name: (value, default)} whose value is not the default."""
+    return [
+        name
+        for name, (value, default) in arguments.items()
+        if value is not default and not (isinstance(value, _COMPARED) and value == default)
+    ]
+
+
+def no_effect(function, why, **arguments):
+    """Says that arguments cannot have an effect here, by a warning for each that is given: once in the
+    life of the process. (Functions called often guard the call by an ``if``.)
+
+    Args:
+        function (str): Whose arguments they are.
+        why (str): Ends the sentence "it has no effect: ..".
+        arguments: (value, default) of each.
+    """
+    for name in _differing(arguments):
+        if (function, name) not in _told:
+            _told.add((function, name))
+            warnings.warn(f"[{function}] {name} has no effect: {why}.", stacklevel=3)
+
+
+def unsupported(function, remedy, **arguments):
+    """Raises NotImplementedError, and says which, if one of the arguments differs from its default.
+
+    Args:
+        function (str): Whose arguments they are.
+        remedy (str): Follows "Do this: ", and the full stop follows it.
+        arguments: (value, default) of each.
+    """
+    for name in _differing(arguments):
+        value, default = arguments[name]
+        got = repr(value) if isinstance(value, _COMPARED) else f"a {type(value).__name__}"
+        raise NotImplementedError(
+            f"[{function}] {name} is not supported: expected {default!r}, got {got}. Do this:"
+            f" {remedy}."
+        )
+
+
+def alone_in(function, group):
+    """Raises NotImplementedError if `group`, an argument of a function that divides its work among
+    processes, has other members than this process. False and None are fine."""
+    if group and getattr(group, "nranks", 1) > 1:
+        raise NotImplementedError(
+            f"[{function}] group: expected one of this process alone, got {group.nranks} members. Do"
+            " this: pass False; layers are not divided between processes."
+        )
+
+
+def only_known(function, given, known):
+    """Raises ValueError unless all names of `given`, a function's other keywords, are `known`."""
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise ValueError(
+            f"[{function}] unknown arguments: expected {', '.join(known) or 'none'}, got"
+            f" {', '.join(unknown)}. Do this: leave them out, or correct their names."
         )
 
 
@@ -99,8 +167,14 @@ def sizes_of(x):
     return [n if n >= 0 else whole[d] for d, n in enumerate(known)]
 
 
-def place(result, out=None, device=None, requires_grad=False):
+def place(result, out=None, device=None, requires_grad=False, pin_memory=False):
     """A created tensor as its keywords want it: in `out`, on `device`, with a gradient."""
+    if pin_memory:
+        where = result.place if device is None else device
+        raise RuntimeError(
+            f"[pin_memory] Pinning memory is not supported for {where}: expected False, got"
+            f" {pin_memory!r}. Do this: leave it out; memory is pinned for copies to GPUs."
+        )
     if device is not None:
         result = result.to(device)
     if out is not None:

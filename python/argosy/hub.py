@@ -5,7 +5,10 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import os
+import re
 import sys
+
+from argosy._support import no_effect
 
 __all__ = ["help", "list", "load", "load_state_dict_from_url"]
 
@@ -73,17 +76,21 @@ def list(repo_dir, source="github", force_reload=False) -> builtins.list:
         repo_dir (str): The folder with hubconf.py.
         source (str): 'local'; the others of Paddle's, 'github' and 'gitee', raise, as nothing is
             downloaded.
+        force_reload (bool): fetch it again: nothing is fetched.
     """
+    _check_reload("list", force_reload)
     return _names(_hubconf("list", repo_dir, source))
 
 
 def help(repo_dir, model, source="github", force_reload=False):
     """The docstring of a model's function. Arguments as for :func:`list`."""
+    _check_reload("help", force_reload)
     return _entry("help", _hubconf("help", repo_dir, source), model).__doc__
 
 
 def load(repo_dir, model, source="github", force_reload=False, **kwargs):
     """What a model's function gives for these keyword arguments. Others as for :func:`list`."""
+    _check_reload("load", force_reload)
     return _entry("load", _hubconf("load", repo_dir, source), model)(**kwargs)
 
 
@@ -92,8 +99,14 @@ def load_state_dict_from_url(
 ):
     """The state dict in model_dir under the file name of `url` (or file_name).
 
+    Args:
+        check_hash (bool | str): True: the file must have the SHA-256 whose first digits stand in its
+            name, model-0123abcd.pdparams. A str: this MD5.
+        map_location (str, optional): 'cpu', or 'numpy' for arrays.
+
     Raises:
-        RuntimeError: it is not there; nothing is downloaded.
+        RuntimeError: it is not there (nothing is downloaded), or has another hash.
+        ValueError: another map_location, or check_hash=True and no hash in the name.
     """
     from argosy.framework.io import load as load_file
 
@@ -104,4 +117,40 @@ def load_state_dict_from_url(
             f"[hub.load_state_dict_from_url] there is no {path}, and nothing is downloaded. Do this:"
             f" fetch {url} to that place."
         )
-    return load_file(path)
+    if check_hash:
+        _check_hash(path, check_hash)
+    if map_location not in (None, "cpu", "numpy", "np"):
+        raise ValueError(
+            "[hub.load_state_dict_from_url] map_location: expected None, 'cpu' or 'numpy', got"
+            f" {map_location!r}. Do this: leave it out, and move the tensors with .to(..)."
+        )
+    return load_file(path, return_numpy=map_location in ("numpy", "np"))
+
+
+def _check_hash(path, expected):
+    """Raises RuntimeError unless the file has the MD5 `expected`, or True: the hash in its name."""
+    import hashlib
+
+    kind = "md5"
+    if expected is True:
+        found = re.search(r"-([0-9a-f]{8,})\.", os.path.basename(path))
+        if found is None:
+            raise ValueError(
+                f"[hub.load_state_dict_from_url] check_hash: expected a file name with the first eight"
+                f" or more digits of its SHA-256, name-<digits>.ext, got {os.path.basename(path)!r}."
+                " Do this: pass its MD5 as check_hash, or leave check_hash out."
+            )
+        kind, expected = "sha256", found[1]
+    with open(path, "rb") as file:
+        digest = hashlib.new(kind)
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if not digest.hexdigest().startswith(expected):
+        raise RuntimeError(
+            f"[hub.load_state_dict_from_url] {path} has another {kind} hash: expected {expected}, got"
+            f" {digest.hexdigest()}. Do this: fetch it again."
+        )
+
+
+def _check_reload(what, force_reload):
+    no_effect(f"hub.{what}", "nothing is downloaded", force_reload=(force_reload, False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy import fft as _fft
-from argosy._support import check_choice
+from argosy._support import check_choice, sizes_of
 from argosy.nn import functional as F
 
 __all__ = ["istft", "stft"]
@@ -16,12 +16,12 @@ def frame(x, frame_length, hop_length, axis=-1):
     if axis not in (0, -1):
         raise ValueError(f"[frame] axis must be 0 or -1, got {axis}. Do this: move the axis there.")
     size = x.shape[axis]
-    if not 0 < frame_length <= size or hop_length <= 0:
+    if frame_length <= 0 or 0 <= size < frame_length or hop_length <= 0:
         raise ValueError(
             f"[frame] frame_length must be in 1 .. {size}, the size of the axis, and hop_length"
             f" positive, got {frame_length} and {hop_length}. Do this: correct them."
         )
-    count = 1 + (size - frame_length) // hop_length
+    count = 1 + (sizes_of(x)[axis] - frame_length) // hop_length
     start = tensor.arange(count) * hop_length
     step = tensor.arange(frame_length)
     if axis == 0:
@@ -37,14 +37,15 @@ def overlap_add(x, hop_length, axis=-1):
         )
     if axis == 0:
         x = x.transpose([*range(2, x.ndim), 1, 0])
-    length, count = x.shape[-2:]
+    sizes = sizes_of(x)
+    length, count = sizes[-2:]
     total = (count - 1) * hop_length + length
     start = tensor.arange(count) * hop_length
     places = (tensor.arange(length).unsqueeze(1) + start).reshape([-1])
     flat = x.reshape([-1, length * count])
     result = tensor.index_add(
-        tensor.zeros([flat.shape[0], total], dtype=x.dtype), places, 1, flat
-    ).reshape([*x.shape[:-2], total])
+        tensor.zeros([sizes_of(flat)[0], total], dtype=x.dtype), places, 1, flat
+    ).reshape([*sizes[:-2], total])
     return result.transpose([result.ndim - 1, *range(result.ndim - 1)]) if axis == 0 else result
 
 
@@ -57,7 +58,7 @@ def _window(name, window, win_length, n_fft, dtype):
         )
     if window is None:
         window = tensor.ones([win_length], dtype=dtype)
-    elif list(window.shape) != [win_length]:
+    elif window.ndim != 1 or window.shape[0] not in (-1, win_length):
         raise ValueError(
             f"[{name}] window must have win_length = {win_length} entries, got a tensor of shape"
             f" {list(window.shape)}. Do this: correct one of them."
@@ -122,9 +123,9 @@ def stft(
 
 def _padded(x, count, mode):
     if mode == "constant" or count == 0:
-        zeros = tensor.zeros([x.shape[0], count], dtype=x.dtype)
+        zeros = tensor.zeros([sizes_of(x)[0], count], dtype=x.dtype)
         return tensor.concat([zeros, x, zeros], 1)
-    if count >= x.shape[1]:
+    if 0 <= x.shape[1] <= count:
         raise ValueError(
             f"[stft] a signal of {x.shape[1]} samples cannot be reflected by n_fft // 2 = {count}."
             " Do this: use a smaller n_fft, center=False or pad_mode='constant'."
@@ -158,7 +159,7 @@ def istft(
             f"[istft] x must have 2 or 3 dimensions, got {x.ndim}. Do this: reshape it."
         )
     bins = n_fft // 2 + 1 if onesided else n_fft
-    if x.shape[-2] != bins:
+    if x.shape[-2] not in (-1, bins):
         raise AssertionError(
             f"[istft] x must have {bins} bins for n_fft={n_fft} and onesided={onesided}, got"
             f" {x.shape[-2]}. Do this: use the arguments of stft."
@@ -180,19 +181,21 @@ def istft(
         frames = frames if return_complex else tensor.real(frames)
     weights = window.unsqueeze(1)
     result = overlap_add(frames * weights, hop_length)
-    count = frames.shape[-1]
+    count = sizes_of(frames)[-1]
     envelope = overlap_add((weights * weights).expand([n_fft, count]), hop_length)
     start = n_fft // 2 if center else 0
-    total = result.shape[-1]
+    total = sizes_of(result)[-1]
     end = (total - start if center else total) if length is None else start + length
     result, envelope = result[:, start:end], envelope[start:end]
-    if float(envelope.abs().min()) < 1e-11:
+    if not envelope._symbolic and float(envelope.abs().min()) < 1e-11:
         raise ValueError(
             "[istft] the windows leave samples without weight (the sum of their squares is 0). Do"
             " this: use a smaller hop_length or another window."
         )
     result = result / envelope
-    if length is not None and result.shape[-1] < length:
-        zeros = tensor.zeros([result.shape[0], length - result.shape[-1]], dtype=result.dtype)
+    batch, found = sizes_of(result)
+    if length is not None and (result.shape[-1] < 0 or found < length):
+        rest = length - found if result.shape[-1] >= 0 else (length - found).clip(0)
+        zeros = tensor.zeros([batch, rest], dtype=result.dtype)
         result = tensor.concat([result, zeros], 1)
     return result if x.ndim == 3 else result.squeeze(0)

@@ -58,6 +58,25 @@ class Mask(A):
         return (rng.random(self.shape) < 0.6) * super().make(rng, dtype, shape)
 
 
+def packed(q, k, v, starts_q, starts_k, is_causal=False, scale=0.0, dropout_p=0.0):
+    out = np.zeros((*q.shape[:2], v.shape[2]), q.dtype)
+    for q0, q1, k0, k1 in zip(starts_q, starts_q[1:], starts_k, starts_k[1:]):
+        if q1 > q0 and k1 > k0:
+            part = q[None, q0:q1], k[None, k0:k1], v[None, k0:k1]
+            out[q0:q1] = attention(*part, is_causal=is_causal, scale=scale)[0]
+    return out
+
+
+def packed_mask(q, k, starts_q, starts_k, is_causal=False):
+    out = np.zeros((1, 1, len(q), len(k)), bool)
+    for q0, q1, k0, k1 in zip(starts_q, starts_q[1:], starts_k, starts_k[1:]):
+        part = np.ones((q1 - q0, k1 - k0), bool)
+        out[..., q0:q1, k0:k1] = np.tril(part) if is_causal else part
+    return out
+
+
+PACKED = [A(9, 4, 3), A(8, 2, 3), A(8, 2, 5)]
+STARTS = [np.array(s, "int32") for s in ([0, 3, 3, 7, 8], [0, 2, 4, 8, 8])]
 QKV = [A(2, 3, 4, 5), A(2, 6, 4, 5), A(2, 6, 4, 5)]
 KEEP = np.random.default_rng(0).random((2, 1, 3, 6)) < 0.5
 KEEP[..., 2] = True
@@ -139,6 +158,19 @@ CASES = [
          dtypes=FLOAT, tol=LOOSE, note="dropped", covers=["tiled_attention_grad"]),
     Case("fill_future", [A(2, 3, 4)], {"value": 7.0}, ref=future, dtypes=FLOAT,
          shapes=[[(4, 3)], [(0, 3, 3)], [(2, 3, 0)]]),
+    Case("packed_attention", [*PACKED, *STARTS], ref=packed, dtypes=FLOAT, tol=LOOSE, covers=["packed_attention_grad"],
+         strided=False,
+         errors=[([A(9, 4, 3), A(8, 3, 3), A(8, 3, 5), *STARTS], {}, ValueError, "[varlen_attention] query must be"),
+                 ([*PACKED, STARTS[0], STARTS[1][:3]], {}, ValueError, "starts of sequences must be [sequences + 1]"),
+                 ([*PACKED, STARTS[0], STARTS[1][::-1].copy()], {}, ValueError, "the starts of key must rise")]),
+    Case("packed_attention", [*PACKED, *(s.astype("int64") for s in STARTS)], {"is_causal": True, "scale": 0.3},
+         ref=packed, dtypes=("float32", "float64"), tol=LOOSE, strided=False),
+    Case("packed_attention", [A(5, 2, 3)] * 3 + [np.array([0, 5])] * 2, ref=packed, tol=LOOSE, strided=False, note="one"),
+    Case("packed_attention", [A(0, 2, 3)] * 3 + [np.array([0, 0])] * 2, ref=packed, strided=False, note="empty"),
+    Case("varlen_attention", [*PACKED, *STARTS], {"is_causal": True}, ref=packed, dtypes=FLOAT, tol=LOOSE, strided=False),
+    Case("varlen_mask", [A(9, 2, grad=False), A(8, 2, grad=False), *STARTS], {"is_causal": True}, ref=packed_mask,
+         dtypes=("float32",), out="bool"),
+    Case("varlen_mask", [A(9, 2, grad=False), A(8, 2, grad=False), *STARTS], ref=packed_mask, dtypes=("float32",), out="bool"),
     Case(SPARSE, [*SPARSE_QKV, *PATTERN], ref=sparse_attention, tol=LOOSE, covers=["sparse_attention_grad"],
          errors=SPARSE_ERRORS),
     Case(SPARSE, [*SPARSE_QKV, *(x.astype("int32") for x in PATTERN), *MASKS], ref=sparse_attention, tol=LOOSE,
@@ -172,6 +204,22 @@ def test_dropout_of_the_weights():
     np.testing.assert_allclose(weights[kept], 2 * plain[kept], rtol=1e-5)
     want = (weights @ array(v).swapaxes(1, 2)).swapaxes(1, 2)
     np.testing.assert_allclose(array(out), want, rtol=1e-5, atol=1e-6)
+
+
+def test_dropout_of_packed_attention():
+    """Its mean over many draws is the result without; rows without keys stay 0."""
+    rng = np.random.default_rng(0)
+    q, k, v = (tensor(spec.make(rng, "float64")) for spec in PACKED)
+    starts = [tensor(s) for s in STARTS]
+    plain = array(_core.ops.varlen_attention(q, k, v, *starts))
+    argosy.seed(0)
+    q.stop_gradient = False
+    draws = [_core.ops.varlen_attention(q, k, v, *starts, 0.3, False, 0.0) for _ in range(3000)]
+    assert not np.allclose(array(draws[0]), array(draws[1]))
+    np.testing.assert_allclose(np.mean([array(d) for d in draws], 0), plain, atol=0.06)
+    assert (array(draws[0])[7:] == 0).all()
+    (dq,) = argosy.grad(draws[0].sum(), q)
+    assert np.isfinite(array(dq)).all() and (array(dq)[7:] == 0).all()
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -199,6 +199,118 @@ YOLO = {
     "stretch": 1.1,
 }
 YOLO_OUT = (None, None, "int64", "bool", None, None, None, None)
+def iou(a, b, extra):
+    w = min(a[2], b[2]) - max(a[0], b[0]) + extra
+    h = min(a[3], b[3]) - max(a[1], b[1]) + extra
+    common = max(w, 0) * max(h, 0)
+    area = [(x[2] - x[0] + extra) * (x[3] - x[1] + extra) for x in (a, b)]
+    return common / (sum(area) - common)
+
+
+def best(scores, threshold, most):
+    own = [m for m in np.argsort(-scores, kind="stable") if scores[m] > threshold]
+    return own if most < 0 else own[:most]
+
+
+def collected(images, dtype):
+    """Rows, places and counts of images, each a list of (class, score, box, place)."""
+    rows = [[c, s, *box] for image in images for c, s, box, _ in image]
+    places = [[place] for image in images for *_, place in image]
+    counts = [len(image) for image in images]
+    return (
+        np.array(rows, dtype).reshape(-1, 6),
+        np.array(places, "int32").reshape(-1, 1),
+        np.array(counts, "int32"),
+    )
+
+
+def multiclass(boxes, scores, rois_num=None, background_label=0, score_threshold=0.0,
+               nms_top_k=-1, nms_threshold=0.3, keep_top_k=-1, nms_eta=1.0, normalized=True):  # fmt: skip
+    extra, images, start = 0.0 if normalized else 1.0, [], 0
+    ragged = rois_num is not None
+    for n, count in enumerate(rois_num if ragged else [boxes.shape[1]] * len(boxes)):
+        own = scores[start : start + count].T if ragged else scores[n]
+        found = []
+        for c in range(len(own)):
+            if c == background_label:
+                continue
+            corners = boxes[start : start + count, c] if ragged else boxes[n]
+            order = best(own[c], score_threshold, nms_top_k)
+            kept = [order[i] for i in suppressed(corners[order], nms_threshold, extra, nms_eta)]
+            for m in sorted(kept) if ragged else kept:
+                place = (start + m) * len(own) + c if ragged else start + m
+                found.append((c, own[c][m], corners[m], place))
+        if 0 <= keep_top_k < len(found):
+            order = sorted(range(len(found)), key=lambda i: -found[i][1])[:keep_top_k]
+            order = sorted(order) if ragged else order
+            found = sorted((found[i] for i in order), key=lambda row: row[0])
+        images.append(found)
+        start += count
+    return collected(images, boxes.dtype)
+
+
+def matrix(boxes, scores, score_threshold=0.0, post_threshold=0.0, nms_top_k=-1, keep_top_k=-1,
+           use_gaussian=False, gaussian_sigma=2.0, background_label=0, normalized=True):  # fmt: skip
+    extra, images = 0.0 if normalized else 1.0, []
+    for n in range(len(boxes)):
+        found = []
+        for c in range(scores.shape[1]):
+            if c == background_label:
+                continue
+            order = best(scores[n, c], score_threshold, nms_top_k)
+            near = [[iou(boxes[n, i], boxes[n, j], extra) for i in order] for j in order]
+            most = [max(near[j][:j], default=0.0) for j in range(len(order))]
+            for j, m in enumerate(order):
+                decay = 1.0
+                for i in range(j):
+                    if use_gaussian:
+                        own = np.exp((most[i] ** 2 - near[j][i] ** 2) * gaussian_sigma)
+                    else:
+                        own = (1 - near[j][i]) / (1 - most[i]) if most[i] < 1 else np.inf
+                    decay = min(decay, own)
+                if scores[n, c, m] * decay > post_threshold:
+                    found.append((c, scores[n, c, m] * decay, boxes[n, m], n * boxes.shape[1] + m))
+        found.sort(key=lambda row: -row[1])
+        images.append(found if keep_top_k < 0 else found[:keep_top_k])
+    return collected(images, boxes.dtype)
+
+
+def proposals(scores, deltas, sizes, anchors, variances, pre_nms_top_n=6000, post_nms_top_n=1000,
+              nms_thresh=0.5, min_size=0.1, eta=1.0, pixel_offset=False):  # fmt: skip
+    extra, images = float(pixel_offset), []
+    for score, delta, (height, width) in zip(scores, deltas, sizes):
+        score = score.transpose(1, 2, 0).reshape(-1)
+        order = np.argsort(-score, kind="stable")[: pre_nms_top_n or None]
+        delta = delta.reshape(-1, 4, *delta.shape[1:]).transpose(2, 3, 0, 1).reshape(-1, 4)
+        d, anchor, score = (delta * variances)[order], anchors[order], score[order]
+        size = anchor[:, 2:] - anchor[:, :2] + extra
+        centre = anchor[:, :2] + size / 2 + d[:, :2] * size
+        size = size * np.exp(np.minimum(d[:, 2:], np.log(1000 / 16)))
+        box = np.concatenate([centre - size / 2, centre + size / 2 - extra], 1)
+        limit = np.array([width, height] * 2) - extra
+        box = np.maximum(np.minimum(box, limit), 0)
+        size = box[:, 2:] - box[:, :2] + extra
+        good = (size >= max(min_size, 1)).all(1)
+        if extra:
+            good &= (box[:, :2] + size / 2 <= [width, height]).all(1)
+        box, score = box[good], score[good]
+        if nms_thresh > 0:
+            kept = suppressed(box, nms_thresh, extra, eta)[: post_nms_top_n or None]
+            box, score = box[kept], score[kept]
+        images.append((box, score))
+    return (
+        np.concatenate([box for box, _ in images]),
+        np.concatenate([score for _, score in images])[:, None],
+        np.array([len(box) for box, _ in images], "int32"),
+    )
+
+
+NET = [RANDOM.rand(2, 3, 2, 2), RANDOM.randn(2, 12, 2, 2), np.array([[18.0, 25.0], [30.0, 22.0]])]
+NET += [MANY[:12], np.abs(RANDOM.randn(12, 4)) / 3]
+GROUPS = np.stack([MANY[:12], MANY[12:24]])
+SCORES = RANDOM.rand(2, 3, 12)
+RAGGED = [MANY[:24].reshape(8, 3, 4), RANDOM.rand(8, 3), np.array([3, 0, 5], "int32")]
+NMS_OUT = (None, "int32", "int32")
 TWO = {"pooled_height": 2, "pooled_width": 3}
 DEFORM = {"kernel": [2, 3], "stride": [1, 2], "padding": [1, 1], "dilation": [1, 1]}
 # fmt: off
@@ -227,6 +339,28 @@ CASES = [
          dtypes=("float64",), out="int64"),
     Case("suppress_boxes", [MANY], {"threshold": 0.7, "eta": 0.9}, ref=suppressed,
          dtypes=("float64",), out="int64"),
+    Case("generate_proposals", NET, ref=proposals, dtypes=("float64",), out=(None, None, "int32"),
+         errors=[([*NET[:4], NET[4][:9]], {}, ValueError, "[generate_proposals] expected scores [N, A, H, W]")]),
+    Case("generate_proposals", NET, {"pre_nms_top_n": 8, "post_nms_top_n": 3, "nms_thresh": 0.7, "eta": 0.9, "pixel_offset": True},
+         ref=proposals, dtypes=("float64",), out=(None, None, "int32")),
+    Case("generate_proposals", NET, {"nms_thresh": 0.0, "min_size": 5.0}, ref=proposals, dtypes=("float64",),
+         out=(None, None, "int32")),
+    Case("multiclass_nms", [GROUPS, SCORES], {"score_threshold": 0.2}, ref=multiclass, dtypes=("float64",), out=NMS_OUT,
+         errors=[([A(2, 12, 5), A(2, 3, 12)], {}, ValueError, "[multiclass_nms] expected bboxes [N, M, 4]"),
+                 ([A(2, 12, 4), A(2, 12, 3)], {}, ValueError, "scores [N, classes, M]"),
+                 ([*RAGGED[:2], np.array([3, 6])], {}, ValueError, "rois_num must add up to the 8 boxes")]),
+    Case("multiclass_nms", [GROUPS, SCORES], {"nms_top_k": 7, "keep_top_k": 6, "background_label": -1, "nms_eta": 0.9,
+                                              "nms_threshold": 0.7, "normalized": False},
+         ref=multiclass, dtypes=("float64",), out=NMS_OUT),
+    Case("multiclass_nms", RAGGED, {"keep_top_k": 4}, ref=multiclass, dtypes=("float64",), out=NMS_OUT),
+    Case("multiclass_nms", RAGGED, {"score_threshold": 2.0}, ref=multiclass, dtypes=("float64",), out=NMS_OUT),
+    Case("multiclass_nms", [A(0, 3, 4), A(0, 2, 3)], ref=multiclass, dtypes=WIDE, out=NMS_OUT, note="no image"),
+    Case("matrix_nms", [GROUPS, SCORES], {"score_threshold": 0.1, "post_threshold": 0.2}, ref=matrix, dtypes=("float64",),
+         out=NMS_OUT, errors=[([A(2, 12, 4), A(3, 3, 12)], {}, ValueError, "[matrix_nms] expected bboxes [N, M, 4]")]),
+    Case("matrix_nms", [GROUPS, SCORES], {"use_gaussian": True, "nms_top_k": 8, "keep_top_k": 9, "background_label": -1,
+                                          "normalized": False}, ref=matrix, dtypes=("float64",), out=NMS_OUT),
+    Case("matrix_nms", [np.repeat(GROUPS[:, :1], 3, 1), SCORES[..., :3]], ref=matrix, dtypes=("float64",), out=NMS_OUT,
+         note="equal boxes"),
     Case("yolo_targets", [A(2, 16, 6, 6, grad=False), Fixed(OBJECTS), KINDS, Fixed(WORTH)], YOLO,
          ref=yolo_targets, dtypes=WIDE, tol=20, out=YOLO_OUT,
          errors=[([A(16, 6, 6), OBJECTS, KINDS, WORTH], YOLO, ValueError, "x must be [N, C, H, W]"),

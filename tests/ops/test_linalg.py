@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 from tests.ops.harness import COMPLEX, FLOAT, INT, A, Case, table_tests
 
 import argosy
@@ -251,6 +252,11 @@ CASES = [
     Case("solve_matrix", [regular(), A(2, 3, 2)], ref=np.linalg.solve, dtypes=DENSE, tol=100,
          errors=[([np.zeros((2, 2)), A(2, 1)], {}, ValueError, "is not invertible"),
                  ([A(2, 3), A(2, 1)], {}, ValueError, "must be square")]),
+    Case("matrix_exp", [A(3, 4, 4)], ref=scipy.linalg.expm, dtypes=(*DENSE, *COMPLEX), tol=200, grad=True,
+         shapes=[[(1, 1)], [(5, 5)], [(2, 0, 2, 2)], [(0, 0)]],
+         errors=[([A(2, 3)], {}, ValueError, "[matrix_exp] x must be square")]),
+    Case("matrix_exp", [A(2, 3, 3, low=-9, high=9)], ref=scipy.linalg.expm, dtypes=("float64",), tol=1e4,
+         second=False, note="scaled"),
     Case("inverse", [regular()], ref=np.linalg.inv, dtypes=DENSE, tol=100, grad=True,
          errors=[([np.zeros((2, 2))], {}, ValueError, "is not invertible")]),
     Case("det", [regular()], ref=np.linalg.det, dtypes=DENSE, tol=100,
@@ -470,6 +476,13 @@ def test_matrix_exp(scale, dtype):
     limit = {"float64": 1e-10, "float32": 1e-4}[dtype]
     got = L.matrix_exp(t(x, dtype)).numpy()
     np.testing.assert_allclose(got, want, rtol=limit, atol=limit * np.abs(want).max())
+
+
+def test_matrix_exp_of_what_is_not_finite():
+    x = np.stack([np.eye(2), np.full((2, 2), np.inf), np.zeros((2, 2))])
+    got = L.matrix_exp(t(x)).numpy()
+    np.testing.assert_allclose(got[[0, 2]], [np.e * np.eye(2), np.eye(2)])
+    assert np.isnan(got[1]).all()
 
 
 @pytest.mark.parametrize("given", [{"bins": 3}, {"bins": [2, 4]}, {"bins": 3, "density": True}])

@@ -18,7 +18,11 @@ def test_what_is_not_true_is_found(monkeypatch, name, text, words):
     monkeypatch.setitem(said_shapes.FORMS, name, shape_notation.parse(text))
 
     def call(x):
-        y = argosy.matmul(x, argosy.ones([3, 4])) if name == "matmul" else argosy.nn.functional.softmax(x)
+        y = (
+            argosy.matmul(x, argosy.ones([3, 4]))
+            if name == "matmul"
+            else argosy.nn.functional.softmax(x)
+        )
         return [y]
 
     with pytest.raises(AssertionError) as error:

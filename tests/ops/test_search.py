@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.ops.harness import ALL, COMPLEX, FLOAT, INT, A, Case, table_tests
+from tests.ops.harness import ALL, COMPLEX, FLOAT, HALF, INT, A, Case, table_tests
 
 import argosy
 
@@ -113,6 +113,14 @@ ROWS = [A(4, 3), index(2, 0, 2)]
 
 # fmt: off
 CASES = [
+    Case("isin", [A(3, 4, low=-9, high=9), A(2, 5, low=-9, high=9)], ref=np.isin,
+         dtypes=("bool", *INT, *HALF), out="bool", grad=False),
+    Case("isin", [distinct(3, 4), distinct(12)[::3]], {"invert": True, "assume_unique": True}, out="bool", grad=False,
+         ref=lambda x, y, invert, assume_unique: ~np.isin(x, y), dtypes=("float32",)),
+    Case("isin", [np.array([1, 2, np.nan]), np.array([np.nan, 2])], ref=np.isin, out="bool", grad=False, dtypes=("float64",)),
+    Case("isin", [np.array([1 + 2j, 3j]), np.array([3j, 1.0])], ref=np.isin, out="bool", grad=False, dtypes=("complex128",)),
+    Case("isin", [A(0, 3), A(4)], ref=np.isin, out="bool", grad=False, dtypes=("float32",), note="nothing asked"),
+    Case("isin", [A(2, 3), A(0)], ref=np.isin, out="bool", grad=False, dtypes=("float32",), note="among nothing"),
     Case("gather", ROWS, {"axis": 0}, ref=lambda x, i, axis: x[i], dtypes=FEW, strided=False,
          errors=[([A(2, 3), index(5)], {"axis": 0}, IndexError, "out of range"),
                  ([A(2, 3), index(0)], {"axis": 5}, IndexError, "axis is out of range"),

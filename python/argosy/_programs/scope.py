@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from argosy import _core
+from argosy.device.place import checked_place
 
 from .mode import recording
 
@@ -37,9 +38,11 @@ class DenseTensor:
         return tensor
 
     def set(self, array, place=None):
-        """Takes the values, shape and dtype of a NumPy array."""
+        """Takes the values, shape and dtype of a NumPy array; place: where to put them."""
         array = getattr(array, "_tensor", array)
         value = _core.to_tensor(array, None, True)
+        if place is not None:
+            value = value.to(checked_place(place, "DenseTensor.set"))
         value.persistable = True
         if self._owner is not None:
             _core.scope_set(self._owner[0]._handle, self._owner[1], value)

@@ -17,9 +17,8 @@ class _GradMode:
 
     _enabled = False
 
-    def __init__(self, func=None):
+    def __init__(self):
         self._before = []
-        self._func = func
 
     def __enter__(self):
         self._before.append(_core.set_grad_enabled(self._enabled))

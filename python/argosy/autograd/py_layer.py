@@ -38,7 +38,7 @@ class PyLayerContext:
 
     saved_tensors = property(saved_tensor)
 
-    def mark_not_inplace(self, *tensors):
+    def mark_not_inplace(self, *_tensors):
         """Accepted for compatibility; outputs never alias inputs here."""
 
     def mark_non_differentiable(self, *tensors):

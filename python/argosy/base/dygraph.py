@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from argosy._core import Tensor
 from argosy._framework import disable_static, enable_static, in_dynamic_mode
+from argosy._support import no_effect
 from argosy.autograd import enable_grad, grad, no_grad  # noqa: F401
 from argosy.device import get_device, set_device
 from argosy.nn import Layer  # noqa: F401
@@ -33,6 +34,7 @@ def guard(place=None):
 
 def to_variable(value, name=None, zero_copy=None, dtype=None):
     """A tensor with the values of a NumPy array, list or number."""
+    no_effect("to_variable", "the values are copied", zero_copy=(zero_copy or None, None))
     if isinstance(value, Tensor):
         return value
     return to_tensor(value, dtype=dtype)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from argosy._programs import mode
+from argosy._support import unsupported
 from argosy.base import static_parameter, unique_name
 from argosy.base.param_attr import ParamAttr
+from argosy.device.place import checked_place
 from argosy.nn.layer._helper import make_parameter
 
 __all__ = []
@@ -53,15 +55,28 @@ class LayerHelper:
         return self.kwargs[input_param_name].dtype
 
     def create_parameter(
-        self, attr, shape, dtype=None, is_bias=False, default_initializer=None, **kwargs
-    ):
-        """A Parameter, called after this helper unless `attr` says otherwise."""
-        return make_parameter(self.name, shape, attr, dtype, is_bias, default_initializer)
+        self, attr, shape, dtype=None, is_bias=False, default_initializer=None,
+        stop_gradient=False, type=None, device=None,
+    ):  # fmt: skip
+        """A Parameter, called after this helper unless `attr` says otherwise. stop_gradient: no
+        gradient is taken of it. type: a parameter is a dense tensor. device: where it is."""
+        if device is not None:
+            checked_place(device, "LayerHelper.create_parameter")
+        dense = getattr(type, "name", type) in (None, "LOD_TENSOR", "DENSE_TENSOR")
+        unsupported(
+            "LayerHelper.create_parameter", "leave it out", type=(None if dense else type, None)
+        )
+        made = make_parameter(self.name, shape, attr, dtype, is_bias, default_initializer)
+        if stop_gradient and made is not None:
+            made.stop_gradient = True
+        return made
 
     def create_variable_for_type_inference(self, dtype, stop_gradient=False, shape=None):
         """A variable for append_op to write."""
         name = unique_name.generate(f"{self.name}.tmp")
-        return self.main_program.global_block().create_var(name=name, dtype=dtype, shape=shape)
+        return self.main_program.global_block().create_var(
+            name=name, dtype=dtype, shape=shape, stop_gradient=stop_gradient
+        )
 
     create_tmp_variable = create_variable_for_type_inference
 

@@ -45,7 +45,8 @@ def _initialize(handle, fill):
 
 
 def make_parameter(name, shape, dtype, initializer, **attributes):
-    """A Parameter whose value is in the scope of a run; `initializer` runs with the startup Program.
+    """A Parameter whose value is in the scope of a run; `initializer` runs with the startup Program,
+    which gives it a first value already if None.
 
     attributes: trainable, optimize_attr, regularizer, do_model_average, need_clip.
     """
@@ -54,7 +55,8 @@ def make_parameter(name, shape, dtype, initializer, **attributes):
     parameter._describe(name=name, **attributes)
     _handles[name] = parameter
     mode.default_main_program()._states[name] = parameter
-    _initialize(parameter, lambda: initializer(parameter))
+    if initializer is not None:
+        _initialize(parameter, lambda: initializer(parameter))
     return parameter
 
 

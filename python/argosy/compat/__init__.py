@@ -199,7 +199,7 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):  # noqa: A002
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):  # noqa: A002
     """Distinct elements, or slices along dim, in order; the inverse counts elements in row order."""
     return _tensor.unique(
-        input, return_inverse=return_inverse, return_counts=return_counts, axis=dim
+        input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, axis=dim
     )
 
 

@@ -165,7 +165,12 @@ def is_compiled_with_xpu():
 
 
 def is_compiled_with_custom_device(device_type):
-    """Whether this build has kernels for a plug-in device: it never has."""
+    """Whether this build has kernels for a plug-in device of this name: it never has."""
+    if not isinstance(device_type, str):
+        raise TypeError(
+            "[is_compiled_with_custom_device] device_type: expected a str, got"
+            f" {type(device_type).__name__}. Do this: pass a name such as 'npu'."
+        )
     return False
 
 
@@ -256,8 +261,9 @@ def is_available():
 
 
 def is_bf16_supported(including_emulation=True):
-    """Whether bfloat16 can be computed with: always (by conversion on the CPU)."""
-    return True
+    """Whether bfloat16 can be computed with: always, by conversion where the CPU has no instructions
+    for it, which including_emulation=False leaves out."""
+    return bool(including_emulation) or "avx512_bf16" in _core.cpu_features().split()
 
 
 def manual_seed_all(seed):

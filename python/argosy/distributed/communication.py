@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from argosy import tensor as tensors
 from argosy._core import Tensor
+from argosy._support import check_choice, no_effect, only_known, unsupported
 
 __all__ = [
     "Group",
@@ -99,13 +100,22 @@ class _Done:
         return True
 
 
+_OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp.AVG)
 _groups = {0: Group()}
 
 
-def _alone(what, *ranks):
-    from argosy.distributed.parallel import _need_one_process
+def _alone(what, *ranks, group=None, op=ReduceOp.SUM, sync_op=True):
+    """Checks what a call was given, in a program that runs alone: whether it waits is the same then."""
+    from argosy.distributed.parallel import need_one_process
 
-    _need_one_process(what)
+    need_one_process(what)
+    if not isinstance(group, (Group, type(None))):
+        raise TypeError(
+            f"[{what}] group: expected a Group, got {type(group).__name__}. Do this: pass what new_group"
+            " returned, or None."
+        )
+    check_choice(what, "op", op, _OPERATIONS)
+    check_choice(what, "sync_op", sync_op, (True, False))
     for rank in ranks:
         if rank != 0:
             raise ValueError(
@@ -136,6 +146,11 @@ def _only(what, name, values):
 
 def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, nccl_config=None):
     """A group of the processes with these numbers; None: of all."""
+    no_effect(
+        "distributed.new_group", "a group of one process has no connection", backend=(backend, None),
+        timeout=(timeout, None), nccl_comm_init_option=(nccl_comm_init_option, 0),
+        nccl_config=(nccl_config, None),
+    )  # fmt: skip
     ranks = [0] if ranks is None else sorted(ranks)
     _alone("distributed.new_group", *ranks)
     number = max(_groups) + 1
@@ -156,48 +171,55 @@ def destroy_process_group(group=None):
 
 def get_backend(group=None):
     """Name of what carries tensors between processes: nothing does."""
+    _alone("distributed.get_backend", group=group)
     return "NONE"
 
 
 def barrier(group=None):
     """Waits until all processes are here: at once."""
-    _alone("distributed.barrier")
+    _alone("distributed.barrier", group=group)
 
 
 def wait(tensor, group=None, use_calc_stream=True):
     """Waits until a tensor has been exchanged: at once."""
-    _alone("distributed.wait")
+    _alone("distributed.wait", group=group, sync_op=use_calc_stream)
+    _tensor("distributed.wait", "tensor", tensor)
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
     """Lets tensor be the reduction of the processes' tensors: it stays as it is."""
-    _alone("distributed.all_reduce")
+    _alone("distributed.all_reduce", group=group, op=op, sync_op=sync_op)
     _tensor("distributed.all_reduce", "tensor", tensor)
     return _Done()
 
 
 def reduce(tensor, dst, op=ReduceOp.SUM, group=None, sync_op=True):
     """all_reduce for process dst only."""
-    _alone("distributed.reduce", dst)
+    _alone("distributed.reduce", dst, group=group, op=op, sync_op=sync_op)
     _tensor("distributed.reduce", "tensor", tensor)
     return _Done()
 
 
 def broadcast(tensor, src, group=None, sync_op=True):
     """Lets tensor be that of process src: it stays as it is."""
-    _alone("distributed.broadcast", src)
+    _alone("distributed.broadcast", src, group=group, sync_op=sync_op)
     _tensor("distributed.broadcast", "tensor", tensor)
     return _Done()
 
 
 def broadcast_object_list(object_list, src, group=None):
     """Lets the objects be those of process src: they stay as they are."""
-    _alone("distributed.broadcast_object_list", src)
+    _alone("distributed.broadcast_object_list", src, group=group)
+    if not isinstance(object_list, list):
+        raise TypeError(
+            "[distributed.broadcast_object_list] object_list: expected a list, got"
+            f" {type(object_list).__name__}. Do this: put the objects into one."
+        )
 
 
 def all_gather(tensor_list, tensor, group=None, sync_op=True):
     """Appends each process's tensor to tensor_list (or fills the list's tensors): a copy of tensor."""
-    _alone("distributed.all_gather")
+    _alone("distributed.all_gather", group=group, sync_op=sync_op)
     _receive("distributed.all_gather", "tensor_list", tensor_list, tensor)
     return _Done()
 
@@ -216,13 +238,13 @@ def all_gather_object(object_list, obj, group=None):
     """Appends each process's object to object_list: a copy of obj."""
     import copy
 
-    _alone("distributed.all_gather_object")
+    _alone("distributed.all_gather_object", group=group)
     object_list.append(copy.deepcopy(obj))
 
 
 def gather(tensor, gather_list=None, dst=0, group=None, sync_op=True):
     """all_gather for process dst only."""
-    _alone("distributed.gather", dst)
+    _alone("distributed.gather", dst, group=group, sync_op=sync_op)
     if gather_list is None:
         raise ValueError(
             "[distributed.gather] process dst needs gather_list, got None. Do this: pass an empty"
@@ -234,14 +256,14 @@ def gather(tensor, gather_list=None, dst=0, group=None, sync_op=True):
 
 def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
     """Writes the tensor that process src has for this one in its list into tensor."""
-    _alone("distributed.scatter", src)
+    _alone("distributed.scatter", src, group=group, sync_op=sync_op)
     tensors.assign(_only("distributed.scatter", "tensor_list", tensor_list), tensor)
     return _Done()
 
 
 def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None):
     """Lets out_object_list hold the object that process src has for this one."""
-    _alone("distributed.scatter_object_list", src)
+    _alone("distributed.scatter_object_list", src, group=group)
     out_object_list[:] = [
         _only("distributed.scatter_object_list", "in_object_list", in_object_list)
     ]
@@ -249,7 +271,7 @@ def scatter_object_list(out_object_list, in_object_list=None, src=0, group=None)
 
 def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=True):
     """Reduces the processes' lists and gives each process its tensor."""
-    _alone("distributed.reduce_scatter")
+    _alone("distributed.reduce_scatter", group=group, op=op, sync_op=sync_op)
     if not isinstance(tensor_list, Tensor):
         tensor_list = _only("distributed.reduce_scatter", "tensor_list", tensor_list)
     tensors.assign(tensor_list, tensor)
@@ -258,7 +280,7 @@ def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=Tru
 
 def alltoall(out_tensor_list, in_tensor_list, group=None, sync_op=True):
     """Sends tensor i of in_tensor_list to process i; those that come are appended."""
-    _alone("distributed.alltoall")
+    _alone("distributed.alltoall", group=group, sync_op=sync_op)
     _receive(
         "distributed.alltoall",
         "out_tensor_list",
@@ -272,7 +294,14 @@ def alltoall_single(
     out_tensor, in_tensor, in_split_sizes=None, out_split_sizes=None, group=None, sync_op=True
 ):
     """Sends part i of in_tensor to process i and joins what comes in out_tensor."""
-    _alone("distributed.alltoall_single")
+    rows = in_tensor.shape[0] if in_tensor.ndim else 1
+    for name, sizes in (("in_split_sizes", in_split_sizes), ("out_split_sizes", out_split_sizes)):
+        if sizes and list(sizes) != [rows]:
+            raise ValueError(
+                f"[distributed.alltoall_single] {name}: expected [{rows}], all rows, as there is one"
+                f" process, got {list(sizes)}. Do this: leave it out."
+            )
+    _alone("distributed.alltoall_single", group=group, sync_op=sync_op)
     tensors.assign(_tensor("distributed.alltoall_single", "in_tensor", in_tensor), out_tensor)
     return _Done()
 
@@ -329,6 +358,10 @@ class _Spawned:
         return True
 
 
+# Options of spawn that say of one process what is so anyway.
+_OF_ONE = {"gpus": None, "xpus": None, "ips": None, "backend": "auto", "print_config": False}
+
+
 def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
     """Calls ``func(*args)`` in a new process, and waits for it unless join is False.
 
@@ -336,11 +369,19 @@ def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
         func (callable): Can be imported by the new process: no lambda, no inner function.
         nprocs (int): 1; -1 for as many as the machine has devices, which is 1.
         daemon (bool): Whether it ends with this process.
+        options: start_method, as of multiprocessing.get_context ("spawn"); gpus, xpus, ips, backend
+            and print_config, only with one device, this host and "auto".
 
     Raises:
-        NotImplementedError: nprocs is greater than 1.
+        NotImplementedError: nprocs is greater than 1, or options name several devices or hosts.
+        ValueError: other options.
         RuntimeError: the function did not return.
     """
+    only_known("distributed.spawn", options, ("start_method", *_OF_ONE))
+    unsupported(
+        "distributed.spawn", "leave it out; this version of Argosy cannot connect processes",
+        **{name: (value, _OF_ONE[name]) for name, value in options.items() if name in _OF_ONE},
+    )  # fmt: skip
     if nprocs not in (-1, 1):
         raise NotImplementedError(
             f"[distributed.spawn] nprocs: expected 1 or -1, got {nprocs}; this version of Argosy"
@@ -348,7 +389,8 @@ def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
         )
     import multiprocessing
 
-    process = multiprocessing.get_context("spawn").Process(target=func, args=args, daemon=daemon)
+    way = multiprocessing.get_context(options.get("start_method", "spawn"))
+    process = way.Process(target=func, args=args, daemon=daemon)
     process.start()
     context = _Spawned(process)
     if join:

@@ -6,6 +6,7 @@ import os
 
 from argosy import nn
 from argosy._job import get_rank, get_world_size, number_of
+from argosy._support import alone_in, no_effect
 
 __all__ = []
 
@@ -20,7 +21,9 @@ def is_available():
     return False
 
 
-def _need_one_process(what):
+def need_one_process(what):
+    """Raises NotImplementedError in the name of `what` in one of several processes: each would train
+    alone."""
     if get_world_size() > 1:
         raise NotImplementedError(
             f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
@@ -30,7 +33,7 @@ def _need_one_process(what):
 
 def init_parallel_env():
     """Prepares for several processes; for one there is nothing to do."""
-    _need_one_process("init_parallel_env")
+    need_one_process("init_parallel_env")
     return ParallelEnv()
 
 
@@ -97,7 +100,13 @@ class DataParallel(nn.Layer):
         group=None,
     ):
         super().__init__(layers.full_name() + "_data_parallel")
-        _need_one_process("DataParallel")
+        need_one_process("DataParallel")
+        alone_in("DataParallel", group)
+        no_effect(
+            "DataParallel", "one process exchanges no gradients", strategy=(strategy, None),
+            comm_buffer_size=(comm_buffer_size, 25), last_comm_buffer_size=(last_comm_buffer_size, 1),
+            find_unused_parameters=(find_unused_parameters, False),
+        )  # fmt: skip
         self._layers = layers
 
     def forward(self, *inputs, **kwargs):

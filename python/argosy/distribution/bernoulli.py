@@ -24,7 +24,7 @@ class Bernoulli(ExponentialFamily):
         self.name = name or "Bernoulli"
         (self.probs,) = broadcast(probs)
         self.logits = self._logit(self.probs)
-        super().__init__(self.probs.shape)
+        super().__init__(self.probs.shape, like=self.probs)
 
     @staticmethod
     def _logit(probability):

@@ -15,7 +15,7 @@ class Beta(ExponentialFamily):
     def __init__(self, alpha, beta):
         self.alpha, self.beta = broadcast(alpha, beta)
         self._dirichlet = Dirichlet(tensor.stack([self.alpha, self.beta], -1))
-        super().__init__(self.alpha.shape)
+        super().__init__(self.alpha.shape, like=self.alpha)
 
     @property
     def mean(self):

@@ -17,7 +17,7 @@ class Binomial(Distribution):
         if isinstance(total_count, Tensor) and isinstance(probs, Tensor):
             total_count = total_count.astype(probs.dtype)
         self.total_count, self.probs = broadcast(total_count, probs)
-        super().__init__(self.probs.shape)
+        super().__init__(self.probs.shape, like=self.probs)
 
     @property
     def mean(self):
@@ -49,7 +49,7 @@ class Binomial(Distribution):
         )
 
     def _support(self):
-        counts = tensor.arange(0, int(self.total_count.max()) + 1, dtype=self.probs.dtype)
+        counts = tensor.arange(0, self.total_count.max() + 1, dtype=self.probs.dtype)
         return counts.reshape([-1] + [1] * self.probs.ndim)
 
     def entropy(self):

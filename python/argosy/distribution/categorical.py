@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._support import sizes_of as sizes_of_tensor
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
@@ -26,7 +27,7 @@ class Categorical(Distribution):
             "logits must have a dimension or more, got a 0-d tensor", "pass a vector",
         )  # fmt: skip
         self._prob = self.logits / self.logits.sum(-1, keepdim=True)
-        super().__init__(self.logits.shape[:-1])
+        super().__init__(self.logits.shape[:-1], like=self.logits)
 
     def sample(self, shape=()):
         """Draws int64 indices."""
@@ -35,9 +36,9 @@ class Categorical(Distribution):
         for size in shape:
             count *= size
         with no_grad():
-            weights = F.softmax(self.logits.reshape([-1, self.logits.shape[-1]]), -1)
-            drawn = tensor.multinomial(weights, count, True)
-            return drawn.transpose([1, 0]).reshape([*shape, *self.batch_shape])
+            rows = self.logits.flatten(0, -2) if self.logits.ndim > 1 else self.logits.unsqueeze(0)
+            drawn = tensor.multinomial(F.softmax(rows, -1), count, True)
+            return drawn.transpose([1, 0]).reshape(self._extend_shape(shape))
 
     def entropy(self):
         """Expected -log softmax(logits), in nats."""
@@ -53,9 +54,9 @@ class Categorical(Distribution):
         otherwise value has the batch's leading dimensions."""
         value = value.astype("int64") if isinstance(value, Tensor) else tensor.to_tensor(value)
         if self._prob.ndim == 1:
-            return tensor.gather(self._prob, value.reshape([-1])).reshape(value.shape)
+            return tensor.gather(self._prob, value.reshape([-1])).reshape(sizes_of_tensor(value))
         if value.ndim == 1:
-            value = value.expand([*self.batch_shape, value.shape[0]])
+            value = value.expand([*self._extend_shape([]), *sizes_of_tensor(value)])
         return tensor.take_along_axis(self._prob, value, -1)
 
     def prob(self, value):

@@ -16,7 +16,7 @@ class Cauchy(Distribution):
     def __init__(self, loc, scale, name=None):
         self.name = name or "Cauchy"
         self.loc, self.scale = broadcast(loc, scale)
-        super().__init__(self.loc.shape)
+        super().__init__(self.loc.shape, like=self.loc)
 
     def _none(self, what):
         raise ValueError(

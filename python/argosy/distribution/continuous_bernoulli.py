@@ -24,7 +24,7 @@ class ContinuousBernoulli(Distribution):
             given = given.reshape([1])
         self.probs = clipped(given)
         self.lims = tuple(float(limit) for limit in lims)
-        super().__init__(given.shape)
+        super().__init__(given.shape, like=given)
 
     def _around_half(self, exact, series):
         """exact(p) where it is stable, series(p - 1/2) elsewhere."""

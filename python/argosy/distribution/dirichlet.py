@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import sizes_of
 from argosy.autograd import no_grad
 
 from .distribution import as_parameter, check
@@ -18,7 +19,8 @@ class Dirichlet(ExponentialFamily):
             self.concentration.ndim >= 1, ValueError, "Dirichlet",
             "concentration must have a dimension or more, got a 0-d tensor", "pass a vector",
         )  # fmt: skip
-        super().__init__(self.concentration.shape[:-1], self.concentration.shape[-1:])
+        shape = self.concentration.shape
+        super().__init__(shape[:-1], shape[-1:], like=self.concentration)
 
     @property
     def mean(self):
@@ -46,7 +48,7 @@ class Dirichlet(ExponentialFamily):
     def entropy(self):
         """Expected -log_prob, in nats."""
         total = self.concentration.sum(-1)
-        count = tensor.ones_like(self.concentration).sum(-1)
+        count = sizes_of(self.concentration)[-1]
         inner = (self.concentration - 1) * tensor.digamma(self.concentration)
         return (
             self._log_normalizer(self.concentration)

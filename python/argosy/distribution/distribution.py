@@ -9,6 +9,7 @@ from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._dtypes import COMPLEX, FLOATING
 from argosy._support import dtype_name
+from argosy._support import sizes_of as sizes_of_tensor
 from argosy.autograd import no_grad
 
 from .registry import kl_divergence
@@ -18,12 +19,13 @@ _NAMES = tuple(map(dtype_name, _CONTINUOUS))  # which NumPy compares its dtypes 
 
 
 def sizes_of(shape):
-    """A sample shape (int, list, tuple or tensor) as a list of ints."""
-    if isinstance(shape, Tensor):
+    """A sample shape (int, list, tuple or tensor) as a list of ints, or of 0-d tensors where a
+    Program does not know them yet."""
+    if isinstance(shape, Tensor) and not shape._symbolic:
         return [int(size) for size in shape.tolist()]
-    if isinstance(shape, int):
-        return [shape]
-    return [int(size) for size in shape]
+    if isinstance(shape, (int, Tensor)):
+        shape = [shape] if isinstance(shape, int) or shape.ndim == 0 else _tensor.unstack(shape)
+    return [size if isinstance(size, Tensor) and size._symbolic else int(size) for size in shape]
 
 
 def as_parameter(value, dtype=None):
@@ -43,13 +45,20 @@ def broadcast(*values):
     tensors = [as_parameter(value, dtype) for value in values]
     if len(tensors) == 1:
         return tensors
+    if any(-1 in t.shape for t in tensors):
+        return _tensor.broadcast_tensors(tensors)
     shape = functools.reduce(_tensor.broadcast_shape, [list(t.shape) for t in tensors])
     return [t if list(t.shape) == shape else t.expand(shape) for t in tensors]
 
 
 def check(condition, kind, name, wrong, remedy):
-    """Raises kind when condition, a bool or a tensor of bools, does not hold everywhere."""
-    holds = bool(condition.all()) if isinstance(condition, Tensor) else condition
+    """Raises kind when condition, a bool or a tensor of bools, does not hold everywhere. A value of
+    a Program is not looked at."""
+    if isinstance(condition, Tensor):
+        if condition._symbolic:
+            return
+        condition = bool(condition.all())
+    holds = condition
     if not holds:
         raise kind(f"[{name}] {wrong}. Do this: {remedy}.")
 
@@ -66,9 +75,12 @@ class Distribution:
     each of the distributions with parameters of their own, each a value of ``event_shape``.
     """
 
-    def __init__(self, batch_shape=(), event_shape=()):
+    def __init__(self, batch_shape=(), event_shape=(), like=None):
+        """like: a tensor whose sizes those of both shapes begin with, for the sizes that only a run
+        of a Program knows."""
         self._batch_shape = tuple(batch_shape)
         self._event_shape = tuple(event_shape)
+        self._like = like
 
     @property
     def batch_shape(self):
@@ -131,7 +143,11 @@ class Distribution:
         return kl_divergence(self, other)
 
     def _extend_shape(self, shape):
-        return [*sizes_of(shape), *self._batch_shape, *self._event_shape]
+        own = [*self._batch_shape, *self._event_shape]
+        if -1 in own and self._like is not None:
+            known = sizes_of_tensor(self._like)[: len(own)]
+            own[: len(known)] = known
+        return [*sizes_of(shape), *own]
 
     def _value(self, value):
         return value if isinstance(value, Tensor) else as_parameter(value)

@@ -14,7 +14,7 @@ class Exponential(ExponentialFamily):
 
     def __init__(self, rate):
         (self.rate,) = broadcast(rate)
-        super().__init__(self.rate.shape)
+        super().__init__(self.rate.shape, like=self.rate)
 
     @property
     def mean(self):

@@ -13,7 +13,7 @@ class Gamma(ExponentialFamily):
 
     def __init__(self, concentration, rate):
         self.concentration, self.rate = broadcast(concentration, rate)
-        super().__init__(self.concentration.shape)
+        super().__init__(self.concentration.shape, like=self.concentration)
 
     @property
     def mean(self):

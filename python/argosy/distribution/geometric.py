@@ -13,7 +13,7 @@ class Geometric(Distribution):
 
     def __init__(self, probs):
         (self.probs,) = broadcast(probs)
-        super().__init__(self.probs.shape)
+        super().__init__(self.probs.shape, like=self.probs)
 
     @property
     def mean(self):

@@ -13,7 +13,7 @@ from .categorical import Categorical
 from .cauchy import Cauchy
 from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Dirichlet
-from .distribution import Distribution, sum_rightmost
+from .distribution import Distribution, check, sum_rightmost
 from .exponential import Exponential
 from .exponential_family import ExponentialFamily
 from .gamma import Gamma
@@ -146,11 +146,10 @@ def _categorical(p, q):
 
 @register_kl(Binomial, Binomial)
 def _binomial(p, q):
-    if not bool((p.total_count == q.total_count).all()):
-        raise ValueError(
-            "[kl_divergence] two Binomial distributions must have the same total_count. Do this:"
-            " check total_count."
-        )
+    check(
+        p.total_count == q.total_count, ValueError, "kl_divergence",
+        "two Binomial distributions must have the same total_count", "check total_count",
+    )  # fmt: skip
     one, other = Bernoulli(p.probs), Bernoulli(q.probs)
     return p.total_count * _bernoulli(one, other)
 
@@ -182,4 +181,4 @@ def _multivariate_normal(p, q):
     solved = linalg.triangular_solve(q._tril, p._tril, upper=False)
     spread = (solved**2).sum([-2, -1])
     distance = _quadratic(q._tril, q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (spread + distance - p.event_shape[0])
+    return q._half_log_det() - p._half_log_det() + 0.5 * (spread + distance - p._size())

@@ -15,7 +15,7 @@ class Laplace(Distribution):
 
     def __init__(self, loc, scale):
         self.loc, self.scale = broadcast(loc, scale)
-        super().__init__(self.loc.shape)
+        super().__init__(self.loc.shape, like=self.loc)
 
     @property
     def mean(self):

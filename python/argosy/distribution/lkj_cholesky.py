@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import tensor
+from argosy._support import sizes_of
 from argosy.autograd import no_grad
 
 from .beta import Beta
@@ -31,7 +32,7 @@ class LKJCholesky(Distribution):
             self.concentration > 0, ValueError, "LKJCholesky", "concentration must be positive",
             "check concentration",
         )  # fmt: skip
-        super().__init__(self.concentration.shape, (dim, dim))
+        super().__init__(self.concentration.shape, (dim, dim), like=self.concentration)
 
     def _steps(self):
         return tensor.arange(0, self.dim - 1, dtype=self.concentration.dtype)
@@ -62,7 +63,7 @@ class LKJCholesky(Distribution):
         half = self.concentration.unsqueeze(-1) + 0.5 * (size - 2 - steps[places])
         partial = 2 * Beta(half, half)._draw(shape) - 1
         rest = tensor.sqrt(1 - partial**2)
-        one = tensor.ones([*partial.shape[:-1], 1], dtype=partial.dtype)
+        one = tensor.ones([*sizes_of(partial)[:-1], 1], dtype=partial.dtype)
         rows, at = [tensor.concat([one] + [0 * one] * (size - 1), -1)], 0
         for count in dict.fromkeys(counts):
             own, left = partial[..., at : at + count], rest[..., at : at + count]

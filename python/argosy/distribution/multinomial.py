@@ -25,7 +25,7 @@ class Multinomial(Distribution):
         )  # fmt: skip
         self.total_count = total_count
         self.probs = probs / probs.sum(-1, keepdim=True)
-        super().__init__(probs.shape[:-1], probs.shape[-1:])
+        super().__init__(probs.shape[:-1], probs.shape[-1:], like=self.probs)
 
     @property
     def mean(self):

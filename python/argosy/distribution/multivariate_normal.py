@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import linalg, tensor
+from argosy._support import sizes_of
 
 from .distribution import Distribution, as_parameter, check
 
@@ -36,14 +37,19 @@ class MultivariateNormal(Distribution):
             loc = loc.reshape([1])
         size = loc.shape[-1]
         check(
-            matrix.ndim >= 2 and list(matrix.shape[-2:]) == [size, size], ValueError,
+            matrix.ndim >= 2 and all(-1 in (n, size) or n == size for n in matrix.shape[-2:]),
+            ValueError,
             "MultivariateNormal",
             f"{named[0]} must be [..., {size}, {size}], got {list(matrix.shape)}",
             "match it to the last size of loc",
         )  # fmt: skip
         batch = tensor.broadcast_shape(list(loc.shape[:-1]), list(matrix.shape[:-2]))
-        self.loc = loc.expand([*batch, size])
-        matrix = matrix.expand([*batch, size, size])
+        if -1 in batch or size == -1:
+            columns, matrix = tensor.broadcast_tensors([loc.unsqueeze(-1), matrix])
+            self.loc = columns[..., 0]
+        else:
+            self.loc = loc.expand([*batch, size])
+            matrix = matrix.expand([*batch, size, size])
         setattr(self, named[0], matrix)
         if named[0] == "scale_tril":
             self._tril = matrix
@@ -51,7 +57,7 @@ class MultivariateNormal(Distribution):
             self._tril = linalg.cholesky(matrix)
         else:
             self._tril = linalg.cholesky(linalg.inv(matrix))
-        super().__init__(batch, [size])
+        super().__init__(batch, [size], like=self.loc)
 
     @property
     def mean(self):
@@ -68,17 +74,20 @@ class MultivariateNormal(Distribution):
         noise = tensor.randn(self._extend_shape(shape), self.loc.dtype)
         return self.loc + tensor.matmul(self._tril, noise.unsqueeze(-1)).squeeze(-1)
 
+    def _size(self):
+        return sizes_of(self.loc)[-1]
+
     def _half_log_det(self):
         return tensor.log(tensor.diagonal(self._tril, axis1=-2, axis2=-1)).sum(-1)
 
     def log_prob(self, value):
         """Logarithm of the density at value [..., D]."""
         difference = self._value(value).astype(self.loc.dtype) - self.loc
-        shape = [*difference.shape[:-1], *self._tril.shape[-2:]]
+        shape = [*sizes_of(difference)[:-1], *sizes_of(self._tril)[-2:]]
         distance = _quadratic(self._tril.expand(shape), difference)
-        size = self.event_shape[0]
+        size = self._size()
         return -0.5 * (size * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def entropy(self):
         """Expected -log_prob, in nats."""
-        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+        return 0.5 * self._size() * (1 + math.log(2 * math.pi)) + self._half_log_det()

@@ -16,7 +16,7 @@ class Normal(Distribution):
     def __init__(self, loc, scale, name=None):
         self.name = name or "Normal"
         self.loc, self.scale = broadcast(loc, scale)
-        super().__init__(self.loc.shape)
+        super().__init__(self.loc.shape, like=self.loc)
 
     @property
     def mean(self):

@@ -17,7 +17,7 @@ class Poisson(Distribution):
         (self.rate,) = broadcast(rate)
         if self.rate.ndim == 0 and not isinstance(rate, Tensor):
             self.rate = self.rate.reshape([1])
-        super().__init__(self.rate.shape)
+        super().__init__(self.rate.shape, like=self.rate)
 
     @property
     def mean(self):
@@ -42,10 +42,9 @@ class Poisson(Distribution):
 
     def entropy(self):
         """Expected -log_prob, in nats: a sum over the counts within 30 standard deviations."""
-        least = float(self.rate.min())
-        most = float(self.rate.max())
-        low = max(0, int(least - 30 * least**0.5))
-        high = int(most + 30 * max(most, 1.0) ** 0.5) + 1
+        least, most = self.rate.min(), self.rate.max()
+        low = tensor.floor((least - 30 * least**0.5).clip(0.0))
+        high = tensor.floor(most + 30 * most.clip(1.0) ** 0.5) + 1
         counts = tensor.arange(low, high, dtype=self.rate.dtype)
         logs = self.log_prob(counts.reshape([-1] + [1] * self.rate.ndim))
         return -(tensor.exp(logs) * logs).sum(0)

@@ -22,7 +22,7 @@ class StudentT(Distribution):
                 value > 0, ValueError, "StudentT", f"{parameter} must be positive",
                 f"check {parameter}",
             )  # fmt: skip
-        super().__init__(self.df.shape)
+        super().__init__(self.df.shape, like=self.df)
 
     @property
     def mean(self):

@@ -9,6 +9,7 @@ import operator
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._support import sizes_of
 from argosy.nn import functional as F
 
 from .distribution import Distribution, check, sum_rightmost
@@ -343,11 +344,11 @@ class StickBreakingTransform(Transform):
 
     def _forward_shape(self, shape):
         self._check_rank(shape)
-        return (*shape[:-1], shape[-1] + 1)
+        return (*shape[:-1], -1 if shape[-1] < 0 else shape[-1] + 1)
 
     def _inverse_shape(self, shape):
         self._check_rank(shape)
-        return (*shape[:-1], shape[-1] - 1)
+        return (*shape[:-1], -1 if shape[-1] < 0 else shape[-1] - 1)
 
     def _check_rank(self, shape):
         check(
@@ -390,15 +391,15 @@ class ReshapeTransform(Transform):
         return self._out
 
     def _forward(self, x):
-        return x.reshape([*x.shape[: x.ndim - len(self._in)], *self._out])
+        return x.reshape([*sizes_of(x)[: x.ndim - len(self._in)], *self._out])
 
     def _inverse(self, y):
-        return y.reshape([*y.shape[: y.ndim - len(self._out)], *self._in])
+        return y.reshape([*sizes_of(y)[: y.ndim - len(self._out)], *self._in])
 
     def _replaced(self, shape, old, new):
         split = len(shape) - len(old)
         check(
-            split >= 0 and tuple(shape[split:]) == old, ValueError, "ReshapeTransform",
+            split >= 0 and all(-1 in p or p[0] == p[1] for p in zip(shape[split:], old)), ValueError, "ReshapeTransform",
             f"a shape must end with {list(old)}, got {list(shape)}", "correct it",
         )  # fmt: skip
         return (*shape[:split], *new)
@@ -410,7 +411,7 @@ class ReshapeTransform(Transform):
         return self._replaced(shape, self._out, self._in)
 
     def _forward_log_det_jacobian(self, x):
-        return tensor.zeros(x.shape[: x.ndim - len(self._in)], dtype=x.dtype)
+        return tensor.zeros(sizes_of(x)[: x.ndim - len(self._in)], dtype=x.dtype)
 
 
 class IndependentTransform(Transform):
@@ -443,8 +444,9 @@ class IndependentTransform(Transform):
     def _forward_log_det_jacobian(self, x):
         inner = self._base.forward_log_det_jacobian(x)
         # An affine map gives the determinant of its own shape.
-        full = list(x.shape[: x.ndim - self._base._domain_rank])
-        inner = inner if list(inner.shape) == full else inner.expand(full)
+        leading = x.ndim - self._base._domain_rank
+        if -1 in x.shape[:leading] or list(inner.shape) != list(x.shape[:leading]):
+            inner = inner.expand(sizes_of(x)[:leading])
         return sum_rightmost(inner, self._rank)
 
     def _forward_shape(self, shape):
@@ -538,7 +540,7 @@ class StackTransform(Transform):
     def _each(self, method, value):
         check(
             -value.ndim <= self._axis < value.ndim
-            and value.shape[self._axis] == len(self._transforms),
+            and value.shape[self._axis] in (-1, len(self._transforms)),
             ValueError, "StackTransform",
             f"expected size {len(self._transforms)} along axis {self._axis}, got a tensor of shape "
             f"{list(value.shape)}", "give an entry to each transform",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argosy._support import sizes_of
+
 from .distribution import Distribution, check, sum_rightmost
 from .independent import Independent
 from .transform import ChainTransform, Transform
@@ -61,7 +63,7 @@ class TransformedDistribution(Distribution):
             part = transform.forward_log_det_jacobian(x)
             extra = rank - transform._domain_rank
             if extra > 0 and part.ndim < x.ndim - transform._domain_rank:
-                part = part.expand(x.shape[: x.ndim - transform._domain_rank])
+                part = part.expand(sizes_of(x)[: x.ndim - transform._domain_rank])
             result = result - sum_rightmost(part, extra)
             y = x
         inner = self._base.log_prob(y)

@@ -13,7 +13,7 @@ class Uniform(Distribution):
     def __init__(self, low, high, name=None):
         self.name = name or "Uniform"
         self.low, self.high = broadcast(low, high)
-        super().__init__(self.low.shape)
+        super().__init__(self.low.shape, like=self.low)
 
     @property
     def mean(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, sizes_of
 from argosy.autograd import no_grad
 
 _COMBINE = {
@@ -18,19 +18,20 @@ _REDUCE = ("sum", "mean", "max", "min")
 
 def gather_rows(message, index, count, reduce_op):
     """Rows of message [E, ...] reduced into `count` rows by index [E]; rows without any are 0."""
-    shape = [count, *message.shape[1:]]
+    sizes = sizes_of(message)
+    shape = [count, *sizes[1:]]
     zeros = tensor.zeros(shape, dtype=message.dtype)
     if reduce_op in ("sum", "mean"):
         total = tensor.index_add(zeros, index, 0, message)
         if reduce_op == "sum":
             return total
-        ones = tensor.ones([message.shape[0]], dtype=message.dtype)
+        ones = tensor.ones(sizes[:1], dtype=message.dtype)
         counts = tensor.index_add(tensor.zeros([count], dtype=message.dtype), index, 0, ones)
-        return total / counts.clip(1).reshape([count] + [1] * (message.ndim - 1))
+        return total / counts.clip(1).reshape([-1] + [1] * (message.ndim - 1))
     with no_grad():
         places = index.astype("int64").reshape([-1] + [1] * (message.ndim - 1))
         best = tensor.put_along_axis(
-            zeros, places.expand(message.shape), message, 0, f"a{reduce_op}", include_self=False
+            zeros, places.expand(sizes), message, 0, f"a{reduce_op}", include_self=False
         )
     if message.stop_gradient:
         return best
@@ -41,9 +42,13 @@ def gather_rows(message, index, count, reduce_op):
 
 
 def _rows(out_size, x):
+    own = sizes_of(x)[0]
     if isinstance(out_size, Tensor):
+        if out_size._symbolic:
+            out_size = out_size.reshape([]).astype("int64")
+            return tensor.where(out_size > 0, out_size, tensor.full([], own, "int64"))
         out_size = int(out_size)
-    return x.shape[0] if out_size is None or out_size <= 0 else out_size
+    return own if out_size is None or out_size <= 0 else out_size
 
 
 def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=None):
@@ -72,7 +77,7 @@ def send_ue_recv(
     check_choice("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
     sent = tensor.gather(x, src_index)
     if y.ndim < sent.ndim:
-        y = y.reshape([*y.shape, *[1] * (sent.ndim - y.ndim)])
+        y = y.unsqueeze(list(range(y.ndim, sent.ndim)))
     message = _COMBINE[message_op](sent, y)
     return gather_rows(message, dst_index, _rows(out_size, x), reduce_op)
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import no_effect, sizes_of
+
+_NO_BUFFERS = "buffers are for GPUs"
 
 
 def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
     """:func:`reindex_graph` of several kinds of edges, with lists of neighbors and counts: the
     sources and targets of the kinds one after the other, and the nodes of all."""
-    own = x.shape[0]
+    no_effect(
+        "reindex_graph", _NO_BUFFERS, value_buffer=(value_buffer, None), index_buffer=(index_buffer, None)
+    )  # fmt: skip
+    own = sizes_of(x)[0]
     nodes = tensor.concat([x, *neighbors])
     distinct, first, inverse = tensor.unique(nodes, return_index=True, return_inverse=True)
     order = tensor.argsort(first)
@@ -28,10 +34,10 @@ def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, nam
         x: [N] distinct nodes.
         neighbors: [E] neighbors of x[0], then of x[1], ..
         count: [N] int32, how many each has.
-        value_buffer, index_buffer: accepted and not used.
+        value_buffer, index_buffer: have no effect on CPUs.
 
     Returns:
         sources [E], targets [E] (numbers), and the nodes that the numbers stand for: x, then the
         others in the order in which they come.
     """
-    return reindex_heter_graph(x, [neighbors], [count])
+    return reindex_heter_graph(x, [neighbors], [count], value_buffer, index_buffer)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import no_effect, sizes_of
 
 
 def _edges(colptr, nodes):
     """For each edge into nodes: its place in row, and which of nodes it belongs to; the counts."""
     start = tensor.gather(colptr, nodes)
     count = tensor.gather(colptr, nodes + 1) - start
-    owner = tensor.repeat_interleave(tensor.arange(nodes.shape[0]), count.astype("int32"))
+    owner = tensor.repeat_interleave(tensor.arange(sizes_of(nodes)[0]), count.astype("int32"))
     before = tensor.cumsum(count) - count
-    offset = tensor.arange(owner.shape[0]) - tensor.gather(before.astype("int64"), owner)
+    offset = tensor.arange(sizes_of(owner)[0]) - tensor.gather(before.astype("int64"), owner)
     return tensor.gather(start.astype("int64"), owner) + offset, owner, count
 
 
@@ -29,7 +30,7 @@ def _choose(row, colptr, nodes, keys_of, size, eids, return_eids):
         order = tensor.gather(shuffled, tensor.argsort(tensor.gather(owner, shuffled), stable=True))
         before = tensor.cumsum(count) - count
         owner = tensor.gather(owner, order)
-        rank = tensor.arange(order.shape[0]) - tensor.gather(before.astype("int64"), owner)
+        rank = tensor.arange(sizes_of(order)[0]) - tensor.gather(before.astype("int64"), owner)
         place = tensor.masked_select(tensor.gather(place, order), rank < size)
         count = count.clip(max=size)
     row = row.reshape([-1])
@@ -60,8 +61,9 @@ def sample_neighbors(
     Returns:
         the neighbours of all nodes in a row, and how many each has (int32).
     """
+    no_effect("sample_neighbors", "it is for GPUs", perm_buffer=(perm_buffer, None))
     return _choose(
-        row, colptr, input_nodes, lambda place: tensor.rand(place.shape), sample_size, eids,
+        row, colptr, input_nodes, lambda place: tensor.rand(sizes_of(place)), sample_size, eids,
         return_eids,
     )  # fmt: skip
 
@@ -76,6 +78,6 @@ def weighted_sample_neighbors(
 
     def keys(place):
         weight = tensor.gather(edge_weight.reshape([-1]), place)
-        return tensor.log(tensor.rand(place.shape)) / weight
+        return tensor.log(tensor.rand(sizes_of(place))) / weight
 
     return _choose(row, colptr, input_nodes, keys, sample_size, eids, return_eids)

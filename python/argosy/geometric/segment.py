@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from argosy import tensor
+
 from .message_passing import gather_rows
 
 
 def _segments(data, ids, reduce_op):
-    count = int(ids.max()) + 1 if ids.size else 0
+    if ids._symbolic:
+        none = tensor.full([1], -1, ids.dtype)  # there may be no rows
+        count = tensor.concat([ids, none]).max().astype("int64") + 1
+    else:
+        count = int(ids.max()) + 1 if ids.size else 0
     return gather_rows(data, ids, count, reduce_op)
 
 

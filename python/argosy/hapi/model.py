@@ -7,6 +7,7 @@ import warnings
 from argosy import tensor
 from argosy._support import check_choice, dtype_name, listed_if_any
 from argosy.autograd import no_grad
+from argosy.distributed.parallel import need_one_process
 from argosy.framework import io
 
 from ._batches import as_array, as_tensors
@@ -53,9 +54,13 @@ class Model:
             metrics (Metric | list, optional): What to measure.
             amp_configs (str | dict, optional): ``"O0"`` none, ``"O1"`` or ``"O2"`` mixed precision,
                 or a dict with ``level`` and further arguments of ``amp.auto_cast``.
+
+        Raises:
+            NotImplementedError: this process is one of several (PADDLE_TRAINERS_NUM).
         """
         from argosy.metric import Metric
 
+        need_one_process("Model.prepare")
         if loss is not None and not callable(loss):
             raise TypeError(
                 "[Model.prepare] loss has the wrong type: expected a Layer or a function, got "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import geometric
+from argosy._support import no_effect
 
 
 def graph_send_recv(x, src_index, dst_index, pool_type="sum", out_size=None, name=None):
@@ -20,7 +21,10 @@ def graph_reindex(
     name=None,
 ):
     """:func:`argosy.geometric.reindex_graph`."""
-    return geometric.reindex_graph(x, neighbors, count)
+    no_effect(
+        "graph_reindex", "it is for GPUs", flag_buffer_hashtable=(flag_buffer_hashtable, False)
+    )
+    return geometric.reindex_graph(x, neighbors, count, value_buffer, index_buffer)
 
 
 def graph_sample_neighbors(
@@ -35,4 +39,9 @@ def graph_sample_neighbors(
     name=None,
 ):
     """:func:`argosy.geometric.sample_neighbors`."""
-    return geometric.sample_neighbors(row, colptr, input_nodes, sample_size, eids, return_eids)
+    no_effect(
+        "graph_sample_neighbors", "it is for GPUs", flag_perm_buffer=(flag_perm_buffer, False)
+    )
+    return geometric.sample_neighbors(
+        row, colptr, input_nodes, sample_size, eids, return_eids, perm_buffer
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, sizes_of
 from argosy.nn import functional as F
 
 
@@ -15,7 +15,7 @@ def softmax_mask_fuse(x, mask, name=None):
 def softmax_mask_fuse_upper_triangle(x):
     """Softmax of x [B, heads, S, S] over the last dimension with everything above the diagonal
     masked: position i sees positions 0 to i."""
-    size = x.shape[-1]
+    size = sizes_of(x)[-1]
     hidden = tensor.triu(tensor.ones([size, size], dtype="bool"), 1)
     lowest = tensor.full([], float("-inf"), x.dtype)
     return F.softmax(tensor.where(hidden, lowest, x), -1)

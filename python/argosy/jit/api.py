@@ -1,5 +1,6 @@
 """to_static: functions and layers that run as captured Programs."""
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -8,6 +9,7 @@ import weakref
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import no_effect, unsupported
 from argosy.static.input import InputSpec
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
@@ -25,6 +27,8 @@ __all__ = [
 ]
 
 _enabled = True
+MOST_FORMS = 64  # specializations that a function keeps, the newest
+MOST_NUMBERS = 16  # of them that differ in nothing but Python numbers
 
 
 def enable_to_static(enable_to_static_bool):
@@ -47,11 +51,19 @@ def not_to_static(func=None):
 
 
 def set_code_level(level=100, also_to_stdout=False):
-    """Accepted for compatibility; StaticFunction.code shows the source that is captured."""
+    """Has no effect: StaticFunction.code shows the source that is captured."""
+    no_effect(
+        "set_code_level", "StaticFunction.code shows the source that is captured",
+        level=(level, None), also_to_stdout=(also_to_stdout, False),
+    )  # fmt: skip
 
 
 def set_verbosity(level=0, also_to_stdout=False):
-    """Accepted for compatibility."""
+    """Has no effect: what cannot be captured is said in a warning, or raised with full_graph=True."""
+    no_effect(
+        "set_verbosity", "what cannot be captured is said in a warning", level=(level, 0),
+        also_to_stdout=(also_to_stdout, False),
+    )  # fmt: skip
 
 
 def to_static(
@@ -64,11 +76,16 @@ def to_static(
     the Program; docs/capture.md says what is covered. Later calls run the Program. What cannot be
     captured runs as Python, with one warning, unless full_graph is True.
 
+    A form is the shapes and dtypes of tensors, the values of all else, the modes of the layers, whether
+    gradients are wanted, and the default dtype. The newest 64 are kept. A number that is another one in
+    each call would make a Program for each: after 16 the function runs as Python for further ones, with
+    one warning, unless full_graph is True; pass such a number as a tensor.
+
     Args:
         function (callable | Layer, optional): A Layer is returned with its forward captured.
         input_spec (list | tuple, optional): InputSpecs, one for each argument; sizes -1 make one
             Program serve all sizes.
-        build_strategy, backend: Accepted for compatibility.
+        build_strategy, backend: have no effect on results: Programs run by one executor.
         full_graph (bool): Raise instead of falling back to Python.
     """
     if input_spec is not None and not isinstance(input_spec, (list, tuple)):
@@ -77,12 +94,16 @@ def to_static(
             f" {type(input_spec).__name__}."
             " Do this: put it into a list."
         )
-    property_names = {"property", "full_graph"}
-    unknown = set(kwargs) - property_names
+    unknown = set(kwargs) - {"property"}
     if unknown:
         raise TypeError(
             f"[to_static] unknown arguments: {', '.join(sorted(unknown))}. Do this: leave them out."
         )
+    unsupported("to_static", "leave it out", property=(kwargs.get("property", False), False))
+    no_effect(
+        "to_static", "Programs run by one executor", build_strategy=(build_strategy, None),
+        backend=(backend, None),
+    )  # fmt: skip
 
     def decorate(target):
         from argosy.nn import Layer
@@ -116,6 +137,7 @@ class StaticFunction:
         self._input_spec = None if input_spec is None else tuple(input_spec)
         self._full_graph = full_graph
         self._cache = {}
+        self._numbers = {}  # form without its numbers: how many forms there were, and the first
         self._signature = None
         self._layers = None
         functools.update_wrapper(self, function, updated=())
@@ -194,7 +216,8 @@ class StaticFunction:
         key, tensors = self._key(bound)
         captured = self._cache.get(key)
         if captured is None:
-            captured = self._cache[key] = self._capture(bound, tensors)
+            captured = self._capture(bound, tensors)
+            self._keep(key, captured)
         return captured
 
     # ---- calls --------------------------------------------------------------------------------
@@ -213,6 +236,8 @@ class StaticFunction:
         key, tensors = self._key(bound)
         captured = self._cache.get(key, self)
         if captured is self:
+            if self._counts_up(key, bound):
+                return function(*args, **kwargs)
             try:
                 captured = self._capture(bound, tensors)
             except Exception as error:
@@ -220,7 +245,7 @@ class StaticFunction:
                     raise
                 captured = None
                 reason = error
-            self._cache[key] = captured
+            self._keep(key, captured)
             if captured is None:
                 result = function(*args, **kwargs)  # raises itself if the program is wrong
                 warnings.warn(
@@ -232,6 +257,40 @@ class StaticFunction:
         if captured is None:
             return function(*args, **kwargs)
         return captured(tensors)
+
+    def _keep(self, key, captured):
+        if len(self._cache) >= MOST_FORMS:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = captured
+
+    def _counts_up(self, key, bound):
+        """Whether a new form is to run as Python, as it is one of many that differ in their numbers."""
+        numbers = [part for part in key if _is_number(part)]
+        if not numbers or self._full_graph:
+            return False
+        general = tuple(part[0] if _is_number(part) else part for part in key)
+        if len(self._numbers) >= MOST_FORMS and general not in self._numbers:
+            del self._numbers[next(iter(self._numbers))]
+        count, first = self._numbers.setdefault(general, (0, numbers))
+        self._numbers[general] = count + 1, first
+        if count == MOST_NUMBERS:
+            changed = [b for a, b in zip(first, numbers) if a != b]
+            given = inspect.signature(self.dygraph_function).bind(*bound[0], **bound[1]).arguments
+            numbers = {
+                n: v.hex() if type(v) is float else v
+                for n, v in given.items()
+                if type(v) in (int, float)
+            }
+            names = [
+                name for name, value in numbers.items() if (type(given[name]), value) in changed
+            ]
+            warnings.warn(
+                f"[to_static] {self._where()} was captured {count} times for numbers that differ"
+                f" ({', '.join(names) or 'in a list or dict'}); for further ones it runs as Python. Do"
+                " this: pass the number as a tensor, paddle.to_tensor(n).",
+                stacklevel=3,
+            )
+        return count >= MOST_NUMBERS
 
     def _where(self):
         code = getattr(self._function, "__code__", None)
@@ -268,7 +327,7 @@ class StaticFunction:
 
     def _key(self, bound):
         """(what tells specializations apart, the tensors among the arguments)."""
-        tensors, parts = [], []
+        tensors, parts = [], [_core.get_default_dtype()]
         args, kwargs = bound
         for leaf in flatten([list(args), kwargs]) if args or kwargs else ():
             kind = type(leaf)
@@ -278,7 +337,9 @@ class StaticFunction:
             elif isinstance(leaf, Tensor):
                 tensors.append(leaf)
                 parts.append((tuple(leaf.shape), leaf.dtype, leaf.stop_gradient))
-            elif kind in (int, float, bool, str, bytes, type(None)):
+            elif kind is float:
+                parts.append((float, leaf.hex()))  # 0.0 is not -0.0, and nan is nan
+            elif kind in (int, bool, str, bytes, type(None)):
                 parts.append((kind, leaf))
             elif isinstance(leaf, InputSpec):
                 tensors.append(None)
@@ -287,7 +348,7 @@ class StaticFunction:
                 tensors.append(_core.to_tensor(leaf, None, True))
                 parts.append((leaf.shape, tensors[-1].dtype, True))
             else:
-                parts.append((kind, _identity(leaf)))
+                parts.append((kind, _content(leaf)))
         parts.append(_skeleton(args))
         parts.append(_skeleton(kwargs) if kwargs else None)
         parts.append(_core.is_grad_enabled())
@@ -396,12 +457,43 @@ def _is_array(x):
     return hasattr(x, "__array_interface__") and hasattr(x, "dtype") and not isinstance(x, Tensor)
 
 
-def _identity(x):
+def _is_number(part):
+    """Whether a part of a key is a Python number."""
+    return type(part) is tuple and part[0] in (int, float)
+
+
+class _Itself:
+    """An object of a key that cannot be hashed: equal to itself only. It is kept alive, or another one
+    could get its id, and with that its Program."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is _Itself and self.value is other.value
+
+    def __hash__(self):
+        return id(self.value)
+
+
+def _content(x):
+    """x as part of a key: what can be hashed itself, sets and data classes by what is in them now."""
     try:
         hash(x)
+        return x
     except TypeError:
-        return id(x)
-    return x
+        pass
+    if isinstance(x, (list, tuple, set)):
+        parts = ((type(v), _content(v)) for v in x)
+        return frozenset(parts) if isinstance(x, set) else tuple(parts)
+    if isinstance(x, dict):
+        return frozenset((k, type(v), _content(v)) for k, v in x.items())
+    if dataclasses.is_dataclass(x):
+        fields = (getattr(x, f.name) for f in dataclasses.fields(x))
+        return (type(x), *((type(v), _content(v)) for v in fields))
+    return _Itself(x)
 
 
 def _skeleton(nest):

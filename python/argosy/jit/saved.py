@@ -5,6 +5,7 @@ import os
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy._support import no_effect, only_known, unsupported
 from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
@@ -49,6 +50,11 @@ def _decode(text):
 # --- saving ---
 
 
+_SAVED = ("output_spec", "skip_forward")
+_OF_FILES = {"combine_params": False, "clip_extra": True, "separate_parameters": False}
+_OF_PRUNING = {"with_hook": False, "input_names_after_prune": None, "skip_prune_program": False}
+
+
 def save(layer, path, input_spec=None, **configs):
     """Writes the Programs of a layer or function, and its parameters and buffers.
 
@@ -61,9 +67,22 @@ def save(layer, path, input_spec=None, **configs):
         path (str): Prefix of the files; folders are made.
         input_spec (list, optional): InputSpec or example tensor for each input of forward; not
             needed where to_static was given one, or where forward was called before.
-        configs: output_spec, a list of results of forward to keep, in this order; skip_forward;
-            others are accepted for compatibility.
+        configs: output_spec, a list of results of forward to keep, in this order; skip_forward.
+            combine_params, clip_extra and separate_parameters have no effect: state is in one file.
+
+    Raises:
+        ValueError: other configs. NotImplementedError: with_hook, input_names_after_prune or
+            skip_prune_program.
     """
+    only_known("jit.save", configs, (*_SAVED, *_OF_FILES, *_OF_PRUNING))
+    no_effect(
+        "jit.save", "state is in one file",
+        **{name: (configs.get(name, value), value) for name, value in _OF_FILES.items()},
+    )  # fmt: skip
+    unsupported(
+        "jit.save", "name input_spec and output_spec",
+        **{name: (configs.get(name, value), value) for name, value in _OF_PRUNING.items()},
+    )  # fmt: skip
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
             f"[jit.save] path: expected a str, got {type(path).__name__}."
@@ -165,11 +184,17 @@ def load(path, **configs):
 
     Args:
         path (str): The prefix given to save, or to static.save_inference_model.
-        configs: Accepted for compatibility.
+        configs: model_filename, params_filename: the names that `path` gives, if any.
 
     Returns:
         TranslatedLayer: It can be called, trained further, and saved again.
+
+    Raises:
+        ValueError: other configs, or there is no such file.
     """
+    only_known("jit.load", configs, ("model_filename", "params_filename"))
+    given = {name: (value, None) for name, value in configs.items()}
+    unsupported("jit.load", "rename the files to one prefix, and pass that", **given)
     path = os.fspath(path)
     if not os.path.exists(path + PROGRAM_SUFFIX):
         if os.path.exists(path + ".pdmodel"):

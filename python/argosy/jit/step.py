@@ -79,7 +79,7 @@ class CompiledStep:
     def __call__(self, *batch):
         batch = [v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in batch]
         shapes = self._shapes(batch)
-        key = tuple((*shape, v.dtype) for shape, v in zip(shapes, batch))
+        key = (_core.get_default_dtype(), *((*s, v.dtype) for s, v in zip(shapes, batch)))
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
         key += tuple(p.stop_gradient for p in self._parameters)

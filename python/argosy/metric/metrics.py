@@ -2,7 +2,8 @@
 
 import abc
 
-from argosy import tensor
+from argosy import _core, tensor
+from argosy._support import check_choice, no_effect
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -87,6 +88,8 @@ class Accuracy(Metric):
         Returns:
             Tensor: float32 [N, .., max(topk)], 1 where the prediction of that rank is the label.
         """
+        if args:
+            no_effect("Accuracy.compute", "one prediction has one label", args=(args, ()))
         with no_grad():
             classes = pred.shape[-1]
             _, best = tensor.topk(pred, min(self.maxk, classes), axis=-1)
@@ -203,16 +206,18 @@ class Recall(Metric):
 
 
 class Auc(Metric):
-    """Area under the receiver operating characteristic, from a histogram of the scores.
+    """Area under a curve of the decision threshold, from a histogram of the scores.
 
     Args:
-        curve (str): ``"ROC"``.
+        curve (str): ``"ROC"``, the receiver operating characteristic, or ``"PR"``, precision over
+            recall, as `static.auc` computes it.
         num_thresholds (int): Number of the histogram's intervals; more are more exact.
         name (str): The name.
     """
 
     def __init__(self, curve="ROC", num_thresholds=4095, name="auc", *args, **kwargs):
         super().__init__(*args, **kwargs)
+        check_choice("Auc", "curve", curve, ("ROC", "PR"))
         self._curve = curve
         self._num_thresholds = num_thresholds
         self._name = name
@@ -249,12 +254,19 @@ class Auc(Metric):
 
     def accumulate(self):
         """Returns the area; 0 unless both classes occurred."""
+        import numpy
+
         # From the highest threshold down, each interval adds a trapezoid of width neg[i].
         positive, negative = self._stat_pos[::-1], self._stat_neg[::-1]
         height = positive.cumsum()
         total = height[-1] * negative.sum()
         if total == 0:
             return 0.0
+        if self._curve == "PR":
+            counts = [numpy.asarray(c, "int64")[None] for c in (self._stat_pos, self._stat_neg)]
+            with no_grad():
+                made = [tensor.to_tensor(c) for c in counts]
+                return float(_core.ops.auc_area(*made, "PR"))
         area = (negative * (2 * height - positive)).sum() / 2.0
         return float(area / total)
 

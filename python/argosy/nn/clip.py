@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import no_effect
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -89,7 +90,7 @@ class ClipGradByGlobalNorm(ClipGradBase):
 
     Args:
         clip_norm: largest common norm.
-        group_name: name of the group (kept for old programs).
+        group_name: has no effect: all gradients that it is given are one group.
         auto_skip_clip: leave the gradients untouched when nothing is to be clipped.
     """
 
@@ -100,6 +101,10 @@ class ClipGradByGlobalNorm(ClipGradBase):
                 f"{auto_skip_clip!r}. Do this: pass True or False."
             )
         self.clip_norm = float(clip_norm)
+        no_effect(
+            "ClipGradByGlobalNorm", "all gradients that it is given are one group",
+            group_name=(group_name, "default_group"),
+        )  # fmt: skip
         self.group_name = group_name
         self.auto_skip_clip = auto_skip_clip
 

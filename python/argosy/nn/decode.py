@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import namedtuple
 
 from argosy import _core, tensor
+from argosy._support import is_symbolic, no_effect, sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
+from argosy.utils.recorded_loop import recorded_steps
 
 from . import functional as F
 
@@ -61,18 +63,18 @@ class BeamSearchDecoder(Decoder):
     def tile_beam_merge_with_batch(x, beam_size):
         """Repeat every row of ``x`` [batch, ...] ``beam_size`` times: [batch * beam_size, ...]."""
         x = tensor.unsqueeze(x, [1])
-        x = tensor.expand(x, [x.shape[0], beam_size, *x.shape[2:]])
-        return tensor.reshape(x, [-1, *x.shape[2:]])
+        x = tensor.expand(x, [sizes_of(x)[0], beam_size, *sizes_of(x)[2:]])
+        return tensor.reshape(x, [-1, *sizes_of(x)[2:]])
 
     def _split_batch_beams(self, x):
-        return tensor.reshape(x, [-1, self.beam_size, *x.shape[1:]])
+        return tensor.reshape(x, [-1, self.beam_size, *sizes_of(x)[1:]])
 
     def _merge_batch_beams(self, x):
-        return tensor.reshape(x, [-1, *x.shape[2:]])
+        return tensor.reshape(x, [-1, *sizes_of(x)[2:]])
 
     def _expand_to_beam_size(self, x):
         x = tensor.unsqueeze(x, [1])
-        return tensor.expand(x, [x.shape[0], self.beam_size, *x.shape[2:]])
+        return tensor.expand(x, [sizes_of(x)[0], self.beam_size, *sizes_of(x)[2:]])
 
     def _mask_probs(self, log_probs, finished):
         """Let finished beams continue with the end token only, at no cost."""
@@ -84,14 +86,14 @@ class BeamSearchDecoder(Decoder):
 
     def _gather(self, x, indices):
         """Rows ``indices`` [batch, beam] of ``x`` [batch, beam, ...], for each batch entry."""
-        batch = tensor.arange(indices.shape[0], dtype=indices.dtype)
-        batch = tensor.expand(tensor.unsqueeze(batch, [1]), list(indices.shape))
+        batch = tensor.arange(sizes_of(indices)[0], dtype=indices.dtype)
+        batch = tensor.expand(tensor.unsqueeze(batch, [1]), sizes_of(indices))
         return tensor.gather_nd(x, tensor.stack([batch, indices], axis=2))
 
     def initialize(self, initial_cell_states):
         """First inputs, states and finished flags; only one beam of each sequence is alive."""
         states = map_structure(self._expand_to_beam_size, initial_cell_states)
-        batch = flatten(states)[0].shape[0]
+        batch = sizes_of(flatten(states)[0])[0]
         tokens = tensor.full([batch, self.beam_size], self.start_token, "int64")
         first = [0.0] + [_IMPOSSIBLE] * (self.beam_size - 1)
         log_probs = tensor.to_tensor([first], dtype=_core.get_default_dtype())
@@ -144,10 +146,22 @@ class BeamSearchDecoder(Decoder):
 
 def _keep_finished(new, old, finished):
     """``old`` in the rows that are finished, else ``new``."""
-    flags = tensor.reshape(
-        finished, [*finished.shape, *[1] * (len(new.shape) - len(finished.shape))]
-    )
+    flags = tensor.unsqueeze(finished, list(range(finished.ndim, new.ndim)))
     return tensor.where(flags, old, new)
+
+
+def _eager_steps(step, carried, going, axis):
+    """recorded_steps, at once."""
+    collected, structure, i = None, None, tensor.zeros([], "int64")
+    while bool(going(i, carried)):
+        structure, carried = step(i, carried)
+        leaves = flatten(structure)
+        collected = [[] for _ in leaves] if collected is None else collected
+        for sequence, leaf in zip(collected, leaves):
+            sequence.append(leaf)
+        i = i + 1
+    stacked = iter([tensor.stack(sequence, axis=axis) for sequence in collected or ()])
+    return map_structure(lambda _: next(stacked), structure), carried
 
 
 def dynamic_decode(
@@ -174,13 +188,15 @@ def dynamic_decode(
     Returns:
         (outputs, final states[, lengths]).
     """
+    no_effect("dynamic_decode", "nothing is kept for gradients that are not wanted", is_test=(is_test, False))  # fmt: skip
     inputs, states, finished = decoder.initialize(inits)
     lengths = tensor.zeros_like(tensor.cast(finished, "int64"))
-    collected, structure, step = None, None, 0
-    while not bool(tensor.all(finished)):
-        time = tensor.full([1], step, "int64")
+    start = (inputs, states, finished, lengths)
+
+    def advance(step, carried):
+        inputs, states, finished, lengths = carried
         outputs, next_states, next_inputs, next_finished = decoder.step(
-            time, inputs, states, **kwargs
+            tensor.reshape(step, [1]), inputs, states, **kwargs
         )
         if not decoder.tracks_own_finished:
             next_finished = tensor.logical_or(next_finished, finished)
@@ -192,17 +208,16 @@ def dynamic_decode(
                 )
         else:
             next_lengths = getattr(next_states, "lengths", lengths)
-        leaves = flatten(outputs)
-        if collected is None:
-            collected, structure = [[] for _ in leaves], outputs
-        for sequence, leaf in zip(collected, leaves):
-            sequence.append(leaf)
-        inputs, states, finished, lengths = next_inputs, next_states, next_finished, next_lengths
-        step += 1
-        if max_step_num is not None and step > max_step_num:
-            break
-    stacked = iter([tensor.stack(sequence, axis=0) for sequence in collected or ()])
-    final_outputs = map_structure(lambda _: next(stacked), structure)
+        return outputs, (next_inputs, next_states, next_finished, next_lengths)
+
+    def unfinished(step, carried):
+        going = tensor.logical_not(tensor.all(carried[2]))
+        if max_step_num is None:
+            return going
+        return tensor.logical_and(going, step <= max_step_num)
+
+    run = recorded_steps if is_symbolic(finished) else _eager_steps
+    final_outputs, (_, states, _, lengths) = run(advance, start, unfinished, 0)
     final_states = states
     try:
         final_outputs, final_states = decoder.finalize(final_outputs, final_states, lengths)

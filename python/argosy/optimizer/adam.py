@@ -1,5 +1,7 @@
 """Adam."""
 
+from argosy._support import no_effect
+
 from .moments import MomentOptimizer
 from .records import Spec
 
@@ -20,7 +22,7 @@ class Adam(MomentOptimizer):
         parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
         lazy_mode (bool): For row-sparse gradients, update only the rows that have a gradient.
         multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
-        use_multi_tensor (bool): Accepted; all parameters are always updated in one call.
+        use_multi_tensor (bool): Has no effect: all parameters are always updated in one call.
         amsgrad (bool): Use the largest v so far.
 
     A parameter group may set ``beta1``, ``beta2``, ``epsilon`` and ``lazy_mode``.
@@ -52,7 +54,11 @@ class Adam(MomentOptimizer):
     ):
         self._keep_moments(learning_rate, beta1, beta2, epsilon, lazy_mode=lazy_mode)
         self._multi_precision = multi_precision
-        self._use_multi_tensor = use_multi_tensor
+        no_effect(
+            "Adam",
+            "all parameters are updated in one call",
+            use_multi_tensor=(use_multi_tensor, False),
+        )
         self._amsgrad = amsgrad
         self._specs = [
             *self._plain[:2],

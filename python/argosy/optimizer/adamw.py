@@ -1,6 +1,7 @@
 """Adam with decoupled weight decay."""
 
 from argosy._core import Tensor
+from argosy._support import unsupported
 
 from .adam import Adam
 from .moments import decays_of
@@ -15,7 +16,7 @@ class AdamW(Adam):
 
     Args:
         weight_decay (float | Tensor): The coefficient.
-        use_lowprecision_moment (bool): Accepted; moments of 16-bit parameters are float32.
+        use_lowprecision_moment (bool): Only False: moments of 16-bit parameters are float32.
         lr_ratio (callable, optional): Gets a parameter, returns a factor on its rate, such as a decay
             by layer.
         apply_decay_param_fun (callable, optional): Gets a parameter's name, returns whether weight
@@ -61,7 +62,10 @@ class AdamW(Adam):
         self._weight_decay = weight_decay
         self._lr_ratio = lr_ratio
         self._apply_decay_param_fun = apply_decay_param_fun
-        self._use_lowprecision_moment = use_lowprecision_moment
+        unsupported(
+            "AdamW", "leave it out; moments of 16-bit parameters are float32",
+            use_lowprecision_moment=(use_lowprecision_moment, False),
+        )  # fmt: skip
         super().__init__(
             learning_rate=learning_rate,
             beta1=beta1,

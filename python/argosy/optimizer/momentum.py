@@ -1,5 +1,7 @@
 """Gradient descent with momentum."""
 
+from argosy._support import no_effect
+
 from .optimizer import Optimizer
 from .records import Spec
 
@@ -17,7 +19,7 @@ class Momentum(Optimizer):
         parameters, weight_decay, grad_clip, name: See :class:`Optimizer`.
         multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
         rescale_grad (float): Factor on the gradients, before regularization.
-        use_multi_tensor (bool): Accepted; all parameters are always updated in one call.
+        use_multi_tensor (bool): Has no effect: all parameters are always updated in one call.
 
     A parameter group may set ``momentum``, ``use_nesterov`` and ``rescale_grad``.
     Paper: On the importance of initialization and momentum in deep learning (ICML 2013).
@@ -51,7 +53,11 @@ class Momentum(Optimizer):
                 " Do this: pass a number such as 0.9."
             )
         self._multi_precision = multi_precision
-        self._use_multi_tensor = use_multi_tensor
+        no_effect(
+            "Momentum",
+            "all parameters are updated in one call",
+            use_multi_tensor=(use_multi_tensor, False),
+        )
         self._keep_options(
             momentum=momentum, use_nesterov=bool(use_nesterov), rescale_grad=rescale_grad
         )

@@ -18,7 +18,9 @@ from argosy import tensor as _tensor
 from argosy._core import Tensor
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
-from argosy._support import dtype_name
+from argosy._programs import mode
+from argosy._programs.registry import program_of
+from argosy._support import dtype_name, no_effect
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
 
@@ -466,6 +468,11 @@ class Optimizer:
     ):
         """Returns the pairs (parameter, gradient) that there are; ``loss.backward()`` made them, in
         static mode this adds the operations that do."""
+        if startup_program is not None:
+            no_effect(
+                "Optimizer.backward", "gradients have no state (minimize takes it)",
+                startup_program=(startup_program, None),
+            )  # fmt: skip
         if loss is not None and loss._symbolic:
             from argosy.static import append_backward
 
@@ -516,8 +523,8 @@ class Optimizer:
                 f"[minimize] loss must be a tensor, got {type(loss).__name__}."
                 " Do this: pass what the loss function returned."
             )
-        pairs = self.backward(loss, startup_program, parameters, no_grad_set)
-        return self.apply_gradients(pairs), pairs
+        pairs = self.backward(loss, None, parameters, no_grad_set)
+        return self._apply_optimize(loss, startup_program, pairs), pairs
 
     def apply_gradients(self, params_grads):
         """One update with the given pairs (parameter, gradient). Returns an empty list; in static
@@ -528,12 +535,11 @@ class Optimizer:
         return []
 
     def _add_update(self, params_grads):
-        from argosy.static import mode
-        from argosy.static.program import program_of
+        from argosy.static.mode import role
 
         program = program_of(next(g for _, g in params_grads if g is not None))
         count = len(program.global_block().ops)
-        with mode.recording(program), mode.role(program, 2), no_grad():
+        with mode.recording(program), role(program, 2), no_grad():
             self._program = program
             self._update_all(params_grads, self._static_rate(program))
         return program.global_block().ops[count:]
@@ -551,7 +557,14 @@ class Optimizer:
             self._update(group, group.params, [g for _, g in rest], rate)
 
     def _apply_optimize(self, loss, startup_program, params_grads):
-        return self.apply_gradients(params_grads)
+        """apply_gradients; in static mode state begins in startup_program, if one is given."""
+        if startup_program is None or not loss._symbolic:
+            return self.apply_gradients(params_grads)
+        before = mode.guard((program_of(loss), startup_program))
+        try:
+            return self.apply_gradients(params_grads)
+        finally:
+            mode.guard(before)
 
     apply_optimize = _apply_optimize
 

@@ -6,6 +6,8 @@ import socket
 import warnings
 from enum import Enum
 
+from argosy._support import no_effect
+
 from . import instrument
 from .statistic import SortedKeys, summary_text
 from .timer import Timer
@@ -149,7 +151,7 @@ class Profiler:
         record_shapes (bool): Note shapes and dtypes of the inputs of ops.
         profile_memory (bool): Note how many bytes each op takes, and the bytes in use over time.
         timer_only (bool): Record nothing; only time steps (:meth:`step_info`).
-        emit_nvtx (bool), custom_device_types (list): Accepted; without effect on the CPU.
+        emit_nvtx (bool), custom_device_types (list): Have no effect on CPUs.
         with_flops (bool): Note the arithmetic operations of ops that know them.
 
     Examples:
@@ -175,6 +177,10 @@ class Profiler:
         custom_device_types=[],
         with_flops=False,
     ):
+        no_effect(
+            "Profiler", "only CPUs are watched", custom_device_types=(custom_device_types, []),
+            emit_nvtx=(emit_nvtx, False),
+        )  # fmt: skip
         self.targets = set(targets) if targets is not None else {ProfilerTarget.CPU}
         self.scheduler = _schedule_of(scheduler)
         self.on_trace_ready = on_trace_ready

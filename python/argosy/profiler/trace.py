@@ -8,6 +8,7 @@ import time
 from collections import namedtuple
 
 from argosy import _core
+from argosy._support import unsupported
 
 __all__ = []
 
@@ -104,7 +105,8 @@ class ProfilerResult:
         return _VERSION
 
     def save(self, path, format="json"):
-        """Writes the trace. There is one form on disk, whatever `format` says: JSON."""
+        """Writes the trace as JSON, the one form that there is on disk."""
+        unsupported("ProfilerResult.save", "leave it out", format=(format, "json"))
         folder = os.path.dirname(path)
         if folder:
             os.makedirs(folder, exist_ok=True)

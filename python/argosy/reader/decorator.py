@@ -10,6 +10,7 @@ import threading
 import time
 
 from argosy._processes import end_with, stop
+from argosy._support import no_effect
 from argosy._waits import FOR_EVER, data_timeout
 
 __all__ = []
@@ -339,6 +340,10 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
     Raises what a reader raises, RuntimeError when a process dies, and TimeoutError when there is no
     sample for the seconds of ARGOSY_DATA_TIMEOUT.
     """
+    no_effect(
+        "multiprocess_reader", "each process has a connection of its own", use_pipe=(use_pipe, True),
+        queue_size=(queue_size, 1000),
+    )  # fmt: skip
     if not readers:
         raise ValueError(
             "[reader.multiprocess_reader] expected at least one reader, got none."

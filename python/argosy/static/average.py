@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from argosy import _core, tensor
+from argosy._support import no_effect
 from argosy.autograd import no_grad
 from argosy.base import unique_name
 
 from . import mode, state
+from .executor import Executor
 from .program import set_state
 from .scope import global_scope
 
@@ -92,6 +94,10 @@ class ExponentialMovingAverage:
 
     def restore(self, executor):
         """Puts the parameters back that :meth:`apply` with need_restore=False replaced."""
+        no_effect(
+            "ExponentialMovingAverage.restore", "values are written to the scope at once",
+            executor=(None if isinstance(executor, Executor) else executor, None),
+        )  # fmt: skip
         if self._kept is None:
             raise RuntimeError(
                 "[ExponentialMovingAverage.restore] nothing to restore. Do this: call it after apply."

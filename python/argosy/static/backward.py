@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import listed, no_effect, unsupported
 
 from . import mode
 from .program import program_of
@@ -69,6 +69,16 @@ def _append(program, targets, target_gradients, wrt, no_grad):
     return out
 
 
+def _checked_checkpoints(checkpoints):
+    for v in checkpoints or ():
+        if not isinstance(v, (Tensor, str)):
+            raise TypeError(
+                "[append_backward] checkpoints: expected Variables or names, got"
+                f" {type(v).__name__}. Do this: pass values of the Program."
+            )
+    return checkpoints or None
+
+
 def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None, checkpoints=None,
                     distop_context=None):  # fmt: skip
     """Adds the operations that compute gradients of `loss` with respect to parameters.
@@ -77,15 +87,25 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         loss (Variable): One element.
         parameter_list (list, optional): Parameters or names; all that are trained if None.
         no_grad_set (set, optional): Variables, or names, through which no gradient flows.
-        callbacks (list, optional): Functions; have no effect.
-        checkpoints (list, optional): Where recomputation would cut; has no effect on results.
+        callbacks, distop_context: Not supported.
+        checkpoints (list, optional): Values that would be kept while what lies between is computed
+            again. The gradients are those without; nothing is computed again, so no memory is saved.
 
     Returns:
         list: Pairs (parameter, gradient); a gradient is called like its parameter, then '@GRAD'.
 
     Raises:
         ValueError: loss has more than one element, or parameter_list a name that is not there.
+        NotImplementedError: callbacks or distop_context.
     """
+    unsupported(
+        "append_backward", "change the operations by a pass afterwards (argosy.passes)",
+        callbacks=(callbacks or None, None), distop_context=(distop_context, None),
+    )  # fmt: skip
+    no_effect(
+        "append_backward", "nothing is computed again, so that no memory is saved",
+        checkpoints=(_checked_checkpoints(checkpoints), None),
+    )  # fmt: skip
     if not isinstance(loss, Tensor) or not loss._symbolic:
         raise TypeError(
             f"[append_backward] loss: expected a Variable of a Program, got {type(loss).__name__}."

@@ -7,7 +7,7 @@ import warnings
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_by_id
-from argosy._support import dtype_name
+from argosy._support import dtype_name, no_effect
 from argosy.device.place import Place, checked_place
 
 from . import mode
@@ -97,7 +97,8 @@ class Executor:
             return_numpy (bool): NumPy arrays, or DenseTensors.
             use_prune (bool): Only compute what is fetched: state is not written, so nothing is
                 trained, and results of operations may be fed as well.
-            feed_var_name, fetch_var_name, use_program_cache: Have no effect on results.
+            feed_var_name, fetch_var_name, use_program_cache: Have no effect: what is fed and fetched is
+                no variable, and plans are always kept.
 
         Returns:
             list: One value for each entry of fetch_list.
@@ -107,6 +108,12 @@ class Executor:
             TypeError: feed is no dict, or fetch_list holds something else.
             RuntimeError: a name to fetch is unknown, or state has no value (startup did not run).
         """
+        if use_program_cache or feed_var_name != "feed" or fetch_var_name != "fetch":
+            no_effect(
+                "Executor.run", "plans are always kept, and what is fed and fetched is no variable",
+                use_program_cache=(use_program_cache, False), feed_var_name=(feed_var_name, "feed"),
+                fetch_var_name=(fetch_var_name, "fetch"),
+            )  # fmt: skip
         program, scope = self._checked("run", program, scope)
         feed = _one_dict(feed)
         for loader in program._loaders:

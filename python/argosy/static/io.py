@@ -8,7 +8,7 @@ import warnings
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import listed, no_effect, only_known
 from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
 
@@ -42,6 +42,26 @@ def _check_executor(executor, name):
             f"[{name}] executor: expected static.Executor, got {type(executor).__name__}."
             " Do this: pass static.Executor()."
         )
+
+
+def _check_executor_if_any(executor, name):
+    """Values are read and written in the global scope, so that none is needed."""
+    if executor is not None:
+        _check_executor(executor, name)
+
+
+_OF_FORMATS = {
+    "clip_extra": True,
+    "legacy_format": False,
+    "readable": False,
+    "trainable": True,
+    "separate_parameters": False,
+}
+
+
+def _of_one_format(name, given):
+    told = {k: (given[k], v) for k, v in _OF_FORMATS.items() if k in given}
+    no_effect(name, "there is one format of files", **told)
 
 
 def to_bytes(program):
@@ -88,11 +108,13 @@ def save(program, model_path, protocol=4, **configs):
     Args:
         program (Program): Its startup program has been run.
         model_path (str): Folder and first part of the file names.
-        protocol (int): pickle protocol, 2 to 4.
+        protocol (int): pickle protocol, 2 to 4; configs: its old name pickle_protocol.
 
     Raises:
-        ValueError: the path has no file name, or the protocol is another.
+        ValueError: the path has no file name, the protocol is another, or configs are unknown.
     """
+    only_known("static.save", configs, ("pickle_protocol",))
+    protocol = configs.get("pickle_protocol", protocol)
     program = _program(program, "static.save")
     if not os.path.basename(model_path):
         raise ValueError(
@@ -139,6 +161,7 @@ def load(program, model_path, executor=None, var_list=None):
         ValueError: there is no model_path.pdparams.
         RuntimeError: the file has no value for a parameter of the Program.
     """
+    _check_executor_if_any(executor, "static.load")
     program = _program(program, "static.load")
     model_path = _stem(model_path)
     path = model_path + ".pdparams"
@@ -252,6 +275,7 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
         vars (list, optional): Variables; those that `predicate` takes if None.
         predicate (callable, optional): Whether a variable is saved; is_persistable if None.
     """
+    _check_executor_if_any(executor, "save_vars")
     program = _program(main_program, "save_vars")
     values = {}
     for v in _chosen(program, vars, predicate):
@@ -279,6 +303,7 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     Raises:
         ValueError: there is no file, or no value for a variable.
     """
+    _check_executor_if_any(executor, "load_vars")
     program = _program(main_program, "load_vars")
     together = None
     if filename is not None:
@@ -346,11 +371,13 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
         feed_vars (Variable | list): Its inputs, in order. Of a batch of sequences, computed or not, the
             lengths become an input too, NAME@LENGTHS, which a DenseTensor that is fed brings along.
         fetch_vars (Variable | list): Its outputs, in order.
+        skip_prune_program (bool): Keep what is done when training.
 
     Raises:
         TypeError: wrong types.
         ValueError: the outputs also depend on other inputs.
     """
+    only_known("normalize_program", kwargs, ("skip_prune_program",))
     if not isinstance(program, Program):
         raise TypeError(
             f"program type must be `static.Program`, but received {type(program).__name__}."
@@ -421,6 +448,8 @@ def _lengths_of_computed(program, feeds, missing):
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
     """The Program from feed_vars to fetch_vars as bytes, without values of state."""
+    only_known("serialize_program", kwargs, ("program", "normalized", "legacy_format"))
+    _of_one_format("serialize_program", kwargs)
     program = _of(fetch_vars, kwargs.get("program"))
     if not kwargs.get("normalized"):
         program = normalize_program(program, feed_vars, fetch_vars)
@@ -467,6 +496,7 @@ def _loaded(handle):
 
 def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
     """The values of the state that the Program from feed_vars to fetch_vars reads, as bytes."""
+    only_known("serialize_persistables", kwargs, ("program",))
     _check_executor(executor, "serialize_persistables")
     program = normalize_program(_of(fetch_vars, kwargs.get("program")), feed_vars, fetch_vars)
     return _values_as_bytes(program)
@@ -551,6 +581,8 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
         feed_vars, fetch_vars (Variable | list): Inputs and outputs, in order.
         executor (Executor): Where the model was run.
         program (Program): The one of fetch_vars if left out.
+        skip_prune_program (bool): As of normalize_program.
+        clip_extra, legacy_format, readable, trainable, separate_parameters: Have no effect.
 
     Raises:
         TypeError: wrong types.
@@ -563,8 +595,11 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
             " Do this: pass a folder and the beginning of the file names."
         )
     _check_executor(executor, "save_inference_model")
+    only_known("save_inference_model", kwargs, ("program", "skip_prune_program", *_OF_FORMATS))
+    _of_one_format("save_inference_model", kwargs)
     program = _of(fetch_vars, kwargs.get("program"))
-    program = normalize_program(program, feed_vars, fetch_vars)
+    skip = kwargs.get("skip_prune_program", False)
+    program = normalize_program(program, feed_vars, fetch_vars, skip_prune_program=skip)
     content = to_bytes(program)
     values = _values_as_bytes(program)
     _write(path_prefix + ".pdmodel", content)
@@ -588,6 +623,7 @@ def load_inference_model(path_prefix, executor, **kwargs):
     Raises:
         ValueError: there is no such file.
     """
+    only_known("load_inference_model", kwargs, ("model_filename", "params_filename"))
     _check_executor(executor, "load_inference_model")
     model, params = kwargs.get("model_filename"), kwargs.get("params_filename")
     if path_prefix is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 from argosy.autograd import no_grad
 from argosy.base import unique_name
 from argosy.nn import functional as F
@@ -65,6 +65,7 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
         ValueError: another curve.
     """
     check_choice("auc", "curve", curve, ("ROC", "PR"))
+    no_effect("auc", "there are two classes", topk=(topk, 1))
     bins = num_thresholds + 1
     window = max(slide_steps, 1)
     recent = [_state([window, bins], 0, "int64") for _ in range(2)]
@@ -120,6 +121,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
         force_cpu (bool): Has no effect on results.
         name (str, optional): One is made up if None.
     """
+    no_effect("create_global_var", "state is where the executor is", force_cpu=(force_cpu, False))
     if not isinstance(shape, (list, tuple)):
         raise TypeError(
             f"[create_global_var] shape: expected a list or tuple, got {type(shape).__name__}."

@@ -8,11 +8,11 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._programs.scope import set_state
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect, only_known, unsupported
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
-from . import mode, names, state
+from . import appending, mode, names, state
 
 
 class Program:
@@ -272,6 +272,17 @@ class Program:
     __str__ = __repr__
 
 
+# Arguments that say of which kind a variable is: it is of the kind that its operation makes.
+_OF_KINDS = ("type", "lod_level", "capacity", "need_check_feed", "belong_to_optimizer")
+
+
+def _check_details(owner, throw_on_error, with_details):
+    no_effect(
+        f"{owner}.to_string", "there is one form of the text, and no part can be missing",
+        throw_on_error=(throw_on_error, False), with_details=(with_details, False),
+    )  # fmt: skip
+
+
 class Block:
     """A list of operations and the variables they use."""
 
@@ -341,10 +352,21 @@ class Block:
             name (str, optional): Unique; one is made up if None.
             shape (list): Needed if persistable.
             dtype (str | dtype): Of the elements.
+            stop_gradient (bool): No gradient flows through what append_op makes of it.
             initializer (Initializer, optional): First value, by the startup Program; zeros if None.
+            kwargs: type, lod_level, capacity, need_check_feed and belong_to_optimizer have no effect,
+                as an operation says what it makes.
+
+        Raises:
+            ValueError: other arguments. NotImplementedError: is_data or error_clip.
         """
         from argosy.base import unique_name
 
+        only_known("Block.create_var", kwargs, (*_OF_KINDS, "is_data", "error_clip"))
+        unsupported(
+            "Block.create_var", "use static.data for inputs, and clip gradients by the optimizer",
+            is_data=(kwargs.get("is_data", False), False), error_clip=(kwargs.get("error_clip"), None),
+        )  # fmt: skip
         name = unique_name.generate("_generated_var") if name is None else name
         found = self.program._find(name)
         if found is not None:
@@ -359,16 +381,46 @@ class Block:
             return state.make_variable(name, shape, dtype, first, program=self.program)
         variable = Tensor.__new__(Tensor)
         variable.name = name
+        variable._stops = bool(stop_gradient)
         variable._declared = ([-1 if s is None else s for s in shape or ()], dtype)
         self.program._variables[name] = variable
         return variable
 
     def create_parameter(self, name=None, shape=None, dtype="float32", attr=None, is_bias=False,
-                         initializer=None, **kwargs):  # fmt: skip
-        """A Parameter of the Program."""
-        from argosy.nn.layer._helper import create_parameter
+                         initializer=None, *, trainable=True, regularizer=None, optimize_attr=None,
+                 need_clip=True, do_model_average=None, stop_gradient=None, **kwargs):  # fmt: skip
+        """A Parameter of this Program.
 
-        return create_parameter(shape, dtype, name, attr, is_bias, initializer)
+        Args:
+            name (str, optional): Unique; one is made up if None.
+            shape (list): Its sizes.
+            dtype (str | dtype): Of the elements.
+            attr (ParamAttr, optional): Instead of the arguments that follow.
+            is_bias (bool): Starts from zeros, not by Xavier, if nothing else is said.
+            initializer (Initializer, optional): First value. A block of a startup Program records it;
+                else the default startup Program does, unless one of its blocks has a parameter of
+                that name and initializer is None.
+            trainable, regularizer, optimize_attr, need_clip, do_model_average: As of ParamAttr;
+                optimize_attr is {"learning_rate": factor}.
+            stop_gradient (bool, optional): The opposite of trainable if None.
+            kwargs: type, lod_level, persistable .. say what every parameter is.
+
+        Raises:
+            ValueError: other arguments, or no shape.
+        """
+        from . import parameters
+
+        only_known("Block.create_parameter", kwargs, (*_OF_KINDS, "persistable", "is_distributed"))
+        given = {
+            "trainable": trainable, "regularizer": regularizer, "optimize_attr": optimize_attr,
+            "need_clip": need_clip, "do_model_average": do_model_average,
+        }  # fmt: skip
+        made = parameters.create(
+            self.program, name, shape, dtype, attr, is_bias, initializer, given
+        )
+        if made is not None and stop_gradient is not None:
+            made.stop_gradient = bool(stop_gradient)
+        return made
 
     def append_op(self, type=None, inputs=None, outputs=None, attrs=None, **kwargs):
         """Adds the operation that Paddle calls `type`.
@@ -378,12 +430,18 @@ class Block:
             inputs (dict): Variables by the names Paddle gives the operands: {'X': [x], 'Y': y}.
             outputs (dict): Variables that become the results, by name.
             attrs (dict): Attributes by the names Paddle gives them.
+            kwargs: stop_gradient, whether no gradient flows through the results. inplace_map has no
+                effect: the memory planner finds what can be written in place.
 
         Raises:
-            NotImplementedError: no operation of this type can be made from such operands.
+            ValueError: an operand or attribute is missing, or other arguments are given.
+            NotImplementedError: no operation of this type can be made from such operands, attributes
+                or outputs.
         """
+        only_known("Block.append_op", kwargs, ("stop_gradient", "inplace_map"))
+        stop = bool(kwargs.get("stop_gradient", False))
         with mode.recording(self.program):
-            names.append(self, type, inputs or {}, outputs or {}, attrs or {})
+            appending.append(self, type, inputs or {}, outputs or {}, attrs or {}, stop)
         return self.ops[-1]
 
     def _remove_op(self, index, sync=True):
@@ -394,6 +452,7 @@ class Block:
 
     def to_string(self, throw_on_error=False, with_details=False):
         """The variables and operations as text."""
+        _check_details("Block", throw_on_error, with_details)
         lines = [f"{{ // block_idx:{self.idx}  parent_idx:{self.parent_idx}"]
         lines += [f"    {to_text(v)}" for v in self.vars.values()]
         lines.append("")
@@ -532,6 +591,7 @@ class Operator:
 
     def to_string(self, throw_on_error=False):
         """The operation in one line."""
+        _check_details("Operator", throw_on_error, False)
 
         def group(table):
             parts = (

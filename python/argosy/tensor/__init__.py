@@ -5,6 +5,7 @@ import types as _types
 
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
+from argosy._support import place as _place
 from argosy.tensor import creation, joined, linalg, manipulation, math, random, search
 
 
@@ -59,7 +60,8 @@ class _CallableModule(_types.ModuleType):
     """`argosy.tensor` is a module and a function: tensor(data) makes a tensor of data."""
 
     def __call__(self, data, dtype=None, device=None, requires_grad=False, pin_memory=False):
-        return creation.to_tensor(data, dtype, device, not requires_grad)
+        made = creation.to_tensor(data, dtype, device, not requires_grad)
+        return _place(made, pin_memory=pin_memory) if pin_memory else made
 
 
 _sys.modules[__name__].__class__ = _CallableModule

@@ -7,7 +7,7 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._generated.method_table import METHODS as _OF_OPS
-from argosy._support import overwrite, place
+from argosy._support import no_effect, only_known, overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
 
@@ -72,8 +72,10 @@ def _export():
 
 @method
 def permute(x, *dims, **kwargs):
-    """x with its dimensions in the order dims (ints or one list)."""
-    dims = kwargs.get("dims", dims)
+    """x with its dimensions in the order dims (ints or one list, which may be named)."""
+    if kwargs:
+        only_known("permute", kwargs, ("dims",))
+        dims = kwargs["dims"]
     if len(dims) == 1 and isinstance(dims[0], (list, tuple)):
         dims = dims[0]
     return _ops.transpose(x, list(dims))
@@ -187,11 +189,11 @@ def _whole_diagonal(x, offset, wrap):
 @method
 def isin(x, test_x, assume_unique=False, invert=False, name=None):
     """Whether each element of x is among those of test_x, as bool."""
+    if assume_unique is not False:
+        no_effect("isin", "values are compared alike", assume_unique=(assume_unique, False))
     x = x if isinstance(x, _core.Tensor) else _core.to_tensor(x, None, True)
     test = test_x if isinstance(test_x, _core.Tensor) else _core.to_tensor(test_x, None, True)
-    flat = _ops.flatten(test)
-    found = _ops.any(_ops.equal(_ops.unsqueeze(x, -1), flat), [-1], False)
-    return _ops.logical_not(found) if invert else found
+    return _ops.isin(x, test, bool(assume_unique), bool(invert))
 
 
 @method

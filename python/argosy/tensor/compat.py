@@ -5,7 +5,7 @@ from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import alias, into, overwrite, place, sizes
+from argosy._support import alias, into, overwrite, place, sizes, sizes_of
 from argosy.tensor import creation, manipulation, random, search
 from argosy.tensor.registry import method
 
@@ -13,8 +13,9 @@ from argosy.tensor.registry import method
 def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """data as a tensor: data itself where it is one that fits, else a new tensor."""
     if isinstance(data, Tensor) and (dtype is None or _core.dtype(dtype) == data.dtype):
-        return place(data, None, device, requires_grad)
-    return creation.to_tensor(data, dtype, device, not requires_grad)
+        return place(data, None, device, requires_grad, pin_memory)
+    made = creation.to_tensor(data, dtype, device, not requires_grad)
+    return place(made, pin_memory=pin_memory) if pin_memory else made
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
@@ -29,6 +30,20 @@ def from_numpy(ndarray):
     return _core.to_tensor(ndarray, None, False)
 
 
+def _unknown_combinations(x, r, with_replacement):
+    """combinations of a vector whose size only a run of the Program knows."""
+    number = _ops.arange(0, sizes_of(x)[0], 1, "int64")
+    if r == 1:
+        return _ops.unsqueeze(x, -1)
+    grids = manipulation.meshgrid([number] * r)
+    before = _ops.less_equal if with_replacement else _ops.less_than
+    rising = before(grids[0], grids[1])
+    for a, b in zip(grids[1:], grids[2:]):
+        rising = _ops.logical_and(rising, before(a, b))
+    places = _ops.reshape(search.nonzero(rising), [-1])
+    return _ops.reshape(_ops.index_get(x, [places], [0]), [-1, r])
+
+
 @method
 def combinations(x, r=2, with_replacement=False, name=None):
     """All choices of r entries of the vector x, in order: [choices, r]."""
@@ -40,10 +55,7 @@ def combinations(x, r=2, with_replacement=False, name=None):
     if r == 0:
         return _ops.full([0], 0, x.dtype)
     if x.shape[0] < 0:
-        raise ValueError(
-            f"[combinations] needs to know the size of x while a Program is built, got {list(x.shape)}."
-            " Do this: give the input its size."
-        )
+        return _unknown_combinations(x, r, with_replacement)
     from itertools import combinations as choose
     from itertools import combinations_with_replacement as repeat
 

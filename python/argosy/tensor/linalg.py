@@ -5,7 +5,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, alias, check_choice, into
+from argosy._support import ArgumentError, alias, check_choice, into, sizes_of
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
 
@@ -576,11 +576,22 @@ def corrcoef(x, rowvar=True, name=None):
 # --- reflectors, low rank, matrix functions ---
 
 
+def _eye_like(x):
+    """Ones on the diagonal of matrices of x's size, else zeros."""
+    if -1 not in x.shape[-2:]:
+        return _ops.eye(x.shape[-2], x.shape[-1], x.dtype)
+    return _ops.tril(_ops.triu(_ops.ones_like(x)))
+
+
 def _reflected(vectors, tau, y, last_first):
     """The product of the reflectors 1 - tau v v^H (columns of vectors, diagonal 1) times y."""
-    ones = _ops.eye(vectors.shape[-2], vectors.shape[-1], vectors.dtype)
-    v = _ops.add(_ops.tril(vectors, -1), ones)
+    v = _ops.add(_ops.tril(vectors, -1), _eye_like(vectors))
     k = tau.shape[-1]
+    if k < 0:
+        raise ValueError(
+            "[householder_product] the number of reflectors, the last size of tau, must be known"
+            " while a Program is built. Do this: give static.data or InputSpec that size."
+        )
     for i in reversed(range(k)) if last_first else range(k):
         column = _ops.slice(v, [-1], [i], [i + 1])
         share = _ops.matmul(_adjoint(column), y)
@@ -596,13 +607,13 @@ def householder_product(x, tau, name=None):
     """The first n columns of the product of the reflectors that LAPACK's geqrf leaves below the
     diagonal of x [.., m, n], with factors tau [.., k]."""
     m, n = x.shape[-2], x.shape[-1]
-    if m < n or tau.shape[-1] > n:
+    if 0 <= m < n or 0 <= n < tau.shape[-1]:
         raise ValueError(
             "[householder_product] expected x [.., m, n], m >= n, and tau [.., k], k <= n, got"
             f" shapes {list(x.shape)} and {list(tau.shape)}."
             " Do this: check their last sizes."
         )
-    return _reflected(x, tau, _ops.eye(m, n, x.dtype), True)
+    return _reflected(x, tau, _eye_like(x), True)
 
 
 @method
@@ -623,16 +634,17 @@ def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
     "Finding structure with randomness" (2009), algorithm 5.1.
     """
     m, n = x.shape[-2], x.shape[-1]
-    q = min(6, m, n) if q is None else q
-    if not 0 <= q <= min(m, n):
+    most = min((size for size in (m, n) if size >= 0), default=None)
+    q = 6 if q is None and most is None else min(6, most) if q is None else q
+    if q < 0 or (most is not None and q > most):
         raise ValueError(
-            f"[svd_lowrank] q must be from 0 to {min(m, n)}, got {q}."
+            f"[svd_lowrank] q must be from 0 to {most}, got {q}."
             " Do this: pass a number in this range."
         )
     a = x if M is None else _ops.subtract(x, M)
-    wide = m < n
+    wide = 0 <= m < n
     a = _adjoint(a) if wide else a
-    start = _ops.gaussian([a.shape[-1], q], 0.0, 1.0, 0, x.dtype)
+    start = _ops.gaussian([sizes_of(a)[-1], q], 0.0, 1.0, 0, x.dtype)
     basis = _ops.qr_factors(_ops.matmul(a, start), False)[0]
     for _ in range(niter):
         other = _ops.qr_factors(_ops.matmul(_adjoint(a), basis), False)[0]
@@ -651,53 +663,11 @@ def pca_lowrank(x, q=None, center=True, niter=2, name=None):
     return svd_lowrank(x, q, niter, mean)
 
 
-# Coefficients of the Pade approximant of order 13 of exp.
-_PADE = (
-    64764752532480000.0,
-    32382376266240000.0,
-    7771770303897600.0,
-    1187353796428800.0,
-    129060195264000.0,
-    10559470521600.0,
-    670442572800.0,
-    33522128640.0,
-    1323241920.0,
-    40840800.0,
-    960960.0,
-    16380.0,
-    182.0,
-    1.0,
-)
-
-
 def matrix_exp(x, name=None):
-    """The exponential of square matrices, by scaling and squaring: Higham, "The scaling and squaring
-    method for the matrix exponential revisited" (2005)."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(
-            f"[matrix_exp] x must be square, got shape {list(x.shape)}."
-            " Do this: check its last two sizes."
-        )
-    if x.size == 0:
-        return _ops.scale(x, 1.0)
-    largest = float(_ops.max(matrix_norm(x.detach(), 1)))
-    halvings = 0
-    while largest > 5.37 and largest < _INF:
-        largest, halvings = largest / 2, halvings + 1
-    x = _ops.scale(x, 0.5**halvings)
-    eye = _ops.eye(x.shape[-1], None, x.dtype)
-    square = _ops.matmul(x, x)
-    # Scaled to 1 in the first term, which keeps float32 in range.
-    terms = [c / _PADE[0] for c in _PADE]
-    power, even, odd = eye, None, None
-    for k in range(0, 14, 2):
-        part = _ops.scale(power, terms[k])
-        even = part if even is None else _ops.add(even, part)
-        part = _ops.scale(power, terms[k + 1])
-        odd = part if odd is None else _ops.add(odd, part)
-        power = _ops.matmul(power, square)
-    odd = _ops.matmul(x, odd)
-    result = _ops.solve_matrix(_ops.subtract(even, odd), _ops.add(even, odd))
-    for _ in range(halvings):
-        result = _ops.matmul(result, result)
-    return result
+    """The exponentials of square matrices x [.., n, n], by scaling and squaring: Higham, "The scaling
+    and squaring method for the matrix exponential revisited" (2005).
+
+    Raises:
+        ValueError: if the last two sizes differ.
+    """
+    return _ops.matrix_exp(x)

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, alias, into, sizes_of
+from argosy._support import ArgumentError, alias, check_choice, into, only_known, sizes_of
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
 
@@ -295,7 +295,16 @@ def broadcast_tensors(input, name=None):
 
 def meshgrid(*args, **kwargs):
     """For vectors of sizes n0, n1, ..: tensors of shape [n0, n1, ..], the i-th of which varies along
-    dimension i."""
+    dimension i.
+
+    Args:
+        indexing (str): 'ij', as said; 'xy': the first two dimensions are exchanged, [n1, n0, ..].
+
+    Raises:
+        ValueError: another indexing, or unknown keywords.
+    """
+    only_known("meshgrid", kwargs, ("indexing", "name"))
+    check_choice("meshgrid", "indexing", kwargs.get("indexing", "ij"), ("ij", "xy"))
     vectors = _each(args)
     for v in vectors:
         _tensor("meshgrid", v)
@@ -305,6 +314,9 @@ def meshgrid(*args, **kwargs):
         own = [1] * len(shape)
         own[i] = -1
         out.append(_ops.expand(_ops.reshape(v, own), shape))
+    if kwargs.get("indexing") == "xy" and len(out) > 1:
+        order = [1, 0, *range(2, len(out))]
+        out = [_ops.transpose(v, order) for v in out]
     return out
 
 
@@ -362,13 +374,20 @@ def crop(x, shape=None, offsets=None, name=None):
 def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     """Each element (or index of axis) repeated, neighbours together; without axis x is flattened.
 
-    repeats: an int, or a Tensor with one number for each index.
+    repeats: an int, or a Tensor with one number for each index. output_size: the size of the result
+    along axis, where it is known; another one raises ValueError.
     """
     if axis is None:
         x, axis = _ops.flatten(x), 0
     if not isinstance(repeats, Tensor):
         repeats = _core.to_tensor(repeats, "int64", True)
-    return _ops.repeat_interleave(x, repeats, int(axis))
+    result = _ops.repeat_interleave(x, repeats, int(axis))
+    if output_size is not None and result.shape[axis] not in (-1, output_size):
+        raise ValueError(
+            "[repeat_interleave] output_size must be the sum of repeats: expected"
+            f" {result.shape[axis]}, got {output_size}. Do this: leave it out."
+        )
+    return result
 
 
 @method
@@ -481,6 +500,8 @@ def tolist(x):
 @method
 def is_empty(x, name=None):
     """Whether x has no elements, as a 0-d bool tensor."""
+    if -1 in x.shape:
+        return _ops.equal(_ops.prod(_ops.shape(x), [0]), _core.to_tensor(0, "int64", True))
     return _core.to_tensor(x.size == 0, None, True)
 
 

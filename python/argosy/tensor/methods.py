@@ -2,7 +2,8 @@
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import checked_seeds
+from argosy._support import checked_seeds, unsupported
+from argosy.device.place import checked_place
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -26,6 +27,10 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
     gradient, so that backward can run again. A tensor without history (stop_gradient=True) changes
     nothing; that is legal, as some losses are constant, but it is warned of.
     """
+    if dump_backward_path is not None:
+        unsupported(
+            "backward", "argosy.explain(f) shows what runs", dump_backward_path=(dump_backward_path, None)
+        )  # fmt: skip
     if self._symbolic:
         raise RuntimeError(
             "[backward] computes at once, but this is a value of a Program being built, which gets no"
@@ -150,8 +155,14 @@ def _reduce(self, protocol=None):
     return (_rebuild, (type(self), self.numpy(), self.dtype, self.stop_gradient, state))
 
 
-def _dlpack(self, stream=None, **options):
-    return _core.to_dlpack(self)
+def _dlpack(self, stream=None, *, max_version=None, dl_device=None, copy=None):
+    """The protocol of arrays: a capsule without a version, which any max_version allows."""
+    if stream not in (None, -1) or dl_device not in (None, _dlpack_device(self)):
+        raise BufferError(
+            f"[__dlpack__] expected the CPU and no stream, got {dl_device} and {stream}. Do this: leave"
+            " them out."
+        )
+    return _core.to_dlpack(self.detach().clone() if copy else self)
 
 
 def _dlpack_device(self):
@@ -159,6 +170,11 @@ def _dlpack_device(self):
 
 
 def _from_dlpack(dlpack, device=None, copy=None):
+    if device is not None and not checked_place(device, "from_dlpack").is_cpu_place():
+        raise NotImplementedError(
+            f"[from_dlpack] device: expected the CPU, got {device!r}. Do this: leave it out, and move the"
+            " result by .to(..)."
+        )
     capsule = dlpack.__dlpack__() if hasattr(dlpack, "__dlpack__") else dlpack
     shared = _core.from_dlpack(capsule)
     return _core.to_tensor(shared, None, True) if copy else shared

@@ -3,7 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.mode import default_main_program
-from argosy._support import dtype_name
+from argosy._support import dtype_name, no_effect
 from argosy.tensor.array import array_length, array_write
 from argosy.tensor.registry import method
 
@@ -94,6 +94,10 @@ def get_defining_op(self):
 
 def to_string(self, throw_on_error=False, with_details=False):
     """Name, shape and dtype in one line."""
+    no_effect(
+        "Variable.to_string", "a value is shown in one line", throw_on_error=(throw_on_error, False),
+        with_details=(with_details, False),
+    )  # fmt: skip
     _of_program(self, "to_string")
     return to_text(self)
 
@@ -164,6 +168,8 @@ def _copy_value(self, value):
 @method
 def copy_(self, other, blocking=True):
     """Copies the values of `other`, a tensor of the same shape, into this one."""
+    if blocking is not True:
+        no_effect("copy_", "copies on the CPU are done when it returns", blocking=(blocking, True))
     self.set_value(other)
     return self
 

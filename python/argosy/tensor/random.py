@@ -4,6 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._support import alias, overwrite, place, plain, sizes, sizes_of
+from argosy.device.place import checked_place
 from argosy.tensor.registry import method
 
 
@@ -35,7 +36,8 @@ def rand(
     pin_memory=False,
 ):
     """Numbers drawn evenly from [0, 1)."""
-    return place(_ops.uniform(shape, 0.0, 1.0, 0, dtype), out, device, requires_grad)
+    drawn = _ops.uniform(shape, 0.0, 1.0, 0, dtype)
+    return place(drawn, out, device, requires_grad, pin_memory)
 
 
 @sizes
@@ -50,7 +52,8 @@ def randn(
     pin_memory=False,
 ):
     """Numbers drawn from the standard normal distribution."""
-    return place(_ops.gaussian(shape, 0.0, 1.0, 0, dtype), out, device, requires_grad)
+    drawn = _ops.gaussian(shape, 0.0, 1.0, 0, dtype)
+    return place(drawn, out, device, requires_grad, pin_memory)
 
 
 standard_normal = randn
@@ -77,8 +80,14 @@ def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
 
 
 def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
-    """exp of numbers drawn from the normal distribution of mean and std."""
-    return _ops.exp(normal(mean, std, shape))
+    """exp of numbers drawn from the normal distribution of mean and std; dtype: None for that of mean
+    or std, if one is a tensor, else the default dtype."""
+    if dtype is None:
+        return _ops.exp(normal(mean, std, shape))
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        mean, std = (v.astype(dtype) if isinstance(v, Tensor) else v for v in (mean, std))
+        return _ops.exp(normal(mean, std, shape))
+    return _ops.exp(_ops.gaussian([1] if shape is None else shape, mean, std, 0, dtype))
 
 
 def randint(low=0, high=None, shape=(1,), dtype=None, name=None):
@@ -184,15 +193,41 @@ class Generator:
         _core.set_random_state(state)
 
 
+def is_default_generator(function, generator):
+    """Checks that `generator`, an argument of a function, is the one that there is, or None.
+
+    Raises:
+        TypeError: another object.
+    """
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(
+            f"[{function}] generator: expected a Generator (all draw from the default stream) or None,"
+            f" got {type(generator).__name__}. Do this: leave it out, and call seed(..) before."
+        )
+
+
 def get_rng_state(device=None):
-    """States of the generators, as a list."""
+    """States of the generators, as a list. device: one that there is; all share one generator."""
+    _check_device("get_rng_state", device)
     return [_core.random_state()]
 
 
 def set_rng_state(state_list, device=None):
     """Continues from states that get_rng_state gave."""
+    _check_device("set_rng_state", device)
     _core.set_random_state(state_list[0])
 
 
-get_cuda_rng_state = get_rng_state
-set_cuda_rng_state = set_rng_state
+def _check_device(function, device):
+    if device is not None and not isinstance(device, int):
+        checked_place(device, function)
+
+
+def get_cuda_rng_state():
+    """get_rng_state of all GPUs: there is one generator for all devices."""
+    return get_rng_state()
+
+
+def set_cuda_rng_state(state_list):
+    """Continues from states that get_cuda_rng_state gave."""
+    set_rng_state(state_list)

@@ -13,7 +13,13 @@ from argosy.tensor.registry import method
 
 @method
 def resize_(x, shape, fill_zero=False, name=None):
-    """Gives x another shape, in place: what is too much is cut off, what is missing is 0."""
+    """Gives x another shape, in place: what is too much is cut off, what is missing is 0, also
+    without fill_zero (which leaves open what it is)."""
+    if not isinstance(fill_zero, bool):
+        raise TypeError(
+            f"[resize_] fill_zero: expected a bool, got {type(fill_zero).__name__}. Do this: pass True"
+            " or False."
+        )
     if not isinstance(shape, (list, tuple)):
         raise ValueError(
             f"[resize_] shape: expected a list or tuple, got {type(shape).__name__}. Do this: pass"
@@ -64,7 +70,9 @@ def random_(x, from_=0, to=None, *, generator=None):
     """Fills x with whole numbers drawn evenly from [from_, to).
 
     to: beyond what x's dtype holds exactly if None; a single number is `to`, and from_ then 0.
+    generator: None, or a Generator; all draw from the default stream.
     """
+    random.is_default_generator("random_", generator)
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:

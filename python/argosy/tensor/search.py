@@ -5,10 +5,12 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, check_choice, into, overwrite, sizes_of
+from argosy._support import alias, check_choice, into, no_effect, overwrite, sizes_of
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
+
+_SORTED = "the elements are sorted anyway"
 
 
 @method
@@ -82,8 +84,13 @@ def where_(condition, x, y, name=None):
 @method
 @alias(input="x")
 def nonzero(x, as_tuple=False, *, out=None):
-    """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors."""
+    """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors.
+    out: a tensor that becomes the indices as [n, rank]."""
     mask = x if x.dtype == _core.bool else x.astype("bool")
+    if out is not None:
+        places = _ops.mask_places(mask) if x.ndim else _ops.zeros([int(bool(mask)), 0], "int64")
+        into(out, places)
+        return nonzero(x, True) if as_tuple else out
     if x.ndim == 0:
         n = 1 if bool(mask) else 0
         return tuple() if as_tuple else _ops.zeros([n, 0], "int64")
@@ -102,7 +109,9 @@ def unique(
     name=None,
 ):
     """Distinct elements of x (or slices along axis), sorted; on demand with the first place of each,
-    which of them each element is, and how often each comes."""
+    which of them each element is, and how often each comes. They are sorted without `sorted`, too."""
+    if sorted is not True:
+        no_effect("unique", _SORTED, sorted=(sorted, True))
     only = not (return_index or return_inverse or return_counts)
     out, index, inverse, counts = _ops.unique_all(x, False, _axis(axis), dtype, only)
     found = [out]
@@ -135,8 +144,9 @@ def _axis(axis):
 @method
 @alias(input="arr", dim="axis")
 def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
-    """arr[.., indices[..], ..] along axis; arr and indices broadcast on the other axes."""
-    return _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis)
+    """arr[.., indices[..], ..] along axis; arr and indices broadcast on the other axes. out: a tensor
+    that becomes the result."""
+    return into(out, _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis))
 
 
 take_along_dim = method(take_along_axis, "take_along_dim")
@@ -253,10 +263,11 @@ def index_put_(x, indices, value, accumulate=False, name=None):
 @method
 @alias(input="x", dim="axis")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
-    """A copy of x with alpha * value added to its entries `index` along axis."""
+    """A copy of x with alpha * value added to its entries `index` along axis. out: a tensor that
+    becomes the result."""
     if alpha != 1:
         value = _ops.scale(value, alpha)
-    return _ops.add_slices(x, index, value, axis)
+    return into(out, _ops.add_slices(x, index, value, axis))
 
 
 @method

@@ -7,7 +7,7 @@ from argosy._support import place
 EXPORTS = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
 
-def _window(op, kind, length, periodic, dtype, layout, device, requires_grad):
+def _window(op, kind, length, periodic, dtype, layout, device, requires_grad, pin_memory):
     from argosy.tensor.spectral_windows import get_window
 
     if layout is not None:
@@ -18,7 +18,8 @@ def _window(op, kind, length, periodic, dtype, layout, device, requires_grad):
         raise ValueError(
             f"[{op}] window_length must not be negative, got {length}. Do this: pass 0 or more."
         )
-    return place(get_window(kind, length, periodic, dtype), None, device, requires_grad)
+    made = get_window(kind, length, periodic, dtype)
+    return place(made, None, device, requires_grad, pin_memory)
 
 
 def _plain(kind):
@@ -34,7 +35,9 @@ def _plain(kind):
         pin_memory=False,
         requires_grad=False,
     ):
-        return _window(name, kind, window_length, periodic, dtype, layout, device, requires_grad)
+        return _window(
+            name, kind, window_length, periodic, dtype, layout, device, requires_grad, pin_memory
+        )
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""The {kind} window of window_length points.
@@ -64,8 +67,8 @@ def hamming_window(
     """The window ``alpha - beta cos`` of one period, of window_length points; see hann_window."""
     kind = ("general_hamming", float(alpha), float(beta))
     return _window(
-        "hamming_window", kind, window_length, periodic, dtype, layout, device, requires_grad
-    )
+        "hamming_window", kind, window_length, periodic, dtype, layout, device, requires_grad, pin_memory
+    )  # fmt: skip
 
 
 def kaiser_window(
@@ -82,5 +85,5 @@ def kaiser_window(
     """The Kaiser window of window_length points; beta: its shape, see hann_window for periodic."""
     kind = ("kaiser", float(beta))
     return _window(
-        "kaiser_window", kind, window_length, periodic, dtype, layout, device, requires_grad
-    )
+        "kaiser_window", kind, window_length, periodic, dtype, layout, device, requires_grad, pin_memory
+    )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argosy import nn, tensor
 from argosy._core import OperandError
 from argosy._framework import in_dynamic_mode
+from argosy._support import sizes_of
+from argosy.utils.recorded_loop import recorded_steps
 
 
 def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=True, name=None):
@@ -24,7 +26,8 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
         tuple: scores [batch] and labels int64 [batch, longest length], 0 after a sequence's end.
     """
     labels = potentials.shape[-1]
-    if potentials.ndim != 3 or list(transition_params.shape) != [labels, labels]:
+    own = [n for n in (labels, *transition_params.shape) if n >= 0]
+    if potentials.ndim != 3 or transition_params.ndim != 2 or len(set(own)) > 1:
         raise ValueError(
             "[viterbi_decode] expected potentials [batch, steps, labels] and transition_params"
             f" [labels, labels], got {list(potentials.shape)} and {list(transition_params.shape)}."
@@ -51,6 +54,10 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
         stop = transition_params[-2]
         score = score + transition_params[-1]
         score = score + (left == 0).astype(kind).unsqueeze(1) * stop
+    if steps < 0:
+        return _unknown_steps(
+            potentials, transition_params, score, left, longest, include_bos_eos_tag
+        )
     best = []  # for each later step and label: the label before it
     for step in range(1, steps):
         paths = score.unsqueeze(2) + transition_params
@@ -72,6 +79,38 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
     if not in_dynamic_mode():
         found = tensor.slice(found, [1], [0], [longest])
     return tensor.max(score, axis=1), found
+
+
+def _unknown_steps(potentials, transition_params, score, left, longest, tagged):
+    """viterbi_decode after the first step, over as many steps as a run of the Program finds."""
+    steps = sizes_of(potentials)[1]
+
+    def forward(i, carried):
+        score, left = carried
+        paths = score.unsqueeze(2) + transition_params
+        emitted = tensor.gather(potentials, (i + 1).reshape([1]), axis=1).squeeze(1)
+        going = (left > 0).unsqueeze(1)
+        score = tensor.where(going, tensor.max(paths, axis=1) + emitted, score)
+        if tagged:
+            ends = (left == 1).astype(score.dtype).unsqueeze(1)
+            score = score + ends * transition_params[-2]
+        return tensor.argmax(paths, axis=1), (score, left - 1)
+
+    best, (score, left) = recorded_steps(forward, (score, left), lambda i, _: i < steps - 1, axis=0)
+    label = tensor.argmax(score, axis=1)
+    last = label * (left >= 0).astype("int64")
+
+    def back(i, carried):
+        label, left = carried
+        before = tensor.gather(best, (steps - 2 - i).reshape([1])).squeeze(0)
+        left = left + 1
+        previous = tensor.take_along_axis(before, label.unsqueeze(1), 1).squeeze(1)
+        label = tensor.where(left > 0, previous, label)
+        return label * (left >= 0).astype("int64"), (label, left)
+
+    path, _ = recorded_steps(back, (label, left), lambda i, _: i < steps - 1, axis=1)
+    path = tensor.concat([tensor.flip(path, [1]), last.unsqueeze(1)], 1)
+    return tensor.max(score, axis=1), tensor.slice(path, [1], [0], [longest])
 
 
 class ViterbiDecoder(nn.Layer):

@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import zipfile
 
+from argosy._support import unsupported
 from argosy.utils.archive import unpack
 
 __all__ = ["get_weights_path_from_url"]
@@ -88,6 +89,7 @@ def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=T
         RuntimeError: the file cannot be fetched or is damaged.
         ArchiveError: the archive is damaged, or not safe to unpack (see `argosy.utils.archive`).
     """
+    unsupported("get_path_from_url", "leave it out", method=(method, "get"))
     if not is_url(url):
         raise AssertionError(
             f"[get_path_from_url] url: expected http:// or https://, got {url!r}. Do this: "

@@ -238,6 +238,7 @@ Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* a
   op::infer(c, attrs);
   Tensors out;
   const bool recording_grad = op::thread_state.grad_enabled;
+  grad &= recording_grad && (op.gradient || op.compose);
   // Which flat inputs get new values.
   InlineVector<size_t, 4> written;
   auto places = [&](const std::vector<uint32_t>& inputs) {
@@ -250,7 +251,7 @@ Tensors Builder::append(const op::OpDef& op, const op::Inputs& in, const void* a
   Operation& made = *o;
   for (const op::Meta& m : c.out) {
     Ref<Value> v = make_result(made, m.shape, m.dtype, m.layout);
-    v->requires_grad = grad && recording_grad && is_differentiable(m.dtype);
+    v->requires_grad = grad && is_differentiable(m.dtype);
     v->stop = !recording_grad;
   }
   const size_t outputs = made.results.size();
@@ -382,6 +383,7 @@ void Builder::move_handle(const Tensor& x, const Ref<Value>& to) {
           moved.push_back({x, before, to});
       }
       point_at(x, to);
+      if (to->requires_grad && !to->stop) x.impl()->stop_gradient = false;
       return;
     }
   } else {

@@ -72,6 +72,15 @@ bool Differentiator::mark_value(const Ref<Value>& v) {
   return active_.insert(v.get()).second;
 }
 
+// Whether a gradient of result i of an operation goes on to its operands. An op without a gradient
+// ends it, as it does in eager mode.
+static bool passes(const Operation& o, size_t i) {
+  if (o.op->structural) return true;
+  if (!o.op->gradient && !o.op->compose) return false;
+  const size_t declared = o.op->outputs.size();
+  return declared == 0 || o.op->outputs[std::min(i, declared - 1)].differentiable;
+}
+
 bool Differentiator::mark_operation(const Operation& o) {
   bool changed = false;
   if (o.op->structural) {
@@ -97,10 +106,9 @@ bool Differentiator::mark_operation(const Operation& o) {
   const bool any = std::any_of(o.operands.begin(), o.operands.end(),
                                [&](const Ref<Value>& v) { return active(v); });
   if (!any) return false;
-  const size_t outputs = o.outputs(), declared = o.op->outputs.size();
+  const size_t outputs = o.outputs();
   for (size_t i = 0; i < outputs; ++i)
-    if (declared == 0 || o.op->outputs[std::min(i, declared - 1)].differentiable)
-      changed |= mark_value(o.results[i]);
+    if (passes(o, i)) changed |= mark_value(o.results[i]);
   return changed;
 }
 
@@ -136,10 +144,14 @@ void Differentiator::backward(const Block& block, size_t count, size_t first) {
   for (size_t i = first; i < count; ++i) operations.push_back(block.operations[i].get());
   for (size_t i = operations.size(); i-- > 0;) {
     Operation& o = *operations[i];
+    if (std::none_of(o.operands.begin(), o.operands.end(),
+                     [&](const Ref<Value>& v) { return active(v); }))
+      continue;  // it made a value that the gradient is asked for, or nothing of interest
     std::vector<Tensor> dys;
     bool any = false;
-    for (const Ref<Value>& v : o.results) {
-      dys.push_back(active(v) ? grad(v) : Tensor());
+    for (size_t k = 0; k < o.results.size(); ++k) {
+      const Ref<Value>& v = o.results[k];
+      dys.push_back(active(v) && passes(o, k) ? grad(v) : Tensor());
       any |= dys.back().defined();
     }
     if (!any) continue;
@@ -153,10 +165,6 @@ void Differentiator::backward(const Block& block, size_t count, size_t first) {
 }
 
 void Differentiator::backward_rule(Operation& o, const std::vector<Tensor>& dys) {
-  ARGOSY_CHECK(o.op->gradient || o.op->compose, not_implemented)
-      << '[' << o.op->name << "] has no gradient" << (o.location.empty() ? "" : " (called at ")
-      << o.location << (o.location.empty() ? "" : ")")
-      << ". Do this: set stop_gradient=True on its inputs, or detach() its result.";
   std::vector<Tensor> in, out, elements;
   InlineVector<bool, 8> needs;
   for (const Ref<Value>& v : o.inputs()) {

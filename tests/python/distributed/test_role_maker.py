@@ -60,9 +60,8 @@ def _expect(worker, server, first, number, workers, servers, alone):
     "variables, expected",
     [
         ({}, _expect(True, False, True, 0, 1, 0, True)),
-        # The number of trainers means nothing without servers.
         (
-            {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0", "PADDLE_TRAINERS_NUM": "2"},
+            {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0", "PADDLE_TRAINERS_NUM": "1"},
             _expect(True, False, True, 0, 1, 0, True),
         ),
         (
@@ -82,6 +81,15 @@ def _expect(worker, server, first, number, workers, servers, alone):
 def test_paddle_cloud(environ, variables, expected):
     environ(**variables)
     assert _answers(fleet.PaddleCloudRoleMaker()) == expected
+
+
+@pytest.mark.parametrize(
+    "number, text", [("2", "there are no servers to connect them"), ("x", "must be an integer")]
+)
+def test_several_workers_without_servers_do_not_train_alone(environ, number, text):
+    environ(TRAINING_ROLE="TRAINER", PADDLE_TRAINER_ID="0", PADDLE_TRAINERS_NUM=number)
+    with pytest.raises(ValueError, match=text):
+        fleet.init()
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,37 @@ def test_nce_learns(start, sampler):
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
 
 
+def test_nce_of_one_noise_class(start):
+    """All draws are class 2; the numbers are those of Paddle 3.3.1."""
+    table = argosy.nn.initializer.Assign((np.arange(24).reshape(6, 4) / 24).astype("float32"))
+    v, label = static.data("v", [None, 4], "float32"), static.data("label", [None, 2], "int64")
+    weight = static.data("weight", [None, 1], "float32")
+    cost = static.nn.nce(
+        v, label, 6, weight, argosy.ParamAttr("t", table),
+        argosy.ParamAttr("b", argosy.nn.initializer.Constant(0.1)), 3, sampler="custom_dist",
+        custom_dist=[0, 0, 1, 0, 0, 0],
+    )  # fmt: skip
+    feed = {
+        "v": np.linspace(-1, 1, 12).reshape(3, 4).astype("float32"),
+        "label": np.array([[0, 1], [2, 2], [5, 3]]),
+        "weight": np.array([[1.0], [2.0], [0.5]], "float32"),
+    }
+    (got,) = start().run(feed=feed, fetch_list=[cost])
+    np.testing.assert_allclose(got, [[0.06377701], [2.1350336], [0.08706795]], rtol=1e-5)
+
+
+def test_nce_with_a_seed_repeats_its_draws(start):
+    v, label = static.data("v", [None, 4], "float32"), static.data("label", [None, 1], "int64")
+    named = {"param_attr": argosy.ParamAttr("t"), "bias_attr": False}
+    costs = [static.nn.nce(v, label, 50, seed=s, **named) for s in (7, 7, 8, 0)]
+    exe = start()
+    feed = {"v": np.ones([3, 4], "float32"), "label": np.array([[1], [2], [3]])}
+    first, second = (exe.run(feed=feed, fetch_list=costs) for _ in range(2))
+    np.testing.assert_array_equal(first[0], first[1])
+    np.testing.assert_array_equal(first[:3], second[:3])
+    assert not np.array_equal(first[0], first[2]) and not np.array_equal(first[3], second[3])
+
+
 def test_accuracy_and_auc(start):
     scores = static.data("scores", [None, 2], "float32")
     label = static.data("label", [None, 1], "int64")

@@ -80,8 +80,12 @@ def save(filepath, src, sample_rate, channels_first=True, encoding=None, bits_pe
         bits_per_sample (int): 16.
 
     Raises:
-        ValueError: another number of bits. AssertionError: src has not 2 dimensions.
+        ValueError: another number of bits, or another encoding. AssertionError: src has not 2 dimensions.
     """
+    if encoding not in (None, "PCM_16"):
+        raise ValueError(
+            f"[audio.save] encoding: expected 'PCM_16', got {encoding!r}. Do this: leave it out."
+        )
     if src.ndim != 2:
         raise ArgumentError(
             f"[audio.save] src: expected 2 dimensions, got shape {list(src.shape)}. Do this: add one"

@@ -45,7 +45,7 @@ class AliasFinder:
     """Finds paddle and paddle.x as the very modules argosy and argosy.x."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name, _path=None, _target=None):
         if name != "paddle" and not name.startswith("paddle."):
             return None
         if name != "paddle" and sys.modules.get("paddle") is not sys.modules.get("argosy"):

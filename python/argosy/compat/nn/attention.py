@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import sizes_of
 from argosy.nn import functional as F
 from argosy.nn import initializer
 from argosy.nn.layer.layers import Layer
@@ -104,7 +105,7 @@ class MultiheadAttention(Layer):
 
     def _extended(self, keys, values, masks):
         """Keys, values [batch, length, size] and masks with the appended positions."""
-        batch = keys.shape[0]
+        batch = sizes_of(keys)[0]
         more = []
         if self.bias_k is not None:
             more.append(
@@ -117,7 +118,7 @@ class MultiheadAttention(Layer):
             masks = [
                 m
                 if m is None
-                else tensor.concat([m, tensor.zeros([*m.shape[:-1], 1], m.dtype)], -1)
+                else tensor.concat([m, tensor.zeros([*sizes_of(m)[:-1], 1], m.dtype)], -1)
                 for m in masks
             ]
         return keys, values, masks
@@ -156,16 +157,16 @@ class MultiheadAttention(Layer):
         elif not self.batch_first:
             parts = [x.transpose([1, 0, 2]) for x in parts]
         q, k, v = self._projected(parts)
-        batch, length = q.shape[0], q.shape[1]
+        batch, length = sizes_of(q)[:2]
         if is_causal and attn_mask is None:
-            ones = tensor.ones([length, k.shape[1]], "int32")
+            ones = tensor.ones([length, sizes_of(k)[1]], "int32")
             attn_mask = tensor.triu(ones, 1).astype("bool")
         masks = [_additive(attn_mask, q.dtype), _additive(key_padding_mask, q.dtype)]
         k, v, (between, padding) = self._extended(k, v, masks)
         total = None
         if between is not None:
             shape = [1, 1] if between.ndim == 2 else [batch, self.num_heads]
-            total = between.reshape([*shape, *between.shape[-2:]])
+            total = between.reshape([*shape, *sizes_of(between)[-2:]])
         if padding is not None:
             padding = padding.unsqueeze([1, 2])
             total = padding if total is None else total + padding

@@ -7,6 +7,7 @@ import os
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed
 
+from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
@@ -100,6 +101,8 @@ class Fleet:
                 "job, and this version of Argosy connects workers only through parameter servers. "
                 "Do this: start the program alone, or use servers (is_collective=False)."
             )
+        if is_collective:
+            check_collective(strategy, "fleet.init")
         self._is_collective = is_collective
         self._role_maker = role_maker
         self._user_defined_strategy = copy.deepcopy(strategy)
@@ -209,6 +212,8 @@ class Fleet:
                 )
             self._user_defined_strategy = copy.deepcopy(strategy)
             self._util._set_strategy(self._user_defined_strategy)
+        if self._is_collective or in_dynamic_mode():
+            check_collective(self._user_defined_strategy, "fleet.distributed_optimizer")
         self._optimizer = DistributedOptimizer(self, optimizer)
         # Without a program there is nothing to divide, and other code may want the very class.
         if self._roles()._is_non_distributed() and in_dynamic_mode():
@@ -218,6 +223,7 @@ class Fleet:
     def distributed_model(self, model):
         """The model itself: with one process there is nothing to add."""
         self._roles()
+        check_collective(self._user_defined_strategy, "fleet.distributed_model")
         return model
 
     def distributed_scaler(self, scaler):

@@ -90,9 +90,16 @@ def add_arguments(out):
     group.add_argument("--start_port", type=int, help="first port (default: free ones)")
     group.add_argument("--nproc_per_node", type=int, help="processes without servers: 1")
     group.add_argument("--nnodes", default="1", help="hosts of a job without servers: 1")
-    for name in ("--master", "--rank", "--ips", "--log_level", "--log_overwrite", "--with_gloo"):
+    for name in ("--master", "--rank", "--ips"):
         group.add_argument(name, help=argparse.SUPPRESS)
-    group.add_argument("--devices", "--gpus", help=argparse.SUPPRESS)
+    for name in ("--log_level", "--log_overwrite", "--with_gloo"):  # of Paddle's own launcher
+        group.add_argument(name, help=argparse.SUPPRESS)
+    for name in ("devices", "gpus", "xpus"):
+        group.add_argument(
+            f"--{name}",
+            metavar="NUMBER",
+            help="of the device of a job without servers: one, not a list",
+        )
     group.add_argument("--job_id", help="name of the job (default: drawn)")
     group.add_argument("--on", choices=("local", "ray"), default="local", help="what runs the job")
     group.add_argument("--ray_address", help="of the Ray cluster (default: as ray.init finds it)")
@@ -288,14 +295,32 @@ def _secrets(alone):
     return out
 
 
+def _check_alone(options, workers):
+    """Raises ValueError that names the argument which asks for several processes without servers."""
+
+    def listed(text):
+        return [part for part in (text or "").split(",") if part.strip()]
+
+    asked = {
+        "--nproc_per_node": options.nproc_per_node or 1,
+        "--nnodes": max(int(n) if n.isdigit() else 1 for n in options.nnodes.split(":")),
+        "--workers": len(workers) if isinstance(workers, list) else workers or 1,
+        "--ips": max(len(listed(options.ips)), 1),
+    }
+    for name in ("devices", "gpus", "xpus"):
+        asked[f"--{name}"] = max(len(listed(getattr(options, name))), 1)
+    if options.rank not in (None, "0", "-1"):
+        asked["--rank"] = int(options.rank) + 1 if options.rank.isdigit() else 2
+    for name, count in asked.items():
+        if count > 1:
+            raise ValueError(
+                f"{name}: expected one process, got {count}; this version of Argosy connects several"
+                " workers only through servers. Do this: --servers N --workers N, or start one process."
+            )
+
+
 def _collective(options, workers, environ):
-    count = options.nproc_per_node or (workers if isinstance(workers, int) else None) or 1
-    nodes = options.nnodes.split(":")[0]
-    if count != 1 or nodes != "1" or isinstance(workers, list) and len(workers) != 1:
-        raise ValueError(
-            "this version of Argosy connects several workers only through servers. Do this: "
-            "--servers N --workers N, or start one process."
-        )
+    _check_alone(options, workers)
     port = options.start_port or ports.pick(1)[0]
     endpoint = f"127.0.0.1:{port}"
     environ = dict(

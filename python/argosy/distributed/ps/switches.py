@@ -2,13 +2,13 @@
 
 import logging
 
-__all__ = ["check_strategy", "check_table", "use_d2sum"]
+__all__ = ["SWITCHES", "check_strategy", "check_table", "use_d2sum"]
 
 _logger = logging.getLogger("argosy.fleet")
 
 # Switches that change what is computed. Settings that only say how fast, or how many threads and
 # pieces are used, have no effect on results, and are taken as they are.
-_SWITCHES = """
+SWITCHES = """
 amp asp qat recompute localsgd adaptive_localsgd dgc gradient_merge lars lamb pipeline tensor_parallel
 sharding elastic auto semi_auto auto_search heter_ccl_mode is_fl_ps_mode with_coordinator fp16_allreduce
 sync_batch_norm
@@ -35,7 +35,7 @@ def _other_than_default(message, names, prefix):
 def check_strategy(strategy):
     """Raises NotImplementedError for a switch of DistributedStrategy that would be ignored."""
     message = strategy.strategy
-    for name in _SWITCHES:
+    for name in SWITCHES:
         if getattr(message, name):
             _refuse(f"strategy.{name}", True, "leave it out; collective training has it")
     _other_than_default(message.a_sync_configs, _ASYNC, "strategy.a_sync_configs: ")

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from .functional import Hessian, Jacobian, disable_prim, enable_prim, forward_grad, grad, jvp, vjp
+from .functional import (
+    Hessian,
+    Jacobian,
+    disable_prim,
+    enable_prim,
+    forward_grad,
+    grad,
+    jvp,
+    prim2orig,
+    prim_enabled,
+    vjp,
+)
 
 __all__ = [
     "Hessian",
@@ -12,5 +23,7 @@ __all__ = [
     "forward_grad",
     "grad",
     "jvp",
+    "prim2orig",
+    "prim_enabled",
     "vjp",
 ]

@@ -27,6 +27,32 @@ def prim_enabled():
     return _prim
 
 
+def prim2orig(block=None, blacklist=None):
+    """Kept for programs that lower Paddle's primitive operators before they run a Program: there
+    are none here, so whatever block and blacklist say nothing is left to lower."""
+
+
+def _check_tensors(name, what, value):
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if not values or not all(isinstance(v, Tensor) for v in values):
+        got = [type(v).__name__ for v in values] if values is value else type(value).__name__
+        raise TypeError(
+            f"[{name}] {what}: expected a Tensor or a sequence of Tensors, got {got}. Do this: pass"
+            " what to_tensor makes of it."
+        )
+
+
+def _check_inputs(name, func, xs, v=None):
+    if not callable(func):
+        raise TypeError(
+            f"[{name}] func: expected a function of tensors, got {type(func).__name__}. Do this:"
+            " pass a function; derivatives of tensors that were computed already gives grad."
+        )
+    _check_tensors(name, "xs", xs)
+    if v is not None:
+        _check_tensors(name, "v", v)
+
+
 def _leaves(xs):
     """xs as inputs of a graph of their own: (given to the function, list)."""
     leaves = []
@@ -53,8 +79,15 @@ def _derivatives(ys, xs, vs, create_graph=True):
 
 
 def _check_forms(name, values, templates):
+    if len(values) != len(templates):
+        raise RuntimeError(
+            f"[{name}] v: expected {len(templates)} tensors, one for each that it is multiplied"
+            f" with, got {len(values)}. Do this: pass so many."
+        )
     for value, template in zip(values, templates):
-        if list(value.shape) != list(template.shape):
+        if value.ndim != template.ndim or any(
+            a != b and -1 not in (a, b) for a, b in zip(value.shape, template.shape)
+        ):
             raise RuntimeError(
                 f"[{name}] v must have the shapes of what it is multiplied with: expected"
                 f" {list(template.shape)}, got {list(value.shape)}. Do this: reshape it."
@@ -66,6 +99,7 @@ def vjp(func, xs, v=None):
 
     func takes the tensor, or the tensors of the sequence one by one.
     """
+    _check_inputs("vjp", func, xs, v)
     given, leaves = _leaves(xs)
     with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
@@ -80,6 +114,7 @@ def jvp(func, xs, v=None):
 
     By reverse differentiation twice: the product is linear in what vjp multiplies with.
     """
+    _check_inputs("jvp", func, xs, v)
     given, leaves = _leaves(xs)
     with enable_grad():
         ys = func(*given) if isinstance(given, list) else func(given)
@@ -98,12 +133,16 @@ def jvp(func, xs, v=None):
 
 def grad(outputs, inputs, grad_outputs=None):
     """Gradients of outputs with respect to inputs, in the form of inputs."""
+    _check_tensors("grad", "outputs", outputs)
+    _check_tensors("grad", "inputs", inputs)
     seeds = None if grad_outputs is None else listed(grad_outputs)
     return _like(_derivatives(listed(outputs), listed(inputs), seeds), inputs)
 
 
 def forward_grad(outputs, inputs, grad_inputs=None):
     """The Jacobian of outputs, computed from inputs, times grad_inputs (ones without it)."""
+    _check_tensors("forward_grad", "outputs", outputs)
+    _check_tensors("forward_grad", "inputs", inputs)
     outs, ins = listed(outputs), listed(inputs)
     vs = [tensor.ones_like(x) for x in ins] if grad_inputs is None else listed(grad_inputs)
     dummies = [tensor.zeros_like(y) for y in outs]
@@ -124,6 +163,7 @@ class Jacobian:
     """
 
     def __init__(self, func, xs, is_batched=False):
+        _check_inputs(type(self).__name__, func, xs)
         given, self._leaves = _leaves(xs)
         self._batched = is_batched
         with enable_grad():
@@ -133,7 +173,9 @@ class Jacobian:
 
     def _flatten(self, tensors):
         if self._batched:
-            return tensor.concat([t.reshape([t.shape[0], -1]) for t in tensors], -1)
+            return tensor.concat(
+                [t.unsqueeze(-1) if t.ndim == 1 else t.flatten(1) for t in tensors], -1
+            )
         return tensor.concat([t.reshape([-1]) for t in tensors])
 
     def _row(self, y):

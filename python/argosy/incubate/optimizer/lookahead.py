@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argosy._support import unsupported
 from argosy.autograd import no_grad
 
 
@@ -46,7 +47,16 @@ class LookAhead:
                 parameter.set_value(slow)
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """backward of loss, then step."""
+        """backward of loss, then step.
+
+        Raises:
+            NotImplementedError: arguments of static mode, or other parameters than the optimizer's.
+        """
+        unsupported(
+            "LookAhead.minimize", "give parameters to the inner optimizer, and set stop_gradient",
+            startup_program=(startup_program, None), parameters=(parameters, None),
+            no_grad_set=(no_grad_set, None),
+        )  # fmt: skip
         loss.backward()
         self.step()
         return None, None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import no_effect
 from argosy.autograd import no_grad
+
+_AT_ONCE = "parameters are written at once"
 
 
 class ModelAverage:
@@ -48,7 +51,12 @@ class ModelAverage:
                 self._count = 0
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """step; the loss is not used."""
+        """step. The loss, and what a loss is minimized with, are those of the optimizer before it."""
+        no_effect(
+            "ModelAverage.minimize", "averages are taken of the parameters given at first",
+            loss=(loss, loss), startup_program=(startup_program, None), parameters=(parameters, None),
+            no_grad_set=(no_grad_set, None),
+        )  # fmt: skip
         self.step()
 
     def clear_grad(self, set_to_zero=True):
@@ -61,6 +69,7 @@ class ModelAverage:
     def apply(self, executor=None, need_restore=True):
         """Puts the averages into the parameters; as a context manager, until its end unless
         need_restore is False."""
+        no_effect("ModelAverage.apply", _AT_ONCE, executor=(executor, None))
         self._kept = [p.detach().clone() for p in self._parameters]
         self._need_restore = need_restore
         count = max(self._count + self._old_count, 1)
@@ -71,6 +80,7 @@ class ModelAverage:
 
     def restore(self, executor=None):
         """Puts the parameters back that apply replaced."""
+        no_effect("ModelAverage.restore", _AT_ONCE, executor=(executor, None))
         if self._kept is None:
             return
         with no_grad():

@@ -191,7 +191,8 @@ def random_split(dataset, lengths, generator=None):
         dataset (Dataset): What to split.
         lengths (list): Lengths of the parts, which add up to ``len(dataset)``, or fractions, which
             add up to 1 (what rounding leaves over goes to the first parts, one each).
-        generator: Has no effect; the permutation comes from the global generator (``seed``).
+        generator (optional): What draws the permutation: a NumPy Generator or RandomState; a Generator
+            of this package, or None, is the default one (``seed``).
 
     Returns:
         list[Subset]: The parts.
@@ -219,7 +220,11 @@ def random_split(dataset, lengths, generator=None):
             f"fractions that add up to 1), got {lengths} with sum {sum(lengths)}."
             " Do this: pass such lengths."
         )
-    order = _tensor.randperm(total).tolist() if total else []
+    if hasattr(generator, "permutation"):
+        order = generator.permutation(total).tolist()
+    else:
+        _tensor.random.is_default_generator("random_split", generator)
+        order = _tensor.randperm(total).tolist() if total else []
     parts, at = [], 0
     for length in lengths:
         parts.append(Subset(dataset, order[at : at + length]))

@@ -7,9 +7,20 @@ from argosy._dtypes import BITS_IN_NUMPY
 from argosy._framework import in_dynamic_mode
 from argosy._programs.registry import program_of
 from argosy._programs.scope import DenseTensor
-from argosy._support import EOFException, dtype_name, listed
+from argosy._support import EOFException, dtype_name, listed, listed_if_any, no_effect
+from argosy.device.place import checked_place
 
 from .grouping import batch as _grouped
+
+
+def _check_places(places):
+    for place in listed_if_any(places):
+        place = checked_place(place, "DataLoader")
+        if not place.is_cpu_place():
+            raise NotImplementedError(
+                f"[DataLoader] places: expected CPUs, got {place!r}. Do this: leave it out; a run of a"
+                " Program moves what it is fed."
+            )
 
 
 class GeneratorLoader:
@@ -31,6 +42,10 @@ class GeneratorLoader:
 
     def __init__(self, feed_list=None, capacity=None, use_double_buffer=True, iterable=True,
                  return_list=False, drop_last=True):  # fmt: skip
+        no_effect(
+            "DataLoader.from_generator", "a batch is made when it is asked for",
+            capacity=(capacity, None), use_double_buffer=(use_double_buffer, True),
+        )  # fmt: skip
         self._eager = in_dynamic_mode()
         self._feed_list = list(feed_list or [])
         self._iterable = self._eager or bool(iterable)
@@ -64,12 +79,15 @@ class GeneratorLoader:
         return self.set_sample_list_generator(_grouped(reader, batch_size, drop_last), places)
 
     def set_sample_list_generator(self, reader, places=None):
-        """reader() gives batches, each a list of samples."""
+        """reader() gives batches, each a list of samples. places: CPUs, where batches are made."""
+        _check_places(places)
         self._batches = lambda: map(self._of_samples, reader())
         return self
 
     def set_batch_generator(self, reader, places=None):
-        """reader() gives batches, each a list of arrays or tensors, one for each input."""
+        """reader() gives batches, each a list of arrays or tensors, one for each input. places: CPUs,
+        where batches are made."""
+        _check_places(places)
         self._batches = lambda: map(self._of_arrays, reader())
         return self
 

@@ -4,6 +4,7 @@ import os
 import warnings
 
 from argosy._framework import in_static_mode
+from argosy._support import no_effect
 
 from .batch_sampler import BatchSampler, _require
 from .collate import default_collate_fn, default_convert_fn
@@ -32,7 +33,7 @@ class DataLoader:
         feed_list (list): In static mode, the inputs that the parts of a sample are for.
         return_list (bool): A batch is what `collate_fn` gives, arrays made tensors; False, in static
             mode: a list of one dict by the names of feed_list, for Executor.run.
-        places, use_buffer_reader, reader_buffer_size: Accepted; without effect here.
+        places, use_buffer_reader, reader_buffer_size: Have no effect here.
         batch_sampler (BatchSampler, optional): Gives the lists of indices, in place of `batch_size`,
             `shuffle` and `drop_last`.
         batch_size (int | None): Samples in a batch; None for single samples, not collated.
@@ -74,6 +75,10 @@ class DataLoader:
     ):
         self.return_list = return_list
         self.collate_fn = collate_fn
+        no_effect(
+            "DataLoader", "workers hold prefetch_factor batches each, and none is copied to a device",
+            use_buffer_reader=(use_buffer_reader, True), reader_buffer_size=(reader_buffer_size, 2),
+        )  # fmt: skip
         self.use_buffer_reader = use_buffer_reader
         self.reader_buffer_size = reader_buffer_size
         self.prefetch_factor = prefetch_factor
@@ -162,6 +167,10 @@ class DataLoader:
         :class:`argosy.io.dataloader.generated.GeneratorLoader`. use_multiprocess: without effect."""
         from .generated import GeneratorLoader
 
+        no_effect(
+            "DataLoader.from_generator", "the generator runs in this process",
+            use_multiprocess=(use_multiprocess, False),
+        )  # fmt: skip
         return GeneratorLoader(
             feed_list, capacity, use_double_buffer, iterable, return_list, drop_last
         )

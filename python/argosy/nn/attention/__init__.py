@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from enum import IntEnum
 
+from argosy._support import no_effect
+
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
@@ -29,4 +31,7 @@ def sdpa_kernel(backends, set_priority=False):
             "[sdpa_kernel] backends: expected an SDPBackend or a list of them, got "
             f"{type(backends).__name__}. Do this: pass one of them."
         )
+    no_effect(
+        "sdpa_kernel", "the fastest kernel that fits is used", set_priority=(set_priority, False)
+    )
     yield

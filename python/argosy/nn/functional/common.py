@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import check_choice, sizes_of
+from argosy._support import alone_in, check_choice, sizes_of
 
 from ._args import alias, int_list
 
@@ -451,11 +451,13 @@ def class_center_sample(label, num_classes, num_samples, group=None):
         label: [N] int32 or int64.
         num_classes: number of classes.
         num_samples: number of classes to return (more if more occur), at most ``num_classes``.
+        group: of this process alone, or False or None.
 
     Returns:
         (labels renumbered by their place in the sample, sampled classes: those that occur in
         ascending order, then the others).
     """
+    alone_in("class_center_sample", group)
     if num_samples > num_classes:
         raise ValueError(
             "[class_center_sample] num_samples: expected at most num_classes = "

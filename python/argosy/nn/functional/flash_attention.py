@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from argosy import _core, tensor
+from argosy._support import is_symbolic, no_effect, plain, unsupported
 
 ops = _core.ops
 
 
 @contextmanager
 def sdp_kernel(enable_math=False, enable_flash=True, enable_mem_efficient=True):
-    """Accepted for programs that choose among GPU kernels; the result is the same for all."""
+    """For programs that choose among GPU kernels; the result is the same for all."""
+    no_effect(
+        "sdp_kernel", "the fastest kernel that fits is used", enable_math=(enable_math, False),
+        enable_flash=(enable_flash, True), enable_mem_efficient=(enable_mem_efficient, True),
+    )  # fmt: skip
     yield
 
 
@@ -40,10 +45,21 @@ def scaled_dot_product_attention(
         dropout_p: probability of dropping a weight while ``training``.
         is_causal: position i attends only to positions up to i.
         scale: None is 1 / sqrt(head_dim).
+        enable_gqa: False: heads must be as many as key heads.
 
     Returns:
         Tensor of query's shape.
     """
+    if backend is not None:
+        no_effect(
+            "scaled_dot_product_attention", "the fastest kernel is used", backend=(backend, None)
+        )
+    if not enable_gqa and query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            "[scaled_dot_product_attention] without enable_gqa query and key must have the same number"
+            f" of heads: expected {key.shape[-2]}, got {query.shape[-2]}. Do this: pass"
+            " enable_gqa=True."
+        )
     batched = len(query.shape) != 3
     if not batched:
         query, key, value = (tensor.unsqueeze(t, 0) for t in (query, key, value))
@@ -52,6 +68,29 @@ def scaled_dot_product_attention(
         0.0 if scale is None else float(scale), False,
     )  # fmt: skip
     return out if batched else tensor.squeeze(out, 0)
+
+
+def _drawing(function, rate, fixed_seed_offset, rng_name):
+    """A context in which dropout draws as those arguments of attention say."""
+    if rate == 0 or (fixed_seed_offset is None and not rng_name):
+        return nullcontext()
+    unsupported(function, "leave it out, and call seed(..) before", rng_name=(rng_name, ""))
+    if is_symbolic(fixed_seed_offset) or _core.program_recording() is not None:
+        raise NotImplementedError(
+            f"[{function}] fixed_seed_offset cannot be part of a Program: expected None, got a value."
+            " Do this: leave it out, and set Program.random_seed."
+        )
+    return _fixed_seed(*plain(fixed_seed_offset))
+
+
+@contextmanager
+def _fixed_seed(seed, offset):
+    state = _core.random_state()
+    _core.seed((int(seed) * 0x9E3779B97F4A7C15 + int(offset)) % (1 << 63))
+    try:
+        yield
+    finally:
+        _core.set_random_state(state)
 
 
 def flash_attention(
@@ -70,13 +109,18 @@ def flash_attention(
 ):
     """:func:`scaled_dot_product_attention` without a mask.
 
+    fixed_seed_offset: [2] ints, the seed and the offset that dropout draws with; the default stream is
+    left where it is. rng_name: only the default stream, "".
+
     Returns:
         (result, softmax weights [batch, heads, length, key length] or None).
     """
-    result = ops.scaled_dot_product_attention(
-        query, key, value, None, float(dropout) if training else 0.0, bool(causal),
-        0.0 if softmax_scale is None else float(softmax_scale), bool(return_softmax),
-    )  # fmt: skip
+    rate = float(dropout) if training else 0.0
+    with _drawing("flash_attention", rate, fixed_seed_offset, rng_name):
+        result = ops.scaled_dot_product_attention(
+            query, key, value, None, rate, bool(causal),
+            0.0 if softmax_scale is None else float(softmax_scale), bool(return_softmax),
+        )  # fmt: skip
     return result if return_softmax else (result, None)
 
 
@@ -97,23 +141,29 @@ def flash_attn_qkvpacked(
     """
     query = tensor.flatten(qkv[:, :, :-2], 2, 3)
     return flash_attention(
-        query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax, training=training
-    )
+        query, qkv[:, :, -2], qkv[:, :, -1], dropout, causal, return_softmax,
+        fixed_seed_offset=fixed_seed_offset, rng_name=rng_name, training=training,
+    )  # fmt: skip
 
 
 def _varlen(query, key, value, starts_q, starts_k, scale, dropout, causal, return_softmax):
-    """Attention within each sequence of a packed batch, one sequence after the other."""
+    """Attention within each sequence of a packed batch; its weights, if they are asked for, one
+    sequence after the other."""
+    if not return_softmax:
+        return ops.varlen_attention(
+            query, key, value, starts_q, starts_k, float(dropout), bool(causal), float(scale)
+        ), None
     ends_q, ends_k = starts_q.tolist(), starts_k.tolist()
     outputs, weights = [], []
     for (q0, q1), (k0, k1) in zip(zip(ends_q, ends_q[1:]), zip(ends_k, ends_k[1:])):
         q, k, v = (tensor.unsqueeze(part, 0) for part in (query[q0:q1], key[k0:k1], value[k0:k1]))
         result = ops.scaled_dot_product_attention(
-            q, k, v, None, dropout, bool(causal), float(scale), bool(return_softmax)
+            q, k, v, None, dropout, bool(causal), float(scale), True
         )
-        out, weight = result if return_softmax else (result, None)
+        out, weight = result
         outputs.append(tensor.squeeze(out, 0))
         weights.append(weight)
-    return tensor.concat(outputs, axis=0), weights if return_softmax else None
+    return tensor.concat(outputs, axis=0), weights
 
 
 def flash_attn_unpadded(
@@ -138,16 +188,31 @@ def flash_attn_unpadded(
     Args:
         query, key, value: [sum of lengths, heads, head_dim].
         cu_seqlens_q, cu_seqlens_k: [batch + 1] int: where each sequence starts, then the end.
-        max_seqlen_q, max_seqlen_k: longest lengths (not needed here).
+        max_seqlen_q, max_seqlen_k: longest lengths, or None.
         scale: factor on the scores.
 
     Returns:
         (result of query's shape, list of softmax weights per sequence or None).
     """
-    return _varlen(
-        query, key, value, cu_seqlens_q, cu_seqlens_k, scale,
-        float(dropout) if training else 0.0, causal, return_softmax,
-    )  # fmt: skip
+    _check_longest("max_seqlen_q", max_seqlen_q, cu_seqlens_q)
+    _check_longest("max_seqlen_k", max_seqlen_k, cu_seqlens_k)
+    rate = float(dropout) if training else 0.0
+    with _drawing("flash_attn_unpadded", rate, fixed_seed_offset, rng_name):
+        return _varlen(
+            query, key, value, cu_seqlens_q, cu_seqlens_k, scale, rate, causal, return_softmax
+        )
+
+
+def _check_longest(name, longest, starts):
+    if longest is None or is_symbolic(starts):
+        return
+    ends = starts.tolist()
+    found = max((b - a for a, b in zip(ends, ends[1:])), default=0)
+    if found > int(plain(longest)):
+        raise ValueError(
+            f"[flash_attn_unpadded] {name}: expected at least {found}, the length of the longest"
+            f" sequence, got {int(plain(longest))}. Do this: correct it, or pass None."
+        )
 
 
 def flash_attn_varlen_qkvpacked(
@@ -167,8 +232,13 @@ def flash_attn_varlen_qkvpacked(
     name=None,
 ):
     """:func:`flash_attn_unpadded` of ``qkv`` [sum, heads / key heads + 2, key heads, head_dim]."""
+    no_effect(
+        "flash_attn_varlen_qkvpacked",
+        "the sequences are packed",
+        varlen_padded=(varlen_padded, True),
+    )
     query = tensor.flatten(qkv[:, :-2], 1, 2)
-    return _varlen(
-        query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, scale,
-        float(dropout) if training else 0.0, causal, return_softmax,
+    return flash_attn_unpadded(
+        query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale,
+        dropout, causal, return_softmax, fixed_seed_offset, rng_name, training,
     )  # fmt: skip

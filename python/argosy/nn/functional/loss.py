@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy import _core, tensor
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
-from argosy._support import ArgumentError, check_choice
+from argosy._support import ArgumentError, alone_in, check_choice
 
 from ._args import alias, check_reduction
 
@@ -250,11 +250,13 @@ def margin_cross_entropy(
         logits: [N, C] cosines.
         label: [N] or [N, 1] class numbers.
         scale: factor on the logits after the margin.
+        group: of this process alone, or False or None.
         reduction: 'mean', 'sum' or None.
 
     Returns:
         The loss (0-d, or [N, 1] for None), with ``return_softmax`` also the softmax.
     """
+    alone_in("margin_cross_entropy", group)
     check_choice(
         "margin_cross_entropy",
         "reduction",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 
 from ._args import CHANNEL_LAST, alias, is_channel_last
 
@@ -151,8 +151,8 @@ def instance_norm(
 ):
     """Normalize each channel of each sample over its positions, then scale and shift it.
 
-    Ulyanov et al., arXiv:1607.08022. Running statistics are accepted and not used: the
-    statistics are always those of the input.
+    Ulyanov et al., arXiv:1607.08022. The statistics are always those of the input, also with
+    use_input_stats=False; running ones are neither read nor written.
 
     Args:
         x: [N, C, ...].
@@ -161,6 +161,12 @@ def instance_norm(
     channel_last = is_channel_last(
         data_format, ("NC", "NCL", "NCHW", "NCDHW", "NLC", "NHWC", "NDHWC")
     )
+    if not use_input_stats or running_mean is not None or running_var is not None:
+        no_effect(
+            "instance_norm", "the statistics are always those of the input (batch_norm has running ones)",
+            use_input_stats=(use_input_stats, True), running_mean=(running_mean, None),
+            running_var=(running_var, None), momentum=(momentum, 0.9),
+        )  # fmt: skip
     return ops.instance_norm(x, weight, bias, eps, channel_last)
 
 

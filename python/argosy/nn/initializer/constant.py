@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import no_effect
 
 from .initializer import Initializer
 
@@ -12,7 +13,7 @@ class ConstantInitializer(Initializer):
 
     def __init__(self, value=0.0, force_cpu=False):
         self._value = value
-        self._force_cpu = force_cpu
+        no_effect("Constant", "a parameter is where it was made", force_cpu=(force_cpu, False))
 
     def _values(self, shape, dtype):
         return tensor.full(shape, self._value, dtype)

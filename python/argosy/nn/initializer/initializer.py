@@ -9,7 +9,7 @@ import operator
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._programs import mode
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
@@ -30,6 +30,7 @@ class Initializer:
             return self.forward(param, block)
 
     def forward(self, param, block=None):
+        no_effect("Initializer", "values go to the parameter itself", block=(block, None))
         set_data(param, self._values(list(param.shape), param.dtype))
 
     def _values(self, shape, dtype):

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
+from argosy import tensor
+
 from .initializer import Initializer, draw_uniform, seed_of
 
 
 class UniformInitializer(Initializer):
-    """Uniform values in [low, high)."""
+    """Uniform values in [low, high).
+
+    Args:
+        low, high: bounds, high not below low.
+        seed: 0 for the default generator.
+        diag_num, diag_step, diag_val: afterwards element ``i * (diag_step + 1)`` of the flattened
+            parameter becomes diag_val, for each i below diag_num. (A diagonal: diag_step is the
+            number of columns.)
+    """
 
     def __init__(self, low=-1.0, high=1.0, seed=0, diag_num=0, diag_step=0, diag_val=1.0):
         if low is None or high is None or seed is None:
@@ -27,7 +39,20 @@ class UniformInitializer(Initializer):
         self._diag_val = diag_val
 
     def _values(self, shape, dtype):
-        return draw_uniform(shape, float(self._low), float(self._high), seed_of(self), dtype)
+        drawn = draw_uniform(shape, float(self._low), float(self._high), seed_of(self), dtype)
+        if self._diag_num == 0:
+            return drawn
+        size, last = math.prod(shape), (self._diag_num - 1) * (self._diag_step + 1)
+        if last >= size:
+            raise ValueError(
+                f"[Uniform] diag_num and diag_step: expected places within the {size} elements of shape"
+                f" {list(shape)}, got {self._diag_num} and {self._diag_step}, whose last place is"
+                f" {last}. Do this: lower them."
+            )
+        places = tensor.arange(0, last + 1, self._diag_step + 1)
+        values = tensor.full([self._diag_num], float(self._diag_val), drawn.dtype)
+        flat = tensor.scatter(tensor.reshape(drawn, [-1]), places, values)
+        return tensor.reshape(flat, shape)
 
 
 class Uniform(UniformInitializer):

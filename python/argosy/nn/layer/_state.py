@@ -7,6 +7,7 @@ from collections import OrderedDict, namedtuple
 
 from argosy._core import Tensor
 from argosy._dtypes import CONVERTIBLE, REAL
+from argosy._support import unsupported
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 from argosy.device import CUDAPlace
@@ -182,7 +183,9 @@ class LayerState:
 
         Raises:
             RuntimeError: ``strict`` and the keys differ.
+            NotImplementedError: ``assign``, which would put the tensors in the parameters' place.
         """
+        unsupported("load_state_dict", "leave it out; values are copied", assign=(assign, False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             missing, unexpected = self.set_state_dict(state_dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import no_effect
 from argosy.autograd import no_grad
 from argosy.base.parameter import EagerParamBase
 
@@ -72,10 +73,14 @@ __all__ = [
 
 
 class Identity(Layer):
-    """Returns its input; arguments are accepted and ignored."""
+    """Returns its input, whatever arguments it was made with."""
 
     def __init__(self, *args, **kwargs):
         super().__init__()
+        if args or kwargs:
+            no_effect(
+                "Identity", "the input is returned as it is", args=(args, ()), kwargs=(kwargs, {})
+            )
 
     def forward(self, input):
         return input

@@ -8,6 +8,7 @@ from argosy import _core, tensor
 from argosy._framework import in_static_mode
 from argosy._support import check_choice, sizes_of
 from argosy.utils.layers_utils import flatten, map_structure
+from argosy.utils.recorded_loop import recorded_steps
 
 from .. import functional as F
 from ..initializer import Constant, Uniform
@@ -44,7 +45,12 @@ def split_states(states, bidirectional=False, state_components=1):
 
 
 def concat_states(states, bidirectional=False, state_components=1):
-    """The inverse of :func:`split_states`."""
+    """The inverse of :func:`split_states`; states of both directions lie as those of one do."""
+    if bidirectional not in (True, False):
+        raise TypeError(
+            f"[concat_states] bidirectional: expected a bool, got {type(bidirectional).__name__}. Do"
+            " this: pass True or False."
+        )
     leaves = flatten(states)
     if state_components == 1:
         return tensor.stack(leaves)
@@ -85,6 +91,10 @@ def rnn(
             batch_ref=inputs, batch_dim_idx=1 if time_major else 0
         )
     steps = first.shape[time_axis]
+    if steps < 0:
+        return _unknown_steps(
+            cell, inputs, initial_states, sequence_length, time_axis, is_reverse, kwargs
+        )
     columns = map_structure(lambda x: tensor.unbind(x, axis=time_axis), inputs)
     mask = None
     if sequence_length is not None:
@@ -107,6 +117,29 @@ def rnn(
             sequence.reverse()
     stacked = iter([tensor.stack(sequence, axis=time_axis) for sequence in collected])
     return map_structure(lambda _: next(stacked), structure), states
+
+
+def _unknown_steps(cell, inputs, states, lengths, time_axis, is_reverse, kwargs):
+    """rnn over as many steps as a run of the Program finds."""
+    steps = sizes_of(flatten(inputs)[0])[time_axis]
+    lengths = None if lengths is None else tensor.cast(lengths, "int64")
+
+    def step(i, states):
+        at = steps - 1 - i if is_reverse else i
+        place = tensor.reshape(at, [1])
+        step_inputs = map_structure(
+            lambda x: tensor.squeeze(tensor.gather(x, place, axis=time_axis), time_axis), inputs
+        )
+        outputs, new_states = cell(step_inputs, states, **kwargs)
+        if lengths is not None:
+            row = tensor.less_than(place, lengths)
+            new_states = map_structure(lambda n, o: _keep_where(row, n, o), new_states, states)
+        return outputs, new_states
+
+    outputs, states = recorded_steps(step, states, lambda i, _: i < steps, time_axis)
+    if is_reverse:
+        outputs = map_structure(lambda x: tensor.flip(x, [time_axis]), outputs)
+    return outputs, states
 
 
 def _step(inputs, columns, step):

@@ -41,7 +41,7 @@ class SpectralNorm:
             u, v = new_u, new_v
         return _core.ops.spectral_norm(weight, u, v, self.dim, 0, self.eps)
 
-    def __call__(self, layer, inputs):
+    def __call__(self, layer, _inputs):
         setattr(layer, self.name, self.compute_weight(layer, layer.training))
 
     @staticmethod

@@ -21,7 +21,7 @@ class WeightNorm:
         v = getattr(layer, self.name + "_v")
         return _core.ops.weight_norm(v, g, self.dim)
 
-    def __call__(self, layer, inputs):
+    def __call__(self, layer, _inputs):
         setattr(layer, self.name, self.compute_weight(layer))
 
     @staticmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from argosy import tensor
+from argosy._support import no_effect
 from argosy.nn import functional as F
 from argosy.sparse.tensor import SparseCooTensor, linear, unravel
 from argosy.sparse.unary import _back, _coordinates, check
@@ -170,6 +171,8 @@ def subm_conv2d(
 ):
     """Submanifold convolution (arXiv:1706.01307): stored where x is, so that it stays as sparse.
     Windows are centred on the entries: stride and padding have no effect. key: has none either."""
+    if key is not None:
+        no_effect("subm_conv2d", "places are found anew in each call", key=(key, None))
     return _conv(
         "subm_conv2d", x, weight, bias, stride, padding, dilation, groups, data_format, True
     )
@@ -188,6 +191,8 @@ def subm_conv3d(
     name=None,
 ):
     """subm_conv2d of volumes [N, D, H, W, C]."""
+    if key is not None:
+        no_effect("subm_conv3d", "places are found anew in each call", key=(key, None))
     return _conv(
         "subm_conv3d", x, weight, bias, stride, padding, dilation, groups, data_format, True
     )

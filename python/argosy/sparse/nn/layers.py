@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import nn
+from argosy._support import no_effect
 from argosy.nn.layer._forwarding import ForwardingLayer, Ranked, keeps
 from argosy.sparse.nn import functional
 from argosy.sparse.unary import check
@@ -173,6 +174,7 @@ class _SubmConv(_Conv):
         bias_attr=None,
         data_format="NDHWC",
     ):
+        no_effect("SubmConv", "places are found anew in each call", key=(key, None))
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
                          padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
 

@@ -5,8 +5,9 @@ import itertools
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import is_symbolic, listed
+from argosy._support import is_symbolic, listed, no_effect
 from argosy.utils.layers_utils import flatten, pack_sequence_as
+from argosy.utils.recorded_loop import as_tensor, block, copy_element, end_block, recorded_while
 
 
 def _program(op):
@@ -17,35 +18,6 @@ def _program(op):
             "static.program_guard(..), or inside a function captured by jit.to_static."
         )
     return program
-
-
-def _block(program, fn):
-    """What fn returns, and the recorded block, not yet closed; closed by the caller."""
-    _core.program_block_begin(program)
-    try:
-        return fn()
-    except BaseException:
-        _core.program_block_abandon(program)
-        raise
-
-
-def _end(program, values):
-    try:
-        return _core.program_block_end(program, values)
-    except BaseException:
-        _core.program_block_abandon(program)
-        raise
-
-
-def _as_tensor(x):
-    return x if isinstance(x, Tensor) else _core.to_tensor(x, None, True)
-
-
-def _copy_element(source, target):
-    """Tensor arrays know the form of their elements."""
-    element = getattr(source, "_element", None)
-    if element is not None:
-        target._element = element
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
@@ -69,7 +41,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
     program = _program("cond")
     sides = []
     for fn in (true_fn, false_fn):
-        result = _block(program, fn if fn is not None else (lambda: None))
+        result = block(program, fn if fn is not None else (lambda: None))
         if not sides:
             first = result
             leaves = [] if first is None else flatten(first)
@@ -100,7 +72,7 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
             out.append(x)
             continue
         out.append(next(place))
-        _copy_element(x if hasattr(x, "_element") else y, out[-1])
+        copy_element(x if hasattr(x, "_element") else y, out[-1])
     return pack_sequence_as(first, out)
 
 
@@ -116,8 +88,8 @@ class _Side:
             convertible = isinstance(leaf, (Tensor, bool, int, float))
             self.places.append(len(tensors) if convertible else None)
             if convertible:
-                tensors.append(_as_tensor(leaf))
-        self.draft = _end(program, tensors)
+                tensors.append(as_tensor(leaf))
+        self.draft = end_block(program, tensors)
 
     def close(self, kept, names=None):
         drop = []
@@ -149,6 +121,11 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     Returns:
         list: The loop variables after the last round.
     """
+    no_effect(
+        "while_loop",
+        "what gradients need is kept where they are asked for",
+        is_test=(is_test, False),
+    )
     if not callable(cond):
         raise TypeError(
             f"[while_loop] cond: expected a callable, got {type(cond).__name__}."
@@ -172,38 +149,7 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
     first = cond(*loop_vars)
     if not is_symbolic(first) and not any(is_symbolic(v) for v in flatten(list(loop_vars))):
         return _eager_while(cond, body, list(loop_vars), first)
-    program = recorder
-    leaves = [_as_tensor(v) for v in flatten(list(loop_vars))]
-
-    def arguments():
-        made = [_core.program_block_argument(program, v) for v in leaves]
-        for v, argument in zip(leaves, made):
-            _copy_element(v, argument)
-        return pack_sequence_as(list(loop_vars), made)
-
-    test = _block(program, lambda: cond(*arguments()))
-    test_draft = _end(program, [_as_tensor(test)])
-
-    def run_body():
-        result = body(*arguments())
-        result = listed(result)
-        found = flatten(result)
-        if len(found) != len(leaves):
-            raise ValueError(
-                "[while_loop] body must return as many values as loop_vars: expected"
-                f" {len(leaves)}, got {len(found)}."
-                " Do this: return one value for each of loop_vars."
-            )
-        return [
-            v if isinstance(v, Tensor) else _core.to_tensor(v, like.dtype, True)
-            for v, like in zip(found, leaves)
-        ]
-
-    found = _block(program, run_body)
-    results = _core.program_while(program, leaves, test_draft, _end(program, found))
-    for v, result in zip(found, results):
-        _copy_element(v, result)
-    return list(pack_sequence_as(list(loop_vars), list(results)))
+    return recorded_while(recorder, cond, body, list(loop_vars))
 
 
 def _eager_while(cond, body, loop_vars, test=None):
@@ -393,9 +339,13 @@ def Print(
         message (str, optional): Printed before it.
         summarize (int): How many values are printed; all if negative.
         print_tensor_type, print_tensor_shape, print_tensor_layout (bool): What is printed with it.
-        print_tensor_name, print_tensor_lod (bool): Accepted for compatibility.
+        print_tensor_name, print_tensor_lod (bool): Have no effect: neither is printed.
         print_phase (str): 'forward': its values, 'backward': those of its gradient, 'both'.
     """
+    no_effect(
+        "Print", "it is not printed", print_tensor_name=(print_tensor_name, True),
+        print_tensor_lod=(print_tensor_lod, True),
+    )  # fmt: skip
     if not isinstance(input, Tensor):
         raise TypeError(
             f"[Print] input: expected a Tensor, got {type(input).__name__}."

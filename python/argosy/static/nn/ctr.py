@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import no_effect
 from argosy.base import unique_name
 from argosy.base.param_attr import ParamAttr
 from argosy.nn.initializer import Constant
@@ -64,6 +65,13 @@ def data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW
     Raises:
         ValueError: input is not [N, C], or slot_dim does not divide C.
     """
+    no_effect(
+        "data_norm", "the input is [N, C], and its state is called after the layer",
+        data_layout=(data_layout, "NCHW"), in_place=(in_place, False),
+        moving_mean_name=(moving_mean_name, None), moving_variance_name=(moving_variance_name, None),
+        do_model_average_for_mean_and_var=(do_model_average_for_mean_and_var, True),
+        sync_stats=(sync_stats, False),
+    )  # fmt: skip
     if len(input.shape) != 2 or input.shape[1] < 0:
         raise ValueError(
             f"[data_norm] input: expected [N, C] with a known C, got {list(input.shape)}. Do this:"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from argosy import _core, tensor
 from argosy._dtypes import widened
-from argosy._support import check_choice
+from argosy._support import NO_CUDNN, check_choice, no_effect, sizes_of
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -73,6 +74,7 @@ def conv2d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, gro
         act (str, optional): Such as 'relu'.
         data_format (str): 'NCHW' or 'NHWC'.
     """
+    no_effect("conv2d", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _convolution(
         "conv2d", F.conv2d, 2, input, num_filters, filter_size, stride, padding, dilation, groups,
         param_attr, bias_attr, act, name, data_format,
@@ -83,6 +85,7 @@ def conv3d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, gro
            param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
            data_format="NCDHW"):  # fmt: skip
     """conv2d over depth, height and width: input [N, C, D, H, W] or [N, D, H, W, C]."""
+    no_effect("conv3d", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _convolution(
         "conv3d", F.conv3d, 3, input, num_filters, filter_size, stride, padding, dilation, groups,
         param_attr, bias_attr, act, name, data_format,
@@ -130,6 +133,7 @@ def conv2d_transpose(input, num_filters, output_size=None, filter_size=None, pad
 
     output_size or filter_size may be left out and follows from the other; else as conv2d.
     """
+    no_effect("conv2d_transpose", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _transposed(
         "conv2d_transpose", F.conv2d_transpose, 2, input, num_filters, output_size, filter_size,
         padding, stride, dilation, groups, param_attr, bias_attr, act, name, data_format,
@@ -140,6 +144,7 @@ def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, pad
                      dilation=1, groups=None, param_attr=None, bias_attr=None, use_cudnn=True,
                      act=None, name=None, data_format="NCDHW"):  # fmt: skip
     """conv2d_transpose over depth, height and width."""
+    no_effect("conv3d_transpose", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _transposed(
         "conv3d_transpose", F.conv3d_transpose, 3, input, num_filters, output_size, filter_size,
         padding, stride, dilation, groups, param_attr, bias_attr, act, name, data_format,
@@ -162,6 +167,7 @@ def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, para
         data_layout (str): 'NCHW' or 'NHWC'.
         moving_mean_name, moving_variance_name (str, optional): Names of the running statistics.
     """
+    no_effect("batch_norm", "the memory planner writes in place", in_place=(in_place, False))
     channels = _channels("batch_norm", input, data_layout)
     prefix, dtype = _prefix("batch_norm", name), widened(input.dtype)
 
@@ -319,6 +325,7 @@ def deform_conv2d(x, offset, mask, num_filters, filter_size, stride=1, padding=0
     [num_filters], arXiv:1703.06211, with `mask` arXiv:1811.11168; see vision.ops.deform_conv2d."""
     from argosy.vision.ops import deform_conv2d as convolve
 
+    no_effect("deform_conv2d", "it is for GPUs", im2col_step=(im2col_step, 1))
     channels = _channels("deform_conv2d", x, "NCHW")
     prefix = _prefix("deformable_conv", name)
     kernel = int_list(filter_size, 2, "filter_size")
@@ -346,10 +353,11 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
         input (Variable): [N, D].
         label (Variable): int64 [N, labels].
         sample_weight (Variable, optional): Factor on the loss of each sample, [N] or [N, 1].
-        num_neg_samples (int, optional): How many classes are drawn for all samples together, 10.
+        num_neg_samples (int, optional): How many classes are drawn for each sample, 10.
         sampler (str): 'uniform', 'log_uniform' or 'custom_dist', with the probabilities in
             custom_dist (list).
-        seed (int): 0 draws other classes each time.
+        seed (int): 0 draws other classes each time, another number the same ones.
+        is_sparse (bool): Gradients of weight and bias have only the rows that were used.
 
     Returns:
         Variable: [N, 1], the mean over labels and drawn classes.
@@ -363,31 +371,29 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     bias = make_parameter(prefix, [total, 1], bias_attr, input.dtype, True, None)
     dtype = input.dtype
     if sampler == "uniform":
-        drawn = _core.ops.randint(0, total, [count], "int64") if seed == 0 else None
-        probabilities = tensor.full([total], 1.0 / total, dtype)
+        chances = [1.0 / total] * total
     elif sampler == "log_uniform":
         span = math.log(total + 1)
-        probabilities = tensor.to_tensor(
-            [math.log((i + 2) / (i + 1)) / span for i in range(total)], dtype
-        )
-        drawn = None
+        chances = [math.log((i + 2) / (i + 1)) / span for i in range(total)]
     else:
         if custom_dist is None or len(custom_dist) != total:
             raise ValueError(
                 f"[nce] custom_dist: expected {total} probabilities."
                 " Do this: pass one for each class."
             )
-        probabilities = tensor.to_tensor([float(p) for p in custom_dist], dtype)
-        drawn = None
-    if drawn is None:
-        drawn = tensor.multinomial(probabilities.astype("float32"), count, True)
-    drawn = tensor.reshape(drawn, [-1]).astype("int64")
+        chances = [float(p) for p in custom_dist]
+    probabilities = tensor.to_tensor(chances, dtype)
+    # The class whose share of [0, 1) a uniform number falls into; the shares end at 1 exactly.
+    shares = itertools.accumulate(p / sum(chances) for p in chances)
+    ends = tensor.to_tensor([*itertools.islice(shares, total - 1), 1.0], "float32")
+    numbers = tensor.uniform([*sizes_of(input)[:1], count], "float32", 0.0, 1.0, int(seed))
+    drawn = tensor.searchsorted(ends, numbers, right=True)
 
     def parts(classes, rows):
         """(model, noise): how much each claims a class, per sample."""
-        scores = tensor.sum(rows * F.embedding(classes, weight), -1)
+        scores = tensor.sum(rows * F.embedding(classes, weight, sparse=is_sparse), -1)
         if bias is not None:
-            scores = scores + tensor.squeeze(F.embedding(classes, bias), -1)
+            scores = scores + tensor.squeeze(F.embedding(classes, bias, sparse=is_sparse), -1)
         chances = tensor.gather(probabilities, tensor.reshape(classes, [-1]))
         return F.sigmoid(scores), tensor.reshape(chances, tensor.shape(classes)) * count
 
@@ -395,7 +401,7 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
     label = label.astype("int64")
     model, noise = parts(label, rows)
     right = tensor.log((model + noise) / model)
-    model, noise = parts(tensor.unsqueeze(drawn, 0) + tensor.zeros_like(label[:, :1]), rows)
+    model, noise = parts(drawn, rows)
     wrong = tensor.log((model + noise) / noise)
     cost = tensor.sum(right, 1, keepdim=True) + tensor.sum(wrong, 1, keepdim=True)
     if sample_weight is not None:

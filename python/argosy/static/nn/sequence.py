@@ -8,7 +8,7 @@ computed row by row has the lengths of its first operand.
 from __future__ import annotations
 
 from argosy import _core, tensor
-from argosy._support import check_choice
+from argosy._support import NO_CUDNN, check_choice, no_effect
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
 from argosy.static.program import program_of
@@ -93,6 +93,7 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
         ValueError: another pool_type, or input is no batch of sequences.
     """
     kind = pool_type.lower()
+    no_effect("sequence_pool", "it pools alike", is_test=(is_test, False))
     check_choice("sequence_pool", "pool_type", kind, _POOLS)
     lengths = _lengths(input, "sequence_pool")
     out = _core.ops.sequence_pool(input, lengths, None, kind, float(pad_value))
@@ -112,6 +113,7 @@ def sequence_last_step(input):
 
 def sequence_softmax(input, use_cudnn=False, name=None):
     """Softmax within each sequence of numbers, [T] or [T, 1]."""
+    no_effect("sequence_softmax", NO_CUDNN, use_cudnn=(use_cudnn, False))
     lengths = _lengths(input, "sequence_softmax")
     owner = _owner(lengths)
     pool = _core.ops.sequence_pool
@@ -161,6 +163,7 @@ def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=Tr
         bias_attr, param_attr (ParamAttr, optional): Of b [num_filters] and W.
         act (str, optional): Such as 'relu'.
     """
+    no_effect("sequence_conv", "sequences are always padded", padding=(padding, True))
     if filter_stride != 1:
         raise ValueError(
             f"[sequence_conv] filter_stride: expected 1, got {filter_stride}."

@@ -6,7 +6,7 @@ import math
 
 from argosy import tensor
 from argosy._core import Tensor
-from argosy._support import check_choice, listed
+from argosy._support import check_choice, listed, sizes_of
 
 
 def _centers(boxes, extra):
@@ -117,8 +117,8 @@ def prior_box(
             sizes += [(least, least), *middle, *others[1:]]
         else:
             sizes += [*others, *middle]
-    height, width = input.shape[2:]
-    image_height, image_width = image.shape[2:]
+    height, width = sizes_of(input)[2:]
+    image_height, image_width = sizes_of(image)[2:]
     step_w = float(steps[0]) or image_width / width
     step_h = float(steps[1]) or image_height / height
     x = ((tensor.arange(width, dtype="float32") + offset) * step_w).reshape([1, width, 1])
@@ -157,7 +157,7 @@ def anchor_generator(
     Returns:
         [H, W, anchors, 4] coordinates x1, y1, x2, y2 in pixels, and their variances.
     """
-    height, width = input.shape[2:]
+    height, width = sizes_of(input)[2:]
     sides = []
     for ratio in aspect_ratios:
         # Of the cell's size first, in whole pixels; then scaled.

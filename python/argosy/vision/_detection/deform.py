@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from argosy import _core, nn, tensor
+from argosy._support import sizes_of
 from argosy.nn.initializer import Normal
 
 
@@ -44,15 +45,15 @@ def deform_conv2d(
     columns = _core.ops.deform_columns(
         x, offset, mask, kernel, stride, padding, dilation, deformable_groups
     )
-    batch, taps = x.shape[0], kernel[0] * kernel[1]
-    if x.shape[1] != share * groups or out % groups:
+    batch, taps = sizes_of(x)[0], kernel[0] * kernel[1]
+    if x.shape[1] not in (-1, share * groups) or out % groups:
         raise ValueError(
             f"[deform_conv2d] weight does not fit: expected [out, {x.shape[1]} / {groups}, KH, KW]"
             f" with out a multiple of {groups}, got {list(weight.shape)}. Do this: check groups."
         )
-    columns = columns.reshape([batch, groups, share * taps, columns.shape[2]])
+    columns = columns.reshape([batch, groups, share * taps, -1])
     product = tensor.matmul(weight.reshape([groups, out // groups, share * taps]), columns)
-    result = product.reshape([batch, out, *offset.shape[2:]])
+    result = product.reshape([batch, out, *sizes_of(offset)[2:]])
     return result if bias is None else result + bias.reshape([1, out, 1, 1])
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from argosy import tensor
-from argosy.autograd import no_grad
-
-from .suppression import _kept
+from argosy import _core, tensor
+from argosy._support import sizes_of
 
 
 def distribute_fpn_proposals(
@@ -43,7 +41,7 @@ def distribute_fpn_proposals(
     level = level.clip(min_level, max_level).astype("int64")
     owner = None
     if rois_num is not None:
-        images = rois_num.shape[0]
+        images = sizes_of(rois_num)[0]
         owner = tensor.repeat_interleave(tensor.arange(images), rois_num.astype("int32"))
     parts, places, counts = [], [], []
     for number in range(min_level, max_level + 1):
@@ -51,49 +49,10 @@ def distribute_fpn_proposals(
         parts.append(tensor.gather(fpn_rois, own))
         places.append(own)
         if owner is not None:
-            count = tensor.bincount(tensor.gather(owner, own), minlength=images)
-            counts.append(count.astype("int32"))
+            zeros, ones = tensor.zeros([images], "int32"), tensor.ones_like(own, "int32")
+            counts.append(tensor.index_add(zeros, tensor.gather(owner, own), 0, ones))
     restore = tensor.argsort(tensor.concat(places)).astype("int32").unsqueeze(1)
     return parts, restore, (counts if owner is not None else None)
-
-
-def _one_image(scores, deltas, size, anchors, variances, options):
-    before, after, threshold, least, extra, eta = options
-    order = tensor.argsort(scores, descending=True, stable=True)
-    order = order if before <= 0 else order[:before]
-    scores = tensor.gather(scores, order)
-    anchors, deltas = tensor.gather(anchors, order), tensor.gather(deltas, order)
-    deltas = deltas * tensor.gather(variances, order)
-    w, h = (anchors[:, i + 2] - anchors[:, i] + extra for i in (0, 1))
-    cx, cy = anchors[:, 0] + w / 2, anchors[:, 1] + h / 2
-    most = 4.135166556742356  # log(1000 / 16): wider boxes are errors of the network
-    cx, cy = deltas[:, 0] * w + cx, deltas[:, 1] * h + cy
-    w = tensor.exp(deltas[:, 2].clip(max=most)) * w
-    h = tensor.exp(deltas[:, 3].clip(max=most)) * h
-    limit_h, limit_w = size[0] - extra, size[1] - extra
-    zero = tensor.zeros([], dtype=scores.dtype)
-    bounds = [
-        (cx - w / 2, limit_w),
-        (cy - h / 2, limit_h),
-        (cx + w / 2 - extra, limit_w),
-        (cy + h / 2 - extra, limit_h),
-    ]
-    boxes = tensor.stack(
-        [tensor.maximum(tensor.minimum(side, limit), zero) for side, limit in bounds], 1
-    )
-    least = max(least, 1.0)
-    wide = boxes[:, 2:] - boxes[:, :2] + extra
-    good = (wide >= least).all(1)
-    if extra:
-        centre = boxes[:, :2] + wide / 2
-        good = good.logical_and(centre[:, 0] <= size[1]).logical_and(centre[:, 1] <= size[0])
-    own = tensor.nonzero(good).reshape([-1])
-    boxes, scores = tensor.gather(boxes, own), tensor.gather(scores, own)
-    if threshold > 0:
-        kept = _kept(boxes, threshold, extra, eta)
-        kept = kept if after <= 0 else kept[:after]
-        boxes, scores = tensor.gather(boxes, kept), tensor.gather(scores, kept)
-    return boxes, scores.unsqueeze(1)
 
 
 def generate_proposals(
@@ -126,19 +85,11 @@ def generate_proposals(
         [results, 4] boxes, [results, 1] scores, and with return_rois_num the number of each image
         (otherwise None).
     """
-    extra = 1.0 if pixel_offset else 0.0
-    options = (pre_nms_top_n, post_nms_top_n, nms_thresh, min_size, extra, eta)
-    anchors, variances = anchors.reshape([-1, 4]), variances.reshape([-1, 4])
-    boxes, found = [], []
-    with no_grad():
-        for n in range(scores.shape[0]):
-            height, width = scores.shape[2:]
-            score = scores[n].transpose([1, 2, 0]).reshape([-1])
-            delta = bbox_deltas[n].reshape([-1, 4, height, width]).transpose([2, 3, 0, 1])
-            one = _one_image(
-                score, delta.reshape([-1, 4]), img_size[n], anchors, variances, options
-            )
-            boxes.append(one[0])
-            found.append(one[1])
-    counts = tensor.to_tensor([part.shape[0] for part in boxes], dtype="int32")
-    return tensor.concat(boxes), tensor.concat(found), (counts if return_rois_num else None)
+    kind = scores.dtype
+    boxes, found, counts = _core.ops.generate_proposals(
+        scores, bbox_deltas.astype(kind), img_size.astype(kind),
+        anchors.astype(kind).reshape([-1, 4]), variances.astype(kind).reshape([-1, 4]),
+        int(pre_nms_top_n), int(post_nms_top_n), float(nms_thresh), float(min_size), float(eta),
+        bool(pixel_offset),
+    )  # fmt: skip
+    return boxes, found, (counts if return_rois_num else None)

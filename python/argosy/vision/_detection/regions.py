@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, nn, tensor
+from argosy._support import sizes_of
 
 
 def _pair(value):
@@ -12,7 +13,7 @@ def _pair(value):
 def image_of(boxes_num):
     """For each box, the number of its image."""
     counts = boxes_num.astype("int32").reshape([-1])
-    return tensor.repeat_interleave(tensor.arange(counts.shape[0]), counts)
+    return tensor.repeat_interleave(tensor.arange(sizes_of(counts)[0]), counts)
 
 
 def _no_gradient(boxes):

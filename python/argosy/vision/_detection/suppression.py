@@ -24,7 +24,7 @@ def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=No
     order = tensor.argsort(scores, descending=True, stable=True)
     if category_idxs is None:
         return tensor.gather(order, _kept(tensor.gather(boxes, order), iou_threshold))
-    if top_k is not None and top_k > scores.shape[0]:
+    if top_k is not None and 0 <= scores.shape[0] < top_k:
         raise AssertionError(
             f"[nms] top_k must be at most the number of boxes {scores.shape[0]}, got {top_k}. Do"
             " this: lower it."
@@ -45,32 +45,6 @@ def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=No
     best = tensor.argsort(tensor.gather(scores, kept), descending=True, stable=True)
     kept = tensor.gather(kept, best)
     return kept if top_k is None else kept[:top_k]
-
-
-def _overlaps(boxes, extra):
-    """Intersection over union of all pairs of boxes [n, 4]."""
-    low = tensor.maximum(boxes[:, :2].unsqueeze(1), boxes[:, :2].unsqueeze(0))
-    high = tensor.minimum(boxes[:, 2:].unsqueeze(1), boxes[:, 2:].unsqueeze(0))
-    common = (high - low + extra).clip(0.0)
-    common = common[..., 0] * common[..., 1]
-    sizes = boxes[:, 2:] - boxes[:, :2] + extra
-    area = sizes[:, 0] * sizes[:, 1]
-    return common / (area.unsqueeze(1) + area.unsqueeze(0) - common)
-
-
-def _decayed(boxes, scores, use_gaussian, sigma, extra):
-    """Scores, in falling order, lowered by what overlaps them."""
-    count = scores.shape[0]
-    overlap = tensor.triu(_overlaps(boxes, extra), 1)  # [better, worse]
-    # What is itself overlapped counts for less.
-    compensate = overlap.max(0).unsqueeze(1) if count > 1 else tensor.zeros([1, 1])
-    if use_gaussian:
-        decay = tensor.exp((compensate**2 - overlap**2) * sigma)
-    else:
-        decay = (1 - overlap) / (1 - compensate)
-    above = tensor.triu(tensor.ones([count, count], dtype="bool"), 1)
-    decay = tensor.where(above, decay, tensor.ones([], dtype=decay.dtype))
-    return scores * decay.min(0)
 
 
 def matrix_nms(
@@ -103,77 +77,12 @@ def matrix_nms(
         [results, 6] class, score, x1, y1, x2, y2; the number of results of each image (None without
         return_rois_num); their places in bboxes as [N M, 4] (None without return_index).
     """
-    extra = 0.0 if normalized else 1.0
-    rows, places, counts = [], [], []
-    for n in range(bboxes.shape[0]):
-        found, at = [], []
-        for label in range(scores.shape[1]):
-            if label == background_label:
-                continue
-            own = tensor.nonzero(scores[n, label] > score_threshold).reshape([-1])
-            if not own.shape[0]:
-                continue
-            score = tensor.gather(scores[n, label], own)
-            order = tensor.argsort(score, descending=True, stable=True)
-            order = order if nms_top_k < 0 else order[:nms_top_k]
-            own, score = tensor.gather(own, order), tensor.gather(score, order)
-            boxes = tensor.gather(bboxes[n], own)
-            score = _decayed(boxes, score, use_gaussian, gaussian_sigma, extra)
-            good = tensor.nonzero(score > post_threshold).reshape([-1])
-            if not good.shape[0]:
-                continue
-            score = tensor.gather(score, good).unsqueeze(1)
-            kind = tensor.full_like(score, float(label))
-            found.append(tensor.concat([kind, score, tensor.gather(boxes, good)], 1))
-            at.append(tensor.gather(own, good) + n * bboxes.shape[1])
-        if found:
-            found, at = tensor.concat(found), tensor.concat(at)
-            order = tensor.argsort(found[:, 1], descending=True, stable=True)
-            order = order if keep_top_k < 0 else order[:keep_top_k]
-            rows.append(tensor.gather(found, order))
-            places.append(tensor.gather(at, order))
-        counts.append(rows[-1].shape[0] if len(found) else 0)
-    out = tensor.concat(rows) if rows else tensor.zeros([0, 6], dtype=bboxes.dtype)
-    index = tensor.concat(places) if places else tensor.zeros([0], dtype="int64")
-    return (
-        out,
-        tensor.to_tensor(counts, dtype="int32") if return_rois_num else None,
-        index.astype("int32").unsqueeze(1) if return_index else None,
-    )
-
-
-def _best_of_class(boxes, scores, options):
-    """Indices of the boxes [M, 4] with scores [M] that are kept, best first."""
-    threshold, most, overlap, extra, eta = options
-    own = tensor.nonzero(scores > threshold).reshape([-1])
-    order = tensor.argsort(tensor.gather(scores, own), descending=True, stable=True)
-    own = tensor.gather(own, order if most < 0 else order[:most])
-    return tensor.gather(own, _kept(tensor.gather(boxes, own), overlap, extra, eta))
-
-
-def _best_of_image(box_of, scores, background, keep_top_k, options, by_place):
-    """Classes, scores and places of an image's results; box_of(c) are the boxes of class c."""
-    kinds, values, places = [], [], []
-    for label in range(scores.shape[0]):
-        if label == background:
-            continue
-        own = _best_of_class(box_of(label), scores[label], options)
-        if own.shape[0]:
-            own = tensor.sort(own) if by_place else own
-            kinds.append(tensor.full_like(own, label))
-            values.append(tensor.gather(scores[label], own))
-            places.append(own)
-    if not kinds:
-        return None
-    kinds, values, places = tensor.concat(kinds), tensor.concat(values), tensor.concat(places)
-    if 0 <= keep_top_k < values.shape[0]:
-        best = tensor.argsort(values, descending=True, stable=True)[:keep_top_k]
-        if by_place:
-            best = tensor.sort(best)
-        kinds, values, places = (tensor.gather(v, best) for v in (kinds, values, places))
-        best = tensor.argsort(kinds, stable=True)
-        kinds, values, places = (tensor.gather(v, best) for v in (kinds, values, places))
-    return kinds, values, places
+    out, index, counts = _core.ops.matrix_nms(
+        bboxes, scores, float(score_threshold), float(post_threshold), int(nms_top_k),
+        int(keep_top_k), bool(use_gaussian), float(gaussian_sigma), int(background_label),
+        bool(normalized),
+    )  # fmt: skip
+    return out, counts if return_rois_num else None, index if return_index else None
 
 
 def multiclass_nms(
@@ -205,33 +114,7 @@ def multiclass_nms(
         [results, 6] class, score, x1, y1, x2, y2, by class; their places in bboxes as [boxes, 4],
         [results, 1] int32; and how many each image has, [N] int32.
     """
-    extra = 0.0 if normalized else 1.0
-    options = score_threshold, nms_top_k, nms_threshold, extra, nms_eta
-    ragged = rois_num is not None
-    classes = scores.shape[1]
-    starts = [0]
-    for count in rois_num.tolist() if ragged else [bboxes.shape[1]] * bboxes.shape[0]:
-        starts.append(starts[-1] + count)
-    flat = bboxes.reshape([-1, 4])
-    rows, index, counts = [], [], []
-    for n, (start, end) in enumerate(zip(starts, starts[1:])):
-        if ragged:
-            part, own = bboxes[start:end], scores[start:end].transpose([1, 0])
-            found = _best_of_image(
-                lambda c, part=part: part[:, c], own, background_label, keep_top_k, options, True
-            )
-        else:
-            found = _best_of_image(
-                lambda c, n=n: bboxes[n], scores[n], background_label, keep_top_k, options, False
-            )
-        counts.append(0 if found is None else found[0].shape[0])
-        if found is None:
-            continue
-        kinds, values, places = found
-        at = (places + start) * classes + kinds if ragged else places + start
-        head = tensor.stack([kinds.astype(flat.dtype), values], 1)
-        rows.append(tensor.concat([head, tensor.gather(flat, at)], 1))
-        index.append(at)
-    out = tensor.concat(rows) if rows else tensor.zeros([0, 6], dtype=bboxes.dtype)
-    index = tensor.concat(index) if index else tensor.zeros([0], dtype="int64")
-    return out, index.astype("int32").unsqueeze(1), tensor.to_tensor(counts, dtype="int32")
+    return _core.ops.multiclass_nms(
+        bboxes, scores, rois_num, int(background_label), float(score_threshold), int(nms_top_k),
+        float(nms_threshold), int(keep_top_k), float(nms_eta), bool(normalized),
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core, tensor
+from argosy._support import sizes_of
 from argosy.nn import functional as F
 
 
@@ -34,13 +35,13 @@ def yolo_box(
     Returns:
         [N, A H W, 4] boxes x1, y1, x2, y2 and [N, A H W, class_num] scores.
     """
-    batch, _, height, width = x.shape
+    batch, _, height, width = sizes_of(x)
     count = len(anchors) // 2
     overlap = None
     if iou_aware:
         overlap = F.sigmoid(x[:, :count])
         x = x[:, count:]
-    if x.shape[1] != count * (5 + class_num):
+    if x.shape[1] not in (-1, count * (5 + class_num)):
         raise ValueError(
             f"[yolo_box] x must have {count} * (5 + {class_num}) channels, got {x.shape[1]}. Do"
             " this: check anchors and class_num."

@@ -1,5 +1,7 @@
 """ResNet (arXiv 1512.03385), wide ResNet (1605.07146) and ResNeXt (1611.05431)."""
 
+from argosy._support import no_effect
+
 from ... import nn
 from ._build import refuse_pretrained
 
@@ -48,6 +50,10 @@ class BasicBlock(nn.Layer):
         norm_layer=None,
     ):
         super().__init__()
+        no_effect(
+            "BasicBlock", "only BottleneckBlock has groups", groups=(groups, 1),
+            base_width=(base_width, 64),
+        )  # fmt: skip
         if dilation > 1:
             raise NotImplementedError(
                 f"[BasicBlock] dilation is not supported: expected 1, got {dilation}. "

@@ -1,6 +1,7 @@
 """ShuffleNet v2 of several widths (arXiv 1807.11164)."""
 
 from argosy import nn
+from argosy._support import sizes_of
 from argosy.tensor import concat
 
 from ..ops import ConvNormActivation
@@ -32,10 +33,9 @@ _ACTIVATIONS = {"relu": nn.ReLU, "swish": nn.Swish, None: None}
 
 def channel_shuffle(x, groups):
     """Interleave the channels of `groups` equal parts of x [N, C, H, W]."""
-    n, c, h, w = x.shape
-    return (
-        x.reshape([n, groups, c // groups, h, w]).transpose([0, 2, 1, 3, 4]).reshape([n, c, h, w])
-    )
+    n, c, h, w = sizes_of(x)
+    parts = x.reshape([n, groups, c // groups, h, w])
+    return parts.transpose([0, 2, 1, 3, 4]).flatten(1, 2)
 
 
 def _depthwise(channels, stride):
@@ -59,7 +59,7 @@ class InvertedResidual(nn.Layer):
         )
 
     def forward(self, inputs):
-        half = inputs.shape[1] // 2
+        half = sizes_of(inputs)[1] // 2
         x1, x2 = inputs[:, :half], inputs[:, half:]
         x2 = self._conv_linear(self._conv_dw(self._conv_pw(x2)))
         return channel_shuffle(concat([x1, x2], axis=1), 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from argosy._support import no_effect
 from argosy.tensor import to_tensor as _to_tensor
 
 from . import _arguments
@@ -110,19 +111,26 @@ def adjust_hue(img, hue_factor):
 
 
 def affine(img, matrix, interpolation="nearest", fill=0):
-    # Outside the image it is black, as in Paddle, whatever `fill` says.
-    return img.transform(img.size, _image().AFFINE, matrix, _resampling(interpolation))
+    method, outside = _resampling(interpolation), _of_bands(img, fill)
+    return img.transform(img.size, _image().AFFINE, matrix, method, fillcolor=outside)
+
+
+def _of_bands(img, fill):
+    """fill, the value outside of the image, for each of its bands."""
+    bands = len(img.getbands())
+    if isinstance(fill, (list, tuple)):
+        return tuple(int(v) for v in fill) if len(fill) > 1 else _of_bands(img, fill[0])
+    return int(fill) if bands == 1 else (int(fill),) * bands
 
 
 def rotate(img, angle, interpolation="nearest", expand=False, center=None, fill=0):
-    if isinstance(fill, int) and len(img.getbands()) > 1:
-        fill = (fill,) * len(img.getbands())
-    return img.rotate(angle, _resampling(interpolation), expand, center, fillcolor=fill)
+    outside = _of_bands(img, fill)
+    return img.rotate(angle, _resampling(interpolation), expand, center, fillcolor=outside)
 
 
 def perspective(img, coeffs, interpolation="nearest", fill=0):
-    # Outside the image it is black, as in Paddle, whatever `fill` says.
-    return img.transform(img.size, _image().PERSPECTIVE, coeffs, _resampling(interpolation))
+    method, outside = _resampling(interpolation), _of_bands(img, fill)
+    return img.transform(img.size, _image().PERSPECTIVE, coeffs, method, fillcolor=outside)
 
 
 def to_grayscale(img, num_output_channels=1):
@@ -133,6 +141,7 @@ def to_grayscale(img, num_output_channels=1):
 
 
 def erase(img, i, j, h, w, v, inplace=False):
+    no_effect("transforms.erase", "a PIL image is copied", inplace=(inplace, False))
     array = np.array(img, np.uint8)
     array[i : i + h, j : j + w, ...] = v
     return _image().fromarray(array)

@@ -5,6 +5,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Elements moved or repeated: flip, roll, tile, repeat_interleave, diagonals.
@@ -128,6 +129,7 @@ ARGOSY_OP(roll, RollAttrs)
 Tensors roll_grad(const GradCall& c, const RollAttrs& a) {
   RollAttrs back = a;
   for (int64_t& s : back.shifts.values) s = -s;
+  for (auto& symbol : back.shifts.symbols) symbol.value = negative(symbol.value);
   return roll_op(c.dy(), back);
 }
 

@@ -2,6 +2,8 @@
 
 import os
 
+from argosy._job import number_of
+
 from .. import schedulers
 
 __all__ = ["PaddleCloudRoleMaker", "Role", "RoleMakerBase", "UserDefinedRoleMaker"]
@@ -184,12 +186,26 @@ class PaddleCloudRoleMaker(RoleMakerBase):
             "127.0.0.1:6170"
         ]
         self._trainers_num = len(self._worker_endpoints)
+        declared = number_of("PADDLE_TRAINERS_NUM", self._trainers_num)
+        if declared != self._trainers_num:
+            raise ValueError(
+                f"[fleet] PADDLE_TRAINERS_NUM={declared} processes are one job, but"
+                f" PADDLE_TRAINER_ENDPOINTS has {self._trainers_num} addresses. Do this: list the"
+                " address of each, or unset both to train alone."
+            )
         self._alone = self._trainers_num == 1
 
     def _read_server(self):
         environ = schedulers.complete()
         servers = _endpoints(environ, "PADDLE_PSERVERS_IP_PORT_LIST")
         if not servers:
+            declared = number_of("PADDLE_TRAINERS_NUM", 1)
+            if declared > 1:
+                raise ValueError(
+                    f"[fleet] this process is one of PADDLE_TRAINERS_NUM={declared}, but there are no"
+                    " servers to connect them. Do this: set PADDLE_PSERVERS_IP_PORT_LIST (argosy launch"
+                    " --servers N --workers N does), or unset PADDLE_TRAINERS_NUM to train alone."
+                )
             self._role, self._current_id, self._trainers_num = Role.WORKER, 0, 1
             self._alone = True
             return

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# Remedies for what divides a layer between processes.
+ONE_PROCESS = "leave it out; layers are not divided between processes"
+NOT_QUANTIZED = "the result is not quantized"
+
 
 def no_quantization(name, **options):
     """Raises NotImplementedError if one of the options is given."""

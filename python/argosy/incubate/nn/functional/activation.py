@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect, sizes_of
 from argosy.nn import functional as F
 
-from ._check import no_quantization
+from ._check import NOT_QUANTIZED, no_quantization
 
 _ACTIVATIONS = {
     "gelu": F.gelu,
@@ -17,7 +17,7 @@ _ACTIVATIONS = {
 
 
 def _gated(function, x):
-    half = x.shape[-1] // 2
+    half = sizes_of(x)[-1] // 2
     return function(x[..., :half]) * x[..., half:]
 
 
@@ -42,6 +42,11 @@ def fused_bias_act(
     no_quantization(
         "fused_bias_act", dequant_scales=(dequant_scales, None), quant_scale=(quant_scale, -1)
     )
+    no_effect(
+        "fused_bias_act", NOT_QUANTIZED, compute_dtype=(compute_dtype, "default"),
+        quant_round_type=(quant_round_type, 0), quant_max_bound=(quant_max_bound, 0),
+        quant_min_bound=(quant_min_bound, 0),
+    )  # fmt: skip
     check_choice("fused_bias_act", "act_method", act_method, _ACTIVATIONS)
     result = _ACTIVATIONS[act_method](x if bias is None else x + bias)
     if shift is not None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import sizes_of, unsupported
 from argosy.nn import functional as F
+
+from ._check import ONE_PROCESS
 
 
 def fused_multi_head_attention(
@@ -43,7 +46,8 @@ def fused_multi_head_attention(
             are appended. The new cache is the second result then.
         attn_mask: is added to the scores [B, heads, S, S].
     """
-    batch, length, width = x.shape
+    unsupported("fused_multi_head_attention", ONE_PROCESS, ring_id=(ring_id, -1))
+    batch, length, width = *sizes_of(x)[:2], x.shape[2]
     if transpose_qkv_wb:
         if num_heads <= 0:
             raise AssertionError(
@@ -67,7 +71,7 @@ def fused_multi_head_attention(
     if attn_mask is not None:
         scores = scores + attn_mask
     weights = F.dropout(F.softmax(scores, -1), attn_dropout_rate, training=training, mode=mode)
-    result = tensor.matmul(weights, value).transpose([0, 2, 1, 3]).reshape([batch, length, -1])
+    result = tensor.matmul(weights, value).transpose([0, 2, 1, 3]).flatten(2)
     result = F.linear(result, linear_weight, linear_bias)
     result = F.dropout(result, dropout_rate, training=training, mode=mode)
     if add_residual:
@@ -98,12 +102,13 @@ def variable_length_memory_efficient_attention(
         scale: of the scores; ``size ** -0.5`` without it.
         causal: position i sees positions 0 to i only.
     """
-    heads, length, size = query.shape[1:]
-    total = key.shape[2]
-    if key.shape[1] != heads:
+    heads, (length, size) = query.shape[1], sizes_of(query)[2:]
+    total = sizes_of(key)[2]
+    if heads >= 0 and key.shape[1] not in (-1, heads):
         key = tensor.repeat_interleave(key, heads // key.shape[1], 1)
         value = tensor.repeat_interleave(value, heads // value.shape[1], 1)
-    scale = size**-0.5 if scale is None else scale
+    if scale is None:
+        scale = size**-0.5 if query.shape[3] >= 0 else tensor.rsqrt(size.astype(query.dtype))
     scores = tensor.matmul(query * scale, key, transpose_y=True)
     if mask is not None:
         scores = scores + mask

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from argosy._support import unsupported
 from argosy.nn import functional as F
+
+from ._check import ONE_PROCESS
 
 
 def fused_feedforward(
@@ -29,6 +32,7 @@ def fused_feedforward(
 ):
     """``x + dropout2(linear2(dropout1(activation(linear1(x)))))`` of x [B, S, D], normalized: with
     pre_layer_norm the argument of linear1 (ln1), otherwise the result (ln2)."""
+    unsupported("fused_feedforward", ONE_PROCESS, ring_id=(ring_id, -1))
     width = x.shape[-1]
     inner = F.layer_norm(x, width, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x
     inner = getattr(F, activation)(F.linear(inner, linear1_weight, linear1_bias))

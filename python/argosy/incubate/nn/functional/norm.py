@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argosy._support import no_effect
 from argosy.autograd import no_grad
 from argosy.nn import functional as F
 
-from ._check import no_quantization
+from ._check import NOT_QUANTIZED, no_quantization
 
 
 def _flat_norm(function, x, begin, *parameters):
@@ -41,6 +42,10 @@ def fused_rms_norm(
         the result, and ``x + bias + residual`` (None without a residual).
     """
     no_quantization("fused_rms_norm", quant_scale=(quant_scale, -1))
+    no_effect(
+        "fused_rms_norm", NOT_QUANTIZED, quant_round_type=(quant_round_type, 0),
+        quant_max_bound=(quant_max_bound, 0), quant_min_bound=(quant_min_bound, 0),
+    )  # fmt: skip
     total = _residual(x, bias, residual)
     axis = begin_norm_axis if begin_norm_axis >= 0 else begin_norm_axis + x.ndim
     sizes = list(x.shape[axis:])
@@ -71,6 +76,10 @@ def fused_layer_norm(
         the result, the sum (None without a residual), and the mean and the variance of each row.
     """
     no_quantization("fused_layer_norm", quant_scale=(quant_scale, -1))
+    no_effect(
+        "fused_layer_norm", NOT_QUANTIZED, quant_round_type=(quant_round_type, 0),
+        quant_max_bound=(quant_max_bound, 0), quant_min_bound=(quant_min_bound, 0),
+    )  # fmt: skip
     total = _residual(x, bias, residual, residual_alpha)
     kept = None if residual is None else total
     if norm_weight is None and norm_bias is None:

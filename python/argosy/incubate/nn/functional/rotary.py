@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._support import sizes_of
 
 
 def _angles(length, size, base, dtype):
     """Sines and cosines [S, D], each angle for two neighbours."""
     inverse = 1.0 / base ** (tensor.arange(0, size, 2, dtype="float32") / size)
     angle = tensor.outer(tensor.arange(length, dtype="float32"), inverse)
-    angle = tensor.stack([angle, angle], -1).reshape([length, size])
+    angle = tensor.stack([angle, angle], -1).flatten(1)
     return tensor.sin(angle).astype(dtype), tensor.cos(angle).astype(dtype)
 
 
 def _rotated(x, sine, cosine, neighbours):
     if neighbours:
-        pairs = x.reshape([*x.shape[:-1], -1, 2])
-        turned = tensor.stack([-pairs[..., 1], pairs[..., 0]], -1).reshape(x.shape)
+        pairs = x.reshape([*sizes_of(x)[:-1], -1, 2])
+        turned = tensor.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2)
     else:
-        half = x.shape[-1] // 2
+        half = sizes_of(x)[-1] // 2
         turned = tensor.concat([-x[..., half:], x[..., :half]], -1)
     return x * cosine + turned * sine
 
@@ -56,9 +57,13 @@ def fused_rotary_position_embedding(
             "[fused_rotary_position_embedding] use_neox_rotary_style=False needs sin and cos. Do"
             " this: pass them, repeated by halves."
         )
-    length, size = q.shape[0 if time_major else 1], q.shape[-1]
+    sizes = sizes_of(q)
+    length, size = sizes[0 if time_major else 1], sizes[-1]
     if sin is None:
-        last = length if position_ids is None else int(position_ids.max()) + 1
+        last = length
+        if position_ids is not None:
+            last = position_ids.max() + 1
+            last = last if position_ids._symbolic else int(last)
         sin, cos = _angles(last, size, rotary_emb_base, q.dtype)
     sin, cos = sin.reshape([-1, size]), cos.reshape([-1, size])
     if position_ids is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from argosy._support import unsupported
 from argosy.nn import Layer
 from argosy.nn.initializer import Constant
 
 from .. import functional as F
+from ..functional._check import ONE_PROCESS
 
 
 def _positive(layer, **sizes):
@@ -51,6 +53,16 @@ class FusedMultiHeadAttention(Layer):
                 "[FusedMultiHeadAttention] need_weights must be False. Do this: use"
                 " nn.MultiHeadAttention to get the weights."
             )
+        unsupported(
+            "FusedMultiHeadAttention", ONE_PROCESS, nranks=(nranks, 1), ring_id=(ring_id, -1)
+        )
+        for name_of, size in (("kdim", kdim), ("vdim", vdim)):
+            if size not in (None, embed_dim):
+                raise NotImplementedError(
+                    f"[FusedMultiHeadAttention] {name_of}: expected None or embed_dim {embed_dim}, got"
+                    f" {size}: it attends to the query itself. Do this: use nn.MultiHeadAttention."
+                )
+        self.kdim, self.vdim = kdim, vdim
         head_dim = embed_dim // num_heads
         if head_dim * num_heads != embed_dim:
             raise AssertionError(
@@ -94,7 +106,17 @@ class FusedMultiHeadAttention(Layer):
             self.ln_bias = self.create_parameter(shape=width, attr=ln_bias_attr, is_bias=True)
 
     def forward(self, query, key=None, value=None, attn_mask=None, cache=None):
-        """query [B, S, embed_dim]; key and value are the query. attn_mask is added to the scores."""
+        """query [B, S, embed_dim]; key and value are the query. attn_mask is added to the scores.
+
+        Raises:
+            NotImplementedError: key or value is another tensor.
+        """
+        for name, given in (("key", key), ("value", value)):
+            if given is not None and given is not query:
+                raise NotImplementedError(
+                    f"[FusedMultiHeadAttention] {name}: expected None or the query itself, got another"
+                    f" tensor of shape {list(given.shape)}. Do this: use nn.MultiHeadAttention."
+                )
         return F.fused_multi_head_attention(
             query,
             self.qkv_weight,
@@ -122,7 +144,7 @@ class FusedMultiHeadAttention(Layer):
         return (
             f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, "
             f"dropout_rate={self.dropout_rate}, attn_dropout_rate={self.attn_dropout_rate}, "
-            f"epsilon={self._epsilon}, kdim=None, vdim=None, "
+            f"epsilon={self._epsilon}, kdim={self.kdim}, vdim={self.vdim}, "
             f"normalize_before={self.normalize_before}, need_weights=False, "
             f"dtype={self._dtype}{name}"
         )
@@ -155,6 +177,7 @@ class FusedFeedForward(Layer):
     ):
         super().__init__()
         _positive("FusedFeedForward", d_model=d_model, dim_feedforward=dim_feedforward)
+        unsupported("FusedFeedForward", ONE_PROCESS, nranks=(nranks, 1), ring_id=(ring_id, -1))
         self._d_model, self._dim_feedforward = d_model, dim_feedforward
         self._dropout_rate = dropout_rate
         self._act_dropout_rate = dropout_rate if act_dropout_rate is None else act_dropout_rate
@@ -190,6 +213,10 @@ class FusedFeedForward(Layer):
             )
 
     def forward(self, src, cache=None):
+        if cache is not None:
+            unsupported(
+                "FusedFeedForward", "leave it out; only attention has a cache", cache=(cache, None)
+            )
         return F.fused_feedforward(
             src,
             self._linear1_weight,

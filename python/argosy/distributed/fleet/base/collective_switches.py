@@ -1,0 +1,49 @@
+"""What a strategy asks of training without servers, which this version does in one process."""
+
+from __future__ import annotations
+
+from argosy._support import no_effect
+from argosy.distributed.ps.switches import SWITCHES
+
+__all__ = ["check_collective"]
+
+_DEGREES = ("dp_degree", "mp_degree", "pp_degree", "sharding_degree", "sep_degree", "cp_degree")
+# They say how processes exchange gradients, or are of GPUs: defaults are those of the message.
+_TUNING = """
+sync_nccl_allreduce use_hierarchical_allreduce fuse_all_reduce_ops cudnn_exhaustive_search
+cudnn_batchnorm_spatial_persistent find_unused_parameters without_graph_optimization fuse_grad_merge
+split_data calc_comm_same_stream nccl_comm_num hierarchical_allreduce_inter_nranks fuse_grad_size_in_MB
+fuse_grad_size_in_num conv_workspace_size_limit last_comm_group_size_MB
+""".split()
+
+
+def check_collective(strategy, what):
+    """Raises NotImplementedError in the name of `what` for a switch of a DistributedStrategy that changes
+    what is computed; warns of those that only say how processes exchange gradients."""
+    message = strategy.strategy
+    for name in SWITCHES:
+        if getattr(message, name):
+            raise NotImplementedError(
+                f"[{what}] strategy.{name} is not supported without parameter servers: expected False, got"
+                f" True. Do this: leave it out{_INSTEAD.get(name, '')}."
+            )
+    for name in _DEGREES:
+        degree = getattr(message.hybrid_configs, name, 1)
+        if degree > 1:
+            raise NotImplementedError(
+                f"[{what}] strategy.hybrid_configs: {name} is not supported: expected 1 or -1, got {degree};"
+                " this version of Argosy connects processes only through parameter servers. Do this:"
+                " leave it out."
+            )
+    given = {}
+    for name in _TUNING:
+        given[name] = getattr(message, name), message._field(name).default
+    no_effect("DistributedStrategy", "one process exchanges no gradients", **given)
+
+
+_INSTEAD = {
+    "amp": ", and use argosy.amp",
+    "lamb": ", and use optimizer.Lamb",
+    "recompute": ", and use fleet.utils.recompute in the model",
+    "gradient_merge": ", and call optimizer.step() once in k_steps steps",
+}

@@ -1,0 +1,147 @@
+"""A job of several processes never trains alone in silence, and a process alone checks what it is given."""
+
+import subprocess
+import sys
+
+import pytest
+
+import argosy as paddle
+from argosy import _support
+from argosy.distributed import fleet
+from argosy.distributed.launch import arguments
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for name in ("PADDLE_TRAINERS_NUM", "PADDLE_TRAINER_ENDPOINTS", "PADDLE_PSERVERS_IP_PORT_LIST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_support, "_told", set())
+    return monkeypatch
+
+
+def test_several_trainers_without_addresses_or_servers(environment):
+    environment.setenv("PADDLE_TRAINERS_NUM", "4")
+    with pytest.raises(ValueError, match="PADDLE_TRAINERS_NUM=4 .*PADDLE_TRAINER_ENDPOINTS has 1"):
+        fleet.init(is_collective=True)
+    with pytest.raises(ValueError, match="one of PADDLE_TRAINERS_NUM=4, but there are no servers"):
+        fleet.init(is_collective=False)
+    network = paddle.nn.Linear(1, 1)
+    for call in (
+        lambda: paddle.distributed.init_parallel_env(),
+        lambda: paddle.DataParallel(network),
+        lambda: paddle.Model(network).prepare(),
+        lambda: paddle.distributed.all_reduce(paddle.ones([1])),
+    ):
+        with pytest.raises(NotImplementedError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\)"):
+            call()
+
+
+def test_addresses_of_several_trainers(environment):
+    environment.setenv("PADDLE_TRAINERS_NUM", "2")
+    environment.setenv("PADDLE_TRAINER_ENDPOINTS", "127.0.0.1:1,127.0.0.1:2")
+    with pytest.raises(NotImplementedError, match="one of 2 of a collective job"):
+        fleet.init(is_collective=True)
+
+
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        (["--devices", "0,1"], "--devices: expected one process, got 2"),
+        (["--gpus", "0,1,2"], "--gpus: expected one process, got 3"),
+        (["--nproc_per_node", "2"], "--nproc_per_node: expected one process, got 2"),
+        (["--nnodes", "2"], "--nnodes: expected one process, got 2"),
+        (["--nnodes", "1:4"], "--nnodes: expected one process, got 4"),
+        (["--ips", "10.0.0.1,10.0.0.2"], "--ips: expected one process, got 2"),
+        (["--rank", "1"], "--rank: expected one process, got 2"),
+        (["--workers", "2"], "--workers: expected one process, got 2"),
+    ],
+)
+def test_launching_several_processes_without_servers(tmp_path, given, name):
+    program = tmp_path / "program.py"
+    program.write_text("print('trained alone')\n")
+    options = arguments.parser().parse_args([*given, str(program)])
+    with pytest.raises(ValueError, match=f"{name}; .* Do this: --servers N --workers N"):
+        arguments.make_plan(options)
+
+
+def test_the_command_says_so_too(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("print('trained alone')\n")
+    command = [sys.executable, "-m", "argosy.distributed.launch", "--devices", "0,1", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.returncode != 0 and "--devices: expected one process, got 2" in done.stderr
+    assert "trained alone" not in done.stdout
+
+
+def test_one_device_is_one_process(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("")
+    options = arguments.parser().parse_args(["--devices", "0", str(program)])
+    assert len(arguments.make_plan(options).tasks) == 1
+
+
+@pytest.mark.parametrize("name", """
+amp asp auto auto_search semi_auto recompute localsgd adaptive_localsgd dgc gradient_merge lars lamb
+pipeline tensor_parallel elastic sync_batch_norm fp16_allreduce sharding heter_ccl_mode is_fl_ps_mode qat
+""".split())  # fmt: skip
+def test_switches_that_nobody_reads_raise_by_name(name):
+    strategy = fleet.DistributedStrategy()
+    setattr(strategy, name, True)
+    with pytest.raises(
+        NotImplementedError, match=rf"\[fleet.init\] strategy.{name} is not supported"
+    ):
+        fleet.init(is_collective=True, strategy=strategy)
+    fleet.init(is_collective=True)
+    optimizer = paddle.optimizer.SGD(0.1, parameters=paddle.nn.Linear(1, 1).parameters())
+    with pytest.raises(NotImplementedError, match=rf"distributed_optimizer\] strategy.{name}"):
+        fleet.distributed_optimizer(optimizer, strategy)
+
+
+def test_degrees_and_tuning():
+    strategy = fleet.DistributedStrategy()
+    strategy.hybrid_configs = {"mp_degree": 2}
+    with pytest.raises(
+        NotImplementedError, match="mp_degree is not supported: expected 1 or -1, got 2"
+    ):
+        fleet.init(is_collective=True, strategy=strategy)
+    strategy = fleet.DistributedStrategy()
+    strategy.nccl_comm_num = 2
+    with pytest.warns(UserWarning, match=r"\[DistributedStrategy\] nccl_comm_num has no effect"):
+        fleet.init(is_collective=True, strategy=strategy)
+
+
+def test_groups_and_operations_are_checked():
+    x = paddle.to_tensor([1.0, 2.0])
+    for call in (
+        lambda: paddle.distributed.all_reduce(x, op=9),
+        lambda: paddle.distributed.barrier(group=3),
+        lambda: paddle.distributed.broadcast_object_list(1, 0),
+        lambda: paddle.distributed.alltoall_single(x, x, in_split_sizes=[1, 1]),
+    ):
+        with pytest.raises((ValueError, TypeError), match=r"\[distributed\.\w+\] \w+: expected"):
+            call()
+    paddle.distributed.alltoall_single(x, x, in_split_sizes=[2])
+    with pytest.warns(UserWarning, match=r"\[distributed.new_group\] backend has no effect"):
+        group = paddle.distributed.new_group([0], backend="nccl")
+    assert paddle.distributed.get_world_size(group) == 1
+    assert paddle.distributed.get_rank(group) == 0
+
+
+def test_options_of_spawn():
+    with pytest.raises(ValueError, match=r"\[distributed.spawn\] unknown arguments: .* got gpu"):
+        paddle.distributed.spawn(print, nprocs=1, gpu="0")
+    with pytest.raises(
+        NotImplementedError, match="gpus is not supported: expected None, got '0,1'"
+    ):
+        paddle.distributed.spawn(print, nprocs=1, gpus="0,1")
+
+
+def test_scale_of_gradients():
+    from argosy.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
+
+    w = paddle.create_parameter([2], "float32")
+    (w * paddle.to_tensor([4.0, 6.0])).sum().backward()
+    fused_allreduce_gradients([w], None)
+    assert w.grad.tolist() == [4.0, 6.0]
+    fused_allreduce_gradients([w], None, scale=2.0)
+    assert w.grad.tolist() == [2.0, 3.0]
