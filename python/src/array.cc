@@ -182,7 +182,7 @@ Tensor stack_items(PyObject* o) {
     }
     if (!wide && kFloating.has(t.dtype())) t = ops::cast(t, op::default_dtype());
     if (!wide && kIntegral.has(t.dtype())) t = ops::cast(t, DType::int64);
-    common = i ? joined(common, t.dtype()) : t.dtype();
+    common = !i ? t.dtype() : wide ? joined(common, t.dtype()) : promote(common, t.dtype());
     ARGOSY_CHECK(i == 0 || t.shape() == items[0].shape(), invalid_argument)
         << "Cannot make a Tensor of a list of unequal shapes: element 0 has " << items[0].shape()
         << ", element " << static_cast<long long>(i) << " has " << t.shape() << '.';
@@ -354,6 +354,9 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
     Flat flat;
     flatten(data, 0, flat, true);
     t = flat.plain ? from_flat(flat) : stack_items(data);
+  } else if (PyRange_Check(data)) {
+    Py list(check(PySequence_List(data)));
+    t = from_data(list.get(), Py_None, false);
   } else if (PyObject_CheckBuffer(data)) {
     t = view_buffer(data);
     fresh = false;

@@ -199,6 +199,8 @@ YOLO = {
     "stretch": 1.1,
 }
 YOLO_OUT = (None, None, "int64", "bool", None, None, None, None)
+
+
 def iou(a, b, extra):
     w = min(a[2], b[2]) - max(a[0], b[0]) + extra
     h = min(a[3], b[3]) - max(a[1], b[1]) + extra

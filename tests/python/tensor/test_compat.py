@@ -97,6 +97,9 @@ def test_readers():
         (lambda: [[paddle.ones([]), 1], [2, 3]], "float32"),
         (lambda: [[paddle.ones([], "int64"), 2.5]], "float32"),
         (lambda: [np.ones(2), np.zeros(2)], "float32"),
+        (lambda: [[np.array(1.0), 2], [3, 4]], "float32"),
+        (lambda: ((1, 2), (paddle.ones([]), 4)), "float32"),
+        (lambda: [range(3), range(3)], "int64"),
     ],
 )
 def test_to_tensor_of_lists_with_tensors_promotes_as_numpy(data, dtype):
