@@ -199,6 +199,8 @@ CASES = [
          ref=conv_transposed, dtypes=DENSE, tol=20),
     Case("conv3d_transpose", [A(1, 2, 2, 3, 2), A(2, 2, 2, 2, 2)], transposed(3, 2),
          ref=conv_transposed, dtypes=DENSE, tol=20),
+    Case("conv3d_transpose", [A(1, 2, 1, 2, 2), A(2, 2, 2, 2, 2), A(2)], transposed(3),
+         ref=conv_transposed, dtypes=DENSE, tol=20),
 
     Case("max_pool1d", [spaced(2, 3, 7)], window(1, 3, 2, [1, 1]), ref=max_pool, dtypes=DENSE,
          covers=["max_pool_grad"]),

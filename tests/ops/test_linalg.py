@@ -206,6 +206,8 @@ CASES = [
 
     Case("histogram", [A(20)], {"bins": 4, "min": -1.0, "max": 1.0}, dtypes=("float32", "int32"),
          ref=lambda x, bins, min, max: np.histogram(x, bins, (min, max))[0]),
+    Case("histogram", [A(20), A(20, low=0)], {"bins": 4, "min": -1.0, "max": 1.0}, dtypes=("float32",), tol=10,
+         ref=lambda x, w, bins, min, max: np.histogram(x, bins, (min, max), weights=w)[0], note="weight"),
     Case("histogram", [A(20)], {"bins": 5}, ref=lambda x, bins: np.histogram(x, bins)[0],
          dtypes=("float32", "float64"), errors=[([A(2)], {"bins": 0}, ValueError, "bins must be")]),
     Case("histogram_bin_edges", [A(20)], {"bins": 5}, dtypes=("float32", "float64"), out="float32",

@@ -269,6 +269,7 @@ CASES = [
          {"num_classes": 4}, ref=hsigmoid, dtypes=WIDE, tol=3.0),
     Case("adaptive_log_softmax_with_loss", [A(4, 4), np.array([0, 4, 7, 2]), A(4, 5), A(5), TAILS], CUTOFFS, ref=adaptive_loss, dtypes=WIDE, tol=3.0, covers=["cluster_labels"],
          errors=[([A(4, 4), np.array([0, 4, 8, 2]), A(4, 5), A(5), TAILS], CUTOFFS, ValueError, "n_classes - 1")]),
+    Case("adaptive_log_prob", [A(4, 4), A(4, 5), A(5), TAILS], CUTOFFS, ref=adaptive_probabilities, dtypes=WIDE, tol=3.0, note="bias"),
     Case("adaptive_log_prob", [A(4, 4), A(4, 5), None, TAILS], CUTOFFS, ref=adaptive_probabilities, dtypes=WIDE, tol=3.0),
 ]
 # fmt: on
