@@ -379,7 +379,7 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     """
     if axis is None:
         x, axis = _ops.flatten(x), 0
-    if x._symbolic and isinstance(repeats, int) and x.ndim > 0 and repeats >= 0:
+    if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
         # Sizes are known while a Program is built.
         axis = range(x.ndim)[axis]
         times = [repeats if d == axis + 1 else 1 for d in range(x.ndim + 1)]

@@ -366,7 +366,7 @@ def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
     ]
     kernel = [0] * n if kernel_size is None else int_list(kernel_size, n, "kernel_size")
     op = getattr(ops, f"fractional_max_pool{n}d")
-    out, mask = op(x, sizes, kernel, float(random_u or 0))
+    out, mask = op(x, sizes, kernel, ops.uniform([1], 0.0, 1.0) if random_u is None else random_u)
     return (out, mask) if return_mask else out
 
 
