@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "argosy/kernels/cpu/pool.h"
+
+#include <algorithm>
 
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/conv.h"

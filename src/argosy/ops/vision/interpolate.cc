@@ -1,5 +1,6 @@
 #include "argosy/kernels/cpu/interp.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/op/define.h"
