@@ -25,7 +25,7 @@ FLOORS = (
     "_interpreter _core _ps",
     "version",
     "_waits _job _processes",
-    "_support _dtypes",
+    "_support _dtypes _op_names",
     "_generated",
     "device",
     "_programs",

@@ -1,4 +1,5 @@
 #include "argosy/base/cpu.h"
+#include "autocast_bind.h"
 #include "data.h"
 #include "python.h"
 
@@ -32,6 +33,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_dlpack(module.get());
     add_ops(module.get());
     add_autograd(module.get());
+    add_autocast(module.get());
     add_registry(module.get());
     add_system(module.get());
     add_program(module.get());

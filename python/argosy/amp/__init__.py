@@ -1,9 +1,8 @@
 """Mixed precision.
 
-On the CPU, as in Paddle, automatic casting and loss scaling have no effect: programs written with
-``auto_cast`` and ``GradScaler`` run, in float32. 16-bit tensors and layers themselves work
-(``layer.to(dtype="bfloat16")``), optimizers keep float32 copies of 16-bit parameters with
-``multi_precision=True``.
+``auto_cast`` and ``decorate`` with ``dtype="bfloat16"`` compute in bfloat16; with float16, the default,
+they leave programs in float32 on the CPU, as in Paddle. What is cast, and what it gains:
+docs/mixed_precision.md.
 """
 
 from . import debugging
@@ -16,7 +15,7 @@ from .auto_cast import (
     get_autocast_gpu_dtype,
     is_autocast_enabled,
 )
-from .grad_scaler import GradScaler
+from .grad_scaler import AmpScaler, GradScaler, OptimizerState
 
 __all__ = [
     "auto_cast",

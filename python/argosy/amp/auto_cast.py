@@ -1,26 +1,28 @@
 """Automatic casting."""
 
 import contextlib
-import warnings
 
 from argosy._support import check_choice
 
-__all__ = []
+from . import _state
+from ._decorate import decorate
 
-_warned = False
-_state = None  # what amp_state() returns
+__all__ = []
 
 
 def amp_state():
     """The arguments of the innermost auto_cast around the caller as a dict, or None."""
-    return _state
+    return _state.thread.arguments
 
 
-def _warn_once(what):
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(f"[{what}] has no effect on the CPU: everything stays in its own dtype.")
+def _checked_dtype(what, dtype):
+    name = str(dtype).rsplit(".", 1)[-1]
+    if name not in ("float16", "bfloat16"):
+        raise ValueError(
+            f"[{what}] dtype: expected 'float16' or 'bfloat16', got {dtype!r}. Do this: pass one "
+            "of them, or enable=False."
+        )
+    return name
 
 
 @contextlib.contextmanager
@@ -32,97 +34,86 @@ def amp_guard(
     dtype="float16",
     use_promote=True,
 ):
-    """Runs a block, or as a decorator a function, in mixed precision; on the CPU without effect.
+    """Runs a block, or as a decorator a function, in mixed precision.
+
+    With ``dtype="bfloat16"`` products, convolutions and attention of float32 tensors compute in
+    bfloat16 with float32 sums, losses, exponentials and norms in float32, other ops in the widest
+    dtype of their inputs; each op's description says which it is. float16, which CPUs do not
+    compute in, has no effect, as in Paddle, unless ARGOSY_AMP_FLOAT16 is set. Regions nest, each
+    thread has its own; gradients run in the dtypes of the forward pass.
 
     Args:
         enable (bool): Whether to do it.
-        custom_white_list, custom_black_list (set, optional): Names of ops that run in 16 bits, or do
-            not; they must not overlap.
-        level (str): ``"O0"`` off, ``"OD"``, ``"O1"`` or ``"O2"``.
+        custom_white_list, custom_black_list (set, optional): Names of ops, Paddle's or ours, that
+            run in 16 bits, or in float32, whatever their description says; they must not overlap.
+        level (str): ``"O0"`` off; ``"OD"`` products and the like in 16 bits, all else in float32;
+            ``"O1"``; ``"O2"`` all but a few ops in 16 bits if their inputs are, for models made by
+            :func:`decorate`.
         dtype (str): ``"float16"`` or ``"bfloat16"``.
-        use_promote (bool): Run other ops in the widest dtype of their inputs.
+        use_promote (bool): At O2, ops that may run in either run in the widest dtype of their
+            inputs. False: in 16 bits.
+
+    Raises:
+        ValueError: Another level or dtype, or overlapping lists.
+
+    Example:
+        >>> with paddle.amp.auto_cast(dtype="bfloat16"):
+        ...     loss = model(x).mean()
+        >>> loss.backward()
+
+    Mixed Precision Training, arXiv:1710.03740.
     """
     check_choice("auto_cast", "level", level, ("O0", "OD", "O1", "O2"))
-    name = str(dtype).rsplit(".", 1)[-1]
-    if enable and name not in ("float16", "bfloat16"):
-        raise ValueError(
-            f"[auto_cast] dtype: expected 'float16' or 'bfloat16', got {dtype!r}. Do this: pass one "
-            "of them, or enable=False."
-        )
+    name = _checked_dtype("auto_cast", dtype) if enable else str(dtype).rsplit(".", 1)[-1]
     both = set(custom_white_list or ()) & set(custom_black_list or ())
     if both:
         raise ValueError(
             f"[auto_cast] custom_white_list and custom_black_list overlap: {sorted(both)}."
             " Do this: name each op in one of them."
         )
-    if enable and level != "O0":
-        _warn_once("auto_cast")
-    global _state
-    outer = _state
-    _state = {
-        "enable": enable,
-        "custom_white_list": custom_white_list,
-        "custom_black_list": custom_black_list,
-        "level": level,
-        "dtype": name,
-        "use_promote": use_promote,
-    }
+    casts = bool(enable) and level != "O0" and _state.takes_effect(name)
+    if enable and level != "O0" and not casts:
+        _state.warn_without_effect("auto_cast")
+    outer = _state.enter(
+        {
+            "enable": casts,
+            "custom_white_list": custom_white_list,
+            "custom_black_list": custom_black_list,
+            "level": level,
+            "dtype": name,
+            "use_promote": use_promote,
+        }
+    )
     try:
         yield
     finally:
-        _state = outer
+        _state.leave(outer)
 
 
 auto_cast = amp_guard
+amp_decorate = decorate
 
 
 def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
-    """auto_cast with PyTorch's parameters; device_type and cache_enabled change nothing."""
+    """auto_cast with PyTorch's parameters; device_type and cache_enabled change no result."""
     return amp_guard(enable=enabled, dtype=dtype)
 
 
-def decorate(
-    models,
-    optimizers=None,
-    level="O1",
-    dtype="float16",
-    master_weight=None,
-    save_dtype=None,
-    master_grad=False,
-    excluded_layers=None,
-):
-    """Prepares models and optimizers for mixed precision; on the CPU they stay as they are.
-
-    Args:
-        models (Layer | list): The models.
-        optimizers (Optimizer | list, optional): Their optimizers.
-        level (str): ``"O1"`` or ``"O2"``.
-        dtype, master_weight, save_dtype, master_grad, excluded_layers: Accepted.
-
-    Returns:
-        `models`, with `optimizers` a pair of both.
-    """
-    check_choice("decorate", "level", level, ("O1", "O2"))
-    if level == "O2":
-        _warn_once("decorate")
-    return models if optimizers is None else (models, optimizers)
-
-
 def is_autocast_enabled(device_type=None):
-    """Whether ops are being cast: False on the CPU."""
-    return False
+    """Whether ops of this thread are being cast."""
+    return _state.key() is not None
 
 
 def get_autocast_dtype(device_type=None):
-    """The name of the dtype that ops are cast to."""
-    return "float16"
+    """The name of the dtype that ops are cast to: ``"float16"`` outside of regions."""
+    return "float16" if _state.key() is None else _state.thread.arguments["dtype"]
 
 
 def get_autocast_cpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on the CPU."""
-    return "float16"
+    return get_autocast_dtype()
 
 
 def get_autocast_gpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on a GPU."""
-    return "float16"
+    return get_autocast_dtype()

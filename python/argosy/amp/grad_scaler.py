@@ -1,18 +1,44 @@
 """Loss scaling."""
 
 import warnings
+from enum import Enum
+
+import numpy as np
+
+from argosy import _core
+from argosy.autograd import no_grad
+
+from . import _state
 
 __all__ = []
 
 
+class OptimizerState(Enum):
+    """What was done with an optimizer's gradients since the last update()."""
+
+    INIT = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
 class GradScaler:
-    """Scales the loss so that small float16 gradients do not vanish. On the CPU, where no op is cast,
-    scaling is off: losses pass through and ``step`` is the optimizer's own.
+    """Scales the loss so that small gradients of 16 bits do not vanish, leaves out the steps whose
+    gradients are not finite, and adapts the scale.
+
+    On the CPU it takes effect where something is computed in 16 bits: from the first ``auto_cast``
+    that casts (see there) after it was made. Until then losses pass through and ``step`` is the
+    optimizer's own, so programs for float16 train in float32 as they would without.
 
     Args:
-        enable (bool): Accepted.
-        init_loss_scaling, incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf,
-        use_dynamic_loss_scaling: Kept and given back by the methods of that name.
+        enable (bool): Whether to scale at all.
+        init_loss_scaling (float): The first scale.
+        incr_ratio (float): Factor of the scale after `incr_every_n_steps` finite steps; > 1.
+        decr_ratio (float): Factor after `decr_every_n_nan_or_inf` others; < 1.
+        incr_every_n_steps, decr_every_n_nan_or_inf (int): See there.
+        use_dynamic_loss_scaling (bool): Whether the scale adapts.
+
+    Raises:
+        AssertionError: A ratio on the wrong side of 1.
     """
 
     def __init__(
@@ -25,32 +51,157 @@ class GradScaler:
         decr_every_n_nan_or_inf=1,
         use_dynamic_loss_scaling=True,
     ):
-        if enable:
-            warnings.warn("[GradScaler] has no effect on the CPU: losses are not scaled.")
-        self._enable = False
+        self._wanted = bool(enable)
+        self._entered = _state.entered()
         self._init_loss_scaling = init_loss_scaling
-        self._incr_ratio = incr_ratio
-        self._decr_ratio = decr_ratio
+        self.set_incr_ratio(incr_ratio)
+        self.set_decr_ratio(decr_ratio)
         self._incr_every_n_steps = incr_every_n_steps
         self._decr_every_n_nan_or_inf = decr_every_n_nan_or_inf
+        self._use_dynamic_loss_scaling = bool(use_dynamic_loss_scaling)
+        self._incr_count = self._decr_count = 0
+        self._number = float(init_loss_scaling)
+        self._found_inf = False
+        self._cache_found_inf = False
+        self._optimizer_states = {}
+        if enable and not self._enable:
+            warnings.warn(
+                "[GradScaler] has no effect on the CPU but with auto_cast(dtype='bfloat16'): losses"
+                " are not scaled."
+            )
+
+    @property
+    def _enable(self):
+        if not self._wanted:
+            return False
+        return (
+            _state.key() is not None
+            or _state.entered() > self._entered
+            or _core.get_flag("ARGOSY_AMP_FLOAT16")
+        )
+
+    def _state_of(self, optimizer):
+        return self._optimizer_states.get(id(optimizer), OptimizerState.INIT)
 
     def scale(self, var):
-        """Returns the scaled loss: here `var` itself."""
-        return var
+        """The loss times the scale; `var` itself while scaling is off.
+
+        Args:
+            var (Tensor): The loss.
+        """
+        if not isinstance(var, _core.Tensor):
+            raise TypeError(
+                f"[GradScaler.scale] var: expected a Tensor, got {type(var).__name__}."
+                " Do this: pass the loss."
+            )
+        return var * self._number if self._enable else var
+
+    @property
+    def _scale(self):
+        """The scale as float32[1]; None while off."""
+        return _core.to_tensor([self._number], "float32", True) if self._enable else None
+
+    @_scale.setter
+    def _scale(self, value):
+        self._number = float(value)
+
+    @no_grad()
+    def _unscale(self, optimizer):
+        if not self._enable:
+            return
+        state = self._state_of(optimizer)
+        if state is OptimizerState.UNSCALED:
+            raise RuntimeError(
+                "[GradScaler] unscale_() has already been called on this optimizer since the last"
+                " update(). Do this: call it once a step."
+            )
+        if state is OptimizerState.STEPPED:
+            raise RuntimeError(
+                "[GradScaler] unscale_() is being called after step(). Do this: call it before."
+            )
+        finite = []
+        for parameter in optimizer._all_params():
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if grad.dtype == _core.float16:  # 1 / scale may be too small for it
+                grad.set_value((grad.astype(_core.float32) / self._number).astype(grad.dtype))
+            else:
+                grad.scale_(1.0 / self._number)
+            finite.append(_core.ops.isfinite(grad).all())
+        self._found_inf = not all(bool(one) for one in finite)
+        self._optimizer_states[id(optimizer)] = OptimizerState.UNSCALED
 
     def unscale_(self, optimizer):
-        """Divides the gradients by the scale: here nothing."""
+        """Divides the gradients of the optimizer's parameters by the scale, and looks whether they
+        are finite. For what comes between backward and step, such as clipping.
+
+        Raises:
+            RuntimeError: Called twice, or after step().
+        """
+        self._unscale(optimizer)
+
+    def _take_step(self, optimizer, run):
+        if self._state_of(optimizer) is OptimizerState.INIT:
+            self._unscale(optimizer)
+        self._cache_found_inf = self._found_inf
+        return None if self._found_inf else run()
 
     def minimize(self, optimizer, *args, **kwargs):
-        """``optimizer.minimize``, unless a gradient is not finite and scaling is on."""
-        return optimizer.minimize(*args, **kwargs)
+        """``optimizer.minimize(*args)`` on unscaled gradients if they are finite, then update().
+
+        Returns:
+            What minimize returns, or (None, None).
+        """
+        if not self._enable:
+            return optimizer.minimize(*args, **kwargs)
+        result = self._take_step(optimizer, lambda: optimizer.minimize(*args, **kwargs))
+        self.update()
+        return (None, None) if result is None else result
 
     def step(self, optimizer):
-        """``optimizer.step()``, unless a gradient is not finite and scaling is on."""
-        return optimizer.step()
+        """``optimizer.step()`` on unscaled gradients, unless one is not finite.
+
+        Raises:
+            RuntimeError: Called twice without update().
+        """
+        if not self._enable:
+            return optimizer.step()
+        if self._state_of(optimizer) is OptimizerState.STEPPED:
+            raise RuntimeError(
+                "[GradScaler] step() has already been called since the last update()."
+                " Do this: call update() after each step."
+            )
+        self._take_step(optimizer, optimizer.step)
+        self._optimizer_states[id(optimizer)] = OptimizerState.STEPPED
+        if not self._use_dynamic_loss_scaling:
+            self._optimizer_states = {}
 
     def update(self):
-        """Adapts the scale: here nothing."""
+        """Adapts the scale to what the last step found."""
+        if not self._enable:
+            return
+        if self._use_dynamic_loss_scaling:
+            self._update()
+        self._optimizer_states = {}
+
+    def _update(self):
+        if self._cache_found_inf:
+            self._incr_count = 0
+            self._decr_count += 1
+            if self._decr_count == self._decr_every_n_nan_or_inf:
+                print(
+                    f"Found inf or nan, current scale is: {self._number}, decrease to: "
+                    f"{self._number}*{float(self._decr_ratio)}"
+                )
+                self._number *= self._decr_ratio
+                self._decr_count = 0
+        else:
+            self._decr_count = 0
+            self._incr_count += 1
+            if self._incr_count == self._incr_every_n_steps:
+                self._number *= self._incr_ratio
+                self._incr_count = 0
 
     def is_enable(self):
         """Whether losses are scaled."""
@@ -58,15 +209,16 @@ class GradScaler:
 
     def is_use_dynamic_loss_scaling(self):
         """Whether the scale adapts."""
-        return False
+        return self._enable and self._use_dynamic_loss_scaling
 
     def get_init_loss_scaling(self):
         """The first scale."""
         return self._init_loss_scaling
 
     def set_init_loss_scaling(self, new_init_loss_scaling):
-        """Sets the first scale."""
+        """Sets the scale."""
         self._init_loss_scaling = new_init_loss_scaling
+        self._number = float(new_init_loss_scaling)
 
     def get_incr_ratio(self):
         """Factor when the scale grows."""
@@ -111,8 +263,44 @@ class GradScaler:
         self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
 
     def state_dict(self):
-        """The state to save: empty while scaling is off."""
-        return {}
+        """The scale, as a float32 array of one element, ratios and counts: empty while off."""
+        if not self._enable:
+            return {}
+        return {
+            "scale": np.array([self._number], "float32"),
+            "incr_ratio": self._incr_ratio,
+            "decr_ratio": self._decr_ratio,
+            "incr_every_n_steps": self._incr_every_n_steps,
+            "decr_every_n_nan_or_inf": self._decr_every_n_nan_or_inf,
+            "incr_count": self._incr_count,
+            "decr_count": self._decr_count,
+            "use_dynamic_loss_scaling": self._use_dynamic_loss_scaling,
+        }
 
     def load_state_dict(self, state_dict):
-        """Takes over a saved state: nothing while scaling is off."""
+        """Takes over what state_dict() gave; an empty one leaves a scaler that is off as it is.
+
+        Raises:
+            RuntimeError: It is empty, and scaling is on.
+        """
+        if not state_dict:
+            if not self._enable:
+                return
+            raise RuntimeError(
+                "[GradScaler] the state is empty, perhaps because it was saved while scaling was"
+                " off. Do this: load the state of a scaler that is on."
+            )
+        self._init_loss_scaling = self._number = float(np.ravel(state_dict["scale"])[0])
+        for name in (
+            "incr_ratio",
+            "decr_ratio",
+            "incr_every_n_steps",
+            "decr_every_n_nan_or_inf",
+            "incr_count",
+            "decr_count",
+            "use_dynamic_loss_scaling",
+        ):
+            setattr(self, f"_{name}", state_dict[name])
+
+
+AmpScaler = GradScaler

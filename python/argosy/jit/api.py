@@ -10,6 +10,7 @@ import weakref
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, unsupported
+from argosy.amp._state import key as autocast_key
 from argosy.static.input import InputSpec
 from argosy.utils.layers_utils import flatten, pack_sequence_as
 
@@ -353,6 +354,7 @@ class StaticFunction:
         parts.append(_skeleton(kwargs) if kwargs else None)
         parts.append(_core.is_grad_enabled())
         parts.append(self._modes())
+        parts.append(autocast_key())
         return tuple(parts), tensors
 
     def _modes(self):

@@ -4,6 +4,7 @@ import weakref
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy.amp import _state as autocast
 from argosy.optimizer import LBFGS
 from argosy.static.input import InputSpec
 
@@ -82,7 +83,7 @@ class CompiledStep:
         key = (_core.get_default_dtype(), *((*s, v.dtype) for s, v in zip(shapes, batch)))
         if self._layers:
             key += tuple(layer().training for layer in self._layers if layer() is not None)
-        key += tuple(p.stop_gradient for p in self._parameters)
+        key += tuple(p.stop_gradient for p in self._parameters) + (autocast.key(),)
         found = self.program_cache.get(key)
         if found is None:
             if len(self.program_cache) >= _MOST_FORMS:
@@ -134,7 +135,8 @@ class CompiledStep:
                 value = self._value(inputs)
                 _core.backward(value, None, False)
                 _core.program_set_role(program, 2)
-                optimizer.step()
+                with autocast.as_called():
+                    optimizer.step()
                 _core.program_set_role(program, 0)
         finally:
             for p, grad in zip(parameters, kept):

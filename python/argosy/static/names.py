@@ -3,43 +3,7 @@ append operations."""
 
 from __future__ import annotations
 
-# Ours -> Paddle's, where they differ.
-_TYPES = {
-    "add": "elementwise_add",
-    "subtract": "elementwise_sub",
-    "multiply": "elementwise_mul",
-    "divide": "elementwise_div",
-    "pow": "pow",
-    "maximum": "elementwise_max",
-    "minimum": "elementwise_min",
-    "floor_divide": "elementwise_floordiv",
-    "remainder": "elementwise_mod",
-    "matmul": "matmul_v2",
-    "sum": "reduce_sum",
-    "max": "reduce_max",
-    "min": "reduce_min",
-    "prod": "reduce_prod",
-    "reshape": "reshape2",
-    "transpose": "transpose2",
-    "squeeze": "squeeze2",
-    "unsqueeze": "unsqueeze2",
-    "flatten": "flatten_contiguous_range",
-    "expand": "expand_v2",
-    "topk": "top_k_v2",
-    "argmax": "arg_max",
-    "argmin": "arg_min",
-    "embedding": "lookup_table_v2",
-    "full": "fill_constant",
-    "gaussian": "gaussian_random",
-    "uniform": "uniform_random",
-    "cross_entropy": "softmax_with_cross_entropy",
-    "dropout_apply": "dropout",
-    "dropout_apply_bits": "dropout",
-    "if": "conditional_block",
-    "array_read": "read_from_array",
-    "array_write": "write_to_array",
-    "py_call": "py_func",
-}
+from argosy._op_names import PADDLE_NAMES
 
 
 def type_of(described):
@@ -52,8 +16,8 @@ def type_of(described):
     if name == "py_call":
         return ast_text(described["attrs"].get("what", "'py_func'"))
     if name.endswith("_grad"):
-        return _TYPES.get(name[:-5], name[:-5]) + "_grad"
-    return _TYPES.get(name, name)
+        return PADDLE_NAMES.get(name[:-5], name[:-5]) + "_grad"
+    return PADDLE_NAMES.get(name, name)
 
 
 def ast_text(text):
@@ -89,7 +53,7 @@ def shown(op, groups):
     return {_shown(op, name): values for name, values in groups.items() if values}
 
 
-_FUNCTIONS = {theirs: ours for ours, theirs in _TYPES.items()}
+_FUNCTIONS = {theirs: ours for ours, theirs in PADDLE_NAMES.items()}
 
 
 def function_of(kind):

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "argosy/base/profile.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/creation/creation.h"
 
@@ -179,6 +180,7 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool
               bool create_graph) {
   profile::Scope scope("backward", profile::Kind::backward);
   op::GradMode mode(create_graph);
+  op::AutocastOff as_called;
   Pass pass(retain_graph, {}, {});
   seed_all(pass, roots, seeds);
   pass.run();
@@ -189,6 +191,7 @@ Tensors grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
              std::span<const Tensor> no_grad_vars) {
   profile::Scope scope("backward", profile::Kind::backward);
   op::GradMode mode(create_graph);
+  op::AutocastOff as_called;
   std::vector<Capture> captures;
   for (const Tensor& t : inputs) captures.push_back({edge_to(t), {}});
   std::vector<Edge> blocked;

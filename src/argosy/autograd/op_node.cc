@@ -1,5 +1,6 @@
 #include "argosy/autograd/node.h"
 #include "argosy/autograd/saved_hooks.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/watched.h"
 
@@ -132,7 +133,7 @@ class OpNode final : public Node {
     }
     op::Inputs in(ins, ends_.empty() ? nullptr : ends_.data());
     op::GradCall call(op_, in, outs, dys, needs);
-    if (watch::any()) [[unlikely]]
+    if (watch::watched()) [[unlikely]]
       return op::watched_gradient(call, attrs_.get());
     return op_.gradient(call, attrs_.get());
   }
@@ -202,6 +203,10 @@ void record_inplace(const OpDef& op, const op::Inputs& in, const void* attrs, ui
 [[maybe_unused]] const bool installed = [] {
   op::hooks.record_tape = record;
   op::hooks.record_tape_inplace = record_inplace;
+  op::is_released = [](const Tensor& t) {
+    const auto* node = static_cast<const Node*>(t.impl()->grad_fn.get());
+    return node && node->released();
+  };
   return true;
 }();
 

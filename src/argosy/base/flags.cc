@@ -97,6 +97,9 @@ std::span<Flag> table() {
        "worker, after which waiting ends in TimeoutError; inf: never. Data sets and loaders that "
        "are "
        "given a timeout keep to that."},
+      {"ARGOSY_AMP_FLOAT16", false, startup,
+       "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "
+       "float32: for tests of programs."},
       {"ARGOSY_LOG_LEVEL", "warning"_s, startup, "error, warning, info or debug."},
   };
   return flags;

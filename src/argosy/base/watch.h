@@ -3,17 +3,22 @@
 #include <atomic>
 #include <cstdint>
 
-// Who wants to see each op call. One byte for all of them, so that a call that nobody watches pays
-// one load and one branch.
+// Who wants to see each op call, and whether some thread has automatic casting on. One byte for all
+// of them, so that a call that nobody watches or casts pays one load and one branch.
 namespace argosy::watch {
 
-enum Bit : uint8_t { profile = 1, finite = 2, dtypes = 4, shapes = 8 };
+enum Bit : uint8_t { profile = 1, finite = 2, dtypes = 4, shapes = 8, autocast = 16 };
 
 // Set by those who listen. Only the library asks, so that it needs no look-up.
 extern std::atomic<uint8_t> bits [[gnu::visibility("hidden")]];
 
+// Before dispatch.
 inline bool any() {
   return bits.load(std::memory_order_relaxed) != 0;
+}
+// Does anybody look at calls?
+inline bool watched() {
+  return (bits.load(std::memory_order_relaxed) & ~autocast) != 0;
 }
 inline bool on(Bit bit) {
   return bits.load(std::memory_order_relaxed) & bit;

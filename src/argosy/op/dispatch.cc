@@ -5,6 +5,7 @@
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/loops.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/watched.h"
 
 namespace argosy::op {
@@ -426,16 +427,28 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
   return x;
 }
 
-[[gnu::noinline]] Tensors run_watched(const OpDef& op, const Inputs& in, const void* attrs) {
-  if (scan(in).symbolic) return run_unseen(op, in, attrs);
+Tensors run_watched(const OpDef& op, const Inputs& in, const void* attrs) {
+  if (!watch::watched() || scan(in).symbolic) return run_unseen(op, in, attrs);
   WatchedCall call(op, in, attrs);
   Tensors out = run_unseen(op, in, attrs);
   call.done(out);
   return out;
 }
 
-[[gnu::noinline]] Tensor run_inplace_watched(const OpDef& op, const Inputs& in, const void* attrs) {
-  if (scan(in).symbolic) return run_inplace(op, in, attrs);
+// With operands cast as this thread asks for, and before whoever watches.
+[[gnu::noinline]] Tensors run_seen(const OpDef& op, const Inputs& in, const void* attrs) {
+  const Autocast* state = autocast;
+  if (!state) return run_watched(op, in, attrs);
+  AutocastOff parts;
+  InlineVector<Tensor, 4> cast;
+  if (!autocast_operands(*state, op, in, cast)) return run_watched(op, in, attrs);
+  return run_watched(op, Inputs(cast, in.ends()), attrs);
+}
+
+// The result keeps the dtype of what it is written over, so nothing is cast.
+[[gnu::noinline]] Tensor run_inplace_seen(const OpDef& op, const Inputs& in, const void* attrs) {
+  AutocastOff parts;
+  if (!watch::watched() || scan(in).symbolic) return run_inplace(op, in, attrs);
   WatchedCall call(op, in, attrs);
   Tensor out = run_inplace(op, in, attrs);
   call.done({&out, 1});
@@ -446,12 +459,12 @@ Tensor run_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
 
 Tensors dispatch(const OpDef& op, const Inputs& in, const void* attrs) {
   if (watch::any()) [[unlikely]]
-    return run_watched(op, in, attrs);
+    return run_seen(op, in, attrs);
   return run(op, in, attrs);
 }
 
 Tensor dispatch_inplace(const OpDef& op, const Inputs& in, const void* attrs) {
-  return watch::any() ? run_inplace_watched(op, in, attrs) : run_inplace(op, in, attrs);
+  return watch::any() ? run_inplace_seen(op, in, attrs) : run_inplace(op, in, attrs);
 }
 
 // Whoever reads elements comes through here or through copy_into, so a value that a Program does

@@ -9,7 +9,7 @@
 
 // Op calls as their observers see them: the profiler, the search for NaN, the count of dtypes.
 // Whoever runs an op (dispatch, executors) does
-//   if (watch::any()) [[unlikely]] {
+//   if (watch::watched()) [[unlikely]] {
 //     WatchedCall call(op, in, attrs);
 //     ... run ...
 //     call.done(out);

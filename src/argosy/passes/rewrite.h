@@ -98,6 +98,8 @@ class ARGOSY_API Rewriter {
 
   Program& program() { return p_; }
   bool changed() const { return changed_; }
+  // An operation was changed in place.
+  void note_change() { changed_ = true; }
 
   // --- of values ---
   uint32_t uses(const Ref<Value>& v) const { return v->id < uses_.size() ? uses_[v->id] : 0; }

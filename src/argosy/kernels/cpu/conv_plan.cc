@@ -18,7 +18,15 @@ namespace {
 
 using dnnl::memory;
 using Tag = memory::format_tag;
-constexpr auto kFloat = memory::data_type::f32;
+using Type = memory::data_type;
+constexpr auto kFloat = Type::f32;
+
+Type type_of_activations(const ConvTask& t) {
+  return t.half ? Type::bf16 : kFloat;
+}
+Type type_of_weights(const ConvTask& t) {
+  return t.half && t.kind != ConvKind::backward_weights ? Type::bf16 : kFloat;
+}
 
 const dnnl::engine& cpu_engine() {
   static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -98,7 +106,7 @@ memory::desc activation(const ConvTask& t, int64_t channels, int64_t all,
   int64_t elements = product(size);
   memory::dims strides = t.channels_last ? joined({all * elements, 1}, row_major(size, all))
                                          : joined({all * elements, elements}, row_major(size));
-  return {joined({t.images, channels}, size), kFloat, strides};
+  return {joined({t.images, channels}, size), type_of_activations(t), strides};
 }
 
 class DnnlPlan final : public ConvPlan {
@@ -119,7 +127,7 @@ class DnnlPlan final : public ConvPlan {
       w_dims = joined({oc, ic}, kernel);
       w_strides = joined({deep * taps, taps}, row_major(kernel));
     }
-    memory::desc w(w_dims, kFloat, w_strides);
+    memory::desc w(w_dims, type_of_weights(t), w_strides);
     // Of rank 0: none. A default-constructed desc is not a desc to oneDNN.
     memory::dims bias_dims = t.bias ? memory::dims{oc} : memory::dims{};
     memory::desc bias(bias_dims, kFloat, row_major(bias_dims));
@@ -127,10 +135,11 @@ class DnnlPlan final : public ConvPlan {
     auto inside = [&](const memory::desc& plain) {
       if (t.channels_last && t.slice == (data ? t.in_channels : t.out_channels)) return plain;
       Tag tag = !channels_last_inside ? Tag::any : t.dims == 3 ? Tag::ndhwc : Tag::nhwc;
-      return memory::desc(plain.get_dims(), kFloat, tag);
+      return memory::desc(plain.get_dims(), type_of_activations(t), tag);
     };
     auto xi = inside(x), yi = inside(y);
-    memory::desc wi(w_dims, kFloat, Tag::any);
+    memory::desc wi(w_dims, type_of_weights(t), Tag::any);
+    const memory::desc read(w_dims, type_of_activations(t), Tag::any);  // what a forward one takes
     memory::dims stride = spatial(t, t.stride), before = spatial(t, t.pad), after(before.size());
     memory::dims dilation = spatial(t, t.dilation);
     for (size_t d = 0; d < after.size(); ++d) {
@@ -141,7 +150,7 @@ class DnnlPlan final : public ConvPlan {
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
     auto attributes = own_scratchpad();
     dnnl::convolution_forward::primitive_desc forward(
-        cpu_engine(), dnnl::prop_kind::forward_training, kDirect, xi, wi, bias, yi, stride,
+        cpu_engine(), dnnl::prop_kind::forward_training, kDirect, xi, read, bias, yi, stride,
         dilation, before, after, attributes);
     weights_.plain = w;
     if (t.kind == ConvKind::forward) {
@@ -184,11 +193,11 @@ class DnnlPlan final : public ConvPlan {
     return static_cast<int64_t>(at(role).packed.get_size());
   }
 
-  void pack(ConvRole role, const float* plain, void* packed) const override {
+  void pack(ConvRole role, const void* plain, void* packed) const override {
     const Operand& o = at(role);
-    reorder(o.pack, o.plain, const_cast<float*>(plain), o.packed, packed);
+    reorder(o.pack, o.plain, const_cast<void*>(plain), o.packed, packed);
   }
-  void unpack(ConvRole role, const void* packed, float* plain) const override {
+  void unpack(ConvRole role, const void* packed, void* plain) const override {
     const Operand& o = at(role);
     reorder(o.unpack, o.packed, const_cast<void*>(packed), o.plain, plain);
   }

@@ -7,6 +7,7 @@
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/bits.h"
+#include "argosy/kernels/cpu/gemm_bf16.h"
 #include "argosy/kernels/cpu/gemm_blas.h"
 #include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/scratch.h"
@@ -302,7 +303,8 @@ void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
 // A small C from a long K: K is cut too, and partial products are added in order.
 constexpr int64_t kMaxDepthCuts = 16;
 int64_t depth_cuts(const Product& p, const Tiling& t) {
-  if (p.dtype != DType::float32 && p.dtype != DType::float64) return 1;
+  if (p.dtype != DType::float32 && p.dtype != DType::float64 && p.dtype != DType::bfloat16)
+    return 1;
   if (t.count() >= 4 || p.m * p.n > 128 * 128) return 1;
   double total = nanoseconds(p.dtype, static_cast<double>(p.m), static_cast<double>(p.n),
                              static_cast<double>(p.k));
@@ -358,7 +360,66 @@ void scale(const Product& p) {
   ARGOSY_INVARIANT(known);
 }
 
+// A tile of a bfloat16 product as oneDNN takes it; `wide`: into float32.
+Bf16Product bf16_tile(const Product& p, int64_t m, int64_t n, int64_t k, bool wide) {
+  Bf16Product t;
+  t.trans_a = p.trans_a;
+  t.trans_b = p.trans_b;
+  t.m = m;
+  t.n = n;
+  t.k = k;
+  t.lda = p.lda;
+  t.ldb = p.ldb;
+  t.ldc = wide ? n : p.ldc;
+  t.bias = !wide && p.epilogue->bias;
+  t.relu = !wide && p.epilogue->activation == Activation::relu;
+  t.wide = wide;
+  return t;
+}
+
+// K is cut too: partial products in float32 are added in order.
+void run_bf16_by_depth(const Product& p, int64_t cuts) {
+  const int64_t step = divide_up(divide_up(p.k, cuts), 32) * 32, size = p.m * p.n;
+  cuts = divide_up(p.k, step);
+  Scratch scratch(static_cast<size_t>(cuts * size) * sizeof(float));
+  parallel_for(cuts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s)
+      run_bf16_product(bf16_tile(p, p.m, p.n, std::min(step, p.k - s * step), true),
+                       p.a + 2 * s * step * (p.trans_a ? p.lda : 1),
+                       p.b + 2 * s * step * (p.trans_b ? 1 : p.ldb), nullptr,
+                       scratch.as<float>(s * size));
+  });
+  float* sum = scratch.as<float>();
+  for (int64_t s = 1; s < cuts; ++s)
+    for (int64_t i = 0; i < size; ++i) sum[i] += scratch.as<float>(s * size)[i];
+  for (int64_t i = 0; i < p.m; ++i) float_to_half(p.dtype, sum + i * p.n, p.c + 2 * i * p.ldc, p.n);
+}
+
+// By instructions on bfloat16, where there are any and the product is large enough for a library.
+bool run_bf16(const Product& p) {
+  if (p.dtype != DType::bfloat16 || p.alpha != 1 || p.beta != 0 ||
+      p.epilogue->activation == Activation::gelu || p.m * p.n * p.k <= 64 * 1024)
+    return false;
+  const Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
+  const int64_t cuts = has_epilogue(p) ? 1 : depth_cuts(p, t);
+  if (!has_bf16_product(cuts > 1 ? bf16_tile(p, p.m, p.n, std::min<int64_t>(p.k, 32), true)
+                                 : bf16_tile(p, t.m, t.n, p.k, false)))
+    return false;
+  if (cuts > 1) return run_bf16_by_depth(p, cuts), true;
+  parallel_for(t.count(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) {
+      const int64_t i = s / t.columns * t.m, j = s % t.columns * t.n;
+      const auto* bias = static_cast<const char*>(p.epilogue->bias);
+      run_bf16_product(bf16_tile(p, std::min(t.m, p.m - i), std::min(t.n, p.n - j), p.k, false),
+                       p.a + 2 * (p.trans_a ? i : i * p.lda), p.b + 2 * (p.trans_b ? j * p.ldb : j),
+                       bias ? bias + 2 * j : nullptr, p.c + 2 * (i * p.ldc + j));
+    }
+  });
+  return true;
+}
+
 void run_half(const Product& p) {
+  if (run_bf16(p)) return;
   Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
   int64_t rows = p.trans_b ? p.n : p.k, cols = p.trans_b ? p.k : p.n;
   Scratch wide(static_cast<size_t>(rows * cols) * sizeof(float));

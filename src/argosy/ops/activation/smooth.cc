@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/activation/family.h"
 #include "argosy/ops/math/math.h"
@@ -157,6 +158,7 @@ ARGOSY_ACTIVATION_OF_X(softsign, NoAttrs, 2)
     .doc("x / (1 + |x|).")
     .done();
 
+ARGOSY_AMP(tanhshrink, full, follow);
 ARGOSY_ACTIVATION_OF_X(tanhshrink, NoAttrs, 6)
     .example(R"(>>> F = argosy.nn.functional
 >>> F.tanhshrink(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
@@ -174,6 +176,7 @@ ARGOSY_ACTIVATION_OF_X(log_sigmoid, NoAttrs, 8)
     .doc("log(sigmoid(x)), exact for large |x|.")
     .done();
 
+ARGOSY_AMP(softplus, full, follow);
 ARGOSY_ACTIVATION_OF_X(softplus, SoftplusAttrs, 8)
     .example(R"(>>> F = argosy.nn.functional
 >>> F.softplus(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/math/math.h"
@@ -118,6 +119,7 @@ Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a) {
           c.needs(1) ? subtract(h, sum_along(weighed, a.axis)) : Tensor()};
 }
 
+ARGOSY_AMP(softmax, full, follow);
 ARGOSY_OP(softmax, SoftmaxAttrs)
     .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
     .inplace("softmax_")
@@ -137,6 +139,7 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .again()
     .done();
 
+ARGOSY_AMP(log_softmax, full, follow);
 ARGOSY_OP(log_softmax, SoftmaxAttrs)
     .python("nn.functional.log_softmax(x, axis=-1, dtype=None, name=None)")
     .alias("input", "x")

@@ -5,6 +5,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -197,6 +198,7 @@ Tensors embedding_grad_rule(const GradCall& c, const EmbeddingAttrs& a) {
   return {Tensor(), embedding_grad_op(c.in[0], c.dy(), c.in[1], a)};
 }
 
+ARGOSY_AMP(embedding, full);
 ARGOSY_OP(embedding, EmbeddingAttrs)
     .doc(
         "The rows of weight that x names; zeros, without gradient, for padding_idx (-1: none). "

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/conv.h"
@@ -173,7 +174,9 @@ Cost conv_cost(const InferContext& c, const ConvAttrs&) {
       .gradient(conv_grad)                                                                      \
       .cost(conv_cost)                                                                          \
       .done();
+ARGOSY_AMP(conv1d, lower);
 ARGOSY_CONV(conv1d)
+ARGOSY_AMP(conv2d, lower);
 ARGOSY_CONV(conv2d)
 ARGOSY_CONV(conv3d)
 #undef ARGOSY_CONV

@@ -1,4 +1,5 @@
 #include "argosy/ops/cumulative/cumulative.h"
+#include "argosy/op/autocast.h"
 
 #include <cmath>
 
@@ -77,6 +78,7 @@ Tensors cumsum_grad(const GradCall& c, const ScanAttrs& a) {
   return cast(a.axis ? dx : reshape_like(dx, x), x.dtype());
 }
 
+ARGOSY_AMP(cumsum, full, follow);
 ARGOSY_OP(cumsum, ScanAttrs)
     .python("cumsum(x, axis=None, dtype=None, name=None, *, out=None)")
     .method("cumsum")
@@ -192,6 +194,7 @@ Tensors cumprod_gradient(const GradCall& c, const CumprodAttrs& a) {
   return cast(a.dim ? dx : reshape_like(dx, x), x.dtype());
 }
 
+ARGOSY_AMP(cumprod, full, follow);
 ARGOSY_OP(cumprod, CumprodAttrs)
     .python("cumprod(x, dim=None, *, dtype=None, out=None, name=None)")
     .method("cumprod")

@@ -3,6 +3,7 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/gather.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -220,6 +221,7 @@ Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
   return index_put(cleared, in[2], list, {0}, true);
 }
 
+ARGOSY_AMP(scatter, full);
 ARGOSY_OP(scatter, ScatterAttrs)
     .python("scatter(x, index, updates, overwrite=True, name=None, out=None)")
     .method("scatter")

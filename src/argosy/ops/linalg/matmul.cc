@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/gemm.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
@@ -173,6 +174,7 @@ Cost matmul_cost(const InferContext& c, const MatmulAttrs& a) {
                         2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k));
 }
 
+ARGOSY_AMP(matmul, lower);
 ARGOSY_OP(matmul, MatmulAttrs)
     .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None, *, out=None)")
     .method("matmul")
@@ -287,6 +289,7 @@ Cost linear_cost(const InferContext& c, const NoAttrs&) {
       c, 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0));
 }
 
+ARGOSY_AMP(linear, lower);
 ARGOSY_OP(linear, NoAttrs)
     .python("nn.functional.linear(x, weight, bias=None, name=None)")
     .alias("input", "x")

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -120,6 +121,7 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
   return squeezed && a.label_smoothing == 0 ? squeeze(loss, op::IntArray{axis}) : loss;
 }
 
+ARGOSY_AMP(cross_entropy, full, follow);
 ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .doc(
         "-log of the probability that softmax along axis gives to the label, times weight[label]. "
@@ -168,6 +170,7 @@ Tensors with_softmax_parts(const Inputs& in, const WithSoftmaxAttrs& a) {
   return out;
 }
 
+ARGOSY_AMP(softmax_with_cross_entropy, full, follow);
 ARGOSY_OP(softmax_with_cross_entropy, WithSoftmaxAttrs)
     .doc("(cross entropy with size 1 on axis, softmax of the logits along axis).")
     .shape("logits [*s], label [*t] -> [*s'], [*s]")
@@ -213,6 +216,7 @@ Tensors nll_parts(const Inputs& in, const NllAttrs& a) {
   return a.reduction == "sum" ? sum(loss) : squeeze(loss, op::IntArray{1});
 }
 
+ARGOSY_AMP(nll_loss, full, follow);
 ARGOSY_OP(nll_loss, NllAttrs)
     .python(
         "nn.functional.nll_loss(input, label, weight=None, ignore_index=-100, reduction='mean', "

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/math/math.h"
@@ -265,6 +266,7 @@ Tensors hard_grad(const GradCall& c, const HardAttrs& a) {
   return {hard_cross_entropy_grad_op.one(in, a), Tensor(), Tensor()};
 }
 
+ARGOSY_AMP(hard_cross_entropy, full, follow);
 ARGOSY_OP(hard_cross_entropy, HardAttrs)
     .doc(
         "-log softmax(x)[label] * weight[label] along axis; 0 where the label is ignore_index. The "

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -114,6 +115,7 @@ Tensors hsigmoid_parts(const Inputs& in, const HsigmoidAttrs& a) {
   return sum(subtract(softplus(score, 1, 50), multiply(turn, score)), {1}, true);
 }
 
+ARGOSY_AMP(hsigmoid_loss, full, follow);
 ARGOSY_OP(hsigmoid_loss, HsigmoidAttrs)
     .doc(
         "Hierarchical sigmoid [N, 1]: the sum over the inner nodes on the way to the label of the "
@@ -173,6 +175,7 @@ Tensors margin_parts(const Inputs& in, const MarginAttrs& a) {
   return out;
 }
 
+ARGOSY_AMP(margin_cross_entropy, full, follow);
 ARGOSY_OP(margin_cross_entropy, MarginAttrs)
     .doc(
         "(loss, softmax) of scale * logits, where the label's cosine cos(t) is replaced by "

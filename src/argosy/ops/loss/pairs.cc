@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -106,6 +107,7 @@ Tensors triplet_parts(const Inputs& in, const TripletAttrs& a) {
   return reduced(relu(scale(subtract(positive, negative_distance), 1, a.margin)), a.reduction);
 }
 
+ARGOSY_AMP(triplet_margin_loss, full, follow);
 ARGOSY_OP(triplet_margin_loss, TripletAttrs)
     .python(
         "nn.functional.triplet_margin_loss(input, positive, negative, margin=1.0, p=2, "

@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -86,6 +87,7 @@ void view_dtype_run(KernelFrame& f, const DTypeAttrs& a) {
   op::copy_into(f.out[0], view_dtype_view(f.in[0], a));
 }
 
+ARGOSY_AMP(view_dtype, never);
 ARGOSY_OP(view_dtype, DTypeAttrs)
     .doc("x's memory read as another dtype; the last size scales with the size of an element.")
     .shape("x [*s] -> [*s']")

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -250,6 +251,7 @@ Tensors cast_grad(const GradCall& c, const CastAttrs&) {
   return cast(c.dy(), c.in[0].dtype());
 }
 
+ARGOSY_AMP(cast, never);
 ARGOSY_OP(cast, CastAttrs)
     .python("cast(x, dtype)")
     .method("cast")

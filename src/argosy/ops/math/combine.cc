@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
@@ -392,6 +393,7 @@ Tensors renorm_parts(const op::Inputs& in, const RenormAttrs& a) {
   return multiply(x, divide(limit, bounded));
 }
 
+ARGOSY_AMP(renorm, full, follow);
 ARGOSY_OP(renorm, RenormAttrs)
     .python("renorm(x, p, axis, max_norm)")
     .method("renorm")

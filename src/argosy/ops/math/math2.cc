@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -73,6 +74,7 @@ Tensors pow_grad(const GradCall& c, const NoAttrs&) {
   return {dx, dy};
 }
 
+ARGOSY_AMP(pow, full, follow);
 ARGOSY_OP(pow, NoAttrs)
     .python("pow(x, y, name=None, *, out=None)")
     .method("pow")

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
@@ -236,6 +237,7 @@ bool by_running_statistics(const op::Surroundings&, op::Instead& instead, const 
   return true;
 }
 
+ARGOSY_AMP(batch_norm, leading);
 ARGOSY_OP(batch_norm, BatchNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "

@@ -1,4 +1,5 @@
 #include "argosy/kernels/cpu/rows.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
@@ -173,6 +174,7 @@ Tensors layer_norm_grad_rule(const GradCall& c, const LayerNormAttrs& a) {
   return out;
 }
 
+ARGOSY_AMP(layer_norm, full, leading);
 ARGOSY_OP(layer_norm, LayerNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "

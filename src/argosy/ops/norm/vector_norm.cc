@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "argosy/kernels/cpu/reduce.h"
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
@@ -72,6 +73,7 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(c.dy(), slope);
 }
 
+ARGOSY_AMP(norm_along, full, follow);
 ARGOSY_OP(norm_along, NormAttrs)
     .doc("The p-norm of x over axes, which stay with size 1; p may be inf, -inf or 0.")
     .input("x", kFloating, Save::value)

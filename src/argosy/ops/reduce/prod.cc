@@ -1,4 +1,5 @@
 #include "argosy/base/parallel.h"
+#include "argosy/op/autocast.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
@@ -92,6 +93,7 @@ Tensors prod_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return cast(multiply(dy, conj_if_complex(others)), x.dtype());
 }
 
+ARGOSY_AMP(prod, full, follow);
 ARGOSY_OP(prod, TypedReduceAttrs)
     .python("prod(x, axis=None, keepdim=False, dtype=None, out=None, name=None)")
     .method("prod")

@@ -1,3 +1,4 @@
+#include "argosy/op/autocast.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
 
@@ -93,6 +94,7 @@ Tensors sum_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("sum", dy, x, a.axis, a.keepdim), x);
 }
 
+ARGOSY_AMP(sum, full, follow);
 ARGOSY_OP(sum, TypedReduceAttrs)
     .python("sum(x, axis=None, dtype=None, keepdim=False, name=None, *, out=None)")
     .method("sum")
@@ -138,6 +140,7 @@ Tensors mean_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("mean", share, x, a.axis, a.keepdim), x);
 }
 
+ARGOSY_AMP(mean, full, follow);
 ARGOSY_OP(mean, TypedReduceAttrs)
     .python("mean(x, axis=None, keepdim=False, name=None, *, dtype=None, out=None)")
     .method("mean")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
 
@@ -139,6 +140,7 @@ Tensors interpolate_gradient(const GradCall& c, const InterpAttrs& a) {
   return interpolate_grad_op(c.dy(), c.in[0], a);
 }
 
+ARGOSY_AMP(interpolate, full);
 ARGOSY_OP(interpolate, InterpAttrs)
     .doc(
         "The spatial axes of x resized: to `size`, or by `scale`, which then also gives the ratio "

@@ -4,6 +4,7 @@ import functools
 
 from argosy import _core
 from argosy._core import Tensor
+from argosy.amp import _state as autocast
 from argosy.autograd import PyLayer, backward, enable_grad
 from argosy.tensor import get_rng_state, set_rng_state
 
@@ -58,6 +59,7 @@ class _Call:
         self.tensors = []
         self.nest = _take((args, kwargs), self.tensors)
         self.random = get_rng_state() if preserve else None
+        self.autocast = autocast.thread.arguments
         self.result = None
 
     def __call__(self, tensors):
@@ -67,7 +69,11 @@ class _Call:
         return found
 
     def again(self, tensors):
-        """Repeated with the random numbers of the first time."""
+        """Repeated with the random numbers and the automatic casts of the first time."""
+        with autocast.region(self.autocast):
+            return self._again(tensors)
+
+    def _again(self, tensors):
         if self.random is None:
             return self(tensors)
         now = get_rng_state()

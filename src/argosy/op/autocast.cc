@@ -1,0 +1,176 @@
+#include "argosy/op/autocast.h"
+
+#include <mutex>
+#include <vector>
+
+#include "argosy/base/watch.h"
+
+namespace argosy::op {
+
+constinit thread_local const Autocast* autocast = nullptr;
+bool (*is_released)(const Tensor& t) = nullptr;
+
+namespace {
+
+// What descriptions say, by name while libraries load and by op afterwards.
+struct Words {
+  struct Word {
+    Amp o1 = Amp::follow, o2 = Amp::follow;
+  };
+  std::vector<std::pair<const char*, Word>> said;
+  std::unordered_map<const OpDef*, Word> by_op;
+  std::once_flag joined;
+
+  static Words& instance() {
+    static Words* words = new Words;
+    return *words;
+  }
+  Word of(const OpDef& op) {
+    std::call_once(joined, [this] {
+      for (auto& [name, word] : said) by_op[&get(name)] = word;
+    });
+    auto it = by_op.find(&op);
+    return it == by_op.end() ? Word{} : it->second;
+  }
+};
+
+// Threads that have a state: where there are any, dispatch looks.
+void count_thread(int change) {
+  static std::mutex mutex;
+  static int threads = 0;
+  std::lock_guard lock(mutex);
+  threads += change;
+  watch::set(watch::autocast, threads > 0);
+}
+
+// A parameter in 16 bits.
+struct Kept {
+  Tensor parameter;  // keeps its address taken
+  Tensor value;
+  uint32_t version;
+  bool tied;  // has a gradient
+};
+
+struct Thread {
+  std::shared_ptr<const Autocast> state;
+  std::unordered_map<const TensorImpl*, Kept> kept;
+  ~Thread() {
+    if (state) count_thread(-1);
+  }
+};
+
+Thread& own() {
+  static thread_local Thread thread;
+  return thread;
+}
+
+bool is_cast(DType dtype) {
+  return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
+}
+
+// May this operand be cast? Index tensors, arrays and what is read for its shape stay.
+bool takes_part(const InputDef& def, const Tensor& t) {
+  return t.defined() && t.layout() == Layout::strided && def.reads == Reads::values &&
+         is_cast(t.dtype());
+}
+
+bool is_parameter(const Tensor& t) {
+  const TensorImpl& impl = *t.impl();
+  return !impl.stop_gradient && !impl.grad_fn && !impl.symbol && impl.dtype == DType::float32 &&
+         t.has_data() && !thread_state.recorder;
+}
+
+Tensor in_dtype(const Tensor& t, DType dtype) {
+  if (!is_parameter(t)) return hooks.cast(t, dtype);
+  Kept& kept = own().kept[t.impl()];
+  const bool good = kept.value.defined() && kept.value.dtype() == dtype &&
+                    kept.version == t.version() && (kept.tied || !thread_state.grad_enabled) &&
+                    !(is_released && is_released(kept.value));
+  if (!good) kept = {t, hooks.cast(t, dtype), t.version(), thread_state.grad_enabled};
+  return kept.value;
+}
+
+template <class F>
+void each_operand(const OpDef& op, const Inputs& in, F&& fn) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.inputs[i].list && !in.ends()) {
+      if (i < in.flat().size()) fn(op.inputs[i], i);
+      continue;
+    }
+    const size_t begin = in.place_of(i), size = in.list(i).size();
+    for (size_t k = 0; k < size; ++k) fn(op.inputs[i], begin + k);
+  }
+}
+
+}  // namespace
+
+bool register_amp(const char* op, Amp o1, Amp o2) {
+  Words::instance().said.push_back({op, {o1, o2}});
+  return true;
+}
+
+Amp precision_of(const Autocast& state, const OpDef& op) {
+  if (!op.writes.empty() || op.effect == Effect::communicates || op.effect == Effect::io ||
+      op.structural)
+    return Amp::never;
+  if (auto it = state.custom.find(&op); it != state.custom.end()) return it->second;
+  const Words::Word word = Words::instance().of(op);
+  const Amp own = state.level == Autocast::Level::o2 ? word.o2 : word.o1;
+  if (state.level == Autocast::Level::od && own != Amp::lower && own != Amp::never)
+    return Amp::full;
+  if (state.level == Autocast::Level::o2 && !state.promote && own == Amp::follow) return Amp::lower;
+  return own;
+}
+
+std::shared_ptr<const Autocast> set_autocast(std::shared_ptr<const Autocast> state) {
+  Thread& thread = own();
+  if (static_cast<bool>(state) != static_cast<bool>(thread.state)) count_thread(state ? 1 : -1);
+  autocast = state.get();
+  thread.state.swap(state);
+  return state;
+}
+
+void forget_casts() {
+  own().kept.clear();
+}
+
+bool autocast_dtypes(const Autocast& state, const OpDef& op, const Inputs& in,
+                     InlineVector<DType, 8>& out) {
+  const Amp how = precision_of(state, op);
+  if (how == Amp::never || (!in.ends() && in.flat().size() != op.inputs.size())) return false;
+  DType to = how == Amp::full ? DType::float32 : state.dtype;
+  bool wide = false, differs = false, takes = true;
+  each_operand(op, in, [&](const InputDef& def, size_t at) {
+    const Tensor& t = in.flat()[at];
+    if (!t.defined()) return;
+    wide |= t.dtype() == DType::float64 || is_complex(t.dtype());
+    if (!takes_part(def, t) || (how == Amp::leading && at > 0)) return;
+    takes &= def.dtypes.has(state.dtype);
+    if ((how == Amp::follow || how == Amp::leading) && t.dtype() == DType::float32)
+      to = DType::float32;
+  });
+  if (wide) return false;
+  if (!takes) to = DType::float32;
+  for (const Tensor& t : in.flat()) out.push_back(t.defined() ? t.dtype() : to);
+  each_operand(op, in, [&](const InputDef& def, size_t at) {
+    const Tensor& t = in.flat()[at];
+    if (!takes_part(def, t) || t.dtype() == to || !def.dtypes.has(to)) return;
+    if (how == Amp::leading && at > 0) return;
+    out[at] = to;
+    differs = true;
+  });
+  return differs;
+}
+
+bool autocast_operands(const Autocast& state, const OpDef& op, const Inputs& in,
+                       InlineVector<Tensor, 4>& out) {
+  InlineVector<DType, 8> dtypes;
+  if (!autocast_dtypes(state, op, in, dtypes)) return false;
+  for (size_t i = 0; i < in.flat().size(); ++i) {
+    const Tensor& t = in.flat()[i];
+    out.push_back(t.defined() && t.dtype() != dtypes[i] ? in_dtype(t, dtypes[i]) : t);
+  }
+  return true;
+}
+
+}  // namespace argosy::op
