@@ -83,7 +83,8 @@ def train(rule, sparse, steps=4, lod=False, ahead=False):
 def test_every_rule_as_with_dense_gradients(rule):
     got, want = train(RULES[rule], True), train(RULES[rule], False, ahead=rule in AHEAD)
     np.testing.assert_allclose(got[0], want[0], rtol=1e-5)
-    np.testing.assert_allclose(got[1], want[1], rtol=1e-5, atol=1e-6)
+    # Powers that step_ahead wrote are rounded to float32, where 1 - beta2^2 is 0.002.
+    np.testing.assert_allclose(got[1], want[1], rtol=1e-5, atol=4e-6 if rule in AHEAD else 1e-6)
 
 
 @pytest.mark.parametrize("lod", [False, True])
@@ -94,7 +95,7 @@ def test_lazy_adam_leaves_other_rows(lod):
     assert 5 < moved.sum() < ROWS // 2 and not moved[ROWS // 2 :].any()
     # The first step is that of Adam, whose second one it is in its powers of beta.
     dense = train(lambda: O.Adam(0.1), False, 1, lod, ahead=True)[1]
-    np.testing.assert_allclose(one, dense, rtol=1e-6)
+    np.testing.assert_allclose(one, dense, rtol=1e-5, atol=4e-6)
     later = train(lambda: O.Adam(0.1, lazy_mode=True), True, 4, lod)[1]
     assert (later[ROWS // 2 :] == start[ROWS // 2 :]).all()
 
