@@ -4,6 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._support import checked_seeds, unsupported
 from argosy.device.place import checked_place
+from argosy.tensor.creation import check_blocking
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -76,6 +77,8 @@ def numpy(self, blocking=True, *, copy=True):
 
     blocking may be False, but there is nothing to wait for: the values are there.
     """
+    if blocking is not True:
+        check_blocking("numpy", blocking)
     return _core.to_numpy(self, copy)
 
 
