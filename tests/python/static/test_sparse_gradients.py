@@ -21,7 +21,8 @@ RULES = {
     "norm": lambda: O.SGD(0.1, grad_clip=clips.ClipGradByNorm(0.1)),
     "value": lambda: O.SGD(0.1, grad_clip=clips.ClipGradByValue(0.001)),
 }
-AHEAD = ("adam", "adamw", "l1")  # with row-sparse gradients these are a step ahead in their powers of beta
+# With row-sparse gradients these are a step ahead in their powers of beta.
+AHEAD = ("adam", "adamw", "l1")
 ROWS = 60
 
 

@@ -4,6 +4,7 @@ cannot. Only calls whose results all depend on an input count."""
 
 import importlib.util
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -45,9 +46,12 @@ def tensors_in(value):
 def evaluate(case, names):
     *statements, expression = case.split(";;")
     scope = dict(names)
-    for statement in statements:
-        exec(statement.strip(), scope)
-    return tensors_in(eval(expression.strip(), scope))
+    try:
+        for statement in statements:
+            exec(statement.strip(), scope)
+        return tensors_in(eval(expression.strip(), scope))
+    finally:
+        argosy.set_default_dtype("float32")
 
 
 def in_program(case, names, known):
@@ -111,8 +115,7 @@ def complaint(case, names, wanted, known):
     return None
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_calls_give_the_same_in_a_program(topic):
+def complaints(topic):
     names, wrong, compared = tool.namespace(argosy), [], 0
     for case in tool.cases_of(topic):
         if any(word in case for word in APART):
@@ -126,5 +129,18 @@ def test_calls_give_the_same_in_a_program(topic):
             said = complaint(case, names, wanted, known)
             if said:
                 wrong.append(f"{case}, sizes {'known' if known else 'unknown'}: {said}")
-    assert compared > 20
-    assert not wrong, "\n".join(wrong)
+    return wrong if compared > 20 else [f"only {compared} calls were compared"]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_calls_give_the_same_in_a_program(topic):
+    # In a process of its own: calls of the table change modes and defaults.
+    command = [sys.executable, "-W", "ignore", __file__, topic]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+if __name__ == "__main__":
+    found = complaints(sys.argv[1])
+    print("\n".join(found))
+    sys.exit(bool(found))
