@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -5,6 +6,7 @@
 #include "argosy/op/watched.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/program/builder.h"
 #include "python.h"
 
 // Tensors from and to Python lists, NumPy arrays and whatever speaks the buffer protocol.
@@ -149,18 +151,38 @@ Tensor from_flat(const Flat& flat) {
   return ops::cast(wide, dtype);
 }
 
-// A list with tensors or arrays inside: each becomes a tensor, then they are stacked.
+// What NumPy makes of two dtypes: no integer loses digits.
+DType joined(DType a, DType b) {
+  if (kIntegral.has(a)) std::swap(a, b);
+  const DType common = promote(a, b);
+  if (kIntegral.has(a) || !kIntegral.has(b) || a == DType::bool_) return common;
+  const int digits = item_size(b);
+  if (is_complex(a)) return digits > 2 ? DType::complex128 : common;
+  if (digits > 2) return DType::float64;
+  return digits > 1 && item_size(a) < 4 ? DType::float32 : common;
+}
+
+// A list with tensors or arrays inside: each becomes a tensor, then they are stacked. As numbers in
+// a list, arrays in one do not keep their own width; but beside a tensor all do. [= Paddle]
 Tensor stack_items(PyObject* o) {
   Py fast(check(PySequence_Fast(o, "")));
   std::vector<Tensor> items;
   DType common = DType::bool_;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.get());
+  PyObject** first = PySequence_Fast_ITEMS(fast.get());
+  const bool wide = std::any_of(first, first + count, [](PyObject* p) { return is_tensor(p); });
+  program::Recording at_once(nullptr);  // they are numbers, not values of a Program
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = first[i];
     Tensor t = from_data(item, Py_None, false);
-    // As numbers in a list, arrays in one do not keep their own width; tensors do.
-    if (!is_tensor(item) && kFloating.has(t.dtype())) t = ops::cast(t, op::default_dtype());
-    if (!is_tensor(item) && kIntegral.has(t.dtype())) t = ops::cast(t, DType::int64);
-    common = i ? promote(common, t.dtype()) : t.dtype();
+    const bool numbers = PyFloat_CheckExact(item) || PyList_Check(item) || PyTuple_Check(item);
+    if (wide && numbers && kFloating.has(t.dtype())) {
+      Py float64(check(PyUnicode_FromString("float64")));
+      t = from_data(item, float64.get(), false);
+    }
+    if (!wide && kFloating.has(t.dtype())) t = ops::cast(t, op::default_dtype());
+    if (!wide && kIntegral.has(t.dtype())) t = ops::cast(t, DType::int64);
+    common = !i ? t.dtype() : wide ? joined(common, t.dtype()) : promote(common, t.dtype());
     ARGOSY_CHECK(i == 0 || t.shape() == items[0].shape(), invalid_argument)
         << "Cannot make a Tensor of a list of unequal shapes: element 0 has " << items[0].shape()
         << ", element " << static_cast<long long>(i) << " has " << t.shape() << '.';
@@ -332,6 +354,9 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
     Flat flat;
     flatten(data, 0, flat, true);
     t = flat.plain ? from_flat(flat) : stack_items(data);
+  } else if (PyRange_Check(data)) {
+    Py list(check(PySequence_List(data)));
+    t = from_data(list.get(), Py_None, false);
   } else if (PyObject_CheckBuffer(data)) {
     t = view_buffer(data);
     fresh = false;

@@ -256,7 +256,7 @@ PyObject* getitem(PyObject* self, PyObject* key) {
       if (moved) t = ops::transpose(t, perm);
     } else if (t.impl() == impl_of(self)) {
       op::IntArray same;
-      for (int64_t size : t.shape()) same.values.push_back(size);
+      for (int d = 0; d < t.rank(); ++d) same.values.push_back(0);
       t = ops::reshape(t, same);  // x[...] is a new handle on the same data
     }
     return wrap(std::move(t));

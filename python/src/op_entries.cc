@@ -4,6 +4,8 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/program/attributes.h"
+#include "argosy/program/builder.h"
 #include "entries.h"
 
 // argosy._core.ops.NAME: one C function per op (and one per in-place form), by position: inputs,
@@ -92,7 +94,22 @@ PyObject* give(const op::OpDef& op, Tensors& out) {
                      << text << " (" << Py_TYPE(got)->tp_name << ").";
 }
 
+// A tensor; one of a Program whose elements are known already is what it will be.
+Tensor known(PyObject* o) {
+  const Tensor& t = tensor_of(o);
+  if (!t.symbolic()) return t;
+  Tensor value = program::known(t);
+  return value.defined() ? value : t;
+}
+
 int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
+  if (is_tensor(o) && tensor_of(o).symbolic()) {
+    Tensor t = known(o);
+    ARGOSY_CHECK(!t.symbolic(), type)
+        << '[' << op.name << "] " << f.name << ": expected an int, got " << t
+        << ", a value of the Program that only a run knows. Do this: give a number.";
+    return program::number_in(t).integer();
+  }
   if (PyLong_CheckExact(o)) {
     int64_t v = PyLong_AsLongLong(o);
     if (v == -1 && PyErr_Occurred()) fail_attr(op, f, "an integer of 64 bits", o);
@@ -149,7 +166,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     return;
   }
   if (is_tensor(o)) {
-    Tensor t = tensor_of(o);
+    Tensor t = known(o);
     if (t.symbolic()) {
       ARGOSY_CHECK(t.rank() <= 1 && t.numel() >= 0, not_implemented)
           << '[' << op.name << "] " << f.name << ": how many sizes the tensor " << t
@@ -163,7 +180,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     }
     if (t.rank() == 0) {
       out.single = true;
-      out.values.push_back(to_int(o));
+      out.values.push_back(program::number_in(t).integer());
       return;
     }
     Tensor flat = op::contiguous(t);
@@ -186,11 +203,13 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     PyErr_Clear();
   }
   each(op, f, o, [&](PyObject* item) {
-    if (is_tensor(item) && tensor_of(item).symbolic()) {
-      out.symbols.push_back({static_cast<uint32_t>(out.values.size()), tensor_of(item)});
+    if (!is_tensor(item)) return out.values.push_back(parse_int(op, f, item));
+    Tensor t = known(item);
+    if (t.symbolic()) {
+      out.symbols.push_back({static_cast<uint32_t>(out.values.size()), t});
       out.values.push_back(kUnknown);
     } else {
-      out.values.push_back(is_tensor(item) ? to_int(item) : parse_int(op, f, item));
+      out.values.push_back(program::number_in(t).integer());
     }
   });
 }

@@ -167,6 +167,33 @@ def spaced(*shape):
     return (np.random.default_rng(0).permutation(n) / n).reshape(shape) + 0.1
 
 
+def fractional_ranges(size, n, kernel, u):
+    """Graham, arXiv:1412.6071: windows begin at floor((i + u) step) - floor(u step)."""
+    f = np.float32
+    step = f(size - kernel) / f(n - 1) if kernel else f(size) / f(n)
+    u = f(u)
+    if not kernel:
+        base = size // n
+        u *= min(f(base + 2) / step - f(1), f(size + 1 - base) / step - f(n - 1))
+    places = [int((f(i) + u) * step) - int(u * step) for i in range(n + 1)]
+    return [(p, p + kernel if kernel else q) for p, q in zip(places, places[1:])]
+
+
+def fractional_max(x, output_size, kernel, u):
+    places = np.arange(x[0, 0].size).reshape(x.shape[2:])
+    axes = [fractional_ranges(*a, u) for a in zip(x.shape[2:], output_size, kernel)]
+    out, where = (
+        np.empty((*x.shape[:2], *output_size)),
+        np.empty((*x.shape[:2], *output_size), "int32"),
+    )
+    for at in np.ndindex(*out.shape):
+        window = tuple(slice(*r[i]) for r, i in zip(axes, at[2:]))
+        values = x[at[:2]][window]
+        out[at] = values.max()
+        where[at] = places[window].reshape(-1)[values.argmax()]
+    return out, where
+
+
 # fmt: off
 CASES = [
     Case("conv1d", [A(2, 3, 7), A(4, 3, 3), A(4)], attrs(1, 2, [1, 2]), ref=conv, dtypes=DENSE,
@@ -193,11 +220,21 @@ CASES = [
          ref=conv_transposed, dtypes=DENSE, tol=20),
     Case("conv2d_transpose", [A(2, 4, 3, 3), A(4, 2, 3, 2), A(4)],
          transposed(2, 2, [1, 1, 0, 1], 2, 2), ref=conv_transposed, dtypes=DENSE, tol=20),
+    Case("conv2d_transpose", grad=False, note="errors",
+         errors=[([A(1, 2, 3, 3), A(2, 3, 2, 2), A(n)], transposed(2), ValueError, "one element for each of 3 output") for n in (1, 2, 4)]),
     Case("conv2d_transpose", [A(1, 3, 3, 2), A(2, 3, 2, 2)], {**transposed(2), "cl": True},
          ref=conv_transposed, dtypes=DENSE, tol=20),
     Case("conv3d_transpose", [A(1, 2, 2, 3, 2), A(2, 2, 2, 2, 2)], transposed(3, 2),
          ref=conv_transposed, dtypes=DENSE, tol=20),
+    Case("conv3d_transpose", [A(1, 2, 1, 2, 2), A(2, 2, 2, 2, 2), A(2)], transposed(3),
+         ref=conv_transposed, dtypes=DENSE, tol=20),
 
+    *[Case("fractional_max_pool2d", [spaced(2, 2, 7, 6)], {"output_size": [3, 4], "kernel": k, "u": u},
+           ref=fractional_max, dtypes=DENSE) for k, u in (([0, 0], 0.3), ([0, 0], 0.9), ([3, 2], 0.6))],
+    Case("fractional_max_pool3d", [spaced(1, 2, 4, 5, 3)], {"output_size": [2, 3, 3], "kernel": [2, 0, 1], "u": 0.4},
+         ref=fractional_max, dtypes=DENSE,
+         errors=[([A(1, 2, 4, 5, 3)], {"output_size": [2, 6, 3], "kernel": [0, 0, 0]}, ValueError, "from 1 to the size"),
+                 ([A(2, 4, 5)], {"output_size": [2, 2], "kernel": [0, 0]}, ValueError, "spatial dimensions")]),
     Case("max_pool1d", [spaced(2, 3, 7)], window(1, 3, 2, [1, 1]), ref=max_pool, dtypes=DENSE,
          covers=["max_pool_grad"]),
     Case("max_pool2d", [spaced(2, 2, 5, 6)], window(2), ref=max_pool, dtypes=DENSE),

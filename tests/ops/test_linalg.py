@@ -206,6 +206,8 @@ CASES = [
 
     Case("histogram", [A(20)], {"bins": 4, "min": -1.0, "max": 1.0}, dtypes=("float32", "int32"),
          ref=lambda x, bins, min, max: np.histogram(x, bins, (min, max))[0]),
+    Case("histogram", [A(20), A(20, low=0)], {"bins": 4, "min": -1.0, "max": 1.0}, dtypes=("float32",), tol=10,
+         ref=lambda x, w, bins, min, max: np.histogram(x, bins, (min, max), weights=w)[0], note="weight"),
     Case("histogram", [A(20)], {"bins": 5}, ref=lambda x, bins: np.histogram(x, bins)[0],
          dtypes=("float32", "float64"), errors=[([A(2)], {"bins": 0}, ValueError, "bins must be")]),
     Case("histogram_bin_edges", [A(20)], {"bins": 5}, dtypes=("float32", "float64"), out="float32",
@@ -515,3 +517,30 @@ def test_lu_solve(trans):
     a, b = regular(), np.arange(12.0).reshape(2, 3, 2)
     x = L.lu_solve(t(b), *L.lu(t(a)), trans).numpy()
     np.testing.assert_allclose((a if trans == "N" else a.swapaxes(1, 2)) @ x, b, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_signs_and_phases_of_eigenvectors_are_those_of_lapack(dtype, uplo):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2, 4, 4)) + (1j * rng.normal(size=(2, 4, 4)) if dtype != "float64" else 0)
+    for got, want in zip(L.eigh(argosy.to_tensor(x), uplo), np.linalg.eigh(x, uplo)):
+        np.testing.assert_allclose(got.numpy(), want, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (3, 5)])
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_signs_and_phases_of_singular_vectors_are_those_of_lapack(shape, full, dtype):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype != "float64" else 0)
+    for got, want in zip(L.svd(argosy.to_tensor(x), full), np.linalg.svd(x, full)):
+        np.testing.assert_allclose(got.numpy(), want, atol=1e-10)
+
+
+def test_eigenvalues_come_in_the_order_of_paddle():
+    """Recorded from PaddlePaddle 3.3.1, which hands LAPACK the transposed matrix."""
+    x = np.random.RandomState(0).uniform(-1, 1, (3, 3))
+    np.testing.assert_allclose(
+        L.eigvals(argosy.to_tensor(x)).numpy(), np.linalg.eigvals(np.swapaxes(x, 0, 1)), atol=1e-10
+    )

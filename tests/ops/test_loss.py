@@ -242,6 +242,10 @@ CASES = [
          errors=[([A(1, 3), np.array([[3, -1, 0]])], {}, ValueError, "should be < 3")]),
     Case("nll_loss", [A(4, 5), LABELS, A(5, low=0.5, grad=False)], ref=nll_loss, dtypes=WIDE, tol=3.0,
          errors=[([A(4), LABELS], {}, ValueError, "Expected 2 or more dimensions")]),
+    Case("nll_loss", [A(4, 5), LABELS.reshape(4, 1), None], {"reduction": "none"}, dtypes=WIDE, tol=3.0,
+         ref=lambda x, label, w, reduction: nll_loss(x, label[:, 0], w, reduction=reduction), note="kept axis"),
+    Case("nll_loss", [A(2, 5, 2), LABELS.reshape(2, 1, 2), A(5, low=0.5, grad=False)], dtypes=WIDE, tol=3.0,
+         ref=lambda x, label, w: nll_loss(x, label[:, 0], w), note="kept axis"),
     Case("nll_loss", [A(4, 5), LABELS * 0 - 100, None], ref=lambda x, label, _: 0.0, dtypes=WIDE, note="all ignored"),
     Case("nll_loss", [A(2, 5, 2), LABELS.reshape(2, 2), None], {"ignore_index": 2, "reduction": "none"}, ref=nll_loss, dtypes=WIDE, tol=3.0),
     Case("cross_entropy", [A(4, 5), LABELS, None], ref=cross_entropy, tol=HALF, covers=["hard_cross_entropy", "hard_cross_entropy_grad"],
@@ -265,6 +269,7 @@ CASES = [
          {"num_classes": 4}, ref=hsigmoid, dtypes=WIDE, tol=3.0),
     Case("adaptive_log_softmax_with_loss", [A(4, 4), np.array([0, 4, 7, 2]), A(4, 5), A(5), TAILS], CUTOFFS, ref=adaptive_loss, dtypes=WIDE, tol=3.0, covers=["cluster_labels"],
          errors=[([A(4, 4), np.array([0, 4, 8, 2]), A(4, 5), A(5), TAILS], CUTOFFS, ValueError, "n_classes - 1")]),
+    Case("adaptive_log_prob", [A(4, 4), A(4, 5), A(5), TAILS], CUTOFFS, ref=adaptive_probabilities, dtypes=WIDE, tol=3.0, note="bias"),
     Case("adaptive_log_prob", [A(4, 4), A(4, 5), None, TAILS], CUTOFFS, ref=adaptive_probabilities, dtypes=WIDE, tol=3.0),
 ]
 # fmt: on

@@ -103,6 +103,7 @@ CASES = [
     Case("gather_tree", TREE, ref=gather_tree, grad=False, dtypes=("int64",),
          errors=[([np.zeros((2, 2), "int64")] * 2, {}, ValueError, "3D tensor")]),
     Case("sequence_mask", [np.array([3, 0, 2])], {"maxlen": 4, "dtype": "float32"}, ref=lambda n, **_: (np.arange(4) < n[:, None]).astype(float), out="float32", dtypes=("int64",), grad=False),
+    Case("sequence_mask", [np.array([3.0, 0.5, 2.9])], {"maxlen": 4}, ref=lambda n, **_: (np.arange(4) < n[:, None]).astype("int64"), dtypes=("float32", "float64"), grad=False, note="floats"),
     Case("sequence_mask", [np.array([[3], [2]])], {"dtype": "bool"}, ref=lambda n, **_: np.arange(3) < n[..., None], dtypes=("int64",), grad=False, note="size from data"),
     Case("dropout", [A(3, 4)], {"training": False}, ref=lambda x, **_: x, dtypes=WIDE,
          errors=[([A(3)], {"p": 1.5}, ValueError, "between 0 and 1"), ([A(3)], {"mode": "up"}, ValueError, "mode argument")]),

@@ -47,6 +47,8 @@ def batch_norm(x, mean, variance, weight, bias, batch_stats=False, momentum=0.9,
     if channel_last:
         x = np.moveaxis(x, -1, 1)
     shape = [-1] + [1] * (x.ndim - 2)
+    if batch_stats and x.size == x.shape[1]:
+        return np.moveaxis(x, 1, -1) if channel_last else x
     if batch_stats:
         y = standard(x, (0, *range(2, x.ndim)), epsilon)
     else:
@@ -118,6 +120,9 @@ CASES = [
     Case("batch_norm", [A(4, 3, 2), *STATS, A(3), A(3)], {"batch_stats": True}, ref=batch_norm, tol=HALF_LOOSE, covers=["batch_norm_grad"],
          errors=[([A(4, 3), A(2), A(3), None, None], {}, ValueError, "running_mean must have 3 elements")]),
     Case("batch_norm", [A(4, 2, 3), *STATS, A(3), None], {"batch_stats": True, "channel_last": True}, ref=batch_norm, tol=HALF_LOOSE),
+    Case("batch_norm", [A(1, 3), *STATS, A(3), A(3)], {"batch_stats": True}, ref=batch_norm, note="one value"),
+    Case("batch_norm", [A(1, 1, 3), *STATS, None, None], {"batch_stats": True, "channel_last": True}, ref=batch_norm, note="one value"),
+    Case("batch_norm", [A(1, 3), *STATS, A(3), A(3)], ref=batch_norm, tol=HALF_LOOSE, note="running, one value"),
     Case("batch_norm", [A(4, 3, 2), *STATS, A(3), A(3)], ref=batch_norm, tol=HALF_LOOSE, note="running"),
     Case("batch_norm", [A(4, 3), *STATS, None, None], {"epsilon": 0.1}, ref=batch_norm, tol=HALF_LOOSE, note="plain"),
     Case("local_response_norm", [A(2, 5, 3)], {"size": 3, "alpha": 0.5, "beta": 0.75, "k": 1.0}, ref=local_response_norm, tol=3.0, covers=["channel_window_sum"],
@@ -164,6 +169,18 @@ def test_batch_norm_updates_running_statistics(dtype):
     before = array(mean).copy()
     _core.ops.batch_norm(tensor(x), mean, variance, None, None, False, 0.75, 1e-5, False)
     assert (array(mean) == before).all()
+
+
+def test_batch_norm_of_one_value_for_each_channel_changes_no_statistics():
+    mean, variance = tensor(np.ones(3, "float32")), tensor(np.full(3, 2, "float32"))
+    x, weight, bias = (tensor(np.full(s, 5, "float32")) for s in ((1, 3, 1), 3, 3))
+    for t in (x, weight, bias):
+        t.stop_gradient = False
+    y = _core.ops.batch_norm(x, mean, variance, weight, bias, True, 0.5, 1e-5, False)
+    (y * 7).sum().backward()
+    assert (array(y) == 5).all() and (array(x.grad) == 7).all()
+    assert (array(weight.grad) == 0).all() and (array(bias.grad) == 0).all()
+    assert (array(mean) == 1).all() and (array(variance) == 2).all()
 
 
 def test_batch_norm_of_stepped_running_statistics():

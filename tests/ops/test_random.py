@@ -111,6 +111,17 @@ def test_moments(name, dtype):
     assert abs(values.var() / variance - 1) < 0.1
 
 
+def test_truncated_normal_at_the_ends_of_its_range():
+    # With such bounds a float32 is rounded to probability 0 or 1 once in millions.
+    argosy.seed(17)
+    x = ops.truncated_gaussian_random([2000, 1000], 0.0, 0.02, 0, -2.0, 2.0, "float32").numpy()
+    assert x[1411, 260] == -2.0
+    np.testing.assert_allclose(
+        x[1411, [258, 259, 261]], [0.00615917, -0.00844811, 0.02069528], rtol=1e-5
+    )
+    assert np.isfinite(x).all() and np.sort(x, axis=None)[1] > -0.2 and x.max() < 0.2
+
+
 def test_ranges_and_forms():
     argosy.seed(SEED)
     u = ops.uniform([1000], -2.0, 5.0).numpy()

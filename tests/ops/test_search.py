@@ -165,10 +165,21 @@ CASES = [
                  ([A(3, 4), index(0)], {"axis": 1}, ValueError, "number of dimensions")]),
     *[Case("put_along", [A(3, 4), np.array([[0, 2, 0], [3, 3, 3], [1, 0, 1]]), A(3, 3)],
            {"axis": 1, "reduce": reduce, "include_self": include}, ref=put_along_ref, tol=8,
-           dtypes=("float32", "float64"), grad=reduce == "add")
-      for reduce in ("add", "mul", "amax", "amin", "mean") for include in (True, False)],
+           dtypes=("float32", "float64"), covers=["last_along"] if reduce == "assign" else [])
+      for reduce in ("add", "assign") for include in (True, False)],
+    *[Case("combine_along", [A(3, 4), np.array([[0, 2, 0], [3, 3, 3], [1, 0, 1]]), A(3, 3)],
+           {"axis": 1, "reduce": reduce, "include_self": include}, ref=put_along_ref, tol=8,
+           dtypes=("float32", "float64"))
+      for reduce in ("mul", "amax", "amin", "mean") for include in (True, False)],
+    Case("combine_along", [np.array([[0.0, 2.0, -3.0], [1.5, 0.0, 0.0]]), np.array([[0, 1, 1], [1, 1, 2]]),
+                           np.array([[3.0, 0.0, 2.0], [0.0, 2.0, 4.0]])], {"axis": 1, "reduce": "mul"},
+         ref=put_along_ref, dtypes=("float64",), second=False, note="zeros"),
+    Case("combine_along", [A(4, 3), np.array([[2, 0, 1]]), A()], {"axis": 0, "reduce": "mean"},
+         ref=put_along_ref, dtypes=("float32", "float64"), note="one value"),
     Case("put_along", [A(3, 4), np.array([[0, 2], [3, 1], [1, 0]]), A(3, 2)], {"axis": 1},
-         ref=put_along_ref, dtypes=SOME,
+         ref=put_along_ref, dtypes=SOME),
+    Case("combine_along", [A(2, 2), np.zeros((2, 1), I64), A(2, 1)], {"axis": 0, "reduce": "amax"},
+         ref=put_along_ref, dtypes=("int32", "int64"), grad=False,
          errors=[([A(2, 2), np.zeros((2, 1), I64), A(2, 1)], {"axis": 0, "reduce": "max"},
                   ValueError, "reduce must be one of")]),
     Case("where_select", [MASK, A(2, 3), A(2, 3)], ref=np.where, dtypes=["bool"], grad=False,
@@ -221,6 +232,9 @@ CASES = [
     Case("mode", [distinct(5, 2)], {"axis": 0}, ref=mode_ref, dtypes=("float32", "float64")),
     Case("searchsorted", [np.array([1.0, 3.0, 3.0, 5.0]), A(2, 3, low=0, high=6)],
          ref=np.searchsorted, dtypes=("float32", "float64")),
+    *[Case("searchsorted", [np.array([1, 3, 3, 5], a), np.array([3, 0, 9], b)], ref=np.searchsorted,
+           dtypes=[a], grad=False, note=f"{a} and {b}")
+      for a, b in (("int32", "int64"), ("int64", "int32"), ("int64", "float32"), ("int32", "float64"))],
     Case("searchsorted", [np.array([1, 3, 3, 5]), np.array([3, 0, 9])], {"right": True},
          ref=lambda s, v, right: np.searchsorted(s, v, "right"), dtypes=["int64"],
          errors=[([A(2, 3), A(3, 3)], {}, ValueError, "leading sizes of values")]),
@@ -228,6 +242,8 @@ CASES = [
          ref=lambda x, s, out_int32: np.searchsorted(s, x).astype("int32"), grad=False,
          dtypes=("float32", "float64")),
     Case("unique_all", [A(20, low=-3, high=4)], ref=unique_ref, dtypes=("int32", "int64")),
+    Case("unique_all", [A(9, 2, low=0, high=2)], {"axis": 0}, dtypes=("int32", "float32"), grad=False,
+         ref=lambda x, axis: tuple(np.unique(x, True, True, True, axis=axis)), note="slices"),
 ]
 # fmt: on
 

@@ -86,6 +86,11 @@ def test_sizes_as_arguments(function, x):
     ("block_diag", lambda x: argosy.block_diag([x, x + 1]), X),
     ("cartesian_prod", lambda x: argosy.cartesian_prod([x[0], x[1]]), X),
     ("pdist", lambda x: argosy.pdist(x), X),
+    ("repeat_interleave", lambda x: argosy.repeat_interleave(x, 3, -2), X),
+    ("take wrap", lambda x: argosy.take(x, argosy.to_tensor([7, -26, 23]), mode="wrap"), X),
+    ("take clip", lambda x: argosy.take(x, argosy.to_tensor([7, -26, 99]), mode="clip"), X),
+    ("x[...]", lambda x: x[...], X),
+    ("Dirichlet entropy", lambda x: argosy.distribution.Dirichlet(x * x + 1).entropy(), X),
     ("take_along_axis", lambda x: argosy.take_along_axis(x[:1], argosy.argsort(x, 1), 1), X),
     (
         "put_along_axis",
@@ -143,3 +148,10 @@ def test_what_a_program_cannot_know_is_an_error():
             argosy.split(x, size(x, 0))
         with pytest.raises(NotImplementedError, match="how many sizes"):
             argosy.full(argosy.shape(x)[: size(x, 0)], 0.0)
+
+
+def test_a_number_of_repeats_gives_known_sizes():
+    with Recorder() as r:
+        x = r.input([4, 6], "float32")
+        assert argosy.repeat_interleave(x, 2, 1).shape == [4, 12]
+        assert argosy.repeat_interleave(x, 2).shape == [48]

@@ -21,6 +21,10 @@ class Place:
     def __repr__(self):
         return "Place(cpu)" if self._kind == "cpu" else f"Place({self._kind}:{self._index})"
 
+    def _equals(self, other):
+        """Whether both are the same device."""
+        return self == other
+
     def is_cpu_place(self):
         """Whether this is the CPU."""
         return self._kind == "cpu"

@@ -19,7 +19,8 @@ def summary(net, input_size=None, dtypes=None, input=None):
         input_size (tuple | InputSpec | list): Shape of the input, batch included (None or -1 count
             as 1); a list of shapes for several inputs.
         dtypes (str | list, optional): dtype of the inputs, float32 by default.
-        input (Tensor | list | dict, optional): The input itself, instead of `input_size`.
+        input (Tensor | list | dict, optional): The input itself, instead of `input_size`: the one
+            argument of the network, also where it is a list or a dict.
 
     Returns:
         dict: ``total_params`` and ``trainable_params``.
@@ -30,13 +31,10 @@ def summary(net, input_size=None, dtypes=None, input=None):
             "such as input_size=(1, 3, 224, 224)."
         )
     if input is None:
-        args, kwargs, sizes = _make_inputs(input_size, dtypes)
-    elif isinstance(input, dict):
-        args, kwargs, sizes = (), input, _sizes(list(input.values()))
+        args, sizes = _make_inputs(input_size, dtypes)
     else:
-        args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
-        kwargs, sizes = {}, _sizes(args)
-    rows = _observe(net, args, kwargs)
+        args, sizes = (input,), _sizes([input])
+    rows = _observe(net, args)
     return _report(rows, sizes)
 
 
@@ -51,7 +49,7 @@ def _make_inputs(input_size, dtypes):
             tensors.append(_tensor.zeros(shape, dtype))
         else:
             tensors.append(_tensor.rand(shape).astype(dtype))
-    return tuple(tensors), {}, sum(math.prod(shape) for shape, _ in shapes)
+    return tuple(tensors), sum(math.prod(shape) for shape, _ in shapes)
 
 
 def _shapes(size):
@@ -111,7 +109,7 @@ def _shape(value):
     return []
 
 
-def _observe(net, args, kwargs):
+def _observe(net, args):
     """Runs the network; returns a row (name, inputs, output, layer) for each layer that ran."""
     from argosy import nn
 
@@ -142,7 +140,7 @@ def _observe(net, args, kwargs):
     try:
         net.eval()
         with no_grad():
-            net(*args, **kwargs)
+            net(*args)
     finally:
         for hook in hooks:
             hook.remove()

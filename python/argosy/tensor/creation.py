@@ -68,7 +68,7 @@ def _device_of(value):
     )
 
 
-def _check_blocking(what, value):
+def check_blocking(what, value):
     """True and False are one where nothing is copied behind a program's back."""
     if value is not None and not isinstance(value, bool):
         raise TypeError(
@@ -95,8 +95,8 @@ def to(
             blocking = value
         elif value is not None:
             dtype = value
-    _check_blocking("to", blocking)
-    _check_blocking("to", non_blocking)
+    check_blocking("to", blocking)
+    check_blocking("to", non_blocking)
     out = self
     if device is not None:
         out = _on(out, device)
@@ -112,7 +112,7 @@ def cpu(self):
 
 def cuda(self, device_id=0, blocking=True):
     """This tensor on a CUDA device."""
-    _check_blocking("cuda", blocking)
+    check_blocking("cuda", blocking)
     return _on(self, CUDAPlace(device_id or 0), "cuda")
 
 
@@ -121,7 +121,7 @@ def pin_memory(self, device_id=None, blocking=True):
 
     device_id: number of the GPU; one that is not there is an error.
     """
-    _check_blocking("pin_memory", blocking)
+    check_blocking("pin_memory", blocking)
     if device_id is not None:
         checked_place(CUDAPlace(device_id), "pin_memory")
     return self

@@ -155,7 +155,8 @@ def matrix_power(x, n, name=None):
 @alias(input="x")
 def trace(x, offset=0, axis1=0, axis2=1, name=None):
     """The sums along the diagonals, moved by offset, of the planes of axis1 and axis2."""
-    return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1)
+    dtype = "int32" if x.dtype == _core.int32 else None
+    return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
 @method
@@ -360,7 +361,8 @@ def svdvals(x, name=None):
 @method
 def eigvals(x, name=None):
     """The eigenvalues of square matrices, complex, in no order."""
-    return _ops.eig(x)[0]
+    # Of the transposed, which has the same: so they come in Paddle's order.
+    return _ops.eig(matrix_transpose(x) if x.ndim >= 2 else x)[0]
 
 
 @method

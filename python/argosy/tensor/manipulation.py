@@ -379,9 +379,15 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
     """
     if axis is None:
         x, axis = _ops.flatten(x), 0
-    if not isinstance(repeats, Tensor):
-        repeats = _core.to_tensor(repeats, "int64", True)
-    result = _ops.repeat_interleave(x, repeats, int(axis))
+    if x._symbolic and isinstance(repeats, int) and -x.ndim <= axis < x.ndim and repeats >= 0:
+        # Sizes are known while a Program is built.
+        axis = range(x.ndim)[axis]
+        times = [repeats if d == axis + 1 else 1 for d in range(x.ndim + 1)]
+        result = _ops.flatten(_ops.tile(_ops.unsqueeze(x, [axis + 1]), times), axis, axis + 1)
+    else:
+        if not isinstance(repeats, Tensor):
+            repeats = _core.to_tensor(repeats, "int64", True)
+        result = _ops.repeat_interleave(x, repeats, int(axis))
     if output_size is not None and result.shape[axis] not in (-1, output_size):
         raise ValueError(
             "[repeat_interleave] output_size must be the sum of repeats: expected"

@@ -4,6 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._support import checked_seeds, unsupported
 from argosy.device.place import checked_place
+from argosy.tensor.creation import check_blocking
 from argosy.tensor.printing import tensor_repr
 from argosy.tensor.registry import method
 
@@ -71,8 +72,13 @@ def clear_gradient(self, set_to_zero=True):
     _core.clear_grads(self, set_to_zero)
 
 
-def numpy(self, *, copy=True):
-    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16."""
+def numpy(self, blocking=True, *, copy=True):
+    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16.
+
+    blocking may be False, but there is nothing to wait for: the values are there.
+    """
+    if blocking is not True:
+        check_blocking("numpy", blocking)
     return _core.to_numpy(self, copy)
 
 

@@ -205,7 +205,12 @@ def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=Tru
             indices = _ops.expand(indices, shape)
     if isinstance(values, Tensor):
         values = _fitting(values.astype(arr.dtype), indices)
-    return _ops.put_along(arr, indices, values, axis, reduce, include_self)
+    return _put(arr, indices, values, axis, reduce, include_self)
+
+
+def _put(arr, indices, values, axis, reduce, include_self):
+    op = _ops.put_along if reduce in ("assign", "add", "sum") else _ops.combine_along
+    return op(arr, indices, values, axis, reduce, include_self)
 
 
 @method
@@ -223,7 +228,7 @@ def scatter_add(input, dim, index, src):
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
     reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
-    return _ops.put_along(input, index, _fitting(src, index), dim, reduce, include_self)
+    return _put(input, index, _fitting(src, index), dim, reduce, include_self)
 
 
 @method
@@ -342,10 +347,12 @@ def take(x, index, mode="raise", name=None):
     """Elements of x, flattened, at index; out-of-range places raise, wrap or clip by mode."""
     check_choice("take", "mode", mode, ("raise", "wrap", "clip"))
     flat = _ops.flatten(x) if x.ndim != 1 else x
+    size = sizes_of(flat)[0]
     if mode == "wrap":
-        index = _ops.remainder(index, sizes_of(flat)[0])
+        whole = size.astype(index.dtype) if isinstance(size, Tensor) else size
+        index = _ops.remainder(index, whole)
     elif mode == "clip":
-        index = index.clip(0, sizes_of(flat)[0] - 1)
+        index = index.clip(0, size - 1)
     return _ops.index_get(flat, [index], [0])
 
 

@@ -167,7 +167,8 @@ double normal_cdf(double x) {
   return 0.5 * std::erfc(-x * M_SQRT1_2);
 }
 
-// Wichura 1988, algorithm AS 241 (PPND16): relative error about 1e-16.
+// Wichura 1988, algorithm AS 241 (PPND16): relative error about 1e-16. Infinite at 0 and at 1,
+// which rounding can give.
 double normal_quantile(double p) {
   auto ratio = [](const double(&a)[8], const double(&b)[8], double r) {
     double top = a[7], bottom = b[7];
@@ -210,6 +211,7 @@ double normal_quantile(double p) {
                                    1.84631831751005468180e-5,
                                    1.42151175831644588870e-7,
                                    2.04426310338993978564e-15};
+  if (p <= 0 || p >= 1) return std::copysign(HUGE_VAL, p - 0.5);
   double q = p - 0.5;
   if (std::abs(q) <= 0.425) return q * ratio(kA, kB, 0.180625 - q * q);
   double r = std::sqrt(-std::log(q < 0 ? p : 1 - p));

@@ -208,6 +208,9 @@ bool Scalar::operator==(const Scalar& o) const {
 
 uint32_t axes_mask(const char* op, const IntArray& axes, int rank) {
   if (axes.none || axes.size() == 0) return rank ? (1u << rank) - 1 : 0;
+  ARGOSY_CHECK(axes.symbols.empty(), not_implemented)
+      << '[' << op << "] axis is a value of the Program, which only a run knows, and what it says "
+      << "about sizes is needed before. Do this: give numbers as axes.";
   uint32_t mask = 0;
   for (int64_t axis : axes.values) {
     const int64_t limit = rank ? rank : 1;  // a number has axes 0 and -1, which are nothing

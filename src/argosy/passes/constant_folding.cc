@@ -161,25 +161,11 @@ class Folder {
     const Shape& x = shape->operands[0]->shape;
     Tensor sizes = Tensor::empty({x.rank()}, DType::int64);
     std::copy(x.begin(), x.end(), sizes.data<int64_t>());
-    Tensor picked = compute(o, {sizes}, 0);
+    Tensor picked = program::computed(o, std::span(&sizes, 1), 0);
     if (!picked.defined()) return {};
     for (int64_t i = 0; i < picked.numel(); ++i)
       if (picked.data<int64_t>()[i] < 0) return {};
     return picked;
-  }
-
-  // Result i of an operation on known values, with the strides that it has in a run; undefined if
-  // it fails: then it does so at the user's line when it runs.
-  static Tensor compute(const Operation& o, const std::vector<Tensor>& in, size_t i) {
-    op::GradMode off(false);
-    program::Recording here(nullptr);
-    try {
-      Tensors out = op::dispatch(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
-                                 o.attrs.get());
-      return out[i];
-    } catch (const Error&) {
-      return {};
-    }
   }
 
   bool evaluate(Operation& o) {
@@ -210,7 +196,7 @@ class Folder {
         in.push_back(k);
       }
       if (bytes > (reads ? folded_limit_ : created_limit_)) return false;
-      t = compute(o, in, 0);
+      t = program::computed(o, in, 0);
       if (!t.defined() || t.dtype() != v->dtype || t.shape() != v->shape) return false;
     }
     know(v, t);

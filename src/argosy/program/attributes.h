@@ -31,6 +31,6 @@ void each_element(const op::AttrType& type, void* attrs, F&& fn) {
 ARGOSY_API const Tensor& element_placeholder();
 
 // The number in a concrete tensor of one element.
-op::Scalar number_in(const Tensor& t);
+ARGOSY_API op::Scalar number_in(const Tensor& t);
 
 }  // namespace argosy::program

@@ -103,6 +103,36 @@ Ref<Value> Builder::current_state(const Ref<State>& state) {
   return localize(use.last ? use.last : use.initial);
 }
 
+Tensor Builder::known(const Tensor& t) {
+  Value* v = value_of(t);
+  if (!v || v->program.lock().get() != &p_) return {};
+  return known_value(settle(Ref<Value>::share(v)), 16);
+}
+
+Tensor Builder::known_value(const Ref<Value>& v, int depth) {
+  constexpr int64_t kFew = 64;
+  if (depth == 0 || v->layout != Layout::strided || !v->shape.known() || v->shape.numel() > kFew)
+    return {};
+  const Operation* o = v->producer;
+  if (!o) {
+    if (!open_.empty()) return {};
+    for (const Constant& c : p_.constants)
+      if (c.fixed && c.value.get() == v.get()) return c.tensor;
+    return {};
+  }
+  if (v->block != &top() || o->op->structural || o->op->effect != op::Effect::pure ||
+      o->op->uninitialized || o->attr_operands)
+    return {};
+  std::vector<Tensor> in;
+  for (const Ref<Value>& x : o->operands) {
+    in.push_back(x ? known_value(x, depth - 1) : Tensor());
+    if (x && !in.back().defined()) return {};
+  }
+  size_t i = 0;
+  while (o->results[i].get() != v.get()) ++i;
+  return computed(*o, in, i);
+}
+
 Ref<Value> Builder::current(const Tensor& t) {
   if (!t.defined()) return {};
   if (Value* v = value_of(t)) {
@@ -643,6 +673,22 @@ void rebind(const Tensor& x, const Tensor& value) {
 }();
 
 }  // namespace
+
+Tensor known(const Tensor& t) {
+  const std::shared_ptr<Program> owner = program_of(t);
+  return owner ? owner->builder().known(t) : Tensor();
+}
+
+Tensor computed(const Operation& o, std::span<const Tensor> in, size_t i) {
+  op::GradMode off(false);
+  Recording here(nullptr);
+  try {
+    const op::Inputs inputs(in, o.ends.empty() ? nullptr : o.ends.data());
+    return op::dispatch(*o.op, inputs, o.attrs.get())[i];
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 Tensor detached(const Tensor& t) {
   op::GradMode off(false);

@@ -65,6 +65,9 @@ class ARGOSY_API Builder {
 
   // The value that t stands for now, in the innermost open block.
   Ref<Value> current(const Tensor& t);
+  // What t is in every run, if that can be told already: a few elements that depend on constants
+  // alone; else undefined. Outside of the block where they are computed they may be overwritten.
+  Tensor known(const Tensor& t);
 
   Role role = Role::forward;  // of what is appended
   uint32_t segment = 0;       // likewise
@@ -100,6 +103,7 @@ class ARGOSY_API Builder {
   Ref<Value> capture(Draft& draft, const Ref<Value>& outer);
   Ref<Value> make_result(Operation& o, const Shape& shape, DType dtype, Layout layout);
   Operation& add(std::unique_ptr<Operation> o);
+  Tensor known_value(const Ref<Value>& v, int depth);
   void move_handle(const Tensor& x, const Ref<Value>& to);
   // Writes reach everything that shares memory in eager mode: other handles of the value, what it
   // is a view of, and other views of that.
@@ -136,6 +140,12 @@ class ARGOSY_API Recording {
   std::shared_ptr<Program> program_;
   void* before_;
 };
+
+// Builder::known for the Program of t.
+ARGOSY_API Tensor known(const Tensor& t);
+// Result i of an operation on known values, with the strides that it has in a run; undefined if it
+// fails: then it does so at the user's line when it runs.
+ARGOSY_API Tensor computed(const Operation& o, std::span<const Tensor> in, size_t i);
 
 // A value of its own, through which no gradient flows.
 ARGOSY_API Tensor detached(const Tensor& t);

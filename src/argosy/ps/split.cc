@@ -584,19 +584,21 @@ class Splitter {
   }
 
   // Adam's correction of the moments' bias counts steps of the trainer, not visits of a row: the
-  // powers stay state of the trainer, and the rate is corrected there.
+  // powers stay state of the trainer, and the rate is corrected there: by those of the next step,
+  // as the op does for row-sparse gradients.
   Ref<Value> correct_rate(Operations& list, const Remote& r) {
     const std::optional<BiasPowers> powers = powers_of(*r.update);
     if (!powers || r.said.own_rule) return nullptr;
-    const Ref<Value> root = compute(list, made::kSqrt, {scaled(list, powers->second, -1, 1)});
-    Ref<Value> rate = compute(list, made::kDivide, {root, scaled(list, powers->first, -1, 1)});
+    const Ref<Value> first = scaled(list, powers->first, std::pow(powers->beta1, options_.workers));
+    const Ref<Value> second =
+        scaled(list, powers->second, std::pow(powers->beta2, options_.workers));
+    const Ref<Value> root = compute(list, made::kSqrt, {scaled(list, second, -1, 1)});
+    Ref<Value> rate = compute(list, made::kDivide, {root, scaled(list, first, -1, 1)});
     const Operation& o = *r.update->operation;
     rate = o.attr_operands ? compute(list, made::kMultiply, {rate, o.attr_values()[0]})
                            : scaled(list, rate, attr<op::Scalar>(o, "lr").real());
-    state_of(powers->first)->last =
-        scaled(list, powers->first, std::pow(powers->beta1, options_.workers));
-    state_of(powers->second)->last =
-        scaled(list, powers->second, std::pow(powers->beta2, options_.workers));
+    state_of(powers->first)->last = first;
+    state_of(powers->second)->last = second;
     kept_.insert(powers->first.get());
     kept_.insert(powers->second.get());
     return rate;

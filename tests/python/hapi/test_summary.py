@@ -45,9 +45,16 @@ def test_inputs_of_summary():
 
     wanted = {"total_params": 18, "trainable_params": 18}
     assert argosy.summary(Two(), [(1, 4), (1, 3)]) == wanted
+
+    class OneOfTwo(Two):
+        def forward(self, both):
+            x, y = both.values() if isinstance(both, dict) else both
+            return super().forward(x, y)
+
     given = {"x": argosy.zeros([1, 4]), "y": argosy.zeros([1, 3])}
-    assert argosy.summary(Two(), input=given) == wanted
-    assert argosy.summary(Two(), input=list(given.values())) == wanted
+    assert argosy.summary(OneOfTwo(), input=given) == wanted
+    assert argosy.summary(OneOfTwo(), input=list(given.values())) == wanted
+    assert argosy.summary(OneOfTwo(), input=tuple(given.values())) == wanted
     linear = nn.Linear(4, 2)
     for size in ((None, 4), (-1, 4), [(2, 4)], (4,)):
         assert argosy.summary(linear, size)["total_params"] == 10

@@ -684,3 +684,22 @@ def test_no_gradient_goes_back_to_labels(loss):
     (loss(x, y).sum() + (2 * y).sum()).backward()
     np.testing.assert_allclose(x.grad.numpy(), slopes(lambda x: loss(x, y).sum(), x), rtol=1e-6)
     np.testing.assert_array_equal(y.grad.numpy(), 2.0)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_bias_of_one_element_is_that_of_all_channels(rng, n, channels_last):
+    formats = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}[n]
+    x = paddle.to_tensor(rng.normal(size=(2, *[4] * (n + 1))).astype("float32"))
+    w = paddle.to_tensor(rng.normal(size=(4, 2, *[3] * n)).astype("float32"))
+    for name in (f"conv{n}d", f"conv{n}d_transpose"):
+        function = getattr(F, name)
+        options = {"groups": 2, "data_format": formats[channels_last]}
+        for shape in ([1], [1, 1, 1]):
+            bias = paddle.full(shape, 0.5)
+            bias.stop_gradient = False
+            y = function(x, w, bias, **options)
+            plain = function(x, w, **options)
+            np.testing.assert_allclose(y.numpy(), plain.numpy() + 0.5, rtol=1e-5, atol=1e-5)
+            y.sum().backward()
+            assert bias.grad.shape == shape and float(bias.grad.sum()) == y.size

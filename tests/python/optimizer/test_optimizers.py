@@ -626,3 +626,19 @@ def test_global_norm_clips_the_gradients_in_place(make):
         want = before * (0.5 / norm) if in_place else before
         np.testing.assert_allclose(layer.weight.grad.numpy(), want, rtol=1e-6)
         np.testing.assert_allclose(held.numpy(), want, rtol=1e-6)
+
+
+def test_adam_with_row_sparse_gradients_gives_what_paddle_gives():
+    """Recorded from PaddlePaddle 3.3.1 and 2.6.2: powers of beta are those of the next step."""
+    e = argosy.nn.Embedding(5, 2, sparse=True)
+    e.weight.set_value(np.ones((5, 2), "float32"))
+    adam = argosy.optimizer.Adam(0.1, parameters=e.parameters())
+    rows = []
+    for places in ([0, 1, 1], [1, 2], [0]):
+        (e(argosy.to_tensor(places)) * argosy.to_tensor([0.5, -2.0])).sum().backward()
+        adam.step()
+        adam.clear_grad()
+        rows.append(e.weight.numpy()[:4, 0].copy())
+    want = [[0.92559, 0.92559, 1, 1], [0.86806, 0.84556, 0.93612, 1], [0.79365, 0.78001]]
+    for got, expected in zip(rows, want):
+        np.testing.assert_allclose(got[: len(expected)], expected, atol=6e-6)

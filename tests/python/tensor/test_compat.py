@@ -80,3 +80,40 @@ def test_readers():
     assert list(paddle.batch(lambda: iter(range(5)), 2, drop_last=True)()) == [[0, 1], [2, 3]]
     with pytest.raises(ValueError, match=r"\[batch\] batch_size"):
         paddle.batch(lambda: iter([]), 0)
+
+
+@pytest.mark.parametrize(
+    "data,dtype",
+    [
+        (lambda: [paddle.ones([]), 2], "float64"),
+        (lambda: [paddle.ones([]), 2.5], "float64"),
+        (lambda: [paddle.ones([2]), [1, 2]], "float64"),
+        (lambda: [paddle.ones([2]), np.ones(2, "float32")], "float32"),
+        (lambda: [paddle.ones([]), True], "float32"),
+        (lambda: [paddle.ones([], "int32"), paddle.ones([])], "float64"),
+        (lambda: [paddle.ones([], "int32"), 1], "int64"),
+        (lambda: [paddle.ones([], "float16"), np.int16(1)], "float32"),
+        (lambda: [paddle.ones([], "complex64"), 1], "complex128"),
+        (lambda: [[paddle.ones([]), 1], [2, 3]], "float32"),
+        (lambda: [[paddle.ones([], "int64"), 2.5]], "float32"),
+        (lambda: [np.ones(2), np.zeros(2)], "float32"),
+        (lambda: [[np.array(1.0), 2], [3, 4]], "float32"),
+        (lambda: ((1, 2), (paddle.ones([]), 4)), "float32"),
+        (lambda: [range(3), range(3)], "int64"),
+    ],
+)
+def test_to_tensor_of_lists_with_tensors_promotes_as_numpy(data, dtype):
+    """Beside a tensor numbers keep their width; deeper down floats take the default dtype."""
+    made = paddle.to_tensor(data())
+    assert str(made.dtype) == f"paddle.{dtype}"
+    flat = [float(np.real(v)) for v in np.asarray(made.numpy()).reshape(-1)]
+    want = [
+        float(np.real(v)) for part in data() for v in np.asarray(paddle.to_tensor(part)).reshape(-1)
+    ]
+    assert flat == want
+
+
+def test_numpy_takes_blocking_and_places_compare():
+    x = paddle.ones([2])
+    assert (x.numpy(False) == x.numpy(True)).all()
+    assert x.place._equals(paddle.CPUPlace()) and not x.place._equals(paddle.CUDAPlace(0))

@@ -12,11 +12,19 @@ ops = _core.ops
 _FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
+def _for_all(bias, channels):
+    """A bias of one element is that of all channels."""
+    if bias is None or channels == 1 or bias.size != 1:
+        return bias
+    return ops.expand(ops.reshape(bias, [1]), [channels])
+
+
 def _conv(op, n, x, weight, bias, stride, padding, dilation, groups, data_format):
     channel_last = is_channel_last(data_format, _FORMATS[n])
     padding, algorithm = spatial_padding(padding, n, channel_last)
     stride = int_list(stride, n, "stride")
     dilation = int_list(dilation, n, "dilation")
+    bias = _for_all(bias, weight.shape[0])
     return op(x, weight, bias, stride, padding, algorithm, dilation, groups, channel_last)
 
 
@@ -37,7 +45,7 @@ def conv1d(
     Args:
         x: [N, C, L], or [N, L, C] for data_format 'NLC'.
         weight: [out channels, C / groups, K].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or [int].
         padding: int, [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
         groups: channels fall into this many groups, each with its own filters.
@@ -68,7 +76,7 @@ def conv2d(
     Args:
         x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
         weight: [out channels, C / groups, KH, KW].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or two ints.
         padding: int, [h, w], [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
         groups: channels fall into this many groups, each with its own filters.
@@ -99,7 +107,7 @@ def conv3d(
     Args:
         x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
         weight: [out channels, C / groups, KD, KH, KW].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or three ints.
         padding: int, three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
         groups: channels fall into this many groups, each with its own filters.
@@ -172,6 +180,7 @@ def _conv_transpose(op, n, x, weight, bias, stride, padding, output_padding, dil
     dilation = int_list(dilation, n, "dilation")
     size = _output_size(output_size, output_padding, n)
     extra = int_list(output_padding, n, "output_padding")
+    bias = _for_all(bias, weight.shape[1] * groups)
     return op(
         x, weight, bias, stride, padding, algorithm, extra, dilation, groups, size, channel_last
     )
@@ -195,7 +204,7 @@ def conv1d_transpose(
     Args:
         x: [N, C, L] or [N, L, C].
         weight: [C, out channels / groups, K].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         output_padding: added to one side of the output; below stride or dilation.
         output_size: length of the output, instead of ``output_padding``; in
             [formula, formula + stride).
@@ -227,7 +236,7 @@ def conv2d_transpose(
     Args:
         x: [N, C, H, W] or [N, H, W, C].
         weight: [C, out channels / groups, KH, KW].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         output_padding: added to one side of the output; below stride or dilation.
         output_size: sizes of the output, instead of ``output_padding``; each in
             [formula, formula + stride).
@@ -260,7 +269,7 @@ def conv3d_transpose(
     Args:
         x: [N, C, D, H, W] or [N, D, H, W, C].
         weight: [C, out channels / groups, KD, KH, KW].
-        bias: [out channels] or None.
+        bias: [out channels], [1] for all of them, or None.
         output_padding, output_size: as for :func:`conv2d_transpose`.
 
     Returns:

@@ -67,17 +67,6 @@ bool all_finite(const T* a, int64_t n) {
 
 constexpr int32_t kNotFinite = 1;
 
-float conj_of(float x) {
-  return x;
-}
-double conj_of(double x) {
-  return x;
-}
-template <class T>
-std::complex<T> conj_of(std::complex<T> x) {
-  return std::conj(x);
-}
-
 template <class T>
 void copy_if_apart(const T* from, int64_t n, T* to) {
   if (from != to) std::copy(from, from + n, to);
@@ -235,8 +224,8 @@ void qr(DType dtype, int64_t batch, int64_t m, int64_t n, bool complete, const v
   });
 }
 
-// a = u s vh, read as its transpose: a^T = vh^T s u^T. So LAPACK's u, column major, is vh row
-// major, and its vt is u.
+// The matrix itself goes to LAPACK, not its transpose as which it could be read: so vectors have
+// the phases that others give them. [= Paddle]
 void svd(DType dtype, int64_t batch, int64_t m, int64_t n, bool full, const void* a, void* u,
          void* s_out, void* vh, int32_t* info) {
   int im = side("svd", m), in = side("svd", n);
@@ -255,17 +244,21 @@ void svd(DType dtype, int64_t batch, int64_t m, int64_t n, bool full, const void
       }
       const T* from = at<T>(a, s * m * n);
       if (!all_finite(from, m * n)) return void(info[s] = kNotFinite);
-      Scratch scratch(static_cast<size_t>(m * n) * sizeof(T));
-      T* work = scratch.as<T>();
-      std::copy(from, from + m * n, work);
+      const int64_t vectors = u ? m * u_cols + v_rows * n : 0;
+      Scratch scratch(static_cast<size_t>(m * n + vectors) * sizeof(T));
+      T *work = scratch.as<T>(), *left = work + m * n, *right = left + m * u_cols;
+      transpose(m, n, from, n, work, m);
       char job = !u ? 'N' : full ? 'A' : 'S';
-      info[s] = lapack::gesdd(job, in, im, work, in, at<Real<T>>(s_out, s * k), vs, in, us,
-                              static_cast<int>(u_cols));
+      info[s] = lapack::gesdd(job, im, in, work, im, at<Real<T>>(s_out, s * k), left, im, right,
+                              static_cast<int>(v_rows));
+      if (!u) return;
+      transpose(u_cols, m, static_cast<const T*>(left), m, us, u_cols);
+      transpose(n, v_rows, static_cast<const T*>(right), v_rows, vs, n);
     });
   });
 }
 
-// Read as its transpose, a Hermitian matrix is its conjugate: same eigenvalues, conjugate vectors.
+// The triangle is handed over as it is, so that vectors have the phases of LAPACK. [= Paddle]
 void eigh(DType dtype, int64_t batch, int64_t n, bool upper, const void* a, void* w, void* v,
           int32_t* info) {
   int in = side("eigh", n);
@@ -279,15 +272,14 @@ void eigh(DType dtype, int64_t batch, int64_t n, bool upper, const void* a, void
       std::fill(work, work + n * n, T(0));
       for (int64_t i = 0; i < n; ++i) {
         int64_t begin = upper ? i : 0, end = upper ? n : i + 1;
-        std::copy(from + i * n + begin, from + i * n + end, work + i * n + begin);
+        for (int64_t j = begin; j < end; ++j) work[j * n + i] = from[i * n + j];
       }
       if (!all_finite(static_cast<const T*>(work), n * n)) return void(info[s] = kNotFinite);
       info[s] =
-          lapack::heevd(v ? 'V' : 'N', upper ? 'L' : 'U', in, work, in, at<Real<T>>(w, s * n));
+          lapack::heevd(v ? 'V' : 'N', upper ? 'U' : 'L', in, work, in, at<Real<T>>(w, s * n));
       if (!v) return;
       T* to = at<T>(v, s * n * n);
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = 0; j < n; ++j) to[i * n + j] = conj_of(work[j * n + i]);
+      transpose(n, n, static_cast<const T*>(work), n, to, n);
     });
   });
 }

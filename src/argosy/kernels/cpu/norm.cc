@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -269,6 +270,10 @@ void group_norm_grad(const GroupNorm& a, const void* x, const void* mean, const 
   if (!dx) return;
   Values c1(all), c2(all), c3(all);
   const double count = static_cast<double>(members * a.inner);
+  if (count == 1) {  // y is beta whatever x is
+    std::memset(dx, 0, static_cast<size_t>(all * item_size(a.type)));
+    return;
+  }
   for (int64_t i = 0; i < all; ++i) {
     const int64_t group = group_of(i);
     const double rstd = rstd_of(read(a.type, variance, group), a.epsilon);

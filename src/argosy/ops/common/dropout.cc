@@ -7,7 +7,9 @@
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
+#include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -184,7 +186,9 @@ Tensors dropout_parts(const Inputs& in, const DropoutAttrs& a) {
     Tensor kept = scale(cast(a.p.tensor, x.dtype()), -1, 1);
     if (!a.training) return multiply(x, kept);
     Tensor y = drop(x, a.p, a.axis, 1);
-    return upscale ? divide(y, kept) : y;
+    if (!upscale) return y;
+    // Where all is dropped there is nothing to divide.
+    return divide(y, where(equal(kept, zeros_like(kept)), full_like(kept, 1), kept));
   }
   const double kept = 1 - a.p.real();
   if (!a.training) return scale(x, kept);

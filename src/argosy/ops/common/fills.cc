@@ -24,7 +24,7 @@ ARGOSY_ATTRS(DiracAttrs, shape, groups, dtype)
 void dirac_infer(InferContext& c, const DiracAttrs& a) {
   ARGOSY_CHECK(3 <= a.shape.size() && a.shape.size() <= 5, invalid_argument)
       << "[dirac_fill] the weight must have 3, 4 or 5 dimensions, got " << a.shape.size() << '.';
-  ARGOSY_CHECK(a.groups > 0 && a.shape[0] % a.groups == 0, invalid_argument)
+  ARGOSY_CHECK(a.groups > 0 && (a.shape[0] < 0 || a.shape[0] % a.groups == 0), invalid_argument)
       << "[dirac_fill] groups must divide the first size: groups is " << a.groups << ", shape is "
       << Shape(a.shape.values) << '.';
   c.out[0] = {Shape(a.shape.values), a.dtype};

@@ -212,12 +212,19 @@ void mask_infer(InferContext& c, const MaskAttrs& a) {
 }
 void mask_run(KernelFrame& f, const MaskAttrs& a) {
   Tensor lengths = as_dtype(f.in[0], DType::int64);
-  const int64_t* length = lengths.data<int64_t>();
-  const int64_t n = lengths.numel();
+  int64_t* length = lengths.data<int64_t>();
+  const int64_t n = lengths.numel(), longest = n ? *std::max_element(length, length + n) : 0;
+  if (is_floating(f.in[0].dtype())) {  // k < 1.5 holds for 0 and 1
+    Tensor exact = as_dtype(f.in[0], DType::float64);
+    lengths = Tensor::empty(exact.shape(), DType::int64);
+    length = lengths.data<int64_t>();
+    for (int64_t i = 0; i < n; ++i)
+      length[i] = static_cast<int64_t>(std::ceil(exact.data<double>()[i]));
+  }
   int64_t width = a.maxlen[0];
   Tensor out = f.out[0];
   if (width < 0) {
-    width = n ? std::max<int64_t>(0, *std::max_element(length, length + n)) : 0;
+    width = std::max<int64_t>(0, longest);
     Shape shape = lengths.shape();
     shape.push_back(width);
     out = f.allocate(0, shape);
@@ -229,9 +236,11 @@ void mask_run(KernelFrame& f, const MaskAttrs& a) {
 }
 
 ARGOSY_OP(sequence_mask, MaskAttrs)
-    .doc("[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length.")
+    .doc(
+        "[*x.shape, maxlen]: 1 before the length x, 0 from it on; maxlen -1: the largest length, "
+        "rounded towards 0.")
     .shape("x [*s] -> [*s,m']")
-    .input("x", kIntegral)
+    .input("x", kReal)
     .index_output("out")
     .infer(mask_infer)
     .kernel("loop", mask_run)

@@ -116,15 +116,19 @@ int dims_of_name(const char* name) {
   return name[4] - '0';
 }
 
+void check_bias(const InferContext& c, int64_t channels) {
+  if (!c.in[2].defined()) return;
+  const Shape& b = c.in[2].shape();
+  ARGOSY_CHECK(b.numel() == channels || b.numel() < 0 || channels < 0, invalid_argument)
+      << '[' << c.name() << "] bias must have one element for each of " << channels
+      << " output channels, got shape " << b
+      << ". Do this: make it with shape [out_channels], or pass None.";
+}
+
 void conv_infer(InferContext& c, const ConvAttrs& a) {
   spatial_of(c.name(), c.in[0].shape(), dims_of_name(c.name()), a.cl);
   c.out[0].shape = conv_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
-  if (!c.in[2].defined()) return;
-  const Shape &b = c.in[2].shape(), &w = c.in[1].shape();
-  ARGOSY_CHECK(b.numel() == w[0] || b.numel() < 0 || w[0] < 0, invalid_argument)
-      << '[' << c.name() << "] bias must have one element for each of " << w[0]
-      << " output channels, got shape " << b
-      << ". Do this: make it with shape [out_channels], or pass None.";
+  check_bias(c, c.in[1].dim(0));
 }
 void conv_run(KernelFrame& f, const ConvAttrs& a) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];
@@ -325,6 +329,7 @@ ConvAttrs explicit_attrs(const Shape& x, const Shape& w, const ConvTransposeAttr
 void transpose_infer(InferContext& c, const ConvTransposeAttrs& a) {
   spatial_of(c.name(), c.in[0].shape(), dims_of_name(c.name()), a.cl);
   c.out[0].shape = transposed_shape(c.name(), c.in[0].shape(), c.in[1].shape(), a);
+  check_bias(c, c.out[0].shape[a.cl ? c.out[0].shape.rank() - 1 : 1]);
 }
 void transpose_run(KernelFrame& f, const ConvTransposeAttrs& t) {
   const Tensor &x = f.in[0], &w = f.in[1], &y = f.out[0];

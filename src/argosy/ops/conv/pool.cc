@@ -1,5 +1,7 @@
 #include "argosy/kernels/cpu/pool.h"
 
+#include <algorithm>
+
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/conv.h"
 #include "argosy/ops/conv/window.h"
@@ -93,9 +95,18 @@ Shape adaptive_shape(const char* op, const Shape& x, const AdaptivePoolAttrs& a)
   return out;
 }
 
+// What the ops that are given the form of their result do not find out by computing it.
+void check_windows(const char* op, const std::vector<int64_t>& kernel,
+                   const std::vector<int64_t>& stride) {
+  ARGOSY_CHECK(kernel.size() == stride.size(), invalid_argument)
+      << '[' << op << "] kernel and stride must have one number for each spatial dimension, got "
+      << kernel.size() << " and " << stride.size() << ". Do this: give as many strides.";
+}
+
 // --- max ---
 
-void max_grad_infer(InferContext& c, const PoolAttrs&) {
+void max_grad_infer(InferContext& c, const PoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
@@ -180,6 +191,119 @@ ARGOSY_MAX_POOL(max_pool2d)
 ARGOSY_MAX_POOL(max_pool3d)
 #undef ARGOSY_MAX_POOL
 
+// --- fractional max ---
+
+struct FractionalAttrs {
+  std::vector<int64_t> output_size;
+  std::vector<int64_t> kernel;  // of windows that overlap; 0: disjoint ones
+  op::Scalar u = 0.5;           // of (0, 1): where the windows lie
+};
+ARGOSY_ATTRS(FractionalAttrs, output_size, kernel, u)
+
+void fractional_infer(InferContext& c, const FractionalAttrs& a) {
+  const Tensor& x = c.in[0];
+  const size_t dims = a.output_size.size();
+  ARGOSY_CHECK(x.rank() == static_cast<int>(dims) + 2 && a.kernel.size() == dims, invalid_argument)
+      << '[' << c.name() << "] expected x [N, C, ..] with " << dims << " spatial dimensions, got "
+      << x << " and " << a.kernel.size() << " sizes of windows. Do this: reshape x.";
+  for (size_t d = 0; d < dims; ++d) {
+    const int64_t in = x.dim(static_cast<int>(d) + 2), out = a.output_size[d], k = a.kernel[d];
+    ARGOSY_CHECK(out >= 1 && k >= 0 && (in < 0 || (out <= in && k <= in)), invalid_argument)
+        << '[' << c.name()
+        << "] output_size must be from 1 to the size of x, and windows no larger "
+        << "than x: spatial dimension " << d << " has size " << in << ", got " << out << " and "
+        << k << ". Do this: correct them.";
+    c.out[0].shape[static_cast<int>(d) + 2] = out;
+  }
+  c.out[1] = {c.out[0].shape, DType::int32};
+}
+
+struct Range {
+  int64_t begin, end;
+};
+// Pseudo-random windows along one dimension, rounded as in float32. [= Paddle]
+std::vector<Range> fractions(int64_t in, int64_t out, int64_t kernel, float u) {
+  std::vector<Range> ranges;
+  const bool overlap = kernel > 0;
+  const float size = static_cast<float>(in);
+  const float step = overlap ? (size - static_cast<float>(kernel)) / static_cast<float>(out - 1)
+                             : size / static_cast<float>(out);
+  if (!overlap) {
+    const float base = static_cast<float>(in / out);
+    u *= std::min((base + 2) / step - 1, (size + 1 - base) / step - static_cast<float>(out - 1));
+  }
+  const auto place = [&](int64_t i) {
+    if (overlap && out == 1) return int64_t{0};
+    return static_cast<int64_t>((static_cast<float>(i) + u) * step) -
+           static_cast<int64_t>(u * step);
+  };
+  for (int64_t i = 0; i < out; ++i) {
+    const int64_t begin = std::clamp<int64_t>(place(i), 0, in - 1);
+    const int64_t end = overlap ? begin + kernel : place(i + 1);
+    ranges.push_back({begin, std::clamp<int64_t>(end, begin + 1, in)});
+  }
+  return ranges;
+}
+
+void fractional_run(KernelFrame& f, const FractionalAttrs& a) {
+  const Tensor &x = f.in[0], &y = f.out[0];
+  if (y.numel() == 0) return;
+  const double u = a.u.real();
+  ARGOSY_CHECK(u >= 0 && u <= 1, invalid_argument)
+      << '[' << f.name() << "] u must be in (0, 1), got " << u << ". Do this: correct it.";
+  // Two dimensions are three, the first of which has size 1.
+  std::vector<Range> ranges[3] = {{{0, 1}}, {}, {}};
+  int64_t in[3] = {1, 1, 1};
+  const size_t skip = 3 - a.output_size.size();
+  for (size_t d = skip; d < 3; ++d) {
+    in[d] = x.dim(static_cast<int>(d - skip) + 2);
+    ranges[d] =
+        fractions(in[d], a.output_size[d - skip], a.kernel[d - skip], static_cast<float>(u));
+  }
+  const int64_t plane = in[0] * in[1] * in[2], planes = x.dim(0) * x.dim(1);
+  const int64_t each = y.numel() / planes;
+  dispatch_floating(x.dtype(), [&]<class T>(T) {
+    for (int64_t p = 0; p < planes; ++p) {
+      const T* from = x.data<T>() + p * plane;
+      T* to = y.data<T>() + p * each;
+      int32_t* where = f.out[1].data<int32_t>() + p * each;
+      for (const Range& depth : ranges[0])
+        for (const Range& height : ranges[1])
+          for (const Range& width : ranges[2]) {
+            int64_t best = -1;
+            for (int64_t i = depth.begin; i < depth.end; ++i)
+              for (int64_t j = height.begin; j < height.end; ++j)
+                for (int64_t k = width.begin; k < width.end; ++k) {
+                  const int64_t at = (i * in[1] + j) * in[2] + k;
+                  if (best < 0 || from[at] > from[best] || from[at] != from[at]) best = at;
+                }
+            *to++ = from[best];
+            *where++ = static_cast<int32_t>(best);
+          }
+    }
+  });
+}
+Tensors fractional_grad(const GradCall& c, const FractionalAttrs&) {
+  return max_pool_grad_op(c.dy(), c.out(1), c.in[0], adaptive(false));
+}
+
+#define ARGOSY_FRACTIONAL_MAX_POOL(name)                                                  \
+  ARGOSY_OP(name, FractionalAttrs)                                                        \
+      .doc(                                                                               \
+          "The maximum of each of output_size windows that lie pseudo-randomly, and its " \
+          "place, flattened.")                                                            \
+      .paper("1412.6071")                                                                 \
+      .input("x", kFloating, Save::shape)                                                 \
+      .output("out")                                                                      \
+      .index_output("indices", Save::value)                                               \
+      .infer(fractional_infer)                                                            \
+      .kernel("direct", fractional_run)                                                   \
+      .gradient(fractional_grad)                                                          \
+      .done();
+ARGOSY_FRACTIONAL_MAX_POOL(fractional_max_pool2d)
+ARGOSY_FRACTIONAL_MAX_POOL(fractional_max_pool3d)
+#undef ARGOSY_FRACTIONAL_MAX_POOL
+
 void adaptive_max_infer(InferContext& c, const AdaptivePoolAttrs& a) {
   c.out[0].shape = adaptive_shape(c.name(), c.in[0].shape(), a);
   c.out[1] = {c.out[0].shape, DType::int32};
@@ -226,7 +350,8 @@ PoolAttrs avg_windows(const AvgPoolAttrs& a) {
   return a.kernel.empty() ? adaptive(a.cl) : windows(a);
 }
 
-void avg_grad_infer(InferContext& c, const AvgPoolAttrs&) {
+void avg_grad_infer(InferContext& c, const AvgPoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_grad_run(KernelFrame& f, const AvgPoolAttrs& a) {
@@ -249,7 +374,17 @@ ARGOSY_OP(avg_pool_grad, AvgPoolAttrs)
     .done();
 
 // Pools x into the form of `like`, so that no size is computed again.
-void avg_like_infer(InferContext& c, const AvgPoolAttrs&) {
+void avg_like_infer(InferContext& c, const AvgPoolAttrs& a) {
+  check_windows(c.name(), a.kernel, a.stride);
+  if (!a.kernel.empty()) {
+    const Shape fits = pooled(c.name(), c.in[0].shape(), windows(a)), &like = c.in[1].shape();
+    bool same = fits.rank() == like.rank();
+    for (int d = 0; same && d < like.rank(); ++d)
+      same = fits[d] == like[d] || fits[d] < 0 || like[d] < 0;
+    ARGOSY_CHECK(same, invalid_argument)
+        << "[avg_pool_like] pooling " << c.in[0] << " gives shape " << fits << ", `like` has "
+        << like << ". Do this: pass what avg_pool gave.";
+  }
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_like_run(KernelFrame& f, const AvgPoolAttrs& a) {

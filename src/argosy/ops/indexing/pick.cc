@@ -29,6 +29,9 @@ struct AxisAttrs {
 ARGOSY_ATTRS(AxisAttrs, axis)
 
 int axis_of(const char* op, const AxisAttrs& a, int rank) {
+  ARGOSY_CHECK(a.axis.symbols.empty(), not_implemented)
+      << '[' << op << "] axis is a value of the Program, which only a run knows. Do this: give an "
+      << "int.";
   return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank);
 }
 
@@ -404,13 +407,42 @@ void put_run(KernelFrame& f, const PutAttrs& a) {
   });
 }
 
+// Whether an element of indices is the last that names its place.
+void last_infer(InferContext& c, const AlongAttrs&) {
+  c.out[0] = {c.in[1].shape(), DType::bool_};
+}
+void last_run(KernelFrame& f, const AlongAttrs& a) {
+  const Tensor &x = f.in[0], &indices = f.in[1];
+  Tensor form = Tensor::empty(x.shape(), DType::int64);
+  std::vector<int64_t> place(static_cast<size_t>(indices.numel()));
+  int64_t* last = form.data<int64_t>();
+  walk(f.name(), form, indices, normalize_axis(f.name(), a.axis, x.rank()),
+       [&](int64_t i, int64_t offset) {
+         place[static_cast<size_t>(i)] = offset;
+         last[offset] = i;
+       });
+  for (size_t i = 0; i < place.size(); ++i)
+    f.out[0].data<bool>()[i] = last[place[i]] == static_cast<int64_t>(i);
+}
+
+ARGOSY_OP(last_along, AlongAttrs)
+    .doc("Whether no later element of indices names the same place of x along axis.")
+    .input("x")
+    .shape_only()
+    .input("indices", kIndex)
+    .index_output("out")
+    .infer(last_infer)
+    .kernel("walk", last_run)
+    .done();
+
 Tensors put_grad(const GradCall& c, const PutAttrs& a);
+Tensors combine_grad(const GradCall& c, const PutAttrs& a);
 Tensors take_grad(const GradCall& c, const AlongAttrs& a);
 
 ARGOSY_OP(put_along, PutAttrs)
     .doc(
-        "A copy of x with values (broadcast to indices) put, or combined by `reduce`, at "
-        "x[.., indices[..], ..] along axis.")
+        "A copy of x with values (broadcast to indices) put or added at x[.., indices[..], ..] "
+        "along axis.")
     .input("x", kNumeric, Save::shape)
     .input("indices", kIndex, Save::value)
     .input("values", kNumeric, Save::shape)
@@ -418,6 +450,20 @@ ARGOSY_OP(put_along, PutAttrs)
     .infer(put_infer)
     .kernel("scatter", put_run)
     .gradient(put_grad)
+    .done();
+
+ARGOSY_OP(combine_along, PutAttrs)
+    .doc(
+        "A copy of x combined by `reduce` (mul, mean, amin, amax) with values (broadcast to "
+        "indices) at x[.., indices[..], ..] along axis. Of equal extremes each has an even share "
+        "of the gradient.")
+    .input("x", kNumeric, Save::value)
+    .input("indices", kIndex, Save::value)
+    .input("values", kNumeric, Save::value)
+    .output("out", Save::value)
+    .infer(put_infer)
+    .kernel("scatter", put_run)
+    .gradient(combine_grad)
     .done();
 
 ARGOSY_OP(take_along, AlongAttrs)
@@ -439,8 +485,8 @@ Tensors take_grad(const GradCall& c, const AlongAttrs& a) {
 Tensors put_grad(const GradCall& c, const PutAttrs& a) {
   bool adds = a.reduce == "add" || a.reduce == "sum";
   ARGOSY_CHECK(adds || a.reduce == "assign", not_implemented)
-      << "[put_along_axis] has a gradient for reduce='assign' and 'add' only, got '" << a.reduce
-      << "'. Do this: use one of them, or stop_gradient=True.";
+      << "[put_along] has a gradient for reduce='assign' and 'add' only, got '" << a.reduce
+      << "'. Do this: use combine_along.";
   Tensor dx, dv;
   if (c.needs(0)) {
     dx = adds && a.include_self
@@ -448,8 +494,56 @@ Tensors put_grad(const GradCall& c, const PutAttrs& a) {
              : put_along_op(c.dy(), c.in[1], constant(0, c.dy().dtype(), c.dy().place()),
                             PutAttrs{a.axis, "assign", true});
   }
-  if (c.needs(2)) dv = sum_like(take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis}), c.in[2]);
+  if (c.needs(2)) {
+    dv = take_along_op(c.dy(), c.in[1], AlongAttrs{a.axis});
+    // What another value was written over has no gradient.
+    if (!adds) dv = where(last_along_op(c.in[0], c.in[1], AlongAttrs{a.axis}), dv, zeros_like(dv));
+    dv = sum_like(dv, c.in[2]);
+  }
   return {dx, Tensor(), dv};
+}
+
+Tensors combine_grad(const GradCall& c, const PutAttrs& a) {
+  const Tensor &x = c.in[0], &at = c.in[1], &y = c.out(0), &dy = c.dy();
+  auto number = [&](double v) { return constant(v, dy.dtype(), dy.place()); };
+  auto ones_where = [&](const Tensor& mask) { return cast(mask, dy.dtype()); };
+  auto taken = [&](const Tensor& t) { return take_along_op(t, at, AlongAttrs{a.axis}); };
+  auto put = [&](const Tensor& to, const Tensor& values, const char* how) {
+    return put_along_op(to, at, values, PutAttrs{a.axis, how, true});
+  };
+  // The values, one for each index; what stands at their places counts if include_self says so.
+  const Tensor v = expand_like(cast(c.in[2], dy.dtype()), at);
+  const Tensor counts = a.include_self ? Tensor() : put(full_like(dy, 1), number(0), "assign");
+  auto own = [&](const Tensor& t) { return counts.defined() ? multiply(t, counts) : t; };
+  auto kept = [&](const Tensor& t) { return counts.defined() ? put(t, number(0), "assign") : t; };
+  Tensor dx, dv;
+  if (a.reduce == "mean") {
+    // Places that nothing names count one.
+    Tensor n = put(kept(full_like(dy, 1)), number(1), "add");
+    Tensor share = divide(dy, maximum(n, full_like(n, 1)));
+    dx = own(share);
+    dv = taken(share);
+  } else if (a.reduce == "amin" || a.reduce == "amax") {
+    Tensor mine = own(ones_where(equal(x, y))), theirs = ones_where(equal(v, taken(y)));
+    Tensor n = put(mine, theirs, "add");
+    Tensor share = divide(dy, maximum(n, full_like(n, 1)));
+    dx = multiply(mine, share);
+    dv = multiply(theirs, taken(share));
+  } else {
+    // The product of all others: zeros are counted apart.
+    auto factor = [&](const Tensor& t) {
+      return where(equal(t, zeros_like(t)), full_like(t, 1), t);
+    };
+    auto is_zero = [&](const Tensor& t) { return ones_where(equal(t, zeros_like(t))); };
+    const Tensor zeros = put(kept(is_zero(x)), is_zero(v), "add");
+    const Tensor product = combine_along_op(factor(x), at, factor(v), a);
+    auto others = [&](const Tensor& t, const Tensor& p, const Tensor& n) {
+      return where(equal(n, is_zero(t)), divide(p, factor(t)), zeros_like(p));
+    };
+    dx = own(multiply(dy, others(x, product, zeros)));
+    dv = multiply(taken(dy), others(v, taken(product), taken(zeros)));
+  }
+  return {dx, Tensor(), sum_like(dv, c.in[2])};
 }
 
 void index_sample_infer(InferContext& c, const NoAttrs&) {

@@ -156,7 +156,7 @@ void dot_infer(InferContext& c, const NoAttrs&) {
 Tensors dot_parts(const Inputs& in, const NoAttrs&) {
   check_dot(in[0].shape(), in[1].shape());
   if (in[0].rank() == 1) return matmul(in[0], in[1]);
-  return sum(multiply(in[0], in[1]), {-1});
+  return cast(sum(multiply(in[0], in[1]), {-1}), in[0].dtype());
 }
 
 ARGOSY_OP(dot, NoAttrs)

@@ -195,17 +195,21 @@ void nll_infer(InferContext& c, const NllAttrs& a) {
   ARGOSY_CHECK(x.rank() >= 2, invalid_argument)
       << "Expected 2 or more dimensions (got " << x.rank()
       << ") in [nll_loss]. Do this: pass log probabilities [N, classes, ..].";
-  ARGOSY_CHECK(x.rank() - 1 == label.rank(), invalid_argument)
+  Shape each = label.shape();
+  const bool kept = x.rank() == label.rank() && (each[1] == 1 || each[1] == kUnknown);
+  if (kept) each.erase(1);
+  ARGOSY_CHECK(kept || x.rank() - 1 == label.rank(), invalid_argument)
       << "Expected input_dims - 1 = label_dims or input_dims == label_dims (got input_dims"
       << x.rank() << ", label_dims" << label.rank() << "): [nll_loss] input is " << x
       << ", label is " << label
-      << ". Do this: pass class numbers [N, ..] without the axis of classes.";
-  infer_reduced(c, label.shape(), a.reduction);
+      << ". Do this: pass class numbers [N, ..] without the axis of classes, or with size 1 there.";
+  infer_reduced(c, each, a.reduction);
 }
 
 Tensors nll_parts(const Inputs& in, const NllAttrs& a) {
   const Tensor& x = in[0];
-  Tensor label = unsqueeze(class_numbers("nll_loss", in[1]), op::IntArray{1});
+  Tensor label = class_numbers("nll_loss", in[1]);
+  if (label.rank() < x.rank()) label = unsqueeze(label, op::IntArray{1});
   Tensor weights = class_weights(in[2], label, a.ignore_index, x.dim(1), x.dtype());
   Tensor loss = negative(multiply(select_class(x, label, 1, a.ignore_index, 0), weights));
   if (a.reduction == "mean") return weighted_mean(loss, weights);
@@ -221,7 +225,10 @@ ARGOSY_OP(nll_loss, NllAttrs)
         "-input[label] * weight[label], input [N, C, ..] being log probabilities; 0 where the "
         "label "
         "is ignore_index. The mean is over the weights.")
-    .shape("input [n,c,*d], label [n,*d], weight [c] -> [*s']")
+    .shape(
+        "input [n,c,*d], label [n,*d], weight [c] -> [*s'] | input [n,c,*d], label [n,1,*d], "
+        "weight "
+        "[c] -> [*s']")
     .example(R"(>>> F = argosy.nn.functional
 >>> F.nll_loss(argosy.to_tensor([[-0.1, -2.0], [-3.0, -0.5]]), argosy.to_tensor([0, 1])).item()
 0.3)")

@@ -105,7 +105,10 @@ Tensors hsigmoid_parts(const Inputs& in, const HsigmoidAttrs& a) {
   auto rows = [&](const Tensor& t) { return embedding(node, t, -1, a.is_sparse); };
   // [N, depth]
   Tensor score = squeeze(matmul(rows(weight), unsqueeze(x, {-1})), op::IntArray{-1});
-  if (bias.defined()) score = add(score, squeeze(rows(reshape(bias, {-1, 1})), op::IntArray{-1}));
+  if (bias.defined()) {
+    const bool column = bias.rank() == 2 && (bias.dim(1) == 1 || bias.dim(1) < 0);
+    score = add(score, squeeze(rows(column ? bias : reshape(bias, {-1, 1})), op::IntArray{-1}));
+  }
   // A path that has ended goes on with scores of 0, so that each level gives log(2).
   score = multiply(clip(score, -40, 40), real);
   Tensor turn = multiply(cast(code, x.dtype()), real);

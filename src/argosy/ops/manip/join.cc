@@ -21,6 +21,9 @@ ARGOSY_ATTRS(AxisAttrs, axis)
 
 int axis_of(const char* op, const AxisAttrs& a, int rank) {
   ARGOSY_CHECK(a.axis.size() == 1, type) << '[' << op << "] axis: expected one int.";
+  ARGOSY_CHECK(a.axis.symbols.empty(), not_implemented)
+      << '[' << op << "] axis is a value of the Program, which only a run knows. Do this: give an "
+      << "int.";
   return normalize_axis(op, a.axis[0], rank);
 }
 
@@ -33,6 +36,10 @@ void concat_infer(InferContext& c, const AxisAttrs& a) {
   ARGOSY_CHECK(out.rank() > 0, invalid_argument)
       << "[concat] tensors must have an axis to be joined along, tensor 0 is " << parts[0]
       << ". Do this: use stack.";
+  if (!a.axis.symbols.empty()) {
+    c.out[0] = {Shape::filled(out.rank(), kUnknown), parts[0].dtype()};
+    return;
+  }
   int axis = axis_of("concat", a, out.rank());
   for (size_t i = 1; i < parts.size(); ++i) {
     const Shape& s = parts[i].shape();
@@ -128,7 +135,8 @@ Tensors split_like_grad(const GradCall& c, const AxisAttrs& a) {
   auto like = c.in.list(1);
   for (size_t i = 0; i < like.size(); ++i)
     parts.push_back(c.dy(i).defined() ? c.dy(i) : zeros_like(like[i]));
-  Tensors out{concat(parts, a.axis[0])};
+  const uint32_t ends[] = {static_cast<uint32_t>(parts.size())};
+  Tensors out{concat_op.all(op::Inputs(parts, ends), a)[0]};
   out.resize(1 + like.size());
   return out;
 }
@@ -152,6 +160,10 @@ void stack_infer(InferContext& c, const AxisAttrs& a) {
         << i << " is " << parts[i].shape()
         << ". Do this: pad or reshape them first, or use concat.";
   }
+  if (!a.axis.symbols.empty()) {
+    c.out[0] = {Shape::filled(out.rank() + 1, kUnknown), parts[0].dtype()};
+    return;
+  }
   out.insert(axis_of("stack", a, out.rank() + 1), static_cast<int64_t>(parts.size()));
   c.out[0] = {out, parts[0].dtype()};
 }
@@ -168,7 +180,7 @@ void stack_run(KernelFrame& f, const AxisAttrs& a) {
 }
 Tensors stack_grad(const GradCall& c, const AxisAttrs& a) {
   const int64_t n = static_cast<int64_t>(c.in.flat().size());
-  int64_t axis = a.axis[0] < 0 ? a.axis[0] + c.dy().rank() : a.axis[0];
+  const int64_t axis = axis_of("stack", a, c.dy().rank());
   Tensors out;
   for (int64_t i = 0; i < n; ++i) out.push_back(pick(c.dy(), axis, i));
   return out;

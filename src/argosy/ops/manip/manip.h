@@ -43,5 +43,6 @@ ARGOSY_API Tensors split(const Tensor& x, const op::IntArray& sizes, int64_t axi
 ARGOSY_API void push_size(op::IntArray& shape, const Tensor& x, int axis);
 ARGOSY_API op::IntArray size_along(const Tensor& x, int axis);
 ARGOSY_API Tensor size_of(const Tensor& x, int axis, DType dtype);
+ARGOSY_API Tensor numel_of(const Tensor& x);  // 0-d int64
 
 }  // namespace argosy::ops

@@ -117,4 +117,8 @@ Tensor size_of(const Tensor& x, int axis, DType dtype) {
   return cast(pick(shape_op(x), 0, axis), dtype);
 }
 
+Tensor numel_of(const Tensor& x) {
+  return x.numel() >= 0 ? constant(x.numel(), DType::int64, x.place()) : numel_op(x);
+}
+
 }  // namespace argosy::ops

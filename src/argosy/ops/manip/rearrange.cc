@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "argosy/kernels/cpu/copy.h"
 #include "argosy/op/define.h"
@@ -443,6 +444,9 @@ Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
     if (a.shape[i] == 0) return x.view(Shape(a.shape), Shape(a.stride));
     (a.stride[i] < 0 ? low : high) += (a.shape[i] - 1) * a.stride[i];
   }
+  ARGOSY_CHECK(!x.requires_grad() || x.is_contiguous(), not_implemented)
+      << "[as_strided] has a gradient for contiguous tensors only, got " << x << " with strides "
+      << x.strides() << ". Do this: call .contiguous() first.";
   const Storage& s = *x.impl()->storage;
   int64_t start = (static_cast<char*>(x.raw()) - s.data()) / item_size(x.dtype());
   int64_t room = static_cast<int64_t>(s.bytes()) / item_size(x.dtype());
@@ -452,20 +456,67 @@ Tensor as_strided_view(const Tensor& x, const StridedAttrs& a) {
   return x.view(Shape(a.shape), Shape(a.stride), a.offset);
 }
 
+Tensors as_strided_grad(const GradCall& c, const StridedAttrs& a);
+
 ARGOSY_OP(as_strided, StridedAttrs)
     .python("as_strided(x, shape, stride, offset=0, name=None)")
     .method("as_strided")
     .alias("input", "x")
     .alias("size", "shape")
-    .doc("A view of x's memory with the given shape and strides (in elements). No gradient.")
+    .doc("A view of x's memory with the given shape and strides (in elements).")
     .shape("x [*s] -> [*s']")
     .example(R"(>>> argosy.as_strided(argosy.arange(6), [2, 3], [1, 2]).tolist()
 [[0, 2, 4], [1, 3, 5]])")
-    .input("x")
+    .input("x", kAny, Save::shape)
     .output("out")
     .infer(as_strided_infer)
     .view(as_strided_view)
+    .gradient(as_strided_grad)
     .done();
+
+void as_strided_add_infer(InferContext& c, const StridedAttrs&) {
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
+}
+// What several places of the view have in common gets the sum of their gradients; what lies outside
+// of x gets none.
+void as_strided_add_run(KernelFrame& f, const StridedAttrs& a) {
+  const Tensor &dy = f.in[0], &dx = f.out[0];
+  std::memset(dx.raw(), 0, dx.nbytes());
+  Shape at = Shape::filled(dy.rank(), 0);
+  dispatch_types<float, double, float16, bfloat16, complex64, complex128>(
+      dx.dtype(), [&]<class T>(T) {
+        int64_t place = a.offset;
+        for (int64_t i = 0; i < dy.numel(); ++i) {
+          if (place >= 0 && place < dx.numel())
+            dx.data<T>()[place] = static_cast<T>(dx.data<T>()[place] + dy.data<T>()[i]);
+          for (int d = dy.rank() - 1; d >= 0; --d) {
+            const int64_t stride = a.stride[static_cast<size_t>(d)];
+            place += stride;
+            if (++at[d] < dy.dim(d)) break;
+            place -= stride * dy.dim(d);
+            at[d] = 0;
+          }
+        }
+      });
+}
+Tensors as_strided_add_grad(const GradCall& c, const StridedAttrs& a) {
+  return {as_strided_op(c.dy(), a), Tensor()};
+}
+
+ARGOSY_OP(as_strided_add, StridedAttrs)
+    .doc("The gradient of as_strided: dy added up at the places of x that it came from.")
+    .input("dy", kFloating | kComplex)
+    .input("x")
+    .shape_only()
+    .output("dx")
+    .infer(as_strided_add_infer)
+    .kernel("walk", as_strided_add_run)
+    .gradient(as_strided_add_grad)
+    .done();
+
+Tensors as_strided_grad(const GradCall& c, const StridedAttrs& a) {
+  return as_strided_add_op(c.dy(), c.in[0], a);
+}
 
 // --- expand_as, view_as ---
 

@@ -158,6 +158,14 @@ Shape squeezed(const Shape& x, const IntArray& axis) {
   return out;
 }
 void squeeze_infer(InferContext& c, const AxesAttrs& a) {
+  if (!a.axis.symbols.empty()) {
+    // Sizes of 1 are meant, as is to be hoped, if there are any.
+    const Shape& x = c.in[0].shape();
+    if (std::none_of(x.begin(), x.end(), [](int64_t n) { return n == 1 || n < 0; })) return;
+    const int left = c.in[0].rank() - static_cast<int>(a.axis.size());
+    c.out[0].shape = Shape::filled(std::max(0, left), kUnknown);
+    return;
+  }
   c.out[0].shape = squeezed(c.in[0].shape(), a.axis);
 }
 Tensor squeeze_view(const Tensor& x, const AxesAttrs& a) {
@@ -197,6 +205,10 @@ Shape unsqueezed(const Shape& x, const IntArray& axis) {
   return out;
 }
 void unsqueeze_infer(InferContext& c, const AxesAttrs& a) {
+  if (!a.axis.symbols.empty()) {
+    c.out[0].shape = Shape::filled(c.in[0].rank() + static_cast<int>(a.axis.size()), kUnknown);
+    return;
+  }
   c.out[0].shape = unsqueezed(c.in[0].shape(), a.axis);
 }
 Tensor unsqueeze_view(const Tensor& x, const AxesAttrs& a) {

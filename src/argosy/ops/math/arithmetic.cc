@@ -4,6 +4,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -275,6 +276,8 @@ void scale_run(op::KernelFrame& f, const ScaleAttrs& a) {
 }
 
 Tensors scale_grad(const GradCall& c, const ScaleAttrs& a) {
+  if (a.scale.tensor.defined())  // a value of a Program
+    return multiply(c.dy(), reshape(cast(a.scale.tensor, c.dy().dtype()), op::IntArray{}));
   return scale(c.dy(), a.scale.real());
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/reduce/reduce.h"
 
@@ -193,7 +194,13 @@ ARGOSY_TEST(signbit, "(x, name=None)", kReal, "Whether the sign bit is set (also
 Tensors isclose_parts(const op::Inputs& in, const CloseAttrs& a) {
   Tensor x = in[0], y = in[1];
   if (!is_differentiable(x.dtype())) x = cast(x, DType::float64), y = cast(y, DType::float64);
-  Tensor limit = scale(abs(y), a.rtol.real(), a.atol.real());
+  auto number = [&](const op::Scalar& s) {
+    if (!s.tensor.defined()) return constant(s, y.dtype(), y.place());
+    return reshape(cast(s.tensor, y.dtype()), op::IntArray{});  // a value of a Program
+  };
+  const bool known = !a.rtol.tensor.defined() && !a.atol.tensor.defined();
+  Tensor limit = known ? scale(abs(y), a.rtol.real(), a.atol.real())
+                       : add(multiply(abs(y), number(a.rtol)), number(a.atol));
   Tensor near = logical_and(less_equal_op(abs(subtract(x, y)), limit), isfinite_op(y));
   Tensor result = logical_or_op(near, equal_op(x, y));
   if (a.equal_nan) result = logical_or_op(result, logical_and(isnan_op(x), isnan_op(y)));

@@ -95,7 +95,7 @@ double polygamma(int n, double x) {
   if (std::isnan(x)) return x;
   double factorial = std::tgamma(n + 1.0), sign = n % 2 ? 1 : -1;
   if (x > 0) return sign * factorial * hurwitz_zeta(n + 1.0, x);
-  if (x == std::floor(x)) return n % 2 ? kInf : kNan;
+  if (x == std::floor(x)) return sign * kInf;
   // Reflection: polygamma(n, 1 - x) (-1)^n - polygamma(n, x) = d^n/dx^n pi cot(pi x).
   double mirrored = sign * factorial * hurwitz_zeta(n + 1.0, 1 - x);
   return (n % 2 ? -mirrored : mirrored) - cot_derivative(n, x);

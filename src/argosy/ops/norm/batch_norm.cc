@@ -2,6 +2,8 @@
 
 #include "argosy/kernels/cpu/rows.h"
 #include "argosy/op/autocast.h"
+#include "argosy/ops/creation/creation.h"
+#include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
@@ -35,6 +37,12 @@ cpu::ChannelNorm layout_of(const Tensor& x, bool channel_last) {
   return {x.dtype(), x.dim(0), channels, x.numel() / std::max<int64_t>(1, x.dim(0) * channels)};
 }
 
+// Statistics of one value for each channel say nothing: training then leaves x and the running
+// statistics as they are, and only x has a gradient. [= Paddle]
+bool is_lone(const Tensor& x, bool channel_last) {
+  return x.numel() == x.dim(channel_axis(x, channel_last));
+}
+
 // running = momentum * running + (1 - momentum) * batch, in running's own dtype and memory.
 void update_running(const Tensor& running, const Tensor& batch, double momentum) {
   Tensor mixed = as_dtype(running, batch.dtype());
@@ -56,13 +64,16 @@ void batch_norm_run(KernelFrame& f, const BatchNormAttrs& a) {
   const Tensor &mean = f.out[1], &variance = f.out[2];
   if (x.numel() == 0) return;
   cpu::ChannelNorm layout = layout_of(x, a.channel_last);
+  const bool lone = (a.batch_stats || a.given_own) && is_lone(x, a.channel_last);
   if (a.batch_stats) {
     cpu::batch_norm_statistics(layout, x.raw(), mean.raw(), variance.raw());
+    if (lone) return op::copy_into(f.out[0], x);
     update_running(f.in[1], mean, a.momentum);
     update_running(f.in[2], variance, a.momentum);
   } else {
     op::copy_into(mean, f.in[1]);
     op::copy_into(variance, f.in[2]);
+    if (lone) return op::copy_into(f.out[0], x);
   }
   Tensor weight = as_dtype(f.in[3], mean.dtype()), bias = as_dtype(f.in[4], mean.dtype());
   cpu::batch_norm_apply(layout, x.raw(), mean.raw(), variance.raw(), a.epsilon, raw_or_null(weight),
@@ -78,6 +89,11 @@ void batch_norm_grad_infer(InferContext& c, const BatchNormGradAttrs& a) {
 void batch_norm_grad_run(KernelFrame& f, const BatchNormGradAttrs& a) {
   const Tensor& x = f.in[0];
   if (zero_parameter_grads(f)) return;
+  if (!a.fixed && is_lone(x, a.channel_last)) {
+    for (size_t i = 1; i < 3; ++i)
+      std::fill_n(static_cast<char*>(f.out[i].raw()), f.out[i].nbytes(), 0);
+    return op::copy_into(f.out[0], f.in[4]);
+  }
   Tensor weight = as_dtype(f.in[1], f.in[2].dtype());
   cpu::batch_norm_grad(layout_of(x, a.channel_last), x.raw(), f.in[2].raw(), f.in[3].raw(),
                        a.epsilon, raw_or_null(weight), f.in[4].raw(), a.fixed, f.out[0].raw(),
@@ -96,6 +112,18 @@ struct ChannelAxes {
   op::IntArray axes, spread{-1};
 };
 
+// is_lone for rules: `if_lone` where x is, else `t`; undefined stands for zeros of the other's
+// form.
+Tensor unless_lone(const Tensor& x, bool channel_last, const Tensor& t, const Tensor& if_lone) {
+  const Tensor& form = t.defined() ? t : if_lone;
+  if (!form.defined()) return form;
+  const int64_t channels = x.dim(channel_axis(x, channel_last));
+  if (x.numel() >= 0 && channels >= 0) return x.numel() == channels ? if_lone : t;
+  Tensor lone = equal(numel_of(x), size_of(x, channel_axis(x, channel_last), DType::int64));
+  return where(lone, if_lone.defined() ? if_lone : zeros_like(form),
+               t.defined() ? t : zeros_like(form));
+}
+
 Tensors batch_norm_grad_parts(const Inputs& in, const BatchNormGradAttrs& a) {
   Tensor x = widened(in[0]), dy = widened(in[4]);
   const auto [axes, spread] = ChannelAxes(x, a.channel_last);
@@ -112,10 +140,16 @@ Tensors batch_norm_grad_parts(const Inputs& in, const BatchNormGradAttrs& a) {
     y = n.y;
     dx = n.dx;
   }
-  Tensors out;
-  out.push_back(cast(dx, in[0].dtype()));
+  Tensors out{dx};
   out.push_back(in[1].defined() ? sum(multiply(dy, y), axes, false) : Tensor());
   out.push_back(a.bias ? sum(dy, axes, false) : Tensor());
+  if (!a.fixed) {
+    out[0] = unless_lone(x, a.channel_last, dx, dy);
+    for (size_t i = 1; i < 3; ++i) {
+      if (out[i].defined()) out[i] = unless_lone(x, a.channel_last, out[i], zeros_like(out[i]));
+    }
+  }
+  out[0] = cast(out[0], in[0].dtype());
   return out;
 }
 
@@ -144,9 +178,15 @@ Tensors batch_norm_grad_second(const GradCall& c, const BatchNormGradAttrs& a) {
   if (to_weight.defined()) ddy = sum_of(ddy, multiply(n.y, to_weight));
   if (h.defined()) ddy = sum_of(ddy, weighted(n.dg));
   if (weight.defined() && h.defined()) dweight = sum(multiply(dy, n.dg), axes, false);
+  if (ddy.defined()) ddy = expand_like(ddy, c.in[4]);
+  if (!a.fixed) {
+    ddy = unless_lone(x, a.channel_last, ddy, h);
+    n.dx = unless_lone(x, a.channel_last, n.dx, Tensor());
+    dweight = unless_lone(x, a.channel_last, dweight, Tensor());
+  }
   return {n.dx.defined() ? cast(n.dx, c.in[0].dtype()) : Tensor(),
           dweight.defined() ? cast(dweight, c.in[1].dtype()) : Tensor(), Tensor(), Tensor(),
-          ddy.defined() ? cast(expand_like(ddy, c.in[4]), c.in[4].dtype()) : Tensor()};
+          ddy.defined() ? cast(ddy, c.in[4].dtype()) : Tensor()};
 }
 
 ARGOSY_OP(batch_norm_grad, BatchNormGradAttrs)
@@ -179,16 +219,19 @@ Tensors batch_norm_grad_rule(const GradCall& c, const BatchNormAttrs& a) {
 // From the statistics that its gradient needs anyway; the running ones are updated once.
 bool from_statistics(op::Instead& instead, const BatchNormAttrs& a) {
   if (!a.batch_stats) return true;
-  BatchNormAttrs fixed = a;
-  fixed.batch_stats = false;
-  instead.attrs = op::AttrBox(attr_type(&a), &fixed);
+  BatchNormAttrs given = a;
+  given.batch_stats = false;
+  given.given_own = true;
+  instead.attrs = op::AttrBox(attr_type(&a), &given);
   instead.operands = {0, op::Instead::result(1), op::Instead::result(2), 3, 4};
   instead.results = 3;
   return true;
 }
 bool by_running_statistics(const op::Surroundings&, op::Instead& instead, const BatchNormAttrs& a) {
   if (!a.batch_stats) return false;
-  from_statistics(instead, a);
+  BatchNormAttrs fixed = a;
+  fixed.batch_stats = false;
+  instead.attrs = op::AttrBox(attr_type(&a), &fixed);
   instead.operands = {0, 1, 2, 3, 4};
   instead.results = 1;  // the statistics are others
   return true;
@@ -199,7 +242,8 @@ ARGOSY_OP(batch_norm, BatchNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "
         "the statistics are those of x, and the running ones are updated in place: momentum times "
-        "themselves plus the rest of the new; otherwise the running ones are used.")
+        "themselves plus the rest of the new; otherwise the running ones are used. With one value "
+        "for each channel batch_stats changes nothing: the result is x.")
     .shape(
         "x [n,c,*s], running_mean [c], running_var [c], weight [c], bias [c] -> [n,c,*s] | x "
         "[n,*s,c], running_mean [c], running_var [c], weight [c], bias [c] -> [n,*s,c]")

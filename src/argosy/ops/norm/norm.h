@@ -10,8 +10,9 @@ struct BatchNormAttrs {
   double momentum = 0.9;
   double epsilon = 1e-5;
   bool channel_last = false;
+  bool given_own = false;  // without batch_stats: what is given are the statistics of x
 };
-ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last)
+ARGOSY_ATTRS(BatchNormAttrs, batch_stats, momentum, epsilon, channel_last, given_own)
 
 struct BatchNormGradAttrs {
   double epsilon = 1e-5;

@@ -54,8 +54,13 @@ void adam(op::KernelFrame& f, const AdamAttrs& a) {
   update.check("decays", a.decays);
   std::vector<AdamCoefficients> c(update.size());
   for (size_t i = 0; i < c.size(); ++i) {
-    const double correction = std::sqrt(1 - update.scalar(4, i));
-    const double rate = update.lr(i) * correction / (1 - update.scalar(3, i));
+    // The powers are those of this step; for a row-sparse gradient those of the next. [= Paddle, on
+    // CPUs] The rate that a split Program pushes with such a gradient is corrected so, too.
+    const bool ahead = f.in.list(1)[i].layout() == Layout::row_sparse;
+    const double power1 = update.scalar(3, i) * (ahead ? a.beta1 : 1);
+    const double power2 = update.scalar(4, i) * (ahead ? a.beta2 : 1);
+    const double correction = std::sqrt(1 - power2);
+    const double rate = update.lr(i) * correction / (1 - power1);
     c[i] = {a.beta1, a.beta2, rate, a.epsilon * correction,
             1 - update.lr(i) * Update::at(a.decays, i, 0)};
   }

@@ -13,6 +13,11 @@ Shape reduced_shape(const Shape& x, uint32_t mask, bool keepdim) {
   return shape;
 }
 
+Shape reduced_shape(const Shape& x, const op::IntArray& axis, bool keepdim) {
+  const int left = x.rank() - (keepdim ? 0 : static_cast<int>(axis.size()));
+  return Shape::filled(std::max(0, left), kUnknown);
+}
+
 void run_reduce(cpu::Reduce kind, const Tensor& x, const Tensor& out, uint32_t mask) {
   DType natural = cpu::reduced_dtype(kind, x.dtype());
   if (natural == out.dtype()) {
@@ -42,8 +47,8 @@ Tensor with_axes(const char* op, const Tensor& y, const Tensor& x, const op::Int
 }
 
 Tensor as_rows(const char* op, const Tensor& x, const op::IntArray& axis) {
-  if (x.rank() == 0) return unsqueeze(x, op::IntArray::one(0));
   uint32_t mask = op::axes_mask(op, axis, x.rank());
+  if (x.rank() == 0) return unsqueeze(x, op::IntArray::one(0));
   std::vector<int64_t> perm, reduced;
   bool sorted = true;
   for (int d = 0; d < x.rank(); ++d) {

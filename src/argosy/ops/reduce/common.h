@@ -13,8 +13,15 @@ namespace argosy::ops {
 
 ARGOSY_API Shape reduced_shape(const Shape& x, uint32_t mask, bool keepdim);
 
+// Of axes that only a run knows, as many as `axis` has: nothing but the rank is known.
+ARGOSY_API Shape reduced_shape(const Shape& x, const op::IntArray& axis, bool keepdim);
+
 template <class A>
 void infer_reduced(op::InferContext& c, const A& a) {
+  if (!a.axis.symbols.empty()) {
+    for (op::Meta& m : c.out) m.shape = reduced_shape(c.in[0].shape(), a.axis, a.keepdim);
+    return;
+  }
   uint32_t mask = op::axes_mask(c.name(), a.axis, c.in[0].rank());
   for (op::Meta& m : c.out) m.shape = reduced_shape(c.in[0].shape(), mask, a.keepdim);
 }

@@ -8,6 +8,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/norm/parts.h"
 #include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
@@ -285,8 +286,14 @@ void search_infer(InferContext& c, const SearchAttrs& a) {
   c.out[0] = {values, a.out_int32 ? DType::int32 : DType::int64};
 }
 void search_run(KernelFrame& f, const SearchAttrs& a) {
-  const Tensor &sorted = f.in[0], &values = f.in[1];
-  if (values.numel() == 0) return;
+  if (f.in[1].numel() == 0) return;
+  Tensor sorted = f.in[0], values = f.in[1];
+  if (sorted.dtype() != values.dtype()) {
+    const bool whole = is_integral(sorted.dtype()) && is_integral(values.dtype());
+    const DType wide = whole ? DType::int64 : DType::float64;
+    sorted = as_dtype(sorted, wide);
+    values = as_dtype(values, wide);
+  }
   int64_t n = sorted.shape().back();
   bool one = sorted.rank() == 1;
   int64_t m = one ? values.numel() : values.shape().back();
@@ -310,7 +317,6 @@ ARGOSY_OP(searchsorted, SearchAttrs)
     .input("sorted_sequence", kReal)
     .input("values", kReal)
     .output("out")
-    .promote()
     .infer(search_infer)
     .kernel("binary", search_run)
     .done();
@@ -446,6 +452,7 @@ void unique_run(KernelFrame& f, const UniqueAttrs& a) {
   std::swap(back[0], back[axis]);
   std::swap(strides[0], strides[axis]);
   op::copy_into(f.allocate(0, back), kept.view(back, strides));
+  if (a.only_values) first.clear(), group.clear(), counts.clear();
   give_numbers(f, 1, first);
   give_numbers(f, 2, group);
   give_numbers(f, 3, counts);

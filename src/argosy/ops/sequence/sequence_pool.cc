@@ -42,6 +42,12 @@ void pool_infer(InferContext& c, const PoolAttrs& a) {
   Shape shape = x.shape();
   shape[0] = lengths.dim(0);
   c.out[0] = {shape, x.dtype()};
+  const Tensor& where = c.in[2];
+  ARGOSY_CHECK(
+      !where.defined() || where.numel() == shape.numel() || where.numel() < 0 || shape.numel() < 0,
+      invalid_argument)
+      << "[sequence_pool] where must have a number for each of " << shape << " results, got "
+      << where << ". Do this: pass what the search for the largest found.";
   if (a.pool != "max") shape = Shape{0};
   c.out[1] = {shape, DType::int32};
 }
@@ -52,8 +58,12 @@ void pick(const Tensor& x, const std::vector<int64_t>& starts, const Tensor& fou
           int64_t width) {
   const int32_t* where = found.data<int32_t>();
   for (size_t s = 0; s + 1 < starts.size(); ++s)
-    for (int64_t k = 0; k < width; ++k, ++where, ++out)
+    for (int64_t k = 0; k < width; ++k, ++where, ++out) {
+      ARGOSY_CHECK(*where < starts[s + 1] - starts[s], index)
+          << "[sequence_pool] where names row " << *where << " of a sequence of "
+          << starts[s + 1] - starts[s] << ". Do this: pass what the search for the largest found.";
       *out = *where < 0 ? T(0.0f) : x.data<T>()[(starts[s] + *where) * width + k];
+    }
 }
 
 void pool_run(KernelFrame& f, const PoolAttrs& a) {

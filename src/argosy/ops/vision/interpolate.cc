@@ -1,5 +1,6 @@
 #include "argosy/kernels/cpu/interp.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/op/autocast.h"
@@ -42,7 +43,7 @@ cpu::InterpMode mode_of(const std::string& mode) {
 
 double scale_of(const InterpAttrs& a, int d) {
   if (a.scale.empty()) return 0;
-  return a.scale[a.scale.size() == 1 ? 0 : static_cast<size_t>(d)];
+  return a.scale[std::min(static_cast<size_t>(d), a.scale.size() - 1)];  // one, or one for each
 }
 
 void interpolate_infer(InferContext& c, const InterpAttrs& a) {
@@ -56,12 +57,13 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
       << ". Do this: cast x, or use mode='nearest'.";
   const Spatial s = spatial_of("interpolate", x.shape(), dims, a.cl);
   const bool sized = !a.size.none && a.size.size() > 0;
-  ARGOSY_CHECK(sized ? static_cast<int>(a.size.size()) == dims
-                     : a.scale.size() == 1 || static_cast<int>(a.scale.size()) == dims,
-               invalid_argument)
-      << "[interpolate] expected " << dims << " sizes or scales for x " << x << ", got "
-      << a.size.size() << " and " << a.scale.size()
-      << ". Do this: pass one for each spatial axis, or one scale for all.";
+  const bool scaled = a.scale.size() == 1 || static_cast<int>(a.scale.size()) == dims;
+  ARGOSY_CHECK(scaled || (sized && a.scale.empty()), invalid_argument)
+      << "[interpolate] expected " << dims << " scales for x " << x << ", got " << a.scale.size()
+      << ". Do this: pass one for each spatial axis, or one for all.";
+  ARGOSY_CHECK(!sized || static_cast<int>(a.size.size()) == dims, invalid_argument)
+      << "[interpolate] expected " << dims << " sizes for x " << x << ", got " << a.size.size()
+      << ". Do this: pass one for each spatial axis.";
   for (int d = 0; d < dims; ++d) {
     int64_t& n = c.out[0].shape[s.first + d];
     if (sized) {
