@@ -408,17 +408,16 @@ PADDLE_API Tensor mean(const Tensor& x, const IntArray& axis = {}, bool keepdim 
 PADDLE_API Tensor max(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 PADDLE_API Tensor min(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 
-#define PADDLE_UNARY_FUNCTIONS(F)                                                                  \
-  F(abs)                                                                                           \
-  F(acos)                                                                                          \
-  F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) F(gelu) F(log) F(log10)   \
-      F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round) F(rsqrt) F(sigmoid) F(sign) F(silu) \
-          F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
-#define PADDLE_BINARY_FUNCTIONS(F)                                                               \
-  F(add)                                                                                         \
-  F(subtract)                                                                                    \
-  F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide) F(remainder) F(equal) F(not_equal) \
-      F(less_than) F(less_equal) F(greater_than) F(greater_equal)
+// clang-format off
+#define PADDLE_UNARY_FUNCTIONS(F)                                                       \
+  F(abs) F(acos) F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) \
+  F(gelu) F(log) F(log10) F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round)      \
+  F(rsqrt) F(sigmoid) F(sign) F(silu) F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
+#define PADDLE_BINARY_FUNCTIONS(F)                                                      \
+  F(add) F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide)        \
+  F(remainder) F(equal) F(not_equal) F(less_than) F(less_equal) F(greater_than)         \
+  F(greater_equal)
+// clang-format on
 #define PADDLE_UNARY(name) PADDLE_API Tensor name(const Tensor& x);
 #define PADDLE_BINARY(name) PADDLE_API Tensor name(const Tensor& x, const Tensor& y);
 PADDLE_UNARY_FUNCTIONS(PADDLE_UNARY)
@@ -709,11 +708,11 @@ class PADDLE_API OpMetaInfoBuilder {
 #define PADDLE_CASES_HALF(...)                         \
   PADDLE_CASE(FLOAT16, ::paddle::float16, __VA_ARGS__) \
   PADDLE_CASE(BFLOAT16, ::paddle::bfloat16, __VA_ARGS__)
-#define PADDLE_CASES_INTEGRAL(...)                                                \
-  PADDLE_CASE(INT32, int32_t, __VA_ARGS__)                                        \
-  PADDLE_CASE(INT64, int64_t, __VA_ARGS__)                                        \
-  PADDLE_CASE(INT8, int8_t, __VA_ARGS__) PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) \
-      PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
+#define PADDLE_CASES_INTEGRAL(...)         \
+  PADDLE_CASE(INT32, int32_t, __VA_ARGS__) \
+  PADDLE_CASE(INT64, int64_t, __VA_ARGS__) \
+  PADDLE_CASE(INT8, int8_t, __VA_ARGS__)   \
+  PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
 #define PADDLE_CASES_COMPLEX(...)                          \
   PADDLE_CASE(COMPLEX64, ::paddle::complex64, __VA_ARGS__) \
   PADDLE_CASE(COMPLEX128, ::paddle::complex128, __VA_ARGS__)
