@@ -26,7 +26,8 @@ namespace argosy {
 class TensorImpl;
 }  // namespace argosy
 
-namespace paddle {
+// Ours, so that no symbol is another library's; sources see all of it as paddle::.
+namespace argosy::extension {
 
 // --- numbers ---
 
@@ -691,6 +692,10 @@ class PADDLE_API OpMetaInfoBuilder {
   OpMeta* meta_;
 };
 
+}  // namespace argosy::extension
+
+namespace paddle {
+using namespace ::argosy::extension;  // NOLINT
 }  // namespace paddle
 
 #define PADDLE_BUILD_OP(op_name, level)                                               \
