@@ -4,15 +4,14 @@ Argosy's ops have no such second name: their public functions are as short a way
 imported, and asking for a function says which public name to call.
 """
 
-
 from argosy import tensor
+from argosy._support import no_effect
 
 
 def norm(x, axis, epsilon, is_test):
-    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``.
-
-    Both are there whether is_test or not; the norms are what a gradient would need.
-    """
+    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``."""
+    if is_test:
+        no_effect("_C_ops.norm", "both results are made either way", is_test=(is_test, False))
     norms = tensor.sqrt(tensor.sum(x * x, axis, keepdim=True) + epsilon)
     return x / norms, norms
 

@@ -5,7 +5,7 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, check_choice, into, no_effect, overwrite, sizes_of
+from argosy._support import ArgumentError, alias, check_choice, into, no_effect, overwrite, sizes_of
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -86,6 +86,11 @@ def where_(condition, x, y, name=None):
 def nonzero(x, as_tuple=False, *, out=None):
     """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors.
     out: a tensor that becomes the indices as [n, rank]."""
+    if not isinstance(x, Tensor):
+        raise _core.NotTensorError(
+            f"(InvalidArgument) [nonzero] x: expected a Tensor, got {type(x).__name__}. Do this: make"
+            " it one with argosy.to_tensor(..)."
+        )
     mask = x if x.dtype == _core.bool else x.astype("bool")
     if out is not None:
         places = _ops.mask_places(mask) if x.ndim else _ops.zeros([int(bool(mask)), 0], "int64")
@@ -295,7 +300,7 @@ def masked_scatter(x, mask, value, name=None):
     places = _ops.mask_indices(mask)
     count = sizes_of(places[0])[0] if places else int(bool(mask))
     if isinstance(count, int) and 0 <= value.size < count:
-        raise ValueError(
+        raise ArgumentError(
             f"[masked_scatter] value is too short: expected {count} elements, as many as "
             f"the mask selects, got {value.size}. Do this: pass more values."
         )

@@ -29,7 +29,7 @@ struct AxisAttrs {
 ARGOSY_ATTRS(AxisAttrs, axis)
 
 int axis_of(const char* op, const AxisAttrs& a, int rank) {
-  return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank);
+  return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank, ErrorKind::index);
 }
 
 Shape replaced(const Shape& x, int axis, const Shape& index) {
