@@ -17,10 +17,12 @@ if(NOT TARGET argosy::argosy)
   target_link_options(argosy::argosy INTERFACE -Wl,--allow-shlib-undefined)
 endif()
 
-# A module whose link to libargosy.so is the copy that `import argosy` has already loaded.
+# A module whose link to libargosy.so is the copy that `import argosy` has already loaded. It is marked
+# with the version of these headers: an Argosy with others refuses to load it.
 function(argosy_add_ops name)
   add_library(${name} MODULE ${ARGN})
   target_link_libraries(${name} PRIVATE argosy::argosy)
+  target_compile_options(${name} PRIVATE -include argosy_abi.h)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

@@ -11,7 +11,7 @@ install(FILES ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so DESTINATION argosy
 file(GLOB openblas_license ${ARGOSY_OPENBLAS_DIR}/../scipy_openblas32-*.dist-info/licenses/LICENSE.txt)
 install(FILES ${openblas_license} DESTINATION argosy/lib RENAME libscipy_openblas.LICENSE.txt)
 install(DIRECTORY ${ARGOSY_PACKAGE_DIR}/_generated DESTINATION argosy OPTIONAL
-  PATTERN __pycache__ EXCLUDE)
+  PATTERN __pycache__ EXCLUDE PATTERN include EXCLUDE)
 
 include(CMakePackageConfigHelpers)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/argosyConfig.cmake DESTINATION argosy/cmake)

@@ -18,6 +18,36 @@ set_source_files_properties(
   PROPERTIES OBJECT_DEPENDS ${schema_header}
   COMPILE_DEFINITIONS ARGOSY_VERSION="${PROJECT_VERSION}")
 
+# Public headers: installed, and each compiled alone by the target all_verify_interface_header_sets
+# (`make lint`). Those of kernels/ that show a third-party library are private.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.h
+  ${PROJECT_SOURCE_DIR}/src/paddle/*.h)
+set(public_headers)
+foreach(header ${headers})
+  file(STRINGS ${header} third_party LIMIT_COUNT 1
+    REGEX "^ *# *include *[<\"](dnnl|oneapi/|cblas|lapack|omp.h)")
+  if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|-inl[.]h$")
+    list(APPEND public_headers ${header})
+  endif()
+endforeach()
+
+# The version of what libraries of ops are compiled against: a hash of those headers, so that nobody
+# has to remember to raise it.
+set(abi_header ${generated}/argosy_abi.h)
+set(abi_of ${public_headers})
+list(FILTER abi_of INCLUDE REGEX "/src/(paddle|argosy/(base|tensor|op|ops))/")
+add_custom_command(OUTPUT ${abi_header}
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${abi_header} -DROOT=${PROJECT_SOURCE_DIR}/src "-DHEADERS=${abi_of}"
+    -P ${PROJECT_SOURCE_DIR}/cmake/abi.cmake
+  DEPENDS ${abi_of} ${PROJECT_SOURCE_DIR}/cmake/abi.cmake
+  COMMENT "Generating argosy_abi.h" VERBATIM)
+set_source_files_properties(
+  ${PROJECT_SOURCE_DIR}/src/argosy/op/library.cc
+  ${PROJECT_SOURCE_DIR}/src/argosy/extension/builder.cc
+  ${PROJECT_SOURCE_DIR}/src/argosy/extension/functions.cc
+  ${PROJECT_SOURCE_DIR}/src/argosy/extension/tensor.cc
+  PROPERTIES OBJECT_DEPENDS ${abi_header})
+
 # What reads files is sanitized, and tells the fuzzer where it gets to. The rest is as released: so
 # that fuzzing is fast, and the build is one of few files.
 if(ARGOSY_FUZZ)
@@ -60,19 +90,8 @@ endif()
 add_library(argosy SHARED ${objects})
 set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
 
-# Public headers: installed, and each compiled alone by the target all_verify_interface_header_sets
-# (`make lint`). Those of kernels/ that show a third-party library are private.
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argosy/*.h)
-set(public_headers)
-foreach(header ${headers})
-  file(STRINGS ${header} third_party LIMIT_COUNT 1
-    REGEX "^ *# *include *[<\"](dnnl|oneapi/|cblas|lapack|omp.h)")
-  if(NOT third_party AND NOT header MATCHES "/kernels/cpu/simd/|-inl[.]h$")
-    list(APPEND public_headers ${header})
-  endif()
-endforeach()
 target_sources(argosy PUBLIC FILE_SET HEADERS
-  BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${public_headers})
+  BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${generated} FILES ${public_headers} ${abi_header})
 set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads)
 target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)

@@ -21,6 +21,10 @@ set_target_properties(argosy PROPERTIES
   # the environment's lib (four up), or beside the packages under `pip install --target`.
   INSTALL_RPATH "$ORIGIN;$ORIGIN/../../../..;$ORIGIN/../../lib")
 
+# Beside the sources' own headers, for extensions that are built against this build.
+file(MAKE_DIRECTORY ${ARGOSY_PACKAGE_DIR}/_generated/include)
+file(CREATE_LINK ${abi_header} ${ARGOSY_PACKAGE_DIR}/_generated/include/argosy_abi.h SYMBOLIC)
+
 file(GLOB binding_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cc)
 if(NOT binding_sources)
   return()

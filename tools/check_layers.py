@@ -16,6 +16,7 @@ ROOMS = (
     "tensor",
     "op",
     "ops",
+    "extension",
     "autograd",
     "program",
     "passes",

@@ -42,4 +42,12 @@ cmake -S "$work/op" -B "$work/op/build" -G Ninja -DCMAKE_BUILD_TYPE=Release --lo
   >/dev/null
 cmake --build "$work/op/build" >/dev/null
 env -i HOME="$work" PATH=/usr/bin:/bin "$work/env/bin/python" "$work/op/use.py"
+
+echo "wheel: compiling ops while a program runs, and by a setup script"
+cp -r "$root/examples/custom_op" "$work/custom_op"
+env -i HOME="$work" PATH=/usr/bin:/bin "$work/env/bin/python" "$work/custom_op/use.py"
+"$work/env/bin/python" -m pip install -q --disable-pip-version-check setuptools
+(cd "$work/custom_op" && env -i HOME="$work" PATH=/usr/bin:/bin "$work/env/bin/python" setup.py -q install) 2>/dev/null
+env -i HOME="$work" PATH=/usr/bin:/bin "$work/env/bin/python" -c \
+  'import argosy, custom_sine_setup_ops as ops; print(ops.custom_sine(argosy.to_tensor([0.5])))'
 echo "wheel: works"

@@ -11,7 +11,13 @@ IMPORT_SECONDS = 0.2
 
 package = pathlib.Path(paddle.__file__).parent
 assert not package.is_relative_to(sys.argv[1]), f"argosy is the source tree's: {package}"
-for file in ("include/argosy/op/define.h", "cmake/argosyConfig.cmake", "lib/libargosy.so"):
+for file in (
+    "include/argosy/op/define.h",
+    "include/argosy_abi.h",
+    "include/paddle/extension.h",
+    "cmake/argosyConfig.cmake",
+    "lib/libargosy.so",
+):
     assert (package / file).is_file(), f"the wheel has no {file}"
 
 # oneDNN, OpenBLAS and our own kernels, forward and backward.

@@ -1,13 +1,12 @@
 """Load an op from a library of one's own and call it."""
 
-import ctypes
 import pathlib
 
-# Before argosy: it takes stock of the ops while it is imported.
-ctypes.CDLL(str(pathlib.Path(__file__).parent / "build" / "libsquared_difference.so"))
+import argosy
+from argosy.utils.cpp_extension import load_op_library
 
-import argosy  # noqa: E402
-from argosy._core import ops  # noqa: E402
+library = pathlib.Path(__file__).parent / "build" / "libsquared_difference.so"
+ops = load_op_library(library)
 
 x = argosy.to_tensor([1.0, 2.0, 5.0], stop_gradient=False)
 y = argosy.to_tensor([1.0, 1.0, 1.0])

@@ -16,6 +16,20 @@ def norm(x, axis, epsilon, is_test):
     return x / norms, norms
 
 
+def _run_custom_op(op_name, *args):
+    """The results of an op that a loaded library brought, as a list: what PaddlePaddle's generated
+    wrappers call."""
+    from argosy.utils.cpp_extension.library import functions
+
+    if op_name not in functions:
+        raise ValueError(
+            f"[_run_custom_op] no library with an op called '{op_name}' is loaded. Do this: load it"
+            " with utils.cpp_extension.load or load_op_library."
+        )
+    made = functions[op_name](*args)
+    return list(made) if len(functions[op_name].outputs) > 1 else [made]
+
+
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import pathlib
+from argosy.utils import package_paths as paths
 
 __all__ = ["get_include", "get_lib"]
 
-_PACKAGE = pathlib.Path(__file__).resolve().parent
-
 
 def get_include():
-    """The folder of the C++ headers: include <argosy/..> from it."""
-    installed = _PACKAGE / "include"
-    sources = _PACKAGE.parent.parent / "src"
-    found = installed if installed.is_dir() or not (sources / "argosy").is_dir() else sources
-    return str(found)
+    """The folder of the C++ headers: include <argosy/..> and <paddle/extension.h> from it."""
+    return str(paths.include_folder())
 
 
 def get_lib():
     """The folder of libargosy.so."""
-    return str(_PACKAGE / "lib")
+    return str(paths.library_folder())

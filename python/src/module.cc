@@ -1,6 +1,7 @@
 #include "argosy/base/cpu.h"
 #include "autocast_bind.h"
 #include "data.h"
+#include "entries.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -35,6 +36,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_autograd(module.get());
     add_autocast(module.get());
     add_registry(module.get());
+    add_library(module.get());
     add_system(module.get());
     add_program(module.get());
     add_passes(module.get());

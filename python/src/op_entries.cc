@@ -4,7 +4,7 @@
 
 #include "argosy/op/dispatch.h"
 #include "argosy/ops/manip/manip.h"
-#include "python.h"
+#include "entries.h"
 
 // argosy._core.ops.NAME: one C function per op (and one per in-place form), by position: inputs,
 // then attributes. Missing trailing attributes take their defaults.
@@ -374,25 +374,36 @@ PyObject* call_op(const op::OpDef& op, PyObject* const* args, Py_ssize_t count, 
   return give(op, out);
 }
 
-void add_ops(PyObject* module) {
+namespace {
+
+PyObject* ops_module = nullptr;  // argosy._core.ops, as long as the process
+
+void add_entry(const op::OpDef& def, const char* name, bool inplace) {
   static std::deque<Entry> entries;  // PyMethodDefs must outlive their functions
-  Py ops(check(PyModule_New("argosy._core.ops")));
+  Entry& e = entries.emplace_back();
+  e.op = &def;
+  e.inplace = inplace;
+  e.method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(enter)),
+              METH_FASTCALL, nullptr};
   Py module_name(check(PyUnicode_FromString("argosy._core.ops")));
-  auto add = [&](const op::OpDef& def, const char* name, bool inplace) {
-    Entry& e = entries.emplace_back();
-    e.op = &def;
-    e.inplace = inplace;
-    e.method = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(enter)),
-                METH_FASTCALL, nullptr};
-    Py capsule(check(PyCapsule_New(&e, nullptr, nullptr)));
-    Py function(check(PyCFunction_NewEx(&e.method, capsule.get(), module_name.get())));
-    if (PyModule_AddObjectRef(ops.get(), name, function.get())) throw PythonError{};
-  };
-  for (const op::OpDef* def : op::all()) {
-    add(*def, def->name.c_str(), false);
-    for (const std::string& name : def->inplace) add(*def, name.c_str(), true);
+  Py capsule(check(PyCapsule_New(&e, nullptr, nullptr)));
+  Py function(check(PyCFunction_NewEx(&e.method, capsule.get(), module_name.get())));
+  if (PyModule_AddObjectRef(ops_module, name, function.get())) throw PythonError{};
+}
+
+}  // namespace
+
+void add_entries(std::span<const op::OpDef* const> defs) {
+  for (const op::OpDef* def : defs) {
+    add_entry(*def, def->name.c_str(), false);
+    for (const std::string& name : def->inplace) add_entry(*def, name.c_str(), true);
   }
-  PyModule_AddObjectRef(module, "ops", ops.get());
+}
+
+void add_ops(PyObject* module) {
+  ops_module = check(PyModule_New("argosy._core.ops"));
+  add_entries(op::all());
+  PyModule_AddObjectRef(module, "ops", ops_module);
 }
 
 }  // namespace argosy::python

@@ -347,3 +347,76 @@ def test_queries_without_keys_give_zero():
     np.testing.assert_array_equal(grads[0], np.zeros((3, 2)))
     np.testing.assert_array_equal(grads[1], np.zeros((3, 2)))
     np.testing.assert_array_equal(grads[2], [[0, 0], [0, 0], [1, 1]])
+
+
+def dense_mask(indices, length, causal):
+    """What flashmask's bounds hide, entry by entry."""
+    batch, heads, keys, n = indices.shape
+    hidden = np.zeros((batch, heads, length, keys), bool)
+    for b, h, j in np.ndindex(batch, heads, keys):
+        bounds = indices[b, h, j]
+        column = hidden[b, h, :, j]
+        column[bounds[0] : bounds[1] if n == (2 if causal else 4) else None] = True
+        if causal:
+            column[:j] = True
+        elif n == 2:
+            column[: bounds[1]] = True
+        else:
+            column[bounds[2] : bounds[3]] = True
+    return hidden
+
+
+@pytest.mark.parametrize("causal, n", [(True, 1), (True, 2), (False, 2), (False, 4)])
+def test_flashmask(causal, n):
+    rng = np.random.default_rng(n)
+    q, k, v = (rng.normal(size=(2, 6, heads, 3)) for heads in (4, 2, 2))
+    indices = np.sort(rng.integers(0, 7, (2, 2, 6, n)), -1).astype("int32")
+    if not causal:
+        indices = np.concatenate([indices[..., n // 2 :], indices[..., : n // 2]], -1)
+    # Query 3 of the first batch sees no key.
+    indices[0, :, :, 0] = np.minimum(indices[0, :, :, 0], 3)
+    if n in (2, 4) and (causal or n == 4):
+        indices[0, :, :, 1] = np.maximum(indices[0, :, :, 1], 4)
+    hidden = np.repeat(dense_mask(indices, 6, causal), 2, 1)
+    blind = hidden.all(-1)
+    assert blind[0, :, 3].all()
+    want = attention(q, k, v, ~hidden | blind[..., None])
+    want = np.where(blind.swapaxes(1, 2)[..., None], 0, want)
+    leaves = [tensor(x) for x in (q, k, v)]
+    leaves[0].stop_gradient = False
+    got = argosy.nn.functional.flashmask_attention(*leaves, tensor(indices), causal=causal)
+    np.testing.assert_allclose(array(got), want, rtol=1e-10, atol=1e-12)
+    (dq,) = argosy.grad(got.sum(), leaves[0])
+    assert np.isfinite(array(dq)).all()
+
+
+def test_flashmask_windows_and_errors():
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(1, 7, 2, 3)) for _ in range(3))
+    leaves = [tensor(x) for x in (q, k, v)]
+    flashmask = argosy.nn.functional.flashmask_attention
+    distance = np.arange(7)[:, None] - np.arange(7)
+    got = flashmask(*leaves, window_size=(2, 1))
+    np.testing.assert_allclose(
+        array(got), attention(q, k, v, (distance <= 2) & (distance >= -1)), rtol=1e-10
+    )
+    got = flashmask(*leaves, causal=True, window_size=2, softmax_scale=0.3)
+    want = attention(q, k, v, (distance <= 2) & (distance >= 0), scale=0.3)
+    np.testing.assert_allclose(array(got), want, rtol=1e-10)
+    wrong = tensor(np.zeros((1, 2, 7, 3), "int32"))
+    with pytest.raises(ValueError, match=r"key length, 1 or 2\] with causal=True"):
+        flashmask(*leaves, wrong, causal=True)
+    with pytest.raises(NotImplementedError, match=r"\[flashmask_attention\] return_softmax_lse"):
+        flashmask(*leaves, return_softmax_lse=True)
+
+
+def test_varlen_of_the_third_kind():
+    rng = np.random.default_rng(0)
+    q, k, v = (spec.make(rng, "float64") for spec in PACKED)
+    given = [tensor(x) for x in (q, k, v, *STARTS)]
+    varlen = argosy.nn.functional.flash_attention_v3_varlen
+    got, rest = varlen(*given, 4, 4, causal=True)
+    assert rest is None
+    np.testing.assert_allclose(array(got), packed(q, k, v, *STARTS, is_causal=True), rtol=1e-10)
+    with pytest.raises(NotImplementedError, match=r"window_size is not supported"):
+        varlen(*given, 4, 4, window_size=(2, 0))

@@ -119,7 +119,7 @@ def suppressed(boxes, threshold=0.3, extra=0.0, eta=1.0):
     for i, a in enumerate(boxes):
         for b in boxes[kept]:
             low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
-            common = np.prod(np.clip(high - low + extra, 0, None))
+            common = np.prod(high - low + extra) if (high >= low).all() else 0.0
             union = np.prod(a[2:] - a[:2] + extra) + np.prod(b[2:] - b[:2] + extra) - common
             if common / union > threshold:
                 break
@@ -202,9 +202,8 @@ YOLO_OUT = (None, None, "int64", "bool", None, None, None, None)
 
 
 def iou(a, b, extra):
-    w = min(a[2], b[2]) - max(a[0], b[0]) + extra
-    h = min(a[3], b[3]) - max(a[1], b[1]) + extra
-    common = max(w, 0) * max(h, 0)
+    w, h = (min(a[i + 2], b[i + 2]) - max(a[i], b[i]) for i in (0, 1))
+    common = (w + extra) * (h + extra) if min(w, h) >= 0 else 0
     area = [(x[2] - x[0] + extra) * (x[3] - x[1] + extra) for x in (a, b)]
     return common / (sum(area) - common)
 

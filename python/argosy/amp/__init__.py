@@ -5,6 +5,8 @@ they leave programs in float32 on the CPU, as in Paddle. What is cast, and what 
 docs/mixed_precision.md.
 """
 
+from argosy.device.place import checked_place
+
 from . import debugging
 from .auto_cast import (
     amp_guard,
@@ -35,9 +37,13 @@ autocast = auto_cast
 
 def is_float16_supported(device=None):
     """Whether `device` (by default the current one) computes in float16 at full speed."""
+    if device is not None:
+        checked_place(device, "is_float16_supported")
     return False
 
 
 def is_bfloat16_supported(device=None):
     """Whether `device` (by default the current one) supports bfloat16."""
+    if device is not None:
+        checked_place(device, "is_bfloat16_supported")
     return True

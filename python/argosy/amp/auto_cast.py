@@ -2,7 +2,7 @@
 
 import contextlib
 
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 
 from . import _state
 from ._decorate import decorate
@@ -94,26 +94,39 @@ auto_cast = amp_guard
 amp_decorate = decorate
 
 
+def _check_device_type(function, device_type):
+    if not isinstance(device_type, (str, type(None))):
+        raise TypeError(
+            f"[{function}] device_type: expected a str such as 'cpu', got"
+            f" {type(device_type).__name__}. Do this: pass one, or leave it out."
+        )
+
+
 def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
     """auto_cast with PyTorch's parameters; device_type and cache_enabled change no result."""
+    _check_device_type("autocast", device_type)
+    no_effect("autocast", "what is cast is kept by nobody", cache_enabled=(cache_enabled, True))
     return amp_guard(enable=enabled, dtype=dtype)
 
 
 def is_autocast_enabled(device_type=None):
-    """Whether ops of this thread are being cast."""
+    """Whether ops of this thread are being cast; it is so for all types of devices."""
+    _check_device_type("is_autocast_enabled", device_type)
     return _state.key() is not None
 
 
 def get_autocast_dtype(device_type=None):
-    """The name of the dtype that ops are cast to: ``"float16"`` outside of regions."""
+    """The name of the dtype that ops are cast to: ``"float16"`` outside of regions; it is the same for
+    all types of devices."""
+    _check_device_type("get_autocast_dtype", device_type)
     return "float16" if _state.key() is None else _state.thread.arguments["dtype"]
 
 
 def get_autocast_cpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on the CPU."""
-    return get_autocast_dtype()
+    return get_autocast_dtype(device_type)
 
 
 def get_autocast_gpu_dtype(device_type=None):
     """The name of the dtype that ops are cast to on a GPU."""
-    return get_autocast_dtype()
+    return get_autocast_dtype(device_type)

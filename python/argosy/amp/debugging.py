@@ -11,6 +11,7 @@ from enum import Enum
 from argosy import _core
 from argosy import tensor as _tensor
 from argosy._core import Tensor
+from argosy._support import unsupported
 
 __all__ = [
     "DebugMode",
@@ -298,11 +299,13 @@ def compare_accuracy(
         output_filename (str): The table to write: a row for each call of an op with the columns of
             both runs and whether only one of them has NaN or infinity. It is CSV.
         loss_scale (float): By which the means of gradients of the second run are divided.
-        dump_all_tensors (bool): Accepted; there are no dumps of tensors.
+        dump_all_tensors (bool): Not supported: there are no dumps of tensors.
 
     Raises:
         FileNotFoundError: A folder is missing.
+        NotImplementedError: dump_all_tensors.
     """
+    unsupported("compare_accuracy", "leave it out", dump_all_tensors=(dump_all_tensors, False))
     first, second = _read_dump(dump_path), _read_dump(another_dump_path)
     head = ["op", "call", *(f"{c}_1" for c in _COLUMNS), *(f"{c}_2" for c in _COLUMNS)]
     with open(output_filename, "w", newline="", encoding="utf-8") as file:

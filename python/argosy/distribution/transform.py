@@ -327,7 +327,7 @@ class StickBreakingTransform(Transform):
         return tensor.log(tensor.arange(count, 0, -1, dtype=dtype))
 
     def _forward(self, x):
-        part = F.sigmoid(x - self._log_rest(x.shape[-1], x.dtype))
+        part = F.sigmoid(x - self._log_rest(sizes_of(x)[-1], x.dtype))
         rest = tensor.cumprod(1 - part, -1)
         one = tensor.ones_like(part[..., :1])
         return tensor.concat([part, one], -1) * tensor.concat([one, rest], -1)
@@ -335,11 +335,11 @@ class StickBreakingTransform(Transform):
     def _inverse(self, y):
         head = y[..., :-1]
         rest = 1 - tensor.cumsum(head, -1)
-        return tensor.log(head) - tensor.log(rest) + self._log_rest(head.shape[-1], y.dtype)
+        return tensor.log(head) - tensor.log(rest) + self._log_rest(sizes_of(head)[-1], y.dtype)
 
     def _forward_log_det_jacobian(self, x):
         y = self._forward(x)
-        moved = x - self._log_rest(x.shape[-1], x.dtype)
+        moved = x - self._log_rest(sizes_of(x)[-1], x.dtype)
         return (-moved + F.log_sigmoid(moved) + tensor.log(y[..., :-1])).sum(-1)
 
     def _forward_shape(self, shape):
@@ -545,7 +545,7 @@ class StackTransform(Transform):
             f"expected size {len(self._transforms)} along axis {self._axis}, got a tensor of shape "
             f"{list(value.shape)}", "give an entry to each transform",
         )  # fmt: skip
-        parts = tensor.unstack(value, self._axis)
+        parts = tensor.unstack(value, self._axis, len(self._transforms))
         done = [getattr(t, method)(part) for t, part in zip(self._transforms, parts)]
         return tensor.stack(done, self._axis)
 

@@ -8,7 +8,7 @@ import time
 from collections import namedtuple
 
 from argosy import _core
-from argosy._support import unsupported
+from argosy._support import check_choice, no_effect
 
 __all__ = []
 
@@ -105,8 +105,10 @@ class ProfilerResult:
         return _VERSION
 
     def save(self, path, format="json"):
-        """Writes the trace as JSON, the one form that there is on disk."""
-        unsupported("ProfilerResult.save", "leave it out", format=(format, "json"))
+        """Writes the trace as JSON, the one form that there is on disk. format: 'json'; 'pb' is JSON,
+        too, which load_profiler_result reads."""
+        check_choice("ProfilerResult.save", "format", format, ("json", "pb"))
+        no_effect("ProfilerResult.save", "traces are JSON", format=(format, "json"))
         folder = os.path.dirname(path)
         if folder:
             os.makedirs(folder, exist_ok=True)

@@ -63,6 +63,7 @@ from .program import (
     switch_main_program,
     switch_startup_program,
 )
+from .python_op import MetaTensor, register_op  # noqa: F401
 from .scope import DenseTensor, Scope, global_scope, scope_guard
 from .variable import setitem
 

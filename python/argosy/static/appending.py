@@ -332,6 +332,11 @@ def _named_results(kind, made, targets):
 def _by_name(given):
     """The function of the package of this name."""
     name = names.function_of(given.kind)
+    # Imported here: compiling needs more of Python's library than everything else together.
+    from argosy.utils.cpp_extension import library as extensions
+
+    if given.kind in extensions.functions:
+        return _of_extension(given, extensions.functions[given.kind])
     function = getattr(tensor, name, None) or getattr(functional, name, None)
     if function is None:
         function = getattr(_core.ops, given.kind, None)
@@ -355,6 +360,18 @@ def _by_name(given):
         values = given.all(key)
         operands[wanted[0]] = values[0] if len(values) == 1 else values
     return function(**operands, **_arguments(given, function, {}))
+
+
+def _of_extension(given, function):
+    """The results of an op that a loaded library brought, by the names of its outputs."""
+    arguments = {}
+    for key in filter(given.operands.get, given.operands):
+        name, values = key.partition("@")[0].lower(), given.all(key)
+        arguments[name] = values if name in function.lists else given.one(key)
+    for key in given.attributes.keys() - set(_OF_RECORDS):
+        arguments[key.lower()] = given.attribute(key)
+    made = function(**arguments)
+    return dict(zip(function.outputs, made if len(function.outputs) > 1 else [made]))
 
 
 def _small(name):

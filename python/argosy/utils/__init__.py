@@ -18,7 +18,7 @@ from .lazy_import import try_import
 
 __all__ = ["deprecated", "require_version", "run_check", "try_import"]
 
-_LAZY = ("dlpack", "download", "install_check")
+_LAZY = ("cpp_extension", "dlpack", "download", "install_check")
 
 
 def run_check():

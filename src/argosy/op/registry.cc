@@ -2,28 +2,46 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "argosy/base/text.h"
+#include "argosy/op/library.h"
 #include "argosy/op/op.h"
 
 namespace argosy::op {
 namespace {
 
-// Filled by static initializers, in no defined order: kernels may come before their op. Joined at
-// the first look-up; frozen after that, so look-ups need no lock.
-struct Registry {
+using ByName = std::unordered_map<std::string_view, OpDef*>;
+
+struct Extra {
+  std::string op;
+  KernelDef kernel;
+  bool first;
+};
+
+// Described and not yet known to look-ups. Kernels may come before their op.
+struct Pending {
   std::deque<OpDef> defs;
-  struct Extra {
-    std::string op;
-    KernelDef kernel;
-    bool first;
-  };
   std::deque<Extra> extras;
-  std::unordered_map<std::string_view, OpDef*> by_name;
-  std::atomic<bool> frozen{false};
+  std::vector<std::function<void()>> at_end;
+  std::optional<Error> failed;
+};
+
+// `pending` is filled by static initializers, in no defined order, and joined at the first look-up.
+// What look-ups read, a map that never changes, is replaced as a whole by each Registration.
+struct Registry {
+  Pending pending;
+  std::atomic<const ByName*> known{nullptr};
+  // Of whoever replaces `known`; of all Registrations, whose ops are never taken back, and of the
+  // maps that were: a look-up may be reading one.
+  std::mutex mutex;
+  std::deque<std::unique_ptr<Pending>> brought;
+  std::deque<std::unique_ptr<const ByName>> maps;
 };
 
 Registry& raw() {
@@ -31,17 +49,30 @@ Registry& raw() {
   return *registry;
 }
 
-// What is wrong is so at each look-up: nothing is changed before all is checked.
-void join(Registry& r) {
-  r.by_name.clear();
-  for (OpDef& def : r.defs) {
-    bool fresh = r.by_name.emplace(def.name, &def).second;
-    ARGOSY_CHECK(fresh, internal) << "Two ops are called " << def.name << " (second in " << def.file
+constinit thread_local Pending* registration = nullptr;
+
+// Once; what is wrong is so at each look-up.
+void finish(Pending& fresh) {
+  if (fresh.failed) throw Error(*fresh.failed);
+  const auto steps = std::exchange(fresh.at_end, {});
+  try {
+    for (const auto& step : steps) step();
+  } catch (const Error& e) {
+    fresh.failed = e;
+    throw;
+  }
+}
+
+// Adds to `names`. What is wrong is so at each look-up: nothing is changed before all is checked.
+void join(Pending& fresh, ByName& names) {
+  for (OpDef& def : fresh.defs) {
+    const bool added = names.emplace(def.name, &def).second;
+    ARGOSY_CHECK(added, internal) << "Two ops are called " << def.name << " (second in " << def.file
                                   << "). Do this: rename one.";
   }
-  for (const Registry::Extra& e : r.extras) {
-    auto it = r.by_name.find(e.op);
-    ARGOSY_CHECK(it != r.by_name.end(), internal)
+  for (const Extra& e : fresh.extras) {
+    auto it = names.find(e.op);
+    ARGOSY_CHECK(it != names.end(), internal)
         << "Kernel " << e.kernel.name << " is for the unknown op " << e.op << '.';
     // By name and size: another library has a copy of the type of its own.
     const AttrType &own = *it->second->attrs, *read = e.kernel.attrs;
@@ -50,42 +81,51 @@ void join(Registry& r) {
         << (read ? read->name : "no known attributes") << ", but the op has " << own.name
         << ". Do this: make it by make_kernel<" << own.name << ">.";
   }
-  for (Registry::Extra& e : r.extras) {
-    auto& list = r.by_name.at(e.op)->kernels[static_cast<int>(e.kernel.device)];
+  for (Extra& e : fresh.extras) {
+    auto& list = names.at(e.op)->kernels[static_cast<int>(e.kernel.device)];
     if (e.first)
       list.insert(0, std::move(e.kernel));
     else
       list.push_back(std::move(e.kernel));
   }
-  r.extras.clear();
-  r.frozen = true;
+  fresh.extras.clear();
 }
 
-Registry& open_for(std::string_view what) {
+const ByName& joined() {
   Registry& r = raw();
-  ARGOSY_CHECK(!r.frozen, internal)
+  if (const ByName* known = r.known.load(std::memory_order_acquire)) [[likely]]
+    return *known;
+  std::lock_guard lock(r.mutex);
+  if (const ByName* known = r.known.load(std::memory_order_acquire)) return *known;
+  finish(r.pending);
+  auto names = std::make_unique<ByName>();
+  join(r.pending, *names);
+  const ByName& known = *r.maps.emplace_back(std::move(names));
+  r.known.store(&known, std::memory_order_release);
+  return known;
+}
+
+Pending& open_for(std::string_view what) {
+  if (registration) return *registration;
+  Registry& r = raw();
+  ARGOSY_CHECK(!r.known.load(), internal)
       << what
       << " is registered after ops were looked up: nobody would find it. Do this: load the library "
-         "that brings it before the first op is called.";
-  return r;
-}
-
-Registry& joined() {
-  static Registry& registry = (join(raw()), raw());
-  return registry;
+         "that brings it with argosy.utils.cpp_extension.load_op_library(path).";
+  return r.pending;
 }
 
 }  // namespace
 
 OpDef* register_op(OpDef def) {
-  Registry& r = open_for(def.name);
+  Pending& to = open_for(def.name);
   def.plain_dtypes = def.any_list ? DTypes{} : kAny;
   for (const InputDef& in : def.inputs) {
     def.plain_dtypes = {def.plain_dtypes.bits & in.dtypes.bits};
     if (!in.layouts.has(Layout::strided)) def.plain_dtypes = {};
   }
-  r.defs.push_back(std::move(def));
-  return &r.defs.back();
+  to.defs.push_back(std::move(def));
+  return &to.defs.back();
 }
 
 bool register_kernel(std::string_view op, KernelDef kernel, bool first) {
@@ -93,10 +133,53 @@ bool register_kernel(std::string_view op, KernelDef kernel, bool first) {
   return true;
 }
 
+Registration::Registration() {
+  ARGOSY_CHECK(!registration, internal)
+      << "Ops are being registered on this thread already. Do this: load one library after the "
+         "other, not from the initializers of another.";
+  Registry& r = raw();
+  std::lock_guard lock(r.mutex);
+  // Kept even if refused: what registered them may hold handles on them.
+  registration = r.brought.emplace_back(std::make_unique<Pending>()).get();
+}
+
+Registration::~Registration() {
+  registration = nullptr;
+}
+
+std::vector<const OpDef*> Registration::commit() {
+  Pending& fresh = *registration;
+  finish(fresh);
+  joined();
+  Registry& r = raw();
+  std::lock_guard lock(r.mutex);
+  const ByName& known = *r.known.load();
+  for (const OpDef& def : fresh.defs)
+    ARGOSY_CHECK(!known.contains(def.name), invalid_argument)
+        << '[' << def.name << "] there is an op of this name already"
+        << (*known.at(def.name)->file ? ", from " : "") << known.at(def.name)->file
+        << ". Do this: give the new one another name; a library that was built again needs a new "
+           "process.";
+  for (const Extra& e : fresh.extras)
+    ARGOSY_CHECK(!known.contains(e.op), invalid_argument)
+        << '[' << e.op << "] the kernel " << e.kernel.name
+        << " comes after the op was looked up. Do this: load its library before `import argosy`.";
+  auto names = std::make_unique<ByName>(known);
+  join(fresh, *names);
+  r.known.store(r.maps.emplace_back(std::move(names)).get(), std::memory_order_release);
+  std::vector<const OpDef*> list;
+  for (const OpDef& def : fresh.defs) list.push_back(&def);
+  return list;
+}
+
+void Registration::at_end(std::function<void()> fn) {
+  open_for("an op").at_end.push_back(std::move(fn));
+}
+
 const OpDef* find(std::string_view name) {
-  Registry& r = joined();
-  auto it = r.by_name.find(name);
-  return it == r.by_name.end() ? nullptr : it->second;
+  const ByName& names = joined();
+  auto it = names.find(name);
+  return it == names.end() ? nullptr : it->second;
 }
 
 const OpDef& get(std::string_view name) {
@@ -112,7 +195,7 @@ const OpDef& get(std::string_view name) {
 
 std::vector<const OpDef*> all() {
   std::vector<const OpDef*> list;
-  for (auto& [name, op] : joined().by_name) list.push_back(op);
+  for (auto& [name, op] : joined()) list.push_back(op);
   std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->name < b->name; });
   return list;
 }

@@ -332,8 +332,10 @@ class Reader {
         << "The saved Program uses the op '" << name.substr(0, 80)
         << "', which this Argosy does not have: it was made by " << producer()
         << ". Do this: upgrade Argosy if that is newer than this one (" ARGOSY_VERSION
-           "); if the op is from a library of yours, load that library first: "
-           "ctypes.CDLL('libmy_ops.so', ctypes.RTLD_GLOBAL) before `import argosy`.";
+           "); if the op is from an extension, load that first "
+           "(argosy.utils.cpp_extension.load_op_library(path)); if it is a Python function, "
+           "register "
+           "it first (argosy.static.register_op).";
     ARGOSY_CHECK(o->op->name != op::names::kPyCall, invalid_argument)
         << "The saved Program calls a Python function, which a file cannot hold.";
     spend(o->op->attrs->size);

@@ -443,8 +443,10 @@ class Parser {
     const std::string_view op_name = any_word("the name of an op");
     o->op = op::find(op_name);
     if (!o->op)
-      fail_at(where, Message() << "an op that this Argosy has (newer ones need a newer Argosy, "
-                                  "those of other libraries that the library is loaded)");
+      fail_at(where,
+              Message() << "an op that this Argosy has (newer ones need a newer Argosy, those "
+                           "of extensions that the extension is loaded first, with "
+                           "argosy.utils.cpp_extension.load_op_library(path))");
     o->attrs = op::AttrBox(*o->op->attrs, o->op->attrs->defaults);
     operands(*o, block);
     if (peek() == '{') attributes_of(*o);

@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from tests.python.jit.user_programs import PROGRAMS
 
 import argosy as paddle
 from argosy import distribution as D
@@ -340,6 +341,37 @@ def test_distributions(tmp_path, name):
     check(tmp_path, function, *sets, known=known, gradients=False)
 
 
+TRANSFORMS = {
+    "Affine": (lambda: D.AffineTransform(paddle.ones([]), paddle.full([3], 2.0)), a, a),
+    "Chain": (
+        lambda: D.ChainTransform([D.PowerTransform(paddle.full([], 2.0)), D.ExpTransform()]), p,
+        lambda *s: p(*s) + 1,
+    ),
+    "Independent": (lambda: D.IndependentTransform(D.SigmoidTransform(), 1), a, p),
+    "Reshape": (lambda: D.ReshapeTransform((3,), (1, 3)), a, lambda *s: a(s[0], 1, 3)),
+    "Stack": (lambda: D.StackTransform([D.ExpTransform()] * 3, 1), a, p),
+    "StickBreaking": (D.StickBreakingTransform, a, lambda n, k: simplex(n, k + 1)),
+    "Tanh": (D.TanhTransform, a, p),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(tmp_path, name):
+    make, values, results = TRANSFORMS[name]
+
+    def function(x, y):
+        transform = make()
+        return (
+            transform.forward(x),
+            transform.inverse(y),
+            transform.forward_log_det_jacobian(x),
+            transform.inverse_log_det_jacobian(y),
+        )
+
+    known = {0: [1], 1: [1, 2]} if name == "Reshape" else {}
+    check(tmp_path, function, *[[values(n, 3), results(n, 3)] for n in (4, 2)], known=known)
+
+
 @pytest.mark.parametrize("method", ["onion", "cvine"])
 def test_correlation_matrices(tmp_path, method):
     def function(x):
@@ -544,3 +576,15 @@ def test_beam_search_of_any_batch(tmp_path):
     for batch in (2, 5):
         state = 3 * a(batch, 5)
         equal(run(loaded, [state], False), run(layer, [state], False))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p[0].__name__)
+def test_programs(tmp_path, program):
+    function, sets, gradients = program
+    specs = [
+        InputSpec([None] * (x.ndim - 1) + [x.shape[-1] if x.ndim > 1 else None], str(x.dtype))
+        if x.ndim
+        else InputSpec([], str(x.dtype))
+        for x in sets[0]
+    ]
+    check(tmp_path, function, *sets, gradients=gradients, specs=specs)

@@ -172,3 +172,15 @@ def test_arguments_of_to_static_that_do_nothing_say_so(monkeypatch):
         captured(lambda x: x, backend="CINN")
     with pytest.raises(NotImplementedError, match=r"\[to_static\] property is not supported"):
         captured(lambda x: x, property=True)
+
+
+def test_mixed_precision_is_part_of_the_form():
+    @captured
+    def f(x):
+        return paddle.matmul(x, x)
+
+    x = paddle.ones([4, 4])
+    assert f(x).dtype == paddle.float32
+    with paddle.amp.auto_cast(dtype="bfloat16"):
+        assert f(x).dtype == paddle.bfloat16
+    assert f(x).dtype == paddle.float32 and len(f.program_cache) == 2

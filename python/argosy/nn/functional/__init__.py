@@ -45,8 +45,10 @@ from .extension import (
     sequence_mask,
 )
 from .flash_attention import (
+    flash_attention_v3_varlen,
     flash_attn_qkvpacked,
     flash_attn_varlen_qkvpacked,
+    flashmask_attention,
     scaled_dot_product_attention,
     sdp_kernel,
 )
@@ -137,8 +139,10 @@ _WRITTEN = [
     "embedding",
     "embedding_renorm_",
     "feature_alpha_dropout",
+    "flash_attention_v3_varlen",
     "flash_attn_qkvpacked",
     "flash_attn_varlen_qkvpacked",
+    "flashmask_attention",
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",

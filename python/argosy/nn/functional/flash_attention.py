@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from argosy import _core, tensor
-from argosy._support import is_symbolic, no_effect, plain, unsupported
+from argosy._support import is_symbolic, no_effect, plain, sizes_of, unsupported
 
 ops = _core.ops
 
@@ -242,3 +242,146 @@ def flash_attn_varlen_qkvpacked(
         query, qkv[:, -2], qkv[:, -1], cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale,
         dropout, causal, return_softmax, fixed_seed_offset, rng_name, training,
     )  # fmt: skip
+
+
+def flash_attention_v3_varlen(
+    query,
+    key,
+    value,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    seqused_q=None,
+    seqused_k=None,
+    softmax_scale=None,
+    causal=False,
+    qv=None,
+    q_descale=None,
+    k_descale=None,
+    v_descale=None,
+    window_size=(-1, -1),
+    softcap=0.0,
+    num_splits=1,
+    pack_gqa=None,
+    sm_margin=0,
+):
+    """:func:`flash_attn_unpadded` without dropout.
+
+    Args:
+        softmax_scale: factor on the scores; None is 1 / sqrt(head_dim).
+        max_seqlen_q, max_seqlen_k: longest lengths, or None.
+        num_splits, pack_gqa, sm_margin: choose among GPU kernels; the result is the same.
+
+    Returns:
+        (result of query's shape, None).
+
+    Raises:
+        NotImplementedError: for seqused_q, seqused_k, qv, the factors of 8-bit operands, a window
+            and softcap.
+    """
+    unsupported(
+        "flash_attention_v3_varlen",
+        "leave it out, or compute with scaled_dot_product_attention and a mask",
+        seqused_q=(seqused_q, None), seqused_k=(seqused_k, None), qv=(qv, None),
+        q_descale=(q_descale, None), k_descale=(k_descale, None), v_descale=(v_descale, None),
+        window_size=(window_size, (-1, -1)), softcap=(softcap, 0.0),
+    )  # fmt: skip
+    no_effect(
+        "flash_attention_v3_varlen", "it chooses among GPU kernels", num_splits=(num_splits, 1),
+        pack_gqa=(pack_gqa, None), sm_margin=(sm_margin, 0),
+    )  # fmt: skip
+    _check_longest("max_seqlen_q", max_seqlen_q, cu_seqlens_q)
+    _check_longest("max_seqlen_k", max_seqlen_k, cu_seqlens_k)
+    scale = 0.0 if softmax_scale is None else softmax_scale
+    return _varlen(query, key, value, cu_seqlens_q, cu_seqlens_k, scale, 0.0, causal, False)
+
+
+def _hidden_rows(indices, rows, causal):
+    """Which queries do not see a key, bool [batch, key heads, length, key length], from the bounds
+    indices [batch, key heads, key length, 1, 2 or 4] of what is hidden."""
+    bounds = [tensor.unsqueeze(bound, -2) for bound in tensor.unstack(indices, -1)]
+    if len(bounds) == 1 + (not causal):
+        hidden = rows >= bounds[0]
+        return hidden if causal else tensor.logical_or(hidden, rows < bounds[1])
+    hidden = tensor.logical_and(rows >= bounds[0], rows < bounds[1])
+    if causal:
+        return hidden
+    above = tensor.logical_and(rows >= bounds[2], rows < bounds[3])
+    return tensor.logical_or(hidden, above)
+
+
+def flashmask_attention(
+    query,
+    key,
+    value,
+    startend_row_indices=None,
+    *,
+    dropout=0.0,
+    causal=False,
+    window_size=None,
+    return_softmax_lse=False,
+    return_seed_offset=False,
+    fixed_seed_offset=None,
+    rng_name="",
+    training=True,
+    name=None,
+    softmax_scale=None,
+    block_mask=None,
+):
+    """Attention under a mask that says for each key which queries do not see it, arXiv:2410.01359.
+
+    Args:
+        query: [batch, length, heads, head_dim].
+        key, value: [batch, key length, key heads, head_dim]; heads a multiple of key heads.
+        startend_row_indices: int32 [batch, 1 or key heads, key length, n]. Causal: hidden from
+            queries from the first index on (n = 1), up to before the second (n = 2). Else: from the
+            first on, and before the second (n = 2); from the first up to before the second, and
+            from the third up to before the fourth (n = 4).
+        causal: query i sees keys up to i.
+        window_size: query i sees keys from i - w on and, unless causal, up to i + w; one number or
+            two.
+        fixed_seed_offset, rng_name: as of :func:`flash_attention`.
+        softmax_scale: factor on the scores; None is 1 / sqrt(head_dim).
+
+    Returns:
+        Tensor of query's shape; 0 for a query that sees no key.
+
+    Raises:
+        NotImplementedError: for return_softmax_lse, return_seed_offset and block_mask.
+        ValueError: n does not fit causal.
+    """
+    unsupported(
+        "flashmask_attention", "leave it out", return_softmax_lse=(return_softmax_lse, False),
+        return_seed_offset=(return_seed_offset, False), block_mask=(block_mask, None),
+    )  # fmt: skip
+    rows = tensor.unsqueeze(tensor.arange(sizes_of(query)[1]), -1)
+    columns = tensor.arange(sizes_of(key)[1])
+    hidden = columns > rows if causal else columns < 0
+    if window_size is not None:
+        left, right = [window_size] * 2 if isinstance(window_size, int) else window_size
+        hidden = tensor.logical_or(hidden, columns < rows - left)
+        hidden = tensor.logical_or(hidden, columns > rows + right)
+    if startend_row_indices is not None:
+        counts = (1, 2) if causal else (2, 4)
+        if startend_row_indices.ndim != 4 or startend_row_indices.shape[-1] not in counts:
+            raise ValueError(
+                "[flashmask_attention] startend_row_indices must be [batch, 1 or key heads, key"
+                f" length, {counts[0]} or {counts[1]}] with causal={causal}, got"
+                f" {list(startend_row_indices.shape)}. Do this: check its last size."
+            )
+        own = _hidden_rows(startend_row_indices.astype("int64"), rows, causal)
+        heads, groups = query.shape[2], own.shape[1]
+        if groups not in (1, heads):
+            own = tensor.repeat_interleave(own, heads // groups, 1)
+        hidden = tensor.logical_or(hidden, own)
+    # Who sees nothing sees all, which is taken away again: no NaN comes into the gradients.
+    blind = tensor.all(hidden, -1, keepdim=True)
+    seen = tensor.logical_or(tensor.logical_not(hidden), blind)
+    rate = float(dropout) if training else 0.0
+    with _drawing("flashmask_attention", rate, fixed_seed_offset, rng_name):
+        result = scaled_dot_product_attention(query, key, value, seen, rate, scale=softmax_scale)
+    while blind.ndim < 4:
+        blind = tensor.unsqueeze(blind, 0)
+    blind = tensor.transpose(blind, [0, 2, 1, 3])
+    return tensor.where(blind, tensor.zeros([], dtype=result.dtype), result)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from argosy._support import check_choice
+from argosy._support import check_choice, no_effect
 
 from . import bf16
-from ._rewrite import OptimizerWithMixedPrecision, cast_program, takes_effect
+from ._rewrite import OptimizerWithMixedPrecision, cast_program, check_parameters, takes_effect
 
 __all__ = [
     "AutoMixedPrecisionLists",
@@ -109,6 +109,16 @@ def decorate(
         ValueError: Another level or dtype.
         NotImplementedError: See there.
     """
+    no_effect(
+        "static.amp.decorate", "parameters and their gradients are float32",
+        master_weight=(master_weight, None), master_grad=(master_grad, False),
+    )  # fmt: skip
+    no_effect(
+        "static.amp.decorate", "losses are not scaled",
+        init_loss_scaling=(init_loss_scaling, 2**16), incr_every_n_steps=(incr_every_n_steps, 2000),
+        decr_every_n_nan_or_inf=(decr_every_n_nan_or_inf, 1), incr_ratio=(incr_ratio, 2.0),
+        decr_ratio=(decr_ratio, 0.5),
+    )  # fmt: skip
     if not isinstance(level, str):  # the older order: the third argument is init_loss_scaling
         level = "O1"
     level = "O2" if use_pure_fp16 else level
@@ -142,6 +152,9 @@ def cast_model_to_fp16(
     Returns:
         set: Names of parameters in 16 bits: none are.
     """
+    no_effect(
+        "cast_model_to_fp16", "all of the Program is cast", use_fp16_guard=(use_fp16_guard, True)
+    )
     return cast_program(
         "cast_model_to_fp16", program, amp_lists, level, str(dest_type), use_promote
     )
@@ -151,6 +164,8 @@ def cast_parameters_to_fp16(
     place, program, scope=None, to_fp16_var_names=None, dest_type="float16"
 ):
     """Casts parameters of a Program to 16 bits: none need it, runs read them so."""
+    check_parameters("cast_parameters_to_fp16", place, program, scope, to_fp16_var_names)
+    no_effect("cast_parameters_to_fp16", "parameters are float32", dest_type=(dest_type, "float16"))
 
 
 @contextmanager

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._op_names import ops_called
+from argosy._support import no_effect
 from argosy.amp._state import takes_effect, warn_without_effect
+from argosy.device.place import checked_place
 
 from ..program import program_of
 
 
 def _ops(names):
     return ",".join(sorted({op for name in names for op in ops_called(name)}))
+
+
+def check_parameters(what, place, program, scope, names):
+    """Checks what a function got that would cast parameters in a scope: they stay float32."""
+    if place is not None:
+        checked_place(place, what)
+    if program is not None and not hasattr(program, "all_parameters"):
+        raise TypeError(
+            f"[{what}] program: expected static.Program, got {type(program).__name__}. Do this: pass the"
+            " Program whose parameters are meant."
+        )
+    no_effect(
+        what, "parameters stay float32, and runs read them in 16 bits", scope=(scope, None),
+        to_var_names=(names, None),
+    )  # fmt: skip
 
 
 def cast_program(what, program, amp_lists, level, dtype, use_promote):
@@ -58,6 +75,11 @@ class OptimizerWithMixedPrecision:
             place, scope, rewrite_master_weight: Parameters stay float32 where they are.
             test_program (Program, optional): Cast, if one of `use_fp16_test` and `use_bf16_test`.
         """
+        check_parameters("amp_init", place, None, scope, None)
+        no_effect(
+            "amp_init", "parameters are float32",
+            rewrite_master_weight=(rewrite_master_weight, False),
+        )  # fmt: skip
         if test_program is not None and (use_fp16_test or use_bf16_test):
             self._cast(test_program)
 

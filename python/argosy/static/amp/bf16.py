@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ._rewrite import OptimizerWithMixedPrecision, cast_program
+from argosy._support import no_effect
+
+from ._rewrite import OptimizerWithMixedPrecision, cast_program, check_parameters
 
 __all__ = [
     "AutoMixedPrecisionListsBF16",
@@ -88,11 +90,15 @@ def cast_model_to_bf16(program, startup_prog=None, amp_lists=None, use_bf16_guar
         set: Names of parameters in bfloat16: none are, runs read them so.
     """
     _no_guard("cast_model_to_bf16", use_bf16_guard)
+    no_effect(
+        "cast_model_to_bf16", "parameters begin as float32", startup_prog=(startup_prog, None)
+    )
     return cast_program("cast_model_to_bf16", program, amp_lists, "O2", "bfloat16", False)
 
 
 def cast_parameters_to_bf16(place, program, scope=None, to_bf16_var_names=None):
     """Casts parameters of a Program to bfloat16: none need it, runs read them so."""
+    check_parameters("cast_parameters_to_bf16", place, program, scope, to_bf16_var_names)
 
 
 def convert_float_to_uint16(in_list):

@@ -375,7 +375,8 @@ int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, doub
       const T* b = boxes + 4 * kept[k];
       const T w = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]) + more, T(0));
       const T h = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]) + more, T(0));
-      const T common = w * h;
+      const bool apart = a[0] > b[2] || b[0] > a[2] || a[1] > b[3] || b[1] > a[3];
+      const T common = apart ? T(0) : w * h;
       keep = !(common / (area(a) + area(b) - common) > limit);
     }
     if (!keep) continue;

@@ -54,8 +54,8 @@ void deform_columns_grad(const T* dcolumns, const T* x, const T* offset, const T
 
 // Greedy suppression of boxes [n, 4], best first: kept receives the indices of boxes that overlap
 // no kept one by more than threshold (intersection over union); returns their number. extra is 1
-// where sizes count pixels. The threshold is multiplied by eta < 1 at each kept box while it is
-// above 0.5.
+// where sizes count pixels; boxes whose coordinates do not meet do not overlap all the same. The
+// threshold is multiplied by eta < 1 at each kept box while it is above 0.5.
 template <class T>
 int64_t suppress(const T* boxes, int64_t n, double threshold, double extra, double eta,
                  int64_t* kept);

@@ -237,6 +237,7 @@ void matrix_infer(InferContext& c, const MatrixAttrs&) {
 
 template <class T>
 T overlap(const T* a, const T* b, T extra) {
+  if (a[0] > b[2] || b[0] > a[2] || a[1] > b[3] || b[1] > a[3]) return 0;
   const T w = std::min(a[2], b[2]) - std::max(a[0], b[0]) + extra;
   const T h = std::min(a[3], b[3]) - std::max(a[1], b[1]) + extra;
   const T common = std::max(w, T(0)) * std::max(h, T(0));

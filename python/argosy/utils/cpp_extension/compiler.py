@@ -1,0 +1,182 @@
+"""Compiles a library of ops, unless it is there already and nothing that it was made of changed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+from argosy import _core
+from argosy.utils import package_paths as paths
+
+
+def get_build_directory(verbose=False):
+    """The folder that ``load`` puts what it builds into: the environment's PADDLE_EXTENSION_DIR, else
+    ~/.cache/argosy_extensions; made if it is not there.
+
+    Args:
+        verbose (bool): Says so where the default is taken.
+
+    Returns:
+        str: its path.
+    """
+    folder = os.environ.get("PADDLE_EXTENSION_DIR")
+    if folder is None:
+        folder = os.path.join(os.path.expanduser("~"), ".cache", "argosy_extensions")
+        if verbose:
+            print(f"$PADDLE_EXTENSION_DIR is not set: extensions are built in {folder}")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def refuse_cuda(what, sources):
+    """Raise for sources that only a CUDA compiler understands."""
+    found = [str(s) for s in sources if pathlib.Path(s).suffix in (".cu", ".cuh")]
+    if found:
+        raise NotImplementedError(
+            f"[{what}] {', '.join(found)}: CUDA sources cannot be built, this Argosy has no GPU. Do "
+            "this: give the C++ sources alone, with CppExtension where it is a setup script."
+        )
+
+
+def _compiler():
+    command = shlex.split(os.environ.get("CXX", "")) or ["c++"]
+    if shutil.which(command[0]) is None:
+        raise RuntimeError(
+            f"[cpp_extension] there is no C++ compiler: {command[0]} is not in PATH. Do this: install "
+            "g++ (12 or newer), or set CXX to one."
+        )
+    return command
+
+
+def _commands(
+    name, sources, output, work, cxx_flags=(), link_flags=(), include_dirs=(), library_dirs=()
+):
+    """{object: command that makes it}, and the command that links them."""
+    compiler = _compiler()
+    compile_flags = ["-fPIC", "-O2", "-std=c++20", f"-DPADDLE_EXTENSION_NAME={name}"]
+    # Theirs come after ours, so they win.
+    compile_flags += cxx_flags
+    # What needs no header of ours is marked all the same.
+    compile_flags += ["-include", "argosy_abi.h"]
+    compile_flags += [f"-I{p}" for p in [*include_dirs, *paths.include_folders()]]
+    objects = {}
+    for i, source in enumerate(sources):
+        made = work / f"{i}_{pathlib.Path(source).stem}.o"
+        objects[made] = [*compiler, *compile_flags, "-MMD", "-c", str(source), "-o", str(made)]
+    library = paths.library_folder()
+    link = [*compiler, "-shared", *map(str, objects), "-o", str(output)]
+    link += [f"-L{p}" for p in library_dirs] + list(link_flags)
+    link += [f"-L{library}", "-largosy", f"-Wl,-rpath,{library}"]
+    return objects, link
+
+
+def _run(what, command, verbose):
+    if verbose:
+        print(shlex.join(command), flush=True)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    output = done.stdout + done.stderr
+    if verbose and output:
+        print(output, end="", flush=True)
+    if done.returncode:
+        raise RuntimeError(
+            f"[cpp_extension] {what} failed:\n{shlex.join(command)}\n{output}"
+            "Do this: correct the source, or the flags (extra_cxx_cflags, extra_ldflags)."
+        )
+
+
+def compile_library(name, sources, output, work, verbose=False, **flags):
+    """Make `output`, a shared library, of C++ sources; objects lie in the folder `work`.
+
+    Returns:
+        list: paths of all files that it was made of.
+
+    Raises:
+        RuntimeError: there is no compiler, or it failed; the text has what it said.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    objects, link = _commands(name, sources, output, work, **flags)
+    jobs = int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(objects)))) as pool:
+        for done in [
+            pool.submit(_run, f"compiling {command[-3]}", command, verbose)
+            for command in objects.values()
+        ]:
+            done.result()
+    _run(f"linking {name}", link, verbose)
+    read = set(map(str, sources))
+    for made in objects:
+        read.update(_read_by(made.with_suffix(".d")))
+    return sorted(read)
+
+
+def _read_by(rule):
+    """What a rule for make, as the compiler writes it, says that an object depends on."""
+    text = rule.read_text().replace("\\\n", " ")
+    return shlex.split(text.partition(":")[2])
+
+
+def _hash(path):
+    try:
+        return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _key(commands):
+    """What decides, beside the files that are read, how a library comes out."""
+    objects, link = commands
+    version = subprocess.run([*_compiler(), "--version"], capture_output=True, text=True).stdout
+    text = json.dumps([list(objects.values()), link, version, _core.abi_version()])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """One process at a time: several of a job load the same extension."""
+    import fcntl
+
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def build(name, sources, folder, verbose=False, **flags):
+    """The path of the library `name` made of the sources, in `folder`; built if need be.
+
+    A changed one gets another file name, since a process cannot load the same path twice.
+    """
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [str(pathlib.Path(s).resolve()) for s in sources]
+    for s in sources:
+        if not os.path.isfile(s):
+            raise FileNotFoundError(
+                f"[cpp_extension] the source {s} does not exist. Do this: correct the path; it is "
+                "relative to the working directory."
+            )
+    note = folder / "built.json"
+    with _locked(folder / "lock"):
+        key = _key(_commands(name, sources, "", pathlib.Path(), **flags))
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            built = json.loads(note.read_text())
+            current = all(_hash(path) == hash for path, hash in built["read"].items())
+            if current and built["key"] == key and (folder / built["file"]).is_file():
+                return folder / built["file"]
+        draft = folder / "draft.so"
+        read = {
+            path: _hash(path)
+            for path in compile_library(name, sources, draft, folder / "objects", verbose, **flags)
+        }
+        mark = hashlib.sha256(json.dumps([key, read]).encode()).hexdigest()[:12]
+        for stale in folder.glob(f"{name}_*.so"):
+            stale.unlink()
+        draft.rename(folder / f"{name}_{mark}.so")
+        note.write_text(json.dumps({"key": key, "read": read, "file": f"{name}_{mark}.so"}))
+        return folder / f"{name}_{mark}.so"

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "argosy/op/op.h"
+#include "argosy/tensor/tensor.h"
+#include "paddle/extension.h"
+
+// Between the types of paddle/extension.h and ours.
+namespace paddle {
+
+struct TensorAccess {
+  static Tensor wrap(argosy::Tensor t) {
+    Tensor out;
+    out.impl_ = argosy::Ref(t.ref()).leak();
+    return out;
+  }
+  // Undefined where t is.
+  static argosy::Tensor unwrap(const Tensor& t) {
+    return argosy::Tensor(argosy::Ref<argosy::TensorImpl>::share(t.impl_));
+  }
+};
+
+argosy::DType to_dtype(DataType t);  // throws for UNDEFINED
+DataType from_dtype(argosy::DType t);
+argosy::op::Scalar to_scalar(const Scalar& s);
+
+// Of an op that PD_BUILD_OP described, {output, input} for each output that an input becomes in
+// place; the op itself leaves its inputs as they are. Empty for all other ops.
+ARGOSY_API std::vector<std::pair<size_t, size_t>> inplace_of(const argosy::op::OpDef& def);
+
+}  // namespace paddle
