@@ -198,3 +198,29 @@ def test_an_axis_that_is_not_there_is_no_crash():
     for axis in (3, 7, -9):
         with pytest.raises(IndexError, match="axis"):
             argosy.index_fill(x, index, axis, 1.0)
+
+
+def test_where_mixes_dtypes_as_paddle_does():
+    mask = argosy.to_tensor([True, False])
+    for a, b, common in (
+        ("float32", "float64", "float64"),
+        ("float16", "float32", "float32"),
+        ("complex64", "int32", "complex64"),
+    ):
+        assert argosy.where(mask, argosy.ones([2], a), argosy.ones([2], b)).dtype == common
+    for a, b in (("int32", "int64"), ("float32", "int64"), ("bool", "int32")):
+        for shapes in (([2], [2]), ([2], [])):
+            with pytest.raises(TypeError, match=r"\[where\] operands of these dtypes.*Do this"):
+                argosy.where(mask, argosy.ones(shapes[0], a), argosy.ones(shapes[1], b))
+    assert argosy.where(mask, argosy.ones([2], "int64"), 0.5).dtype == "float32"
+
+
+def test_names_of_parameters_are_given_once():
+    def layer():
+        return argosy.nn.Linear(2, 2, weight_attr=argosy.ParamAttr(name="a_name_given_once"))
+
+    first = layer()
+    with pytest.raises(ValueError, match="'a_name_given_once' was given to another.*Do this"):
+        layer()
+    with argosy.utils.unique_name.guard():
+        assert layer().weight.name == first.weight.name

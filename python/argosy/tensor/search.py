@@ -5,6 +5,7 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._dtypes import COMPLEX, REAL
 from argosy._support import ArgumentError, alias, check_choice, into, no_effect, overwrite, sizes_of
 from argosy.tensor.registry import method
 
@@ -56,9 +57,23 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             " with something, or cast it with .astype('bool')."
         )
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        _check_mixed(x, y)
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)
     return into(out, result)
+
+
+def _check_mixed(x, y):
+    """Tensors of two dtypes mix if both are floating or one is complex."""
+    both = x.dtype, y.dtype
+    if x.dtype != y.dtype and not (
+        all(dtype in REAL for dtype in both) or any(dtype in COMPLEX for dtype in both)
+    ):
+        raise _core.OperandError(
+            f"(InvalidType) [where] operands of these dtypes do not mix: {x.dtype} and {y.dtype}."
+            " Do this: convert one of them with .astype(..)."
+        )
 
 
 def _same_dtype(x, y, like):

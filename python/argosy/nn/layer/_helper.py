@@ -67,6 +67,12 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
         return static_parameter.make_parameter(
             shape=shape, dtype=dtype, initializer=chosen, **attributes
         )
+    if attr.name and unique_name.dygraph_parameter_name_checker(attr.name):
+        raise ValueError(
+            f"[create_parameter] the name '{attr.name}' was given to another parameter: expected a"
+            " name of its own, as optimizers keep states by name. Do this: change it, leave it out, or"
+            " make the layer within utils.unique_name.guard()."
+        )
     param = EagerParamBase.from_tensor(tensor.empty(shape, dtype), **attributes)
     if init.lazy_init.lazy_init_helper()._state:
         param.set_init_func(chosen)
