@@ -43,7 +43,7 @@ def message(body):
 
 def test_the_op_and_its_ranges_are_named(checking):
     assert message(lambda: paddle.log(bad())) == (
-        "[log] NaN or Inf in the result: out has num_nan=1, num_inf=1 among 3 values.\n"
+        "(PreconditionNotMet) [log] NaN or Inf in the result: out has num_nan=1, num_inf=1 among 3 values.\n"
         "  input x: float32 [3], num_nan=0, num_inf=0, min=-1, max=1\n"
         "  output out: float32 [3], num_nan=1, num_inf=1, min=-inf, max=0\n"
         "Do this: the inputs are finite, so this op made them; keep its inputs in the range where "
