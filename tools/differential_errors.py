@@ -2,7 +2,7 @@
 
     python tools/differential_errors.py --peer PYTHON [--mode eager|static] [--match TEXT] [--show]
 
-Calls are those of tools/differential_cases/errors.py and differential_mistakes.py. In static mode the tensors
+Calls are those of tools/differential_cases/errors.py and differential_mistakes*.py. In static mode the tensors
 T(..), I(..), B(..) of a call are placeholders, and what the call gives is run with their values;
 calls that need tensors at once are run in eager mode alone. For each mode three rates are printed:
 
@@ -21,8 +21,9 @@ import signal
 import sys
 
 import differential
+import differential_mistakes
+import differential_mistakes_training
 import numpy as np
-from differential_mistakes import CASES
 
 GOAL = 0.95
 # What Paddle refuses as it lacks a kernel for CPUs, or has the function in eager mode only.
@@ -35,7 +36,8 @@ EAGER_ONLY = ("enable_static", "grad=True", ".backward(", ".step()", "minimize("
 
 
 def cases(mode):
-    found = [*differential.cases_of("errors"), *CASES]
+    found = [*differential.cases_of("errors"), *differential_mistakes.CASES]
+    found += differential_mistakes_training.CASES
     if mode == "static":
         found = [case for case in found if not any(word in case for word in EAGER_ONLY)]
     return found

@@ -5,6 +5,15 @@ imported, and asking for a function says which public name to call.
 """
 
 from argosy import tensor
+from argosy._support import no_effect
+
+
+def norm(x, axis, epsilon, is_test):
+    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``."""
+    if is_test:
+        no_effect("_C_ops.norm", "both results are made either way", is_test=(is_test, False))
+    norms = tensor.sqrt(tensor.sum(x * x, axis, keepdim=True) + epsilon)
+    return x / norms, norms
 
 
 def _run_custom_op(op_name, *args):
@@ -19,15 +28,6 @@ def _run_custom_op(op_name, *args):
         )
     made = functions[op_name](*args)
     return list(made) if len(functions[op_name].outputs) > 1 else [made]
-
-
-def norm(x, axis, epsilon, is_test):
-    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``.
-
-    Both are there whether is_test or not; the norms are what a gradient would need.
-    """
-    norms = tensor.sqrt(tensor.sum(x * x, axis, keepdim=True) + epsilon)
-    return x / norms, norms
 
 
 def __getattr__(name):

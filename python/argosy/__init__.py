@@ -73,7 +73,14 @@ from argosy.tensor.registry import TABLE as _TABLE
 _TABLE.install(Tensor)
 
 
-def _create_parameter(shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None):
+def _create_parameter(
+    shape,
+    dtype,  # noqa: F811
+    name=None,
+    attr=None,
+    is_bias=False,
+    default_initializer=None,  # noqa: F811
+):
     """A parameter: what argosy.create_parameter makes."""
     from argosy.base.framework import create_parameter as make
 

@@ -65,7 +65,9 @@ class iinfo:
     def __init__(self, dtype):
         name = dtype_name(_core.dtype(dtype))
         if _core.dtype(dtype) not in INTEGER:
-            raise ValueError(f"[iinfo] expected an integer dtype, got {name}. Do this: use finfo.")
+            raise ValueError(
+                f"(InvalidArgument) [iinfo] expected an integer dtype, got {name}. Do this: use finfo."
+            )
         self.dtype = name
         self.bits = int(name.lstrip("uint"))
         unsigned = name.startswith("u")
@@ -94,7 +96,9 @@ class finfo:
         name = dtype_name(_core.dtype(dtype))
         name = {"complex64": "float32", "complex128": "float64"}.get(name, name)
         if name not in _FLOATS:
-            raise ValueError(f"[finfo] expected a floating dtype, got {name}. Do this: use iinfo.")
+            raise ValueError(
+                f"(InvalidArgument) [finfo] expected a floating dtype, got {name}. Do this: use iinfo."
+            )
         self.bits, mantissa, low, high = _FLOATS[name]
         self.dtype = name
         self.eps = 2.0**-mantissa

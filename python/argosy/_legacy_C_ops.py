@@ -68,9 +68,7 @@ def adamw(
     second = beta2 * moment2 + (1 - beta2) * g * g
     root = tensor.sqrt(1 - beta2_power)
     moved = weight * (1 - rate * decay) if options.get("with_decay", True) else weight
-    moved = moved - rate * root / (1 - beta1_power) * first / (
-        tensor.sqrt(second) + epsilon * root
-    )
+    moved = moved - rate * root / (1 - beta1_power) * first / (tensor.sqrt(second) + epsilon * root)
     for value, result in (
         (first, moment1), (second, moment2), (beta1_power * beta1, beta1_power),
         (beta2_power * beta2, beta2_power), (moved, weight),

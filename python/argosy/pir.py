@@ -8,7 +8,6 @@ from argosy.static import Block, Program
 from argosy.static.program import Operator as Operation
 
 
-
 class PassManager:
     """Passes that are run over a Program in order.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy import fft as _fft
-from argosy._support import check_choice, sizes_of
+from argosy._support import ArgumentError, check_choice, sizes_of
 from argosy.nn import functional as F
 
 __all__ = ["istft", "stft"]
@@ -126,7 +126,7 @@ def _padded(x, count, mode):
         zeros = tensor.zeros([sizes_of(x)[0], count], dtype=x.dtype)
         return tensor.concat([zeros, x, zeros], 1)
     if 0 <= x.shape[1] <= count:
-        raise ValueError(
+        raise ArgumentError(
             f"[stft] a signal of {x.shape[1]} samples cannot be reflected by n_fft // 2 = {count}."
             " Do this: use a smaller n_fft, center=False or pad_mode='constant'."
         )

@@ -42,7 +42,7 @@ inline ErrorType error_type(ErrorKind kind) {
     case ErrorKind::runtime:
       return {PyExc_RuntimeError, nullptr, "PreconditionNotMet"};
     case ErrorKind::io:
-      return {PyExc_OSError, nullptr, "Unavailable"};
+      return {PyExc_OSError, nullptr, "External"};
     case ErrorKind::timeout:
       return {PyExc_TimeoutError, nullptr, "ExecutionTimeout"};
     case ErrorKind::internal:

@@ -66,7 +66,8 @@ void set_error() {
     raise_text(python_type(error_type(e.kind())), category_of(e.kind()), e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
-                    "(ResourceExhausted) The system has no memory left. Do this: free tensors or use smaller ones.");
+                    "(ResourceExhausted) The system has no memory left. Do this: free tensors or "
+                    "use smaller ones.");
   } catch (const std::exception& e) {
     raise_text(internal_error, "Fatal", e.what());
   }

@@ -53,9 +53,9 @@ Tensors run(const op::OpDef& op, const op::Inputs& in, const void* attrs, bool i
 
 [[noreturn]] void fail_input(const op::OpDef& op, const op::InputDef& def, PyObject* got) {
   ARGOSY_THROW(operand) << '[' << op.name << "] " << def.name << ": expected "
-                     << (def.list ? "a list of Tensors" : "a Tensor") << ", got "
-                     << Py_TYPE(got)->tp_name
-                     << ". Do this: make it one with argosy.to_tensor(..).";
+                        << (def.list ? "a list of Tensors" : "a Tensor") << ", got "
+                        << Py_TYPE(got)->tp_name
+                        << ". Do this: make it one with argosy.to_tensor(..).";
 }
 
 // The tensor that weak scalars of this call take their dtype from.
@@ -90,8 +90,8 @@ PyObject* give(const op::OpDef& op, Tensors& out) {
   Py shown(PyObject_Repr(got));
   std::string text = shown ? PyUnicode_AsUTF8(shown.get()) : "?";
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  ARGOSY_THROW(attribute) << '[' << op.name << "] " << f.name << ": expected " << expected << ", got "
-                     << text << " (" << Py_TYPE(got)->tp_name << ").";
+  ARGOSY_THROW(attribute) << '[' << op.name << "] " << f.name << ": expected " << expected
+                          << ", got " << text << " (" << Py_TYPE(got)->tp_name << ").";
 }
 
 // A tensor; one of a Program whose elements are known already is what it will be.

@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_texts_have_the_form(package):
         f"{file.relative_to(ROOT)}:{line}: {text}"
         for file in files
         for line, kind, text in raised(file)
-        if kind not in PYTHONS and not (text.startswith("[") and "Do this: " in text)
+        if kind not in PYTHONS and not re.match(r"(?s)(\(\w+\) )?\[.*Do this: ", text)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -141,3 +142,85 @@ def test_important_texts(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value) == text
+
+
+def error(call, *arguments):
+    with pytest.raises(Exception) as found:
+        call(*arguments)
+    return found.value
+
+
+def test_messages_of_the_core_begin_with_their_category():
+    ones = argosy.ones([2, 3])
+    for kind, category, call in (
+        (ValueError, "InvalidArgument", lambda: ones.reshape([4])),
+        (ValueError, "InvalidArgument", lambda: argosy.squeeze(ones, 7)),
+        (IndexError, "InvalidArgument", lambda: argosy.squeeze(ones, 7)),
+        (IndexError, "OutOfRange", lambda: ones[5]),
+        (IndexError, "OutOfRange", lambda: argosy.cumsum(ones, axis=7)),
+        (TypeError, "InvalidArgument", lambda: argosy.exp("a")),
+        (AttributeError, "InvalidArgument", lambda: argosy.exp([1])),
+        (TypeError, "InvalidType", lambda: argosy.sum(ones, axis="a")),
+        (RuntimeError, "PreconditionNotMet", lambda: overwritten("backward twice")),
+        (RuntimeError, "PermissionDenied", lambda: overwritten("in place")),
+        (ValueError, "NotFound", lambda: argosy.set_flags({"FLAGS_not_there": 1})),
+    ):
+        text = str(error(call))
+        assert isinstance(error(call), kind), (kind, text)
+        assert text.startswith(f"({category}) "), text
+
+
+def overwritten(how):
+    x = argosy.ones([2])
+    x.stop_gradient = False
+    y = x * 1
+    z = (y * y).sum()
+    if how == "in place":
+        y.add_(argosy.ones([2]))
+    z.backward()
+    z.backward()
+
+
+def test_a_wrong_operand_of_a_program_is_a_wrong_type():
+    argosy.enable_static()
+    try:
+        with argosy.static.program_guard(argosy.static.Program()):
+            x = argosy.static.data("x", [2, 3])
+            for call in (lambda: argosy.add(x, "a"), lambda: argosy.sum(x, axis="a")):
+                assert str(error(call)).startswith("(InvalidType) [")
+            assert str(error(lambda: x.reshape([4]))).startswith("(InvalidArgument) [reshape]")
+    finally:
+        argosy.disable_static()
+
+
+def test_an_axis_that_is_not_there_is_no_crash():
+    x, index = argosy.ones([2, 3]), argosy.to_tensor([0, 1])
+    for axis in (3, 7, -9):
+        with pytest.raises(IndexError, match="axis"):
+            argosy.index_fill(x, index, axis, 1.0)
+
+
+def test_where_mixes_dtypes_as_paddle_does():
+    mask = argosy.to_tensor([True, False])
+    for a, b, common in (
+        ("float32", "float64", "float64"),
+        ("float16", "float32", "float32"),
+        ("complex64", "int32", "complex64"),
+    ):
+        assert argosy.where(mask, argosy.ones([2], a), argosy.ones([2], b)).dtype == common
+    for a, b in (("int32", "int64"), ("float32", "int64"), ("bool", "int32")):
+        for shapes in (([2], [2]), ([2], [])):
+            with pytest.raises(TypeError, match=r"\[where\] operands of these dtypes.*Do this"):
+                argosy.where(mask, argosy.ones(shapes[0], a), argosy.ones(shapes[1], b))
+    assert argosy.where(mask, argosy.ones([2], "int64"), 0.5).dtype == "float32"
+
+
+def test_names_of_parameters_are_given_once():
+    def layer():
+        return argosy.nn.Linear(2, 2, weight_attr=argosy.ParamAttr(name="a_name_given_once"))
+
+    first = layer()
+    with pytest.raises(ValueError, match="'a_name_given_once' was given to another.*Do this"):
+        layer()
+    with argosy.utils.unique_name.guard():
+        assert layer().weight.name == first.weight.name

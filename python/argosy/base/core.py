@@ -21,7 +21,6 @@ from argosy.tensor.var_desc import VarDesc  # noqa: F401
 
 from . import op_roles as op_proto_and_checker_maker  # noqa: F401
 
-
 _prim = {"backward": False}
 
 

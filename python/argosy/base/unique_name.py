@@ -31,8 +31,21 @@ class UniqueNameGenerator:
         return copy
 
 
+class ParameterNameChecker:
+    """Names that parameters of eager mode were given; each may be given once."""
+
+    def __init__(self):
+        self._names = set()
+
+    def __call__(self, name):
+        """Whether the name was given before; from now on it was."""
+        known = name in self._names
+        self._names.add(name)
+        return known
+
+
 generator = UniqueNameGenerator()
-dygraph_parameter_name_checker = None
+dygraph_parameter_name_checker = ParameterNameChecker()
 
 
 def generate(key):
@@ -50,7 +63,7 @@ def switch(new_generator=None, new_para_name_checker=None):
     global generator, dygraph_parameter_name_checker
     previous = generator, dygraph_parameter_name_checker
     generator = UniqueNameGenerator() if new_generator is None else new_generator
-    dygraph_parameter_name_checker = new_para_name_checker
+    dygraph_parameter_name_checker = new_para_name_checker or ParameterNameChecker()
     return previous
 
 

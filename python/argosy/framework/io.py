@@ -18,7 +18,7 @@ from argosy import _core
 from argosy import tensor as _tensor
 from argosy._dtypes import BITS_IN_NUMPY, DTYPES
 from argosy._programs import mode
-from argosy._support import dtype_name
+from argosy._support import ArgumentError, dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
 from argosy.tensor.methods import is_tensor
 
@@ -216,7 +216,7 @@ def _file_name(function, path):
     try:
         name = os.fspath(path)
     except TypeError:
-        raise ValueError(
+        raise ArgumentError(
             f"[{function}] expected a path or BytesIO, got {type(path).__name__}."
             " Do this: pass a file name or an io.BytesIO."
         ) from None

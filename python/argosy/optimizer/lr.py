@@ -8,7 +8,7 @@ on Python floats; ``state_dict()`` holds everything a resumed run needs.
 
 import math
 
-from argosy._support import check_choice
+from argosy._support import ArgumentError, check_choice
 
 from .scheduler import (
     LRScheduler,
@@ -137,7 +137,7 @@ class PolynomialDecay(LRScheduler):
         verbose=False,
     ):
         if not isinstance(decay_steps, int) or decay_steps <= 0:
-            raise AssertionError(
+            raise ArgumentError(
                 f"[PolynomialDecay] decay_steps: expected a positive int, got {decay_steps!r}."
                 " Do this: pass a whole number of steps."
             )

@@ -457,10 +457,9 @@ class Optimizer:
     # Paddle can lay the states of all parameters out in one buffer, to send them to other processes.
     # Here states are always tensors of their own, updated in one call, so there is no such buffer.
     fused_buffer_version = 0
-    fused_states_buffer = None
-    fused_states_buffer_ipc_meta = None
-    fused_states_accumulators_meta = None
-    fused_states_master_weights_meta = None
+    fused_states_buffer = property(lambda self: None, doc="None: there is no fused buffer.")
+    fused_states_buffer_ipc_meta = fused_states_accumulators_meta = fused_states_buffer
+    fused_states_master_weights_meta = fused_states_buffer
 
     def use_fusion_storage(self):
         """Changes nothing: all states are updated in one call wherever they lie."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import listed, no_effect, unsupported
+from argosy._support import ArgumentError, listed, no_effect, unsupported
 
 from . import mode
 from .program import program_of
@@ -112,7 +112,7 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
             " Do this: build it in static mode."
         )
     if loss.size != 1 and -1 not in loss.shape:
-        raise ValueError(
+        raise ArgumentError(
             f"[append_backward] loss must have one element: expected a shape such as [] or [1], got"
             f" {list(loss.shape)}. Do this: take its mean()."
         )

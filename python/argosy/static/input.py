@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import ArgumentError
 
 from . import mode
 
@@ -93,6 +94,11 @@ class InputSpec:
     @classmethod
     def from_tensor(cls, tensor, name=None):
         """The form of a Tensor, with its name unless another is given."""
+        if not hasattr(tensor, "shape"):
+            raise ArgumentError(
+                f"[InputSpec.from_tensor] tensor: expected a Tensor, got {type(tensor).__name__}."
+                " Do this: make it one with argosy.to_tensor(..)."
+            )
         return cls(list(tensor.shape), tensor.dtype, name or tensor.name)
 
     @classmethod

@@ -5,7 +5,7 @@ from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import alias, into, overwrite, place, sizes, sizes_of
+from argosy._support import ArgumentError, alias, into, overwrite, place, sizes, sizes_of
 from argosy.tensor import creation, manipulation, random, search
 from argosy.tensor.registry import method
 
@@ -48,7 +48,7 @@ def _unknown_combinations(x, r, with_replacement):
 def combinations(x, r=2, with_replacement=False, name=None):
     """All choices of r entries of the vector x, in order: [choices, r]."""
     if x.ndim != 1 or r < 0:
-        raise TypeError(
+        raise ArgumentError(
             f"[combinations] needs a vector and r >= 0: got a tensor of shape {list(x.shape)} and"
             f" r={r}. Do this: flatten x."
         )

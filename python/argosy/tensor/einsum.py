@@ -1,6 +1,7 @@
 """Contractions: sums of products over labelled dimensions, as products of matrices."""
 
 from argosy._core import ops as _ops
+from argosy._support import ArgumentError
 
 
 def contract_equation(equation, operands):
@@ -10,7 +11,7 @@ def contract_equation(equation, operands):
     terms = left.split(",")
     if len(terms) != len(operands):
         raise AssertionError(
-            f"[einsum] equation {equation!r} has {len(terms)} operands, got {len(operands)}."
+            f"(InvalidArgument) [einsum] equation {equation!r} has {len(terms)} operands, got {len(operands)}."
             " Do this: separate the terms of the operands by commas."
         )
     labels = [_labels(term, x.ndim, equation) for term, x in zip(terms, operands)]
@@ -22,12 +23,12 @@ def contract_equation(equation, operands):
         for v in result:
             if v not in known:
                 raise ValueError(
-                    f"[einsum] label {v!r} of the result comes in no operand of {equation!r}."
+                    f"(InvalidArgument) [einsum] label {v!r} of the result comes in no operand of {equation!r}."
                     " Do this: use labels of the operands."
                 )
             if result.count(v) > 1:
                 raise ValueError(
-                    f"[einsum] label {v!r} comes twice in the result of {equation!r}."
+                    f"(InvalidArgument) [einsum] label {v!r} comes twice in the result of {equation!r}."
                     " Do this: name each label once."
                 )
     else:
@@ -43,14 +44,14 @@ def _labels(term, rank, equation, ellipsis_=None):
     for letter in before + after:
         if not letter.isalpha():
             raise AssertionError(
-                f"[einsum] {letter!r} is no label, in equation {equation!r}. Do this: use letters."
+                f"(InvalidArgument) [einsum] {letter!r} is no label, in equation {equation!r}. Do this: use letters."
             )
     if rank is None:
         return [*before, *(ellipsis_ if dots else []), *after]
     extra = rank - len(before) - len(after)
     if extra < 0 or (extra and not dots):
         raise AssertionError(
-            f"[einsum] {term!r} of equation {equation!r} has {len(before + after)} labels, its"
+            f"(InvalidArgument) [einsum] {term!r} of equation {equation!r} has {len(before + after)} labels, its"
             f" operand has {rank} dimensions."
             " Do this: write one letter for each dimension."
         )
@@ -67,7 +68,7 @@ def contract(name, operands, labels, result):
         for v, n in zip(own, x.shape):
             have = sizes.get(v, 1)
             if have not in (1, n) and n != 1 and n >= 0 and have >= 0:
-                raise ValueError(
+                raise ArgumentError(
                     f"[{name}] the sizes of a dimension must be equal: {v!r} is {have} and {n} in"
                     f" operands of shapes {[list(x.shape) for x in operands]}."
                     " Do this: use another label for one of them."

@@ -93,13 +93,13 @@ def multi_dot(x, name=None):
     x = list(x)
     if len(x) < 2:
         raise ValueError(
-            f"[multi_dot] expected at least 2 tensors, got {len(x)}."
+            f"(InvalidArgument) [multi_dot] expected at least 2 tensors, got {len(x)}."
             " Do this: pass a list of matrices."
         )
     for i, t in enumerate(x):
         if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(x) - 1)):
             raise ValueError(
-                f"[multi_dot] operand {i} must be a matrix (the first and last may be vectors), got"
+                f"(InvalidArgument) [multi_dot] operand {i} must be a matrix (the first and last may be vectors), got"
                 f" shape {list(t.shape)}."
                 " Do this: check the order of the operands."
             )
@@ -129,12 +129,12 @@ def matrix_power(x, n, name=None):
     """The n-th power of square matrices; the inverse's for negative n."""
     if not isinstance(n, int):
         raise TypeError(
-            f"[matrix_power] n must be an int, got {type(n).__name__}."
+            f"(InvalidType) [matrix_power] n must be an int, got {type(n).__name__}."
             " Do this: pass a whole number."
         )
     if x.ndim < 2 or (x.shape[-1] != x.shape[-2] and -1 not in x.shape[-2:]):
-        raise ValueError(
-            f"[matrix_power] x must be square, got shape {list(x.shape)}."
+        raise ArgumentError(
+            f"(InvalidArgument) [matrix_power] x must be square, got shape {list(x.shape)}."
             " Do this: check its last two sizes."
         )
     if n < 0:
@@ -608,7 +608,7 @@ def householder_product(x, tau, name=None):
     diagonal of x [.., m, n], with factors tau [.., k]."""
     m, n = x.shape[-2], x.shape[-1]
     if 0 <= m < n or 0 <= n < tau.shape[-1]:
-        raise ValueError(
+        raise ArgumentError(
             "[householder_product] expected x [.., m, n], m >= n, and tau [.., k], k <= n, got"
             f" shapes {list(x.shape)} and {list(tau.shape)}."
             " Do this: check their last sizes."

@@ -237,7 +237,7 @@ def unflatten(x, axis, shape, name=None):
             total *= size
         if total != x.shape[axis]:
             raise ValueError(
-                f"[unflatten] sizes {shape} multiply to {total}: expected {x.shape[axis]}, the "
+                f"(InvalidArgument) [unflatten] sizes {shape} multiply to {total}: expected {x.shape[axis]}, the "
                 f"size of axis {axis}. Do this: let one of them be -1."
             )
     own = [0] * axis
@@ -266,7 +266,7 @@ def broadcast_shape(x_shape, y_shape):
     for a, b in zip(x, y):
         if a != b and 1 not in (a, b) and -1 not in (a, b):
             raise ValueError(
-                f"[broadcast_shape] shapes {list(x_shape)} and {list(y_shape)} do not "
+                f"(InvalidArgument) [broadcast_shape] shapes {list(x_shape)} and {list(y_shape)} do not "
                 f"broadcast: {a} meets {b}. Do this: make one of the two 1 or equal."
             )
         out.append(b if a == 1 else a if b in (1, a) else max(a, b))
@@ -354,7 +354,7 @@ def crop(x, shape=None, offsets=None, name=None):
     offsets = [0] * x.ndim if offsets is None else _crop_numbers(offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
-            f"[crop] shape and offsets: expected {x.ndim} entries each, one for each "
+            f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "
             f"dimension, got {shape} and {offsets}. Do this: give one for each dimension."
         )
     ends = []
@@ -363,7 +363,7 @@ def crop(x, shape=None, offsets=None, name=None):
         ends.append((size if size >= 0 else _END) if known and n == -1 else start + n)
         if known and (start < 0 or (0 <= size < ends[-1])):
             raise ValueError(
-                f"[crop] offsets {offsets} and shape {shape} reach outside x of shape "
+                f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
                 f"{list(x.shape)}. Do this: use a smaller shape, or -1 for the rest."
             )
     return _ops.slice(x, list(range(x.ndim)), offsets, ends)
@@ -405,6 +405,11 @@ def rot90(x, k=1, axes=(0, 1), name=None):
             f" {list(x.shape)} and axes {list(axes)}. Do this: correct them."
         )
     a, b = axes
+    if any(not -x.ndim <= axis < x.ndim for axis in axes):
+        raise ArgumentError(
+            f"[rot90] axes: expected numbers from {-x.ndim} to {x.ndim - 1}, got {list(axes)}."
+            " Do this: correct them."
+        )
     if len(set((a % x.ndim, b % x.ndim))) != 2:
         raise ValueError(
             f"[rot90] axes: expected two different ones, got {list(axes)}. Do this: correct them."
@@ -428,7 +433,7 @@ def diag(x, offset=0, padding_value=0, name=None):
         return _ops.assign(_ops.diagonal(x, offset, 0, 1))
     if x.ndim != 1:
         raise ValueError(
-            f"[diag] x: expected 0 to 2 dimensions, got {x.ndim}. Do this: use diagonal or "
+            f"(InvalidArgument) [diag] x: expected 0 to 2 dimensions, got {x.ndim}. Do this: use diagonal or "
             "diag_embed."
         )
     if not padding_value:
@@ -516,7 +521,7 @@ def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
     """Indices within shard `shard_id` of `nshards` equal ones; ignore_value for other shards."""
     if not 0 <= shard_id < nshards:
         raise ValueError(
-            f"[shard_index] shard_id: expected 0 <= shard_id < nshards = {nshards}, got "
+            f"(InvalidArgument) [shard_index] shard_id: expected 0 <= shard_id < nshards = {nshards}, got "
             f"{shard_id}. Do this: correct it."
         )
     size = (index_num + nshards - 1) // nshards
@@ -544,7 +549,7 @@ def unfold(x, axis, size, step, name=None):
         return moveaxis(_ops.reshape(picked, shape), axis + 1, -1)
     if not 0 <= size <= x.shape[axis] or step <= 0:
         raise ValueError(
-            f"[unfold] size and step: expected 0 <= size <= {x.shape[axis]} and step > 0, "
+            f"(InvalidArgument) [unfold] size and step: expected 0 <= size <= {x.shape[axis]} and step > 0, "
             f"got {size} and {step}. Do this: correct them."
         )
     count = (x.shape[axis] - size) // step + 1

@@ -18,11 +18,11 @@ def increment(x, value=1.0, name=None):
     """Adds value to x, a tensor of one element, in place, and returns x."""
     if not isinstance(x, _core.Tensor):
         raise _core.OperandError(
-            f"[increment] x: expected a Tensor, got {type(x).__name__}. Do this: use +."
+            f"(InvalidArgument) [increment] x: expected a Tensor, got {type(x).__name__}. Do this: use +."
         )
     if x.size > 1:
         raise ValueError(
-            f"[increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
+            f"(InvalidArgument) [increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
         )
     return _ops.scale_(x, 1.0, float(value))
 

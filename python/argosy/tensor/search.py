@@ -5,7 +5,8 @@ from collections import namedtuple
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import alias, check_choice, into, no_effect, overwrite, sizes_of
+from argosy._dtypes import COMPLEX, REAL
+from argosy._support import ArgumentError, alias, check_choice, into, no_effect, overwrite, sizes_of
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -56,9 +57,23 @@ def where(condition, x=None, y=None, name=None, *, out=None):
             " with something, or cast it with .astype('bool')."
         )
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else None
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        _check_mixed(x, y)
     x, y = _same_dtype(x, y, like)
     result = _ops.where_select(condition, x, y)
     return into(out, result)
+
+
+def _check_mixed(x, y):
+    """Tensors of two dtypes mix if both are floating or one is complex."""
+    both = x.dtype, y.dtype
+    if x.dtype != y.dtype and not (
+        all(dtype in REAL for dtype in both) or any(dtype in COMPLEX for dtype in both)
+    ):
+        raise _core.OperandError(
+            f"(InvalidType) [where] operands of these dtypes do not mix: {x.dtype} and {y.dtype}."
+            " Do this: convert one of them with .astype(..)."
+        )
 
 
 def _same_dtype(x, y, like):
@@ -86,6 +101,11 @@ def where_(condition, x, y, name=None):
 def nonzero(x, as_tuple=False, *, out=None):
     """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors.
     out: a tensor that becomes the indices as [n, rank]."""
+    if not isinstance(x, Tensor):
+        raise _core.NotTensorError(
+            f"(InvalidArgument) [nonzero] x: expected a Tensor, got {type(x).__name__}. Do this: make"
+            " it one with argosy.to_tensor(..)."
+        )
     mask = x if x.dtype == _core.bool else x.astype("bool")
     if out is not None:
         places = _ops.mask_places(mask) if x.ndim else _ops.zeros([int(bool(mask)), 0], "int64")
@@ -300,7 +320,7 @@ def masked_scatter(x, mask, value, name=None):
     places = _ops.mask_indices(mask)
     count = sizes_of(places[0])[0] if places else int(bool(mask))
     if isinstance(count, int) and 0 <= value.size < count:
-        raise ValueError(
+        raise ArgumentError(
             f"[masked_scatter] value is too short: expected {count} elements, as many as "
             f"the mask selects, got {value.size}. Do this: pass more values."
         )

@@ -124,7 +124,9 @@ def reconstruct_from_(self, other):
 
 @method
 def set_tensor(self, value, place=None):
-    """Takes the value, shape and dtype of value: a tensor, or an array that is copied."""
+    """Takes the value, shape and dtype of value: a tensor, or an array that is copied (to place)."""
+    if place is not None:
+        value = creation.to_tensor(value, place=place)
     self._set_data(value if isinstance(value, _core.Tensor) else creation.to_tensor(value))
 
 

@@ -29,18 +29,18 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
     own = [n for n in (labels, *transition_params.shape) if n >= 0]
     if potentials.ndim != 3 or transition_params.ndim != 2 or len(set(own)) > 1:
         raise ValueError(
-            "[viterbi_decode] expected potentials [batch, steps, labels] and transition_params"
+            "(InvalidArgument) [viterbi_decode] expected potentials [batch, steps, labels] and transition_params"
             f" [labels, labels], got {list(potentials.shape)} and {list(transition_params.shape)}."
             " Do this: make the numbers of labels equal."
         )
     if not tensor.is_floating_point(potentials):
         raise OperandError(
-            f"[viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
+            f"(InvalidArgument) [viterbi_decode] potentials: expected float32 or float64, got {potentials.dtype}. Do"
             " this: cast them with .astype(..)."
         )
     if lengths.dtype != "int64":
         raise ValueError(
-            f"[viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
+            f"(InvalidArgument) [viterbi_decode] lengths: expected int64, got {lengths.dtype}. Do this: cast them with"
             " .astype('int64')."
         )
     longest = lengths.max()

@@ -8,8 +8,8 @@
 #include "argosy/base/export.h"
 
 // Typed errors. Each kind is one Python exception and one category that the message begins with
-// in Python (bindings map them, python/src/error_types.h), so pick by what the caller did wrong, not
-// by where it was noticed. Texts read
+// in Python (bindings map them, python/src/error_types.h), so pick by what the caller did wrong,
+// not by where it was noticed. Texts read
 //   [op] what is wrong: expected .., got .. (names, shapes, dtypes). Do this: ..
 namespace argosy {
 
@@ -17,7 +17,7 @@ enum class ErrorKind : uint8_t {
   invalid_argument,  // ValueError
   type,              // TypeError: an operand of a wrong dtype, an argument of a wrong type
   operand,           // TypeError: not a tensor where one belongs
-  attribute,         // TypeError: an attribute of an op of a wrong type
+  attribute,         // TypeError: an attribute of a wrong type, operands whose types do not mix
   index,             // IndexError: an element that is not there
   axis,              // IndexError: a dimension that is not there
   not_found,         // RuntimeError and ValueError: a name that nothing has

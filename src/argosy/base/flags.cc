@@ -274,7 +274,7 @@ Flag& find(std::string_view name) {
     if (name == flag.name()) return flag;
   }
   ARGOSY_THROW(not_found) << "[flags] there is no flag '" << name << "'." << similar_to(name)
-                                 << " Do this: take a name from docs/flags.md.";
+                          << " Do this: take a name from docs/flags.md.";
 }
 
 std::span<Flag> all() {

@@ -122,9 +122,9 @@ DType common_dtype(const OpDef& op, const Inputs& in) {
     bool is_0d = t.rank() == 0;
     std::optional<DType> both =
         first ? promote_tensors(common, all_0d, t.dtype(), is_0d) : t.dtype();
-    ARGOSY_CHECK(both, type) << '[' << op.name
-                             << "] operands of these dtypes do not mix: " << *first << " and " << t
-                             << ". Do this: convert one of them with .astype(..).";
+    ARGOSY_CHECK(both, attribute) << '[' << op.name
+                                  << "] operands of these dtypes do not mix: " << *first << " and "
+                                  << t << ". Do this: convert one of them with .astype(..).";
     common = *both;
     all_0d = all_0d && is_0d;
     if (!first) first = &t;

@@ -70,16 +70,16 @@ TEST(FlagsTest, WhatDoesNotFitIsRefused) {
 }
 
 TEST(FlagsTest, UnknownNamesListSimilarOnes) {
-  expect_error(ErrorKind::invalid_argument,
+  expect_error(ErrorKind::not_found,
                "[flags] there is no flag 'FLAGS_check_nan_in'. Did you mean FLAGS_check_nan_inf? "
                "Do this: take a name from docs/flags.md.",
                [] { find("FLAGS_check_nan_in"); });
   expect_error(
-      ErrorKind::invalid_argument,
+      ErrorKind::not_found,
       "[flags] there is no flag 'use_onednnn'. Did you mean FLAGS_use_onednn? Do this: take "
       "a name from docs/flags.md.",
       [] { find("use_onednnn"); });
-  expect_error(ErrorKind::invalid_argument,
+  expect_error(ErrorKind::not_found,
                "[flags] there is no flag 'zzzz'. Do this: take a name from docs/flags.md.",
                [] { find("zzzz"); });
 }

@@ -251,7 +251,7 @@ TEST_F(Dispatch, OperandsAreCastToTheirCommonDtype) {
     std::memset(a.raw(), 0, a.nbytes());
     std::memset(b.raw(), 0, b.nbytes());
     if (!m.common) {
-      const std::string text = error_of(ErrorKind::type, [&] { probe_promoted_op(a, b); });
+      const std::string text = error_of(ErrorKind::attribute, [&] { probe_promoted_op(a, b); });
       EXPECT_EQ(text, "[probe_promoted] operands of these dtypes do not mix: " + test::text_of(a) +
                           " and " + test::text_of(b) +
                           ". Do this: convert one of them with .astype(..).");

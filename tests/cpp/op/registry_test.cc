@@ -40,12 +40,12 @@ TEST(Registry, FindsByName) {
 }
 
 TEST(Registry, AnUnknownNameListsTheNearestThree) {
-  EXPECT_EQ(error_of(ErrorKind::invalid_argument, [] { get("zq_secund"); }).substr(0, 58),
+  EXPECT_EQ(error_of(ErrorKind::not_found, [] { get("zq_secund"); }).substr(0, 58),
             "There is no op called 'zq_secund'. Near names: zq_second, ");
-  EXPECT_EQ(error_of(ErrorKind::invalid_argument, [] { get("zq_third_and_lost"); }).substr(0, 72),
+  EXPECT_EQ(error_of(ErrorKind::not_found, [] { get("zq_third_and_lost"); }).substr(0, 72),
             "There is no op called 'zq_third_and_lost'. Near names: zq_third_and_last");
   // Of equal distance: in the order of the alphabet.
-  const std::string text = error_of(ErrorKind::invalid_argument, [] { get("bitwise_fnd"); });
+  const std::string text = error_of(ErrorKind::not_found, [] { get("bitwise_fnd"); });
   EXPECT_EQ(text,
             "There is no op called 'bitwise_fnd'. Near names: bitwise_and, bitwise_not, "
             "bitwise_or.");

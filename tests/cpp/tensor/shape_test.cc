@@ -161,11 +161,11 @@ TEST(NormalizeAxis, CountsFromTheEnd) {
 
 TEST(NormalizeAxis, ErrorsNameOpAxisAndRank) {
   EXPECT_EQ(
-      error_of(ErrorKind::index, [] { normalize_axis("flip", 2, 2); }),
+      error_of(ErrorKind::axis, [] { normalize_axis("flip", 2, 2); }),
       "[flip] axis is out of range: expected -2 <= axis < 2 for a tensor of 2 dimensions, got "
       "2.");
   EXPECT_EQ(
-      error_of(ErrorKind::index, [] { normalize_axis("flip", -3, 2); }),
+      error_of(ErrorKind::axis, [] { normalize_axis("flip", -3, 2); }),
       "[flip] axis is out of range: expected -2 <= axis < 2 for a tensor of 2 dimensions, got "
       "-3.");
   EXPECT_THROW(normalize_axis("flip", 1, 0), Error);

@@ -43,7 +43,7 @@ def message(body):
 
 def test_the_op_and_its_ranges_are_named(checking):
     assert message(lambda: paddle.log(bad())) == (
-        "[log] NaN or Inf in the result: out has num_nan=1, num_inf=1 among 3 values.\n"
+        "(PreconditionNotMet) [log] NaN or Inf in the result: out has num_nan=1, num_inf=1 among 3 values.\n"
         "  input x: float32 [3], num_nan=0, num_inf=0, min=-1, max=1\n"
         "  output out: float32 [3], num_nan=1, num_inf=1, min=-inf, max=0\n"
         "Do this: the inputs are finite, so this op made them; keep its inputs in the range where "
@@ -65,7 +65,9 @@ def test_the_error_is_raised_at_the_line(checking):
 def test_what_came_in_is_told_from_what_was_made(checking):
     nan = paddle.to_tensor([1.0, float("nan")])
     text = message(lambda: nan + bad()[:2])
-    assert text.startswith("[add] NaN or Inf in the result: out has num_nan=1, num_inf=0 among 2")
+    assert text.startswith(
+        "(PreconditionNotMet) [add] NaN or Inf in the result: out has num_nan=1, num_inf=0 among 2"
+    )
     assert "input x: float32 [2], num_nan=1, num_inf=0, min=1, max=1" in text
     assert "input y: float32 [2], num_nan=0, num_inf=0, min=0, max=1" in text
     assert "an input has them already" in text
@@ -77,12 +79,12 @@ def test_lists_and_several_outputs(checking):
     assert "input x[0]: float32 [3], num_nan=0" in text
     assert "input x[1]: float32 [1], num_nan=0, num_inf=1, min=inf, max=inf" in text
     text = message(lambda: paddle.topk(paddle.to_tensor([1.0, float("inf"), 3.0]), 2))
-    assert text.startswith("[topk]") and ": int64 [2]" in text
+    assert text.startswith("(PreconditionNotMet) [topk]") and ": int64 [2]" in text
 
 
 def test_in_place(checking):
     text = message(lambda: bad().sqrt_())
-    assert text.startswith("[sqrt] NaN or Inf in the result")
+    assert text.startswith("(PreconditionNotMet) [sqrt] NaN or Inf in the result")
     assert "input x: float32 [3], overwritten by the result" in text
 
 
@@ -94,7 +96,7 @@ def test_every_dtype(checking, dtype, value):
     text = message(lambda: x * y)
     counts = "num_nan=1, num_inf=0" if value == "nan" else "num_nan=0, num_inf=1"
     if dtype == "complex64":
-        assert text.startswith("[multiply]")
+        assert text.startswith("(PreconditionNotMet) [multiply]")
     else:
         assert f"out has {counts} among 2 values" in text
     x * x
@@ -157,7 +159,7 @@ def test_ops_of_a_pylayer_are_checked(checking):
 
     x = paddle.to_tensor([1.0], stop_gradient=False)
     y = Mine.apply(x)
-    assert message(y.backward).startswith("[divide]")
+    assert message(y.backward).startswith("(PreconditionNotMet) [divide]")
 
 
 def test_training_goes_on_after_the_error(checking):
@@ -239,7 +241,9 @@ def test_check_numerics_of_nothing_and_of_what_it_does_not_take():
 def test_check_numerics_aborts():
     x = paddle.to_tensor([1.0, float("nan")])
     text = message(lambda: debugging.check_numerics(x, "pow", "res"))
-    assert text.startswith("[pow] NaN or Inf in the result: res has num_nan=1, num_inf=0 among 2")
+    assert text.startswith(
+        "(PreconditionNotMet) [pow] NaN or Inf in the result: res has num_nan=1, num_inf=0 among 2"
+    )
 
 
 # --- the checker --------------------------------------------------------------------------------

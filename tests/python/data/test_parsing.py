@@ -131,7 +131,7 @@ def test_a_bad_line_is_told(tmp_path):
     with pytest.raises(ValueError) as error:
         list(batches(queue([path], slots, batch_size=5)))
     assert str(error.value) == (
-        f"[dataset] {path}:2: slot 'x' (2 of 2): expected 2 values, got the end of the line. Do this:"
+        f"(InvalidArgument) [dataset] {path}:2: slot 'x' (2 of 2): expected 2 values, got the end of the line. Do this:"
         " mend the line, or init the data set with bad_lines='skip', which counts such lines and goes"
         " on."
     )

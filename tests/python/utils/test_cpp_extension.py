@@ -230,7 +230,7 @@ def test_wrong_calls_say_so(ops):
     x = paddle.to_tensor([1.0, 2.0])
     with pytest.raises(TypeError, match=r"\[custom_divmod\].*'by'.*custom_divmod\(x, by\)"):
         ops.custom_divmod(x)
-    with pytest.raises(OSError, match="^mode must be sum, got max"):
+    with pytest.raises(OSError, match=r"^\(External\) mode must be sum, got max"):
         ops.custom_weighted(x, x, *ATTRIBUTES[:4], "max", *ATTRIBUTES[5:])
     with pytest.raises(OSError, match='"ReluForward" is not implemented for data type `int64`'):
         ops.custom_relu(paddle.to_tensor([1]))

@@ -31,7 +31,7 @@ def gelu(x, approximate=False, name=None):
     if isinstance(approximate, str):
         if approximate not in ("tanh", "none"):
             raise ValueError(
-                f"[gelu] approximate: expected a bool, 'tanh' or 'none', got {approximate!r}. "
+                f"(InvalidArgument) [gelu] approximate: expected a bool, 'tanh' or 'none', got {approximate!r}. "
                 "Do this: use one of them."
             )
         approximate = approximate == "tanh"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import alone_in, check_choice, sizes_of
+from argosy._support import ArgumentError, alone_in, check_choice, sizes_of
 
 from ._args import alias, int_list
 
@@ -201,6 +201,11 @@ def _reverse_pairs(pads):
 
 def zeropad2d(x, padding, data_format="NCHW", name=None):
     """Pad the two spatial axes of ``x`` with zeros: ``padding`` is [left, right, top, bottom]."""
+    if x.ndim not in (3, 4, 5):
+        raise ArgumentError(
+            f"[zeropad2d] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do this: unsqueeze"
+            " it."
+        )
     return pad(x, padding, mode="constant", value=0.0, data_format=data_format)
 
 

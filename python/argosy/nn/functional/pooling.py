@@ -210,7 +210,7 @@ def _adaptive_size(output_size, n):
     sizes = [-1 if size is None else size for size in output_size]
     if len(sizes) != n:
         raise ValueError(
-            f"[adaptive_pool] output_size: expected {n} ints or one int, got {output_size}. "
+            f"(InvalidArgument) [adaptive_pool] output_size: expected {n} ints or one int, got {output_size}. "
             "Do this: correct it."
         )
     return sizes

@@ -25,12 +25,12 @@ def affine_grid(theta, out_shape, align_corners=True, name=None):
     """
     if not isinstance(theta, Tensor):
         raise TypeError(
-            f"[affine_grid] theta: expected a Tensor, got {type(theta).__name__}. Do this: "
+            f"(InvalidType) [affine_grid] theta: expected a Tensor, got {type(theta).__name__}. Do this: "
             "use argosy.to_tensor."
         )
     if not isinstance(out_shape, (list, tuple, Tensor)):
         raise TypeError(
-            "[affine_grid] out_shape: expected a list, a tuple or a Tensor, got "
+            "(InvalidType) [affine_grid] out_shape: expected a list, a tuple or a Tensor, got "
             f"{type(out_shape).__name__}. Do this: pass one of them."
         )
     if not isinstance(out_shape, Tensor):
@@ -58,7 +58,7 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Tr
     check_choice("grid_sample", "padding_mode", padding_mode, ("zeros", "reflection", "border"))
     if not isinstance(align_corners, bool):
         raise TypeError(
-            "[grid_sample] align_corners: expected a bool, got "
+            "(InvalidType) [grid_sample] align_corners: expected a bool, got "
             f"{type(align_corners).__name__}. Do this: pass True or False."
         )
     return ops.grid_sample(x, grid, mode, padding_mode, align_corners)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import ArgumentError
 
 from .initializer import Initializer
 
@@ -24,7 +25,7 @@ class Bilinear(Initializer):
                 "this: use it for the weight of Conv2DTranspose."
             )
         if shape[2] != shape[3]:
-            raise ValueError(
+            raise ArgumentError(
                 f"[Bilinear] the kernel must be square, got {shape[2]} by {shape[3]}. Do this: "
                 "correct the kernel size."
             )

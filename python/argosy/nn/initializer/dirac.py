@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import ArgumentError
 
 from .initializer import Initializer
 
@@ -19,7 +20,7 @@ class Dirac(Initializer):
 
     def __init__(self, groups=1, name=None):
         if not (isinstance(groups, int) and groups > 0):
-            raise AssertionError(
+            raise ArgumentError(
                 f"[Dirac] groups: expected an int of 1 or more, got {groups!r}. Do this: "
                 "correct it."
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
+from argosy._support import ArgumentError
 
 from .initializer import Initializer, _drawn, draw_gaussian, seed_of
 
@@ -12,7 +13,7 @@ class NormalInitializer(Initializer):
 
     def __init__(self, loc=0.0, scale=1.0, seed=0):
         if loc is None or scale is None or seed is None:
-            raise ValueError(
+            raise ArgumentError(
                 "[Normal] mean, std and seed: expected numbers, got None. Do this: leave out what should have its default."
             )
         self._mean = loc

@@ -7,6 +7,7 @@ import copy
 from argosy import _core, tensor
 from argosy._dtypes import COMPLEX, FLOATING
 from argosy._programs.mode import static_mode
+from argosy._support import ArgumentError
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
 from argosy.base.param_attr import ParamAttr, WeightNormParamAttr
@@ -34,6 +35,7 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
     attr = ParamAttr._to_attr(attr)
     if not attr:
         return None
+    _check_shape(shape)
     dtype = _core.get_default_dtype() if dtype is None else dtype
     chosen = attr.initializer
     if chosen is None:
@@ -64,6 +66,12 @@ def make_parameter(prefix, shape, attr, dtype, is_bias, default_initializer):
             )
         return static_parameter.make_parameter(
             shape=shape, dtype=dtype, initializer=chosen, **attributes
+        )
+    if attr.name and unique_name.dygraph_parameter_name_checker(attr.name):
+        raise ValueError(
+            f"[create_parameter] the name '{attr.name}' was given to another parameter: expected a"
+            " name of its own, as optimizers keep states by name. Do this: change it, leave it out, or"
+            " make the layer within utils.unique_name.guard()."
         )
     param = EagerParamBase.from_tensor(tensor.empty(shape, dtype), **attributes)
     if init.lazy_init.lazy_init_helper()._state:
@@ -137,3 +145,17 @@ class LayerObjectHelper:
     def append_activation(self, x, act=None):
         """Apply the activation called ``act`` (None: none) to ``x``."""
         return x if act is None else getattr(functional, act)(x)
+
+
+def _check_shape(shape):
+    sizes = shape if isinstance(shape, (list, tuple)) else ()
+    wrong = [size for size in sizes if isinstance(size, (int, float)) and size < 0]
+    if isinstance(shape, str) or any(isinstance(size, str) for size in sizes):
+        raise TypeError(
+            f"[create_parameter] shape: expected a list of ints, got {shape!r}. Do this: pass sizes."
+        )
+    if wrong:
+        raise ArgumentError(
+            f"[create_parameter] shape: expected sizes of 0 or more, got {list(shape)}. Do this: check"
+            " how the size was computed."
+        )

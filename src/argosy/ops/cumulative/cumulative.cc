@@ -28,7 +28,7 @@ struct Rows {
 };
 
 int axis_of(const char* name, const std::optional<int64_t>& axis, int rank) {
-  return rank == 0 ? 0 : normalize_axis(name, axis.value_or(0), rank);
+  return rank == 0 ? 0 : normalize_axis(name, axis.value_or(0), rank, ErrorKind::index);
 }
 
 struct ScanAttrs {
@@ -40,7 +40,8 @@ ARGOSY_ATTRS(ScanAttrs, axis, dtype, reverse)
 
 Shape scan_shape(const char* name, const Tensor& x, const std::optional<int64_t>& axis) {
   if (axis) {
-    if (x.rank() || *axis < -1 || *axis > 0) normalize_axis(name, *axis, x.rank());
+    if (x.rank() || *axis < -1 || *axis > 0)
+      normalize_axis(name, *axis, x.rank(), ErrorKind::index);
     return x.shape();
   }
   return {x.numel()};

@@ -38,6 +38,11 @@ Shape result_shape(const char* op, const Shape& x, std::span<const Tensor> indic
                index)
       << '[' << op << "] too many indices: " << indices.size() << " for a tensor of " << x.rank()
       << " dimensions. Do this: drop some, or unsqueeze the tensor.";
+  for (int64_t axis : a.axes)
+    ARGOSY_CHECK(axis >= 0 && axis < x.rank(), axis)
+        << '[' << op << "] axis is out of range: expected 0 <= axis < " << x.rank()
+        << " for a tensor of " << x.rank() << " dimensions, got " << axis
+        << ". Do this: name a dimension that it has.";
   Shape out = index_shape(op, indices);
   for (int d = 0; d < x.rank(); ++d)
     if (!indexed(a, d)) out.push_back(x[d]);

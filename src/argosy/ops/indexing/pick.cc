@@ -32,7 +32,7 @@ int axis_of(const char* op, const AxisAttrs& a, int rank) {
   ARGOSY_CHECK(a.axis.symbols.empty(), not_implemented)
       << '[' << op << "] axis is a value of the Program, which only a run knows. Do this: give an "
       << "int.";
-  return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank);
+  return normalize_axis(op, a.axis.none || !a.axis.size() ? 0 : a.axis[0], rank, ErrorKind::index);
 }
 
 Shape replaced(const Shape& x, int axis, const Shape& index) {

@@ -284,8 +284,8 @@ int64_t diagonal_size(int64_t rows, int64_t columns, int64_t offset) {
 }
 
 void diagonal_axes(const Shape& x, const DiagonalAttrs& a, int* axis1, int* axis2) {
-  *axis1 = normalize_axis("diagonal", a.axis1, x.rank());
-  *axis2 = normalize_axis("diagonal", a.axis2, x.rank());
+  *axis1 = normalize_axis("diagonal", a.axis1, x.rank(), ErrorKind::index);
+  *axis2 = normalize_axis("diagonal", a.axis2, x.rank(), ErrorKind::index);
   ARGOSY_CHECK(x.rank() >= 2 && *axis1 != *axis2, invalid_argument)
       << "[diagonal] needs two different axes of a tensor of 2 or more dimensions, got axes "
       << a.axis1 << " and " << a.axis2 << " of shape " << x
@@ -573,7 +573,7 @@ ARGOSY_ATTRS(RepeatAttrs, axis)
 // repeats: one number for all, or one for each index of axis.
 void repeat_infer(InferContext& c, const RepeatAttrs& a) {
   Shape out = c.in[0].shape();
-  out[normalize_axis("repeat_interleave", a.axis, out.rank())] = kUnknown;
+  out[normalize_axis("repeat_interleave", a.axis, out.rank(), ErrorKind::index)] = kUnknown;
   c.out[0].shape = out;
 }
 

@@ -13,8 +13,21 @@ from .norm import (
     fused_rms_norm,
 )
 from .rotary import fused_rotary_position_embedding
+from .rows import (
+    blha_get_max_len,
+    embedding_grad_add_to_,
+    fast_ln,
+    fast_rms_norm,
+    fused_rms_norm_ext,
+    int_bincount,
+    moe_combine,
+)
 
 __all__ = [
+    "blha_get_max_len",
+    "embedding_grad_add_to_",
+    "fast_ln",
+    "fast_rms_norm",
     "fused_bias_act",
     "fused_bias_dropout_residual_layer_norm",
     "fused_dropout_add",
@@ -25,7 +38,10 @@ __all__ = [
     "fused_matmul_bias",
     "fused_multi_head_attention",
     "fused_rms_norm",
+    "fused_rms_norm_ext",
     "fused_rotary_position_embedding",
+    "int_bincount",
+    "moe_combine",
     "swiglu",
     "variable_length_memory_efficient_attention",
 ]
