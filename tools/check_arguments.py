@@ -27,7 +27,7 @@ PACKAGE = REPOSITORY / "python" / "argosy"
 KEEPERS = ("keeps",)
 # Folders that are being gone through, and by whom it is seen when they are done: an entry that nothing
 # needs any more is an error.
-PENDING = ("distributed/fleet", "distributed/ps", "distributed/_dataset")
+PENDING = ()
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOK_UPS = ("get", "pop", "setdefault")

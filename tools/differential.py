@@ -16,6 +16,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -26,6 +27,11 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 20  # for one call
+# What Paddle's messages begin with.
+CATEGORIES = (
+    "InvalidArgument NotFound OutOfRange AlreadyExists ResourceExhausted PreconditionNotMet"
+    " PermissionDenied ExecutionTimeout Unimplemented Unavailable Fatal External InvalidType"
+).split()
 # Relative and absolute tolerance by dtype.
 TOLERANCES = {
     "float64": (1e-7, 1e-9),
@@ -182,6 +188,25 @@ def describe(value, paddle):
     return {"kind": "object", "value": type(value).__name__}
 
 
+def category(text):
+    """The kind that a message begins with, such as InvalidArgument, or None."""
+    found = re.search(r"(?:^|\n|: )\((" + "|".join(CATEGORIES) + r")\) ", text)
+    return found and found[1]
+
+
+def failure(error):
+    """An exception as JSON."""
+    text = str(error).strip().split("\n")
+    text = next((line for line in text if "Error" in line or "Hint" not in line), "")
+    kinds = [cls.__name__ for cls in type(error).__mro__]
+    found = {"error": kinds[0], "kinds": kinds, "text": text[:160]}
+    return {**found, "category": category(str(error))}
+
+
+def late(number, frame):
+    raise TimeoutError(f"the call took more than {SECONDS} s")
+
+
 def evaluate(case, names, paddle):
     *statements, expression = case.split(";;")
     scope = dict(names)
@@ -193,10 +218,7 @@ def evaluate(case, names, paddle):
             exec(statement.strip(), scope)
         return {"ok": describe(eval(expression.strip(), scope), paddle)}
     except Exception as error:
-        text = str(error).strip().split("\n")
-        text = next((line for line in text if "Error" in line or "Hint" not in line), "")
-        kinds = [cls.__name__ for cls in type(error).__mro__]
-        return {"error": kinds[0], "kinds": kinds, "text": text[:160]}
+        return failure(error)
     finally:
         signal.alarm(0)
         paddle.disable_static()
@@ -208,22 +230,22 @@ def work(framework, topic, skip):
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     paddle = importlib.import_module(framework)
-
-    def late(number, frame):
-        raise TimeoutError(f"the call took more than {SECONDS} s")
-
     signal.signal(signal.SIGALRM, late)
     names = namespace(paddle)
     for case in cases_of(topic)[skip:]:
         print(json.dumps(evaluate(case, names, paddle)), file=answers, flush=True)
 
 
-def results(python, framework, topic):
-    """What each case of a topic gives in a framework; a crash or a hang is a result too."""
-    count, found = len(cases_of(topic)), []
+def results(python, framework, topic, script=__file__, count=None):
+    """What each case of a topic gives in a framework; a crash or a hang is a result too.
+
+    `script` answers for `count` cases: this one, or one with the same --worker.
+    """
+    found = []
+    count = len(cases_of(topic)) if count is None else count
     environment = {**os.environ, "GLOG_minloglevel": "3", "PYTHONWARNINGS": "ignore"}
     while len(found) < count:
-        command = [python, __file__, "--worker", framework, topic, str(len(found))]
+        command = [python, script, "--worker", framework, topic, str(len(found))]
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, env=environment

@@ -4,6 +4,8 @@ Argosy's ops have no such second name: their public functions are as short a way
 imported, and asking for a function says which public name to call.
 """
 
+from argosy import tensor
+
 
 def _run_custom_op(op_name, *args):
     """The results of an op that a loaded library brought, as a list: what PaddlePaddle's generated
@@ -17,6 +19,15 @@ def _run_custom_op(op_name, *args):
         )
     made = functions[op_name](*args)
     return list(made) if len(functions[op_name].outputs) > 1 else [made]
+
+
+def norm(x, axis, epsilon, is_test):
+    """x divided by its norm along axis, and these norms: ``x / sqrt(sum(x * x) + epsilon)``.
+
+    Both are there whether is_test or not; the norms are what a gradient would need.
+    """
+    norms = tensor.sqrt(tensor.sum(x * x, axis, keepdim=True) + epsilon)
+    return x / norms, norms
 
 
 def __getattr__(name):

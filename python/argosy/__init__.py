@@ -55,6 +55,7 @@ from argosy.device import (
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
+    XPUPinnedPlace,
     get_device,
     is_compiled_with_cinn,
     is_compiled_with_cuda,
@@ -70,6 +71,16 @@ from argosy.tensor.printing import set_printoptions
 from argosy.tensor.registry import TABLE as _TABLE
 
 _TABLE.install(Tensor)
+
+
+def _create_parameter(shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None):
+    """A parameter: what argosy.create_parameter makes."""
+    from argosy.base.framework import create_parameter as make
+
+    return make(shape, dtype, name, attr, is_bias, default_initializer)
+
+
+Tensor.create_parameter = staticmethod(_create_parameter)
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 
@@ -104,6 +115,7 @@ _LAZY = {
     "nn": "argosy.nn",
     "optimizer": "argosy.optimizer",
     "paddle": "argosy",  # programs write paddle.paddle.dtype
+    "pir": "argosy.pir",
     "pir_utils": "argosy.pir_utils",
     "profiler": "argosy.profiler",
     "random": "argosy.random",

@@ -22,6 +22,65 @@ def argsort(x, *attrs):
     return tensor.take_along_axis(x, order, options.get("axis", -1)), order
 
 
+def squared_l2_norm(x):
+    """The sum of squares of x, of shape [1]."""
+    return tensor.reshape(tensor.sum(x * x), [1])
+
+
+def check_finite_and_unscale(xs, scale, outs, found_infinite):
+    """Divides xs by scale into outs, and says in found_infinite whether one of them is not finite."""
+    finite = [tensor.all(tensor.isfinite(x)) for x in xs]
+    for x, out in zip(xs, outs):
+        tensor.assign(x / scale.astype(x.dtype), out)
+    found = tensor.logical_not(tensor.all(tensor.stack(finite)))
+    tensor.assign(tensor.reshape(found, [1]), found_infinite)
+    return outs, found_infinite
+
+
+def adamw(
+    param, grad, learning_rate, moment1, moment2, moment2_max, beta1_power, beta2_power,
+    master_param, param_out, moment1_out, moment2_out, moment2_max_out, beta1_power_out,
+    beta2_power_out, master_param_out, *attrs,
+):  # fmt: skip
+    """One step of AdamW. Everything is updated in place, so the results are the operands: param,
+    moments, powers, master weight."""
+    options = _named(attrs)
+    given = (param, moment1, moment2, moment2_max, beta1_power, beta2_power, master_param)
+    results = (param_out, moment1_out, moment2_out, moment2_max_out, beta1_power_out,
+               beta2_power_out, master_param_out)  # fmt: skip
+    for value, result in zip(given, results):
+        if result is not None and result is not value:
+            raise NotImplementedError(
+                "[_legacy_C_ops.adamw] updates in place: expected the operands as results."
+                " Do this: pass the same tensors, or copies of them, in both places."
+            )
+    if moment2_max is not None:
+        raise NotImplementedError(
+            "[_legacy_C_ops.adamw] moment2_max (amsgrad) is not supported: expected None."
+            " Do this: use optimizer.AdamW(amsgrad=True)."
+        )
+    beta1, beta2 = options.get("beta1", 0.9), options.get("beta2", 0.999)
+    epsilon, decay = options.get("epsilon", 1e-8), options.get("coeff", 0.01)
+    weight = param if master_param is None else master_param
+    rate = learning_rate.astype(weight.dtype) * options.get("lr_ratio", 1.0)
+    g = grad.astype(weight.dtype)
+    first = beta1 * moment1 + (1 - beta1) * g
+    second = beta2 * moment2 + (1 - beta2) * g * g
+    root = tensor.sqrt(1 - beta2_power)
+    moved = weight * (1 - rate * decay) if options.get("with_decay", True) else weight
+    moved = moved - rate * root / (1 - beta1_power) * first / (
+        tensor.sqrt(second) + epsilon * root
+    )
+    for value, result in (
+        (first, moment1), (second, moment2), (beta1_power * beta1, beta1_power),
+        (beta2_power * beta2, beta2_power), (moved, weight),
+    ):  # fmt: skip
+        tensor.assign(tensor.reshape(value, result.shape), result)
+    if master_param is not None:
+        tensor.assign(moved.astype(param.dtype), param)
+    return given
+
+
 def multiclass_nms3(bboxes, scores, rois_num, *attrs):
     """Results, their places in bboxes, and how many each image has."""
     return suppression.multiclass_nms(bboxes, scores, rois_num, **_named(attrs))

@@ -25,6 +25,12 @@ PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromLong(item_size(reinterpret_cast<DTypeObject*>(self)->value));
 }
 
+// Paddle's number of the type, which its files hold.
+PyObject* get_value(PyObject* self, void*) {
+  constexpr int kNumbers[kDTypeCount] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 18, 15, 16, 10, 11, 12, 13};
+  return PyLong_FromLong(kNumbers[static_cast<int>(reinterpret_cast<DTypeObject*>(self)->value)]);
+}
+
 // Dtypes are singletons; a program may also compare one with its name.
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -57,6 +63,7 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject*) {
 
 PyGetSetDef getters[] = {{"name", get_name, nullptr, "Upper-case name.", nullptr},
                          {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+                         {"value", get_value, nullptr, "Paddle's number of the type.", nullptr},
                          {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},

@@ -1,6 +1,7 @@
 #include <new>
 #include <string>
 
+#include "argosy/op/dispatch.h"
 #include "error_types.h"
 
 namespace argosy::python {
@@ -16,15 +17,25 @@ PyObject* out_of_range_error = nullptr;
 PyObject* operand_error = nullptr;
 // Paddle asserts where Python and NumPy raise ValueError or TypeError.
 PyObject* conversion_error = nullptr;
+// Names are looked up in C++ (RuntimeError) or in Python (ValueError) there.
+PyObject* wrong_name_error = nullptr;
+// What is no tensor has no dtype and no shape either, which is where Paddle notices.
+PyObject* not_tensor_error = nullptr;
 
 PyObject* core_module = nullptr;  // borrowed: it has set_error, so it is there
 
-PyObject* python_type(ErrorKind kind) {
-  const ErrorType type = error_type(kind);
+PyObject* python_type(const ErrorType& type) {
   if (type.builtin) return type.builtin;
   PyObject* found = PyObject_GetAttrString(core_module, type.core);
   Py_XDECREF(found);  // the module keeps it
   return found ? found : PyExc_RuntimeError;
+}
+
+// While a Program is built, Paddle calls a wrong operand a wrong type.
+const char* category_of(ErrorKind kind) {
+  if ((kind == ErrorKind::type || kind == ErrorKind::operand) && op::thread_state.recorder)
+    return "InvalidType";
+  return error_type(kind).category;
 }
 
 // A Python exception on its way through C++ frames. The GIL may be released in between.
@@ -41,7 +52,7 @@ void throw_python_error() {
 }
 
 void throw_conversion_error(const Message& text) {
-  raise_text(conversion_error, text.str());
+  raise_text(conversion_error, "InvalidArgument", text.str());
   throw PythonError();
 }
 
@@ -52,12 +63,12 @@ void set_error() {
   } catch (const CarriedError& e) {
     PyErr_Restore(e.type, e.value, e.traceback);
   } catch (const Error& e) {
-    raise_text(python_type(e.kind()), e.what());
+    raise_text(python_type(error_type(e.kind())), category_of(e.kind()), e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
-                    "The system has no memory left. Do this: free tensors or use smaller ones.");
+                    "(ResourceExhausted) The system has no memory left. Do this: free tensors or use smaller ones.");
   } catch (const std::exception& e) {
-    raise_text(internal_error, e.what());
+    raise_text(internal_error, "Fatal", e.what());
   }
 }
 
@@ -77,6 +88,16 @@ void add_errors(PyObject* module) {
       "argosy.OperandError",
       "An operand of a wrong type or dtype: a TypeError, a ValueError and a RuntimeError.",
       operand_bases.get(), nullptr);
+  Py not_tensor_bases(check(PyTuple_Pack(2, operand_error, PyExc_AttributeError)));
+  not_tensor_error = PyErr_NewExceptionWithDoc(
+      "argosy.NotTensorError",
+      "Something else where a tensor belongs: an OperandError and an AttributeError.",
+      not_tensor_bases.get(), nullptr);
+  Py name_bases(check(PyTuple_Pack(2, PyExc_RuntimeError, PyExc_ValueError)));
+  wrong_name_error = PyErr_NewExceptionWithDoc(
+      "argosy.WrongNameError",
+      "A name that nothing has, or that something else has: a RuntimeError and a ValueError.",
+      name_bases.get(), nullptr);
   Py conversion_bases(
       check(PyTuple_Pack(3, PyExc_ValueError, PyExc_TypeError, PyExc_AssertionError)));
   conversion_error = PyErr_NewExceptionWithDoc(
@@ -86,6 +107,8 @@ void add_errors(PyObject* module) {
       conversion_bases.get(), nullptr);
   PyModule_AddObjectRef(module, "OutOfRangeError", out_of_range_error);
   PyModule_AddObjectRef(module, "OperandError", operand_error);
+  PyModule_AddObjectRef(module, "NotTensorError", not_tensor_error);
+  PyModule_AddObjectRef(module, "WrongNameError", wrong_name_error);
   PyModule_AddObjectRef(module, "ConversionError", conversion_error);
   PyModule_AddObjectRef(module, "InternalError", internal_error);
   PyModule_AddObjectRef(module, "DeviceError", device_error);

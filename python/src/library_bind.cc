@@ -35,7 +35,7 @@ PyObject* f_abi_version(Args) {
 // inplace_of(name) -> [(output, input), ..]
 PyObject* f_inplace_of(Args args) {
   Py list(check(PyList_New(0)));
-  for (auto [out, in] : paddle::inplace_of(op::get(text_of(args[0])))) {
+  for (auto [out, in] : extension::inplace_of(op::get(text_of(args[0])))) {
     Py pair(
         check(Py_BuildValue("(nn)", static_cast<Py_ssize_t>(out), static_cast<Py_ssize_t>(in))));
     if (PyList_Append(list.get(), pair.get())) throw PythonError{};

@@ -52,7 +52,7 @@ Tensors run(const op::OpDef& op, const op::Inputs& in, const void* attrs, bool i
 }
 
 [[noreturn]] void fail_input(const op::OpDef& op, const op::InputDef& def, PyObject* got) {
-  ARGOSY_THROW(type) << '[' << op.name << "] " << def.name << ": expected "
+  ARGOSY_THROW(operand) << '[' << op.name << "] " << def.name << ": expected "
                      << (def.list ? "a list of Tensors" : "a Tensor") << ", got "
                      << Py_TYPE(got)->tp_name
                      << ". Do this: make it one with argosy.to_tensor(..).";
@@ -90,7 +90,7 @@ PyObject* give(const op::OpDef& op, Tensors& out) {
   Py shown(PyObject_Repr(got));
   std::string text = shown ? PyUnicode_AsUTF8(shown.get()) : "?";
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  ARGOSY_THROW(type) << '[' << op.name << "] " << f.name << ": expected " << expected << ", got "
+  ARGOSY_THROW(attribute) << '[' << op.name << "] " << f.name << ": expected " << expected << ", got "
                      << text << " (" << Py_TYPE(got)->tp_name << ").";
 }
 
@@ -184,7 +184,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
       return;
     }
     Tensor flat = op::contiguous(t);
-    ARGOSY_CHECK(kIndex.has(t.dtype()) && t.rank() == 1, type)
+    ARGOSY_CHECK(kIndex.has(t.dtype()) && t.rank() == 1, attribute)
         << '[' << op.name << "] " << f.name << ": expected a 1-d int32 or int64 tensor, got " << t
         << '.';
     for (int64_t i = 0; i < t.numel(); ++i)

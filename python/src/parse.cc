@@ -112,7 +112,7 @@ Place to_place(PyObject* o) {
 }
 
 Tensor checked_tensor(const char* what, PyObject* o) {
-  ARGOSY_CHECK(is_tensor(o), type)
+  ARGOSY_CHECK(is_tensor(o), operand)
       << '[' << what << "] expected a Tensor, got " << Py_TYPE(o)->tp_name
       << ". Do this: make it one with argosy.to_tensor(..).";
   return tensor_of(o);
@@ -128,7 +128,7 @@ std::vector<Tensor> to_tensor_list(const char* what, PyObject* o) {
   Py fast(check(PySequence_Fast(o, "expected a Tensor or a list of Tensors")));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
-    ARGOSY_CHECK(is_tensor(item) || item == Py_None, type)
+    ARGOSY_CHECK(is_tensor(item) || item == Py_None, operand)
         << '[' << what << "] expected a list of Tensors, got " << Py_TYPE(item)->tp_name
         << " at position " << static_cast<long long>(i) << '.';
     list.push_back(item == Py_None ? Tensor() : tensor_of(item));

@@ -196,6 +196,12 @@ PyObject* get_strides(PyObject* self) {
   return list;
 }
 
+PyObject* get_offset(PyObject* self) {
+  const TensorImpl* t = impl_of(self);
+  const char* start = t->storage ? static_cast<const char*>(t->storage->data()) : t->data;
+  return PyLong_FromLongLong(t->data ? t->data - start : 0);
+}
+
 PyObject* get_dtype(PyObject* self) {
   return wrap(impl_of(self)->dtype);
 }
@@ -297,6 +303,7 @@ PyObject* get_symbolic(PyObject* self) {
 PyGetSetDef getters[] = {
     GETTER(shape, "Sizes of the dimensions, a list; -1 where unknown."),
     GETTER(strides, "Steps between neighbours of each dimension, in elements."),
+    GETTER(offset, "Bytes from the start of the memory it shares to its first element."),
     GETTER(dtype, "Type of the elements."),
     GETTER(ndim, "Number of dimensions."),
     GETTER(size, "Number of elements."),

@@ -26,23 +26,48 @@ namespace argosy {
 class TensorImpl;
 }  // namespace argosy
 
-namespace paddle {
+// Ours, so that no symbol is another library's; sources see all of it as paddle::.
+namespace argosy::extension {
 
 // --- numbers ---
+
+namespace detail {
+template <class To, class From>
+To bits_as(From v) {
+  static_assert(sizeof(To) == sizeof(From));
+  To out;
+  std::memcpy(&out, &v, sizeof(out));
+  return out;
+}
+// Not every compiler has a type for these 16 bits. To the nearest, ties to even.
+inline uint16_t half_bits(float v) {
+  uint32_t u = bits_as<uint32_t>(v);
+  const uint32_t sign = u >> 16 & 0x8000;
+  u &= 0x7fffffff;
+  if (u >= 0x47800000) return static_cast<uint16_t>(sign | (u > 0x7f800000 ? 0x7e00 : 0x7c00));
+  // Below 2^-14 the last bit of a half is that of 0.5f.
+  if (u < 0x38800000)
+    return static_cast<uint16_t>(sign | (bits_as<uint32_t>(bits_as<float>(u) + 0.5f) - 0x3f000000));
+  return static_cast<uint16_t>(sign | (u + 0xc8000fff + (u >> 13 & 1)) >> 13);
+}
+inline float half_value(uint16_t h) {
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
+  uint32_t u = static_cast<uint32_t>(h & 0x7fff) << 13;
+  const uint32_t exponent = u & 0x0f800000;
+  u += 0x38000000;
+  if (exponent == 0x0f800000) u += 0x38000000;
+  if (exponent == 0)
+    u = bits_as<uint32_t>(bits_as<float>(u + 0x00800000) - bits_as<float>(uint32_t{0x38800000}));
+  return bits_as<float>(sign | u);
+}
+}  // namespace detail
 
 struct float16 {
   uint16_t x = 0;
   float16() = default;
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
-  explicit float16(T v) {
-    const _Float16 h = static_cast<_Float16>(static_cast<float>(v));
-    std::memcpy(&x, &h, sizeof(x));
-  }
-  operator float() const {
-    _Float16 h;
-    std::memcpy(&h, &x, sizeof(x));
-    return static_cast<float>(h);
-  }
+  explicit float16(T v) : x(detail::half_bits(static_cast<float>(v))) {}
+  operator float() const { return detail::half_value(x); }
 };
 
 struct bfloat16 {
@@ -50,19 +75,12 @@ struct bfloat16 {
   bfloat16() = default;
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   explicit bfloat16(T v) {
-    const float f = static_cast<float>(v);
-    uint32_t u;
-    std::memcpy(&u, &f, sizeof(u));
+    const uint32_t u = detail::bits_as<uint32_t>(static_cast<float>(v));
     // To the nearest, ties to even; NaN must not round to infinity.
     x = static_cast<uint16_t>((u & 0x7fffffff) > 0x7f800000 ? u >> 16 | 0x40
                                                             : (u + 0x7fff + (u >> 16 & 1)) >> 16);
   }
-  operator float() const {
-    const uint32_t u = static_cast<uint32_t>(x) << 16;
-    float f;
-    std::memcpy(&f, &u, sizeof(f));
-    return f;
-  }
+  operator float() const { return detail::bits_as<float>(static_cast<uint32_t>(x) << 16); }
 };
 
 #define PADDLE_HALF_ASSIGNS(T, op)                                         \
@@ -408,17 +426,16 @@ PADDLE_API Tensor mean(const Tensor& x, const IntArray& axis = {}, bool keepdim 
 PADDLE_API Tensor max(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 PADDLE_API Tensor min(const Tensor& x, const IntArray& axis = {}, bool keepdim = false);
 
-#define PADDLE_UNARY_FUNCTIONS(F)                                                                  \
-  F(abs)                                                                                           \
-  F(acos)                                                                                          \
-  F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) F(gelu) F(log) F(log10)   \
-      F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round) F(rsqrt) F(sigmoid) F(sign) F(silu) \
-          F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
-#define PADDLE_BINARY_FUNCTIONS(F)                                                               \
-  F(add)                                                                                         \
-  F(subtract)                                                                                    \
-  F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide) F(remainder) F(equal) F(not_equal) \
-      F(less_than) F(less_equal) F(greater_than) F(greater_equal)
+// clang-format off
+#define PADDLE_UNARY_FUNCTIONS(F)                                                       \
+  F(abs) F(acos) F(asin) F(atan) F(ceil) F(cos) F(cosh) F(erf) F(exp) F(expm1) F(floor) \
+  F(gelu) F(log) F(log10) F(log1p) F(log2) F(reciprocal) F(relu) F(relu6) F(round)      \
+  F(rsqrt) F(sigmoid) F(sign) F(silu) F(sin) F(sinh) F(sqrt) F(square) F(tan) F(tanh)
+#define PADDLE_BINARY_FUNCTIONS(F)                                                      \
+  F(add) F(subtract) F(multiply) F(divide) F(maximum) F(minimum) F(floor_divide)        \
+  F(remainder) F(equal) F(not_equal) F(less_than) F(less_equal) F(greater_than)         \
+  F(greater_equal)
+// clang-format on
 #define PADDLE_UNARY(name) PADDLE_API Tensor name(const Tensor& x);
 #define PADDLE_BINARY(name) PADDLE_API Tensor name(const Tensor& x, const Tensor& y);
 PADDLE_UNARY_FUNCTIONS(PADDLE_UNARY)
@@ -675,6 +692,10 @@ class PADDLE_API OpMetaInfoBuilder {
   OpMeta* meta_;
 };
 
+}  // namespace argosy::extension
+
+namespace paddle {
+using namespace ::argosy::extension;  // NOLINT
 }  // namespace paddle
 
 #define PADDLE_BUILD_OP(op_name, level)                                               \
@@ -709,11 +730,11 @@ class PADDLE_API OpMetaInfoBuilder {
 #define PADDLE_CASES_HALF(...)                         \
   PADDLE_CASE(FLOAT16, ::paddle::float16, __VA_ARGS__) \
   PADDLE_CASE(BFLOAT16, ::paddle::bfloat16, __VA_ARGS__)
-#define PADDLE_CASES_INTEGRAL(...)                                                \
-  PADDLE_CASE(INT32, int32_t, __VA_ARGS__)                                        \
-  PADDLE_CASE(INT64, int64_t, __VA_ARGS__)                                        \
-  PADDLE_CASE(INT8, int8_t, __VA_ARGS__) PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) \
-      PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
+#define PADDLE_CASES_INTEGRAL(...)         \
+  PADDLE_CASE(INT32, int32_t, __VA_ARGS__) \
+  PADDLE_CASE(INT64, int64_t, __VA_ARGS__) \
+  PADDLE_CASE(INT8, int8_t, __VA_ARGS__)   \
+  PADDLE_CASE(UINT8, uint8_t, __VA_ARGS__) PADDLE_CASE(INT16, int16_t, __VA_ARGS__)
 #define PADDLE_CASES_COMPLEX(...)                          \
   PADDLE_CASE(COMPLEX64, ::paddle::complex64, __VA_ARGS__) \
   PADDLE_CASE(COMPLEX128, ::paddle::complex128, __VA_ARGS__)

@@ -105,7 +105,7 @@ def _check_device_type(function, device_type):
 def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
     """auto_cast with PyTorch's parameters; device_type and cache_enabled change no result."""
     _check_device_type("autocast", device_type)
-    no_effect("autocast", "what is cast is kept by nobody", cache_enabled=(cache_enabled, True))
+    no_effect("autocast", "it changes no result", cache_enabled=(cache_enabled, True))
     return amp_guard(enable=enabled, dtype=dtype)
 
 

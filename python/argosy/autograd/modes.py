@@ -89,7 +89,8 @@ class set_grad_enabled:
     """Sets recording to mode, at once and, used as a context manager, until its end."""
 
     def __init__(self, mode):
-        self._before = _core.set_grad_enabled(bool(mode))
+        self._mode = bool(mode)
+        self._before = _core.set_grad_enabled(self._mode)
 
     def __enter__(self):
         return self
@@ -97,3 +98,7 @@ class set_grad_enabled:
     def __exit__(self, *exc):
         _core.set_grad_enabled(self._before)
         return False
+
+    def clone(self):
+        """Another one of this mode, which sets it at once, too."""
+        return type(self)(self._mode)

@@ -14,6 +14,7 @@ class PyLayerContext:
         self._unpack = None
         self._materialize = True
         self._not_differentiable = ()
+        self._of_output_dtype = True
         self._dirty = ()
 
     def save_for_backward(self, *tensors):
@@ -48,6 +49,10 @@ class PyLayerContext:
     def set_materialize_grads(self, value):
         """Whether backward gets zeros (True) or None for outputs that were not used."""
         self._materialize = bool(value)
+
+    def set_grad_in_dtype_consistent(self, flag):
+        """Whether backward gets gradients in the dtypes of the outputs (True) or as they come."""
+        self._of_output_dtype = bool(flag)
 
 
 class PyLayer:
@@ -99,6 +104,11 @@ class PyLayer:
                 grads = [
                     _core.ops.full(shape, 0.0, dtype) if g is None else g
                     for g, (shape, dtype) in zip(grads, shapes)
+                ]
+            if ctx._of_output_dtype:
+                grads = [
+                    g if g is None or g.dtype == dtype else g.astype(dtype)
+                    for g, (_, dtype) in zip(grads, shapes)
                 ]
             given = cls.backward(ctx, *grads)
             given = listed(given)

@@ -19,6 +19,24 @@ from argosy.device import (  # noqa: F401
 from argosy.tensor.random import Generator
 from argosy.tensor.var_desc import VarDesc  # noqa: F401
 
+from . import op_roles as op_proto_and_checker_maker  # noqa: F401
+
+
+_prim = {"backward": False}
+
+
+def _set_prim_backward_enabled(value, print_flag=False):
+    """Whether gradients of Programs are written by parts. They are the same either way here: gradient
+    rules are functions over ops; the switch is kept for programs that read it back."""
+    _prim["backward"] = bool(value)
+    if print_flag:
+        print("backward prim enabled: ", _prim["backward"])
+
+
+def _is_bwd_prim_enabled():
+    """What _set_prim_backward_enabled was told."""
+    return _prim["backward"]
+
 
 class _Names:
     """A bag of attributes."""

@@ -89,6 +89,56 @@ def convert_np_dtype_to_dtype_(np_dtype):
     return _core.dtype(np_dtype)
 
 
+class _Tracer:
+    """State of eager mode that programs read or set through the tracer."""
+
+    _train_mode = True
+
+    @property
+    def _has_grad(self):
+        return _core.is_grad_enabled()
+
+    @_has_grad.setter
+    def _has_grad(self, value):
+        _core.set_grad_enabled(bool(value))
+
+    @property
+    def _expected_place(self):
+        return _current_expected_place()
+
+    def _generate_unique_name(self, key="eager_tmp"):
+        return unique_name.generate(key)
+
+    def train_mode(self):
+        """Layers that ask the tracer are told that they are trained."""
+        self._train_mode = True
+
+    def eval_mode(self):
+        """Layers that ask the tracer are told that they are evaluated."""
+        self._train_mode = False
+
+
+_tracer = _Tracer()
+
+
+def _dygraph_tracer():
+    """What records eager calls; None while a static Program is built."""
+    return _tracer if in_dygraph_mode() else None
+
+
+@contextlib.contextmanager
+def _dygraph_guard(tracer):
+    """Within the context ops run at once; with None they are added to the default Program."""
+    from argosy._framework import disable_static, enable_static
+
+    was_dynamic = in_dygraph_mode()
+    (enable_static if tracer is None else disable_static)()
+    try:
+        yield
+    finally:
+        (disable_static if was_dynamic else enable_static)()
+
+
 _STATIC = (
     "Block", "Operator", "Program", "cpu_places", "cuda_places", "default_main_program",
     "default_startup_program", "device_guard", "name_scope", "program_guard", "switch_main_program",
@@ -102,4 +152,8 @@ def __getattr__(name):
         from argosy import static
 
         return getattr(static, name)
+    if name == "OpProtoHolder":
+        from argosy.static.op_protos import OpProtoHolder
+
+        return OpProtoHolder
     raise AttributeError(f"module 'argosy.base.framework' has no attribute '{name}'")

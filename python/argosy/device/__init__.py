@@ -6,7 +6,7 @@ import sys
 import threading
 
 from argosy import _core
-from argosy.device import cuda  # noqa: F401
+from argosy.device import cuda, xpu  # noqa: F401
 from argosy.device.cuda import (
     Event,
     Stream,
@@ -23,8 +23,11 @@ from argosy.device.place import (
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
+    IPUPlace,
     NullPlace,
     Place,
+    XPUPinnedPlace,
+    XPUPlace,
     checked_place,
     has_place,
     make_place,
@@ -47,10 +50,13 @@ __all__ = [
     "CUDAPinnedPlace",
     "CUDAPlace",
     "Event",
+    "IPUPlace",
     "NullPlace",
     "Place",
     "Stream",
     "StreamContext",
+    "XPUPinnedPlace",
+    "XPUPlace",
     "current_device",
     "current_stream",
     "device",

@@ -80,17 +80,63 @@ def get_device_capability(device=None):
 
 
 class Stream:
-    """A queue of work on a GPU; making one needs CUDA."""
+    """A queue of work on a GPU; making one needs CUDA, so the methods are never reached without."""
 
-    def __init__(self, device=None, priority=2):
+    def __init__(self, device=None, priority=2, stream_base=None):
         _need_cuda("Stream")
+
+    def wait_event(self, event):
+        """Lets later work of this queue wait for an event."""
+        _need_cuda("Stream.wait_event")
+
+    def wait_stream(self, stream):
+        """Lets later work of this queue wait for what is in another queue."""
+        _need_cuda("Stream.wait_stream")
+
+    def record_event(self, event=None):
+        """Puts an event (a new one for None) into this queue; returns it."""
+        _need_cuda("Stream.record_event")
+
+    def query(self):
+        """Whether the work of this queue is done."""
+        _need_cuda("Stream.query")
+
+    def synchronize(self):
+        """Waits until the work of this queue is done."""
+        _need_cuda("Stream.synchronize")
 
 
 class Event:
-    """A mark in a stream; making one needs CUDA."""
+    """A mark in a stream; making one needs CUDA, so the methods are never reached without."""
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         _need_cuda("Event")
+
+    def record(self, stream=None):
+        """Puts this mark into a stream, the current one for None."""
+        _need_cuda("Event.record")
+
+    def query(self):
+        """Whether the work before this mark is done."""
+        _need_cuda("Event.query")
+
+    def elapsed_time(self, end_event):
+        """Milliseconds between this mark and another."""
+        _need_cuda("Event.elapsed_time")
+
+    def synchronize(self):
+        """Waits until the work before this mark is done."""
+        _need_cuda("Event.synchronize")
+
+
+def cudart():
+    """The module of CUDA's runtime."""
+    _need_cuda("cudart")
+
+
+def check_error(res):
+    """Raises for a result of CUDA's runtime that is no success."""
+    _need_cuda("check_error")
 
 
 def current_stream(device=None):

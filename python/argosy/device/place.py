@@ -80,6 +80,27 @@ class NullPlace(Place):
         self._index = int(index)
 
 
+class XPUPinnedPlace(Place):
+    """Host memory that an XPU can read; the CPU's, as there is no XPU."""
+
+
+def _no_place(name, device):
+    raise ValueError(
+        f"(InvalidArgument) [{name}] Argosy is not compiled with {device}: there is no such place."
+        " Do this: use CPUPlace or CUDAPlace."
+    )
+
+
+def XPUPlace(dev_id):  # noqa: N802  (a class in Paddle's builds for XPUs)
+    """An XPU; raises ValueError, as this build never has one."""
+    _no_place("XPUPlace", "XPU")
+
+
+def IPUPlace():  # noqa: N802  (a class in Paddle's builds for IPUs)
+    """An IPU; raises ValueError, as this build never has one."""
+    _no_place("IPUPlace", "IPU")
+
+
 def make_place(kind, index):
     """A Place from the core's kind and index."""
     if kind == "cpu":

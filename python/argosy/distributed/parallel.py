@@ -120,6 +120,9 @@ class DataParallel(nn.Layer):
     def apply_collective_grads(self):
         """Nothing with one process (kept for old programs)."""
 
+    def init_reducer(self):
+        """Nothing with one process: there are no gradients to exchange."""
+
     def no_sync(self):
         """A context in which gradients are not exchanged."""
         import contextlib

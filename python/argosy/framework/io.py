@@ -16,7 +16,7 @@ import zlib
 
 from argosy import _core
 from argosy import tensor as _tensor
-from argosy._dtypes import BITS_IN_NUMPY
+from argosy._dtypes import BITS_IN_NUMPY, DTYPES
 from argosy._programs import mode
 from argosy._support import dtype_name
 from argosy.base.parameter import EagerParamBase  # noqa: F401
@@ -33,25 +33,7 @@ _TRAILER_MARK = b"\nArgosy\x1a"
 _PROGRAM_MARK = b"argosy\r\n"  # a saved Program starts with it
 
 # Numbers of the element types in a pickled dtype.
-_DTYPE_NUMBERS = {
-    "bool": 1,
-    "uint8": 2,
-    "int8": 3,
-    "uint16": 4,
-    "int16": 5,
-    "uint32": 6,
-    "int32": 7,
-    "uint64": 8,
-    "int64": 9,
-    "float32": 10,
-    "float64": 11,
-    "complex64": 12,
-    "complex128": 13,
-    "float16": 15,
-    "bfloat16": 16,
-    "float8_e4m3fn": 17,
-    "float8_e5m2": 18,
-}
+_DTYPE_NUMBERS = {dtype_name(dtype): dtype.value for dtype in DTYPES}
 # Names of the element types in a safetensors file, and what NumPy reads their bytes as.
 _SAFETENSORS_TYPES = {
     "bool": ("BOOL", "bool"),

@@ -454,6 +454,27 @@ class Optimizer:
 
     # ---- gradients ----------------------------------------------------------------------------
 
+    # Paddle can lay the states of all parameters out in one buffer, to send them to other processes.
+    # Here states are always tensors of their own, updated in one call, so there is no such buffer.
+    fused_buffer_version = 0
+    fused_states_buffer = None
+    fused_states_buffer_ipc_meta = None
+    fused_states_accumulators_meta = None
+    fused_states_master_weights_meta = None
+
+    def use_fusion_storage(self):
+        """Changes nothing: all states are updated in one call wherever they lie."""
+
+    def need_refuse(self):
+        """Changes nothing: there is no fused buffer that could get out of date."""
+
+    def reset_need_refuse(self):
+        """Changes nothing: there is no fused buffer that could get out of date."""
+
+    def set_merged_model_params(self, merged_model_params):
+        """Names what the parameters were merged into by another framework; the states do not change."""
+        self.merged_model_params = merged_model_params
+
     def clear_grad(self, set_to_zero=True):
         """Makes the gradients of all parameters zero, or drops them if not `set_to_zero`."""
         for group in self._current_groups():

@@ -18,8 +18,8 @@ class _Options:
     _defaults = {}
 
     def __init_subclass__(cls):
-        for name, value in cls._defaults.items():
-            setattr(cls, name, value)
+        for name in cls._defaults:
+            setattr(cls, name, property(lambda self, name=name: self.__dict__[name]))
 
     def __init__(self):
         self.__dict__.update(copy.deepcopy(self._defaults))
@@ -55,6 +55,7 @@ _OFF = (
     "fuse_dot_product_attention", "fuse_elewise_add_act_ops", "fuse_gemm_epilogue",
     "fuse_relu_depthwise_conv", "fuse_resunit", "fused_attention", "fused_feedforward",
     "mkldnn_enabled", "remove_unnecessary_lock", "sequential_run", "sync_batch_norm",
+    "use_hierarchical_allreduce",
 )  # fmt: skip
 
 
@@ -69,7 +70,7 @@ class BuildStrategy(_Options):
         "bkcl_comm_num": 1,
         "debug_graphviz_path": "",
         "enable_inplace": True,
-        "fuse_all_reduce_ops": None,
+        "fuse_all_reduce_ops": True,
         "gradient_scale_strategy": _GradientScaleStrategy.CoeffNumDevice,
         "hierarchical_allreduce_inter_nranks": 0,
         "memory_optimize": None,
@@ -161,16 +162,83 @@ def _no_ipu(name):
 
 
 class IpuStrategy:
-    """IPUs are not supported: making one raises ValueError."""
+    """IPUs are not supported: making one raises ValueError, so its methods are never reached."""
 
     def __init__(self):
         _no_ipu("IpuStrategy")
 
+    num_ipus = is_training = enable_pipelining = enable_fp16 = property(
+        lambda self: _no_ipu("IpuStrategy")
+    )
+
+    def _refuse(self):
+        _no_ipu("IpuStrategy")
+
+    def set_graph_config(
+        self, num_ipus=1, is_training=True, micro_batch_size=1, enable_manual_shard=False
+    ):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def set_pipelining_config(
+        self,
+        enable_pipelining=False,
+        batches_per_step=1,
+        enable_gradient_accumulation=False,
+        accumulation_factor=1,
+    ):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def set_precision_config(self, enable_fp16=False):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def add_custom_op(self, paddle_op, popart_op=None, domain="custom.ops", version=1):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def set_options(self, options):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def get_option(self, option):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def enable_pattern(self, pattern):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def disable_pattern(self, pattern):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def set_optimizer(self, optimizer):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def parse_optimizer(self, optimizer):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def register_patch(self):
+        """Not compiled with IPU."""
+        self._refuse()
+
+    def release_patch(self):
+        """Not compiled with IPU."""
+        self._refuse()
+
 
 class IpuCompiledProgram:
-    """IPUs are not supported: making one raises ValueError."""
+    """IPUs are not supported: making one raises ValueError, so its methods are never reached."""
 
     def __init__(self, program=None, scope=None, ipu_strategy=None):
+        _no_ipu("IpuCompiledProgram")
+
+    def compile(self, feed_list, fetch_list):
+        """Not compiled with IPU."""
         _no_ipu("IpuCompiledProgram")
 
 

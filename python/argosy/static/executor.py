@@ -196,6 +196,32 @@ class Executor:
         run_dataset(self, program, dataset, scope, thread, debug, fetch_list, fetch_info,
                     print_period, fetch_handler, infer=False)  # fmt: skip
 
+    def start_heter_trainer(self, program=None, scope=None, debug=False, fetch_list=None,
+                            fetch_info=None, print_period=100, fetch_handler=None):  # fmt: skip
+        """Runs a part of a Program that fleet divided between kinds of devices; there is none here.
+
+        Raises:
+            RuntimeError: always; a Program is not divided between kinds of devices.
+        """
+        raise RuntimeError(
+            "(PreconditionNotMet) [Executor.start_heter_trainer] needs a Program that was divided"
+            " between kinds of devices: there is one kind. Do this: train with train_from_dataset,"
+            " or with parameter servers (docs/parameter_server.md)."
+        )
+
+    def split_program_by_device(self, program):
+        """The devices that a Program names for its operations; None, as all run on one.
+
+        Raises:
+            TypeError: no Program.
+        """
+        if not isinstance(program, Program):
+            raise TypeError(
+                "[Executor.split_program_by_device] program: expected a Program, got"
+                f" {type(program).__name__}. Do this: pass a static.Program."
+            )
+        return None
+
     def infer_from_dataset(self, program=None, dataset=None, scope=None, thread=0, debug=False,
                            fetch_list=None, fetch_info=None, print_period=100,
                            fetch_handler=None):  # fmt: skip

@@ -79,6 +79,49 @@ class Program:
         self._common_ids = max(self._common_ids, copy._common_ids)
         return copy
 
+    def set_parameters_from(self, program):
+        """Takes the parameters and other state of another Program over, found by name; those of this
+        one that have such a name become them."""
+        if not isinstance(program, Program):
+            raise TypeError(
+                f"[Program.set_parameters_from] program: expected a Program, got"
+                f" {type(program).__name__}. Do this: pass a static.Program."
+            )
+        self._states.update(program._all_states())
+
+    def get_value_by_op_id(self, op_ids):
+        """The variables that operations make, given the number or numbers of these (`Operator.id`).
+
+        Raises:
+            ValueError: there is no operation of a number.
+        """
+        operations = {op.id(): op for block in self.blocks for op in block.ops}
+        found = []
+        for number in op_ids if isinstance(op_ids, (list, tuple, set)) else [op_ids]:
+            if number not in operations:
+                raise ValueError(
+                    f"[Program.get_value_by_op_id] there is no operation {number!r}: expected one"
+                    f" of 0 to {len(operations) - 1}. Do this: ask op.id()."
+                )
+            found += operations[number].results()
+        return found
+
+    def set_is_test_attr(self):
+        """Switches dropout, batch normalization and their kin to evaluation, in this Program.
+
+        Raises:
+            ValueError: it has gradients, which need the values of training.
+        """
+        if any(op.type.endswith("_grad") for block in self.blocks for op in block.ops):
+            raise ValueError(
+                "[Program.set_is_test_attr] the Program has gradients, which need the values of"
+                " training. Do this: call clone(for_test=True), which leaves them out."
+            )
+        self._name_values()
+        self._handle = _core.program_for_test(self._handle)
+        self._described = (None, None)
+        self._plans = {}
+
     @staticmethod
     def parse_from_string(binary_str):
         """The Program in the bytes of a .pdmodel file, as of static.deserialize_program."""
@@ -483,6 +526,10 @@ class Operator:
     def name(self):
         """The operation's own name, as 'pd_op.matmul'."""
         return "pd_op." + self._described["type"]
+
+    def id(self):
+        """Its number in the Program, counting through all blocks."""
+        return sum(len(b.ops) for b in self.block.program.blocks[: self.block.idx]) + self.idx
 
     def results(self):
         """The variables it makes."""

@@ -53,7 +53,13 @@ from argosy.tensor import windows  # noqa: E402
 
 globals().update({name: getattr(windows, name) for name in windows.EXPORTS})
 __all__ += windows.EXPORTS
-from argosy.tensor import methods, program_value, reforming, spellings  # noqa: E402, F401  (methods only)
+from argosy.tensor import (  # noqa: E402, F401  (methods only)
+    methods,
+    program_value,
+    reforming,
+    spellings,
+    storage_forms,
+)
 
 
 class _CallableModule(_types.ModuleType):

@@ -3,6 +3,7 @@
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
+from argosy._programs import mode
 from argosy._support import alias, overwrite, place, plain, sizes, sizes_of
 from argosy.device.place import checked_place
 from argosy.tensor.registry import method
@@ -151,6 +152,14 @@ def seed(seed):
     """Restarts the generators from seed; returns the default one."""
     _core.seed(int(seed))
     return Generator()
+
+
+def _manual_program_seed(seed):
+    """Sets the seed of the default main and start-up Programs; nothing in eager mode."""
+    if not mode.static_mode():
+        return
+    mode.default_main_program().random_seed = seed
+    mode.default_startup_program().random_seed = seed
 
 
 class Generator:

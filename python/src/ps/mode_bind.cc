@@ -94,6 +94,24 @@ PyObject* f_shrink(Args a) {
   return PyLong_FromUnsignedLongLong(gone);
 }
 
+// mode_end_day(mode, table)
+PyObject* f_end_day(Args a) {
+  ps::SparseTable* table = mode_of(a[0]).sparse_table(number_of(a[1]));
+  {
+    WithoutGil without;
+    if (table) table->end_day();
+  }
+  Py_RETURN_NONE;
+}
+
+// mode_table(mode, table): rows, and bytes in memory; of tables of this process.
+PyObject* f_table(Args a) {
+  const ps::SparseTable* table = mode_of(a[0]).sparse_table(number_of(a[1]));
+  const ps::TableStats stats = table ? table->stats() : ps::TableStats{};
+  return Py_BuildValue("KK", static_cast<unsigned long long>(stats.rows),
+                       static_cast<unsigned long long>(stats.memory_bytes));
+}
+
 // mode_save(mode, directory, how, table or None, share), mode_load(mode, directory, how, table or
 // None): rows.
 template <bool Save>
@@ -123,6 +141,8 @@ PyMethodDef functions[] = {FUNCTION("mode_local", f_local, 1),
                            FUNCTION("mode_stop", f_wait<&ps::Mode::stop>, 1),
                            FUNCTION("mode_stats", f_stats, 1),
                            FUNCTION("mode_shrink", f_shrink, 2),
+                           FUNCTION("mode_end_day", f_end_day, 2),
+                           FUNCTION("mode_table", f_table, 2),
                            FUNCTION("mode_save", f_disk<true>, 5),
                            FUNCTION("mode_load", f_disk<false>, 4),
                            FUNCTION("server_tables", f_server_tables, 2),

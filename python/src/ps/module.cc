@@ -8,8 +8,7 @@ namespace argosy::python {
 namespace {
 
 // The exceptions are those of argosy._core: found by name, since this is another library.
-PyObject* python_type(ErrorKind kind) {
-  const ErrorType known = error_type(kind);
+PyObject* python_type(const ErrorType& known) {
   if (known.builtin) return known.builtin;
   Py core(PyImport_ImportModule("argosy._core"));
   PyObject* type = core ? PyObject_GetAttrString(core.get(), known.core) : nullptr;
@@ -24,11 +23,12 @@ void set_error() {
     throw;
   } catch (const PythonError&) {
   } catch (const Error& e) {
-    raise_text(python_type(e.kind()), e.what());
+    const ErrorType type = error_type(e.kind());
+    raise_text(python_type(type), type.category, e.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& e) {
-    raise_text(python_type(ErrorKind::internal), e.what());
+    raise_text(python_type(error_type(ErrorKind::internal)), "Fatal", e.what());
   }
 }
 

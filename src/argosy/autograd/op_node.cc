@@ -141,7 +141,7 @@ class OpNode final : public Node {
  private:
   const Tensor& check(const Saved& s) const {
     ARGOSY_CHECK(!s.tensor.defined() || !s.tensor.has_data() || s.tensor.version() == s.version,
-                 runtime)
+                 permission)
         << '[' << op_.name << "] the gradient needs a value (" << s.tensor
         << ") that was overwritten in place since, last by `" << s.tensor.impl()->storage->writer()
         << "` (version " << s.tensor.version() << ", saved at version " << s.version

@@ -7,18 +7,25 @@
 
 #include "argosy/base/export.h"
 
-// Typed errors. Each kind is one Python exception (bindings map them), so pick by what the caller
-// did wrong, not by where it was noticed. Texts read
+// Typed errors. Each kind is one Python exception and one category that the message begins with
+// in Python (bindings map them, python/src/error_types.h), so pick by what the caller did wrong, not
+// by where it was noticed. Texts read
 //   [op] what is wrong: expected .., got .. (names, shapes, dtypes). Do this: ..
 namespace argosy {
 
 enum class ErrorKind : uint8_t {
   invalid_argument,  // ValueError
-  type,              // TypeError
-  index,             // IndexError
+  type,              // TypeError: an operand of a wrong dtype, an argument of a wrong type
+  operand,           // TypeError: not a tensor where one belongs
+  attribute,         // TypeError: an attribute of an op of a wrong type
+  index,             // IndexError: an element that is not there
+  axis,              // IndexError: a dimension that is not there
+  not_found,         // RuntimeError and ValueError: a name that nothing has
+  already_exists,    // RuntimeError and ValueError: a name that something has
+  permission,        // RuntimeError: what must not be written was
   not_implemented,   // NotImplementedError
   memory,            // MemoryError
-  runtime,           // RuntimeError
+  runtime,           // RuntimeError: a state in which the call cannot work
   io,                // OSError
   timeout,           // TimeoutError
   internal,          // argosy.InternalError: a defect of Argosy itself

@@ -273,7 +273,7 @@ Flag& find(std::string_view name) {
   for (Flag& flag : table()) {
     if (name == flag.name()) return flag;
   }
-  ARGOSY_THROW(invalid_argument) << "[flags] there is no flag '" << name << "'." << similar_to(name)
+  ARGOSY_THROW(not_found) << "[flags] there is no flag '" << name << "'." << similar_to(name)
                                  << " Do this: take a name from docs/flags.md.";
 }
 

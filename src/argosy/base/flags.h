@@ -64,7 +64,7 @@ class ARGOSY_API Flag {
   std::string text_;  // guarded by mutex_
 };
 
-// Throws ErrorKind::invalid_argument naming similar flags if there is none of that name.
+// Throws ErrorKind::not_found naming similar flags if there is none of that name.
 ARGOSY_API Flag& find(std::string_view name);
 ARGOSY_API std::span<Flag> all();
 

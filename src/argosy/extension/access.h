@@ -5,7 +5,7 @@
 #include "paddle/extension.h"
 
 // Between the types of paddle/extension.h and ours.
-namespace paddle {
+namespace argosy::extension {
 
 struct TensorAccess {
   static Tensor wrap(argosy::Tensor t) {
@@ -27,4 +27,4 @@ argosy::op::Scalar to_scalar(const Scalar& s);
 // place; the op itself leaves its inputs as they are. Empty for all other ops.
 ARGOSY_API std::vector<std::pair<size_t, size_t>> inplace_of(const argosy::op::OpDef& def);
 
-}  // namespace paddle
+}  // namespace argosy::extension

@@ -11,7 +11,7 @@
 
 // What PD_BUILD_OP, PD_BUILD_GRAD_OP and PD_BUILD_DOUBLE_GRAD_OP describe becomes ops NAME,
 // NAME_grad and NAME_grad_grad; the rule of each calls the next.
-namespace paddle {
+namespace argosy::extension {
 
 using argosy::op::FieldKind;
 namespace op = argosy::op;
@@ -588,4 +588,4 @@ OpMetaInfoBuilder& OpMetaInfoBuilder::SetInferDtypeFn(OpFunction fn) {
   return *this;
 }
 
-}  // namespace paddle
+}  // namespace argosy::extension

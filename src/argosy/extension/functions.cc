@@ -9,7 +9,7 @@
 #include "argosy/ops/reduce/reduce.h"
 
 // Functions on paddle::Tensor: each is an op, or a few.
-namespace paddle {
+namespace argosy::extension {
 namespace {
 
 namespace ops = argosy::ops;
@@ -170,4 +170,4 @@ Tensor min(const Tensor& x, const IntArray& axis, bool keepdim) {
 PADDLE_UNARY_FUNCTIONS(PADDLE_UNARY)
 PADDLE_BINARY_FUNCTIONS(PADDLE_BINARY)
 
-}  // namespace paddle
+}  // namespace argosy::extension

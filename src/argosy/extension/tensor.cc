@@ -5,7 +5,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
-namespace paddle {
+namespace argosy::extension {
 namespace {
 
 using argosy::DType;
@@ -207,4 +207,4 @@ Tensor operator/(const Scalar& x, const Tensor& y) {
   return divide(full_like(y, x), y);
 }
 
-}  // namespace paddle
+}  // namespace argosy::extension

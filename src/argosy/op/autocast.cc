@@ -19,16 +19,18 @@ struct Words {
   };
   std::vector<std::pair<const char*, Word>> said;
   std::unordered_map<const OpDef*, Word> by_op;
-  std::once_flag joined;
 
   static Words& instance() {
     static Words* words = new Words;
     return *words;
   }
   Word of(const OpDef& op) {
-    std::call_once(joined, [this] {
+    // (Not std::call_once: it would tie this library to the thread-local storage of libstdc++.)
+    static const bool joined = [this] {
       for (auto& [name, word] : said) by_op[&get(name)] = word;
-    });
+      return true;
+    }();
+    (void)joined;
     auto it = by_op.find(&op);
     return it == by_op.end() ? Word{} : it->second;
   }

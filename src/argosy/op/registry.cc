@@ -190,7 +190,7 @@ const OpDef& get(std::string_view name) {
   Message text;
   text << "There is no op called '" << name << "'. Near names:";
   for (size_t i = 0; i < near.size() && i < 3; ++i) text << (i ? ", " : " ") << near[i].second;
-  throw Error(ErrorKind::invalid_argument, text.str() + ".");
+  throw Error(ErrorKind::not_found, text.str() + ".");
 }
 
 std::vector<const OpDef*> all() {

@@ -42,7 +42,7 @@ Model load_model(const std::string& prefix) {
     const auto it = by_name.find(s.name);
     const Tensor* found = it == by_name.end() ? nullptr : it->second;
     if (!found && !s.persistable) continue;
-    ARGOSY_CHECK(found, invalid_argument)
+    ARGOSY_CHECK(found, not_found)
         << "'" << prefix << ".safetensors' has no '" << s.name << "' (" << s.dtype << s.shape
         << "), which the Program needs. Do this: keep the two files of a saved model together.";
     bool fits = found->dtype() == s.dtype && found->rank() == s.shape.rank();

@@ -142,9 +142,10 @@ void save_weights(const std::string& path, std::span<const NamedTensors::value_t
   std::set<std::string_view> names;
   json complex128 = json::array();
   for (const auto& [name, t] : weights) {
-    ARGOSY_CHECK(name != kMetadata && names.insert(name).second, invalid_argument)
-        << "[save_weights] the name '" << name
-        << (name == kMetadata ? "' is kept for the format." : "' is given twice.");
+    ARGOSY_CHECK(name != kMetadata, invalid_argument)
+        << "[save_weights] the name '" << name << "' is kept for the format.";
+    ARGOSY_CHECK(names.insert(name).second, already_exists)
+        << "[save_weights] the name '" << name << "' is given twice.";
     check_text(name, "a name");
     ARGOSY_CHECK(t.defined() && !t.symbolic(), type)
         << "[save_weights] '" << name << "' has no value.";

@@ -101,7 +101,7 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
 
 int normalize_axis(const char* op, int64_t axis, int rank) {
   int64_t range = rank > 0 ? rank : 1;
-  ARGOSY_CHECK(axis >= -range && axis < range, index)
+  ARGOSY_CHECK(axis >= -range && axis < range, axis)
       << '[' << op << "] axis is out of range: expected " << -range << " <= axis < " << range
       << " for a tensor of " << rank << " dimensions, got " << axis << '.';
   return static_cast<int>(axis < 0 ? axis + range : axis);

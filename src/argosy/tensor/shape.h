@@ -66,7 +66,7 @@ ARGOSY_API Message& operator<<(Message& m, const Shape& s);  // [2, 3, ?]
 
 // NumPy broadcasting with unknown sizes: (?, 1) -> ?, (?, n) -> n, (?, ?) -> ?.
 ARGOSY_API Shape broadcast(const char* op, const Shape& a, const Shape& b);
-// Python's negative axes; raises ErrorKind::index naming op, axis and rank.
+// Python's negative axes; raises ErrorKind::axis naming op, axis and rank.
 ARGOSY_API int normalize_axis(const char* op, int64_t axis, int rank);
 
 }  // namespace argosy

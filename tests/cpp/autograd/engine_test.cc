@@ -205,7 +205,7 @@ TEST(Versions, AnOverwrittenOperandIsAnError) {
   const Tensor x = leaf(2), y = ops::scale(x, 3), z = ops::multiply(y, y);
   inplace("add", {y, number(1)});
   EXPECT_EQ(
-      error_of(ErrorKind::runtime, [&] { run_backward(z); }),
+      error_of(ErrorKind::permission, [&] { run_backward(z); }),
       "[multiply] the gradient needs a value (float32[]) that was overwritten in place since, "
       "last by `add` (version 1, saved at version 0). Do this: use the form of that op that "
       "returns a new tensor.");
@@ -214,7 +214,7 @@ TEST(Versions, AnOverwrittenOperandIsAnError) {
 TEST(Versions, AnOverwrittenResultIsAnError) {
   const Tensor x = leaf(2), y = ops::exp(x), z = ops::scale(y, 1);
   inplace("negative", {y});
-  const std::string text = error_of(ErrorKind::runtime, [&] { run_backward(z); });
+  const std::string text = error_of(ErrorKind::permission, [&] { run_backward(z); });
   EXPECT_NE(text.find("[exp] the gradient needs a value (float32[]) that was overwritten"),
             std::string::npos)
       << text;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
 #include "argosy/base/file.h"
@@ -525,6 +526,60 @@ TEST_F(Promises, ASaveThatIsAbandonedGivesUpItsTurn) {
     EXPECT_NE(code(std::move(late)), Code::ok) << "after phase " << done;
   }
   EXPECT_EQ(value(5), 5);
+}
+
+// What a save of mode 1 has is not in the next one; what a failed one had is.
+TEST_F(Promises, AnIncrementThatFailsLeavesItsRowsToTheNext) {
+  TableConfig& clicks = options_.tables[0];
+  clicks.accessor.kind = "click";
+  clicks.accessor.base_threshold = 0;
+  clicks.accessor.delta_threshold = 0.5;
+  clicks.accessor.nonclick_coefficient = 1;
+  for (const bool ssd : {false, true}) {
+    if (ssd) {
+      clicks.tier = "ssd";
+      clicks.directory = directory_ + "/db";
+      clicks.memory_rows = 1024;
+    }
+    options_.directory = directory_ + (ssd ? "/ssd" : "/memory");
+    core_.reset();
+    start();
+    uint64_t sequence = 0;
+    std::vector<Key> keys(ssd ? 4000 : 20);
+    std::iota(keys.begin(), keys.end(), 1);
+    const auto show = [&](size_t n) {
+      Request r = push(kOne, ++sequence, {});
+      r.keys = Bytes(8 * n);
+      std::copy_n(keys.begin(), n, r.keys.as<Key>().begin());
+      r.values = Bytes(4 * 6 * n);  // slot, show, click, three gradients
+      for (size_t i = 0; i < 6 * n; ++i) r.values.as<float>()[i] = i % 6 == 1;
+      ASSERT_EQ(code(std::move(r)), Code::ok);
+    };
+    const auto save = [&](SavePhase phase, uint64_t number = 0) {
+      Request r = whole(Method::save, kOne, ++sequence, directory_ + "/increment");
+      r.header.mode = 1;
+      r.header.phase = phase;
+      r.header.save = number;
+      r.header.wait_ms = 5000;
+      const Core::Result result = call(std::move(r));
+      EXPECT_FALSE(result.failure) << result.failure.text;
+      return result.answer.number;
+    };
+    show(keys.size());
+    for (const bool finished : {false, true}) {
+      const uint64_t number = save(SavePhase::reserve);
+      save(SavePhase::prepare, number);
+      if (finished) {
+        save(SavePhase::pause, number);
+        save(SavePhase::finish, number);
+      }
+      save(SavePhase::cancel, number);
+    }
+    EXPECT_EQ(save(SavePhase::whole), keys.size()) << ssd;
+    EXPECT_EQ(save(SavePhase::whole), 0u) << ssd;
+    show(7);
+    EXPECT_EQ(save(SavePhase::whole), 7u) << ssd;
+  }
 }
 
 // Whoever has the turn gets on, however many wait for it.

@@ -240,6 +240,13 @@ TABLE = {
         lambda x: paddle.standard_gamma(x) * 0 + paddle.linspace(0, x.max(), 4).sum() + x,
         [p(3, 4)], [p(2, 3)],
     ),
+    "fractional_max_pool2d": (
+        lambda x: F.fractional_max_pool2d(x, 3, random_u=0.4, return_mask=True), [a(2, 3, 7, 8)],
+        [a(1, 2, 9, 5)],
+    ),
+    "fractional_max_pool2d, one axis": (
+        lambda x: F.fractional_max_pool2d(x, [None, 2], [1, 2], 0.4), [a(2, 3, 7, 8)], [a(1, 2, 9, 5)],
+    ),
     "written elements": (
         lambda x: paddle.zeros_like(x).index_fill(paddle.to_tensor([0]), 0, 1.0) * x, [a(3, 4)],
         [a(2, 5)],

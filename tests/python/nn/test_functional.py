@@ -186,6 +186,51 @@ def test_adaptive_pool2d(rng, size, shape):
     close(F.adaptive_max_pool2d(t(x), size), windows(lambda p: p.max((2, 3))))
 
 
+def fractional_bounds(length, size, kernel, u):
+    """Starts and ends of the windows of an axis."""
+    if kernel:
+        step = (length - kernel) / max(size - 1, 1)
+        starts = [int((i + u) * step) - int(u * step) for i in range(size)]
+        return [(a, min(a + kernel, length)) for a in starts]
+    step = length / size
+    base = length // size
+    u *= min((base + 2) / step - 1, (length + 1 - base) / step - (size - 1))
+    ends = [int((i + u) * step) - int(u * step) for i in range(size + 1)]
+    return list(zip(ends, ends[1:]))
+
+
+@pytest.mark.parametrize("kernel", [None, 2, [3, 2]])
+@pytest.mark.parametrize("u", [0.1, 0.45, 0.9])
+def test_fractional_max_pools(rng, kernel, u):
+    x = rng.permutation(2 * 9 * 7).reshape(1, 2, 9, 7).astype("float32")
+    sizes = [3, 4] if kernel is None else [4, 5]
+    kernels = [kernel] * 2 if not isinstance(kernel, list) else kernel
+    rows, columns = (fractional_bounds(x.shape[2 + d], sizes[d], kernels[d], u) for d in (0, 1))
+    want = np.array([[[[c[a:b, e:f].max() for e, f in columns] for a, b in rows] for c in x[0]]])
+    leaf = t(x, stop_gradient=False)
+    out, mask = F.fractional_max_pool2d(leaf, sizes, kernel, u, return_mask=True)
+    close(out, want)
+    assert mask.dtype == paddle.int32
+    np.testing.assert_array_equal(
+        np.take_along_axis(x.reshape(1, 2, -1), mask.numpy().reshape(1, 2, -1), 2).ravel(),
+        want.ravel(),
+    )
+    out.sum().backward()
+    counts = np.zeros(x.size)
+    np.add.at(counts, [np.flatnonzero(x.ravel() == v)[0] for v in want.ravel()], 1)
+    close(leaf.grad, counts.reshape(x.shape))
+    volume = t(np.broadcast_to(x[:, :, None], (1, 2, 4, 9, 7)).copy())
+    close(
+        F.fractional_max_pool3d(
+            volume, [None, *sizes], None if kernel is None else [1, *kernels], u
+        )[:, :, 0],
+        want,
+    )
+    paddle.seed(1)
+    drawn = {float(F.fractional_max_pool2d(t(x), 3).sum()) for _ in range(20)}
+    assert len(drawn) > 1
+
+
 def test_pools_refuse(rng):
     x = t(normal(rng, 1, 1, 4, 4))
     for call in (
@@ -196,6 +241,7 @@ def test_pools_refuse(rng):
         lambda: F.adaptive_avg_pool2d(x, [1, 2, 3]),
         lambda: F.lp_pool2d(x, 0, 2),
         lambda: F.fractional_max_pool2d(x, 2, random_u=1.5),
+        lambda: F.fractional_max_pool2d(x, 3, 3, 0.5),
     ):
         with pytest.raises(ValueError):
             call()

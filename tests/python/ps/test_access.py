@@ -365,6 +365,23 @@ class TestLimits:
             s.close()
         push(connect([server]), [1])
 
+    def test_strangers_give_their_places_back(self):
+        """Connections that are none of HTTP/2 end by themselves, so that whoever waits gets in."""
+        server = serve(max_connections=3)
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
+        held[1].sendall(b"PRI * HT")
+        began = time.monotonic()
+        push(connect([server], connect_deadline=60), [1])
+        assert time.monotonic() - began < 40
+        for s in held:
+            s.settimeout(20)
+            try:
+                while s.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+            s.close()
+
     def test_no_descriptors_left(self, processes):
         """Strangers take all that the process may open; once they have gone it serves again."""
         few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))"

@@ -18,7 +18,7 @@ LIMIT = 240
 
 
 class Job:
-    def __init__(self, mode, servers=1, workers=2, environ=(), **settings):
+    def __init__(self, mode, servers=1, workers=2, environ=(), program=PROGRAM, **settings):
         at = [f"127.0.0.1:{port}" for port in ports.pick(servers + workers)]
         base = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "TRAINING_"))}
         base.update(environ)
@@ -39,7 +39,7 @@ class Job:
                 env["PADDLE_TRAINER_ID"] = str(i - servers if i >= servers else i)
             self.processes.append(
                 subprocess.Popen(
-                    [sys.executable, PROGRAM, mode, json.dumps(settings)],
+                    [sys.executable, program, mode, json.dumps(settings)],
                     env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 )
             )  # fmt: skip
@@ -145,6 +145,29 @@ def test_a_model_is_saved_and_servers_start_from_it(tmp_path):
         "sync", workers=1, servers=2, load=str(tmp_path / "model"), steps=1, rate=0.0
     )
     np.testing.assert_allclose(after["predictions"], before["predictions"], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_what_all_workers_call_is_done_once(servers, tmp_path):
+    program = str(pathlib.Path(PROGRAM).parent / "closing.py")
+    with Job("async", servers, program=program, folder=str(tmp_path)) as job:
+        first, second = job.results()
+    # The increment has all rows, and one decay leaves them. Loaded rows are as they were, and go by a second
+    # decay only, as the 40 others do.
+    assert first == second == {"trained": 80, "shrunk": 80, "shows": 10, "loaded": 120, "saved": 80}
+    for folder, rows in (("whole", 40), ("delta", 80), ("shrunk", 80)):
+        assert saved_rows(tmp_path / folder) == rows, folder
+
+
+def saved_rows(folder):
+    """Rows of table 0 in a save."""
+    return sum(
+        file["rows"]
+        for manifest in folder.glob("save-*/part-*/manifest.json")
+        for table in json.loads(manifest.read_text())["content"]["sparse"]
+        for file in table["files"]
+        if table["table"] == 0
+    )
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", "geo"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import argosy as paddle
-from argosy import _core, _ps, static
+from argosy import _core, _ps, _support, static
 from argosy.distributed import fleet
 from argosy.distributed.fleet import Role, UserDefinedRoleMaker
 
@@ -226,3 +226,130 @@ def test_a_model_from_rows_of_sequences_on(fresh, tmp_path):
         weight = np.array(static.global_scope().find_var("fc_0.w_0").get_tensor())
         want = np.repeat([[2, 3], [3, 0]], 4, axis=1) @ weight
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.fixture
+def said():
+    """What is told once in a process is told again."""
+    _support._told.clear()
+    yield
+    _support._told.clear()
+
+
+@pytest.mark.usefixtures("said")
+def test_settings_of_data_sets_without_effect():
+    data = paddle.distributed.InMemoryDataset()
+    ids = static.data("ids", [None, 1], "int64")
+    with pytest.warns(UserWarning, match=r"record_candidate_size has no effect: slots_shuffle"):
+        data.init(use_var=[ids], fea_eval=True, candidate_size=7)
+    for setting, value in [
+        ("queue_num", 3),
+        ("fleet_send_batch_size", 80),
+        ("fleet_send_sleep_seconds", 2),
+        ("data_feed_type", "Other"),
+        ("input_type", 1),
+    ]:
+        with pytest.warns(UserWarning, match=f"{setting} has no effect: "):
+            data.update_settings(**{setting: value})
+    with pytest.raises(ValueError, match="queue_num: expected an integer >= 1, got 0"):
+        data.update_settings(queue_num=0)
+    with pytest.raises(ValueError, match="record_candidate_size: expected an integer"):
+        data._set_fea_eval("many")
+    old = paddle.base.DatasetFactory().create_dataset("QueueDataset")
+    with pytest.raises(NotImplementedError, match="set_fea_eval.*InMemoryDataset"):
+        old.set_fea_eval(10, True)
+    box = paddle.base.DatasetFactory().create_dataset("BoxPSDataset")
+    box.end_pass(False)
+    with pytest.raises(NotImplementedError, match="need_save_delta .*save_persistables"):
+        box.end_pass(True)
+
+
+@pytest.mark.usefixtures("said")
+def test_threads_of_a_shuffle(tmp_path):
+    (tmp_path / "lines").write_text("1 1\n1 2\n")
+    data = paddle.distributed.InMemoryDataset()
+    data.init(use_var=[static.data("ids", [None, 1], "int64")])
+    data.set_filelist([str(tmp_path / "lines")])
+    data.load_into_memory()
+    data.global_shuffle()
+    with pytest.warns(UserWarning, match="thread_num has no effect: one thread shuffles"):
+        data.global_shuffle(None, 3)
+    with pytest.raises(ValueError, match="thread_num: expected an integer >= 1, got 0"):
+        data.global_shuffle(None, 0)
+
+
+@pytest.mark.usefixtures("said")
+def test_arguments_of_fleet(tmp_path, caplog):
+    fleet.init()
+    ids = static.data("ids", [None, 1], "int64")
+    rows = static.nn.sparse_embedding(ids, [10, 4], param_attr=paddle.ParamAttr("rows"))
+    loss = paddle.mean(rows)
+    fleet.distributed_optimizer(paddle.optimizer.SGD(0.1)).minimize(loss)
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    for save in (
+        lambda e: fleet.save_persistables(e, str(tmp_path / "all")),
+        lambda e: fleet.save_inference_model(e, str(tmp_path / "model"), ["ids"], [rows]),
+        lambda e: fleet.save_dense_params(e, str(tmp_path / "dense"), None, None),
+    ):
+        save(exe)
+        save(None)
+        with pytest.raises(TypeError, match=r"fleet.save_.* executor: expected a static.Executor"):
+            save(paddle.CPUPlace())
+    with pytest.raises(ValueError, match="save_cache_model.* unknown arguments: .*table"):
+        fleet.save_cache_model(str(tmp_path), table=1)
+    for name, call in [
+        ("threshold", lambda: fleet.shrink(0.1)),
+        ("mode", lambda: fleet.save_cache_model(str(tmp_path / "cache"), mode=2)),
+        ("mem_cache_key_threshold", lambda: fleet.save_cache_table(0, 1, 7)),
+        (
+            "export_for_deployment",
+            lambda: fleet.save_inference_model(
+                exe, str(tmp_path / "m"), ["ids"], [rows], None, False
+            ),
+        ),
+    ]:
+        with pytest.warns(UserWarning, match=f"{name} has no effect: "):
+            call()
+    with caplog.at_level("INFO", "argosy.fleet"):
+        fleet.save_cache_table(0, "pass-17")
+    assert "table 0, pass pass-17" in caplog.text
+
+
+def test_days_of_a_program_that_runs_alone(capfd):
+    fleet.init()
+    names = ("ids", "show", "click")
+    ids, show, click = (static.data(name, [None, 1], "int64") for name in names)
+    entry = paddle.distributed.ShowClickEntry("show", "click")
+    rows = static.nn.sparse_embedding(
+        ids, [10, 4], entry=entry, param_attr=paddle.ParamAttr("rows")
+    )
+    loss = paddle.mean(rows) + 0.0 * paddle.mean(paddle.cast(show + click, "float32"))
+    path = "table_parameters.rows.accessor"
+    strategy = fleet.DistributedStrategy()
+    strategy.sparse_table_configs = {
+        "rows": {
+            f"{path}.accessor_class": "CtrCommonAccessor",
+            f"{path}.ctr_accessor_param.delete_threshold": 0.0,
+            f"{path}.ctr_accessor_param.delete_after_unseen_days": 2.0,
+        }
+    }
+    fleet.distributed_optimizer(paddle.optimizer.SGD(0.1), strategy).minimize(loss)
+    exe = static.Executor()
+    exe.run(static.default_startup_program())
+    ones = np.ones([5, 1], "int64")
+    feed = {"ids": np.arange(5).reshape(5, 1), "show": ones, "click": ones}
+    exe.run(feed=feed, fetch_list=[loss])
+
+    def left():
+        fleet.shrink()
+        fleet.print_table_stat(0, 3, 0)
+        return int(capfd.readouterr().out.split("table 0, pass 3: ")[1].split(" rows")[0])
+
+    for _ in range(5):  # one day, however often it is told
+        fleet.set_date(0, "20261123")
+    assert left() == 5
+    fleet.set_date(0, "20261124")
+    assert left() == 5
+    fleet.set_date(0, "20261125")
+    assert left() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import _core
-from argosy._support import dtype_name
+from argosy._support import dtype_name, no_effect, unsupported
 from argosy._waits import checked_seconds, data_timeout
 
 _READ_AHEAD = 4  # batches that wait for each thread
@@ -58,7 +58,7 @@ class DatasetBase:
             use_var (list): Variables, in the order of the slots in a line.
             pipe_command (str): A shell command that gets each file on stdin, unpacked, and writes
                 lines. Each file has its own process. 'cat': none.
-            input_type (int): 0, lines are samples; 1 has no other effect.
+            input_type (int): 0, lines are samples; others have no effect.
             fs_name, fs_ugi (str): Of the file system of files named hdfs:.. or afs:.., which
                 `hadoop fs -cat` fetches.
             download_cmd (str): Fetches such files instead: called with the name as last argument.
@@ -118,8 +118,15 @@ class DatasetBase:
     def _set_pipe_command(self, pipe_command):
         self._pipe_command = _text("pipe_command", pipe_command)
 
+    def _set_fea_eval(self, record_candidate_size, fea_eval=True):
+        unsupported(
+            "set_fea_eval", "use InMemoryDataset, whose slots can be shuffled",
+            fea_eval=(bool(fea_eval), False),
+        )  # fmt: skip
+
     def _set_input_type(self, input_type):
         self._input_type = _whole("input_type", input_type, 0)
+        no_effect("dataset", "lines are samples", input_type=(input_type, 0))
 
     def _set_hdfs_config(self, fs_name, fs_ugi):
         self._fs_name, self._fs_ugi = _text("fs_name", fs_name), _text("fs_ugi", fs_ugi)

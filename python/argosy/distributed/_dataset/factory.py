@@ -63,8 +63,8 @@ class _Settings:
         self._set_timeout(timeout)
 
     def set_fea_eval(self, record_candidate_size, fea_eval=True):
-        """Whether slots_shuffle may be called."""
-        self._fea_eval = fea_eval
+        """Whether slots_shuffle may be called: of data sets in memory."""
+        self._set_fea_eval(record_candidate_size, fea_eval)
 
     def desc(self):
         """The settings as text."""

@@ -7,8 +7,13 @@ import warnings
 import weakref
 
 from argosy import _core
+from argosy._support import no_effect, unsupported
 
 from .base import _SETTINGS, DatasetBase, _whole
+
+_NAME = "InMemoryDataset"
+_CANDIDATES = 10000
+_FEED = "MultiSlotInMemoryDataFeed"
 
 
 class InMemoryDataset(DatasetBase):
@@ -61,9 +66,9 @@ class InMemoryDataset(DatasetBase):
             parse_content (bool): Then '1 TEXT' follows, which is passed over.
             merge_size (int): > 0: global_shuffle brings samples of one id together as one (lists are
                 joined) and drops those of which there are not as many; parses ids.
-            fea_eval (bool): slots_shuffle may be called. candidate_size has no effect.
-            data_feed_type, queue_num, fleet_send_batch_size, fleet_send_sleep_seconds: Have no
-                effect.
+            fea_eval (bool): slots_shuffle may be called.
+            candidate_size, data_feed_type, queue_num, fleet_send_batch_size,
+                fleet_send_sleep_seconds: Have no effect, and are told so where they are given.
         """
         super().init(**kwargs)
         self._init_distributed_settings(**kwargs)
@@ -87,7 +92,12 @@ class InMemoryDataset(DatasetBase):
         if "parse_content" in kwargs:
             self._set_parse_content(kwargs["parse_content"])
         if kwargs.get("fea_eval"):
-            self._set_fea_eval(kwargs.get("candidate_size", 10000))
+            self._set_fea_eval(kwargs.get("candidate_size", _CANDIDATES))
+        for name in ("queue_num", "fleet_send_batch_size", "fleet_send_sleep_seconds"):
+            if kwargs.get(name) is not None:
+                getattr(self, f"_set_{name}")(kwargs[name])
+        feed = kwargs.get("data_feed_type", _FEED)
+        no_effect(_NAME, "lines are in MultiSlot form", data_feed_type=(feed, _FEED))
 
     def update_settings(self, **kwargs):
         """Changes settings of init."""
@@ -106,16 +116,29 @@ class InMemoryDataset(DatasetBase):
         self._parse_ins_id = True
 
     def _set_fea_eval(self, record_candidate_size, fea_eval=True):
-        self._fea_eval = fea_eval
+        _whole("record_candidate_size", record_candidate_size)
+        self._fea_eval = bool(fea_eval)
+        no_effect(
+            _NAME, "slots_shuffle draws from all samples in memory",
+            record_candidate_size=(record_candidate_size, _CANDIDATES),
+        )  # fmt: skip
 
     def _set_queue_num(self, queue_num):
         _whole("queue_num", queue_num)
+        no_effect(_NAME, "samples are in one place for all threads", queue_num=(queue_num, None))
 
     def _set_fleet_send_batch_size(self, fleet_send_batch_size=1024):
         _whole("fleet_send_batch_size", fleet_send_batch_size)
+        no_effect(
+            _NAME, "pieces of 1 MiB are sent", fleet_send_batch_size=(fleet_send_batch_size, 1024)
+        )
 
     def _set_fleet_send_sleep_seconds(self, fleet_send_sleep_seconds=0):
         _whole("fleet_send_sleep_seconds", fleet_send_sleep_seconds, 0)
+        no_effect(
+            _NAME, "who receives says when there is room",
+            fleet_send_sleep_seconds=(fleet_send_sleep_seconds, 0),
+        )  # fmt: skip
 
     def _format(self):
         slots = super()._format()[0]
@@ -201,9 +224,11 @@ class InMemoryDataset(DatasetBase):
 
         Args:
             fleet (Fleet, optional): Whose workers take part; all of them must call this.
-            thread_num (int): Has no effect.
+            thread_num (int): Has no effect: one thread shuffles.
         """
         records = self._loaded("global_shuffle")
+        _whole("thread_num", thread_num)
+        no_effect("global_shuffle", "one thread shuffles", thread_num=(thread_num, 12))
         if fleet is not None and fleet.worker_num() > 1:
             from .exchange import exchange
 
@@ -314,4 +339,8 @@ class BoxPSDataset(InMemoryDataset):
         """Nothing: tables are reached by steps, not by passes."""
 
     def end_pass(self, need_save_delta):
-        """Nothing: see begin_pass."""
+        """Nothing: see begin_pass. Raises NotImplementedError for need_save_delta."""
+        unsupported(
+            "end_pass", "fleet.save_persistables(exe, dirname, mode=1)",
+            need_save_delta=(bool(need_save_delta), False),
+        )  # fmt: skip

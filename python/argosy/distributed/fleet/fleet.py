@@ -5,7 +5,7 @@ import logging
 import os
 
 from argosy._framework import in_dynamic_mode
-from argosy._support import listed
+from argosy._support import listed, no_effect, only_known
 
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
@@ -376,6 +376,7 @@ class Fleet:
 
         configs: mode; main_program; executor.
         """
+        only_known("fleet.save", configs, ("mode", "main_program", "executor"))
         mode = configs.get("mode", 0)
         program = configs.get("main_program")
         feed, fetch = listed(feed), listed(fetch)
@@ -391,8 +392,10 @@ class Fleet:
         """Saves all parameters, tables included, into the folder dirname.
 
         mode (int): 0 rows with the state of their optimizer, 1 rows changed since the last save,
-        2 what serving needs, 3 as 0 after a shrink. Called by worker 0.
+        2 what serving needs, 3 as 0 after a shrink. Called by worker 0, or by all: then 1 and the
+        shrink of 3 are the first worker's. executor: a static.Executor, or None.
         """
+        _check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
             os.fspath(dirname), main_program, _mode(mode, "save_persistables")
         )
@@ -409,6 +412,12 @@ class Fleet:
     ):
         """Saves what predicts target_vars from feeded_var_names: the pruned program, its dense
         parameters, and tables as save_persistables(mode)."""
+        _check_executor("save_inference_model", executor)
+        if not export_for_deployment:
+            no_effect(
+                "fleet.save_inference_model", "what is saved is always what predicts",
+                export_for_deployment=(export_for_deployment, True),
+            )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
             os.fspath(dirname),
             listed(feeded_var_names),
@@ -418,7 +427,8 @@ class Fleet:
         )
 
     def load_model(self, path, mode):
-        """Loads what save_persistables(mode) wrote."""
+        """Loads what save_persistables(mode) wrote; called by all workers, none of which trains on
+        before the first has loaded it."""
         self._worker("load_model").load_model(os.fspath(path), _mode(mode, "load_model"))
 
     def load_inference_model(self, path, mode):
@@ -443,14 +453,19 @@ class Fleet:
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
         """Saves dense parameters as the servers have them."""
+        _check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
             executor, os.fspath(dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
-        """Saves the rows shown most often, for a serving cache: table_id=0; mode is there for
-        programs that give one. How many: the strategy's sparse_table_cache_rate (0.00055) of the
+        """Saves the rows shown most often, for a serving cache: table_id=0; mode has no effect. How many: the strategy's sparse_table_cache_rate (0.00055) of the
         table's rows, rounded up; all rows of a table that counts no shows. Returns their number."""
+        only_known("fleet.save_cache_model", configs, ("mode", "table_id"))
+        no_effect(
+            "fleet.save_cache_model", "rows are saved with their state, as mode 0 does",
+            mode=(configs.get("mode", 0), 0),
+        )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
             os.fspath(dirname),
             _mode(configs.get("mode", 0), "save_cache_model"),
@@ -459,27 +474,51 @@ class Fleet:
 
     def save_cache_table(self, table_id, pass_id, mem_cache_key_threshold=4000000000):
         """Waits until table table_id has all that this worker sent. Nothing is moved: a table on
-        disk keeps the rows used last in memory by itself, as many as its memory_rows say."""
+        disk keeps the rows used last in memory by itself, as many as its memory_rows say. pass_id is
+        for the log."""
+        no_effect(
+            "fleet.save_cache_table", "memory_rows of a table says how many rows are in memory",
+            mem_cache_key_threshold=(mem_cache_key_threshold, 4000000000),
+        )  # fmt: skip
+        _logger.info("save_cache_table: table %s, pass %s", table_id, pass_id)
         self._worker("save_cache_table").save_cache_table(table_id)
 
     def check_save_pre_patch_done(self):
         """Nothing: saves are whole when they return."""
 
     def shrink(self, threshold=None):
-        """Ends a day of the tables: scores decay, rows below threshold are deleted."""
+        """Ends a day of the tables: scores decay, rows below delete_threshold of the table's accessor
+        are deleted. Called by worker 0, or by all: then the first does it. threshold has no effect."""
+        no_effect(
+            "fleet.shrink",
+            "set delete_threshold of the table's accessor",
+            threshold=(threshold, None),
+        )
         self._worker("shrink").shrink(threshold)
 
     def set_date(self, table_id, day_id):
-        """Tells table table_id that the day day_id begins."""
+        """Tells the tables that the day day_id begins: all of them, once, however many are told so.
+        Called by worker 0, or by all."""
         self._worker("set_date").set_date(table_id, day_id)
 
     def print_table_stat(self, table_id, pass_id, threshold):
-        """Prints the size of a table."""
+        """Prints the size of a table. threshold has no effect."""
+        no_effect("fleet.print_table_stat", "all rows are counted", threshold=(threshold, 0))
         self._worker("print_table_stat").print_table_stat(table_id, pass_id, threshold)
 
     def _final_strategy(self):
         self._roles()
         return self._user_defined_strategy
+
+
+def _check_executor(what, executor):
+    from argosy import static
+
+    if executor is not None and not isinstance(executor, static.Executor):
+        raise TypeError(
+            f"[fleet.{what}] executor: expected a static.Executor or None, got "
+            f"{type(executor).__name__}. Do this: leave it out."
+        )
 
 
 def _mode(mode, what):

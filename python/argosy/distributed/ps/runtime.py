@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import weakref
+import zlib
 
 from argosy import _core
 from argosy.distributed.fleet.local_runtime import LocalRuntime
@@ -28,6 +29,8 @@ _STATE = "parameter_server.state"
 _LEAVING = 16
 _HERE, _LEAVES, _GONE, _LAST = range(4)
 _LEAVE_SECONDS = 5
+_LOADS = 1 << 32  # and from here on a row says how often the first worker loaded
+_LOAD_SECONDS = 3600
 
 
 def mode_of(strategy):
@@ -62,7 +65,7 @@ def make_runtime(programs, startups, optimizer, strategy, role_maker):
             "[fleet.minimize] the program has nothing to train with parameter servers: no parameter "
             "that an optimizer updates. Do this: check that the loss depends on parameters."
         )
-    return ServedRuntime(programs, startups, division, strategy, role_maker)
+    return ServedRuntime(programs, division, strategy, role_maker)
 
 
 def show(program):
@@ -115,7 +118,8 @@ def _with_folders(tables, folder):
     ]
 
 
-_HOTTEST = 4  # a mode of saves: the rows shown most
+# Modes of saves: what changed since the last one, all after a shrink, the rows shown most.
+_DELTA, _SHRUNK, _HOTTEST = 1, 3, 4
 
 
 def _cache_share(strategy, division, table_id):
@@ -134,6 +138,7 @@ class AloneRuntime(LocalRuntime):
         super().__init__(programs)
         self._strategy = strategy
         self._division = division
+        self._day = None  # the last one that set_date was told
         self._mode = _ps().mode_local(json.dumps(_with_folders(division.tables, "")))
         _install(self, self._mode)  # programs run without init_worker, too
 
@@ -174,6 +179,15 @@ class AloneRuntime(LocalRuntime):
     def shrink(self, threshold=None):
         for table in self._division.sparse.values():
             _ps().mode_shrink(self._mode, table)
+
+    def set_date(self, table_id, day_id):
+        told, self._day = self._day, str(day_id)
+        if told != self._day:
+            for table in self._division.sparse.values():
+                _ps().mode_end_day(self._mode, table)
+
+    def print_table_stat(self, table_id, pass_id=0, threshold=0):
+        _print_table(table_id, pass_id, *_ps().mode_table(self._mode, table_id))
 
 
 _installed = None  # weak reference to the runtime whose Mode operations use
@@ -217,7 +231,7 @@ def _stop_at_sigterm(servers):
 class ServedRuntime(Runtime):
     """One process of a job with servers."""
 
-    def __init__(self, programs, startups, division, strategy, role_maker):
+    def __init__(self, programs, division, strategy, role_maker):
         self._programs = programs
         self._division = division
         self._strategy = strategy
@@ -237,6 +251,8 @@ class ServedRuntime(Runtime):
             {"id": self._state, "name": _STATE, "kind": "sparse", "accessor": accessor}
         )
         self._taken = 0  # steps there were when dense parameters were last taken
+        self._day = None  # the last one that set_date was told
+        self._loads = 0  # that this worker waited for
         for program in programs:
             # Rows of async would be older by a step; those of geo are the worker's own anyway.
             asked = self._mode_name == "async" and self._settings.prefetch
@@ -564,40 +580,78 @@ class ServedRuntime(Runtime):
 
     # ---- models -------------------------------------------------------------------------------
 
+    # Programs call these on all workers, or on the first alone. What counts twice where it is done
+    # twice (an increment empties the next one, a shrink decays) the first worker does for all. Other
+    # saves follow each other, and the last has what all had sent.
+
     def _local(self):
         return LocalRuntime(self._programs)
 
+    def _save_tables(self, what, dirname, mode, *table):
+        """Whether they are saved: an increment that another worker saves holds all that is sent."""
+        connection = self._sent(what)
+        if mode == _DELTA and not self._roles._is_first_worker():
+            return False
+        if mode == _SHRUNK and not self._roles._is_first_worker():
+            mode = 0
+        connection.save(os.path.abspath(dirname), mode, *table)
+        return True
+
+    def _load_tables(self, what, dirname, mode, *table):
+        """By the first worker, for which the others that call this wait: how often it did is in a row,
+        whose key no model has."""
+        import numpy as np
+
+        connection = self._sent(what)
+        key = np.array([_LOADS + zlib.crc32(self._settings.token.encode())], "uint64")
+        if self._roles._is_first_worker():
+            connection.load(os.path.abspath(dirname), mode, *table)
+            connection.push_sparse(self._state, key, np.ones(1, "float32"))
+            return
+        self._loads += 1
+        done, deadline = np.zeros(1, "float32"), time.monotonic() + _LOAD_SECONDS
+        while True:
+            connection.pull_sparse(self._state, key, done, True)
+            if done[0] >= self._loads:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"[fleet.{what}] worker 0 loaded nothing within {_LOAD_SECONDS} s. Do this: let all"
+                    " workers call it, or the first alone; look into its log."
+                )
+            time.sleep(0.02)
+
     def save_persistables(self, dirname, main_program=None, mode=0):
-        connection = self._sent("save_persistables")
-        connection.save(os.path.abspath(dirname), mode)
+        if not self._save_tables("save_persistables", dirname, mode):
+            return
         self._take_dense()
         self._local().save_persistables(_trainer(dirname), main_program, mode)
 
     def save_inference_model(
         self, dirname, feeded_var_names, target_vars, main_program=None, mode=0
     ):
-        connection = self._sent("save_inference_model")
-        connection.save(os.path.abspath(dirname), mode)
+        if not self._save_tables("save_inference_model", dirname, mode):
+            return
         self._take_dense()
         self._local().save_inference_model(
             dirname, feeded_var_names, target_vars, main_program, mode
         )
 
     def load_model(self, dirname, mode=0):
-        self._sent("load_model").load(os.path.abspath(dirname), mode)
+        self._load_tables("load_model", dirname, mode)
         if os.path.isdir(_trainer(dirname)):
             self._local().load_model(_trainer(dirname), mode)
         self._take_dense()
 
     def load_inference_model(self, dirname, mode=0):
-        self._sent("load_inference_model").load(os.path.abspath(dirname), mode)
+        self._load_tables("load_inference_model", dirname, mode)
         self._take_dense()
 
     def save_one_table(self, table_id, path, mode):
-        self._sent("save_one_table").save(os.path.abspath(path), mode, table_id)
+        self._save_tables("save_one_table", path, mode, table_id)
 
     def load_one_table(self, table_id, path, mode):
-        self._sent("load_one_table").load(os.path.abspath(path), mode, table_id)
+        self._load_tables("load_one_table", path, mode, table_id)
         self._take_dense()
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -615,18 +669,28 @@ class ServedRuntime(Runtime):
 
     def shrink(self, threshold=None):
         connection = self._sent("shrink")
+        if not self._roles._is_first_worker():
+            return
         for table in self._division.sparse.values():
             connection.shrink(table)
 
     def set_date(self, table_id, day_id):
-        self._sent("set_date").end_day()
+        connection = self._sent("set_date")
+        told, self._day = self._day, str(day_id)
+        # A day ends for all tables at once, and programs tell each table.
+        if told != self._day and self._roles._is_first_worker():
+            connection.end_day()
 
     def print_table_stat(self, table_id, pass_id=0, threshold=0):
         servers = json.loads(self._sent("print_table_stat").stats())
         found = [t for s in servers for t in s.get("tables", []) if t.get("id") == table_id]
         rows = sum(t.get("rows", 0) for t in found)
         size = sum(t.get("memory_bytes", 0) for t in found)
-        print(f"table {table_id}, pass {pass_id}: {rows} rows, {size} bytes in memory", flush=True)
+        _print_table(table_id, pass_id, rows, size)
+
+
+def _print_table(table_id, pass_id, rows, size):
+    print(f"table {table_id}, pass {pass_id}: {rows} rows, {size} bytes in memory", flush=True)
 
 
 def _trainer(dirname):

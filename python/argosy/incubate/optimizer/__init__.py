@@ -3,7 +3,8 @@
 from argosy.optimizer import LBFGS
 
 from . import functional
+from .lars_momentum import LarsMomentumOptimizer
 from .lookahead import LookAhead
 from .model_average import ModelAverage
 
-__all__ = ["LBFGS", "LookAhead", "ModelAverage", "functional"]
+__all__ = ["LBFGS", "LarsMomentumOptimizer", "LookAhead", "ModelAverage", "functional"]

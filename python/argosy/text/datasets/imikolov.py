@@ -58,12 +58,16 @@ class Imikolov(Rows):
 
             counts = collections.Counter()
             for part in ("train", "valid"):
-                for words in sentences(part):
-                    counts.update(words)
-                    counts.update(("<s>", "<e>"))
+                counts = _count(sentences(part), counts)
             self.word_idx = _read.by_frequency("Imikolov", counts, min_word_freq)
             cut = self._windows if self.data_type == "NGRAM" else self._sequence
             self.data = [sample for words in sentences(self.mode) for sample in cut(words)]
+
+    def word_count(self, f, word_freq=None):
+        """How often each word is in the lines of f, added to word_freq: a dict; "<s>" and "<e>" count
+        once for each line."""
+        counts = collections.defaultdict(int) if word_freq is None else word_freq
+        return _count((line.split() for line in f), counts)
 
     def _numbers(self, words):
         unknown = self.word_idx["<unk>"]
@@ -82,3 +86,10 @@ class Imikolov(Rows):
         numbers = self._numbers(words)
         if not 0 < self.window_size < len(numbers) + 1:
             yield [self.word_idx["<s>"], *numbers], [*numbers, self.word_idx["<e>"]]
+
+
+def _count(lines, counts):
+    for words in lines:
+        for word in (*words, "<s>", "<e>"):
+            counts[word] += 1
+    return counts

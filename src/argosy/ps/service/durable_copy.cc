@@ -65,12 +65,27 @@ void Pace::pay(uint64_t bytes) {
               std::chrono::duration<double>(static_cast<double>(bytes) / kPace));
 }
 
+namespace {
+
+void add_scores(const Rows& rows, Copier::Scores* to) {
+  for (size_t i = 0; i < rows.keys.size(); ++i) {
+    const float score = to->table->delta_score(std::span(rows.bytes).subspan(rows.offsets[i]));
+    if (score <= 0) continue;
+    to->keys.push_back(rows.keys[i]);
+    to->scores.push_back(score);
+  }
+}
+
+}  // namespace
+
 uint64_t Copier::copy(SnapshotWriter* writer, const std::vector<SparseTable*>& tables,
-                      const What& what, const Interrupted& interrupted) {
+                      const What& what, const Interrupted& interrupted,
+                      std::vector<Scores>* scores) {
   uint64_t sum = 0;
   Pace pace(gate_);
   std::vector<Copy> copies;
   for (SparseTable* table : tables) {
+    if (scores) scores->push_back({table, {}, {}});
     for (uint32_t shard = 0; shard < kShards;) {
       interrupted();
       pace.wait();
@@ -96,6 +111,7 @@ uint64_t Copier::copy(SnapshotWriter* writer, const std::vector<SparseTable*>& t
         const Copy& copy = copies[i];
         if (!what.positions && copy.rows.keys.empty() && copy.deleted.empty()) continue;
         writer->write(*table, copy.shard, position, copy.rows, copy.deleted);
+        if (scores) add_scores(copy.rows, &scores->back());
       }
       sum += bytes;
       pace.pay(bytes);

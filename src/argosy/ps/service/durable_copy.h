@@ -43,9 +43,15 @@ class Copier {
     bool consistent = false;  // each piece with the log's position, while nobody is within a pass
     bool positions = false;   // shards without rows are written for theirs
   };
-  // Returns bytes of rows.
+  // What a copy for serving has of delta scores.
+  struct Scores {
+    SparseTable* table;
+    std::vector<Key> keys;
+    std::vector<float> scores;
+  };
+  // Returns bytes of rows. `scores`: gets those of the rows; may be null.
   uint64_t copy(SnapshotWriter* writer, const std::vector<SparseTable*>& tables, const What& what,
-                const Interrupted& interrupted);
+                const Interrupted& interrupted, std::vector<Scores>* scores = nullptr);
   // The rows shown most, a share of each table's (all rows of those that count no shows).
   void copy_hottest(SnapshotWriter* writer, const std::vector<SparseTable*>& tables, float share,
                     const Interrupted& interrupted);

@@ -25,6 +25,19 @@ auto with_name(const std::shared_ptr<const Directory>& directory, F&& f) {
   }
 }
 
+// Their rows are in place: the next increment has what comes from now on. Where a disk refuses
+// that, it has them once more.
+void count_as_saved(const std::vector<Copier::Scores>& all) {
+  for (const Copier::Scores& of : all) {
+    try {
+      of.table->take_delta_scores(of.keys, of.scores.data());
+    } catch (const Error& e) {
+      ARGOSY_LOG(warning) << "[save] The next increment has rows again that this save has: "
+                          << e.what();
+    }
+  }
+}
+
 }  // namespace
 
 std::string Saves::Save::name() const {
@@ -67,7 +80,8 @@ void Saves::write_rows(Save& save, float share) {
   if (save.mode == 4) return copier.copy_hottest(save.writer.get(), sparse, share, interrupted);
   if (save.mode == 1 || save.mode == 2) {
     const Selection selection = save.mode == 1 ? Selection::delta : Selection::base;
-    copier.copy(save.writer.get(), sparse, {.selection = selection}, interrupted);
+    copier.copy(save.writer.get(), sparse, {.selection = selection, .mark = false}, interrupted,
+                &save.scores);
     return;
   }
   snapshots_.lose_marks();
@@ -227,6 +241,7 @@ void Saves::publish(SaveId id) {
   try {
     with_name(save->directory, [&] { save->folder->publish(save->name()); });
     save->folder.reset();
+    count_as_saved(save->scores);
   } catch (...) {
     drop(save);
     throw;

@@ -6,6 +6,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/directory.h"
+#include "argosy/ps/service/durable_copy.h"
 #include "argosy/ps/service/durable_snapshots.h"
 #include "argosy/ps/service/save_folder.h"
 
@@ -43,8 +44,9 @@ class Saves {
     int mode = 0;
     uint32_t table = kAllTables;
     std::unique_ptr<SnapshotWriter> writer;
-    bool tracking = false;   // tables remember changes for it
-    Step step = Step::busy;  // guarded by Saves::mutex_, as the next two
+    bool tracking = false;               // tables remember changes for it
+    std::vector<Copier::Scores> scores;  // of its rows, which count as saved once it is published
+    Step step = Step::busy;              // guarded by Saves::mutex_, as the next two
     bool cancelled = false;
     Clock::time_point deadline = Clock::time_point::max();  // of the next step
     Clock::time_point paused;

@@ -366,6 +366,16 @@ void Shard::assign(std::span<const Item> items, const float* values, BatchCall* 
   }
 }
 
+void Shard::take_delta_scores(std::span<const Item> items, const float* scores) {
+  for (const Item& item : items) {
+    const uint32_t handle = find(item.key, item.hash);
+    if (handle == Index::kNone || class_of(handle) == RowClass::candidate) continue;
+    std::byte* delta = payload(handle) + RowLayout::kDelta;
+    store(delta, std::max(0.0f, load<float>(delta) - scores[item.place]));
+    if (tiered_) unsaved_.set(class_of(handle), id_of(handle), true);
+  }
+}
+
 bool Shard::erase(Key key, uint32_t hash) {
   const uint32_t handle = find(key, hash);
   if (handle == Index::kNone) return false;

@@ -57,6 +57,7 @@ class alignas(64) Shard {
       ARGOSY_REQUIRES(mutex);
   void assign(std::span<const Item> items, const float* values, BatchCall* call)
       ARGOSY_REQUIRES(mutex);
+  void take_delta_scores(std::span<const Item> items, const float* scores) ARGOSY_REQUIRES(mutex);
   bool erase(Key key, uint32_t hash) ARGOSY_REQUIRES(mutex);
 
   // Rows as copies of the row (see RowLayout).

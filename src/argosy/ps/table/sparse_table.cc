@@ -185,6 +185,18 @@ uint64_t Sparse::assign(std::span<const Key> keys, const float* values, Prepared
   });
 }
 
+void Sparse::take_delta_scores(std::span<const Key> keys, const float* scores) {
+  constexpr size_t kKeys = 1 << 16;  // a tier on disk has them in memory meanwhile
+  for (size_t i = 0; i < keys.size() && layout_.click; i += kKeys) {
+    const auto some = keys.subspan(i, std::min(kKeys, keys.size() - i));
+    BatchCall call;
+    change(some, nullptr, &call, [&](Shard& shard, std::span<const Item> items) {
+      shard.mutex.assert_held();
+      shard.take_delta_scores(items, scores + i);
+    });
+  }
+}
+
 void Sparse::erase(std::span<const Key> keys) {
   // What the disk cannot erase is remembered in memory.
   if (disk_ && unerased_.load(std::memory_order_relaxed) > kMostUnerased) disk_->recover();

@@ -33,6 +33,10 @@ class Sparse final : public SparseTable {
     if (layout_.class_of(row.size()) == RowClass::candidate) return -1;
     return layout_.click ? load<float>(row.data() + RowLayout::kShow) : 0;
   }
+  float delta_score(std::span<const std::byte> row) const override {
+    return layout_.click ? load<float>(row.data() + RowLayout::kDelta) : 0;
+  }
+  void take_delta_scores(std::span<const Key> keys, const float* scores) override;
 
   std::unique_ptr<Prepared> prepare(std::span<const Key> keys) override;
   std::unique_ptr<Prepared> prepare_shrink() override;

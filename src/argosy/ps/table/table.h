@@ -115,6 +115,10 @@ class ARGOSY_API SparseTable {
   // admission). Plain rows count nothing.
   virtual bool counts_shows() const = 0;
   virtual float shows(std::span<const std::byte> row) const = 0;
+  // The delta score of a row that was copied for serving (0 if it has none), and: takes so much off
+  // the delta scores of these rows, since a copy that has them is in place.
+  virtual float delta_score(std::span<const std::byte> row) const = 0;
+  virtual void take_delta_scores(std::span<const Key> keys, const float* scores) = 0;
   virtual void clear() = 0;
 };
 

@@ -3,6 +3,7 @@
 import os
 
 from argosy._job import number_of
+from argosy._support import no_effect
 
 from .. import schedulers
 
@@ -250,6 +251,9 @@ class UserDefinedRoleMaker(RoleMakerBase):
 
     def __init__(self, is_collective=False, init_gloo=False, **kwargs):
         super().__init__(is_collective)
+        no_effect(
+            "UserDefinedRoleMaker", "workers meet through the servers", init_gloo=(init_gloo, False)
+        )
         self._kwargs = kwargs
 
     def _read(self):
