@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from argosy import _core, tensor
+from argosy import _core
 from argosy._core import Tensor
-from argosy._framework import finfo
 from argosy._support import sizes_of
 
 from ._args import alias, int_list, is_channel_last, spatial_padding
@@ -361,66 +360,14 @@ def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
             f"[fractional_max_pool] random_u: expected a number in (0, 1), got {random_u}. "
             "Do this: correct it."
         )
-    lengths = sizes_of(x)[2:]
     sizes = [
         length if size == -1 else size
-        for size, length in zip(_adaptive_size(output_size, n), lengths)
+        for size, length in zip(_adaptive_size(output_size, n), sizes_of(x)[2:])
     ]
     kernel = [0] * n if kernel_size is None else int_list(kernel_size, n, "kernel_size")
-    for length, size, width in zip(lengths, sizes, kernel):
-        if isinstance(length, int) and length < size + max(width - 1, 0):
-            raise ValueError(
-                f"[fractional_max_pool] an axis of {length} has too few places for {size} windows of"
-                f" {width or 'any width'}. Do this: lower output_size or kernel_size."
-            )
-    if random_u is None:
-        random_u = tensor.uniform([], "float32", 0.0, 1.0)
-    # Windows along each axis are gathered: [.., out, width, ..], what is behind a window's end is
-    # lower than all. places: where in its image each of these elements is.
-    windows, places = x, tensor.zeros([], "int64")
-    for d in range(n):
-        at, inside = _fractional_windows(lengths[d], sizes[d], kernel[d], random_u)
-        axis = 2 + 2 * d
-        taken = tensor.index_select(windows, at.clip(0, lengths[d] - 1).flatten(), axis)
-        shape = sizes_of(windows)
-        windows = taken.reshape([*shape[:axis], sizes[d], -1, *shape[axis + 1 :]])
-        after = list(range(2, 1 + n - d))
-        inside = inside.unsqueeze(after) if after else inside
-        lowest = tensor.full([], finfo(x.dtype).min, x.dtype)
-        windows = tensor.where(inside, windows, lowest)
-        places = places.unsqueeze([-1, -2]) * lengths[d] + at
-    order = [0, 1, *range(2, 2 + 2 * n, 2), *range(3, 3 + 2 * n, 2)]
-    windows = windows.transpose(order).flatten(2 + n)
-    places = places.transpose([k - 2 for k in order[2:]]).flatten(n)
-    best = tensor.argmax(windows, -1, keepdim=True)
-    out = tensor.take_along_axis(windows, best, -1).squeeze(-1)
-    if not return_mask:
-        return out
-    mask = tensor.take_along_axis(places.expand(sizes_of(windows)), best, -1)
-    return out, mask.squeeze(-1).astype("int32")
-
-
-def _fractional_windows(length, size, kernel, u):
-    """Places [size, width] that the windows of an axis cover, and which of them lie inside."""
-    length, size = (
-        tensor.to_tensor(v, "float32") if isinstance(v, int) else v for v in (length, size)
-    )
-    length, size = length.astype("float32"), size.astype("float32")
-    if kernel:
-        step = (length - kernel) / tensor.maximum(size - 1, tensor.ones([]))
-    else:
-        step = length / size
-        base = tensor.floor(step)
-        most = tensor.minimum((base + 2) / step - 1, (length + 1 - base) / step - (size - 1))
-        u = u * most
-    number = tensor.arange(0, size, dtype="float32")
-    first = tensor.floor(u * step)
-    start = tensor.floor((number + u) * step) - first
-    end = start + kernel if kernel else tensor.floor((number + 1 + u) * step) - first
-    end = tensor.minimum(end, length)
-    width = kernel if kernel else (end - start).max().astype("int64")
-    at = start.astype("int64").unsqueeze(-1) + tensor.arange(width)
-    return at, at.astype("float32") < end.unsqueeze(-1)
+    op = getattr(ops, f"fractional_max_pool{n}d")
+    out, mask = op(x, sizes, kernel, ops.uniform([1], 0.0, 1.0) if random_u is None else random_u)
+    return (out, mask) if return_mask else out
 
 
 def fractional_max_pool2d(

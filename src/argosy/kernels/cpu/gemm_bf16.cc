@@ -1,6 +1,7 @@
 #include "argosy/kernels/cpu/gemm_bf16.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -136,8 +137,10 @@ struct Bound {
 // Of this thread; products that come in turns find themselves at their place.
 Bound& bound_of(const Bf16Product& p) {
   constexpr size_t kPlaces = 64;
-  static thread_local std::unique_ptr<Bound> places[kPlaces];
-  std::unique_ptr<Bound>& place = places[Hash{}(p) >> 7 & (kPlaces - 1)];
+  // Behind a pointer: thread-local space of a library is scarce.
+  using Places = std::array<std::unique_ptr<Bound>, kPlaces>;
+  static thread_local std::unique_ptr<Places> places = std::make_unique<Places>();
+  std::unique_ptr<Bound>& place = (*places)[Hash{}(p) >> 7 & (kPlaces - 1)];
   if (!place || !Equal{}(place->product, p)) {
     auto plan = plan_of(p);
     ARGOSY_INVARIANT(plan);
