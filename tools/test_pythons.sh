@@ -2,7 +2,8 @@
 # Builds with other Pythons and runs what depends on one: lives of objects, import, capture of source.
 #   tools/test_pythons.sh PYTHON..   e.g. ~/.pyenv/versions/3.1[0-3].*/bin/python3
 #   JOBS   as in the Makefile
-# The last commit is built, in a folder of its own for each; the compiler cache has all but bindings.
+# The last commit is built, in a folder of its own for each: as long as a cold build, unless the compiler
+# cache looks past folders (its base_dir).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 (($#)) || { echo "test_pythons: name the interpreters to build with" >&2 && exit 2; }
