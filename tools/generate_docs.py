@@ -54,7 +54,8 @@ def table(title, head, rows):
 
 
 def page(op):
-    lines = [f"# {op['name']}", ""]
+    # Out of the site's tree: hundreds of entries in the margin of each page help nobody.
+    lines = ["---", "orphan: true", "---", "", f"# {op['name']}", ""]
     for signature in op["python"]:
         lines += ["```python", f"argosy.{signature}", "```", ""]
     callers = [f"`Tensor.{m.split('(')[0]}`" for m in op["methods"] + op["inplace"]]
@@ -139,9 +140,6 @@ def main():
     for op in ops:
         (OUT / f"{op['name']}.md").write_text(page(op))
     (OUT / "README.md").write_text(index(ops))
-    toc = "\n".join(f"{op['name']}" for op in ops)
-    with open(OUT / "README.md", "a") as readme:
-        readme.write(f"\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n")
     print(f"{len(ops)} pages in docs/ops")
     write_api()
 

@@ -70,8 +70,6 @@ from argosy.tensor.methods import is_tensor
 from argosy.tensor.printing import set_printoptions
 from argosy.tensor.registry import TABLE as _TABLE
 
-_TABLE.install(Tensor)
-
 
 def _create_parameter(
     shape,
@@ -87,7 +85,9 @@ def _create_parameter(
     return make(shape, dtype, name, attr, is_bias, default_initializer)
 
 
-Tensor.create_parameter = staticmethod(_create_parameter)
+_TABLE.add("create_parameter", staticmethod(_create_parameter), __name__, None)
+_TABLE.install(Tensor)
+
 
 pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), float("nan"), None
 

@@ -1,4 +1,5 @@
 #include "argosy/op/dispatch.h"
+#include "argosy/ops/manip/manip.h"
 #include "argosy/program/builder.h"
 #include "functions.h"
 #include "program.h"
@@ -115,6 +116,16 @@ PyObject* f_rebind(Args a) {
 PyObject* f_block_begin(Args a) {
   program_of(a[0])->builder().begin_block();
   Py_RETURN_NONE;
+}
+// A value with sizes that only a run knows: those that are -1 in the list.
+PyObject* f_forget_sizes(Args a) {
+  const Tensor& x = tensor_of(a[0]);
+  Py list(check(PySequence_Fast(a[1], "")));
+  std::vector<int64_t> sizes;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    sizes.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(list.get(), i)));
+  if (PyErr_Occurred()) return nullptr;
+  return wrap(ops::forget_sizes(x, sizes));
 }
 PyObject* f_block_argument(Args a) {
   Builder& b = program_of(a[0])->builder();
@@ -362,6 +373,7 @@ PyMethodDef functions[] = {FUNCTION("program_new", f_new, 0),
                            FUNCTION("program_rebind", f_rebind, 2),
                            FUNCTION("program_block_begin", f_block_begin, 1),
                            FUNCTION("program_block_argument", f_block_argument, 2),
+                           FUNCTION("program_forget_sizes", f_forget_sizes, 2),
                            FUNCTION("program_block_end", f_block_end, 2),
                            FUNCTION("program_block_abandon", f_block_abandon, 1),
                            FUNCTION("program_draft_drop", f_draft_drop, 2),

@@ -55,3 +55,10 @@ def test_what_an_example_sets_ends_with_it():
     assert not examples.run_apart(examples.Example("a", ">>> argosy.enable_static()", "nowhere"))
     text = ">>> argosy.in_dynamic_mode()\nTrue"
     assert not examples.run_apart(examples.Example("b", text, "nowhere"))
+
+
+def test_every_page_stands_in_the_index():
+    docs = examples.ROOT / "docs"
+    listed = (docs / "index.md").read_text().split()
+    pages = {page.stem for page in docs.glob("*.md")} - {"index"}
+    assert pages <= set(listed), f"docs/index.md lacks {sorted(pages - set(listed))}"

@@ -182,69 +182,6 @@ TEST_F(RoundPromises, BarriersPassOverWorkersThatHaveEnded) {
   EXPECT_FALSE(meet(0, 1, "end", Gather::last).failure);
 }
 
-TEST_F(RoundPromises, BarriersPassOverWorkersThatWaitForParts) {
-  start();
-  greet(kTwo, 1);
-  std::future<Core::Result> parts = waits(0, 1, "all_reduce", Gather::parts);
-  // Worker 0 left out two barriers: neither is a round.
-  for (int i = 0; i < 2; ++i) {
-    const Core::Result barrier = meet(1, 1, "barrier", Gather::barrier);
-    ASSERT_FALSE(barrier.failure) << barrier.failure.text;
-    EXPECT_EQ(barrier.answer.number, 1u);
-    EXPECT_EQ(barrier.answer.text, "worker 0 is in 'all_reduce'");
-  }
-  const Core::Result mine = meet(1, 1, "all_reduce", Gather::parts);
-  EXPECT_FALSE(mine.failure) << mine.failure.text;
-  EXPECT_EQ(mine.answer.number, 0u);
-  EXPECT_EQ(mine.answer.parts.size(), 2u);
-  EXPECT_FALSE(parts.get().failure);
-  // The other way around: the barrier is there first.
-  std::future<Core::Result> barrier = waits(1, 2, "barrier", Gather::barrier);
-  parts = waits(0, 2, "all_gather", Gather::parts);
-  const Core::Result past = barrier.get();
-  ASSERT_FALSE(past.failure) << past.failure.text;
-  EXPECT_EQ(past.answer.number, 1u);
-  // Both meet again, also after the server was killed.
-  kill_and_start();
-  greet(kTwo, 1);
-  greet(kOne, 0);
-  parts = waits(0, 2, "all_gather", Gather::parts);
-  const Failure last = meet(1, 2, "all_gather", Gather::parts).failure;
-  EXPECT_FALSE(last) << last.text;
-  EXPECT_FALSE(parts.get().failure);
-  EXPECT_EQ(meet(0, 3, "barrier", Gather::barrier).failure.code, Code::timeout);
-  EXPECT_FALSE(meet(1, 3, "barrier", Gather::barrier).failure);
-}
-
-TEST(RoundsBeside, AllOthersMustBeInTheRoundOrBesideIt) {
-  Rounds rounds(3);
-  Header h;
-  h.round = 1;
-  h.name = "all_reduce";
-  h.mode = static_cast<int32_t>(Gather::parts);
-  EXPECT_FALSE(rounds.join(h, "x"));
-  std::vector<uint32_t> waiting{1, 0, 0};
-  Header barrier = h;
-  barrier.worker = 1;
-  barrier.name = "barrier";
-  barrier.mode = static_cast<int32_t>(Gather::barrier);
-  ASSERT_TRUE(rounds.beside(barrier, waiting));
-  waiting[1] = 1;
-  EXPECT_TRUE(rounds.past(1, waiting).empty());  // worker 2 may still come to the barrier
-  waiting[2] = 1;
-  EXPECT_EQ(rounds.past(1, waiting), (std::vector<uint32_t>{1, 2}));
-  h.worker = 2;
-  EXPECT_FALSE(rounds.disagreement(h, waiting));
-  EXPECT_FALSE(rounds.join(h, "z"));
-  EXPECT_EQ(rounds.past(1, waiting), (std::vector<uint32_t>{1}));
-  // The others gave up: the barrier is a round of its own.
-  waiting = {0, 1, 0};
-  EXPECT_FALSE(rounds.beside(barrier, waiting));
-  EXPECT_FALSE(rounds.join(barrier, {}));
-  waiting = {1, 1, 1};
-  EXPECT_TRUE(rounds.past(1, waiting).empty());
-}
-
 TEST_F(RoundPromises, NobodyEndsWhileHisPartIsWaitedFor) {
   start();
   greet(kTwo, 1);

@@ -36,7 +36,8 @@ def tree(tmp_path, monkeypatch):
 
 
 def test_all_ops_are_known():
-    assert tool.names_of_ops(ROOT) == {op["name"] for op in _core.registry()}
+    ours = {op["name"] for op in _core.registry() if "src/argosy/" in op["file"]}
+    assert tool.names_of_ops(ROOT) == ours
 
 
 def test_this_tree_passes():

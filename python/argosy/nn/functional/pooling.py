@@ -360,10 +360,7 @@ def _fractional(n, x, output_size, kernel_size, random_u, return_mask):
             f"[fractional_max_pool] random_u: expected a number in (0, 1), got {random_u}. "
             "Do this: correct it."
         )
-    sizes = [
-        length if size == -1 else size
-        for size, length in zip(_adaptive_size(output_size, n), sizes_of(x)[2:])
-    ]
+    sizes = _adaptive_size(output_size, n)
     kernel = [0] * n if kernel_size is None else int_list(kernel_size, n, "kernel_size")
     op = getattr(ops, f"fractional_max_pool{n}d")
     out, mask = op(x, sizes, kernel, ops.uniform([1], 0.0, 1.0) if random_u is None else random_u)

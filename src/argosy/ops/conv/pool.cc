@@ -194,9 +194,9 @@ ARGOSY_MAX_POOL(max_pool3d)
 // --- fractional max ---
 
 struct FractionalAttrs {
-  std::vector<int64_t> output_size;
-  std::vector<int64_t> kernel;  // of windows that overlap; 0: disjoint ones
-  op::Scalar u = 0.5;           // of (0, 1): where the windows lie
+  std::vector<int64_t> output_size;  // -1: that of x
+  std::vector<int64_t> kernel;       // of windows that overlap; 0: disjoint ones
+  op::Scalar u = 0.5;                // of (0, 1): where the windows lie
 };
 ARGOSY_ATTRS(FractionalAttrs, output_size, kernel, u)
 
@@ -207,12 +207,16 @@ void fractional_infer(InferContext& c, const FractionalAttrs& a) {
       << '[' << c.name() << "] expected x [N, C, ..] with " << dims << " spatial dimensions, got "
       << x << " and " << a.kernel.size() << " sizes of windows. Do this: reshape x.";
   for (size_t d = 0; d < dims; ++d) {
-    const int64_t in = x.dim(static_cast<int>(d) + 2), out = a.output_size[d], k = a.kernel[d];
-    ARGOSY_CHECK(out >= 1 && k >= 0 && (in < 0 || (out <= in && k <= in)), invalid_argument)
+    const int64_t in = x.dim(static_cast<int>(d) + 2), k = a.kernel[d];
+    const int64_t out = a.output_size[d] == -1 ? in : a.output_size[d];
+    const int64_t least = out + std::max<int64_t>(k - 1, 0);
+    ARGOSY_CHECK((out >= 1 || a.output_size[d] == -1) && k >= 0 && (in < 0 || least <= in),
+                 invalid_argument)
         << '[' << c.name()
-        << "] output_size must be from 1 to the size of x, and windows no larger "
-        << "than x: spatial dimension " << d << " has size " << in << ", got " << out << " and "
-        << k << ". Do this: correct them.";
+        << "] output_size must be from 1 to the size of x, with room for the windows: spatial "
+        << "dimension " << d << " has size " << in << ", got " << a.output_size[d]
+        << " and windows "
+        << "of " << k << ". Do this: lower output_size or kernel_size.";
     c.out[0].shape[static_cast<int>(d) + 2] = out;
   }
   c.out[1] = {c.out[0].shape, DType::int32};
@@ -257,8 +261,8 @@ void fractional_run(KernelFrame& f, const FractionalAttrs& a) {
   const size_t skip = 3 - a.output_size.size();
   for (size_t d = skip; d < 3; ++d) {
     in[d] = x.dim(static_cast<int>(d - skip) + 2);
-    ranges[d] =
-        fractions(in[d], a.output_size[d - skip], a.kernel[d - skip], static_cast<float>(u));
+    ranges[d] = fractions(in[d], y.dim(static_cast<int>(d - skip) + 2), a.kernel[d - skip],
+                          static_cast<float>(u));
   }
   const int64_t plane = in[0] * in[1] * in[2], planes = x.dim(0) * x.dim(1);
   const int64_t each = y.numel() / planes;

@@ -43,6 +43,8 @@ ARGOSY_API Tensors split(const Tensor& x, const op::IntArray& sizes, int64_t axi
 ARGOSY_API void push_size(op::IntArray& shape, const Tensor& x, int axis);
 ARGOSY_API op::IntArray size_along(const Tensor& x, int axis);
 ARGOSY_API Tensor size_of(const Tensor& x, int axis, DType dtype);
+// x, of which only a run knows the sizes that are -1 in `sizes`.
+ARGOSY_API Tensor forget_sizes(const Tensor& x, std::span<const int64_t> sizes);
 ARGOSY_API Tensor numel_of(const Tensor& x);  // 0-d int64
 
 }  // namespace argosy::ops

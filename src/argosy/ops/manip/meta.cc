@@ -117,6 +117,15 @@ Tensor size_of(const Tensor& x, int axis, DType dtype) {
   return cast(pick(shape_op(x), 0, axis), dtype);
 }
 
+Tensor forget_sizes(const Tensor& x, std::span<const int64_t> sizes) {
+  op::IntArray to;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto at = static_cast<uint32_t>(i);
+    if (sizes[i] < 0) to.symbols.push_back({at, pick(shape_op(x), 0, at)});
+    to.values.push_back(sizes[i]);
+  }
+  return reshape(x, to);
+}
 Tensor numel_of(const Tensor& x) {
   return x.numel() >= 0 ? constant(x.numel(), DType::int64, x.place()) : numel_op(x);
 }

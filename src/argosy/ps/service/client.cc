@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/client_calls.h"
 #include "argosy/ps/service/client_exchange.h"
@@ -458,13 +457,6 @@ class GrpcClient final : public Client {
     std::copy(mine.begin(), mine.end(), bytes->as<char>().begin());
     x.values = std::move(bytes);
     calls_.run(what, {&x, 1}, options_.wait_deadline);
-    if (x.answer.number) {  // the round is still to come
-      ARGOSY_LOG(warning) << "[parameter_server] '" << name << "' is over, though not all workers "
-                          << "came: " << x.answer.text
-                          << ". Do this: let all workers come to the "
-                             "same barriers, as far as they are meant to meet there.";
-      return {};
-    }
     if (round) *round = round_;
     ++round_;
     return std::move(x.answer.parts);

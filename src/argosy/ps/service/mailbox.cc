@@ -144,7 +144,7 @@ void Mailbox::collect(const Header& h, std::span<const uint64_t> counts, Clock::
     MutexLock lock(mutex_);
     c.failure = take(h, *mine, &c.pieces);
     if (!c.failure && c.pieces.empty()) {
-      boxes_[h.worker].waiting.wait(until, h.worker, again);
+      boxes_[h.worker].waiting.wait(until, again);
       return;
     }
   }

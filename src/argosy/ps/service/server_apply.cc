@@ -344,7 +344,7 @@ void Core::end_step(const Request& request, Clock::time_point until, const Done&
           met_position_ = append(request);
           steps_.end(h);
         }
-        in_step_.wait(until, h.worker, go);
+        in_step_.wait(until, go);
       }
     }
   } catch (...) {
@@ -363,12 +363,6 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
     Answer answer;
     WaitLock lock(meet_);
     --in_round_of_[h.worker];
-    if (passed_[h.worker]) {
-      answer.number = 1;
-      answer.text = rounds_.about(h.round);
-      lock.unlock();
-      return answer_when_durable(outcome, std::move(answer), done);
-    }
     const bool left = rounds_.left(h);
     if (!left && (!came || !rounds_.complete(h.round))) {
       Failure late{leaving_ ? Code::busy : Code::timeout,
@@ -388,25 +382,19 @@ void Core::gather(const Request& request, Clock::time_point until, const Done& d
     const bool left = rounds_.left(h);
     if (!left) why = rounds_.check(h.worker, h.round);
     const bool over = !why && (left || rounds_.complete(h.round));
-    const bool beside = !why && !over && rounds_.beside(h, in_round_of_);
-    if (!why && !over && !beside) why = rounds_.disagreement(h, in_round_of_);
+    if (!why && !over) why = rounds_.disagreement(h, in_round_of_);
     if (!why) {
       const std::span<const char> text = request.values.as<const char>();
       // Who waits asks again each second: one record of it is enough.
-      if (!over && !beside && !rounds_.has(h, {text.data(), text.size()}))
-        met_position_ = append(request);
+      if (!over && !rounds_.has(h, {text.data(), text.size()})) met_position_ = append(request);
       ++in_round_of_[h.worker];
-      passed_[h.worker] = false;
       if (over) {
         ready.push_back(go);
-      } else if (!beside && rounds_.join(h, {text.data(), text.size()})) {
+      } else if (rounds_.join(h, {text.data(), text.size()})) {
         ready = in_round_.all();
         ready.push_back(go);
       } else {
-        in_round_.wait(until, h.worker, go);
-        const std::vector<uint32_t> past = rounds_.past(h.round, in_round_of_);
-        for (const uint32_t worker : past) passed_[worker] = true;
-        ready = in_round_.of(past);
+        in_round_.wait(until, go);
       }
     }
   } catch (...) {

@@ -52,7 +52,6 @@ Core::Core(const ServerOptions& options)
       steps_(options.workers, 4 * options.max_message_bytes * std::max(1u, options.workers)),
       rounds_(options.workers),
       in_round_of_(options.workers),
-      passed_(options.workers),
       mailbox_(options.index, options.servers, options.workers, options.max_mailbox_bytes) {
   ARGOSY_CHECK(options.servers > 0 && options.index < options.servers, invalid_argument)
       << "[parameter_server] server index: expected one below the number of servers ("

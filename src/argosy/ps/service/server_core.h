@@ -137,7 +137,6 @@ class ARGOSY_API Core : public Host {
   Meeting in_step_ ARGOSY_GUARDED_BY(meet_);
   Meeting in_round_ ARGOSY_GUARDED_BY(meet_);
   std::vector<uint32_t> in_round_of_ ARGOSY_GUARDED_BY(meet_);  // calls in in_round_, by worker
-  std::vector<bool> passed_ ARGOSY_GUARDED_BY(meet_);   // past a barrier that others left out
   uint64_t met_position_ ARGOSY_GUARDED_BY(meet_) = 0;  // of the last record about steps and rounds
   // Why the open step cannot be applied; empty: nothing known.
   bool step_busy_ ARGOSY_GUARDED_BY(meet_) = false;  // it is being applied

@@ -15,16 +15,6 @@ std::vector<Meeting::Go> Meeting::all() {
   return go;
 }
 
-std::vector<Meeting::Go> Meeting::of(std::span<const uint32_t> workers) {
-  std::vector<Go> go;
-  std::erase_if(waiting_, [&](One& one) {
-    if (std::find(workers.begin(), workers.end(), one.worker) == workers.end()) return false;
-    go.push_back(std::move(one.go));
-    return true;
-  });
-  return go;
-}
-
 std::vector<Meeting::Go> Meeting::late(Clock::time_point now) {
   std::vector<Go> go;
   std::erase_if(waiting_, [&](One& one) {
@@ -254,41 +244,6 @@ bool Rounds::fits(const Round& r, size_t i, const Header& h) {
          (mine == Gather::last && other == Gather::barrier);
 }
 
-bool Rounds::beside(const Header& h, std::span<const uint32_t> waiting) const {
-  const auto found = rounds_.find(h.round);
-  if (found == rounds_.end() || kind_of(h) != Gather::barrier) return false;
-  const Round& r = found->second;
-  for (size_t i = 0; i < last_.size(); ++i)
-    if (i != h.worker && r.here[i] && waiting[i] && r.kinds[i] == Gather::parts && !fits(r, i, h))
-      return true;
-  return false;
-}
-
-std::vector<uint32_t> Rounds::past(uint64_t round, std::span<const uint32_t> waiting) const {
-  const auto found = rounds_.find(round);
-  if (found == rounds_.end()) return {};
-  const Round& r = found->second;
-  std::vector<uint32_t> out;
-  bool parts = false;
-  for (uint32_t i = 0; i < last_.size(); ++i) {
-    parts = parts || (r.here[i] && r.kinds[i] == Gather::parts);
-    if (r.here[i]) continue;
-    if (!waiting[i]) return {};
-    out.push_back(i);
-  }
-  return parts ? out : std::vector<uint32_t>();
-}
-
-std::string Rounds::about(uint64_t round) const {
-  std::string text;
-  const auto found = rounds_.find(round);
-  for (size_t i = 0; found != rounds_.end() && i < last_.size(); ++i)
-    if (found->second.here[i])
-      text += (text.empty() ? "worker " : ", worker ") + std::to_string(i) + " is in '" +
-              found->second.names[i] + "'";
-  return text;
-}
-
 Failure Rounds::disagreement(const Header& h, std::span<const uint32_t> waiting) const {
   // Those who have ended are in the round that is made for the others.
   auto found = rounds_.find(h.round);
@@ -297,8 +252,6 @@ Failure Rounds::disagreement(const Header& h, std::span<const uint32_t> waiting)
   const Round& r = found->second;
   for (size_t i = 0; i < last_.size(); ++i) {
     if (i == h.worker || !r.here[i] || fits(r, i, h)) continue;
-    // Its barrier was left out: it will stand beside the round.
-    if (kind_of(h) == Gather::parts && r.kinds[i] == Gather::barrier) continue;
     const std::string who = "worker " + std::to_string(i);
     if (r.kinds[i] == Gather::last)
       return {Code::bad_request, "'" + h.name + "' needs a part of every worker, but " + who +

@@ -22,18 +22,14 @@ class Meeting {
  public:
   using Clock = std::chrono::steady_clock;
   using Go = std::function<void(bool came)>;
-  void wait(Clock::time_point until, uint32_t worker, Go go) {
-    waiting_.push_back({until, worker, std::move(go)});
-  }
+  void wait(Clock::time_point until, Go go) { waiting_.push_back({until, std::move(go)}); }
   // To be called outside of locks: with true, or with false by those whose time is over.
   std::vector<Go> all();
-  std::vector<Go> of(std::span<const uint32_t> workers);
   std::vector<Go> late(Clock::time_point now);
 
  private:
   struct One {
     Clock::time_point until;
-    uint32_t worker;
     Go go;
   };
   std::vector<One> waiting_;
@@ -109,10 +105,8 @@ class ARGOSY_API Steps {
 
 // Collective calls: every worker brings a text, and gets those of all. The current round and the
 // one before it are kept: whoever is in a round has the answers of those before. All must come for
-// the same: the name says for what. Barriers that some left out pass those over: a worker that came
-// for the last time is not waited for again, and one that waits for parts is past them. Who comes
-// to a barrier that others left out stands beside the round: he has not joined it, and goes on once
-// all others are in it or beside it.
+// the same: the name says for what. A worker that came for the last time is not waited for again,
+// and barriers that it left out pass it over.
 class ARGOSY_API Rounds {
  public:
   explicit Rounds(uint32_t workers) : last_(workers, 0) {}
@@ -126,12 +120,6 @@ class ARGOSY_API Rounds {
   Failure disagreement(const Header& header, std::span<const uint32_t> waiting) const;
   // After check and disagreement. True: all are there.
   bool join(const Header& header, std::string text);
-  // After check: whether the call is for a barrier while others wait for parts.
-  bool beside(const Header& header, std::span<const uint32_t> waiting) const;
-  // Where all who have not joined a round of parts wait beside it: those, who may go on.
-  std::vector<uint32_t> past(uint64_t round, std::span<const uint32_t> waiting) const;
-  // Who is in the round, and for what: for a message.
-  std::string about(uint64_t round) const;
   bool complete(uint64_t round) const;
   // Whether the worker asks again for what ended it, and the others have gone on since.
   bool left(const Header& header) const;

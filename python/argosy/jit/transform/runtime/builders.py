@@ -176,8 +176,7 @@ def of_unknown_size(x, shape):
         return x
     if all(a == b for a, b in zip(shape, x.shape)):
         return x
-    sizes = [size(x, i) if d < 0 else d for i, d in enumerate(shape)]
-    return tensor.reshape(x if x._symbolic else tensor.assign(x), sizes)
+    return _core.program_forget_sizes(x if x._symbolic else tensor.assign(x), shape)
 
 
 def is_array(x):
