@@ -56,9 +56,13 @@ def amp_guard(
     Raises:
         ValueError: Another level or dtype, or overlapping lists.
 
-    Example:
+    Examples:
+        >>> model, x = paddle.nn.Linear(4, 2), paddle.rand([3, 4])
         >>> with paddle.amp.auto_cast(dtype="bfloat16"):
-        ...     loss = model(x).mean()
+        ...     y = model(x)
+        ...     loss = y.mean()
+        >>> y.dtype, model.weight.dtype
+        (paddle.bfloat16, paddle.float32)
         >>> loss.backward()
 
     Mixed Precision Training, arXiv:1710.03740.

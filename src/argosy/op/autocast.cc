@@ -1,5 +1,6 @@
 #include "argosy/op/autocast.h"
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -62,8 +63,9 @@ struct Thread {
 };
 
 Thread& own() {
-  static thread_local Thread thread;
-  return thread;
+  // Behind a pointer: thread-local space of a library is scarce.
+  static thread_local std::unique_ptr<Thread> thread = std::make_unique<Thread>();
+  return *thread;
 }
 
 bool is_cast(DType dtype) {
