@@ -79,10 +79,13 @@ distributed.communication.all_reduce distributed.communication.broadcast
 distributed.communication.gather distributed.communication.recv
 distributed.communication.reduce distributed.communication.reduce_scatter
 distributed.communication.scatter distributed.communication.send distributed.fleet.fleet
-distributed.spawn incubate.nn.functional.fused_bias_act
+distributed.spawn incubate.nn.functional.blha_get_max_len incubate.nn.functional.fast_ln
+incubate.nn.functional.fast_rms_norm incubate.nn.functional.fused_bias_act
 incubate.nn.functional.fused_dropout_add incubate.nn.functional.fused_layer_norm
 incubate.nn.functional.fused_matmul_bias incubate.nn.functional.fused_rms_norm
-incubate.nn.functional.fused_rotary_position_embedding incubate.nn.functional.swiglu
+incubate.nn.functional.fused_rms_norm_ext
+incubate.nn.functional.fused_rotary_position_embedding incubate.nn.functional.int_bincount
+incubate.nn.functional.moe_combine incubate.nn.functional.swiglu
 incubate.nn.functional.variable_length_memory_efficient_attention
 incubate.operators.graph_reindex incubate.operators.graph_sample_neighbors
 incubate.operators.graph_send_recv incubate.operators.softmax_mask_fuse

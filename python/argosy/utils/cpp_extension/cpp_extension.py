@@ -159,6 +159,7 @@ def _make_build_extension():
             name = ext.name.rpartition(".")[2]
             (output.parent / f"{name}.py").write_text(_STUB.format(file=output.name))
 
+    BuildExtension.__qualname__ = "BuildExtension"  # where pickle looks for it
     return BuildExtension
 
 

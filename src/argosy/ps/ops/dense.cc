@@ -28,10 +28,16 @@ void pull_infer(InferContext& c, const PullAttrs&) {
   for (size_t i = 0; i < params.size(); ++i) c.out[i] = {params[i].shape(), params[i].dtype()};
 }
 
+// A buffer of this thread for all elements of `tensors`.
+std::vector<float>& block_of(std::span<const Tensor> tensors) {
+  static thread_local std::vector<float> block;
+  block.resize(total(tensors));
+  return block;
+}
+
 void pull_run(KernelFrame& f, const PullAttrs& a) {
   const auto params = f.in.list(0);
-  thread_local std::vector<float> block;
-  block.resize(total(params));
+  std::vector<float>& block = block_of(params);
   remote()->pull_dense(static_cast<uint32_t>(a.table), block);
   const float* from = block.data();
   for (const Tensor& t : f.out) {
@@ -61,8 +67,7 @@ void push_infer(InferContext&, const PushAttrs&) {}
 
 void push_run(KernelFrame& f, const PushAttrs& a) {
   const auto gradients = f.in.list(0);
-  thread_local std::vector<float> block;
-  block.resize(total(gradients));
+  std::vector<float>& block = block_of(gradients);
   float* to = block.data();
   for (const Tensor& t : gradients) {
     std::memcpy(to, t.raw(), t.nbytes());

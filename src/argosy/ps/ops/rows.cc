@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "argosy/op/define.h"
@@ -68,8 +69,9 @@ struct Scratch {
   std::vector<uint8_t> named;
 };
 Scratch& scratch() {
-  thread_local Scratch s;
-  return s;
+  // Behind a pointer: thread-local space of a library is scarce.
+  static thread_local const auto scratch = std::make_unique<Scratch>();
+  return *scratch;
 }
 
 void pull_run(KernelFrame& f, const PullAttrs& a) {
