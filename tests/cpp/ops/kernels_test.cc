@@ -105,7 +105,7 @@ TEST(KernelsOfOtherFiles, ComeBeforeTheFirstLookUp) {
   op::get("leaky_relu");
   const char* end =
       " is registered after ops were looked up: nobody would find it. Do this: load the library "
-      "that brings it before the first op is called.";
+      "that brings it with argosy.utils.cpp_extension.load_op_library(path).";
   EXPECT_EQ(error_of([] {
               op::register_kernel(
                   "leaky_relu",
