@@ -3,7 +3,7 @@ attributes in turn."""
 
 from __future__ import annotations
 
-from argosy import tensor
+from argosy import _core, tensor
 from argosy.vision import ops
 from argosy.vision._detection import boxes, suppression
 
@@ -43,7 +43,12 @@ def adamw(
     beta2_power_out, master_param_out, *attrs,
 ):  # fmt: skip
     """One step of AdamW. Everything is updated in place, so the results are the operands: param,
-    moments, powers, master weight."""
+    moments, powers, master weight.
+
+    Raises:
+        NotImplementedError: another tensor is given for a result, or an attribute has a value that
+            would change the step and is not supported.
+    """
     options = _named(attrs)
     given = (param, moment1, moment2, moment2_max, beta1_power, beta2_power, master_param)
     results = (param_out, moment1_out, moment2_out, moment2_max_out, beta1_power_out,
@@ -54,28 +59,34 @@ def adamw(
                 "[_legacy_C_ops.adamw] updates in place: expected the operands as results."
                 " Do this: pass the same tensors, or copies of them, in both places."
             )
-    if moment2_max is not None:
+    decay = options.pop("coeff", 0.01) if options.pop("with_decay", True) else 0.0
+    ratio = options.pop("lr_ratio", 1.0)
+    lazy = options.pop("lazy_mode", False)
+    numbers = [options.pop(n, d) for n, d in (("beta1", 0.9), ("beta2", 0.999), ("epsilon", 1e-8))]
+    # Of the kernel's threads, and what the operands say already.
+    options.pop("min_row_size_to_use_multithread", None)
+    for name, own in (
+        ("multi_precision", master_param is not None),
+        ("amsgrad", moment2_max is not None),
+        ("use_global_beta_pow", False),
+    ):
+        if options.pop(name, own) != own:
+            raise NotImplementedError(
+                f"[_legacy_C_ops.adamw] {name}={not own} is not supported with these operands."
+                f" Do this: pass {name}={own}."
+            )
+    if options:
         raise NotImplementedError(
-            "[_legacy_C_ops.adamw] moment2_max (amsgrad) is not supported: expected None."
-            " Do this: use optimizer.AdamW(amsgrad=True)."
+            f"[_legacy_C_ops.adamw] there is no attribute {sorted(options)[0]!r}. Do this: leave it"
+            " out."
         )
-    beta1, beta2 = options.get("beta1", 0.9), options.get("beta2", 0.999)
-    epsilon, decay = options.get("epsilon", 1e-8), options.get("coeff", 0.01)
-    weight = param if master_param is None else master_param
-    rate = learning_rate.astype(weight.dtype) * options.get("lr_ratio", 1.0)
-    g = grad.astype(weight.dtype)
-    first = beta1 * moment1 + (1 - beta1) * g
-    second = beta2 * moment2 + (1 - beta2) * g * g
-    root = tensor.sqrt(1 - beta2_power)
-    moved = weight * (1 - rate * decay) if options.get("with_decay", True) else weight
-    moved = moved - rate * root / (1 - beta1_power) * first / (tensor.sqrt(second) + epsilon * root)
-    for value, result in (
-        (first, moment1), (second, moment2), (beta1_power * beta1, beta1_power),
-        (beta2_power * beta2, beta2_power), (moved, weight),
-    ):  # fmt: skip
-        tensor.assign(tensor.reshape(value, result.shape), result)
-    if master_param is not None:
-        tensor.assign(moved.astype(param.dtype), param)
+    lists = [
+        [] if t is None else [t] for t in (moment2_max, beta1_power, beta2_power, master_param)
+    ]
+    _core.ops.adam_(
+        [param], [grad], [moment1], [moment2], *lists, learning_rate, [ratio], [], [],
+        *numbers, [decay], lazy,
+    )  # fmt: skip
     return given
 
 

@@ -80,6 +80,10 @@ def test_adamw_by_its_entry():
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
     with pytest.raises(NotImplementedError, match="in place.*Do this"):
         _legacy_C_ops.adamw(*state[:9], paddle.ones([2]), *state[10:], *attrs)
+    for wrong in (("use_global_beta_pow", True), ("multi_precision", True), ("coef", 0.1)):
+        with pytest.raises(NotImplementedError, match=f"{wrong[0]}.*Do this"):
+            _legacy_C_ops.adamw(*state, *attrs, *wrong)
+    np.testing.assert_allclose(p.numpy(), 0.899, rtol=1e-5)  # as it was
 
 
 def test_other_forms_of_storage():
