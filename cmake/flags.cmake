@@ -30,7 +30,11 @@ target_compile_options(argosy_isa_avx2 INTERFACE
 add_library(argosy_isa_avx512 INTERFACE)
 target_compile_options(argosy_isa_avx512 INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v4;-mprefer-vector-width=512;-ffp-contract=off>")
+# Where a branch of an op decides what follows it, GCC copies that for each way; such loops vectorize
+# badly.
 foreach(isa avx2 avx512)
+  target_compile_options(argosy_isa_${isa} INTERFACE
+    "$<$<CXX_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:CXX>:-fno-thread-jumps>>")
   target_compile_definitions(argosy_isa_${isa} INTERFACE ARGOSY_ISA=${isa})
 endforeach()
 

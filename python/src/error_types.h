@@ -27,6 +27,7 @@ inline ErrorType error_type(ErrorKind kind) {
       return {nullptr, "OperandError", "InvalidType"};
     case ErrorKind::index:
       return {nullptr, "OutOfRangeError", "OutOfRange"};
+    // A dimension, or a place that no element has where Paddle checks it as an argument.
     case ErrorKind::axis:
       return {nullptr, "OutOfRangeError", "InvalidArgument"};
     case ErrorKind::not_found:

@@ -22,6 +22,9 @@ PyObject* wrong_name_error = nullptr;
 // What is no tensor has no dtype and no shape either, which is where Paddle notices.
 PyObject* not_tensor_error = nullptr;
 
+// While a Program is built, Paddle asserts what ops check of shapes and numbers when they run.
+PyObject* build_error = nullptr;
+
 PyObject* core_module = nullptr;  // borrowed: it has set_error, so it is there
 
 PyObject* python_type(const ErrorType& type) {
@@ -36,6 +39,11 @@ const char* category_of(ErrorKind kind) {
   if ((kind == ErrorKind::type || kind == ErrorKind::operand) && op::thread_state.recorder)
     return "InvalidType";
   return error_type(kind).category;
+}
+
+PyObject* type_of(ErrorKind kind) {
+  if (kind == ErrorKind::invalid_argument && op::thread_state.recorder) return build_error;
+  return python_type(error_type(kind));
 }
 
 // A Python exception on its way through C++ frames. The GIL may be released in between.
@@ -63,7 +71,7 @@ void set_error() {
   } catch (const CarriedError& e) {
     PyErr_Restore(e.type, e.value, e.traceback);
   } catch (const Error& e) {
-    raise_text(python_type(error_type(e.kind())), category_of(e.kind()), e.what());
+    raise_text(type_of(e.kind()), category_of(e.kind()), e.what());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
                     "(ResourceExhausted) The system has no memory left. Do this: free tensors or "
@@ -106,6 +114,12 @@ void add_errors(PyObject* module) {
       "A tensor whose shape does not fit what it is to become: a ValueError, a TypeError and an"
       " AssertionError.",
       conversion_bases.get(), nullptr);
+  Py build_bases(check(PyTuple_Pack(2, PyExc_ValueError, PyExc_AssertionError)));
+  build_error = PyErr_NewExceptionWithDoc(
+      "argosy.BuildError",
+      "A wrong argument of an op that a Program is to have: a ValueError and an AssertionError.",
+      build_bases.get(), nullptr);
+  PyModule_AddObjectRef(module, "BuildError", build_error);
   PyModule_AddObjectRef(module, "OutOfRangeError", out_of_range_error);
   PyModule_AddObjectRef(module, "OperandError", operand_error);
   PyModule_AddObjectRef(module, "NotTensorError", not_tensor_error);

@@ -1,0 +1,452 @@
+#include "argosy/comm/process_group.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "argosy/comm/combine.h"
+#include "argosy/comm/exchange.h"
+#include "argosy/comm/recorder.h"
+#include "argosy/op/dispatch.h"
+
+namespace argosy::comm {
+
+namespace {
+
+void check_tensor(Kind kind, const Tensor& t, DType dtype) {
+  ARGOSY_CHECK(t.defined() && t.layout() == Layout::strided && t.has_data() && !t.symbolic(), type)
+      << '[' << name_of(kind)
+      << "] expected dense tensors that hold values, got another one. Do this:"
+      << " pass values of eager calls, to_dense() of sparse ones.";
+  ARGOSY_CHECK(t.dtype() == dtype, type)
+      << '[' << name_of(kind) << "] tensors of one call have one dtype: expected " << dtype
+      << ", got " << t << ". Do this: cast them before.";
+}
+
+void check_numel(Kind kind, const Tensor& t, int64_t numel) {
+  ARGOSY_CHECK(t.defined(), type) << '[' << name_of(kind) << "] expected a tensor, got none.";
+  ARGOSY_CHECK(t.numel() == numel, invalid_argument)
+      << '[' << name_of(kind) << "] expected a tensor of " << numel << " elements, got " << t
+      << ". Do this: make all tensors of the call equally large.";
+}
+
+const Tensor& first_of(Kind kind, const TensorList& list) {
+  ARGOSY_CHECK(!list.empty() && list[0].defined(), type)
+      << '[' << name_of(kind) << "] expected at least one tensor, got none.";
+  return list[0];
+}
+
+int64_t numel_of(const TensorList& list) {
+  int64_t n = 0;
+  for (const Tensor& t : list) n += t.numel();
+  return n;
+}
+
+}  // namespace
+
+// A call, with contiguous stand-ins for tensors that are not.
+struct ProcessGroup::Task {
+  Job job;
+  TensorList keep;
+  std::vector<std::pair<Tensor, Tensor>> late;  // target, the contiguous one that it becomes
+  std::shared_ptr<Work> work = std::make_shared<Work>();
+  int rank = 0;
+  uint64_t number = 0;  // of its record
+
+  Kind kind() const { return job.header.kind; }
+  Pieces pieces(const TensorList& list, bool written) {
+    Pieces out;
+    for (const Tensor& t : list) {
+      check_tensor(kind(), t, job.header.dtype);
+      Tensor c = t;
+      if (!t.is_contiguous()) {
+        c = written ? Tensor::empty(t.shape(), t.dtype()) : op::contiguous(t);
+        if (written) late.emplace_back(t, c);
+      }
+      out.add(c.raw(), c.nbytes());
+      keep.push_back(std::move(c));
+      if (written) t.wrote(name_of(kind()));
+    }
+    return out;
+  }
+  void send(const TensorList& list) { job.send.push_back(pieces(list, false)); }
+  void receive(const TensorList& list) { job.receive.push_back(pieces(list, true)); }
+  void count(int64_t n) { job.header.count = static_cast<uint64_t>(n); }
+};
+
+struct ProcessGroup::Transfers {
+  explicit Transfers(std::shared_ptr<Board> board)
+      : sent(static_cast<size_t>(board->size())),
+        received(static_cast<size_t>(board->size())),
+        exchange(std::move(board)) {}
+  Mutex mutex;
+  std::vector<uint64_t> sent ARGOSY_GUARDED_BY(mutex);  // messages to each rank
+  std::vector<uint64_t> received ARGOSY_GUARDED_BY(mutex);
+  Exchange exchange;
+};
+
+ProcessGroup::ProcessGroup(std::shared_ptr<Board> board, std::shared_ptr<ProcessGroup> world,
+                           double seconds)
+    : board_(std::move(board)),
+      world_(std::move(world)),
+      seconds_(seconds),
+      process_(getpid()),
+      transfers_(std::make_unique<Transfers>(board_)) {}
+
+std::shared_ptr<ProcessGroup> ProcessGroup::world(std::shared_ptr<Engine> engine, double seconds) {
+  std::vector<int> ranks;
+  for (int r = 0; r < engine->size(); ++r) ranks.push_back(r);
+  const int rank = engine->rank();
+  const uint64_t bytes = Board::bytes_for(ranks.size());
+  auto board = std::make_shared<Board>(std::move(engine), 0, std::move(ranks), rank, 0, nullptr);
+  std::shared_ptr<ProcessGroup> out(new ProcessGroup(std::move(board), nullptr, seconds));
+  out->next_offset_ = bytes;
+  return out;
+}
+
+// All ranks have agreed to the list before anybody maps the new group's memory, and all members of
+// the group before have mapped theirs: what Engine::share() relies on.
+std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ranks,
+                                                     double seconds) {
+  ARGOSY_CHECK(!world_, invalid_argument)
+      << "[new_group] expected the group of all ranks, got a part of it.";
+  std::vector<bool> seen(static_cast<size_t>(size()));
+  uint32_t hash = 2166136261u;
+  for (int r : ranks) {
+    ARGOSY_CHECK(r >= 0 && r < size() && !seen[static_cast<size_t>(r)], invalid_argument)
+        << "[new_group] ranks: expected different ones below " << size() << ", got " << r
+        << (r >= 0 && r < size() ? " twice." : ".") << " Do this: leave it out.";
+    seen[static_cast<size_t>(r)] = true;
+    hash = (hash ^ static_cast<uint32_t>(r)) * 16777619u;
+  }
+  ARGOSY_CHECK(!ranks.empty(), invalid_argument) << "[new_group] ranks: expected one at least.";
+  auto t = task(Kind::new_group, DType::uint8, Reduce::none, -1);
+  t->job.header.detail = hash;
+  t->count(static_cast<int64_t>(ranks.size()));
+  submit(std::move(t), Mode::sync);
+  const uint64_t offset = next_offset_;
+  next_offset_ += Board::bytes_for(ranks.size());
+  const uint32_t number = next_number_++;
+  const auto me = std::find(ranks.begin(), ranks.end(), rank());
+  if (me == ranks.end()) return nullptr;
+  auto board = std::make_shared<Board>(std::shared_ptr<Engine>(board_, &board_->engine()), number,
+                                       ranks, static_cast<int>(me - ranks.begin()), offset, board_);
+  return std::shared_ptr<ProcessGroup>(
+      new ProcessGroup(std::move(board), shared_from_this(), seconds));
+}
+
+ProcessGroup::~ProcessGroup() {
+  close();
+  if (process_ != getpid()) forget();
+}
+
+// In a forked child the threads are not there, and may have left locks behind.
+void ProcessGroup::forget() {
+  static_cast<void>(thread_.release());
+  static_cast<void>(transfers_.release());
+}
+
+void ProcessGroup::close() {
+  if (process_ != getpid()) return;  // the group is the parent's
+  std::unique_ptr<std::thread> thread;
+  bool over;
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+    over = !busy_ && queue_.empty();
+    changed_.notify_all();
+    thread.swap(thread_);
+  }
+  if (over && transfers_->exchange.idle_now()) {
+    board_->leave();
+  } else {
+    Message m;
+    m << "[destroy_process_group] rank " << ranks()[static_cast<size_t>(rank())]
+      << " has destroyed group " << number() << " while calls of it were under way."
+      << remedy(Failure::closed);
+    board_->post(Failure::closed, m.str());
+  }
+  if (thread) thread->join();
+  transfers_->exchange.close();
+}
+
+void ProcessGroup::check_usable(Kind kind) const {
+  if (process_ != getpid()) [[unlikely]]
+    throw CommError(
+        Failure::closed, Message()
+                             << '[' << name_of(kind) << "] group " << number()
+                             << " belongs to the process that forked this one. Do this: connect new"
+                                " processes by distributed.spawn or `argosy launch`.");
+}
+
+void ProcessGroup::check_failed() const {
+  try {
+    board_->check();
+  } catch (const CommError& e) {  // this rank came late, and has a record too
+    if (e.failure() != Failure::closed)
+      dump_records(ranks()[static_cast<size_t>(rank())], e.what());
+    throw;
+  }
+}
+
+void ProcessGroup::check_root(Kind kind, int root) const {
+  ARGOSY_CHECK(root >= 0 && root < size(), invalid_argument)
+      << '[' << name_of(kind) << "] expected a rank of the group's " << size() << ", got " << root
+      << ". Do this: pass one of its members.";
+}
+
+std::unique_ptr<ProcessGroup::Task> ProcessGroup::task(Kind kind, DType dtype, Reduce op,
+                                                       int root) const {
+  check_usable(kind);
+  ARGOSY_CHECK(reduces(op, dtype), type)
+      << '[' << name_of(kind) << "] " << name_of(op) << " of " << dtype
+      << " means nothing: expected another dtype or op (avg: floating and complex; max, min: real;"
+         " sum, prod: all but float8). Do this: cast the tensor.";
+  auto t = std::make_unique<Task>();
+  t->job.header.group = number();
+  t->job.header.kind = kind;
+  t->job.header.dtype = dtype;
+  t->job.header.op = op;
+  t->job.header.root = root;
+  t->job.seconds = seconds_;
+  t->rank = ranks()[static_cast<size_t>(rank())];
+  return t;
+}
+
+std::shared_ptr<Work> ProcessGroup::barrier(Mode mode) {
+  return submit(task(Kind::barrier, DType::uint8, Reduce::none, -1), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::all_reduce(const TensorList& tensors, Reduce op, Mode mode) {
+  auto t = task(Kind::all_reduce, first_of(Kind::all_reduce, tensors).dtype(), op, -1);
+  t->send(tensors);
+  t->receive(tensors);
+  t->count(numel_of(tensors));
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::reduce(const TensorList& tensors, int root, Reduce op,
+                                           Mode mode) {
+  check_root(Kind::reduce, root);
+  auto t = task(Kind::reduce, first_of(Kind::reduce, tensors).dtype(), op, root);
+  t->send(tensors);
+  if (rank() == root) t->receive(tensors);
+  t->count(numel_of(tensors));
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::broadcast(const TensorList& tensors, int root, Mode mode) {
+  check_root(Kind::broadcast, root);
+  auto t = task(Kind::broadcast, first_of(Kind::broadcast, tensors).dtype(), Reduce::none, root);
+  rank() == root ? t->send(tensors) : t->receive(tensors);
+  t->count(numel_of(tensors));
+  return submit(std::move(t), mode);
+}
+
+namespace {
+
+void check_length(Kind kind, const TensorList& list, int size) {
+  ARGOSY_CHECK(list.size() == static_cast<size_t>(size), invalid_argument)
+      << '[' << name_of(kind) << "] expected a list of " << size
+      << " tensors, one for each rank of the group, got " << list.size()
+      << ". Do this: pass as many as get_world_size(group) says.";
+}
+
+}  // namespace
+
+std::shared_ptr<Work> ProcessGroup::all_gather(const TensorList& outputs, const Tensor& input,
+                                               bool unequal, Mode mode) {
+  const Kind kind = unequal ? Kind::all_gather_v : Kind::all_gather;
+  check_length(kind, outputs, size());
+  auto t = task(kind, first_of(kind, {input}).dtype(), Reduce::none, -1);
+  t->send({input});
+  for (const Tensor& o : outputs) {
+    if (!unequal) check_numel(kind, o, input.numel());
+    t->receive({o});
+  }
+  t->count(unequal ? 0 : input.numel());
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::gather(const TensorList& outputs, const Tensor& input, int root,
+                                           Mode mode) {
+  check_root(Kind::gather, root);
+  auto t = task(Kind::gather, first_of(Kind::gather, {input}).dtype(), Reduce::none, root);
+  t->send({input});
+  if (rank() == root) {
+    check_length(Kind::gather, outputs, size());
+    for (const Tensor& o : outputs) {
+      check_numel(Kind::gather, o, input.numel());
+      t->receive({o});
+    }
+  }
+  t->count(input.numel());
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::scatter(const Tensor& output, const TensorList& inputs,
+                                            int root, Mode mode) {
+  check_root(Kind::scatter, root);
+  auto t = task(Kind::scatter, first_of(Kind::scatter, {output}).dtype(), Reduce::none, root);
+  if (rank() == root) {
+    check_length(Kind::scatter, inputs, size());
+    for (const Tensor& i : inputs) {
+      check_numel(Kind::scatter, i, output.numel());
+      t->send({i});
+    }
+  }
+  t->receive({output});
+  t->count(output.numel());
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::reduce_scatter(const Tensor& output, const TensorList& inputs,
+                                                   Reduce op, Mode mode) {
+  check_length(Kind::reduce_scatter, inputs, size());
+  auto t = task(Kind::reduce_scatter, first_of(Kind::reduce_scatter, {output}).dtype(), op, -1);
+  for (const Tensor& i : inputs) {
+    check_numel(Kind::reduce_scatter, i, output.numel());
+    t->send({i});
+  }
+  t->receive({output});
+  t->count(output.numel());
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::alltoall(const TensorList& outputs, const TensorList& inputs,
+                                             Mode mode) {
+  check_length(Kind::alltoall, inputs, size());
+  check_length(Kind::alltoall, outputs, size());
+  auto t = task(Kind::alltoall, first_of(Kind::alltoall, inputs).dtype(), Reduce::none, -1);
+  for (const Tensor& i : inputs) t->send({i});
+  for (const Tensor& o : outputs) t->receive({o});
+  return submit(std::move(t), mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::send(const Tensor& tensor, int peer, Mode mode) {
+  return transfer(tensor, peer, true, mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::recv(const Tensor& tensor, int peer, Mode mode) {
+  return transfer(tensor, peer, false, mode);
+}
+
+std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, bool sending,
+                                             Mode mode) {
+  const Kind kind = sending ? Kind::send : Kind::recv;
+  check_usable(kind);
+  check_root(kind, peer);
+  ARGOSY_CHECK(peer != rank(), invalid_argument)
+      << '[' << name_of(kind) << "] expected another rank, got this one, " << peer
+      << ". Do this: copy the tensor.";
+  check_tensor(kind, tensor, first_of(kind, {tensor}).dtype());
+  auto t = std::make_shared<Transfer>();
+  t->sending = sending;
+  t->peer = peer;
+  t->seconds = seconds_;
+  t->work = std::make_shared<Work>();
+  Tensor bytes = tensor;
+  if (!tensor.is_contiguous()) {
+    bytes = sending ? op::contiguous(tensor) : Tensor::empty(tensor.shape(), tensor.dtype());
+    if (!sending) {
+      t->target = tensor;
+      t->staging = bytes;
+    }
+  }
+  if (!sending) tensor.wrote("recv");
+  t->data.add(bytes.raw(), bytes.nbytes());
+  t->keep.push_back(bytes);
+  Header& h = t->header;
+  h.group = number();
+  h.kind = kind;
+  h.dtype = tensor.dtype();
+  h.root = peer;
+  h.count = static_cast<uint64_t>(tensor.numel());
+  check_failed();
+  {
+    MutexLock lock(transfers_->mutex);
+    h.sequence = (sending ? transfers_->sent : transfers_->received)[static_cast<size_t>(peer)]++;
+  }
+  t->record = record(h, ranks()[static_cast<size_t>(rank())]);
+  std::shared_ptr<Work> work = t->work;
+  if (mode == Mode::async)
+    transfers_->exchange.start(std::move(t));
+  else
+    transfers_->exchange.run(std::move(t));
+  return work;
+}
+
+std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
+  std::shared_ptr<Work> work = task->work;
+  bool here = false;
+  {
+    MutexLock lock(mutex_);
+    if (closed_)
+      throw CommError(Failure::closed, Message()
+                                           << '[' << name_of(task->kind()) << "] group " << number()
+                                           << " was destroyed. Do this: new_group().");
+    check_failed();
+    task->job.header.sequence = sequence_++;
+    task->number = record(task->job.header, task->rank);
+    here = mode == Mode::sync && !busy_ && queue_.empty();
+    if (here) {
+      busy_ = true;
+    } else {
+      queue_.push_back(std::move(task));
+      if (!thread_) thread_ = std::make_unique<std::thread>([this] { loop(); });
+      changed_.notify_all();
+    }
+  }
+  if (here) {
+    execute(*task);
+    MutexLock lock(mutex_);
+    busy_ = false;
+    if (!queue_.empty()) changed_.notify_all();
+  }
+  if (mode == Mode::sync) work->wait();
+  return work;
+}
+
+void ProcessGroup::execute(Task& task) {
+  std::exception_ptr error;
+  try {
+    comm::run(*board_, task.job);
+    for (const auto& [target, value] : task.late) op::copy_into(target, value);
+  } catch (const CommError& e) {
+    error = std::current_exception();
+    if (e.failure() != Failure::closed) dump_records(task.rank, e.what());
+  } catch (...) {  // Ctrl-C, no memory: the others would wait for this rank
+    error = std::current_exception();
+    Message m;
+    m << '[' << name_of(task.kind()) << "] rank " << task.rank << " was interrupted in collective "
+      << task.job.header.sequence << " of group " << number() << ", " << describe(task.job.header)
+      << ". Do this: see what that process wrote last.";
+    board_->post(Failure::lost, m.str());
+  }
+  finish(task.number, error ? Stage::failed : Stage::done);
+  task.keep.clear();
+  task.late.clear();
+  task.work->finish(std::move(error));
+}
+
+void ProcessGroup::loop() {
+  for (;;) {
+    std::unique_ptr<Task> task;
+    {
+      WaitLock lock(mutex_);
+      while (busy_ || queue_.empty()) {
+        if (closed_ && queue_.empty()) return;
+        changed_.wait_for(lock, std::chrono::seconds(1));
+      }
+      busy_ = true;
+      task = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    execute(*task);
+    MutexLock lock(mutex_);
+    busy_ = false;
+  }
+}
+
+}  // namespace argosy::comm

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "argosy/comm/engine.h"
+
+namespace argosy::comm {
+
+// `size` ranks in one process: one Engine for each thread. A rank whose Engine is destroyed is
+// gone.
+ARGOSY_API std::vector<std::shared_ptr<Engine>> thread_engines(int size);
+
+}  // namespace argosy::comm

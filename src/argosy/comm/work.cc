@@ -1,0 +1,41 @@
+#include "argosy/comm/work.h"
+
+#include <chrono>
+
+#include "argosy/comm/board.h"
+#include "argosy/comm/error.h"
+
+namespace argosy::comm {
+
+void Work::wait() {
+  if (process_ != getpid()) [[unlikely]]
+    throw CommError(
+        Failure::closed,
+        Message() << "[wait] the task belongs to the process that forked this one. Do this:"
+                     " wait for it there.");
+  for (;;) {
+    {
+      WaitLock lock(mutex_);
+      if (ended_.wait_for(lock, std::chrono::milliseconds(50),
+                          [&]() ARGOSY_REQUIRES(mutex_) { return done_; })) {
+        if (error_) std::rethrow_exception(error_);
+        return;
+      }
+    }
+    idle();  // without the lock: it may run signal handlers
+  }
+}
+
+bool Work::done() const {
+  MutexLock lock(mutex_);
+  return done_;
+}
+
+void Work::finish(std::exception_ptr error) {
+  MutexLock lock(mutex_);
+  done_ = true;
+  error_ = std::move(error);
+  ended_.notify_all();
+}
+
+}  // namespace argosy::comm

@@ -1,0 +1,272 @@
+#include <chrono>
+
+#include "argosy/comm/recorder.h"
+#include "tests/cpp/comm/world.h"
+
+namespace argosy::comm {
+
+namespace {
+
+// All ranks threw one text, which has all of `parts`.
+void expect_same(const std::vector<std::string>& errors, const std::vector<std::string>& parts) {
+  for (const std::string& e : errors) EXPECT_EQ(e, errors[0]);
+  for (const std::string& part : parts)
+    EXPECT_NE(errors[0].find(part), std::string::npos) << part << " in: " << errors[0];
+}
+
+Failure failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const CommError& e) {
+    return e.failure();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return Failure::connection;
+}
+
+}  // namespace
+
+TEST(Failures, OtherSizesDtypesKindsRootsAndOps) {
+  const auto differ = [](int size, const std::function<void(ProcessGroup&)>& odd,
+                         const std::string& text) {
+    const auto errors = run_ranks(size, 20, [&](ProcessGroup& g) {
+      Tensor x = numbers(0, 4);
+      g.barrier();
+      g.rank() == size - 1 ? odd(g) : static_cast<void>(g.all_reduce({x}, Reduce::sum));
+    });
+    Message last;
+    last << text << " on rank " << size - 1;
+    expect_same(errors, {"the ranks of group 0 disagree about collective 1",
+                         "got all_reduce(sum) of 4 float32 on rank 0", last.str()});
+  };
+  for (int size : {2, 5}) {
+    differ(
+        size, [](ProcessGroup& g) { g.all_reduce({numbers(0, 5)}, Reduce::sum); },
+        "all_reduce(sum) of 5 float32");
+    differ(
+        size,
+        [](ProcessGroup& g) {
+          g.all_reduce({tensor<int32_t>({1, 2, 3, 4})}, Reduce::sum);
+        },
+        "all_reduce(sum) of 4 int32");
+    differ(
+        size, [](ProcessGroup& g) { g.all_reduce({numbers(0, 4)}, Reduce::max); },
+        "all_reduce(max) of 4 float32");
+    differ(
+        size, [](ProcessGroup& g) { g.broadcast({numbers(0, 4)}, 1); },
+        "broadcast from member 1 of 4 float32");
+    differ(
+        size, [](ProcessGroup& g) { g.barrier(); }, "barrier");
+  }
+}
+
+TEST(Failures, UnequalSizesThatDoNotFit) {
+  const auto errors = run_ranks(3, 20, [](ProcessGroup& g) {
+    TensorList out;
+    for (int r = 0; r < 3; ++r) out.push_back(numbers(0, g.rank() == 1 && r == 2 ? 8 : 5));
+    g.all_gather(out, numbers(0, 5), true);
+  });
+  expect_same(errors, {"[all_gather]", "rank 1 expected 8 float32 of rank 2, which has 5 for it"});
+}
+
+TEST(Failures, AMessageOfAnotherSize) {
+  const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
+    Tensor x = numbers(0, 4 + g.rank());
+    g.rank() == 0 ? g.send(x, 1) : g.recv(x, 0);
+    g.barrier();
+  });
+  expect_same(errors, {"message 0 from rank 0 to rank 1", "rank 0 sends 4 float32",
+                       "rank 1 receives 5 float32"});
+}
+
+TEST(Failures, ARankThatDoesNotCome) {
+  const auto start = std::chrono::steady_clock::now();
+  std::atomic<bool> over{false};
+  const auto errors = run_ranks(4, 0.3, [&](ProcessGroup& g) {
+    Tensor x = numbers(0, 4);
+    g.all_reduce({x}, Reduce::sum);
+    if (g.rank() == 2)
+      while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    try {
+      g.all_reduce({x}, Reduce::sum);
+    } catch (const CommError& e) {
+      EXPECT_EQ(e.failure(), Failure::timeout);
+      over = true;
+      throw;
+    }
+  });
+  expect_same(errors, {"[all_reduce] collective 1 of group 0, all_reduce(sum) of 4 float32",
+                       "rank 2 has not come within 0.3 s; waiting: rank 0, 1, 3"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(Failures, ARankThatHasEnded) {
+  auto engines = thread_engines(3);
+  engines[1].reset();
+  std::vector<std::thread> threads;
+  for (int r : {0, 2})
+    threads.emplace_back([engine = engines[static_cast<size_t>(r)]] {
+      auto group = ProcessGroup::world(engine, 20);
+      Tensor x = numbers(0, 4);
+      try {
+        group->all_reduce({x}, Reduce::sum);
+        ADD_FAILURE();
+      } catch (const CommError& e) {
+        EXPECT_EQ(e.failure(), Failure::lost);
+        EXPECT_NE(std::string(e.what()).find("but rank 1 has ended"), std::string::npos)
+            << e.what();
+      }
+      // The group stays failed, and says so at once.
+      EXPECT_EQ(failure_of([&] { group->barrier(); }), Failure::lost);
+    });
+  for (auto& t : threads) t.join();
+}
+
+TEST(Failures, AMessageThatNobodySendsOrTakes) {
+  const auto errors = run_ranks(2, 0.2, [](ProcessGroup& g) {
+    Tensor x = numbers(0, 100000);
+    g.rank() == 0 ? g.send(x, 1) : g.barrier();
+  });
+  EXPECT_NE(errors[0].find("has not"), std::string::npos) << errors[0];
+  expect_same(errors, {});
+}
+
+TEST(Failures, ADestroyedGroup) {
+  const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
+    Tensor x = numbers(g.rank(), 5);
+    if (g.rank() == 0) {
+      g.send(x, 1);
+      g.close();
+      EXPECT_EQ(failure_of([&] { g.barrier(); }), Failure::closed);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      g.recv(x, 0);  // what was sent before arrives
+      EXPECT_EQ(values<float>(x), values<float>(numbers(0, 5)));
+      EXPECT_EQ(failure_of([&] { g.barrier(); }), Failure::closed);
+    }
+  });
+  for (const auto& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Failures, WhatIsUnderWayEndsWhenItsGroupIsDestroyed) {
+  const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
+    if (g.rank() == 1) return g.barrier(Mode::sync), void();
+    Tensor x = numbers(0, 5), y = numbers(0, 5);
+    auto task = g.recv(x, 1, Mode::async);
+    // One that another thread drives itself.
+    std::thread other([&] { EXPECT_EQ(failure_of([&] { g.recv(y, 1); }), Failure::closed); });
+    g.barrier();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    g.close();
+    EXPECT_EQ(failure_of([&] { task->wait(); }), Failure::closed);
+    EXPECT_EQ(failure_of([&] { g.send(x, 1); }), Failure::closed);
+    other.join();
+  });
+  for (const auto& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Failures, AFailedGroupSendsNothing) {
+  const auto errors = run_ranks(2, 20, [](ProcessGroup& g) {
+    Tensor x = numbers(0, 4 + g.rank());
+    EXPECT_EQ(failure_of([&] { g.all_reduce({x}, Reduce::sum); }), Failure::disagreement);
+    Tensor y = numbers(0, 4);
+    EXPECT_EQ(failure_of([&] { g.rank() ? g.recv(y, 0) : g.send(y, 1); }), Failure::disagreement);
+  });
+  for (const auto& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Failures, TheLimitOfAMessageBeginsWithItsTurn) {
+  const auto errors = run_ranks(2, 2, [](ProcessGroup& g) {
+    Tensor a = numbers(1, 8), b = numbers(2, 8);
+    if (g.rank()) {
+      for (const Tensor& x : {a, b}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+        g.send(x, 0);
+      }
+      return;
+    }
+    Tensor first = numbers(0, 8), second = numbers(0, 8);
+    auto one = g.recv(first, 1, Mode::async), two = g.recv(second, 1, Mode::async);
+    one->wait();
+    two->wait();
+    EXPECT_EQ(values<float>(first), values<float>(a));
+    EXPECT_EQ(values<float>(second), values<float>(b));
+  });
+  for (const auto& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Failures, ARankThatHasEndedIsNoticedAmongMessagesOfOthers) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = run_ranks(3, 20, [](ProcessGroup& g) {
+    g.barrier();
+    if (g.rank() == 1) throw std::runtime_error("ended");
+    Tensor x = numbers(0, 4);
+    if (g.rank() == 2) {
+      try {
+        for (int i = 0; i < 1000; ++i) {
+          g.send(x, 0);
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+      } catch (const CommError&) {
+      }
+      return;
+    }
+    auto lost = g.recv(x, 1, Mode::async);
+    std::vector<std::shared_ptr<Work>> others;
+    for (int i = 0; i < 1000; ++i) others.push_back(g.recv(x, 2, Mode::async));
+    EXPECT_NE(failure_of([&] { lost->wait(); }), Failure::timeout);
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+}
+
+TEST(Failures, AMessageOfTheRingsSizeIsSentBeforeItIsReceived) {
+  with_ranks(2, [](ProcessGroup& g) {
+    const int64_t n = (128 << 10) / 4;
+    Tensor mine = numbers(g.rank(), n), theirs = numbers(3, n);
+    g.send(mine, 1 - g.rank());
+    g.recv(theirs, 1 - g.rank());
+    EXPECT_EQ(values<float>(theirs), values<float>(numbers(1 - g.rank(), n)));
+  });
+}
+
+TEST(Failures, WhoLeavesDoesNotDisturbTheOthers) {
+  const auto errors = run_ranks(3, 20, [](ProcessGroup& g) {
+    g.barrier();
+    if (g.rank() == 2) return g.close();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    Tensor x = numbers(g.rank(), 100000);
+    g.rank() == 0 ? g.send(x, 1) : g.recv(x, 0);
+    EXPECT_EQ(values<float>(x), values<float>(numbers(0, 100000)));
+    Tensor y = numbers(0, 5);
+    EXPECT_EQ(failure_of([&] { g.recv(y, 2); }), Failure::closed);
+  });
+  for (const auto& e : errors) EXPECT_EQ(e, "");
+}
+
+TEST(Failures, WrongArgumentsLeaveTheGroupAlive) {
+  with_ranks(2, [](ProcessGroup& g) {
+    Tensor x = tensor<int32_t>({1, 2});
+    EXPECT_THROW(g.all_reduce({x}, Reduce::avg), Error);
+    EXPECT_THROW(g.broadcast({x}, 2), Error);
+    EXPECT_THROW(g.send(x, g.rank()), Error);
+    EXPECT_THROW(g.all_gather({x}, x, false), Error);
+    EXPECT_THROW(g.all_reduce({x, numbers(0, 1)}, Reduce::sum), Error);
+    Tensor none = Tensor::describe(Shape{2}, DType::int32);
+    EXPECT_THROW(g.all_reduce({none}, Reduce::sum), Error);
+    g.all_reduce({x}, Reduce::sum);
+    EXPECT_EQ(x.data<int32_t>()[1], 4);
+  });
+}
+
+TEST(Recorder, KeepsTheLastThousand) {
+  with_ranks(1, [](ProcessGroup& g) {
+    for (int i = 0; i < 1100; ++i) g.barrier();
+  });
+  const auto all = records();
+  ASSERT_EQ(all.size(), kRecords);
+  EXPECT_EQ(all.back().header.sequence, 1099u);
+  EXPECT_EQ(all.back().stage, Stage::done);
+  EXPECT_NE(print_records().find("group 0 #1099 done"), std::string::npos);
+}
+
+}  // namespace argosy::comm
