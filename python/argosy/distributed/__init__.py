@@ -1,12 +1,27 @@
-"""The part of Paddle's distributed API that one process needs.
+"""Training by several processes: collectives between processes of one host, parameter servers.
 
-A program written for several processes runs alone with rank 0 of 1. Started as one of several (the
-launcher's environment says so), init_parallel_env raises: this version cannot exchange gradients, and
-a silent one-process run would train the wrong model.
+A program written for several processes runs alone with rank 0 of 1. What does not work in one of
+several processes yet raises there by name: a silent one-process run would train the wrong model.
 """
 
-from .communication import (
+from argosy._core import (
+    CommunicationError,
+    CommunicationTimeout,
+    RankLostError,
+    RanksDisagreeError,
+)
+
+from ._groups import (
     Group,
+    destroy_process_group,
+    get_backend,
+    get_group,
+    is_initialized,
+    new_group,
+)
+from ._spawn import spawn
+from .communication import (
+    P2POp,
     ReduceOp,
     all_gather,
     all_gather_object,
@@ -14,22 +29,19 @@ from .communication import (
     alltoall,
     alltoall_single,
     barrier,
+    batch_isend_irecv,
     broadcast,
     broadcast_object_list,
-    destroy_process_group,
     gather,
-    get_backend,
-    get_group,
     irecv,
     isend,
-    new_group,
     recv,
     reduce,
     reduce_scatter,
     scatter,
     scatter_object_list,
     send,
-    spawn,
+    stream,
     wait,
 )
 from .entry_attr import CountFilterEntry, ProbabilityEntry, ShowClickEntry
@@ -40,16 +52,20 @@ from .parallel import (
     get_world_size,
     init_parallel_env,
     is_available,
-    is_initialized,
 )
 
 __all__ = [
+    "CommunicationError",
+    "CommunicationTimeout",
     "CountFilterEntry",
     "DataParallel",
     "Group",
+    "P2POp",
     "ParallelEnv",
     "ParallelMode",
     "ProbabilityEntry",
+    "RankLostError",
+    "RanksDisagreeError",
     "ReduceOp",
     "ShowClickEntry",
     "all_gather",
@@ -58,6 +74,7 @@ __all__ = [
     "alltoall",
     "alltoall_single",
     "barrier",
+    "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
@@ -79,6 +96,7 @@ __all__ = [
     "scatter_object_list",
     "send",
     "spawn",
+    "stream",
     "wait",
 ]
 

@@ -15,6 +15,16 @@ class ProbabilityEntry(EntryAttr):
 
     Args:
         probability (float): in (0, 1).
+
+    Raises:
+        ValueError: probability is out of range.
+
+    Example:
+        >>> entry = argosy.distributed.ProbabilityEntry(0.1)
+        >>> argosy.enable_static()
+        >>> ids = argosy.static.data("ids", [-1, 1], "int64")
+        >>> list(argosy.static.nn.sparse_embedding(ids, [100, 8], entry=entry).shape)
+        [-1, 8]
     """
 
     def __init__(self, probability):
@@ -33,6 +43,14 @@ class CountFilterEntry(EntryAttr):
 
     Args:
         count_filter (int): at least 0.
+
+    Raises:
+        ValueError: count_filter is no int, or negative.
+
+    Example:
+        >>> argosy.distributed.CountFilterEntry(-1)
+        Traceback (most recent call last):
+        ValueError
     """
 
     def __init__(self, count_filter):
@@ -58,6 +76,12 @@ class ShowClickEntry(EntryAttr):
     Args:
         show_name (str): name of the show variable.
         click_name (str): name of the click variable.
+
+    Raises:
+        ValueError: A name is no str.
+
+    Example:
+        >>> entry = argosy.distributed.ShowClickEntry("show", "click")
     """
 
     def __init__(self, show_name, click_name):

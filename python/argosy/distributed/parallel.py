@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from argosy import nn
+from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
-from argosy._support import alone_in, no_effect
+from argosy._support import no_effect
+from argosy.autograd import is_grad_enabled
+
+from ._groups import checked_group, connect, is_initialized  # noqa: F401
+from ._reducer import Reducer, copy_from_first
 
 __all__ = []
 
 
-def is_initialized():
-    """Whether several processes are connected: they never are."""
-    return False
-
-
 def is_available():
-    """Whether several processes can be connected: not in this version."""
-    return False
+    """Whether several processes can be connected: those of one host can.
+
+    Returns:
+        bool
+
+    Example:
+        >>> import argosy as paddle
+        >>> paddle.distributed.is_available()
+        True
+    """
+    return True
 
 
 def need_one_process(what):
@@ -27,14 +37,49 @@ def need_one_process(what):
     if get_world_size() > 1:
         raise NotImplementedError(
             f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-            " version of Argosy cannot connect them. Do this: start the program alone."
+            " version of Argosy does not train in several processes here. Do this: exchange gradients"
+            " by distributed.all_reduce, or start the program alone."
         )
 
 
-def init_parallel_env():
-    """Prepares for several processes; for one there is nothing to do."""
-    need_one_process("init_parallel_env")
-    return ParallelEnv()
+def init_parallel_env(nccl_config=None):
+    """Connects the processes of a job, which the launcher's environment describes; in a program that runs
+    alone there is nothing to do.
+
+    All of them call it, and wait for each other: for ARGOSY_COMM_TIMEOUT seconds at most, 300 by default.
+    PADDLE_TRAINER_ID, PADDLE_TRAINERS_NUM and either PADDLE_MASTER or PADDLE_TRAINER_ENDPOINTS say who they
+    are; processes of another user, or with another ARGOSY_JOB_TOKEN, are turned away.
+
+    Args:
+        nccl_config (optional): No effect.
+
+    Returns:
+        The Group of all processes; a ParallelEnv in a program that runs alone.
+
+    Raises:
+        NotImplementedError: The processes are on several hosts.
+        ValueError: The environment does not say how many processes there are, or where they meet.
+        CommunicationError: They did not find each other.
+
+    Example:
+        >>> import argosy as paddle
+        >>> paddle.distributed.init_parallel_env().rank
+        0
+    """
+    no_effect(
+        "init_parallel_env", "tensors go through shared memory", nccl_config=(nccl_config, None)
+    )
+    if get_world_size() > 1:
+        return connect()
+    env = ParallelEnv()
+    if len(env.trainer_endpoints) > 1:
+        raise ValueError(
+            f"[init_parallel_env] PADDLE_TRAINER_ENDPOINTS has {len(env.trainer_endpoints)} addresses, but"
+            " this process is alone: expected PADDLE_TRAINERS_NUM to say how many there are, got"
+            f" {os.environ.get('PADDLE_TRAINERS_NUM', 'nothing')}. Do this: set it, or unset both to train"
+            " alone."
+        )
+    return env
 
 
 class ParallelEnv:
@@ -88,7 +133,26 @@ class ParallelEnv:
 
 
 class DataParallel(nn.Layer):
-    """A layer whose gradients would be averaged over processes; with one process, the layer itself."""
+    """A layer that is trained by several processes, each with its part of the batch: gradients are
+    averaged when backward has ended. With one process, the layer itself.
+
+    Parameters and buffers become those of the first process. Where N processes have a mean loss over B
+    samples each, the gradients are those of N x B samples.
+
+    Args:
+        layers (Layer): What is trained; the same in all processes.
+        strategy: No effect.
+        comm_buffer_size (int): Megabytes of gradients that are exchanged at a time.
+        last_comm_buffer_size (int): Megabytes of the first exchange.
+        find_unused_parameters (bool): Whether the loss may leave parameters out; one that no process
+            uses keeps its gradient.
+        group (Group, optional): Of the processes; all by default.
+
+    Raises:
+        NotImplementedError: Called while a Program is recorded, in several processes.
+        RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
+        CommunicationError: Another process has failed, or has another layer.
+    """
 
     def __init__(
         self,
@@ -100,17 +164,40 @@ class DataParallel(nn.Layer):
         group=None,
     ):
         super().__init__(layers.full_name() + "_data_parallel")
-        need_one_process("DataParallel")
-        alone_in("DataParallel", group)
-        no_effect(
-            "DataParallel", "one process exchanges no gradients", strategy=(strategy, None),
-            comm_buffer_size=(comm_buffer_size, 25), last_comm_buffer_size=(last_comm_buffer_size, 1),
-            find_unused_parameters=(find_unused_parameters, False),
-        )  # fmt: skip
+        group = checked_group("DataParallel", group)
+        no_effect("DataParallel", "gradients are averaged anyway", strategy=(strategy, None))
         self._layers = layers
+        self._synchronizes = True
+        self._reducer = None
+        if group is None or group.nranks == 1:
+            no_effect(
+                "DataParallel", "one process exchanges no gradients",
+                comm_buffer_size=(comm_buffer_size, 25),
+                last_comm_buffer_size=(last_comm_buffer_size, 1),
+                find_unused_parameters=(find_unused_parameters, False),
+            )  # fmt: skip
+            return
+        trained = [p for p in layers.parameters() if not p.stop_gradient]
+        if not trained:
+            raise RuntimeError(
+                "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
+                " the layer without DataParallel."
+            )
+        copy_from_first([*layers.parameters(), *layers.buffers()], group)
+        limits = [int(size * (1 << 20)) for size in (last_comm_buffer_size, comm_buffer_size)]
+        self._reducer = Reducer(trained, group, limits, bool(find_unused_parameters))
 
     def forward(self, *inputs, **kwargs):
         """The layer's own forward."""
+        if self._reducer is not None:
+            if not in_dynamic_mode():
+                raise NotImplementedError(
+                    "[DataParallel] gradients of several processes are exchanged after eager backward only,"
+                    " and a Program is being recorded. Do this: capture the inner layer"
+                    " (jit.to_static) and put DataParallel around it."
+                )
+            if is_grad_enabled():
+                self._reducer.wanted = self._synchronizes
         return self._layers(*inputs, **kwargs)
 
     def scale_loss(self, loss):
@@ -118,16 +205,20 @@ class DataParallel(nn.Layer):
         return loss
 
     def apply_collective_grads(self):
-        """Nothing with one process (kept for old programs)."""
+        """Nothing (kept for old programs): backward has exchanged the gradients."""
 
     def init_reducer(self):
-        """Nothing with one process: there are no gradients to exchange."""
+        """Nothing (kept for old programs): the layer is ready."""
 
+    @contextlib.contextmanager
     def no_sync(self):
-        """A context in which gradients are not exchanged."""
-        import contextlib
-
-        return contextlib.nullcontext()
+        """A context in which gradients are not exchanged: those of forward passes in it stay with this
+        process until the next backward of a forward pass outside of it."""
+        before, self._synchronizes = self._synchronizes, False
+        try:
+            yield
+        finally:
+            self._synchronizes = before
 
     def state_dict(self, *args, **kwargs):
         """The wrapped layer's state."""

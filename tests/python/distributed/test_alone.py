@@ -26,51 +26,77 @@ def test_several_trainers_without_addresses_or_servers(environment):
     with pytest.raises(ValueError, match="one of PADDLE_TRAINERS_NUM=4, but there are no servers"):
         fleet.init(is_collective=False)
     network = paddle.nn.Linear(1, 1)
+    with pytest.raises(
+        ValueError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\), but nothing says where"
+    ):
+        paddle.distributed.init_parallel_env()
+    with pytest.raises(NotImplementedError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\)"):
+        paddle.Model(network).prepare()
     for call in (
-        lambda: paddle.distributed.init_parallel_env(),
         lambda: paddle.DataParallel(network),
-        lambda: paddle.Model(network).prepare(),
         lambda: paddle.distributed.all_reduce(paddle.ones([1])),
     ):
-        with pytest.raises(NotImplementedError, match=r"one of 4 \(PADDLE_TRAINERS_NUM\)"):
+        with pytest.raises(RuntimeError, match="one of 4 .* not connected yet.*init_parallel_env"):
             call()
 
 
 def test_addresses_of_several_trainers(environment):
     environment.setenv("PADDLE_TRAINERS_NUM", "2")
-    environment.setenv("PADDLE_TRAINER_ENDPOINTS", "127.0.0.1:1,127.0.0.1:2")
-    with pytest.raises(NotImplementedError, match="one of 2 of a collective job"):
+    environment.setenv("PADDLE_TRAINER_ENDPOINTS", "10.0.0.1:1,10.0.0.2:2")
+    with pytest.raises(NotImplementedError, match="only ranks of one host are supported so far"):
         fleet.init(is_collective=True)
 
 
 @pytest.mark.parametrize(
     "given, name",
     [
-        (["--devices", "0,1"], "--devices: expected one process, got 2"),
-        (["--gpus", "0,1,2"], "--gpus: expected one process, got 3"),
-        (["--nproc_per_node", "2"], "--nproc_per_node: expected one process, got 2"),
-        (["--nnodes", "2"], "--nnodes: expected one process, got 2"),
-        (["--nnodes", "1:4"], "--nnodes: expected one process, got 4"),
-        (["--ips", "10.0.0.1,10.0.0.2"], "--ips: expected one process, got 2"),
-        (["--rank", "1"], "--rank: expected one process, got 2"),
-        (["--workers", "2"], "--workers: expected one process, got 2"),
+        (["--nnodes", "2"], "--nnodes: expected one host, got 2"),
+        (["--nnodes", "1:4"], "--nnodes: expected one host, got 4"),
+        (["--ips", "10.0.0.1,10.0.0.2"], "--ips: expected one host, got 2"),
+        (["--rank", "1"], "--rank: expected one host, got 2"),
+        (["--workers", "10.0.0.1:1,10.0.0.2:1"], "--workers: expected one host, got 2"),
+        (["--workers", "10.9.8.7:1"], "--workers: 10.9.8.7:1 are not of this host"),
+        (["--workers", "0"], "--workers: expected at least one process, got 0"),
+        (
+            ["--devices", "0,1", "--nproc_per_node", "3"],
+            "expected one number of processes, got --nproc_per_node 3, --devices 2",
+        ),
+        (["--devices", "0,1", "--on", "ray"], "--on ray places servers and workers"),
     ],
 )
-def test_launching_several_processes_without_servers(tmp_path, given, name):
+def test_launching_what_cannot_be_connected(tmp_path, given, name):
     program = tmp_path / "program.py"
     program.write_text("print('trained alone')\n")
     options = arguments.parser().parse_args([*given, str(program)])
-    with pytest.raises(ValueError, match=f"{name}; .* Do this: --servers N --workers N"):
+    with pytest.raises(ValueError, match=name):
         arguments.make_plan(options)
 
 
 def test_the_command_says_so_too(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("print('trained alone')\n")
-    command = [sys.executable, "-m", "argosy.distributed.launch", "--devices", "0,1", str(program)]
+    command = [sys.executable, "-m", "argosy.distributed.launch", "--nnodes", "2", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
-    assert done.returncode != 0 and "--devices: expected one process, got 2" in done.stderr
+    assert done.returncode != 0 and "--nnodes: expected one host, got 2" in done.stderr
     assert "trained alone" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["--devices", "0,1"], ["--gpus", "3,4"], ["--nproc_per_node", "2"], ["--workers", "2"]],
+)
+def test_several_processes_of_this_host(tmp_path, given):
+    program = tmp_path / "program.py"
+    program.write_text("")
+    plan = arguments.make_plan(arguments.parser().parse_args([*given, str(program)]))
+    assert plan.together and len(plan.tasks) == 2
+    one, two = (task.environ for task in plan.tasks)
+    assert (one["PADDLE_TRAINER_ID"], two["PADDLE_TRAINER_ID"]) == ("0", "1")
+    assert one["PADDLE_TRAINERS_NUM"] == "2" and one["ARGOSY_JOB_TOKEN"]
+    for name in ("PADDLE_MASTER", "PADDLE_TRAINER_ENDPOINTS", "ARGOSY_JOB_TOKEN", "ARGOSY_JOB_ID"):
+        assert one[name] == two[name]
+    endpoints = one["PADDLE_TRAINER_ENDPOINTS"].split(",")
+    assert [one["PADDLE_CURRENT_ENDPOINT"], two["PADDLE_CURRENT_ENDPOINT"]] == endpoints
 
 
 def test_one_device_is_one_process(tmp_path):

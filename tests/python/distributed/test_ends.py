@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -82,12 +83,24 @@ def by_hand(tmp_path):
                     text=True,
                 )
             )
+            started[-1].address = (host, int(port))
         return started[:servers], started[servers:]
 
     yield start
     for process in started:
         process.kill()
         process.communicate()
+
+
+def _wait_until_it_listens(server, seconds=30):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(server.address, 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < end and server.poll() is None, "the server did not come up"
+            time.sleep(0.05)
 
 
 def _texts(processes, seconds=60):
@@ -120,6 +133,7 @@ def test_many_workers_leave_at_once(tmp_path, by_hand):
 
 def test_a_worker_that_was_killed_does_not_leave(tmp_path, by_hand):
     servers, workers = by_hand(1, 2, "sync", str(tmp_path / "saved"))
+    _wait_until_it_listens(servers[0])
     workers[1].kill()
     workers[0].kill()
     with pytest.raises(subprocess.TimeoutExpired):

@@ -419,7 +419,7 @@ def test_logs_that_cannot_be_written(launch, tmp_path):
         (("--servers", "h:1,h:1"), "an address is there twice"),
         (("--servers", "10.254.1.1:7000"), "set ARGOSY_JOB_TOKEN"),
         (("--servers", "10.254.1.1:7000", "--workers", "10.254.1.1:7001"), "ARGOSY_JOB_TOKEN"),
-        (("--nproc_per_node", "2"), "connects several workers only through servers"),
+        (("--nproc_per_node", "0"), "--nproc_per_node: expected at least one process, got 0"),
         (("--run_mode", "ps"), "need --servers N"),
         (("--max_restart", "-1"), "--max_restart: expected a number >= 0"),
         (("--tls_ca", "no.pem"), "--tls_ca: there is no file"),

@@ -30,9 +30,13 @@ def test_data_parallel_is_the_layer():
 
 def test_one_of_several_is_refused(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
-    for start in (dist.init_parallel_env, lambda: argosy.DataParallel(argosy.nn.Linear(1, 1))):
-        with pytest.raises(NotImplementedError, match="one of 2 .* start the program alone"):
-            start()
+    with pytest.raises(NotImplementedError, match="one of 2 .* start the program alone"):
+        argosy.Model(argosy.nn.Linear(1, 1)).prepare()
+    norm = argosy.nn.SyncBatchNorm(2)
+    with pytest.raises(NotImplementedError, match="one of 2 .* use BatchNorm"):
+        norm(argosy.ones([3, 2]))
+    norm.eval()
+    assert norm(argosy.ones([3, 2])).shape == [3, 2]
 
 
 def test_a_wrong_environment_is_named(monkeypatch):
@@ -81,7 +85,7 @@ def test_nobody_else_is_there(monkeypatch):
     with pytest.raises(ValueError, match="expected a list of one tensor, .* got 2"):
         dist.scatter(x, [x, x])
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
-    with pytest.raises(NotImplementedError, match="cannot connect"):
+    with pytest.raises(RuntimeError, match="not connected yet"):
         dist.all_reduce(x)
 
 
@@ -93,8 +97,8 @@ def test_spawn_runs_one_process():
     assert dist.spawn(leave, (0,), nprocs=1).join()
     with pytest.raises(RuntimeError, match="ended with 3"):
         dist.spawn(leave, (3,))
-    with pytest.raises(NotImplementedError, match="nprocs: expected 1"):
-        dist.spawn(leave, (0,), nprocs=2)
+    with pytest.raises(ValueError, match="nprocs: expected a number above 0"):
+        dist.spawn(leave, (0,), nprocs=0)
 
 
 def test_addresses_inside_modules():
@@ -111,9 +115,29 @@ def test_addresses_inside_modules():
     assert model._all_gather(x).tolist() == [1.0, 2.0]
 
 
-def test_gradients_of_several_processes_are_refused(monkeypatch):
+def test_gradients_of_several_processes_need_a_connection(monkeypatch):
     from argosy.distributed.fleet.utils.hybrid_parallel_util import fused_allreduce_gradients
 
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
-    with pytest.raises(NotImplementedError, match="one of 2"):
+    with pytest.raises(RuntimeError, match="one of 2 .* not connected yet"):
         fused_allreduce_gradients([], None)
+
+
+def test_recorded_programs_of_one_process(monkeypatch):
+    monkeypatch.delenv("PADDLE_TRAINERS_NUM", raising=False)
+    argosy.enable_static()
+    try:
+        with argosy.static.program_guard(argosy.static.Program()):
+            x = argosy.static.data("x", [2])
+            dist.all_reduce(x)
+            parts, y = [], argosy.zeros([2])
+            dist.all_gather(parts, x)
+            dist.scatter(y, [x * 2])
+            objects = []
+            dist.all_gather_object(objects, "mine")
+            got = argosy.static.Executor().run(
+                feed={"x": np.array([1, 2], "float32")}, fetch_list=[x, parts[0], y]
+            )
+    finally:
+        argosy.disable_static()
+    assert [v.tolist() for v in got] == [[1, 2], [1, 2], [2, 4]] and objects == ["mine"]

@@ -104,6 +104,7 @@ def launch(monkeypatch, tmp_path):
         plan = types.SimpleNamespace(
             tasks=[Task("server", 0), Task("worker", 0), Task("worker", 1)],
             job="job", mark="mark", cpus=1, ray_address=None, max_restart=0, durable=False, restart_any=False,
+            together=False,
             stream="none", command=["true"], log_dir=str(tmp_path), grace=1,
         )  # fmt: skip
         begin = time.monotonic()

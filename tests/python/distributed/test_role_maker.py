@@ -172,8 +172,8 @@ def test_collective(environ):
     fleet.init(is_collective=True)
     assert (fleet.worker_num(), fleet.worker_index(), fleet.is_worker()) == (1, 0, True)
     environ(PADDLE_TRAINER_ID="1", PADDLE_TRAINER_ENDPOINTS="127.0.0.1:1,127.0.0.1:2")
-    with pytest.raises(NotImplementedError, match="one of 2 of a collective job"):
-        fleet.init(is_collective=True)
+    with pytest.raises(ValueError, match="expected PADDLE_TRAINERS_NUM to say how many"):
+        fleet.init(is_collective=True)  # it would train alone
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ class DatasetBase:
             timeout (float): Seconds without a byte read or written by a file, pipe_command or
                 download, after which it is a TimeoutError; also those that threads wait for each
                 other. math.inf: for ever. None: what ARGOSY_DATA_TIMEOUT says, 600.
+            kwargs: All of these.
 
         Raises:
             ValueError, TypeError: a setting is wrong.
@@ -145,17 +146,24 @@ class DatasetBase:
         )
 
     def set_filelist(self, filelist):
-        """The files of this worker, in the order in which they are read.
+        """Sets the files of this worker, in the order in which they are read.
 
         Args:
             filelist (list[str]): Paths.
+
+        Raises:
+            TypeError: It is no list of paths.
         """
         if isinstance(filelist, str) or not all(isinstance(f, str) for f in filelist):
             raise TypeError(f"[set_filelist] expected a list of paths, got {filelist!r}.")
         self.filelist = list(filelist)
 
     def get_bad_line_count(self):
-        """How many lines were skipped (bad_lines='skip') in the last pass or load."""
+        """How many lines were skipped (bad_lines='skip') in the last pass or load.
+
+        Returns:
+            int: That.
+        """
         if self._last_source is None:
             return 0
         return _core.data_progress(self._last_source)["bad_lines"]
@@ -249,25 +257,28 @@ def _check_sample(sample, var_list):
 
 
 class QueueDataset(DatasetBase):
-    """Files that are read while they are trained on, in the order of the list: see DatasetBase.
+    r"""Files that are read while they are trained on, in the order of the list: see DatasetBase.
 
     With one thread batches come in order. With several, each reader takes the next file.
 
-    Examples:
-        >>> import os, tempfile
-        >>> part = os.path.join(tempfile.mkdtemp(), "part-000")
-        >>> with open(part, "w") as file:  # a label, then two numbers: counts stand before values
-        ...     _ = file.write("1 1 2 0.5 2.5\\n1 0 2 1.0 0.0\\n")
-        >>> paddle.enable_static()
-        >>> label = paddle.static.data("label", [-1, 1], "int64")
-        >>> x = paddle.static.data("x", [-1, 2], "float32")
-        >>> y = paddle.static.nn.fc(x, 1)
-        >>> exe = paddle.static.Executor()
-        >>> _ = exe.run(paddle.static.default_startup_program())
-        >>> dataset = paddle.distributed.QueueDataset()
-        >>> dataset.init(batch_size=2, thread_num=1, use_var=[label, x])
-        >>> dataset.set_filelist([part])
-        >>> exe.train_from_dataset(paddle.static.default_main_program(), dataset)
+    Example:
+        >>> import pathlib, tempfile
+        >>> argosy.enable_static()
+        >>> clicks = argosy.static.data("clicks", [-1, 1], "int64", lod_level=1)  # any number of them
+        >>> loss = argosy.static.nn.embedding(clicks, [100, 4]).mean()
+        >>> _ = argosy.optimizer.SGD(0.1).minimize(loss)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> dataset = argosy.distributed.QueueDataset()
+        >>> dataset.init(batch_size=2, use_var=[clicks], pipe_command="tr ',' ' '", bad_lines="skip")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = [pathlib.Path(folder, name) for name in ("monday", "tuesday")]
+        ...     for file in files:
+        ...         _ = file.write_text("2,17,3\nno number\n1,8\n")
+        ...     dataset.set_filelist([str(file) for file in files])
+        ...     exe.train_from_dataset(dataset=dataset)
+        >>> dataset.get_bad_line_count()
+        2
     """
 
     def _start(self, threads):
@@ -278,4 +289,9 @@ class QueueDataset(DatasetBase):
 
 
 class FileInstantDataset(QueueDataset):
-    """As QueueDataset, each pass reading the files anew."""
+    """As QueueDataset, each pass reading the files anew.
+
+    Example:
+        >>> issubclass(argosy.distributed.fleet.FileInstantDataset, argosy.distributed.QueueDataset)
+        True
+    """

@@ -17,31 +17,36 @@ _FEED = "MultiSlotInMemoryDataFeed"
 
 
 class InMemoryDataset(DatasetBase):
-    """Samples of text files, loaded into memory: see DatasetBase for what a line holds.
+    r"""Samples of text files, loaded into memory: see DatasetBase for what a line holds.
 
     Zeros in slots of variable length are padding, as in Paddle, and are dropped while loading; a list
     of nothing but zeros keeps one.
 
-    Examples:
-        >>> import os, tempfile
-        >>> part = os.path.join(tempfile.mkdtemp(), "part-000")
-        >>> with open(part, "w") as file:  # a label, then two numbers: counts stand before values
-        ...     _ = file.write("1 1 2 0.5 2.5\\n1 0 2 1.0 0.0\\n")
-        >>> paddle.enable_static()
-        >>> label = paddle.static.data("label", [-1, 1], "int64")
-        >>> x = paddle.static.data("x", [-1, 2], "float32")
-        >>> y = paddle.static.nn.fc(x, 1)
-        >>> exe = paddle.static.Executor()
-        >>> _ = exe.run(paddle.static.default_startup_program())
-        >>> dataset = paddle.distributed.InMemoryDataset()
-        >>> dataset.init(batch_size=2, thread_num=1, use_var=[label, x])
-        >>> dataset.set_filelist([part])
-        >>> dataset.load_into_memory()
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> label = argosy.static.data("label", [-1, 1], "int64")
+        >>> x = argosy.static.data("x", [-1, 2], "float32")
+        >>> dataset = argosy.distributed.InMemoryDataset()
+        >>> dataset.init(batch_size=2, use_var=[label, x], fea_eval=True)
+        >>> with tempfile.NamedTemporaryFile("w") as file:
+        ...     _ = file.write("1 1 2 0.5 2.5\n1 0 2 1.0 0.0\n1 1 2 4.0 0.5\n")
+        ...     file.flush()
+        ...     dataset.set_filelist([file.name])
+        ...     dataset.preload_into_memory()
+        ...     dataset.wait_preload_done()
         >>> dataset.local_shuffle()
-        >>> dataset.get_memory_data_size()
-        2
-        >>> exe.train_from_dataset(paddle.static.default_main_program(), dataset)
+        >>> dataset.global_shuffle()
+        >>> dataset.slots_shuffle(["x"])
+        >>> dataset.get_memory_data_size(), dataset.get_shuffle_data_size()
+        (3, 3)
+        >>> dataset.set_date(20261124)
+        >>> dataset.update_settings(batch_size=3)
+        >>> exe = argosy.static.Executor()
+        >>> exe.infer_from_dataset(dataset=dataset)
         >>> dataset.release_memory()
+        >>> dataset.get_memory_data_size()
+        0
     """
 
     _more_settings = (
@@ -100,7 +105,14 @@ class InMemoryDataset(DatasetBase):
         no_effect(_NAME, "lines are in MultiSlot form", data_feed_type=(feed, _FEED))
 
     def update_settings(self, **kwargs):
-        """Changes settings of init."""
+        """Changes settings.
+
+        Args:
+            kwargs: As of init.
+
+        Raises:
+            ValueError, TypeError: a setting is wrong.
+        """
         self._check_names("update_settings", kwargs)
         self._apply(kwargs)
         self._init_distributed_settings(**kwargs)
@@ -166,6 +178,9 @@ class InMemoryDataset(DatasetBase):
 
         Args:
             thread_num (int, optional): Files that are read at the same time.
+
+        Raises:
+            RuntimeError: Loading is under way.
         """
         if self._preload is not None:
             raise RuntimeError(
@@ -246,6 +261,9 @@ class InMemoryDataset(DatasetBase):
 
         Args:
             slots (list[str]): Names of variables.
+
+        Raises:
+            RuntimeError: fea_eval is not set.
         """
         if not self._fea_eval:
             raise RuntimeError(
@@ -263,13 +281,27 @@ class InMemoryDataset(DatasetBase):
         return int(fleet.util.all_reduce(numpy.array([value]), "sum", "worker")[0])
 
     def get_memory_data_size(self, fleet=None):
-        """Samples in memory; of all workers if a fleet is given."""
+        """Samples in memory.
+
+        Args:
+            fleet (Fleet, optional): Of all its workers; default: of this process.
+
+        Returns:
+            int: How many.
+        """
         self.wait_preload_done()
         local = 0 if self._records is None else _core.records_size(self._records)[0]
         return self._size(fleet, local)
 
     def get_shuffle_data_size(self, fleet=None):
-        """Samples that the last shuffle left in memory; of all workers if a fleet is given."""
+        """Samples that the last shuffle left in memory.
+
+        Args:
+            fleet (Fleet, optional): Of all its workers; default: of this process.
+
+        Returns:
+            int: How many.
+        """
         return self._size(fleet, self._shuffled)
 
     def get_bad_line_count(self):
@@ -277,7 +309,14 @@ class InMemoryDataset(DatasetBase):
         return 0 if self._records is None else _core.records_size(self._records)[2]
 
     def set_date(self, date):
-        """Checks that `date` is one, such as 20211111. (Tables are told the day by fleet.set_date.)"""
+        """Checks that something is a date. (Tables are told the day by fleet.set_date.)
+
+        Args:
+            date (int | str): Such as 20211111 or 211111.
+
+        Raises:
+            ValueError: It is none.
+        """
         text = str(date)
         if len(text) not in (6, 8) or not text.isdigit():
             raise ValueError(f"[set_date] expected YYYYMMDD or YYMMDD, got {date!r}.")
@@ -285,7 +324,20 @@ class InMemoryDataset(DatasetBase):
 
     def tdm_sample(self, tree_name, tree_path, tdm_layer_counts, start_sample_layer, with_hierarchy,
                    seed, id_slot):  # fmt: skip
-        """Sampling of index trees: not in this version."""
+        """Sampling of index trees: not in this version.
+
+        Args:
+            tree_name, tree_path, tdm_layer_counts, start_sample_layer: Of the tree.
+            with_hierarchy, seed, id_slot: How to draw.
+
+        Raises:
+            NotImplementedError: always.
+
+        Example:
+            >>> argosy.distributed.InMemoryDataset().tdm_sample("t", "t", [], 0, True, 0, 0)
+            Traceback (most recent call last):
+            NotImplementedError
+        """
         raise NotImplementedError(
             "[tdm_sample] there is no sampling of index trees. Do this: sample in the data generator."
         )
@@ -333,13 +385,26 @@ def _stop_loading(records, ended):
 
 
 class BoxPSDataset(InMemoryDataset):
-    """InMemoryDataset with the pass marks of programs written for BoxPS, which do nothing here."""
+    """InMemoryDataset with the pass marks of programs written for BoxPS, which do nothing here.
+
+    Example:
+        >>> dataset = argosy.distributed.fleet.BoxPSDataset()
+        >>> dataset.begin_pass()
+        >>> dataset.end_pass(need_save_delta=False)
+    """
 
     def begin_pass(self):
-        """Nothing: tables are reached by steps, not by passes."""
+        """Does nothing: tables are reached by steps, not by passes."""
 
     def end_pass(self, need_save_delta):
-        """Nothing: see begin_pass. Raises NotImplementedError for need_save_delta."""
+        """Does nothing: see begin_pass.
+
+        Args:
+            need_save_delta (bool): Only False.
+
+        Raises:
+            NotImplementedError: need_save_delta is true.
+        """
         unsupported(
             "end_pass", "fleet.save_persistables(exe, dirname, mode=1)",
             need_save_delta=(bool(need_save_delta), False),

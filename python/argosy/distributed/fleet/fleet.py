@@ -6,38 +6,18 @@ import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
+from argosy.distributed.parallel import DataParallel, init_parallel_env
 
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
+from .collective_client import group_client
+from .distributed_optimizer import DistributedOptimizer
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
 _logger = logging.getLogger("argosy.fleet")
-
-
-class DistributedOptimizer:
-    """What distributed_optimizer gives: the optimizer itself, but minimize also divides the program
-    between workers and servers. All other attributes are the optimizer's."""
-
-    def __init__(self, fleet, optimizer):
-        self._fleet = fleet
-        self.user_defined_optimizer = optimizer
-
-    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None, **kwargs):
-        """See Fleet.minimize."""
-        parameter_list = kwargs.pop("parameters", parameter_list)
-        if kwargs:
-            raise TypeError(f"[minimize] unexpected argument {sorted(kwargs)[0]!r}.")
-        return self._fleet._minimize(
-            self.user_defined_optimizer, loss, startup_program, parameter_list, no_grad_set
-        )
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.user_defined_optimizer, name)
 
 
 class Fleet:
@@ -47,6 +27,28 @@ class Fleet:
     init_server and run_server, workers with init_worker, training, and stop_worker. Run alone (no
     servers in the environment) the same program trains in this process. The module
     argosy.distributed.fleet has every method as a function.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> fleet = argosy.distributed.fleet.Fleet()
+        >>> _ = fleet.init()
+        >>> fleet.is_worker(), fleet.is_first_worker(), fleet.is_server(), fleet.is_coordinator()
+        (True, True, False, False)
+        >>> fleet.worker_index(), fleet.worker_num(), fleet.server_num(), fleet.node_num()
+        (0, 1, 0, 1)
+        >>> fleet.local_rank(), fleet.server_endpoints(), len(fleet.local_device_ids())
+        (0, [], 1)
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> loss = argosy.static.nn.fc(x, 1).mean()
+        >>> sgd = fleet.distributed_optimizer(argosy.optimizer.SGD(0.1))
+        >>> _ = sgd.minimize(loss)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> fleet.init_worker()
+        >>> len(exe.run(feed={"x": np.ones([2, 3], "float32")}, fetch_list=[loss]))
+        1
+        >>> fleet.barrier_worker(), fleet.stop_worker()
+        (None, None)
     """
 
     def __init__(self):
@@ -56,10 +58,15 @@ class Fleet:
         self._runtime = None
         self._optimizer = None
         self._util = UtilBase()
-        self._util._client = lambda: None if self._runtime is None else self._runtime.client
+        self._util._client = self._client
         self._util._stopped = lambda: self._runtime is not None and self._runtime.stopped
 
     # The job
+
+    def _client(self):
+        if self._is_collective:
+            return group_client()
+        return None if self._runtime is None else self._runtime.client
 
     def init(self, role_maker=None, is_collective=False, strategy=None, log_level="INFO"):
         """Finds this process's place in the job.
@@ -67,12 +74,16 @@ class Fleet:
         Args:
             role_maker (optional): UserDefinedRoleMaker or PaddleCloudRoleMaker; the latter by
                 default, which reads the environment.
-            is_collective (bool): training without servers; one process in this version.
+            is_collective (bool): training without servers; several processes are connected, as by
+                init_parallel_env.
             strategy (DistributedStrategy, optional): used where distributed_optimizer gets none.
             log_level (int|str): of fleet's messages.
 
-        Returns the Fleet. Raises ValueError for arguments of the wrong type and for an environment
-        that is incomplete.
+        Returns:
+            Fleet: This one.
+
+        Raises:
+            ValueError: An argument is of the wrong type, or the environment is incomplete.
         """
         if not isinstance(is_collective, bool):
             raise ValueError(
@@ -95,14 +106,10 @@ class Fleet:
         _logger.setLevel(log_level)
         role_maker._generate_role()
         is_collective = is_collective or role_maker._is_collective
-        if is_collective and role_maker._worker_num() > 1:
-            raise NotImplementedError(
-                f"[fleet.init] this process is one of {role_maker._worker_num()} of a collective "
-                "job, and this version of Argosy connects workers only through parameter servers. "
-                "Do this: start the program alone, or use servers (is_collective=False)."
-            )
         if is_collective:
             check_collective(strategy, "fleet.init")
+            if role_maker._worker_num() > 1:
+                init_parallel_env()
         self._is_collective = is_collective
         self._role_maker = role_maker
         self._user_defined_strategy = copy.deepcopy(strategy)
@@ -118,66 +125,146 @@ class Fleet:
         return self._role_maker
 
     def is_first_worker(self):
-        """Whether this is worker 0."""
+        """Whether this is worker 0.
+
+        Returns:
+            bool: That.
+        """
         return self._roles()._is_first_worker()
 
     def is_worker(self):
-        """Whether this process trains."""
+        """Whether this process trains.
+
+        Returns:
+            bool: That.
+        """
         return self._roles()._is_worker()
 
     def is_server(self):
-        """Whether this process keeps parameters."""
+        """Whether this process keeps parameters.
+
+        Returns:
+            bool: That.
+        """
         return self._roles()._is_server()
 
     def is_coordinator(self):
-        """Whether this process coordinates federated training: never."""
+        """Whether this process coordinates federated training.
+
+        Returns:
+            bool: False.
+        """
         return False
 
     def worker_index(self):
-        """Number of this worker."""
+        """The number of this worker.
+
+        Returns:
+            int: From 0 on.
+        """
         return self._roles()._worker_index()
 
     rank = worker_index
 
     def worker_num(self):
-        """How many workers the job has."""
+        """How many workers the job has.
+
+        Returns:
+            int: 1 or more.
+        """
         return self._roles()._worker_num()
 
     nranks = world_size = worker_num
 
     def server_index(self):
-        """Number of this server."""
+        """The number of this server.
+
+        Returns:
+            int: From 0 on.
+
+        Example:
+            >>> fleet = argosy.distributed.fleet
+            >>> _ = fleet.init(fleet.UserDefinedRoleMaker(
+            ...     current_id=1, role=fleet.Role.SERVER, worker_num=1,
+            ...     server_endpoints=["127.0.0.1:6000", "127.0.0.1:6001"],
+            ... ))
+            >>> fleet.server_index(), fleet.server_num(), fleet.is_server()
+            (1, 2, True)
+        """
         return self._roles()._server_index()
 
     def server_num(self):
-        """How many servers the job has; 0 when it runs alone."""
+        """How many servers the job has.
+
+        Returns:
+            int: 0 when it runs alone.
+        """
         return self._roles()._server_num()
 
     def node_num(self):
-        """On how many hosts the job runs."""
+        """On how many hosts the job runs.
+
+        Returns:
+            int: 1 or more.
+        """
         return self._roles()._get_node_num()
 
     def local_rank(self):
-        """Number of this worker on its host."""
+        """The number of this worker on its host.
+
+        Returns:
+            int: From 0 on.
+        """
         return self._roles()._get_local_rank()
 
     rank_in_node = local_rank
 
     def local_device_ids(self):
-        """Devices of this process."""
+        """Devices of this process.
+
+        Returns:
+            list: Their numbers.
+        """
         return self._roles()._get_local_device_ids()
 
     def world_device_ids(self):
-        """Devices of all workers."""
+        """Devices of all workers.
+
+        Returns:
+            list: For each worker a list.
+        """
         return self._roles()._get_world_device_ids()
 
     def worker_endpoints(self, to_string=False):
-        """Addresses of workers, a list or (to_string) joined by commas."""
+        """Addresses of the workers.
+
+        Args:
+            to_string (bool): Whether to join them by commas.
+
+        Returns:
+            list[str] | str: Each as ip:port.
+
+        Example:
+            >>> fleet = argosy.distributed.fleet
+            >>> _ = fleet.init(fleet.UserDefinedRoleMaker(
+            ...     current_id=0, role=fleet.Role.WORKER, worker_endpoints=["127.0.0.1:7000"],
+            ...     server_endpoints=["127.0.0.1:6000", "127.0.0.1:6001"],
+            ... ))
+            >>> fleet.worker_endpoints(), fleet.server_endpoints(to_string=True)
+            (['127.0.0.1:7000'], '127.0.0.1:6000,127.0.0.1:6001')
+        """
         out = self._roles()._get_trainer_endpoints()
         return ",".join(out) if to_string else out
 
     def server_endpoints(self, to_string=False):
-        """Addresses of servers, a list or (to_string) joined by commas."""
+        """Addresses of the servers.
+
+        Args:
+            to_string (bool): Whether to join them by commas.
+
+        Returns:
+            list[str] | str: Each as ip:port.
+        """
         out = self._roles()._get_pserver_endpoints()
         return ",".join(out) if to_string else out
 
@@ -191,7 +278,15 @@ class Fleet:
         self._util.barrier("worker")
 
     def all_reduce(self, input, mode="sum"):
-        """Sum, min or max over workers; see UtilBase.all_reduce."""
+        """Sum, min or max over workers; see UtilBase.all_reduce.
+
+        Args:
+            input (numpy.ndarray | list | number): This worker's numbers.
+            mode (str): 'sum', 'min' or 'max'.
+
+        Returns:
+            numpy.ndarray: Those of all.
+        """
         return self._util.all_reduce(input, mode, "worker")
 
     # The program
@@ -216,18 +311,43 @@ class Fleet:
             check_collective(self._user_defined_strategy, "fleet.distributed_optimizer")
         self._optimizer = DistributedOptimizer(self, optimizer)
         # Without a program there is nothing to divide, and other code may want the very class.
-        if self._roles()._is_non_distributed() and in_dynamic_mode():
+        if in_dynamic_mode() and (self._is_collective or self._roles()._is_non_distributed()):
             return optimizer
         return self._optimizer
 
     def distributed_model(self, model):
-        """The model itself: with one process there is nothing to add."""
-        self._roles()
-        check_collective(self._user_defined_strategy, "fleet.distributed_model")
-        return model
+        """The model; with several processes DataParallel of it, as strategy says."""
+        strategy = self._user_defined_strategy
+        several = self._roles()._worker_num() > 1
+        check_collective(strategy, "fleet.distributed_model")
+        if not several:
+            return model
+        if not self._is_collective:
+            raise NotImplementedError(
+                "[fleet.distributed_model] servers train static programs only. Do this:"
+                " fleet.init(is_collective=True), without servers."
+            )
+        return DataParallel(
+            model,
+            comm_buffer_size=strategy.fuse_grad_size_in_MB,
+            last_comm_buffer_size=strategy.last_comm_group_size_MB,
+            find_unused_parameters=strategy.find_unused_parameters,
+        )
 
     def distributed_scaler(self, scaler):
-        """The scaler itself: with one process there is nothing to add."""
+        """The scaler itself: with one process there is nothing to add.
+
+        Args:
+            scaler (GradScaler): It.
+
+        Returns:
+            GradScaler: The same.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler(enable=False)
+            >>> argosy.distributed.fleet.distributed_scaler(scaler) is scaler
+            True
+        """
         return scaler
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
@@ -240,7 +360,11 @@ class Fleet:
             parameter_list (list, optional): what is updated; all trainable parameters by default.
             no_grad_set (set, optional): what gets no gradient.
 
-        Returns (update operations, [(parameter, gradient)]); of the last loss of a list.
+        Returns:
+            tuple: Update operations, and [(parameter, gradient)]; of the last loss of a list.
+
+        Raises:
+            RuntimeError: There is no optimizer.
         """
         if self._optimizer is None:
             raise RuntimeError(
@@ -254,12 +378,18 @@ class Fleet:
 
         losses = listed(loss)
         if not isinstance(losses[0], static.Variable):
-            if not self._roles()._is_non_distributed():
+            if not self._is_collective and not self._roles()._is_non_distributed():
                 raise NotImplementedError(
                     "[fleet.minimize] servers train static programs only, and loss is a Tensor. "
                     "Do this: call argosy.enable_static() before the model is built."
                 )
             return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        if self._is_collective and not self._roles()._is_non_distributed():
+            raise NotImplementedError(
+                f"[fleet.minimize] this process is one of {self.worker_num()} of a collective job, which"
+                " exchange gradients in eager mode only. Do this: disable_static(), or start the program"
+                " alone."
+            )
         if isinstance(startup_program, (list, tuple)):
             startups = list(startup_program)
         else:
@@ -331,7 +461,8 @@ class Fleet:
     def init_worker(self, scopes=None):
         """Connects this worker to the servers; training may begin when it returns.
 
-        scopes (list[Scope], optional): of each program of minimize; the global one by default.
+        Args:
+            scopes (list[Scope], optional): of each program of minimize; the global one by default.
         """
         self._worker("init_worker").init_worker(scopes)
 
@@ -354,8 +485,12 @@ class Fleet:
 
     def run_server(self):
         """Serves until the job has ended: all workers have called stop_worker and their processes have
-        ended, or this process gets SIGTERM. Raises TimeoutError when no worker has come for
-        ARGOSY_PS_IDLE_SECONDS (a week)."""
+        ended, or this process gets SIGTERM.
+
+        Raises:
+            RuntimeError: It was called on a worker.
+            TimeoutError: No worker has come for ARGOSY_PS_IDLE_SECONDS (a week).
+        """
         part = self._part("run_server")
         if not self._roles()._is_server() and not self._roles()._is_non_distributed():
             raise RuntimeError(
@@ -366,7 +501,8 @@ class Fleet:
 
     def stop_worker(self):
         """Ends this worker's training: what waits is sent, and all workers meet. Models can still be
-        saved: servers end with the process of the last worker."""
+        saved: servers end with the process of the last worker.
+        """
         self._worker("stop_worker").stop_worker()
 
     # Models
@@ -389,11 +525,33 @@ class Fleet:
         self.save_inference_model(configs.get("executor"), dirname, feed, fetch, program, mode=mode)
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
-        """Saves all parameters, tables included, into the folder dirname.
+        """Saves all parameters, tables included, into a folder. Called by worker 0, or by all: then modes 1 and
+        the shrink of 3 are the first worker's.
 
-        mode (int): 0 rows with the state of their optimizer, 1 rows changed since the last save,
-        2 what serving needs, 3 as 0 after a shrink. Called by worker 0, or by all: then 1 and the
-        shrink of 3 are the first worker's. executor: a static.Executor, or None.
+        Args:
+            executor (Executor | None): Where the Program runs.
+            dirname (str): The folder.
+            main_program (Program, optional): Whose; default: that of minimize.
+            mode (int): 0 rows with the state of their optimizer, 1 rows changed since the last save,
+                2 what serving needs, 3 as 0 after a shrink.
+
+        Example:
+            >>> import tempfile
+            >>> argosy.enable_static()
+            >>> fleet = argosy.distributed.fleet
+            >>> _ = fleet.init()
+            >>> ids = argosy.static.data("ids", [2, 1], "int64")
+            >>> loss = argosy.static.nn.sparse_embedding(ids, [10, 4]).mean()
+            >>> _ = fleet.distributed_optimizer(argosy.optimizer.SGD(0.1)).minimize(loss)
+            >>> exe = argosy.static.Executor()
+            >>> _ = exe.run(argosy.static.default_startup_program())
+            >>> fleet.init_worker()
+            >>> _ = exe.run(feed={"ids": np.int64([[1], [2]])}, fetch_list=[loss])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     fleet.save_persistables(exe, folder)
+            ...     fleet.load_model(folder, 0)
+            >>> fleet.shrink()
+            >>> fleet.stop_worker()
         """
         _check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
@@ -427,32 +585,62 @@ class Fleet:
         )
 
     def load_model(self, path, mode):
-        """Loads what save_persistables(mode) wrote; called by all workers, none of which trains on
-        before the first has loaded it."""
+        """Loads what save_persistables wrote; called by all workers, none of which trains on
+        before the first has loaded it.
+
+        Args:
+            path (str): The folder.
+            mode (int): As given to save_persistables.
+        """
         self._worker("load_model").load_model(os.fspath(path), _mode(mode, "load_model"))
 
     def load_inference_model(self, path, mode):
-        """Loads the tables that save_inference_model(mode) wrote."""
+        """Loads the tables that save_inference_model wrote.
+
+        Args:
+            path (str): The folder.
+            mode (int): As given to save_inference_model.
+        """
         self._worker("load_inference_model").load_inference_model(
             os.fspath(path), _mode(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
-        """Saves table table_id alone, as save_persistables(mode) does all: `argosy show` prints the
-        tables of a program with their numbers."""
+        """Saves one table as save_persistables does all; `argosy show` prints the
+        tables of a program with their numbers.
+
+        Args:
+            table_id (int): The number of the table.
+            path (str): The folder.
+            mode (int): As of save_persistables.
+        """
         self._worker("save_one_table").save_one_table(
             table_id, os.fspath(path), _mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
-        """Loads table table_id alone, from what save_one_table or save_persistables wrote; the
-        others stay as they are."""
+        """Loads one table from what save_one_table or save_persistables wrote; the
+        others stay as they are.
+
+        Args:
+            table_id (int): The number of the table.
+            path (str): The folder.
+            mode (int): As given when it was saved.
+        """
         self._worker("load_one_table").load_one_table(
             table_id, os.fspath(path), _mode(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
-        """Saves dense parameters as the servers have them."""
+        """Saves dense parameters as the servers have them.
+
+        Args:
+            executor (Executor | None): Where the Program runs.
+            dirname (str): The folder.
+            scope (Scope): Where the parameters are.
+            program (Program): Whose parameters.
+            var_names (list[str], optional): Which; default: all.
+        """
         _check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
             executor, os.fspath(dirname), scope, program, var_names
@@ -473,9 +661,14 @@ class Fleet:
         )
 
     def save_cache_table(self, table_id, pass_id, mem_cache_key_threshold=4000000000):
-        """Waits until table table_id has all that this worker sent. Nothing is moved: a table on
-        disk keeps the rows used last in memory by itself, as many as its memory_rows say. pass_id is
-        for the log."""
+        """Waits until a table has all that this worker sent. Nothing is moved: a table on
+        disk keeps the rows used last in memory by itself, as many as its memory_rows say.
+
+        Args:
+            table_id (int): The number of the table.
+            pass_id (int): For the log.
+            mem_cache_key_threshold (int): Has no effect; another one than the default gives a warning.
+        """
         no_effect(
             "fleet.save_cache_table", "memory_rows of a table says how many rows are in memory",
             mem_cache_key_threshold=(mem_cache_key_threshold, 4000000000),
@@ -484,11 +677,19 @@ class Fleet:
         self._worker("save_cache_table").save_cache_table(table_id)
 
     def check_save_pre_patch_done(self):
-        """Nothing: saves are whole when they return."""
+        """Does nothing: saves are whole when they return.
+
+        Example:
+            >>> argosy.distributed.fleet.check_save_pre_patch_done()
+        """
 
     def shrink(self, threshold=None):
         """Ends a day of the tables: scores decay, rows below delete_threshold of the table's accessor
-        are deleted. Called by worker 0, or by all: then the first does it. threshold has no effect."""
+        are deleted. Called by worker 0, or by all: then the first does it.
+
+        Args:
+            threshold (float, optional): Has no effect, which a warning says.
+        """
         no_effect(
             "fleet.shrink",
             "set delete_threshold of the table's accessor",
@@ -497,12 +698,23 @@ class Fleet:
         self._worker("shrink").shrink(threshold)
 
     def set_date(self, table_id, day_id):
-        """Tells the tables that the day day_id begins: all of them, once, however many are told so.
-        Called by worker 0, or by all."""
+        """Tells the tables that a day begins: all of them, once, however many are told so.
+        Called by worker 0, or by all.
+
+        Args:
+            table_id (int): The number of a table.
+            day_id (int | str): The day.
+        """
         self._worker("set_date").set_date(table_id, day_id)
 
     def print_table_stat(self, table_id, pass_id, threshold):
-        """Prints the size of a table. threshold has no effect."""
+        """Prints the size of a table.
+
+        Args:
+            table_id (int): Its number.
+            pass_id (int): For the log.
+            threshold (int): Has no effect; another one than 0 gives a warning.
+        """
         no_effect("fleet.print_table_stat", "all rows are counted", threshold=(threshold, 0))
         self._worker("print_table_stat").print_table_stat(table_id, pass_id, threshold)
 

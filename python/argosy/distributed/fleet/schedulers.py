@@ -15,7 +15,20 @@ _BASE_PORT = 36000
 
 
 class Place:
-    """rank of size processes; hosts: of each rank, None when the scheduler does not tell."""
+    """A process among those that a scheduler started.
+
+    Args:
+        scheduler (str): Whose name it is.
+        rank (int): Its number.
+        size (int): How many there are.
+        hosts (list[str], optional): Of each rank; None when the scheduler does not tell.
+        job (int): The number of the job.
+
+    Example:
+        >>> from argosy.distributed.fleet import schedulers
+        >>> schedulers.Place("mpirun", 0, 2).size
+        2
+    """
 
     def __init__(self, scheduler, rank, size, hosts=None, job=0):
         self.scheduler, self.rank, self.size, self.hosts, self.job = (
@@ -44,6 +57,18 @@ def find_place(environ=None):
     SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST, SLURM_STEP_TASKS_PER_NODE (ranks by
     blocks, srun's default). Kubernetes Indexed Jobs: JOB_COMPLETION_INDEX, with the number of
     completions in ARGOSY_PROCESSES and the pods' names job-0, job-1, .. under a headless service.
+
+    Args:
+        environ (dict, optional): The variables; default: those of this process.
+
+    Returns:
+        Place | None: None if no scheduler has set any.
+
+    Example:
+        >>> from argosy.distributed.fleet import schedulers
+        >>> place = schedulers.find_place({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"})
+        >>> place.rank, place.size
+        (1, 4)
     """
     environ = os.environ if environ is None else environ
     if "OMPI_COMM_WORLD_RANK" in environ and "OMPI_COMM_WORLD_SIZE" in environ:
@@ -82,7 +107,22 @@ def _slurm_hosts(environ, size):
 
 
 def expand_hosts(text):
-    """Slurm's list of hosts spelled out: a[01-03,7],b gives a01, a02, a03, a7, b."""
+    """Slurm's list of hosts spelled out.
+
+    Args:
+        text (str): Such as a[01-03,7],b.
+
+    Returns:
+        list[str]: One for each host.
+
+    Raises:
+        ValueError: A bracket is open.
+
+    Example:
+        >>> from argosy.distributed.fleet import schedulers
+        >>> schedulers.expand_hosts("a[01-03,7],b")
+        ['a01', 'a02', 'a03', 'a7', 'b']
+    """
     out, depth, part = [], 0, ""
     for c in text + ",":
         if c == "," and depth == 0:
@@ -134,6 +174,20 @@ def complete(environ=None):
 
     ARGOSY_PORT: port of the first server on a host, the others follow (default: by the job's
     number, else 36000).
+
+    Args:
+        environ (dict, optional): The variables; default: those of this process.
+
+    Returns:
+        dict: A new one, or environ.
+
+    Raises:
+        ValueError: The numbers of processes and servers do not fit.
+
+    Example:
+        >>> from argosy.distributed.fleet import schedulers
+        >>> schedulers.complete({"TRAINING_ROLE": "TRAINER"})
+        {'TRAINING_ROLE': 'TRAINER'}
     """
     environ = dict(os.environ if environ is None else environ)
     if environ.get("TRAINING_ROLE"):

@@ -43,6 +43,13 @@ class Plan:
         self.mark = mark
         self.folder = job_folder(job, mark)
         self.whole = whole
+        # Processes of one group: none can be restarted alone, and each ends when another has failed.
+        self.together = len(tasks) > 1 and all(
+            task.kind == "worker"
+            and "PADDLE_PSERVERS_IP_PORT_LIST" not in task.environ
+            and "TRAINING_ROLE" not in task.environ
+            for task in tasks
+        )
         self.command = _command(options)
         self.log_dir = os.path.abspath(options.log_dir)
         self.cpus = options.cpus
@@ -62,7 +69,7 @@ def parser(prog="argosy launch"):
     out = argparse.ArgumentParser(
         prog=prog,
         description="Start a program as servers and workers of one job, watch them, restart what "
-        "dies. Without servers the program is started once.",
+        "dies. Without servers: as processes of this host that exchange tensors, one by default.",
     )
     add_arguments(out)
     return out
@@ -88,7 +95,7 @@ def add_arguments(out):
     group.add_argument("--run_mode", choices=("ps", "collective"), help="default: by --servers")
     group.add_argument("--host", help="this host among the addresses (default: its own addresses)")
     group.add_argument("--start_port", type=int, help="first port (default: free ones)")
-    group.add_argument("--nproc_per_node", type=int, help="processes without servers: 1")
+    group.add_argument("--nproc_per_node", type=int, help="processes without servers (default: 1)")
     group.add_argument("--nnodes", default="1", help="hosts of a job without servers: 1")
     for name in ("--master", "--rank", "--ips"):
         group.add_argument(name, help=argparse.SUPPRESS)
@@ -97,8 +104,8 @@ def add_arguments(out):
     for name in ("devices", "gpus", "xpus"):
         group.add_argument(
             f"--{name}",
-            metavar="NUMBER",
-            help="of the device of a job without servers: one, not a list",
+            metavar="NUMBER,..",
+            help="of the devices of a job without servers: a process for each, on the CPUs",
         )
     group.add_argument("--job_id", help="name of the job (default: drawn)")
     group.add_argument("--on", choices=("local", "ray"), default="local", help="what runs the job")
@@ -295,48 +302,78 @@ def _secrets(alone):
     return out
 
 
-def _check_alone(options, workers):
-    """Raises ValueError that names the argument which asks for several processes without servers."""
+def _count_of_processes(options, workers):
+    """How many processes without servers the arguments ask for. Raises ValueError where they differ,
+    or name other hosts."""
 
     def listed(text):
         return [part for part in (text or "").split(",") if part.strip()]
 
-    asked = {
-        "--nproc_per_node": options.nproc_per_node or 1,
+    hosts = {
         "--nnodes": max(int(n) if n.isdigit() else 1 for n in options.nnodes.split(":")),
-        "--workers": len(workers) if isinstance(workers, list) else workers or 1,
         "--ips": max(len(listed(options.ips)), 1),
     }
-    for name in ("devices", "gpus", "xpus"):
-        asked[f"--{name}"] = max(len(listed(getattr(options, name))), 1)
     if options.rank not in (None, "0", "-1"):
-        asked["--rank"] = int(options.rank) + 1 if options.rank.isdigit() else 2
-    for name, count in asked.items():
+        hosts["--rank"] = int(options.rank) + 1 if options.rank.isdigit() else 2
+    if isinstance(workers, list):
+        hosts["--workers"] = len({worker.rpartition(":")[0] for worker in workers})
+    for name, count in hosts.items():
         if count > 1:
             raise ValueError(
-                f"{name}: expected one process, got {count}; this version of Argosy connects several"
-                " workers only through servers. Do this: --servers N --workers N, or start one process."
+                f"{name}: expected one host, got {count}; only ranks of one host are supported so far."
+                " Do this: --nproc_per_node N on one host, or --servers N --workers N."
             )
+    asked = {
+        "--nproc_per_node": options.nproc_per_node,
+        "--workers": len(workers) if isinstance(workers, list) else workers,
+    }
+    for name in ("devices", "gpus", "xpus"):
+        asked[f"--{name}"] = len(listed(getattr(options, name))) or None
+    asked = {name: count for name, count in asked.items() if count is not None}
+    if len(set(asked.values())) > 1:
+        raise ValueError(
+            "expected one number of processes, got "
+            + ", ".join(f"{name} {count}" for name, count in asked.items())
+            + "."
+        )
+    count = next(iter(asked.values()), 1)
+    if count < 1:
+        raise ValueError(f"{next(iter(asked))}: expected at least one process, got {count}.")
+    return count
 
 
 def _collective(options, workers, environ):
-    _check_alone(options, workers)
-    port = options.start_port or ports.pick(1)[0]
-    endpoint = f"127.0.0.1:{port}"
+    count = _count_of_processes(options, workers)
+    if count > 1 and options.on == "ray":
+        raise ValueError("--on ray places servers and workers: --servers N --workers N.")
+    if isinstance(workers, list):
+        here = _addresses_of_this_host(options.host)
+        if not all(_is_here(worker, here) for worker in workers):
+            raise ValueError(f"--workers: {', '.join(workers)} are not of this host.")
+        endpoints = workers
+    else:
+        first = options.start_port
+        free = range(first, first + count) if first else ports.pick(count)
+        endpoints = [f"127.0.0.1:{port}" for port in free]
     environ = dict(
         environ,
-        PADDLE_TRAINER_ID="0",
-        PADDLE_GLOBAL_RANK="0",
-        PADDLE_LOCAL_RANK="0",
-        PADDLE_RANK_IN_NODE="0",
-        PADDLE_TRAINERS_NUM="1",
-        PADDLE_GLOBAL_SIZE="1",
-        PADDLE_LOCAL_SIZE="1",
+        PADDLE_TRAINERS_NUM=str(count),
+        PADDLE_GLOBAL_SIZE=str(count),
+        PADDLE_LOCAL_SIZE=str(count),
         PADDLE_NNODES="1",
-        PADDLE_TRAINER_ENDPOINTS=endpoint,
-        PADDLE_CURRENT_ENDPOINT=endpoint,
+        PADDLE_TRAINER_ENDPOINTS=",".join(endpoints),
     )
-    return [Task("worker", 0, environ, "workerlog.0")]
+    if count > 1:
+        environ["PADDLE_MASTER"] = options.master or endpoints[0]
+        environ["ARGOSY_JOB_TOKEN"] = _secrets(True)["ARGOSY_JOB_TOKEN"]
+    tasks = []
+    for rank, endpoint in enumerate(endpoints):
+        own = dict(environ, PADDLE_CURRENT_ENDPOINT=endpoint)
+        for name in ("TRAINER_ID", "GLOBAL_RANK", "LOCAL_RANK", "RANK_IN_NODE"):
+            own[f"PADDLE_{name}"] = str(rank)
+        tasks.append(Task("worker", rank, own, f"workerlog.{rank}"))
+    _share_cores(tasks)
+    return tasks
 
 
 def unprotected(hosts, environ):

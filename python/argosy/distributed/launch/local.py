@@ -16,6 +16,8 @@ __all__ = ["run"]
 _GUARDIAN = os.path.abspath(guardian.__file__)
 _BARE = [sys.executable, "-I", "-S", _GUARDIAN]
 _POLL_SECONDS = 0.05
+# That the others of a group have to find out that a process failed, and to say so.
+_LAST_WORDS_SECONDS = 3
 # Until a process that was killed is gone, and until the guardian has found nothing left.
 _KILL_SECONDS = 10
 
@@ -148,12 +150,12 @@ class _Job:
                 say(f"{name}: ending {sum(p.running for p in self.processes)} processes.")
                 self._end_all()
                 return 128 + self.stop_signal
-            for process in self.processes:
-                code = process.poll()
-                if code:
-                    failed = self._failed(process, code)
-                    if failed is not None:
-                        return failed
+            # Who died by a signal did not fail because of another one.
+            failures = [(p, code) for p in self.processes if (code := p.poll())]
+            for process, code in sorted(failures, key=lambda failure: failure[1] > 0):
+                failed = self._failed(process, code)
+                if failed is not None:
+                    return failed
             if workers and all(p.code == 0 for p in workers):
                 if not any(p.running for p in servers):
                     return 0
@@ -191,8 +193,20 @@ class _Job:
             process.start(plan)
             return None
         say(f"{process.task.name} is not restarted: {why}. The job is ended.")
+        if plan.together:
+            self._await_last_words()
         self._end_all()
         return exit_code(code)
+
+    def _await_last_words(self):
+        """What the processes say that wait for one which failed."""
+        end = time.monotonic() + _LAST_WORDS_SECONDS
+        while any(p.running for p in self.processes) and time.monotonic() < end:
+            for process in self.processes:
+                process.poll()
+            time.sleep(_POLL_SECONDS)
+        for follower in self.followers:
+            follower.show()
 
     def _end_all(self):
         """SIGTERM, some patience, SIGKILL; a second Ctrl-C ends the patience."""

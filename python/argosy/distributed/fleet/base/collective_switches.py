@@ -1,20 +1,23 @@
-"""What a strategy asks of training without servers, which this version does in one process."""
+"""What a strategy asks of training without servers."""
 
 from __future__ import annotations
 
+from argosy._job import get_world_size
 from argosy._support import no_effect
 from argosy.distributed.ps.switches import SWITCHES
 
 __all__ = ["check_collective"]
 
 _DEGREES = ("dp_degree", "mp_degree", "pp_degree", "sharding_degree", "sep_degree", "cp_degree")
-# They say how processes exchange gradients, or are of GPUs: defaults are those of the message.
+# They say how processes exchange gradients, in ways of GPUs: defaults are those of the message.
 _TUNING = """
 sync_nccl_allreduce use_hierarchical_allreduce fuse_all_reduce_ops cudnn_exhaustive_search
-cudnn_batchnorm_spatial_persistent find_unused_parameters without_graph_optimization fuse_grad_merge
-split_data calc_comm_same_stream nccl_comm_num hierarchical_allreduce_inter_nranks fuse_grad_size_in_MB
-fuse_grad_size_in_num conv_workspace_size_limit last_comm_group_size_MB
+cudnn_batchnorm_spatial_persistent without_graph_optimization fuse_grad_merge
+split_data calc_comm_same_stream nccl_comm_num hierarchical_allreduce_inter_nranks
+fuse_grad_size_in_num conv_workspace_size_limit
 """.split()
+# Of DataParallel: fleet.distributed_model gives it these.
+_BUCKETS = ("find_unused_parameters", "fuse_grad_size_in_MB", "last_comm_group_size_MB")
 
 
 def check_collective(strategy, what):
@@ -32,13 +35,14 @@ def check_collective(strategy, what):
         if degree > 1:
             raise NotImplementedError(
                 f"[{what}] strategy.hybrid_configs: {name} is not supported: expected 1 or -1, got {degree};"
-                " this version of Argosy connects processes only through parameter servers. Do this:"
-                " leave it out."
+                " layers are not divided between processes. Do this: leave it out."
             )
     given = {}
-    for name in _TUNING:
+    alone = get_world_size() == 1
+    for name in (*_TUNING, *_BUCKETS) if alone else _TUNING:
         given[name] = getattr(message, name), message._field(name).default
-    no_effect("DistributedStrategy", "one process exchanges no gradients", **given)
+    why = "one process exchanges no gradients" if alone else "gradients go through shared memory"
+    no_effect("DistributedStrategy", why, **given)
 
 
 _INSTEAD = {

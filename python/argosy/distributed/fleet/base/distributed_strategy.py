@@ -142,6 +142,13 @@ class DistributedStrategy:
     For the parameter server: a_sync, a_sync_configs (modes), sparse_table_configs and
     fleet_desc_configs (accessors and optimizers of tables), trainer_desc_configs, fs_client_param.
     The settings of collective training are kept and saved, and take effect where the pass exists.
+
+    Example:
+        >>> strategy = argosy.distributed.fleet.DistributedStrategy()
+        >>> strategy.a_sync = True
+        >>> strategy.a_sync_configs = {"k_steps": 10}
+        >>> strategy.a_sync_configs["k_steps"]
+        10
     """
 
     def __init__(self):
@@ -320,12 +327,34 @@ class DistributedStrategy:
             _ignored("fuse_grad_size_in_TFLOPS", value, "float")
 
     def save_to_prototxt(self, output):
-        """Writes what was set into the file `output`, in Protobuf's text format."""
+        """Writes what was set into a file, in Protobuf's text format.
+
+        Args:
+            output (str): The file.
+
+        Example:
+            >>> import tempfile
+            >>> strategy = argosy.distributed.fleet.DistributedStrategy()
+            >>> strategy.a_sync = True
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     strategy.save_to_prototxt(file.name)
+            ...     other = argosy.distributed.fleet.DistributedStrategy()
+            ...     other.load_from_prototxt(file.name)
+            >>> other.a_sync
+            True
+        """
         with open(output, "w") as file:
             file.write(str(self.strategy))
 
     def load_from_prototxt(self, pb_file):
-        """Adds what the file says. Raises ValueError with the line that is wrong."""
+        """Adds what a file says that save_to_prototxt wrote.
+
+        Args:
+            pb_file (str): The file.
+
+        Raises:
+            ValueError: A line is wrong; the text names it.
+        """
         with open(pb_file) as file:
             _messages.parse_text(file.read(), self.strategy)
         self.__dict__.update(_build_strategy=None, _execution_strategy=None)

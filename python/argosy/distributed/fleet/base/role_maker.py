@@ -21,7 +21,15 @@ class Role:
 
 
 class RoleMakerBase:
-    """A process's place in a job. What it is made from is read at the first question."""
+    """A process's place in a job. What it is made from is read at the first question.
+
+    Args:
+        is_collective (bool): Whether the job has no servers.
+
+    Example:
+        >>> argosy.distributed.fleet.base.role_maker.RoleMakerBase(is_collective=True)._is_collective
+        True
+    """
 
     def __init__(self, is_collective=False):
         self._is_collective = is_collective
@@ -118,7 +126,19 @@ class RoleMakerBase:
         return ""
 
     def to_string(self):
-        """One line: role, number, endpoints."""
+        """The place for people.
+
+        Returns:
+            str: One line: role, number, endpoints.
+
+        Example:
+            >>> fleet = argosy.distributed.fleet
+            >>> role = fleet.UserDefinedRoleMaker(
+            ...     current_id=0, role=fleet.Role.WORKER, worker_num=1, server_endpoints=["127.0.0.1:6000"]
+            ... )
+            >>> role.to_string().split(", ")[1]
+            'current_id: 0'
+        """
         self._generate_role()
         return (
             f"role: {self._role}, current_id: {self._current_id}, "
@@ -160,13 +180,23 @@ def _endpoints(environ, name):
 class PaddleCloudRoleMaker(RoleMakerBase):
     """Reads the place from the environment, as Paddle's launcher and clusters set it.
 
-    Parameter server (is_collective False): PADDLE_PSERVERS_IP_PORT_LIST (without it the process is
+    Parameter server: PADDLE_PSERVERS_IP_PORT_LIST (without it the process is
     alone), PADDLE_TRAINERS_NUM, TRAINING_ROLE (TRAINER or PSERVER); a trainer's PADDLE_TRAINER_ID
     and PADDLE_TRAINER_ENDPOINTS; a server's POD_IP and PADDLE_PORT. What mpirun, srun and
     Kubernetes set is understood too (see fleet.schedulers). Collective: PADDLE_TRAINER_ID,
     PADDLE_TRAINERS_NUM, PADDLE_TRAINER_ENDPOINTS.
 
-    Raises ValueError naming the variable that is missing or wrong.
+    Args:
+        is_collective (bool): Whether the job has no servers.
+        kwargs: Kept for subclasses.
+
+    Raises:
+        ValueError: A variable is missing or wrong, at the first question; the text names it.
+
+    Example:
+        >>> role = argosy.distributed.fleet.PaddleCloudRoleMaker(is_collective=True)
+        >>> role.to_string().split(",")[1]
+        ' current_id: 0'
     """
 
     def __init__(self, is_collective=False, **kwargs):
@@ -244,9 +274,19 @@ class PaddleCloudRoleMaker(RoleMakerBase):
 class UserDefinedRoleMaker(RoleMakerBase):
     """The place as the program says it.
 
-    Keyword arguments: role (Role.WORKER or Role.SERVER), current_id (number among its kind),
-    server_endpoints (list of ip:port), and worker_num or worker_endpoints. Collective: current_id
-    and worker_endpoints.
+    Args:
+        is_collective (bool): Whether the job has no servers.
+        init_gloo (bool): Has no effect; True gives a warning.
+        kwargs: role (Role.WORKER or Role.SERVER), current_id (number among its kind), server_endpoints (list of
+            ip:port), and worker_num or worker_endpoints. Collective: current_id and worker_endpoints.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> role = fleet.UserDefinedRoleMaker(
+        ...     current_id=1, role=fleet.Role.WORKER, worker_num=2, server_endpoints=["127.0.0.1:6000"]
+        ... )
+        >>> role._worker_index(), role._worker_num()
+        (1, 2)
     """
 
     def __init__(self, is_collective=False, init_gloo=False, **kwargs):

@@ -37,7 +37,19 @@ def _decode(data):
 
 
 class UtilBase:
-    """Collective work of a job's workers, files' shares, printing on one of them."""
+    """Collective work of a job's workers, files' shares, printing on one of them.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> fleet.util.all_reduce([1, 2], "max"), fleet.util.all_gather({"a": 1})
+        ([1, 2], [{'a': 1}])
+        >>> fleet.util.get_file_shard(["a", "b"])
+        ['a', 'b']
+        >>> fleet.util.barrier()
+        >>> fleet.util.print_on_rank("hello", 0)
+        hello
+    """
 
     def __init__(self):
         self.role_maker = None
@@ -99,8 +111,13 @@ class UtilBase:
             mode (str): sum, min or max.
             comm_world (str): 'worker'.
 
-        Returns the same kind of thing as input (a list for a tuple), on every worker. Integers
-        beyond 2^53 lose their last bits: numbers travel as float64.
+        Returns:
+            The same kind of thing as input (a list for a tuple), on every worker. Integers
+            beyond 2^53 lose their last bits: numbers travel as float64.
+
+        Raises:
+            ValueError: mode is another one.
+            TypeError: input is no numbers.
         """
         import numpy as np
 
@@ -126,7 +143,11 @@ class UtilBase:
 
     def barrier(self, comm_world="worker"):
         """Waits until all workers have come here. On a server, and on a worker after stop_worker, where
-        all have met for the last time, it returns at once."""
+        all have met for the last time, it returns at once.
+
+        Args:
+            comm_world (str): 'worker'.
+        """
         if comm_world == "worker" and (self._roles("barrier")._is_server() or self._stopped()):
             return
         client = self._partners("barrier", comm_world)
@@ -134,14 +155,32 @@ class UtilBase:
             client.barrier("fleet.util.barrier")
 
     def all_gather(self, input, comm_world="worker"):
-        """The workers' inputs (numbers, strings, lists, dicts, arrays), a list by worker number."""
+        """The workers' inputs.
+
+        Args:
+            input: Numbers, strings, lists, dicts or arrays.
+            comm_world (str): 'worker'.
+
+        Returns:
+            list: By worker number.
+        """
         client = self._partners("all_gather", comm_world)
         if client is None:
             return [input]
         return [_decode(data) for data in client.all_gather(_encode(input))]
 
     def get_file_shard(self, files):
-        """This worker's share of a list of files: consecutive ones, the first workers one more."""
+        """This worker's share of a list of files.
+
+        Args:
+            files (list[str]): All of them.
+
+        Returns:
+            list[str]: Consecutive ones; the first workers have one more.
+
+        Raises:
+            TypeError: files is no list.
+        """
         if not isinstance(files, list):
             raise TypeError(
                 "files should be a list of file need to be read. ([fleet.util.get_file_shard] got "
@@ -156,6 +195,11 @@ class UtilBase:
     get_heter_file_shard = get_file_shard
 
     def print_on_rank(self, message, rank_id):
-        """Prints the message on worker rank_id."""
+        """Prints a message on one worker.
+
+        Args:
+            message (str): It.
+            rank_id (int): The worker's number.
+        """
         if self._roles("print_on_rank")._worker_index() == rank_id:
             print(message, flush=True)

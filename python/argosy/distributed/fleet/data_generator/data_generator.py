@@ -6,12 +6,34 @@ import sys
 
 
 class DataGenerator:
-    """Turns lines of any form into lines of MultiSlot text.
+    r"""Turns lines of any form into lines of MultiSlot text.
 
-    A subclass of one of the two classes below defines generate_sample; a script that ends with
-    ``MyData().run_from_stdin()`` is then a pipe_command::
+    A subclass of MultiSlotDataGenerator or MultiSlotStringDataGenerator defines ``generate_sample``; a
+    script that ends with ``MyData().run_from_stdin()`` is then a pipe_command::
 
         dataset.init(pipe_command="python my_data.py", ..)
+
+    Examples:
+        >>> from argosy.distributed.fleet import MultiSlotDataGenerator
+        >>> class Words(MultiSlotDataGenerator):
+        ...     def generate_sample(self, line):
+        ...         def samples():
+        ...             words = [int(word) for word in (line or "7 8").split()]
+        ...             yield [("words", words), ("label", [1])]
+        ...
+        ...         return samples
+        ...
+        ...     def generate_batch(self, samples):
+        ...         return lambda: iter(samples)
+        >>> data = Words()
+        >>> data.set_batch(16)
+        >>> data.run_from_memory()
+        2 7 8 1 1
+        >>> import io, sys
+        >>> sys.stdin = io.StringIO("1\n2 3\n")
+        >>> data.run_from_stdin()
+        1 1 1 1
+        2 2 3 1 1
     """
 
     def __init__(self):
@@ -19,15 +41,19 @@ class DataGenerator:
         self.batch_size_ = 32
 
     def set_batch(self, batch_size):
-        """How many samples generate_batch gets at a time."""
+        """Says how many samples :meth:`generate_batch` gets at a time.
+
+        Args:
+            batch_size (int): the number; 32 at first.
+        """
         self.batch_size_ = batch_size
 
     def run_from_memory(self):
-        """Writes what generate_sample(None) gives to stdout."""
+        """Writes what ``generate_sample(None)`` gives to stdout."""
         self._run([None])
 
     def run_from_stdin(self):
-        """Writes what generate_sample gives for each line of stdin to stdout."""
+        """Writes what ``generate_sample`` gives for each line of stdin to stdout."""
         self._run(sys.stdin)
 
     def _run(self, lines):
@@ -56,6 +82,9 @@ class DataGenerator:
         Returns:
             function: Without arguments; an iterator over samples, each a list (or tuple) of
             (name of the slot, list of its values), or None for nothing.
+
+        Raises:
+            NotImplementedError: the subclass has none.
         """
         raise NotImplementedError(
             f"[{type(self).__name__}] generate_sample(line) is not defined. Do this: define it; it"
@@ -63,7 +92,7 @@ class DataGenerator:
         )
 
     def generate_batch(self, samples):
-        """May be defined: what becomes of `batch_size` samples, such as padding to one length.
+        """May be defined: what becomes of so many samples, such as padding to one length.
 
         Args:
             samples (list): Of generate_sample.

@@ -42,25 +42,86 @@ def _reduce(value, mode, scope, util, what):
 
 
 def sum(input, scope=None, util=None):
-    """Sum over workers of input, element by element."""
+    """The sum over workers, element by element.
+
+    Args:
+        input (numpy.ndarray | Variable | str): This worker's numbers, or the variable, or its name, that has them.
+        scope (Scope, optional): Where the variable is; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        numpy.ndarray: That of all workers.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> fleet.metrics.sum(np.array([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+    """
     return _reduce(input, "sum", scope, util, "sum")
 
 
 def max(input, scope=None, util=None):
-    """Maximum over workers of input, element by element."""
+    """The maximum over workers, element by element.
+
+    Args:
+        input (numpy.ndarray | Variable | str): This worker's numbers, or the variable, or its name, that has them.
+        scope (Scope, optional): Where the variable is; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        numpy.ndarray: That of all workers.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> fleet.metrics.max(np.array([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+    """
     return _reduce(input, "max", scope, util, "max")
 
 
 def min(input, scope=None, util=None):
-    """Minimum over workers of input, element by element."""
+    """The minimum over workers, element by element.
+
+    Args:
+        input (numpy.ndarray | Variable | str): This worker's numbers, or the variable, or its name, that has them.
+        scope (Scope, optional): Where the variable is; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        numpy.ndarray: That of all workers.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> fleet.metrics.min(np.array([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+    """
     return _reduce(input, "min", scope, util, "min")
 
 
 def auc(stat_pos, stat_neg, scope=None, util=None):
-    """Area under the ROC curve of all workers' samples (a float; 0.5 without both classes).
+    """The area under the ROC curve of all workers' samples.
 
-    stat_pos, stat_neg: counts of positive and negative samples by bucket of predicted probability,
-    as static.auc keeps them (its StatPos and StatNeg).
+    Args:
+        stat_pos (numpy.ndarray | Variable | str): Counts of positive samples by bucket of predicted probability,
+            as static.auc keeps them (its StatPos).
+        stat_neg (numpy.ndarray | Variable | str): Those of negative samples.
+        scope (Scope, optional): Where the variables are; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        float: 0.5 without both classes.
+
+    Raises:
+        ValueError: The two have different lengths.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> float(fleet.metrics.auc(np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.0, 0.0])))
+        0.9583
     """
     import numpy as np
 
@@ -91,20 +152,84 @@ def _mean(part, total, scope, util, what):
 
 
 def mae(abserr, total_ins_num, scope=None, util=None):
-    """Mean absolute error: sum of absolute errors by number of samples, over all workers."""
+    """The mean absolute error over all workers.
+
+    Args:
+        abserr (numpy.ndarray | Variable | str): This worker's sum of absolute errors.
+        total_ins_num (numpy.ndarray | Variable | str | number): Its number of samples.
+        scope (Scope, optional): Where the variables are; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        float: It.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> float(fleet.metrics.mae(np.array([6.0]), np.array([4.0])))
+        1.5
+    """
     return _mean(abserr, total_ins_num, scope, util, "mae")
 
 
 def mse(sqrerr, total_ins_num, scope=None, util=None):
-    """Mean squared error: sum of squared errors by number of samples, over all workers."""
+    """The mean squared error over all workers.
+
+    Args:
+        sqrerr (numpy.ndarray | Variable | str): This worker's sum of squared errors.
+        total_ins_num (numpy.ndarray | Variable | str | number): Its number of samples.
+        scope (Scope, optional): Where the variables are; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        float: It.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> float(fleet.metrics.mse(np.array([6.0]), np.array([4.0])))
+        1.5
+    """
     return _mean(sqrerr, total_ins_num, scope, util, "mse")
 
 
 def rmse(sqrerr, total_ins_num, scope=None, util=None):
-    """Square root of the mean squared error."""
+    """The root of the mean squared error over all workers.
+
+    Args:
+        sqrerr (numpy.ndarray | Variable | str): This worker's sum of squared errors.
+        total_ins_num (numpy.ndarray | Variable | str | number): Its number of samples.
+        scope (Scope, optional): Where the variables are; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        float: It.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> float(fleet.metrics.rmse(np.array([16.0]), np.array([4.0])))
+        2.0
+    """
     return _mean(sqrerr, total_ins_num, scope, util, "rmse") ** 0.5
 
 
 def acc(correct, total, scope=None, util=None):
-    """Accuracy: correct samples by samples, over all workers."""
+    """The share of right samples over all workers.
+
+    Args:
+        correct (numpy.ndarray | Variable | str): This worker's number of right samples.
+        total (numpy.ndarray | Variable | str | number): Its number of samples.
+        scope (Scope, optional): Where the variables are; the global one if None.
+        util (UtilBase, optional): What exchanges them; default: fleet's.
+
+    Returns:
+        float: It.
+
+    Example:
+        >>> fleet = argosy.distributed.fleet
+        >>> _ = fleet.init()
+        >>> float(fleet.metrics.acc(np.array([3.0]), np.array([4.0])))
+        0.75
+    """
     return _mean(correct, total, scope, util, "acc")

@@ -40,66 +40,168 @@ class FSShellCmdAborted(ExecuteError):
 
 
 class FS:
-    """What a file system can do."""
+    """What a file system can do.
+
+    Example:
+        >>> import os, tempfile
+        >>> fs = argosy.distributed.fleet.utils.LocalFS()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     a, b = os.path.join(folder, "a"), os.path.join(folder, "b")
+        ...     fs.touch(a)
+        ...     fs.mv(a, b)
+        ...     fs.rename(b, a)
+        ...     fs.mkdirs(b)
+        ...     fs.is_file(a), fs.is_dir(b), fs.is_exist(b), fs.list_dirs(folder), fs.ls_dir(folder)
+        ...     fs.delete(b)
+        (True, True, True, ['b'], (['b'], ['a']))
+        >>> fs.need_upload_download()
+        False
+    """
 
     def ls_dir(self, fs_path):
-        """(names of folders, names of files) in a folder; ([], []) if it does not exist."""
+        """What is in a folder.
+
+        Args:
+            fs_path (str): The folder.
+
+        Returns:
+            tuple[list[str], list[str]]: Names of folders, names of files; none if it does not exist.
+        """
         raise NotImplementedError
 
     def is_file(self, fs_path):
-        """Whether it is a file."""
+        """Whether something is a file.
+
+        Args:
+            fs_path (str): Its path.
+
+        Returns:
+            bool: That.
+        """
         raise NotImplementedError
 
     def is_dir(self, fs_path):
-        """Whether it is a folder."""
+        """Whether something is a folder.
+
+        Args:
+            fs_path (str): Its path.
+
+        Returns:
+            bool: That.
+        """
         raise NotImplementedError
 
     def is_exist(self, fs_path):
-        """Whether there is such a file or folder."""
+        """Whether there is such a file or folder.
+
+        Args:
+            fs_path (str): Its path.
+
+        Returns:
+            bool: That.
+        """
         raise NotImplementedError
 
     def upload(self, local_path, fs_path):
-        """Copies from this machine."""
+        """Copies from this machine.
+
+        Args:
+            local_path (str): From where.
+            fs_path (str): To where.
+        """
         raise NotImplementedError
 
     def download(self, fs_path, local_path):
-        """Copies to this machine."""
+        """Copies to this machine.
+
+        Args:
+            fs_path (str): From where.
+            local_path (str): To where.
+        """
         raise NotImplementedError
 
     def mkdirs(self, fs_path):
-        """Makes a folder and those above it."""
+        """Makes a folder and those above it.
+
+        Args:
+            fs_path (str): Its path.
+        """
         raise NotImplementedError
 
     def delete(self, fs_path):
-        """Removes a file or a folder with all in it; nothing if it does not exist."""
+        """Removes a file or a folder with all in it; nothing if it does not exist.
+
+        Args:
+            fs_path (str): Its path.
+        """
         raise NotImplementedError
 
     def need_upload_download(self):
-        """Whether files must be copied to be read."""
+        """Whether files must be copied to be read.
+
+        Returns:
+            bool: That.
+        """
         raise NotImplementedError
 
     def rename(self, fs_src_path, fs_dst_path):
-        """Gives a file or folder another name."""
+        """Gives a file or folder another name.
+
+        Args:
+            fs_src_path (str): The old path.
+            fs_dst_path (str): The new one.
+        """
         raise NotImplementedError
 
     def mv(self, fs_src_path, fs_dst_path, overwrite=False, test_exists=False):
-        """Renames, checking source and target."""
+        """Renames, checking source and target.
+
+        Args:
+            fs_src_path (str): The old path.
+            fs_dst_path (str): The new one.
+            overwrite (bool): Whether a target that is there is removed before.
+            test_exists (bool): Whether source and target are looked at before.
+        """
         raise NotImplementedError
 
     def upload_dir(self, local_dir, dest_dir):
-        """Copies a folder from this machine."""
+        """Copies a folder from this machine.
+
+        Args:
+            local_dir (str): From where.
+            dest_dir (str): To where.
+        """
         raise NotImplementedError
 
     def list_dirs(self, fs_path):
-        """Names of the folders in a folder."""
+        """Names of the folders in a folder.
+
+        Args:
+            fs_path (str): The folder.
+
+        Returns:
+            list[str]: Names.
+        """
         raise NotImplementedError
 
     def touch(self, fs_path, exist_ok=True):
-        """Makes an empty file."""
+        """Makes an empty file.
+
+        Args:
+            fs_path (str): Its path.
+            exist_ok (bool): Whether it may be there already.
+        """
         raise NotImplementedError
 
     def cat(self, fs_path=None):
-        """The text of a file."""
+        """The text of a file.
+
+        Args:
+            fs_path (str): Its path.
+
+        Returns:
+            str: All of it.
+        """
         raise NotImplementedError
 
 
@@ -286,7 +388,14 @@ class HDFSClient(FS):
 
     @_until_timeout
     def list_files_info(self, path_list):
-        """[{'path', 'size'}] of the files in the folders of path_list."""
+        """The files in some folders.
+
+        Args:
+            path_list (list[str]): The folders.
+
+        Returns:
+            list[dict]: path and size of each.
+        """
         out = []
         for fs_path in path_list:
             out += [

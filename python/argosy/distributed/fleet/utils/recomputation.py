@@ -122,6 +122,18 @@ def recompute(function, *args, **kwargs):
         preserve_rng_state (bool, keyword): Draw the same random numbers again (default True).
         use_reentrant (bool, keyword): Accepted; both ways give the same gradients.
         **kwargs: Further arguments of function.
+
+    Returns:
+        What function returns.
+
+    Example:
+        >>> layer = argosy.nn.Linear(2, 2)
+        >>> x = argosy.ones([1, 2])
+        >>> x.stop_gradient = False
+        >>> y = argosy.distributed.fleet.utils.recompute(layer, x)
+        >>> y.sum().backward()
+        >>> x.grad.shape
+        paddle.Size([1, 2])
     """
     preserve = bool(kwargs.pop("preserve_rng_state", True))
     kwargs.pop("use_reentrant", True)

@@ -1,0 +1,346 @@
+"""The processes of a job: how they are connected, and the groups of them."""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import hashlib
+import itertools
+import os
+import warnings
+
+from argosy import _core
+from argosy._job import get_rank, get_world_size, number_of
+from argosy._support import no_effect
+from argosy._waits import checked_seconds
+
+__all__ = []
+
+_groups = {}  # by number; 0: of all, once they are connected
+_numbers = itertools.count(1)  # of groups: none comes twice, and they are the same in all processes
+_alone = None  # of this process, for a program that runs alone
+
+
+class Group:
+    """Processes that exchange tensors with each other.
+
+    Args:
+        rank_in_group (int): Number of this process in the group, -1 if it is no member.
+        id (int): Number of the group; 0 is that of all processes.
+        ranks (list): The members' numbers among all processes.
+        pg: The connection; None without one.
+        name (str, optional): For people.
+
+    Example:
+        >>> import argosy as paddle
+        >>> group = paddle.distributed.new_group([0])
+        >>> group.nranks
+        1
+    """
+
+    def __init__(self, rank_in_group=0, id=0, ranks=(0,), pg=None, name=None):
+        self.rank = rank_in_group
+        self.id = id
+        self.ranks = list(ranks)
+        self.process_group = pg
+        self.name = name or f"_default_pg{id}"
+        self._tasks = []  # under way: what wait() waits for
+
+    @property
+    def nranks(self):
+        """How many members."""
+        return len(self.ranks)
+
+    @property
+    def world_size(self):
+        """How many members; -1 where this process is none of them."""
+        return self.nranks if self.is_member() else -1
+
+    def is_member(self):
+        """Whether this process belongs to the group.
+
+        Returns:
+            bool
+
+        Example:
+            >>> import argosy as paddle
+            >>> group = paddle.distributed.new_group([0])
+            >>> group.is_member()
+            True
+        """
+        return self.rank >= 0
+
+    def get_group_rank(self, rank):
+        """A process's number in the group.
+
+        Args:
+            rank (int): Its number among all processes.
+
+        Returns:
+            int: -1 if it is no member.
+
+        Example:
+            >>> import argosy as paddle
+            >>> group = paddle.distributed.new_group([0])
+            >>> group.get_group_rank(5)
+            -1
+        """
+        return self.ranks.index(rank) if rank in self.ranks else -1
+
+    def get_global_rank(self, rank):
+        """A member's number among all processes.
+
+        Args:
+            rank (int): Its number in the group.
+
+        Returns:
+            int: -1 if there is no such member.
+
+        Example:
+            >>> import argosy as paddle
+            >>> group = paddle.distributed.new_group([0])
+            >>> group.get_global_rank(0)
+            0
+        """
+        return self.ranks[rank] if rank in range(self.nranks) else -1
+
+    def __repr__(self):
+        return f"rank: {self.rank}, nranks: {self.nranks}, id: {self.id}, ranks: {self.ranks}"
+
+
+def _limit():
+    """Most seconds to wait for another process."""
+    milliseconds = number_of("PADDLE_PG_TIMEOUT", 0)
+    if milliseconds:
+        return checked_seconds("[environment] PADDLE_PG_TIMEOUT", milliseconds / 1000)
+    return checked_seconds(
+        "[environment] ARGOSY_COMM_TIMEOUT", _core.get_flag("ARGOSY_COMM_TIMEOUT")
+    )
+
+
+def _meeting_place():
+    """Where the processes of this job meet on this host."""
+    endpoints = [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
+    size = get_world_size()
+    if endpoints and len(endpoints) != size:
+        raise ValueError(
+            f"[init_parallel_env] PADDLE_TRAINERS_NUM={size} processes are one job, but"
+            f" PADDLE_TRAINER_ENDPOINTS has {len(endpoints)} addresses. Do this: list the address of"
+            " each."
+        )
+    hosts = sorted({e.rpartition(":")[0] for e in endpoints})
+    if (len(hosts) > 1 or number_of("PADDLE_NNODES", 1) > 1) and not os.environ.get(
+        "ARGOSY_COMM_HOST"
+    ):
+        raise NotImplementedError(
+            f"[init_parallel_env] the ranks are on several hosts ({', '.join(hosts)}), and only ranks"
+            " of one host are supported so far. Do this: start all ranks on one host; if these are"
+            " names of one, set ARGOSY_COMM_HOST to the same text for all."
+        )
+    place = os.environ.get("PADDLE_MASTER", "") or (endpoints[0] if endpoints else "")
+    if not place:
+        raise ValueError(
+            f"[init_parallel_env] this process is one of {size} (PADDLE_TRAINERS_NUM), but nothing says"
+            " where they meet. Do this: start them by `argosy launch`, or set PADDLE_MASTER or"
+            " PADDLE_TRAINER_ENDPOINTS."
+        )
+    job = f"{os.geteuid()} {place} {os.environ.get('ARGOSY_JOB_ID', '')}"
+    digest = hashlib.sha256(job.encode()).hexdigest()[:16]
+    return f"argosy-comm {place[:60]} {digest}"
+
+
+def connect():
+    """Connects all processes of the job, once; their group."""
+    if 0 not in _groups:
+        rank, size = get_rank(), get_world_size()
+        handle = _core.comm_connect(
+            rank, size, _meeting_place(), os.environ.get("ARGOSY_JOB_TOKEN", ""),
+            os.environ.get("ARGOSY_COMM_HOST", ""), _limit(),
+        )  # fmt: skip
+        _groups[0] = Group(rank, 0, range(size), handle)
+    return _groups[0]
+
+
+def is_initialized():
+    """Whether this process is connected with the others of its job: init_parallel_env has been called, and
+    the program does not run alone.
+
+    Returns:
+        bool
+
+    Example:
+        >>> import argosy as paddle
+        >>> paddle.distributed.is_initialized()
+        False
+    """
+    return 0 in _groups
+
+
+def default_group(what):
+    """The group that functions take for None."""
+    global _alone
+    if 0 in _groups:
+        return _groups[0]
+    if get_world_size() > 1:
+        raise RuntimeError(
+            f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and they are not"
+            " connected yet. Do this: call paddle.distributed.init_parallel_env() before."
+        )
+    if _alone is None:
+        _alone = Group(0, 0, [0], _core.comm_connect(0, 1, "", "", "", _limit()))
+    return _alone
+
+
+def checked_group(what, group):
+    """`group`, or that of all processes. None, and a warning, where this process is no member."""
+    if not isinstance(group, (Group, type(None))):
+        raise TypeError(
+            f"[{what}] group: expected a Group, got {type(group).__name__}. Do this: pass what new_group"
+            " returned, or None."
+        )
+    if group is None or (group.id == 0 and group.process_group is None):
+        return default_group(what)
+    if not group.is_member():
+        warnings.warn(
+            f"[{what}] process {get_rank()} is no member of {group}: the call does nothing here.",
+            stacklevel=3,
+        )
+        return None
+    if group.process_group is None:
+        raise RuntimeError(
+            f"[{what}] {group} was destroyed, or has no connection. Do this: make it by new_group."
+        )
+    return group
+
+
+def member(what, group, rank):
+    """The number in the group of process `rank`, which has to be a member."""
+    number = group.get_group_rank(rank)
+    if number < 0:
+        if group.nranks == 1 and not is_initialized():
+            raise ValueError(
+                f"[{what}] there is no process {rank}: this program runs alone, as process 0. Do"
+                " this: pass 0, or leave the call out where get_world_size() is 1."
+            )
+        raise ValueError(
+            f"[{what}] expected a process of the group, one of {group.ranks}, got {rank}. Do this: pass"
+            " its number among all processes."
+        )
+    return number
+
+
+def new_group(ranks=None, backend=None, timeout=None, nccl_comm_init_option=0, nccl_config=None):
+    """A group of some processes. All processes of the job call it, members or not.
+
+    Args:
+        ranks (list[int], optional): Their numbers among all processes, which are sorted; all by default.
+        backend (str, optional): No effect: tensors go through shared memory.
+        timeout (datetime.timedelta, optional): Most that a call of the group waits for a process; by
+            default what init_parallel_env found (ARGOSY_COMM_TIMEOUT, 300 s).
+        nccl_comm_init_option (int): No effect.
+        nccl_config (optional): No effect.
+
+    Returns:
+        The Group; where this process is no member, its rank is -1 and calls do nothing.
+
+    Raises:
+        TypeError: timeout is no timedelta.
+
+    Example:
+        >>> import argosy as paddle
+        >>> group = paddle.distributed.new_group([0])
+        >>> group.ranks
+        [0]
+    """
+    what = "distributed.new_group"
+    no_effect(
+        what, "tensors go through shared memory", backend=(backend, None),
+        nccl_comm_init_option=(nccl_comm_init_option, 0), nccl_config=(nccl_config, None),
+    )  # fmt: skip
+    seconds = _limit()
+    if timeout is not None:
+        if not isinstance(timeout, datetime.timedelta):
+            raise TypeError(
+                f"[{what}] timeout: expected a datetime.timedelta, got {type(timeout).__name__}."
+            )
+        seconds = checked_seconds(f"[{what}] timeout", timeout.total_seconds())
+    world = default_group(what)
+    ranks = list(world.ranks) if ranks is None else sorted(ranks)
+    for rank in ranks:
+        member(what, world, rank)
+    number = next(_numbers)
+    if not ranks:
+        _groups[number] = Group(-1, number, [])
+        return _groups[number]
+    handle = _core.comm_subgroup(world.process_group, ranks, seconds)
+    place = ranks.index(world.rank) if handle is not None else -1
+    _groups[number] = Group(place, number, ranks, handle)
+    return _groups[number]
+
+
+def get_group(id=0):
+    """The group with this number.
+
+    Args:
+        id (int): 0 for the group of all processes.
+
+    Returns:
+        The Group, None if there is none.
+
+    Example:
+        >>> import argosy as paddle
+        >>> paddle.distributed.get_group(0).nranks
+        1
+    """
+    if id == 0 and 0 not in _groups:
+        return default_group("distributed.get_group") if get_world_size() == 1 else None
+    return _groups.get(id)
+
+
+def destroy_process_group(group=None):
+    """Ends a group, or all of them: who calls something of it afterwards, or waits for this process there, gets
+    an error.
+
+    Args:
+        group (Group, optional): All groups by default.
+
+    Example:
+        >>> import argosy as paddle
+        >>> group = paddle.distributed.new_group([0])
+        >>> paddle.distributed.destroy_process_group(group)
+    """
+    global _alone
+    everything = group is None or group.id == 0
+    for known in sorted(_groups.values(), key=lambda g: -g.id) if everything else [group]:
+        if _groups.get(known.id) is known:
+            del _groups[known.id]
+        if known.process_group is not None:
+            _core.comm_close(known.process_group)
+            known.process_group = None
+    if everything and _alone is not None:
+        _core.comm_close(_alone.process_group)
+        _alone = None
+
+
+# Threads of groups end before the interpreter does.
+atexit.register(destroy_process_group)
+
+
+def get_backend(group=None):
+    """What carries tensors between processes.
+
+    Args:
+        group (Group, optional): Whose processes; all by default.
+
+    Returns:
+        str: SHM; NONE in a group of one.
+
+    Example:
+        >>> import argosy as paddle
+        >>> paddle.distributed.get_backend()
+        'NONE'
+    """
+    group = checked_group("distributed.get_backend", group)
+    if group is None or group.nranks == 1:
+        return "NONE"
+    return _core.comm_info(group.process_group)[3].upper()

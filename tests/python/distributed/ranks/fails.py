@@ -1,0 +1,86 @@
+"""Ranks that fail in the way that is asked for. A CommunicationError is printed, and the code is 3."""
+
+import datetime
+import os
+import pathlib
+import sys
+
+import argosy as paddle
+import argosy.distributed as dist
+
+way = sys.argv[1]
+folder = pathlib.Path(os.environ.get("FOLDER", "."))
+
+
+def disagree(rank):
+    x = paddle.ones([5 if way == "size" and rank == 1 else 4])
+    if way == "dtype" and rank == 1:
+        x = x.astype("int32")
+    if way == "kind" and rank == 1:
+        dist.barrier()
+    op = dist.ReduceOp.MAX if way == "op" and rank == 1 else dist.ReduceOp.SUM
+    dist.all_reduce(x, op=op)
+
+
+def wait_for_others(rank):
+    """Rank 1 never comes."""
+    group = None
+    if "SECONDS" in os.environ:
+        seconds = datetime.timedelta(seconds=float(os.environ["SECONDS"]))
+        group = dist.new_group(timeout=seconds)
+    (folder / str(rank)).touch()
+    if rank == 1:
+        import time
+
+        time.sleep(2 if len(sys.argv) > 2 else 1 if dist.get_world_size() == 2 else 60)
+        dist.barrier(group)
+    elif way == "wait-message":
+        dist.recv(paddle.ones([4]), src=1, group=group)
+    else:
+        dist.all_reduce(paddle.ones([4]), group=group)
+
+
+def fork(rank):
+    if os.fork() == 0:
+        try:
+            dist.all_reduce(paddle.ones([4]))
+        except dist.CommunicationError as error:
+            print(f"{type(error).__name__}: {error}", flush=True)
+        os._exit(0)
+    os.wait()
+    dist.barrier()
+    print("parent is well", flush=True)
+
+
+def interrupt(rank):
+    """Rank 0 waits for messages, of which nobody sends any."""
+    if rank == 1:
+        dist.recv(paddle.ones([4]), src=0)
+    task = dist.irecv(paddle.ones([9]), src=1)
+    (folder / str(rank)).touch()
+    try:
+        dist.recv(paddle.ones([4]), src=1)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+    task.wait()
+
+
+try:
+    dist.init_parallel_env()
+    rank = dist.get_rank()
+    dist.barrier()
+    if way.startswith("wait"):
+        wait_for_others(rank)
+    elif way == "interrupt":
+        interrupt(rank)
+    elif way == "fork":
+        fork(rank)
+    elif way == "dies":
+        if rank == 1:
+            os.kill(os.getpid(), 9)
+        dist.barrier()
+    else:
+        disagree(rank)
+except dist.CommunicationError as error:
+    print(f"{type(error).__name__}: {error}", flush=True)
+    sys.exit(3)

@@ -1,0 +1,165 @@
+"""Seeded runs of forked ranks that exchange tensors while one of them is hurt:
+
+    python storm.py FIRST_SEED RUNS
+
+Each run ends within its limits, and in the right error, the same on all ranks that live: or the seed
+and what was wrong are printed, and the exit code is 1.
+"""
+
+import os
+import random
+import secrets
+import select
+import signal
+import sys
+import time
+
+import argosy as paddle
+import argosy.distributed as dist
+
+LIMIT = 2.0  # of a wait for a rank
+STEPS = 4000
+FAULTS = ("kill", "stop", "disagree", "late", "fork", "leave")
+
+
+def step(draw, rank, size, odd):
+    """One call that `draw`, alike on all ranks, chooses; `odd`: as no other rank makes it."""
+    kind = draw.choice(("all_reduce", "all_gather", "ring", "broadcast", "async", "barrier"))
+    count = draw.choice((1, 100, 3000, 200000))
+    if odd and kind == "ring":  # a message cannot be compared with a collective
+        count += 7
+    elif odd:
+        dist.all_reduce(paddle.ones([count + 7]))
+        return
+    if kind == "all_reduce":
+        x = paddle.full([count], float(rank))
+        dist.all_reduce(x)
+        assert float(x[-1]) == size * (size - 1) / 2
+    elif kind == "all_gather":
+        parts = []
+        dist.all_gather(parts, paddle.full([count], rank))
+        assert [int(p[0]) for p in parts] == list(range(size))
+    elif kind == "broadcast":
+        x = paddle.full([count], rank)
+        dist.broadcast(x, src=size - 1)
+        assert int(x[0]) == size - 1
+    elif kind == "async":
+        xs = [paddle.full([count], float(rank)) for _ in range(3)]
+        for task in [dist.all_reduce(x, sync_op=False) for x in xs]:
+            task.wait()
+    elif kind == "ring":
+        x = paddle.zeros([count])
+        ops = [
+            dist.P2POp(dist.isend, paddle.full([count], float(rank)), (rank + 1) % size),
+            dist.P2POp(dist.irecv, x, (rank - 1) % size),
+        ]
+        for task in dist.batch_isend_irecv(ops):
+            task.wait()
+        assert float(x[0]) == (rank - 1) % size
+    else:
+        dist.barrier()
+
+
+def be_rank(rank, size, seed, fault, victim, moment, ready, result):
+    os.environ.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINERS_NUM=str(size))
+    try:
+        dist.init_parallel_env()
+        os.write(ready, b".")
+        draw = random.Random(seed)
+        for k in range(STEPS):
+            mine = rank == victim and k == moment
+            if mine and fault == "late":
+                time.sleep(0.4)
+            if mine and fault == "leave":
+                os._exit(0)
+            if mine and fault == "fork" and os.fork() == 0:
+                os._exit(0)  # the child does not hurt the group
+            if fault in ("late", "fork") and k == moment + 20:
+                break
+            step(draw, rank, size, mine and fault == "disagree")
+        text = "done"
+    except dist.CommunicationError as error:
+        text = f"{type(error).__name__}: {error}"
+    except BaseException as error:
+        text = f"unexpected {type(error).__name__}: {error}"
+    os.write(result, text.encode())
+    os._exit(0)
+
+
+def read_all(fd, until):
+    """What comes before the end of the file; None if that does not come in time."""
+    data = b""
+    while True:
+        if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+            return None
+        part = os.read(fd, 65536)
+        if not part:
+            return data.decode()
+        data += part
+
+
+def run(seed):
+    """What is wrong with the run; None if nothing is."""
+    draw = random.Random(seed)
+    size, fault = draw.choice((2, 3, 4)), FAULTS[seed % len(FAULTS)]
+    victim, moment = draw.randrange(size), draw.randrange(60)
+    os.environ.update(
+        PADDLE_MASTER=f"storm {secrets.token_hex(4)}", PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000))
+    )
+    ready = os.pipe()
+    pids, ends = [], []
+    for rank in range(size):
+        result = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            be_rank(rank, size, seed, fault, victim, moment, ready[1], result[1])
+        os.close(result[1])
+        pids.append(pid)
+        ends.append(result[0])
+    try:
+        come = 0
+        while come < size:
+            if not select.select([ready[0]], [], [], 30)[0]:
+                return "the ranks were not connected"
+            come += len(os.read(ready[0], size))
+        if fault in ("kill", "stop"):
+            time.sleep(draw.random() * 0.1)
+            os.kill(pids[victim], signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
+        until = time.monotonic() + 20
+        lived = [r for r in range(size) if r != victim or fault not in ("kill", "stop", "leave")]
+        texts = {r: read_all(ends[r], until) for r in lived}
+        if fault == "stop":
+            os.kill(pids[victim], signal.SIGCONT)
+            texts[victim] = read_all(ends[victim], until)
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        for fd in (*ready, *ends):
+            os.close(fd)
+    wanted = {
+        "kill": "RankLostError: ",
+        "leave": "RankLostError: ",
+        "stop": "CommunicationTimeout: ",
+        "disagree": "RanksDisagreeError: ",
+    }.get(fault, "done")
+    found = set(texts.values())
+    if len(found) != 1 or not next(iter(found)) or not next(iter(found)).startswith(wanted):
+        return f"{size} ranks, {fault} of {victim} at {moment}: expected {wanted}, got {texts}"
+    return None
+
+
+def main():
+    first, runs = int(sys.argv[1]), int(sys.argv[2])
+    bad = 0
+    for seed in range(first, first + runs):
+        wrong = run(seed)
+        if wrong:
+            bad += 1
+            print(f"seed {seed}: {wrong}", flush=True)
+    print(f"{runs} runs, {bad} wrong", flush=True)
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

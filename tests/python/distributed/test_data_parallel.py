@@ -1,0 +1,38 @@
+"""DataParallel: N processes with B samples each train as one with N x B."""
+
+import pytest
+from tests.python.distributed.ranks import run as ranks
+
+from argosy.distributed._reducer import in_buckets
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_several_processes_train_as_one(count):
+    for rank in ranks.run("data_parallel", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_fleet_program_without_servers(count):
+    for rank in ranks.run("fleet_collective", count):
+        assert "all is well" in rank.text
+
+
+class _Sized:
+    def __init__(self, dtype, size):
+        self.dtype = dtype
+        self.size = size
+
+    def element_size(self):
+        return 4
+
+    def __repr__(self):
+        return f"{self.dtype}{self.size}"
+
+
+def test_buckets_have_one_dtype_and_limits():
+    items = [_Sized(d, s) for d, s in [("f", 2), ("f", 3), ("d", 1), ("f", 1), ("d", 9), ("f", 4)]]
+    assert str(in_buckets(items, [8, 24])) == "[[f2], [f3, f1], [d1], [d9], [f4]]"
+    assert str(in_buckets(items, [1000])) == "[[f2, f3, f1, f4], [d1, d9]]"
