@@ -132,7 +132,8 @@ DType dtype_of_kind(op::Scalar::Kind kind) {
 }
 
 // Builds in the widest form, then casts.
-Tensor from_flat(const Flat& flat) {
+// widest: floats in 64 bits, as in NumPy, not in the default dtype.
+Tensor from_flat(const Flat& flat, bool widest = false) {
   using Kind = op::Scalar::Kind;
   DType dtype = flat.values.empty() ? op::default_dtype() : dtype_of_kind(flat.kind);
   bool whole = flat.kind == Kind::integer || flat.kind == Kind::boolean;
@@ -148,7 +149,7 @@ Tensor from_flat(const Flat& flat) {
     else
       wide.data<complex128>()[i] = s.c;
   }
-  return ops::cast(wide, dtype);
+  return ops::cast(wide, widest && !whole ? wide.dtype() : dtype);
 }
 
 // What NumPy makes of two dtypes: no integer loses digits.
@@ -160,6 +161,17 @@ DType joined(DType a, DType b) {
   if (is_complex(a)) return digits > 2 ? DType::complex128 : common;
   if (digits > 2) return DType::float64;
   return digits > 1 && item_size(a) < 4 ? DType::float32 : common;
+}
+
+// Numbers and lists of numbers with NumPy's widths.
+Tensor as_numpy(PyObject* item) {
+  if (PyFloat_CheckExact(item)) return ops::constant(to_scalar(item), DType::float64);
+  if (PyList_Check(item) || PyTuple_Check(item)) {
+    Flat flat;
+    flatten(item, 0, flat, true);
+    if (flat.plain) return from_flat(flat, true);
+  }
+  return from_data(item, Py_None, false);
 }
 
 // A list with tensors or arrays inside: each becomes a tensor, then they are stacked. As numbers in
@@ -174,12 +186,7 @@ Tensor stack_items(PyObject* o) {
   program::Recording at_once(nullptr);  // they are numbers, not values of a Program
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = first[i];
-    Tensor t = from_data(item, Py_None, false);
-    const bool numbers = PyFloat_CheckExact(item) || PyList_Check(item) || PyTuple_Check(item);
-    if (wide && numbers && kFloating.has(t.dtype())) {
-      Py float64(check(PyUnicode_FromString("float64")));
-      t = from_data(item, float64.get(), false);
-    }
+    Tensor t = wide ? as_numpy(item) : from_data(item, Py_None, false);
     if (!wide && kFloating.has(t.dtype())) t = ops::cast(t, op::default_dtype());
     if (!wide && kIntegral.has(t.dtype())) t = ops::cast(t, DType::int64);
     common = !i ? t.dtype() : wide ? joined(common, t.dtype()) : promote(common, t.dtype());
@@ -288,7 +295,7 @@ PyObject* f_item(PyObject*, PyObject* const* args, Py_ssize_t count) {
     ARGOSY_CHECK(count > 1 || t.numel() == 1, invalid_argument)
         << "item(): only a tensor of one element can be converted, got " << t
         << ". Do this: give the position of an element, or use .tolist().";
-    ARGOSY_CHECK(index >= 0 && index < t.numel(), index)
+    ARGOSY_CHECK(index >= 0 && index < t.numel(), axis)
         << "item(): position " << index << " is outside a tensor of " << t.numel() << " elements.";
     return check(element_to_python(op::contiguous(t), index));
   });

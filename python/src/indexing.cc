@@ -44,9 +44,13 @@ void push_bound(op::IntArray& to, PyObject* o, int64_t none) {
     to.values.push_back(to_int(o));
     return;
   }
-  Py index(PyNumber_Index(o));
-  if (!index) throw PythonError{};
-  to.values.push_back(PyLong_AsLongLong(index.get()));
+  Py index(PyIndex_Check(o) ? PyNumber_Index(o) : nullptr);
+  if (!index) {
+    PyErr_Clear();
+    ARGOSY_THROW(type) << "The bounds of a slice must be ints, tensors of one int, or None, got "
+                       << Py_TYPE(o)->tp_name << '.';
+  }
+  to.values.push_back(PyNumber_AsSsize_t(index.get(), nullptr));
 }
 
 int dims_taken(PyObject* o) {
@@ -78,7 +82,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
     taken += dims_taken(item.get());
     ellipses += item.get() == Py_Ellipsis;
   }
-  ARGOSY_CHECK(ellipses <= 1, index) << "An index can only have one ellipsis ('...').";
+  ARGOSY_CHECK(ellipses <= 1, axis) << "An index can only have one ellipsis ('...').";
   ARGOSY_CHECK(taken <= x.rank(), index)
       << "Too many indices: " << taken << " for a tensor of shape " << x.shape() << '.';
 
@@ -138,7 +142,7 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
       }
     } else if (is_tensor(o) && !(impl_of(o)->shape.rank() == 0 && !impl_of(o)->symbol)) {
       Tensor t = tensor_of(o);
-      ARGOSY_CHECK(is_integral(t.dtype()), invalid_argument)
+      ARGOSY_CHECK(is_integral(t.dtype()), type)
           << "A tensor used as an index must be of integers or bool, got " << t
           << ". Do this: cast it with .astype('int64').";
       add_array(t, out++);
@@ -146,19 +150,19 @@ IndexPlan take_apart(const Tensor& x, PyObject* key) {
     } else {
       int64_t i = 0;
       if (is_tensor(o)) {
-        ARGOSY_CHECK(is_integral(impl_of(o)->dtype), invalid_argument)
+        ARGOSY_CHECK(is_integral(impl_of(o)->dtype), type)
             << "A tensor used as an index must be of integers or bool, got " << tensor_of(o) << '.';
         i = to_int(o);
       } else {
         Py index(PyIndex_Check(o) ? PyNumber_Index(o) : nullptr);
         if (!index) {
           PyErr_Clear();
-          ARGOSY_THROW(invalid_argument)
+          ARGOSY_THROW(axis)
               << "An index must be made of ints, slices, None, '...', lists or Tensors of ints or "
                  "bools, got "
               << Py_TYPE(o)->tp_name << '.';
         }
-        i = PyLong_AsLongLong(index.get());
+        i = PyNumber_AsSsize_t(index.get(), nullptr);
       }
       int64_t size = x.dim(dim);
       ARGOSY_CHECK(size < 0 || (i >= -size && i < size), index)

@@ -1,5 +1,6 @@
 #include "argosy/base/cpu.h"
 #include "autocast_bind.h"
+#include "comm.h"
 #include "data.h"
 #include "entries.h"
 #include "python.h"
@@ -48,6 +49,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_static(module.get());
     add_data(module.get());
     add_trainer(module.get());
+    add_comm(module.get());
     return module.release();
   });
 }

@@ -102,6 +102,12 @@ Tensor known(PyObject* o) {
   return value.defined() ? value : t;
 }
 
+int64_t number_of(const op::OpDef& op, const op::Field& f, PyObject* o) {
+  const int64_t v = PyLong_AsLongLong(o);
+  if (v == -1 && PyErr_Occurred()) fail_attr(op, f, "an integer of 64 bits", o);
+  return v;
+}
+
 int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
   if (is_tensor(o) && tensor_of(o).symbolic()) {
     Tensor t = known(o);
@@ -110,11 +116,7 @@ int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
         << ", a value of the Program that only a run knows. Do this: give a number.";
     return program::number_in(t).integer();
   }
-  if (PyLong_CheckExact(o)) {
-    int64_t v = PyLong_AsLongLong(o);
-    if (v == -1 && PyErr_Occurred()) fail_attr(op, f, "an integer of 64 bits", o);
-    return v;
-  }
+  if (PyLong_CheckExact(o)) return number_of(op, f, o);
   if (PyFloat_Check(o)) {
     double v = PyFloat_AS_DOUBLE(o);
     if (v == std::floor(v) && std::abs(v) < 9e15) return static_cast<int64_t>(v);
@@ -122,7 +124,7 @@ int64_t parse_int(const op::OpDef& op, const op::Field& f, PyObject* o) {
   }
   Py index(PyNumber_Index(o));
   if (!index) fail_attr(op, f, "an int", o);
-  return PyLong_AsLongLong(index.get());
+  return number_of(op, f, index.get());
 }
 
 double parse_real(const op::OpDef& op, const op::Field& f, PyObject* o) {
@@ -197,7 +199,7 @@ void parse_int_array(const op::OpDef& op, const op::Field& f, PyObject* o, op::I
     Py index(PyNumber_Index(o));
     if (index) {
       out.single = true;
-      out.values.push_back(PyLong_AsLongLong(index.get()));
+      out.values.push_back(number_of(op, f, index.get()));
       return;
     }
     PyErr_Clear();

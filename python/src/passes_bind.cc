@@ -111,6 +111,18 @@ PyObject* f_end_segment(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// (program, values): segments that end where these are made.
+PyObject* f_mark_segments(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded_object([&]() -> PyObject* {
+    ARGOSY_CHECK(count == 2, type) << "[program_mark_segments] expected 2 arguments, got " << count;
+    std::vector<Ref<program::Value>> ends;
+    for (const Tensor& t : to_tensor_list("program_mark_segments", args[1]))
+      ends.push_back(Ref<program::Value>::share(program::value_of(t)));
+    passes::mark_segments(*program_of(args[0]), ends);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* f_peak(PyObject*, PyObject* program) {
   return guarded_object(
       [&] { return PyLong_FromSize_t(passes::Liveness(*program_of(program)).peak); });
@@ -124,6 +136,7 @@ PyCFunction c_function(F f) {
 PyMethodDef functions[] = {
     {"program_begin_segment", f_begin_segment, METH_O, nullptr},
     {"program_end_segment", c_function(f_end_segment), METH_FASTCALL, nullptr},
+    {"program_mark_segments", c_function(f_mark_segments), METH_FASTCALL, nullptr},
     {"passes_peak", f_peak, METH_O, nullptr},
     {"passes_list", f_list, METH_NOARGS, nullptr},
     {"passes_pipelines", f_pipelines, METH_NOARGS, nullptr},

@@ -119,12 +119,20 @@ const char* text_of(PyObject* o) {
   ARGOSY_CHECK(text, type) << "A flag's name must be a str, got " << Py_TYPE(o)->tp_name << '.';
   return text;
 }
+flags::Flag& flag_named(const char* function, PyObject* name) {
+  flags::Flag& flag = flags::find(text_of(name));
+  ARGOSY_CHECK(flag.effect() != flags::Effect::gpu, not_found)
+      << '[' << function << "] " << flag.name()
+      << " is a flag of builds for GPUs, and this build has none. Do this: ask "
+         "paddle.is_compiled_with_cuda() before.";
+  return flag;
+}
 PyObject* f_get_flag(PyObject*, PyObject* name) {
-  return guarded_object([&] { return to_python(flags::find(text_of(name)).get()); });
+  return guarded_object([&] { return to_python(flag_named("get_flags", name).get()); });
 }
 PyObject* f_set_flag(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
-    flags::Flag& flag = flags::find(text_of(args[0]));
+    flags::Flag& flag = flag_named("set_flags", args[0]);
     PyObject* o = args[1];
     if (PyBool_Check(o))
       flag.set(o == Py_True);

@@ -41,13 +41,13 @@ std::span<Flag> table() {
       {"FLAGS_max_inplace_grad_add", 0_i, none, "How many gradients are added in place."},
       {"FLAGS_retain_grad_for_all_tensor", false, none,
        "Keep .grad of tensors that are not leaves."},
-      {"FLAGS_cudnn_deterministic", false, none, "Deterministic convolutions. They always are."},
+      {"FLAGS_cudnn_deterministic", false, gpu, "Deterministic convolutions. They always are."},
       {"FLAGS_cpu_deterministic", false, none, "Deterministic reductions. They always are."},
-      {"FLAGS_embedding_deterministic", 0_i, none, "Deterministic embedding gradients. Always so."},
-      {"FLAGS_cudnn_exhaustive_search", false, none, "Try all convolution algorithms."},
-      {"FLAGS_conv_workspace_size_limit", 512_i, none, "MiB of scratch for a convolution."},
-      {"FLAGS_cudnn_batchnorm_spatial_persistent", false, none, "A variant of batch norm on GPUs."},
-      {"FLAGS_gemm_use_half_precision_compute_type", false, none, "Accumulate products in half."},
+      {"FLAGS_embedding_deterministic", 0_i, gpu, "Deterministic embedding gradients. Always so."},
+      {"FLAGS_cudnn_exhaustive_search", false, gpu, "Try all convolution algorithms."},
+      {"FLAGS_conv_workspace_size_limit", 512_i, gpu, "MiB of scratch for a convolution."},
+      {"FLAGS_cudnn_batchnorm_spatial_persistent", false, gpu, "A variant of batch norm on GPUs."},
+      {"FLAGS_gemm_use_half_precision_compute_type", false, gpu, "Accumulate products in half."},
       {"FLAGS_use_autotune", false, none, "Try kernels and keep the best."},
       {"FLAGS_use_mkldnn", false, none, "Use oneDNN. Where it is best, it is used anyway."},
       {"FLAGS_use_onednn", false, none, "Use oneDNN. Where it is best, it is used anyway."},
@@ -67,7 +67,7 @@ std::span<Flag> table() {
       {"FLAGS_use_system_allocator", false, none, "See ARGOSY_ALLOCATOR."},
       {"FLAGS_paddle_num_threads", 1_i, none, "See ARGOSY_NUM_THREADS."},
       {"FLAGS_inner_op_parallelism", 0_i, none, "See ARGOSY_NUM_THREADS."},
-      {"FLAGS_selected_gpus", ""_s, none, "The GPUs of this process."},
+      {"FLAGS_selected_gpus", ""_s, gpu, "The GPUs of this process."},
       {"FLAGS_enable_pir_api", true, none, "Choose Paddle's newer Program."},
       {"FLAGS_enable_pir_in_executor", true, none, "Choose Paddle's newer Program."},
       {"FLAGS_prim_forward", false, none, "Open composed ops while capturing."},
@@ -97,6 +97,12 @@ std::span<Flag> table() {
        "worker, after which waiting ends in TimeoutError; inf: never. Data sets and loaders that "
        "are "
        "given a timeout keep to that."},
+      {"ARGOSY_COMM_TIMEOUT", 300.0, startup,
+       "Seconds that a process waits for another one in init_parallel_env and in a collective, "
+       "after "
+       "which all processes of the group raise CommunicationTimeout. Groups that are given a "
+       "timeout "
+       "keep to that."},
       {"ARGOSY_AMP_FLOAT16", false, startup,
        "Let auto_cast, decorate and GradScaler take effect for float16 too, which CPUs compute as "
        "float32: for tests of programs."},
@@ -282,7 +288,7 @@ std::span<Flag> all() {
 }
 
 std::string markdown() {
-  constexpr const char* kEffects[] = {"at once", "at the start", "none"};
+  constexpr const char* kEffects[] = {"at once", "at the start", "none", "on GPUs"};
   std::string text =
       "| name | type | default | takes effect | |\n| --- | --- | --- | --- | --- |\n";
   for (const Flag& flag : table()) {

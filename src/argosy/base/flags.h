@@ -23,6 +23,7 @@ enum class Effect : uint8_t {
   live,     // acts as soon as it is set
   startup,  // read once from the environment; setting it later is an error
   none,     // known to Paddle, accepted and kept, changes nothing here
+  gpu,      // known to Paddle's builds for GPUs alone; a program for CPUs cannot reach it
 };
 
 // Thread safe. Flags never go away, so code that asks often keeps a reference:

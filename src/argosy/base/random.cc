@@ -375,7 +375,11 @@ class Poisson {
 
 template <class T>
 void fill_poisson(Engine& engine, T* out, const T* mean, int64_t n) {
+  constexpr T kMost = T(2e9);  // what is drawn is an int; larger means would never be done
   for (int64_t i = 0; i < n; ++i) {
+    ARGOSY_CHECK(!(mean[i] > kMost), invalid_argument)
+        << "[poisson] a mean must be at most " << kMost << ", got " << mean[i]
+        << ". Do this: draw from a normal distribution instead.";
     out[i] = 0;
     if (mean[i] > 0) out[i] = static_cast<T>(Poisson(engine, mean[i]).draw());
   }

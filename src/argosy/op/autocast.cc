@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "argosy/base/watch.h"
 
@@ -12,30 +11,6 @@ constinit thread_local const Autocast* autocast = nullptr;
 bool (*is_released)(const Tensor& t) = nullptr;
 
 namespace {
-
-// What descriptions say, by name while libraries load and by op afterwards.
-struct Words {
-  struct Word {
-    Amp o1 = Amp::follow, o2 = Amp::follow;
-  };
-  std::vector<std::pair<const char*, Word>> said;
-  std::unordered_map<const OpDef*, Word> by_op;
-
-  static Words& instance() {
-    static Words* words = new Words;
-    return *words;
-  }
-  Word of(const OpDef& op) {
-    // (Not std::call_once: it would tie this library to the thread-local storage of libstdc++.)
-    static const bool joined = [this] {
-      for (auto& [name, word] : said) by_op[&get(name)] = word;
-      return true;
-    }();
-    (void)joined;
-    auto it = by_op.find(&op);
-    return it == by_op.end() ? Word{} : it->second;
-  }
-};
 
 // Threads that have a state: where there are any, dispatch looks.
 void count_thread(int change) {
@@ -108,18 +83,12 @@ void each_operand(const OpDef& op, const Inputs& in, F&& fn) {
 
 }  // namespace
 
-bool register_amp(const char* op, Amp o1, Amp o2) {
-  Words::instance().said.push_back({op, {o1, o2}});
-  return true;
-}
-
 Amp precision_of(const Autocast& state, const OpDef& op) {
   if (!op.writes.empty() || op.effect == Effect::communicates || op.effect == Effect::io ||
       op.structural)
     return Amp::never;
   if (auto it = state.custom.find(&op); it != state.custom.end()) return it->second;
-  const Words::Word word = Words::instance().of(op);
-  const Amp own = state.level == Autocast::Level::o2 ? word.o2 : word.o1;
+  const Amp own = state.level == Autocast::Level::o2 ? op.amp_o2 : op.amp_o1;
   if (state.level == Autocast::Level::od && own != Amp::lower && own != Amp::never)
     return Amp::full;
   if (state.level == Autocast::Level::o2 && !state.promote && own == Amp::follow) return Amp::lower;

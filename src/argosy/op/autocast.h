@@ -10,26 +10,6 @@
 // ones and tapes see plain casts. Parts of compositions and gradients run as they are.
 namespace argosy::op {
 
-// How it runs an op. Beside the op's description stands ARGOSY_AMP(op, at O1 and O2) or
-// ARGOSY_AMP(op, at O1, at O2) where that is not `follow`.
-enum class Amp : uint8_t {
-  follow,   // in 16 bits if all its floating operands are, else in float32
-  lower,    // in 16 bits
-  full,     // in float32
-  leading,  // in the dtype of its first operand, the others as they come
-  never,    // as it is called
-};
-
-ARGOSY_API bool register_amp(const char* op, Amp o1, Amp o2);
-inline bool register_amp(const char* op, Amp both) {
-  return register_amp(op, both, both);
-}
-#define ARGOSY_AMP(op_name, ...)                                       \
-  [[maybe_unused]] static const bool argosy_amp_of_##op_name##_ = [] { \
-    using enum ::argosy::op::Amp;                                      \
-    return ::argosy::op::register_amp(#op_name, __VA_ARGS__);          \
-  }()
-
 struct Autocast {
   enum class Level : uint8_t { od, o1, o2 };
 

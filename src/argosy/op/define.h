@@ -222,6 +222,13 @@ class OpBuilder : private Description {
     def_.effect = e;
     return *this;
   }
+  // How automatic casting runs it, `follow` unless said.
+  OpBuilder& amp(Amp o1, Amp o2) {
+    def_.amp_o1 = o1;
+    def_.amp_o2 = o2;
+    return *this;
+  }
+  OpBuilder& amp(Amp both) { return amp(both, both); }
   // Output i is input inputs[i], written in place.
   OpBuilder& writes(std::initializer_list<uint32_t> inputs) {
     def_.writes = inputs;

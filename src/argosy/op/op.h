@@ -151,6 +151,15 @@ struct KernelDef {
 
 enum class Effect : uint8_t { pure, random, writes_input, communicates, io };
 
+// How automatic casting (op/autocast.h) runs an op.
+enum class Amp : uint8_t {
+  follow,   // in 16 bits if all its floating operands are, else in float32
+  lower,    // in 16 bits
+  full,     // in float32
+  leading,  // in the dtype of its first operand, the others as they come
+  never,    // as it is called
+};
+
 // Another operation that gives what an operation does, in terms of its own operands and results.
 // `op` on `operands` with `attrs`; null where the attributes and operands of the same op change.
 struct Instead {
@@ -214,6 +223,7 @@ struct OpDef {
   bool promotes = false;     // inputs are cast to their common dtype first
   bool elementwise = false;  // all inputs broadcast to one shape, which is that of every output
   bool any_list = false;
+  Amp amp_o1 = Amp::follow, amp_o2 = Amp::follow;  // automatic casting of levels O1 and O2
   // Dtypes that every input takes if all are given, dense and of one dtype; empty where that does
   // not settle it. Set by register_op.
   DTypes plain_dtypes;

@@ -80,6 +80,11 @@ ARGOSY_API bool optimize(Program& p, bool inference, program::Scope* scope = nul
 
 ARGOSY_API size_t count_operations(const Program& p);
 
+// Marks segments for the pass recompute: forward operations of the main block, each segment up to
+// the operation that makes one of `ends` (its checkpoint). What is fed, is state, or comes after
+// the last checkpoint belongs to none, nor does what has a segment already.
+ARGOSY_API void mark_segments(Program& p, std::span<const Ref<Value>> ends);
+
 ARGOSY_API bool register_pass(const Pass& pass);
 
 // At namespace scope of a pass's file: ARGOSY_PASS(cse, Rounding::kept, "doc", run).

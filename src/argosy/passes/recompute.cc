@@ -5,17 +5,23 @@
 
 #include "argosy/passes/again.h"
 #include "argosy/passes/liveness.h"
+#include "argosy/program/builder.h"
 
 // Segments of the forward pass that are computed again for the gradient, so that what they make
 // need not be kept. Chen et al., arXiv:1604.06174.
 namespace argosy::passes {
 namespace {
 
+uint32_t last_segment(const Program& p) {
+  uint32_t last = 0;
+  for (const auto& o : p.main.operations) last = std::max(last, o->segment);
+  return last;
+}
+
 // "3-8,10-14": the segment of each operation of the main block.
 void read_ranges(const PassContext& c, Program& p) {
   const std::string_view text = c.option("recompute.segments");
-  uint32_t segment = 0;
-  for (const auto& o : p.main.operations) segment = std::max(segment, o->segment);
+  uint32_t segment = last_segment(p);
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     const std::string_view item = text.substr(at, end - at);
@@ -162,8 +168,9 @@ bool run(Program& p, const PassContext& c) {
 }
 
 ARGOSY_PASS(recompute, Rounding::kept,
-            "Computes the operations of marked segments (fleet.utils.recompute, or ranges of "
-            "operations in the option recompute.segments, \"3-8,10-14\") again right before the "
+            "Computes the operations of marked segments (fleet.utils.recompute, the checkpoints of "
+            "append_backward, or ranges of operations in the option recompute.segments, "
+            "\"3-8,10-14\") again right before the "
             "gradient first needs them, instead of keeping what they made. What leaves a segment "
             "is kept, and so are random numbers, which are never drawn twice. What is easily made "
             "again (elementwise values, normalizations, softmax) is made when it is needed; of the "
@@ -171,4 +178,18 @@ ARGOSY_PASS(recompute, Rounding::kept,
             run)
 
 }  // namespace
+
+void mark_segments(Program& p, std::span<const Ref<Value>> ends) {
+  std::unordered_set<const Operation*> makers;
+  for (const Ref<Value>& v : ends)
+    if (v && v->producer && v->producer->parent == &p.main) makers.insert(v->producer);
+  uint32_t segment = last_segment(p) + 1;
+  for (const auto& o : p.main.operations) {
+    if (makers.empty()) break;
+    if (o->role == program::Role::forward && !o->segment) o->segment = segment;
+    if (makers.erase(o.get())) ++segment;
+  }
+  p.builder().segments = segment;
+}
+
 }  // namespace argosy::passes

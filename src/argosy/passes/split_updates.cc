@@ -65,8 +65,6 @@ class Splitter {
       const auto [begin, end] = range(o, k);
       if (end - begin != count && (k < 2 || end != begin)) return;
     }
-    // Masters may be the parameters themselves, which are one operand written twice.
-    if (const auto [begin, end] = range(o, lists - 1); end != begin) return;
     // Result of operand k, if that is written.
     std::unordered_map<size_t, size_t> result;
     for (uint32_t list : o.op->writes) {
@@ -77,7 +75,12 @@ class Splitter {
 
     std::vector<bool> gone(count);
     for (size_t i = 0; i < count; ++i) {
-      if (bytes_of(*o.operands[count + i]) < least_) continue;
+      // A master may be the parameter itself, which is one operand written twice then.
+      const auto [master, masters_end] = range(o, lists - 1);
+      const bool copied = master != masters_end;
+      if (copied && o.operands[master + i] == o.operands[i]) continue;
+      const Value& updated = *o.operands[copied ? master + i : i];
+      if (bytes_of(updated) < least_) continue;
       size_t after = 0;
       bool can = true;
       auto wait_for = [&](const Ref<Value>& v, bool written) {
@@ -179,7 +182,7 @@ ARGOSY_PASS(split_updates, Rounding::kept,
             "Large parameters are updated as soon as their gradient is there, by an operation of "
             "their own, so that gradients are not kept until the end of the step. Gradients that "
             "are clipped together stay together. Option: split_updates.bytes, the least size of "
-            "such a gradient (262144).",
+            "such a parameter (262144), of its float32 copy where it has one.",
             run)
 
 }  // namespace

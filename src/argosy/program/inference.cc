@@ -13,7 +13,15 @@ class Producers final : public op::Surroundings {
   explicit Producers(const Operation& o) : o_(o) {}
   const op::OpDef* made_by(size_t operand, const void** attrs) const override {
     const Value* v = operand < o_.operands.size() ? o_.operands[operand].get() : nullptr;
-    if (!v || !v->producer || v->producer->attr_operands) return nullptr;
+    if (!v || !v->producer) return nullptr;
+    if (v->producer->attr_operands) {
+      ARGOSY_CHECK(!v->producer->op->training_only, not_implemented)
+          << '[' << v->producer->op->name
+          << "] draws by a value of the Program, of which a Program for testing cannot know what "
+             "to "
+             "expect. Do this: give a number, or build a Program for testing with training=False.";
+      return nullptr;
+    }
     *attrs = v->producer->attrs.get();
     return v->producer->op;
   }

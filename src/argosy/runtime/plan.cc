@@ -119,6 +119,17 @@ class Planner {
 
 // --- slots and groups ---
 
+// Sums of these over a plan do not overflow.
+size_t bytes_of(const Value& v) {
+  constexpr size_t kAddresses = size_t{1} << 47;
+  const auto n = static_cast<size_t>(v.shape.numel());
+  ARGOSY_CHECK(n <= kAddresses / item_size(v.dtype), memory)
+      << "A tensor of shape " << v.shape
+      << " takes more bytes than a machine has addresses. Do this: check how the shape was "
+         "computed.";
+  return n * item_size(v.dtype);
+}
+
 uint32_t Planner::make_slot(const Value& v, MemorySlot::Kind kind) {
   MemorySlot s;
   s.kind = kind;
@@ -129,7 +140,7 @@ uint32_t Planner::make_slot(const Value& v, MemorySlot::Kind kind) {
   s.id = v.id;
   if (s.known) {
     s.strides = v.shape.contiguous_strides();
-    s.nbytes = static_cast<size_t>(v.shape.numel()) * item_size(v.dtype);
+    s.nbytes = bytes_of(v);
   } else if (kind == MemorySlot::Kind::arena) {
     s.kind = MemorySlot::Kind::fresh;
   }

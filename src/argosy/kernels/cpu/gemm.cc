@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
@@ -233,34 +235,48 @@ void half_tile(const Product& p, const float* wide_b, int64_t i, int64_t m, int6
   for (int64_t r = 0; r < m; ++r) float_to_half(p.dtype, c + r * n, out + 2 * r * p.ldc, n);
 }
 
-// Where a gate is open, as bits: C, which may be the gate, can be written then.
+// Where a gate is open over a part of C, as bits: C, which may be the gate, can be written then.
 class OpenGates {
  public:
-  OpenGates(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n)
-      : p_(p), at_(i * p.ldc + j), m_(m), n_(n), row_((n + 7) / 8), bits_(row_ * m) {
-    if (p.dtype == DType::float32)
-      look(static_cast<const float*>(p.epilogue->gate) + at_);
-    else
-      look(static_cast<const double*>(p.epilogue->gate) + at_);
+  static int64_t bytes(int64_t m, int64_t n) { return m * row_bytes(n); }
+
+  // bits: room for bytes(m, n).
+  OpenGates(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n, uint8_t* bits)
+      : p_(p), at_(i * p.ldc + j), m_(m), n_(n), bits_(bits) {
+    const bool known = dispatch_floating(
+        p.dtype, [&]<class T>(T) { look(static_cast<const T*>(p.epilogue->gate) + at_); });
+    ARGOSY_INVARIANT(known);
   }
   // What came through the others vanishes.
   void close() const {
     for (int64_t r = 0; r < m_; ++r) {
       char* row = p_.c + p_.item() * (at_ + r * p_.ldc);
-      keep_by_bits(p_.dtype, row, bits_.as<uint8_t>(r * row_), 0, n_, n_, p_.epilogue->factor, row);
+      keep_by_bits(p_.dtype, row, bits_ + r * row_bytes(n_), 0, n_, n_, p_.epilogue->factor, row);
     }
   }
 
  private:
+  static int64_t row_bytes(int64_t n) { return (n + 7) / 8; }
+  // Small floats as integers: positive, and no NaN.
+  template <class T>
+  static bool is_open(T gate) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      return static_cast<uint16_t>(gate.bits - 1) < 0x7f80;
+    } else if constexpr (std::is_same_v<T, float16>) {
+      return static_cast<uint16_t>(gate.bits - 1) < 0x7c00;
+    } else {
+      return gate > 0;
+    }
+  }
   template <class T>
   void look(const T* gate) {
     constexpr int64_t kBlock = 512;
     uint8_t open[kBlock];
     for (int64_t r = 0; r < m_; ++r, gate += p_.ldc) {
-      uint8_t* to = bits_.as<uint8_t>(r * row_);
+      uint8_t* to = bits_ + r * row_bytes(n_);
       for (int64_t j = 0; j < n_; j += kBlock) {
         const int64_t count = std::min(kBlock, n_ - j), whole = divide_up(count, 8) * 8;
-        for (int64_t q = 0; q < count; ++q) open[q] = gate[j + q] > 0;
+        for (int64_t q = 0; q < count; ++q) open[q] = is_open(gate[j + q]);
         std::fill(open + count, open + whole, uint8_t{0});
         pack_bits(open, whole, to + j / 8);
       }
@@ -268,14 +284,15 @@ class OpenGates {
   }
 
   const Product& p_;
-  const int64_t at_, m_, n_, row_;
-  const Scratch bits_;
+  const int64_t at_, m_, n_;
+  uint8_t* const bits_;
 };
 
 void run_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n);
 
 void gated_tile(const Product& p, int64_t i, int64_t m, int64_t j, int64_t n) {
-  const OpenGates gates(p, i, m, j, n);
+  const Scratch bits(static_cast<size_t>(OpenGates::bytes(m, n)));
+  const OpenGates gates(p, i, m, j, n, bits.as<uint8_t>());
   Epilogue none;
   Product plain = p;
   plain.epilogue = &none;
@@ -395,12 +412,23 @@ void run_bf16_by_depth(const Product& p, int64_t cuts) {
   for (int64_t i = 0; i < p.m; ++i) float_to_half(p.dtype, sum + i * p.n, p.c + 2 * i * p.ldc, p.n);
 }
 
+// Whole rows of C: for matrices that are part of others the library takes code that collects C in
+// float32 beside it. It does so for rows of a transposed A, too, whose tiles are small therefore.
+Tiling bf16_tiling(const Product& p) {
+  const Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
+  int64_t count = t.count();
+  if (p.trans_a && count > 1) count = std::max(count, divide_up(p.m * p.n, 256 * 1024));
+  const int64_t rows = divide_up(divide_up(p.m, count), 16) * 16;
+  if (count == 1 || rows < 64) return t;
+  return {rows, p.n, divide_up(p.m, rows), 1};
+}
+
 // By instructions on bfloat16, where there are any and the product is large enough for a library.
 bool run_bf16(const Product& p) {
   if (p.dtype != DType::bfloat16 || p.alpha != 1 || p.beta != 0 ||
       p.epilogue->activation == Activation::gelu || p.m * p.n * p.k <= 64 * 1024)
     return false;
-  const Tiling t = cut(DType::float32, p.m, p.n, p.k, p.trans_b);
+  const Tiling t = bf16_tiling(p);
   const int64_t cuts = has_epilogue(p) ? 1 : depth_cuts(p, t);
   if (!has_bf16_product(cuts > 1 ? bf16_tile(p, p.m, p.n, std::min<int64_t>(p.k, 32), true)
                                  : bf16_tile(p, t.m, t.n, p.k, false)))
@@ -444,18 +472,29 @@ void run_half(const Product& p) {
 
 void run(const Product& p);
 
+// The whole product before any gate closes.
 void gated_whole(const Product& p) {
-  const OpenGates gates(p, 0, p.m, 0, p.n);
+  const int64_t rows = std::max<int64_t>(1, 65536 / p.n), parts = divide_up(p.m, rows);
+  const int64_t part_bytes = OpenGates::bytes(rows, p.n);
+  const Scratch bits(static_cast<size_t>(parts * part_bytes));
+  std::vector<std::optional<OpenGates>> gates(static_cast<size_t>(parts));
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s)
+      gates[static_cast<size_t>(s)].emplace(p, s * rows, std::min(rows, p.m - s * rows), 0, p.n,
+                                            bits.as<uint8_t>(s * part_bytes));
+  });
   Epilogue none;
   Product plain = p;
   plain.epilogue = &none;
   run(plain);
-  gates.close();
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t s = begin; s < end; ++s) gates[static_cast<size_t>(s)]->close();
+  });
 }
 
 void run(const Product& p) {
   if (p.m <= 0 || p.n <= 0) return;
-  if (p.k <= 0 && p.epilogue->gate) return gated_whole(p);
+  if (p.epilogue->gate && (p.k <= 0 || kHalf.has(p.dtype))) return gated_whole(p);
   if (p.k <= 0) {
     scale(p);
     if (!has_epilogue(p)) return;
@@ -558,7 +597,7 @@ void gemm(DType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t
       (dtype == DType::float32 || dtype == DType::float64)) {
     return dot(dtype, k, a, trans_a ? lda : 1, b, trans_b ? 1 : ldb, c);
   }
-  ARGOSY_INVARIANT(!epilogue.gate || dtype == DType::float32 || dtype == DType::float64);
+  ARGOSY_INVARIANT(!epilogue.gate || kFloating.has(dtype));
   run({dtype, trans_a, trans_b, m, n, k, alpha, static_cast<const char*>(a), lda,
        static_cast<const char*>(b), ldb, beta, static_cast<char*>(c), ldc, &epilogue});
 }

@@ -17,8 +17,8 @@ enum class Activation : uint8_t { none, relu, gelu };
 struct Epilogue {
   const void* bias = nullptr;                // [N] of the product's dtype, or null
   Activation activation = Activation::none;  // real floating dtypes only
-  // [M, N] with rows as far apart as C's, which it may be itself; or null. float32 and float64,
-  // with beta 0 and neither bias nor activation.
+  // [M, N] with rows as far apart as C's, which it may be itself; or null. Floating dtypes, with
+  // beta 0 and neither bias nor activation. C is rounded before it is multiplied by the factor.
   const void* gate = nullptr;
   double factor = 1;
 };

@@ -213,6 +213,51 @@ void cross_entropy_grad(DType type, const void* probability, DType label_type, c
   });
 }
 
+void narrow_cross_entropy(DType type, const void* x, DType label_type, const void* labels,
+                          DType loss_type, const void* weight, int64_t rows, int64_t n,
+                          int64_t ignore_index, void* loss, float* statistics) {
+  auto kernel = softmax_kernels().narrow_loss[floating_index(type)];
+  parallel_for(rows, rows_at_once(n, 1), [&](int64_t begin, int64_t end) {
+    Scratch scratch(type, n);
+    for (int64_t r = begin; r < end; ++r) {
+      with_label(label_type, labels, r, [&](int64_t label) {
+        if (label == ignore_index) {
+          statistics[2 * r] = statistics[2 * r + 1] = 0;
+          return write(loss_type, loss, r, 0);
+        }
+        double value = kernel(static_cast<const char*>(x) + r * n * item_size(type), label,
+                              statistics + 2 * r, n, scratch.get());
+        if (weight) value *= read(loss_type, weight, label);
+        write(loss_type, loss, r, value);
+      });
+    }
+  });
+}
+
+void narrow_cross_entropy_grad(DType type, const void* x, const float* statistics, DType label_type,
+                               const void* labels, DType loss_type, const void* weight,
+                               const void* dloss, int64_t rows, int64_t n, int64_t ignore_index,
+                               void* dx) {
+  auto kernel = softmax_kernels().narrow_loss_grad[floating_index(type)];
+  const int64_t row_bytes = n * item_size(type);
+  parallel_for(rows, rows_at_once(n, 1), [&](int64_t begin, int64_t end) {
+    Scratch scratch(type, n);
+    for (int64_t r = begin; r < end; ++r) {
+      with_label(label_type, labels, r, [&](int64_t label) {
+        char* to = static_cast<char*>(dx) + r * row_bytes;
+        if (label == ignore_index) {
+          std::fill_n(to, row_bytes, 0);
+          return;
+        }
+        double scale = read(loss_type, dloss, r);
+        if (weight) scale *= read(loss_type, weight, label);
+        kernel(static_cast<const char*>(x) + r * row_bytes, statistics + 2 * r, label, scale, to, n,
+               scratch.get());
+      });
+    }
+  });
+}
+
 void layer_norm(const RowNorm& a, const void* x, const void* gamma, const void* beta, void* y,
                 void* mean, void* rstd) {
   if (a.rows * a.n == 0) return;

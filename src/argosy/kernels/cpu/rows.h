@@ -33,6 +33,17 @@ ARGOSY_API void cross_entropy_grad(DType type, const void* probability, DType la
                                    const void* labels, const void* weight, const void* dloss,
                                    int64_t dloss_stride, int64_t rows, int64_t n,
                                    int64_t ignore_index, void* dx);
+// The same of float16 or bfloat16 x, without keeping the softmax: statistics are two numbers of
+// each row, from which the gradient makes it again. weight, loss and dloss are of loss_type. dx may
+// be x.
+ARGOSY_API void narrow_cross_entropy(DType type, const void* x, DType label_type,
+                                     const void* labels, DType loss_type, const void* weight,
+                                     int64_t rows, int64_t n, int64_t ignore_index, void* loss,
+                                     float* statistics);
+ARGOSY_API void narrow_cross_entropy_grad(DType type, const void* x, const float* statistics,
+                                          DType label_type, const void* labels, DType loss_type,
+                                          const void* weight, const void* dloss, int64_t rows,
+                                          int64_t n, int64_t ignore_index, void* dx);
 
 // ---- normalization of rows: x is [rows, n] ----
 // y = (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). gamma and beta are [n]

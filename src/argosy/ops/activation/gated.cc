@@ -111,6 +111,8 @@ void maxout_infer(InferContext& c, const MaxoutAttrs& a) {
                                                << a.groups << ". Do this: pass groups=2 or more.";
   check_has_axis("maxout", out);
   int d = normalize_axis("maxout", a.axis, out.rank());
+  ARGOSY_CHECK(a.axis == 1 || a.axis == -1 || a.axis == 3, invalid_argument)
+      << "[maxout] axis: expected 1, -1 or 3, got " << a.axis << ". Do this: transpose x.";
   ARGOSY_CHECK(out[d] < 0 || out[d] % a.groups == 0, invalid_argument)
       << "[maxout] groups (" << a.groups << ") must divide the size of axis " << d << " of x "
       << out

@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/activation/family.h"
 #include "argosy/ops/math/math.h"
@@ -158,13 +157,13 @@ ARGOSY_ACTIVATION_OF_X(softsign, NoAttrs, 2)
     .doc("x / (1 + |x|).")
     .done();
 
-ARGOSY_AMP(tanhshrink, full, follow);
 ARGOSY_ACTIVATION_OF_X(tanhshrink, NoAttrs, 6)
     .example(R"(>>> F = argosy.nn.functional
 >>> F.tanhshrink(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
 [-1.036, 0.0, 2.0049])")
     .python("nn.functional.tanhshrink(x, name=None)")
     .doc("x - tanh(x).")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(log_sigmoid, NoAttrs, 8)
@@ -176,13 +175,13 @@ ARGOSY_ACTIVATION_OF_X(log_sigmoid, NoAttrs, 8)
     .doc("log(sigmoid(x)), exact for large |x|.")
     .done();
 
-ARGOSY_AMP(softplus, full, follow);
 ARGOSY_ACTIVATION_OF_X(softplus, SoftplusAttrs, 8)
     .example(R"(>>> F = argosy.nn.functional
 >>> F.softplus(argosy.to_tensor([-2.0, 0.0, 3.0])).tolist()
 [0.12693, 0.69315, 3.0486])")
     .python("nn.functional.softplus(x, beta=1, threshold=20, name=None)")
     .doc("log(1 + e^(beta x)) / beta; x where beta x > threshold.")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 ARGOSY_ACTIVATION_OF_X(hardswish, NoAttrs, 1)

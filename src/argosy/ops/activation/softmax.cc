@@ -1,5 +1,4 @@
 #include "argosy/kernels/cpu/rows.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/math/math.h"
@@ -119,7 +118,6 @@ Tensors log_softmax_grad_second(const GradCall& c, const SoftmaxGradAttrs& a) {
           c.needs(1) ? subtract(h, sum_along(weighed, a.axis)) : Tensor()};
 }
 
-ARGOSY_AMP(softmax, full, follow);
 ARGOSY_OP(softmax, SoftmaxAttrs)
     .python("nn.functional.softmax(x, axis=-1, dtype=None, name=None, *, out=None)")
     .inplace("softmax_")
@@ -137,9 +135,9 @@ ARGOSY_OP(softmax, SoftmaxAttrs)
     .overwrites()
     .gradient(softmax_grad_rule)
     .again()
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
-ARGOSY_AMP(log_softmax, full, follow);
 ARGOSY_OP(log_softmax, SoftmaxAttrs)
     .python("nn.functional.log_softmax(x, axis=-1, dtype=None, name=None)")
     .alias("input", "x")
@@ -154,6 +152,7 @@ ARGOSY_OP(log_softmax, SoftmaxAttrs)
     .infer(softmax_infer)
     .kernel("rows", softmax_run<cpu::log_softmax>)
     .gradient(log_softmax_grad_rule)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

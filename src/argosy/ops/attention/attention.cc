@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "argosy/base/parallel.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/attention/attention.h"
 #include "argosy/ops/common/common.h"
@@ -152,7 +151,6 @@ Tensors attention(const Inputs& in, const AttentionAttrs& a) {
   return out;
 }
 
-ARGOSY_AMP(scaled_dot_product_attention, lower);
 ARGOSY_OP(scaled_dot_product_attention, AttentionAttrs)
     .doc(
         "softmax(query key^T scale + mask) value for every head; with return_weights also the "
@@ -169,6 +167,7 @@ ARGOSY_OP(scaled_dot_product_attention, AttentionAttrs)
     .output("out")
     .list_output("weights")
     .compose(attention)
+    .amp(op::Amp::lower)
     .done();
 
 }  // namespace

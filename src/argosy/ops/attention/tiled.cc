@@ -1,5 +1,4 @@
 #include "argosy/kernels/cpu/attention.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 
 #include <cmath>
@@ -271,7 +270,6 @@ Cost tiled_cost(const InferContext& c, const TiledAttrs&) {
                                static_cast<double>(c.in[0].dim(3)));
 }
 
-ARGOSY_AMP(tiled_attention, lower);
 ARGOSY_OP(tiled_attention, TiledAttrs)
     .doc(
         "scaled_dot_product_attention by blocks of queries and keys; keeps the logarithm of each "
@@ -294,6 +292,7 @@ ARGOSY_OP(tiled_attention, TiledAttrs)
     .gradient(tiled_grad)
     .cost(tiled_cost)
     .inference(without_bits)
+    .amp(op::Amp::lower)
     .done();
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Attention within each sequence of a packed batch: query [rows, heads, size], key and value
@@ -81,6 +82,8 @@ struct MaskAttrs {
 ARGOSY_ATTRS(MaskAttrs, is_causal)
 
 void mask_infer(InferContext& c, const MaskAttrs&) {
+  for (size_t i = 0; i < 2; ++i) expect_rank(c, i, 1, kMaxRank);
+  expect_size(c, 3, c.in[2].numel());
   c.out[0] = {{1, 1, c.in[0].dim(0), c.in[1].dim(0)}, DType::bool_};
 }
 void mask_run(KernelFrame& f, const MaskAttrs& a) {

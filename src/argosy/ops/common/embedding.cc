@@ -5,13 +5,13 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/sparse/sparse.h"
 
 // Rows of a table by number.
@@ -88,7 +88,19 @@ void scale_rows(const Tensor& values, std::span<const int64_t> rows,
   }
 }
 
+// x, dy, like: a row of dy for each number of x.
+void check_gradient_rows(const InferContext& c) {
+  expect_rank(c, 1, 1, kMaxRank);
+  expect_rank(c, 2, 2, 2);
+  const int64_t n = c.in[0].numel(), width = c.in[2].dim(1);
+  if (n >= 0 && width >= 0) expect_size(c, 1, n * width);
+  ARGOSY_CHECK(may_equal(c.in[1].dim(-1), width), invalid_argument)
+      << '[' << c.name() << "] rows of dy must be as long as those of the table, " << width
+      << ", got " << c.in[1] << ". Do this: pass the gradient of embedding's result.";
+}
+
 void grad_infer(InferContext& c, const EmbeddingAttrs&) {
+  check_gradient_rows(c);
   c.out[0] = {c.in[2].shape(), c.in[1].dtype()};
 }
 
@@ -149,6 +161,7 @@ Tensor sparse_gradient(const Tensor& x, const Tensor& dy, int64_t height, const 
   Tensor all = as_dtype(x, DType::int64);
   const int64_t* row = all.data<int64_t>();
   const int64_t n = all.numel(), width = dy.dim(-1);
+  check_rows("embedding", {row, static_cast<size_t>(n)}, height);
   int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) kept += row[i] != a.padding_idx;
   Tensor rows = Tensor::empty({kept}, DType::int64, x.place());
@@ -171,6 +184,7 @@ Tensor sparse_gradient(const Tensor& x, const Tensor& dy, int64_t height, const 
 }
 
 void rows_grad_infer(InferContext& c, const EmbeddingAttrs&) {
+  check_gradient_rows(c);
   c.out[0] = {c.in[2].shape(), c.in[1].dtype(), Layout::row_sparse};
 }
 
@@ -198,7 +212,6 @@ Tensors embedding_grad_rule(const GradCall& c, const EmbeddingAttrs& a) {
   return {Tensor(), embedding_grad_op(c.in[0], c.dy(), c.in[1], a)};
 }
 
-ARGOSY_AMP(embedding, full);
 ARGOSY_OP(embedding, EmbeddingAttrs)
     .doc(
         "The rows of weight that x names; zeros, without gradient, for padding_idx (-1: none). "
@@ -212,6 +225,7 @@ ARGOSY_OP(embedding, EmbeddingAttrs)
     .kernel("gather", embedding_run)
     .gradient(embedding_grad_rule)
     .lookup(1, 0)
+    .amp(op::Amp::full)
     .done();
 
 Tensors grad_of_grad(const GradCall& c, const EmbeddingAttrs& a) {

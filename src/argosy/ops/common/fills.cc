@@ -27,6 +27,9 @@ void dirac_infer(InferContext& c, const DiracAttrs& a) {
   ARGOSY_CHECK(a.groups > 0 && (a.shape[0] < 0 || a.shape[0] % a.groups == 0), invalid_argument)
       << "[dirac_fill] groups must divide the first size: groups is " << a.groups << ", shape is "
       << Shape(a.shape.values) << '.';
+  for (const int64_t size : a.shape.values)
+    ARGOSY_CHECK(size >= 0 || !a.shape.symbols.empty(), invalid_argument)
+        << "[dirac_fill] sizes must be 0 or more, got " << Shape(a.shape.values) << '.';
   c.out[0] = {Shape(a.shape.values), a.dtype};
 }
 

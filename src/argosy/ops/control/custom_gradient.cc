@@ -1,5 +1,4 @@
 #include "argosy/ops/control/custom_gradient.h"
-#include "argosy/op/autocast.h"
 
 #include "argosy/op/define.h"
 #include "argosy/ops/manip/manip.h"
@@ -35,7 +34,6 @@ Tensors custom_grad(const op::GradCall& c, const CustomAttrs& a) {
   return custom_gradient_hook(a.rule, c.dys());
 }
 
-ARGOSY_AMP(custom_gradient, never);
 ARGOSY_OP(custom_gradient, CustomAttrs)
     .doc(
         "outputs as they are, with a gradient for inputs that `rule` names: what PyLayer becomes "
@@ -48,6 +46,7 @@ ARGOSY_OP(custom_gradient, CustomAttrs)
     .kernel("copy", custom_run)
     .strided()
     .gradient(custom_grad)
+    .amp(op::Amp::never)
     .done();
 
 }  // namespace

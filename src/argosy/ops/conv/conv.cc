@@ -4,7 +4,6 @@
 #include <cstring>
 #include <span>
 
-#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/conv.h"
@@ -12,6 +11,7 @@
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Convolutions of 1 to 3 dimensions and their transposed forms. Four linear maps make up all of it,
@@ -158,7 +158,7 @@ Cost conv_cost(const InferContext& c, const ConvAttrs&) {
   return cost_of_shapes(c, arithmetic_of(c.out[0].shape.numel(), c.in[1].shape()));
 }
 
-#define ARGOSY_CONV(name)                                                                       \
+#define ARGOSY_CONV(name, precision)                                                            \
   ARGOSY_OP(name, ConvAttrs)                                                                    \
       .shape(                                                                                   \
           "x [n,c,*s], weight [o,c/groups,*k], bias [o] -> [n,o,*s'] | x [n,*s,c], weight "     \
@@ -173,17 +173,18 @@ Cost conv_cost(const InferContext& c, const ConvAttrs&) {
       .kernel("direct", conv_run)                                                               \
       .gradient(conv_grad)                                                                      \
       .cost(conv_cost)                                                                          \
+      .amp(precision)                                                                           \
       .done();
-ARGOSY_AMP(conv1d, lower);
-ARGOSY_CONV(conv1d)
-ARGOSY_AMP(conv2d, lower);
-ARGOSY_CONV(conv2d)
-ARGOSY_CONV(conv3d)
+ARGOSY_CONV(conv1d, op::Amp::lower)
+ARGOSY_CONV(conv2d, op::Amp::lower)
+ARGOSY_CONV(conv3d, op::Amp::follow)
 #undef ARGOSY_CONV
 
 // --- the gradient in x: from dy and w, in the form of x ---
 
-void conv_data_infer(InferContext& c, const ConvAttrs&) {
+void conv_data_infer(InferContext& c, const ConvAttrs& a) {
+  expect_rank(c, 2, 3, 5);
+  expect_shape(c, 0, conv_shape(c.name(), c.in[2].shape(), c.in[1].shape(), a));
   c.out[0].shape = c.in[2].shape();
 }
 void conv_data_run(KernelFrame& f, const ConvAttrs& a) {
@@ -216,7 +217,9 @@ ARGOSY_OP(conv_data, ConvAttrs)
 
 // --- the gradient in w: from x and dy, in the form of w ---
 
-void conv_weight_infer(InferContext& c, const ConvAttrs&) {
+void conv_weight_infer(InferContext& c, const ConvAttrs& a) {
+  expect_rank(c, 0, 3, 5);
+  expect_shape(c, 1, conv_shape(c.name(), c.in[0].shape(), c.in[2].shape(), a));
   c.out[0].shape = c.in[2].shape();
 }
 void conv_weight_run(KernelFrame& f, const ConvAttrs& a) {

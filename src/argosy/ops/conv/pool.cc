@@ -9,6 +9,7 @@
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
@@ -95,25 +96,39 @@ Shape adaptive_shape(const char* op, const Shape& x, const AdaptivePoolAttrs& a)
   return out;
 }
 
-// What the ops that are given the form of their result do not find out by computing it.
-void check_windows(const char* op, const std::vector<int64_t>& kernel,
-                   const std::vector<int64_t>& stride) {
-  ARGOSY_CHECK(kernel.size() == stride.size(), invalid_argument)
-      << '[' << op << "] kernel and stride must have one number for each spatial dimension, got "
-      << kernel.size() << " and " << stride.size() << ". Do this: give as many strides.";
+// Raises unless operand i can be the result of pooling x; of adaptive pooling the sizes are free.
+void expect_result(const InferContext& c, size_t i, const Shape& x, const PoolAttrs& a) {
+  Shape wanted = x;
+  const Spatial s = spatial_of(c.name(), x, x.rank() - 2, a.cl);
+  if (a.kernel.empty())
+    for (int d = 0; d + 2 < x.rank(); ++d) wanted[s.first + d] = kUnknown;
+  else
+    wanted = pooled(c.name(), x, a);
+  expect_shape(c, i, wanted);
 }
 
 // --- max ---
 
 void max_grad_infer(InferContext& c, const PoolAttrs& a) {
-  check_windows(c.name(), a.kernel, a.stride);
+  expect_rank(c, 2, 3, 5);
+  expect_result(c, 0, c.in[2].shape(), a);
+  expect_shape(c, 1, c.in[0].shape());
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 void max_grad_run(KernelFrame& f, const PoolAttrs& a) {
   const Tensor &dy = f.in[0], &x = f.out[0];
   if (x.numel() == 0) return;
+  const int32_t* indices = f.in[1].data<int32_t>();
+  uint32_t most = 0;  // negative ones are large
+  for (int64_t i = 0; i < dy.numel(); ++i) most = std::max(most, static_cast<uint32_t>(indices[i]));
+  const Spatial at = spatial_of(f.name(), x.shape(), x.rank() - 2, a.cl);
+  int64_t plane = 1;
+  for (int d = 0; d + 2 < x.rank(); ++d) plane *= x.dim(at.first + d);
+  ARGOSY_CHECK(dy.numel() == 0 || most < plane, invalid_argument)
+      << '[' << f.name() << "] indices must be from 0 to " << plane - 1
+      << ", got others. Do this: pass those of the forward operation.";
   cpu::max_pool_backward(x.dtype(), kernel_shape(f.name(), x.shape(), dy.shape(), a), dy.raw(),
-                         f.in[1].data<int32_t>(), x.raw());
+                         indices, x.raw());
 }
 // x at the indices of its maxima.
 Tensor picked(const Tensor& x, Tensor index, bool channels_last) {
@@ -355,7 +370,8 @@ PoolAttrs avg_windows(const AvgPoolAttrs& a) {
 }
 
 void avg_grad_infer(InferContext& c, const AvgPoolAttrs& a) {
-  check_windows(c.name(), a.kernel, a.stride);
+  expect_rank(c, 1, 3, 5);
+  expect_result(c, 0, c.in[1].shape(), windows(a));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_grad_run(KernelFrame& f, const AvgPoolAttrs& a) {
@@ -379,16 +395,8 @@ ARGOSY_OP(avg_pool_grad, AvgPoolAttrs)
 
 // Pools x into the form of `like`, so that no size is computed again.
 void avg_like_infer(InferContext& c, const AvgPoolAttrs& a) {
-  check_windows(c.name(), a.kernel, a.stride);
-  if (!a.kernel.empty()) {
-    const Shape fits = pooled(c.name(), c.in[0].shape(), windows(a)), &like = c.in[1].shape();
-    bool same = fits.rank() == like.rank();
-    for (int d = 0; same && d < like.rank(); ++d)
-      same = fits[d] == like[d] || fits[d] < 0 || like[d] < 0;
-    ARGOSY_CHECK(same, invalid_argument)
-        << "[avg_pool_like] pooling " << c.in[0] << " gives shape " << fits << ", `like` has "
-        << like << ". Do this: pass what avg_pool gave.";
-  }
+  expect_rank(c, 0, 3, 5);
+  expect_result(c, 1, c.in[0].shape(), windows(a));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void avg_like_run(KernelFrame& f, const AvgPoolAttrs& a) {
@@ -470,7 +478,9 @@ ARGOSY_AVG_POOL(avg_pool3d)
 
 // --- lp ---
 
-void indices_infer(InferContext& c, const PoolAttrs&) {
+void indices_infer(InferContext& c, const PoolAttrs& a) {
+  expect_rank(c, 0, 3, 5);
+  expect_result(c, 1, c.in[0].shape(), a);
   c.out[0] = {c.in[1].shape(), DType::int32};
 }
 void indices_run(KernelFrame& f, const PoolAttrs& a) {
@@ -503,7 +513,9 @@ void lp_run(KernelFrame& f, const LpPoolAttrs& a) {
   else
     cpu::lp_pool(x.dtype(), s, a.norm_type, x.raw(), y.raw());
 }
-void lp_grad_infer(InferContext& c, const LpPoolAttrs&) {
+void lp_grad_infer(InferContext& c, const LpPoolAttrs& a) {
+  expect_rank(c, 0, 3, 5);
+  for (size_t i = 1; i < 3; ++i) expect_result(c, i, c.in[0].shape(), windows(a));
   c.out[0].shape = c.in[0].shape();
 }
 void lp_grad_run(KernelFrame& f, const LpPoolAttrs& a) {

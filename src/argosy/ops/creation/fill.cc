@@ -70,6 +70,7 @@ void full_run(op::KernelFrame& f, const FullAttrs& a) {
 
 // Rows that are equal would stay equal: within the constant instead.
 std::optional<double> full_range(const FullAttrs& a) {
+  if (a.fill_value.tensor.defined()) return {};
   return std::abs(a.fill_value.real());
 }
 

@@ -35,9 +35,15 @@ void arange_infer(InferContext& c, const ArangeAttrs& a) {
     c.out[0] = {{kUnknown}, dtype};
     return;
   }
-  ARGOSY_CHECK(a.step.real() != 0, invalid_argument)
+  // As in Paddle the numbers are converted to the dtype before anything is counted.
+  const bool floating = is_floating(dtype);
+  auto number = [&](const Scalar& s) {
+    return floating ? s.real() : static_cast<double>(s.integer());
+  };
+  const double first = number(start), last = number(end), step = number(a.step);
+  ARGOSY_CHECK(step != 0, invalid_argument)
       << "[arange] step must not be 0. Do this: give a step that leads from start to end.";
-  double count = std::ceil((end.real() - start.real()) / a.step.real());
+  double count = std::ceil((last - first) / step);
   ARGOSY_CHECK(std::isfinite(count) && count < 1e15, invalid_argument)
       << "[arange] cannot count from " << start.real() << " to " << end.real() << " by "
       << a.step.real() << ". Do this: pass a step that is not 0 and leads from start to end.";

@@ -6,6 +6,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/operands.h"
 
 // continuous_value_model: the two columns that count shows and clicks of a feature.
 namespace argosy::ops {
@@ -52,7 +53,14 @@ void value_model_run(KernelFrame& f, const ValueModelAttrs& a) {
   });
 }
 
-void grad_infer(InferContext& c, const ValueModelAttrs&) {
+void grad_infer(InferContext& c, const ValueModelAttrs& a) {
+  expect_rank(c, 2, 2, 2);
+  const int64_t n = c.in[2].dim(0), columns = c.in[2].dim(1), from = a.use_cvm ? 0 : kCounts;
+  ARGOSY_CHECK(columns < 0 || columns >= kCounts, invalid_argument)
+      << '[' << c.name() << "] like must have " << kCounts << " columns or more, got " << c.in[2]
+      << ". Do this: pass the input of continuous_value_model.";
+  expect_shape(c, 0, {n, columns < 0 ? kUnknown : columns - from});
+  expect_shape(c, 1, {n, kCounts});
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 

@@ -1,5 +1,4 @@
 #include "argosy/ops/cumulative/cumulative.h"
-#include "argosy/op/autocast.h"
 
 #include <cmath>
 
@@ -38,10 +37,11 @@ struct ScanAttrs {
 };
 ARGOSY_ATTRS(ScanAttrs, axis, dtype, reverse)
 
-Shape scan_shape(const char* name, const Tensor& x, const std::optional<int64_t>& axis) {
+// An axis out of range is an error of kind `outside`.
+Shape scan_shape(const char* name, const Tensor& x, const std::optional<int64_t>& axis,
+                 ErrorKind outside = ErrorKind::index) {
   if (axis) {
-    if (x.rank() || *axis < -1 || *axis > 0)
-      normalize_axis(name, *axis, x.rank(), ErrorKind::index);
+    if (x.rank() || *axis < -1 || *axis > 0) normalize_axis(name, *axis, x.rank(), outside);
     return x.shape();
   }
   return {x.numel()};
@@ -79,7 +79,6 @@ Tensors cumsum_grad(const GradCall& c, const ScanAttrs& a) {
   return cast(a.axis ? dx : reshape_like(dx, x), x.dtype());
 }
 
-ARGOSY_AMP(cumsum, full, follow);
 ARGOSY_OP(cumsum, ScanAttrs)
     .python("cumsum(x, axis=None, dtype=None, name=None, *, out=None)")
     .method("cumsum")
@@ -99,6 +98,7 @@ ARGOSY_OP(cumsum, ScanAttrs)
     .infer(cumsum_infer)
     .kernel("scan", cumsum_run)
     .gradient(cumsum_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- products ---
@@ -110,7 +110,8 @@ struct CumprodAttrs {
 ARGOSY_ATTRS(CumprodAttrs, dim, dtype)
 
 void cumprod_infer(op::InferContext& c, const CumprodAttrs& a) {
-  c.out[0] = {scan_shape(c.name(), c.in[0], a.dim), a.dtype.value_or(c.in[0].dtype())};
+  c.out[0] = {scan_shape(c.name(), c.in[0], a.dim, ErrorKind::axis),
+              a.dtype.value_or(c.in[0].dtype())};
 }
 
 void cumprod_run(op::KernelFrame& f, const CumprodAttrs& a) {
@@ -195,7 +196,6 @@ Tensors cumprod_gradient(const GradCall& c, const CumprodAttrs& a) {
   return cast(a.dim ? dx : reshape_like(dx, x), x.dtype());
 }
 
-ARGOSY_AMP(cumprod, full, follow);
 ARGOSY_OP(cumprod, CumprodAttrs)
     .python("cumprod(x, dim=None, *, dtype=None, out=None, name=None)")
     .method("cumprod")
@@ -213,6 +213,7 @@ ARGOSY_OP(cumprod, CumprodAttrs)
     .infer(cumprod_infer)
     .kernel("scan", cumprod_run)
     .gradient(cumprod_gradient)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- logarithms of running sums of exponentials ---

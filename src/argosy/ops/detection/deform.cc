@@ -5,6 +5,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 #include "argosy/ops/vision/slopes.h"
 
@@ -32,17 +33,21 @@ int64_t out_size(const Tensor& x, const DeformAttrs& a, int d) {
   return (size + 2 * a.padding[i] - a.dilation[i] * (a.kernel[i] - 1) - 1) / a.stride[i] + 1;
 }
 
-void columns_infer(InferContext& c, const DeformAttrs& a) {
-  const Tensor &x = c.in[0], &offset = c.in[1], &mask = c.in[2];
+// The shape of the columns.
+Shape columns_shape(const Tensor& x, const Tensor& offset, const Tensor& mask,
+                    const DeformAttrs& a) {
   ARGOSY_CHECK(x.rank() == 4 && offset.rank() == 4 && (!mask.defined() || mask.rank() == 4),
                invalid_argument)
       << "[deform_conv2d] x, offset and mask must have 4 dimensions, got " << x << " and " << offset
       << ". Do this: reshape them.";
-  ARGOSY_CHECK(a.kernel.size() == 2 && a.stride.size() == 2 && a.padding.size() == 2 &&
-                   a.dilation.size() == 2 && a.groups > 0,
-               invalid_argument)
-      << "[deform_conv2d] kernel, stride, padding and dilation must be two numbers each. Do this: "
-         "pass one int or two for each, and deformable_groups of 1 or more.";
+  bool given = a.kernel.size() == 2 && a.stride.size() == 2 && a.padding.size() == 2 &&
+               a.dilation.size() == 2 && a.groups > 0;
+  for (size_t i = 0; given && i < 2; ++i)
+    given = a.kernel[i] > 0 && a.stride[i] > 0 && a.padding[i] >= 0 && a.dilation[i] > 0;
+  ARGOSY_CHECK(given, invalid_argument)
+      << "[deform_conv2d] kernel, stride, padding and dilation must be two numbers each, padding 0 "
+         "or more, the others and deformable_groups 1 or more. Do this: pass one int or two for "
+         "each.";
   const int64_t taps = a.kernel[0] * a.kernel[1], rows = out_size(x, a, 0),
                 columns = out_size(x, a, 1);
   auto fits = [&](const Tensor& t, int64_t channels) {
@@ -62,8 +67,11 @@ void columns_infer(InferContext& c, const DeformAttrs& a) {
       << "[deform_conv2d] the channels of x must be a multiple of deformable_groups " << a.groups
       << ", got " << x << ". Do this: change one of them.";
   const bool known = rows >= 0 && columns >= 0;
-  c.out[0].shape = {x.dim(0), x.dim(1) < 0 ? kUnknown : x.dim(1) * taps,
-                    known ? rows * columns : kUnknown};
+  return {x.dim(0), x.dim(1) < 0 ? kUnknown : x.dim(1) * taps, known ? rows * columns : kUnknown};
+}
+
+void columns_infer(InferContext& c, const DeformAttrs& a) {
+  c.out[0].shape = columns_shape(c.in[0], c.in[1], c.in[2], a);
 }
 
 cpu::DeformShape shape_of(const Tensor& x, const DeformAttrs& a) {
@@ -94,7 +102,8 @@ void columns_run(KernelFrame& f, const DeformAttrs& a) {
 }
 
 // Inputs: dy, x, offset, mask. Without a mask its gradient is empty.
-void grad_infer(InferContext& c, const DeformAttrs&) {
+void grad_infer(InferContext& c, const DeformAttrs& a) {
+  expect_shape(c, 0, columns_shape(c.in[1], c.in[2], c.in[3], a));
   const DType t = c.in[0].dtype();
   c.out[0] = {c.in[1].shape(), t};
   c.out[1] = {c.in[2].shape(), t};

@@ -7,6 +7,7 @@
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/search/search.h"
 
 namespace argosy::ops {
@@ -49,6 +50,15 @@ cpu::RoiShape shape_of(const Tensor& x, const Tensor& boxes, const RoiAttrs& a) 
           a.pooled_height, a.pooled_width, a.spatial_scale};
 }
 
+// The numbers of images are from 0 on.
+void check_images(const KernelFrame& f, const Tensor& image, const Tensor& x) {
+  for (int64_t i = 0; i < image.numel(); ++i)
+    ARGOSY_CHECK(0 <= image.data<int64_t>()[i] && image.data<int64_t>()[i] < x.dim(0),
+                 invalid_argument)
+        << '[' << f.name() << "] there is no image " << image.data<int64_t>()[i] << " among "
+        << x.dim(0) << ". Do this: count the boxes of each image.";
+}
+
 template <class Run>
 void run_float(KernelFrame& f, Run run) {
   dispatch_types<float, double>(f.in[0].dtype(), run);
@@ -66,7 +76,9 @@ void infer_pool(InferContext& c, const RoiAttrs& a) {
   c.out[0].shape = {c.in[1].dim(0), c.in[0].dim(1), a.pooled_height, a.pooled_width};
 }
 // Gradients: dy, x, boxes, image.
-void infer_grad(InferContext& c, const RoiAttrs&) {
+void infer_grad(InferContext& c, const RoiAttrs& a) {
+  check_operands(c.name(), c.in[1], c.in[2], c.in[3], a);
+  expect_shape(c, 0, {c.in[2].dim(0), c.in[1].dim(1), a.pooled_height, a.pooled_width});
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 template <class T>
@@ -78,6 +90,7 @@ T* zeroed(const Tensor& t) {
 // --- roi_align ---
 
 void align_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[2], f.in[0]);
   run_float(f, [&]<class T>(T) {
     cpu::roi_align(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
                    f.in[2].data<int64_t>(), f.out[0].data<T>(), shape_of(f.in[0], f.in[1], a),
@@ -85,6 +98,7 @@ void align_run(KernelFrame& f, const RoiAttrs& a) {
   });
 }
 void align_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[3], f.in[1]);
   run_float(f, [&]<class T>(T) {
     cpu::roi_align_grad(f.in[0].data<T>(), boxes_like(f.in[2], f.in[0]).data<T>(),
                         f.in[3].data<int64_t>(), zeroed<T>(f.out[0]), shape_of(f.in[1], f.in[2], a),
@@ -99,7 +113,7 @@ ARGOSY_OP(roi_align_grad, RoiAttrs)
     .input("x", kAny, Save::shape)
     .shape_only()
     .input("boxes", kWide, Save::value)
-    .input("image", kIndex, Save::value)
+    .input("image", only(DType::int64), Save::value)
     .output("dx")
     .infer(infer_grad)
     .kernel("channels", align_grad_run)
@@ -136,6 +150,7 @@ void infer_max(InferContext& c, const RoiAttrs& a) {
   c.out[1] = {c.out[0].shape, DType::int64};
 }
 void pool_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[2], f.in[0]);
   run_float(f, [&]<class T>(T) {
     cpu::roi_pool(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
                   f.in[2].data<int64_t>(), f.out[0].data<T>(), f.out[1].data<int64_t>(),
@@ -143,10 +158,27 @@ void pool_run(KernelFrame& f, const RoiAttrs& a) {
   });
 }
 void pool_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[3], f.in[1]);
+  const Tensor& argmax = f.in[2];
+  const int64_t plane = f.in[1].dim(2) * f.in[1].dim(3);
+  for (int64_t i = 0; i < argmax.numel(); ++i)
+    ARGOSY_CHECK(argmax.data<int64_t>()[i] < plane, invalid_argument)
+        << "[roi_pool_grad] argmax must be below " << plane << ", got " << argmax.data<int64_t>()[i]
+        << ". Do this: pass what roi_pool gave.";
   run_float(f, [&]<class T>(T) {
     cpu::roi_pool_grad(f.in[0].data<T>(), f.in[2].data<int64_t>(), f.in[3].data<int64_t>(),
                        zeroed<T>(f.out[0]), shape_of(f.in[1], f.in[3], a));
   });
+}
+
+// dy, x, argmax, image.
+void infer_max_grad(InferContext& c, const RoiAttrs& a) {
+  expect_rank(c, 1, 4, 4);
+  expect_rank(c, 3, 1, 1);
+  const Shape pooled{c.in[3].dim(0), c.in[1].dim(1), a.pooled_height, a.pooled_width};
+  expect_shape(c, 0, pooled);
+  expect_shape(c, 2, pooled);
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 
 // What the gradient of the gradient is at the places of the maxima; 0 where there was none.
@@ -167,7 +199,7 @@ ARGOSY_OP(roi_pool_grad, RoiAttrs)
     .input("argmax", only(DType::int64), Save::value)
     .input("image", only(DType::int64), Save::value)
     .output("dx")
-    .infer(infer_grad)
+    .infer(infer_max_grad)
     .kernel("channels", pool_grad_run)
     .gradient(pool_grad_grad)
     .done();
@@ -194,22 +226,31 @@ ARGOSY_OP(roi_pool, RoiAttrs)
 
 // --- psroi_pool ---
 
-void infer_psroi(InferContext& c, const RoiAttrs& a) {
-  check_operands(c.name(), c.in[0], c.in[1], c.in[2], a);
-  const int64_t cells = a.pooled_height * a.pooled_width, channels = c.in[0].dim(1);
+Shape psroi_shape(const Tensor& x, const Tensor& boxes, const Tensor& image, const RoiAttrs& a) {
+  check_operands("psroi_pool", x, boxes, image, a);
+  const int64_t cells = a.pooled_height * a.pooled_width, channels = x.dim(1);
   ARGOSY_CHECK(channels % cells == 0 || channels < 0, invalid_argument)
       << "[psroi_pool] x must have a multiple of " << cells << " channels, one for each cell, got "
-      << c.in[0] << ". Do this: change output_size or x.";
-  c.out[0].shape = {c.in[1].dim(0), channels < 0 ? kUnknown : channels / cells, a.pooled_height,
-                    a.pooled_width};
+      << x << ". Do this: change output_size or x.";
+  return {boxes.dim(0), channels < 0 ? kUnknown : channels / cells, a.pooled_height,
+          a.pooled_width};
+}
+void infer_psroi(InferContext& c, const RoiAttrs& a) {
+  c.out[0].shape = psroi_shape(c.in[0], c.in[1], c.in[2], a);
+}
+void infer_psroi_grad(InferContext& c, const RoiAttrs& a) {
+  expect_shape(c, 0, psroi_shape(c.in[1], c.in[2], c.in[3], a));
+  c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void psroi_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[2], f.in[0]);
   run_float(f, [&]<class T>(T) {
     cpu::psroi_pool(f.in[0].data<T>(), boxes_like(f.in[1], f.in[0]).data<T>(),
                     f.in[2].data<int64_t>(), f.out[0].data<T>(), shape_of(f.in[0], f.in[1], a));
   });
 }
 void psroi_grad_run(KernelFrame& f, const RoiAttrs& a) {
+  check_images(f, f.in[3], f.in[1]);
   run_float(f, [&]<class T>(T) {
     cpu::psroi_pool_grad(f.in[0].data<T>(), boxes_like(f.in[2], f.in[0]).data<T>(),
                          f.in[3].data<int64_t>(), zeroed<T>(f.out[0]),
@@ -227,7 +268,7 @@ ARGOSY_OP(psroi_pool_grad, RoiAttrs)
     .input("boxes", kWide, Save::value)
     .input("image", only(DType::int64), Save::value)
     .output("dx")
-    .infer(infer_grad)
+    .infer(infer_psroi_grad)
     .kernel("channels", psroi_grad_run)
     .gradient(psroi_grad_grad)
     .done();

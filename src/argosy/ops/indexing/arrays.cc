@@ -58,9 +58,10 @@ Tensor wide_index(const Tensor& index, const Shape& shape) {
   return wide;
 }
 
-// The offsets, in elements of x, of all places that the indices name.
+// The offsets, in elements of x, of all places that the indices name. An index out of range is an
+// error of kind `outside`.
 Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indices,
-                  const IndexAttrs& a) {
+                  const IndexAttrs& a, ErrorKind outside) {
   Shape shape = index_shape(op, indices);
   Tensor offsets = Tensor::empty(shape, DType::int64);
   for (size_t k = 0; k < indices.size(); ++k) {
@@ -68,10 +69,12 @@ Tensor offsets_of(const char* op, const Tensor& x, std::span<const Tensor> indic
     const int axis = static_cast<int>(a.axes[k]);
     const int64_t bad = cpu::index_offsets(offsets.data<int64_t>(), index.data<int64_t>(),
                                            index.numel(), x.dim(axis), x.strides()[axis], k > 0);
-    ARGOSY_CHECK(bad < 0, index) << '[' << op << "] index " << index.data<int64_t>()[bad]
-                                 << " is out of range for dimension " << axis << " of size "
-                                 << x.dim(axis)
-                                 << ". Do this: check the index; negative ones count from the end.";
+    if (bad >= 0)
+      Thrower{outside} & Message() << '[' << op << "] index " << index.data<int64_t>()[bad]
+                                   << " is out of range for dimension " << axis << " of size "
+                                   << x.dim(axis)
+                                   << ". Do this: check the index; negative ones count from the "
+                                      "end.";
   }
   return offsets;
 }
@@ -98,7 +101,7 @@ void index_get_run(KernelFrame& f, const IndexAttrs& a) {
   const Tensor& x = f.in[0];
   const Tensor& out = f.out[0];
   if (out.numel() == 0) return;
-  Tensor offsets = offsets_of(f.name(), x, f.in.list(1), a);
+  Tensor offsets = offsets_of(f.name(), x, f.in.list(1), a, ErrorKind::axis);
   Rest rest = rest_of(x, a);
   const int64_t* offset = offsets.data<int64_t>();
   const int64_t n = offsets.numel(), item = item_size(x.dtype());
@@ -132,7 +135,7 @@ void index_put_run(KernelFrame& f, const IndexAttrs& a) {
   const Tensor& out = f.out[0];
   if (out.raw() != f.in[0].raw()) op::copy_into(out, f.in[0]);
   auto indices = f.in.list(2);
-  Tensor offsets = offsets_of(f.name(), out, indices, a);
+  Tensor offsets = offsets_of(f.name(), out, indices, a, ErrorKind::index);
   if (offsets.numel() == 0) return;
   Rest rest = rest_of(out, a);
   const int64_t width = rest.shape.numel(), item = item_size(out.dtype()), n = offsets.numel();

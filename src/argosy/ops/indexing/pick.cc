@@ -3,7 +3,6 @@
 
 #include "argosy/kernels/cpu/elementwise.h"
 #include "argosy/kernels/cpu/gather.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -221,7 +220,6 @@ Tensors scatter_compose(const op::Inputs& in, const ScatterAttrs& a) {
   return index_put(cleared, in[2], list, {0}, true);
 }
 
-ARGOSY_AMP(scatter, full);
 ARGOSY_OP(scatter, ScatterAttrs)
     .python("scatter(x, index, updates, overwrite=True, name=None, out=None)")
     .method("scatter")
@@ -240,6 +238,7 @@ ARGOSY_OP(scatter, ScatterAttrs)
     .input("updates", kNumeric)
     .output("out")
     .compose(scatter_compose)
+    .amp(op::Amp::full)
     .done();
 
 // --- along an axis, element by element ---
@@ -547,6 +546,11 @@ Tensors combine_grad(const GradCall& c, const PutAttrs& a) {
 }
 
 void index_sample_infer(InferContext& c, const NoAttrs&) {
+  const Shape &x = c.in[0].shape(), &index = c.in[1].shape();
+  ARGOSY_CHECK(x.rank() == 2 && index.rank() == 2 && (x[0] == index[0] || x[0] < 0 || index[0] < 0),
+               invalid_argument)
+      << "[index_sample] x [N, M] and index [N, K] must have the same rows, got " << x << " and "
+      << index << ". Do this: use gather or index_select for indices that all rows share.";
   c.out[0].shape = c.in[1].shape();
 }
 Tensors index_sample_compose(const op::Inputs& in, const NoAttrs&) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/gemm.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/cost.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
@@ -174,7 +173,6 @@ Cost matmul_cost(const InferContext& c, const MatmulAttrs& a) {
                         2.0 * static_cast<double>(c.out[0].shape.numel()) * static_cast<double>(k));
 }
 
-ARGOSY_AMP(matmul, lower);
 ARGOSY_OP(matmul, MatmulAttrs)
     .python("matmul(x, y, transpose_x=False, transpose_y=False, name=None, *, out=None)")
     .method("matmul")
@@ -206,6 +204,7 @@ paddle.Size([5, 2, 4]))")
     .gradient(matmul_grad)
     .cost(matmul_cost)
     .again()
+    .amp(op::Amp::lower)
     .done();
 
 // --- linear ---
@@ -289,7 +288,6 @@ Cost linear_cost(const InferContext& c, const NoAttrs&) {
       c, 2 * out * static_cast<double>(c.in[1].shape()[0]) + (c.in[2].defined() ? out : 0));
 }
 
-ARGOSY_AMP(linear, lower);
 ARGOSY_OP(linear, NoAttrs)
     .python("nn.functional.linear(x, weight, bias=None, name=None)")
     .alias("input", "x")
@@ -316,6 +314,7 @@ ARGOSY_OP(linear, NoAttrs)
     .gradient(linear_grad)
     .cost(linear_cost)
     .again()
+    .amp(op::Amp::lower)
     .done();
 
 // --- gated products ---
@@ -364,9 +363,9 @@ ARGOSY_OP(gated_matmul, GatedAttrs)
         "x [.., k] times y [k, n] (transpose_y: y is [n, k]) times factor where gate [.., n] is "
         "greater than 0, else 0: the gradient of a linear layer after relu, in gate's memory if "
         "that is free.")
-    .input("gate", only(DType::float32) | only(DType::float64), Save::value)
-    .input("x", only(DType::float32) | only(DType::float64), Save::value)
-    .input("y", only(DType::float32) | only(DType::float64), Save::value)
+    .input("gate", kFloating, Save::value)
+    .input("x", kFloating, Save::value)
+    .input("y", kFloating, Save::value)
     .output("out")
     .infer(gated_infer)
     .kernel("gemm", gated_run)

@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "argosy/kernels/cpu/reduce.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/linalg/linalg.h"
@@ -88,7 +87,6 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(unit, own(multiply(where(zero, zeros_like(power), power), dy)));
 }
 
-ARGOSY_AMP(p_norm, full, follow);
 ARGOSY_OP(p_norm, NormAttrs)
     .doc(
         "The p-norm over axis (None: all): (sum of |x|^p)^(1/p); the largest and smallest |x| for "
@@ -103,6 +101,7 @@ ARGOSY_OP(p_norm, NormAttrs)
     .strided()
     .compose(norm_parts)
     .gradient(norm_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include "argosy/base/parallel.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
@@ -54,7 +53,6 @@ void mm_infer(InferContext& c, const NoAttrs&) {
   if (y.rank() > 1) c.out[0].shape.push_back(y.back());
 }
 
-ARGOSY_AMP(mm, lower);
 ARGOSY_OP(mm, NoAttrs)
     .python("mm(input, mat2, name=None)")
     .method("mm")
@@ -71,6 +69,7 @@ ARGOSY_OP(mm, NoAttrs)
     .promote()
     .infer(mm_infer)
     .compose(plain_product)
+    .amp(op::Amp::lower)
     .done();
 
 void bmm_infer(InferContext& c, const NoAttrs&) {

@@ -3,7 +3,6 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/elementwise.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/loss/loss.h"
@@ -66,7 +65,6 @@ Tensors logits_grad(const GradCall& c, const NoAttrs&) {
           c.needs(1) ? negative(multiply(c.dy(), c.in[0])) : Tensor()};
 }
 
-ARGOSY_AMP(logits_loss, full, follow);
 ARGOSY_OP(logits_loss, NoAttrs)
     .doc("-log of the probability sigmoid(x) of label, elementwise; shapes and dtypes are equal.")
     .input("x", kFloating, Save::value)
@@ -74,6 +72,7 @@ ARGOSY_OP(logits_loss, NoAttrs)
     .output("out")
     .kernel("loop", logits_run)
     .gradient(logits_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 void with_logits_infer(InferContext& c, const LossAttrs& a) {
@@ -94,7 +93,6 @@ Tensors with_logits_parts(const Inputs& in, const LossAttrs& a) {
   if (in[2].defined()) loss = multiply(loss, cast(in[2], x.dtype()));
   return reduced(loss, a.reduction);
 }
-ARGOSY_AMP(binary_cross_entropy_with_logits, full, follow);
 ARGOSY_OP(binary_cross_entropy_with_logits, LossAttrs)
     .python(
         "nn.functional.binary_cross_entropy_with_logits(logit, label, weight=None, "
@@ -114,6 +112,7 @@ ARGOSY_OP(binary_cross_entropy_with_logits, LossAttrs)
     .output("loss")
     .infer(with_logits_infer)
     .compose(with_logits_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 struct FocalAttrs {

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -109,7 +108,7 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
     if (weighted_average && (a.reduction == "mean" || !a.use_softmax))
       weights = class_weights(weight, label, a.ignore_index, classes, x.dtype());
     if (a.use_softmax) {
-      loss = hard_cross_entropy(x, label, weight, axis, a.ignore_index).loss;
+      loss = hard_cross_entropy(x, label, weight, axis, a.ignore_index);
     } else {
       loss = negative(log(select_class(x, label, axis, a.ignore_index, 1)));
       if (weight.defined()) loss = multiply(loss, weights);
@@ -121,7 +120,6 @@ Tensors cross_entropy_parts(const Inputs& in, const CrossEntropyAttrs& a) {
   return squeezed && a.label_smoothing == 0 ? squeeze(loss, op::IntArray{axis}) : loss;
 }
 
-ARGOSY_AMP(cross_entropy, full, follow);
 ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .doc(
         "-log of the probability that softmax along axis gives to the label, times weight[label]. "
@@ -134,6 +132,7 @@ ARGOSY_OP(cross_entropy, CrossEntropyAttrs)
     .output("loss")
     .infer(cross_entropy_infer)
     .compose(cross_entropy_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- loss and softmax ---
@@ -165,12 +164,11 @@ Tensors with_softmax_parts(const Inputs& in, const WithSoftmaxAttrs& a) {
     return out;
   }
   label = class_numbers("softmax_with_cross_entropy", label);
-  out.push_back(hard_cross_entropy(x, label, Tensor(), axis, a.ignore_index).loss);
+  out.push_back(hard_cross_entropy(x, label, Tensor(), axis, a.ignore_index));
   out.push_back(softmax(x, axis));
   return out;
 }
 
-ARGOSY_AMP(softmax_with_cross_entropy, full, follow);
 ARGOSY_OP(softmax_with_cross_entropy, WithSoftmaxAttrs)
     .doc("(cross entropy with size 1 on axis, softmax of the logits along axis).")
     .shape("logits [*s], label [*t] -> [*s'], [*s]")
@@ -180,6 +178,7 @@ ARGOSY_OP(softmax_with_cross_entropy, WithSoftmaxAttrs)
     .output("softmax")
     .infer(with_softmax_infer)
     .compose(with_softmax_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- negative log-likelihood ---
@@ -216,7 +215,6 @@ Tensors nll_parts(const Inputs& in, const NllAttrs& a) {
   return a.reduction == "sum" ? sum(loss) : squeeze(loss, op::IntArray{1});
 }
 
-ARGOSY_AMP(nll_loss, full, follow);
 ARGOSY_OP(nll_loss, NllAttrs)
     .python(
         "nn.functional.nll_loss(input, label, weight=None, ignore_index=-100, reduction='mean', "
@@ -238,6 +236,7 @@ ARGOSY_OP(nll_loss, NllAttrs)
     .output("loss")
     .infer(nll_infer)
     .compose(nll_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

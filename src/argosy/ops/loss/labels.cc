@@ -2,11 +2,11 @@
 #include <cstring>
 
 #include "argosy/kernels/cpu/rows.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/loss/loss.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Ops that read class numbers. A label has the shape of x with size 1 on the axis of the classes.
@@ -180,17 +180,24 @@ ARGOSY_OP(class_weights, WeightAttrs)
 struct HardAttrs {
   int64_t axis = -1;
   int64_t ignore_index = -100;
+  bool wide = false;  // the loss of 16-bit scores is float32
 };
-ARGOSY_ATTRS(HardAttrs, axis, ignore_index)
+ARGOSY_ATTRS(HardAttrs, axis, ignore_index, wide)
+
+DType loss_type(const Tensor& x, const HardAttrs& a) {
+  return a.wide && kHalf.has(x.dtype()) ? DType::float32 : x.dtype();
+}
 
 void hard_infer(InferContext& c, const HardAttrs& a) {
   const Tensor& x = c.in[0];
   check_label_shape("cross_entropy", x, c.in[1], a.axis);
   const int64_t classes = x.dim(normalize_axis(c.name(), a.axis, x.rank()));
   check_parameter("cross_entropy", "weight", c.in[2], classes, x.shape());
-  c.out[0].shape = c.in[1].shape();
-  c.out[1].shape = {x.numel() < 0 || classes <= 0 ? (classes ? kUnknown : 0) : x.numel() / classes,
-                    classes};
+  c.out[0] = {c.in[1].shape(), loss_type(x, a)};
+  const int64_t rows =
+      x.numel() < 0 || classes <= 0 ? (classes ? kUnknown : 0) : x.numel() / classes;
+  c.out[1].shape = {rows, classes};
+  if (kHalf.has(x.dtype())) c.out[1] = {{rows, 2}, DType::float32};
 }
 
 // x as rows of classes: itself, or a copy where the classes do not lie side by side.
@@ -206,41 +213,73 @@ void hard_run(KernelFrame& f, const HardAttrs& a) {
   if (label.numel() == 0) return;
   Places p = places_of(x, a.axis);
   check_labels("cross_entropy", label, p.classes, a.ignore_index);
-  Tensor rows = as_rows(x, p), weight = as_dtype(f.in[2], x.dtype());
-  cpu::cross_entropy(x.dtype(), rows.raw(), label.dtype(), label.raw(), raw_or_null(weight),
-                     p.outer * p.inner, p.classes, a.ignore_index, f.out[0].raw(), f.out[1].raw());
+  const DType type = loss_type(x, a);
+  Tensor rows = as_rows(x, p), weight = as_dtype(f.in[2], type);
+  if (kHalf.has(x.dtype()))
+    cpu::narrow_cross_entropy(x.dtype(), rows.raw(), label.dtype(), label.raw(), type,
+                              raw_or_null(weight), p.outer * p.inner, p.classes, a.ignore_index,
+                              f.out[0].raw(), f.out[1].data<float>());
+  else
+    cpu::cross_entropy(type, rows.raw(), label.dtype(), label.raw(), raw_or_null(weight),
+                       p.outer * p.inner, p.classes, a.ignore_index, f.out[0].raw(),
+                       f.out[1].raw());
 }
 
 void hard_grad_run(KernelFrame& f, const HardAttrs& a) {
-  const Tensor &x = f.in[0], &probability = f.in[1], &label = f.in[2], &dloss = f.in[4];
+  const Tensor &x = f.in[0], &kept = f.in[1], &label = f.in[2], &dloss = f.in[4];
   const Tensor& dx = f.out[0];
   if (label.numel() == 0) return;
   Places p = places_of(x, a.axis);
-  Tensor weight = as_dtype(f.in[3], x.dtype());
+  check_labels("cross_entropy", label, p.classes, a.ignore_index);
+  const DType type = loss_type(x, a);
+  Tensor weight = as_dtype(f.in[3], type);
   Tensor rows = p.inner == 1 ? dx : Tensor::empty({p.outer, p.inner, p.classes}, x.dtype());
-  cpu::cross_entropy_grad(x.dtype(), probability.raw(), label.dtype(), label.raw(),
-                          raw_or_null(weight), dloss.raw(), 1, p.outer * p.inner, p.classes,
-                          a.ignore_index, rows.raw());
+  if (kHalf.has(x.dtype()))
+    cpu::narrow_cross_entropy_grad(
+        x.dtype(), as_rows(x, p).raw(), kept.data<float>(), label.dtype(), label.raw(), type,
+        raw_or_null(weight), dloss.raw(), p.outer * p.inner, p.classes, a.ignore_index, rows.raw());
+  else
+    cpu::cross_entropy_grad(type, kept.raw(), label.dtype(), label.raw(), raw_or_null(weight),
+                            dloss.raw(), 1, p.outer * p.inner, p.classes, a.ignore_index,
+                            rows.raw());
   if (p.inner != 1) op::copy_into(dx.view(rows.shape(), {p.classes * p.inner, 1, p.inner}), rows);
 }
 
+void hard_grad_infer(InferContext& c, const HardAttrs& a) {
+  const Tensor& x = c.in[0];
+  check_label_shape(c.name(), x, c.in[2], a.axis);
+  const int64_t classes = x.dim(normalize_axis(c.name(), a.axis, x.rank()));
+  const bool narrow = kHalf.has(x.dtype());  // two float32 numbers a row are kept, else the softmax
+  const DType kept = narrow ? DType::float32 : x.dtype();
+  ARGOSY_CHECK(c.in[1].dtype() == kept, invalid_argument)
+      << '[' << c.name() << "] kept: expected " << kept << " for scores of " << x.dtype()
+      << ", got " << c.in[1] << ". Do this: pass what the forward operation gave.";
+  const int64_t labels = c.in[2].numel();
+  expect_size(c, 1, narrow ? (labels < 0 ? labels : 2 * labels) : x.numel());
+  expect_size(c, 3, classes);
+  expect_size(c, 4, c.in[2].numel());
+}
+
 Tensors hard_grad_parts(const Inputs& in, const HardAttrs& a) {
-  const Tensor &x = in[0], &label = in[2], &dloss = in[4];
+  const Tensor x = cast(in[0], loss_type(in[0], a)), &label = in[2], &dloss = in[4];
   const int64_t classes = x.dim(normalize_axis("cross_entropy", a.axis, x.rank()));
   Tensor factor = multiply(dloss, class_weights(in[3], label, a.ignore_index, classes, x.dtype()));
-  return subtract(multiply(softmax(x, a.axis), factor),
-                  spread_class(x, label, factor, a.axis, a.ignore_index));
+  return cast(subtract(multiply(softmax(x, a.axis), factor),
+                       spread_class(x, label, factor, a.axis, a.ignore_index)),
+              in[0].dtype());
 }
 
 // h: the gradient of dx = (softmax(x) - 1 at the label) * weight[label] * dloss.
 Tensors hard_grad_second(const GradCall& c, const HardAttrs& a) {
-  const Tensor &x = c.in[0], &label = c.in[2], &dloss = c.in[4], &h = c.dy();
+  const DType type = loss_type(c.in[0], a);
+  const Tensor x = cast(c.in[0], type), h = cast(c.dy(), type), &label = c.in[2], &dloss = c.in[4];
   const int axis = normalize_axis("cross_entropy", a.axis, x.rank());
   Tensor weights = class_weights(c.in[3], label, a.ignore_index, x.dim(axis), x.dtype());
   Tensor p = softmax(x, axis);
   Tensors out;
   out.resize(5);
-  if (c.needs(0)) out[0] = softmax_grad(p, multiply(h, multiply(dloss, weights)), axis);
+  if (c.needs(0))
+    out[0] = cast(softmax_grad(p, multiply(h, multiply(dloss, weights)), axis), c.in[0].dtype());
   if (c.needs(4)) {
     Tensor at_label = select_class(h, label, axis, a.ignore_index, 0);
     out[4] = multiply(subtract(sum(multiply(h, p), {axis}, true), at_label), weights);
@@ -249,14 +288,16 @@ Tensors hard_grad_second(const GradCall& c, const HardAttrs& a) {
 }
 
 ARGOSY_OP(hard_cross_entropy_grad, HardAttrs)
-    .doc("Gradient of hard_cross_entropy.")
+    .doc("Gradient of hard_cross_entropy, from what that kept.")
     .input("x", kFloating, Save::value)
-    .input("probability", kFloating)
+    .input("kept", kFloating)
     .input("label", kIndex, Save::value)
     .optional_input("weight", kFloating, Save::value)
     .input("dloss", kFloating, Save::value)
     .output("dx")
+    .infer(hard_grad_infer)
     .kernel("rows", hard_grad_run)
+    .overwrites()
     .compose(hard_grad_parts)
     .gradient(hard_grad_second)
     .done();
@@ -266,19 +307,22 @@ Tensors hard_grad(const GradCall& c, const HardAttrs& a) {
   return {hard_cross_entropy_grad_op.one(in, a), Tensor(), Tensor()};
 }
 
-ARGOSY_AMP(hard_cross_entropy, full, follow);
 ARGOSY_OP(hard_cross_entropy, HardAttrs)
     .doc(
         "-log softmax(x)[label] * weight[label] along axis; 0 where the label is ignore_index. The "
-        "result has label's shape: that of x with size 1 on axis.")
+        "result has label's shape: that of x with size 1 on axis. What it keeps for the gradient "
+        "is "
+        "the softmax, of 16-bit x two float32 numbers of each row, from which it is made again. "
+        "wide: the loss of 16-bit x is float32, as if x had been cast before.")
     .input("x", kFloating, Save::value)
     .input("label", kIndex, Save::value)
     .optional_input("weight", kFloating, Save::value)
     .output("loss")
-    .hidden_output("probability")
+    .hidden_output("kept")
     .infer(hard_infer)
     .kernel("rows", hard_run)
     .gradient(hard_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace
@@ -301,10 +345,9 @@ Tensor class_weights(const Tensor& weight, const Tensor& label, int64_t ignore_i
                      int64_t classes, DType dtype) {
   return class_weights_op(weight, label, WeightAttrs{ignore_index, classes, dtype});
 }
-HardLoss hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
-                            int64_t axis, int64_t ignore_index) {
-  Tensors out = hard_cross_entropy_op.all({x, label, weight}, {axis, ignore_index});
-  return {out[0], out.size() > 1 ? out[1] : Tensor()};
+Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight, int64_t axis,
+                          int64_t ignore_index) {
+  return hard_cross_entropy_op(x, label, weight, {axis, ignore_index});
 }
 
 }  // namespace argosy::ops

@@ -43,12 +43,9 @@ ARGOSY_API Tensor class_weights(const Tensor& weight, const Tensor& label, int64
 // Sum of losses over sum of weights, 0 if that is 0.
 ARGOSY_API Tensor weighted_mean(const Tensor& losses, const Tensor& weights);
 
-// -log softmax(x)[label] * weight[label], of label's shape, and the softmax [rows, classes].
-struct HardLoss {
-  Tensor loss, probability;
-};
-ARGOSY_API HardLoss hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
-                                       int64_t axis, int64_t ignore_index);
+// -log softmax(x)[label] * weight[label], of label's shape.
+ARGOSY_API Tensor hard_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& weight,
+                                     int64_t axis, int64_t ignore_index);
 // Elements of binary_cross_entropy_with_logits.
 ARGOSY_API Tensor logits_loss(const Tensor& x, const Tensor& label);
 

@@ -2,7 +2,6 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -115,7 +114,6 @@ Tensors hsigmoid_parts(const Inputs& in, const HsigmoidAttrs& a) {
   return sum(subtract(softplus(score, 1, 50), multiply(turn, score)), {1}, true);
 }
 
-ARGOSY_AMP(hsigmoid_loss, full, follow);
 ARGOSY_OP(hsigmoid_loss, HsigmoidAttrs)
     .doc(
         "Hierarchical sigmoid [N, 1]: the sum over the inner nodes on the way to the label of the "
@@ -134,6 +132,7 @@ ARGOSY_OP(hsigmoid_loss, HsigmoidAttrs)
     .output("out")
     .infer(hsigmoid_infer)
     .compose(hsigmoid_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- angular margins ---
@@ -170,12 +169,11 @@ Tensors margin_parts(const Inputs& in, const MarginAttrs& a) {
   Tensor change = spread_class(x, label, subtract(moved, target), -1, kNone);
   Tensor scores = scale(add(x, change), a.scale);
   Tensors out;
-  out.push_back(reduced(hard_cross_entropy(scores, label, Tensor(), -1, kNone).loss, a.reduction));
+  out.push_back(reduced(hard_cross_entropy(scores, label, Tensor(), -1, kNone), a.reduction));
   out.push_back(softmax(scores, -1));
   return out;
 }
 
-ARGOSY_AMP(margin_cross_entropy, full, follow);
 ARGOSY_OP(margin_cross_entropy, MarginAttrs)
     .doc(
         "(loss, softmax) of scale * logits, where the label's cosine cos(t) is replaced by "
@@ -188,6 +186,7 @@ ARGOSY_OP(margin_cross_entropy, MarginAttrs)
     .output("softmax")
     .infer(margin_infer)
     .compose(margin_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- adaptive softmax ---
@@ -198,6 +197,8 @@ struct CutoffAttrs {
 ARGOSY_ATTRS(CutoffAttrs, cutoffs)
 
 void cluster_infer(InferContext& c, const CutoffAttrs& a) {
+  ARGOSY_CHECK(!a.cutoffs.empty(), invalid_argument)
+      << '[' << c.name() << "] there must be a cutoff, the number of classes. Do this: pass it.";
   c.out[0] = {{c.in[0].numel(), static_cast<int64_t>(a.cutoffs.size())}, DType::int64};
 }
 // Column 0: the label's place in the head; column i: its place in cluster i, or -1.

@@ -3,7 +3,6 @@
 #include <limits>
 #include <vector>
 
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/creation/creation.h"
@@ -12,6 +11,7 @@
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Losses of vectors against vectors and of scores against class numbers.
@@ -107,7 +107,6 @@ Tensors triplet_parts(const Inputs& in, const TripletAttrs& a) {
   return reduced(relu(scale(subtract(positive, negative_distance), 1, a.margin)), a.reduction);
 }
 
-ARGOSY_AMP(triplet_margin_loss, full, follow);
 ARGOSY_OP(triplet_margin_loss, TripletAttrs)
     .python(
         "nn.functional.triplet_margin_loss(input, positive, negative, margin=1.0, p=2, "
@@ -126,6 +125,7 @@ ARGOSY_OP(triplet_margin_loss, TripletAttrs)
     .output("loss")
     .infer(triplet_infer)
     .compose(triplet_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 struct NpairAttrs {
@@ -324,10 +324,11 @@ void multi_label_margin(const Tensor& x, const Tensor& label, const T* dloss, T*
 }
 
 void rows_infer(InferContext& c, const NoAttrs&) {
+  expect_rank(c, 0, 2, 2);
+  expect_shape(c, 1, c.in[0].shape());
   c.out[0].shape = {c.in[0].dim(0)};
 }
-void rows_run(op::KernelFrame& f, const NoAttrs&) {
-  const Tensor &x = f.in[0], &label = f.in[1];
+void check_classes(const Tensor& x, const Tensor& label) {
   for (int64_t i = 0; i < label.numel(); ++i) {
     const int64_t v = label.data<int64_t>()[i];
     ARGOSY_CHECK(v >= -1, invalid_argument)
@@ -335,11 +336,21 @@ void rows_run(op::KernelFrame& f, const NoAttrs&) {
     ARGOSY_CHECK(v < x.dim(1), invalid_argument) << "label values should be < " << x.dim(1)
                                                  << " [multi_label_margin_loss], got " << v << '.';
   }
+}
+void rows_run(op::KernelFrame& f, const NoAttrs&) {
+  const Tensor &x = f.in[0], &label = f.in[1];
+  check_classes(x, label);
   dispatch_types<float, double>(
       x.dtype(), [&]<class T>(T) { multi_label_margin<T>(x, label, nullptr, f.out[0].data<T>()); });
 }
+void rows_grad_infer(InferContext& c, const NoAttrs&) {
+  expect_rank(c, 0, 2, 2);
+  expect_shape(c, 1, c.in[0].shape());
+  expect_size(c, 2, c.in[0].dim(0));
+}
 void rows_grad_run(op::KernelFrame& f, const NoAttrs&) {
   const Tensor& x = f.in[0];
+  check_classes(x, f.in[1]);
   dispatch_types<float, double>(x.dtype(), [&]<class T>(T) {
     std::fill_n(f.out[0].data<T>(), x.numel(), T(0));
     multi_label_margin<T>(x, f.in[1], f.in[2].data<T>(), f.out[0].data<T>());
@@ -366,6 +377,7 @@ ARGOSY_OP(multi_label_margin_rows_grad, NoAttrs)
     .input("label", only(DType::int64), op::Save::value)
     .input("dloss", kFloating, op::Save::shape)
     .output("dx")
+    .infer(rows_grad_infer)
     .kernel("loop", rows_grad_run)
     .gradient(rows_grad_second)
     .done();

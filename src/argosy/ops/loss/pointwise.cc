@@ -1,7 +1,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "argosy/op/autocast.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/loss/loss.h"
@@ -52,7 +51,6 @@ ARGOSY_OP(square_error_cost, NoAttrs)
 Tensors mse_parts(const Inputs& in, const LossAttrs& a) {
   return reduced(square(subtract(in[0], in[1])), a.reduction);
 }
-ARGOSY_AMP(mse_loss, full, follow);
 ARGOSY_OP(mse_loss, LossAttrs)
     .python("nn.functional.mse_loss(input, label, reduction='mean', name=None)")
     .alias("target", "label")
@@ -69,12 +67,12 @@ ARGOSY_OP(mse_loss, LossAttrs)
     .output("loss")
     .infer(loss_infer<LossAttrs>)
     .compose(mse_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 Tensors l1_parts(const Inputs& in, const LossAttrs& a) {
   return reduced(abs(subtract(in[0], in[1])), a.reduction);
 }
-ARGOSY_AMP(l1_loss, full, follow);
 ARGOSY_OP(l1_loss, LossAttrs)
     .python("nn.functional.l1_loss(input, label, reduction='mean', name=None)")
     .alias("target", "label")
@@ -91,6 +89,7 @@ ARGOSY_OP(l1_loss, LossAttrs)
     .output("loss")
     .infer(loss_infer<LossAttrs>)
     .compose(l1_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 struct SmoothL1Attrs {
@@ -109,7 +108,6 @@ Tensors smooth_l1_parts(const Inputs& in, const SmoothL1Attrs& a) {
   Tensor loss = multiply(cut, subtract(difference, scale(cut, 0.5)));
   return reduced(a.is_huber ? loss : scale(loss, 1 / a.delta), a.reduction);
 }
-ARGOSY_AMP(smooth_l1_loss, full, follow);
 ARGOSY_OP(smooth_l1_loss, SmoothL1Attrs)
     .python(
         "nn.functional.smooth_l1_loss(input, label, reduction='mean', delta=1.0, is_huber=True, "
@@ -129,6 +127,7 @@ ARGOSY_OP(smooth_l1_loss, SmoothL1Attrs)
     .output("loss")
     .infer(smooth_l1_infer)
     .compose(smooth_l1_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- probabilities ---
@@ -189,7 +188,6 @@ Tensors log_loss_parts(const Inputs& in, const LogLossAttrs& a) {
   Tensor miss = multiply(one_minus(in[1]), log(scale(in[0], -1, 1 + a.epsilon)));
   return negative(add(hit, miss));
 }
-ARGOSY_AMP(log_loss, full, follow);
 ARGOSY_OP(log_loss, LogLossAttrs)
     .python("nn.functional.log_loss(input, label, epsilon=0.0001, name=None)")
     .doc("-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon).")
@@ -202,6 +200,7 @@ ARGOSY_OP(log_loss, LogLossAttrs)
     .output("out")
     .infer(log_loss_infer)
     .compose(log_loss_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 struct PoissonAttrs {

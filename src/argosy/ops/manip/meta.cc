@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
@@ -87,7 +86,6 @@ void view_dtype_run(KernelFrame& f, const DTypeAttrs& a) {
   op::copy_into(f.out[0], view_dtype_view(f.in[0], a));
 }
 
-ARGOSY_AMP(view_dtype, never);
 ARGOSY_OP(view_dtype, DTypeAttrs)
     .doc("x's memory read as another dtype; the last size scales with the size of an element.")
     .shape("x [*s] -> [*s']")
@@ -96,6 +94,7 @@ ARGOSY_OP(view_dtype, DTypeAttrs)
     .infer(view_dtype_infer)
     .view(view_dtype_view)
     .kernel("copy", view_dtype_run)
+    .amp(op::Amp::never)
     .done();
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 // Elements moved or repeated: flip, roll, tile, repeat_interleave, diagonals.
@@ -28,7 +29,8 @@ ARGOSY_ATTRS(FlipAttrs, axis)
 
 void flip_run(KernelFrame& f, const FlipAttrs& a) {
   const Tensor& x = f.in[0];
-  uint32_t mask = op::axes_mask("flip", a.axis, x.rank());
+  const bool nothing = !a.axis.none && a.axis.size() == 0;
+  uint32_t mask = nothing ? 0 : op::axes_mask("flip", a.axis, x.rank());
   Shape strides = x.strides();
   int64_t offset = 0;
   for (int d = 0; d < x.rank(); ++d) {
@@ -474,7 +476,9 @@ ARGOSY_OP(as_strided, StridedAttrs)
     .gradient(as_strided_grad)
     .done();
 
-void as_strided_add_infer(InferContext& c, const StridedAttrs&) {
+void as_strided_add_infer(InferContext& c, const StridedAttrs& a) {
+  const int rank = static_cast<int>(std::min<size_t>(a.stride.size(), kMaxRank));
+  expect_rank(c, 0, rank, rank);
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 // What several places of the view have in common gets the sum of their gradients; what lies outside
@@ -614,7 +618,11 @@ void repeat_run(KernelFrame& f, const RepeatAttrs& a) {
                     index.data(), shape[axis]);
 }
 
-void repeat_grad_infer(InferContext& c, const RepeatAttrs&) {
+void repeat_grad_infer(InferContext& c, const RepeatAttrs& a) {
+  expect_rank(c, 2, 1, kMaxRank);
+  Shape repeated = c.in[2].shape();
+  repeated[normalize_axis(c.name(), a.axis, repeated.rank())] = kUnknown;
+  expect_shape(c, 0, repeated);
   c.out[0] = {c.in[2].shape(), c.in[0].dtype()};
 }
 void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
@@ -622,6 +630,11 @@ void repeat_grad_run(KernelFrame& f, const RepeatAttrs& a) {
   const Tensor& out = f.out[0];
   int axis = normalize_axis("repeat_interleave", a.axis, out.rank());
   auto counts = repeat_counts(f.in[1], out.dim(axis));
+  int64_t all = 0;
+  for (const int64_t n : counts) all += std::min(n, dy.dim(axis) + 1);
+  ARGOSY_CHECK(all == dy.dim(axis), invalid_argument)
+      << "[repeat_interleave_grad] repeats must add up to the size of dy, " << dy.dim(axis)
+      << ". Do this: pass those of the forward operation.";
   if (dy.is_contiguous() && dy.numel() > 0 && f.in[1].numel() == 1) {
     // One sum over [outer, size, times, inner].
     const int64_t times = counts[0];

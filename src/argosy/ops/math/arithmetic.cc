@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/elementwise.h"
@@ -251,7 +250,6 @@ Tensors cast_grad(const GradCall& c, const CastAttrs&) {
   return cast(c.dy(), c.in[0].dtype());
 }
 
-ARGOSY_AMP(cast, never);
 ARGOSY_OP(cast, CastAttrs)
     .python("cast(x, dtype)")
     .method("cast")
@@ -268,7 +266,14 @@ ARGOSY_OP(cast, CastAttrs)
     .kernel("loops", cast_run)
     .strided()
     .gradient(cast_grad)
+    .amp(op::Amp::never)
     .done();
+
+void scale_infer(op::InferContext& c, const ScaleAttrs& a) {
+  ARGOSY_CHECK(!a.act, not_implemented)
+      << '[' << c.name() << "] act '" << *a.act
+      << "' is no part of the operation. Do this: call argosy.scale, which applies it.";
+}
 
 void scale_run(op::KernelFrame& f, const ScaleAttrs& a) {
   cpu::LoopParams p{a.scale.real(), a.bias};
@@ -293,6 +298,7 @@ ARGOSY_OP(scale, ScaleAttrs)
     .input("x", kNumeric)
     .output("out")
     .elementwise()
+    .infer(scale_infer)
     .kernel("loops", scale_run)
     .strided()
     .gradient(scale_grad)

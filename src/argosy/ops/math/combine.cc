@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
@@ -393,7 +392,6 @@ Tensors renorm_parts(const op::Inputs& in, const RenormAttrs& a) {
   return multiply(x, divide(limit, bounded));
 }
 
-ARGOSY_AMP(renorm, full, follow);
 ARGOSY_OP(renorm, RenormAttrs)
     .python("renorm(x, p, axis, max_norm)")
     .method("renorm")
@@ -407,6 +405,7 @@ ARGOSY_OP(renorm, RenormAttrs)
     .output("out")
     .infer(renorm_infer)
     .compose(renorm_parts)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -88,46 +87,46 @@ ARGOSY_FUNCTION(sqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, S
     .example(R"(>>> argosy.sqrt(argosy.to_tensor([1.0, 4.0])).tolist()
 [1.0, 2.0])")
     .done();
-ARGOSY_AMP(rsqrt, full, follow);
 ARGOSY_FUNCTION(rsqrt, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 2,
                 "1 / sqrt(x); inf at 0, nan for negative reals.")
     .example(R"(>>> argosy.rsqrt(argosy.to_tensor([1.0, 4.0])).tolist()
 [1.0, 0.5])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(reciprocal, full, follow);
 ARGOSY_FUNCTION(reciprocal, "(x, name=None)", kFunction, Save::nothing, Save::value, 1, "1 / x.")
     .example(R"(>>> argosy.reciprocal(argosy.to_tensor([1.0, 4.0])).tolist()
 [1.0, 0.25])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(exp, full, follow);
 ARGOSY_FUNCTION(exp, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 4,
                 "e to the power x.")
     .example(R"(>>> argosy.exp(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [1.6487, 2.7183, 7.3891])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(expm1, full, follow);
 ARGOSY_FUNCTION(expm1, "(x, name=None, *, out=None)", kFunction, Save::nothing, Save::value, 6,
                 "e^x - 1, exact near 0.")
     .example(R"(>>> argosy.expm1(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.64872, 1.7183, 6.3891])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(log, full, follow);
 ARGOSY_FUNCTION(log, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 4,
                 "The natural logarithm; -inf at 0, nan for negative reals.")
     .example(R"(>>> argosy.log(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [-0.69315, 0.0, 0.69315])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(log2, full, follow);
 ARGOSY_FUNCTION(log2, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
                 "The logarithm to base 2.")
     .example(R"(>>> argosy.log2(argosy.to_tensor([1.0, 8.0])).tolist()
 [0.0, 3.0])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(log10, full, follow);
 ARGOSY_FUNCTION(log10, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 5,
                 "The logarithm to base 10.")
     .example(R"(>>> argosy.log10(argosy.to_tensor([1.0, 100.0])).tolist()
 [0.0, 2.0])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 ARGOSY_FUNCTION(log1p, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 6,
                 "log(1 + x), exact near 0.")
@@ -135,7 +134,6 @@ ARGOSY_FUNCTION(log1p, "(x, name=None, *, out=None)", kFunction, Save::value, Sa
 [0.40547, 0.69315, 1.0986])")
     .done();
 
-ARGOSY_AMP(square, full, follow);
 ARGOSY_OP(square, NoAttrs)
     .python("square(x, name=None)")
     .method("square")
@@ -150,6 +148,7 @@ ARGOSY_OP(square, NoAttrs)
     .kernel("loops", run_loops<cpu::square_loops>)
     .strided()
     .gradient(square_grad_rule)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -74,7 +73,6 @@ Tensors pow_grad(const GradCall& c, const NoAttrs&) {
   return {dx, dy};
 }
 
-ARGOSY_AMP(pow, full, follow);
 ARGOSY_OP(pow, NoAttrs)
     .python("pow(x, y, name=None, *, out=None)")
     .method("pow")
@@ -95,6 +93,7 @@ ARGOSY_OP(pow, NoAttrs)
     .kernel("loops", pow_run)
     .strided()
     .gradient(pow_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- functions of floating numbers; integers compute in a floating dtype ---

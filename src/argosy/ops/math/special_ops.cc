@@ -1,5 +1,4 @@
 #include "argosy/base/parallel.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/special.h"
@@ -33,11 +32,11 @@ ARGOSY_FUNCTION(erf, "(x, name=None)", kReal, Save::value, Save::nothing, 8,
     .example(R"(>>> argosy.erf(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.5205, 0.8427, 0.99532])")
     .done();
-ARGOSY_AMP(erfinv, full, follow);
 ARGOSY_FUNCTION(erfinv, "(x, name=None)", kReal, Save::nothing, Save::value, 60,
                 "The inverse of erf; infinite at -1 and 1, nan outside.")
     .example(R"(>>> argosy.erfinv(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
 [-0.47694, 0.0, 0.47694])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- gamma functions ---

@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/math/unary.h"
@@ -96,40 +95,40 @@ ARGOSY_FUNCTION(cos, "(x, name=None, *, out=None)", kFunction, Save::value, Save
     .example(R"(>>> argosy.cos(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.87758, 0.5403, -0.41615])")
     .done();
-ARGOSY_AMP(tan, full, follow);
 ARGOSY_FUNCTION(tan, "(x, name=None)", kFunction, Save::nothing, Save::value, 10,
                 "The tangent of x in radians.")
     .example(R"(>>> argosy.tan(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.5463, 1.5574, -2.185])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(asin, full, follow);
 ARGOSY_FUNCTION(asin, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse sine, in [-pi/2, pi/2]; nan outside [-1, 1].")
     .example(R"(>>> argosy.asin(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
 [-0.5236, 0.0, 0.5236])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(acos, full, follow);
 ARGOSY_FUNCTION(acos, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse cosine, in [0, pi]; nan outside [-1, 1].")
     .example(R"(>>> argosy.acos(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
 [2.0944, 1.5708, 1.0472])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 ARGOSY_FUNCTION(atan, "(x, name=None)", kFunction, Save::value, Save::nothing, 10,
                 "The inverse tangent, in (-pi/2, pi/2).")
     .example(R"(>>> argosy.atan(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.46365, 0.7854, 1.1071])")
     .done();
-ARGOSY_AMP(sinh, full, follow);
 ARGOSY_FUNCTION(sinh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The hyperbolic sine.")
     .example(R"(>>> argosy.sinh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [0.5211, 1.1752, 3.6269])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
-ARGOSY_AMP(cosh, full, follow);
 ARGOSY_FUNCTION(cosh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 10,
                 "The hyperbolic cosine.")
     .example(R"(>>> argosy.cosh(argosy.to_tensor([0.5, 1.0, 2.0])).tolist()
 [1.1276, 1.5431, 3.7622])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 ARGOSY_FUNCTION(asinh, "(x, name=None)", kFunction, Save::value, Save::nothing, 12,
                 "The inverse hyperbolic sine.")
@@ -141,11 +140,11 @@ ARGOSY_FUNCTION(acosh, "(x, name=None, *, out=None)", kFunction, Save::value, Sa
     .example(R"(>>> argosy.acosh(argosy.to_tensor([1.0, 2.0])).tolist()
 [0.0, 1.317])")
     .done();
-ARGOSY_AMP(atanh, full, follow);
 ARGOSY_FUNCTION(atanh, "(x, name=None, *, out=None)", kFunction, Save::value, Save::nothing, 12,
                 "The inverse hyperbolic tangent; nan outside [-1, 1].")
     .example(R"(>>> argosy.atanh(argosy.to_tensor([-0.5, 0.0, 0.5])).tolist()
 [-0.54931, 0.0, 0.54931])")
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 ARGOSY_FUNCTION(deg2rad, "(x, name=None)", kReal, Save::nothing, Save::nothing, 1,
                 "Degrees to radians.")

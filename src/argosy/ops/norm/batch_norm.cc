@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/rows.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/indexing/indexing.h"
 #include "argosy/ops/manip/manip.h"
@@ -237,7 +236,6 @@ bool by_running_statistics(const op::Surroundings&, op::Instead& instead, const 
   return true;
 }
 
-ARGOSY_AMP(batch_norm, leading);
 ARGOSY_OP(batch_norm, BatchNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias for each channel. With batch_stats "
@@ -263,6 +261,7 @@ ARGOSY_OP(batch_norm, BatchNormAttrs)
     .gradient(batch_norm_grad_rule)
     .again(from_statistics)
     .inference(by_running_statistics)
+    .amp(op::Amp::leading)
     .done();
 
 }  // namespace

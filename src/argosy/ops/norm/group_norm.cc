@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "argosy/kernels/cpu/rows.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
@@ -171,7 +170,6 @@ Tensors group_norm_grad_rule(const GradCall& c, const GroupNormAttrs& a) {
   return groups_grad(c, a.num_groups, a.epsilon, a.channel_last);
 }
 
-ARGOSY_AMP(group_norm, full, follow);
 ARGOSY_OP(group_norm, GroupNormAttrs)
     .doc(
         "x [N, C, ..] (channel_last: [N, .., C]) normalized to mean 0 and variance 1 over each of "
@@ -189,6 +187,7 @@ ARGOSY_OP(group_norm, GroupNormAttrs)
     .infer(group_norm_infer)
     .kernel("groups", group_norm_run)
     .gradient(group_norm_grad_rule)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- instance norm ---

@@ -1,5 +1,4 @@
 #include "argosy/kernels/cpu/rows.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/norm.h"
@@ -174,7 +173,6 @@ Tensors layer_norm_grad_rule(const GradCall& c, const LayerNormAttrs& a) {
   return out;
 }
 
-ARGOSY_AMP(layer_norm, full, leading);
 ARGOSY_OP(layer_norm, LayerNormAttrs)
     .doc(
         "(x - mean) / sqrt(variance + epsilon) * weight + bias, over the axes from begin_norm_axis "
@@ -191,6 +189,7 @@ ARGOSY_OP(layer_norm, LayerNormAttrs)
     .kernel("rows", layer_norm_run<false>)
     .gradient(layer_norm_grad_rule<false>)
     .again()
+    .amp(op::Amp::full, op::Amp::leading)
     .done();
 
 ARGOSY_OP(rms_norm, LayerNormAttrs)

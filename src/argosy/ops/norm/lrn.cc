@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/math/math.h"
 #include "argosy/ops/norm/parts.h"
+#include "argosy/ops/operands.h"
 
 namespace argosy::ops {
 namespace {
@@ -50,6 +52,16 @@ void window_run(KernelFrame& f, const WindowAttrs& a) {
   });
 }
 
+void window_infer(InferContext& c, const WindowAttrs& a) {
+  expect_rank(c, 0, 1, kMaxRank);
+  normalize_axis(c.name(), a.axis, c.in[0].rank());
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  ARGOSY_CHECK(0 <= a.before && a.before <= kMost && 0 <= a.after && a.after <= kMost,
+               invalid_argument)
+      << '[' << c.name() << "] before and after must be from 0 to " << kMost << ", got " << a.before
+      << " and " << a.after << ". Do this: correct them.";
+}
+
 // Linear, so the gradient is the window seen from the other side.
 Tensors window_grad(const GradCall& c, const WindowAttrs& a) {
   const WindowAttrs mirrored{a.axis, a.after, a.before};
@@ -60,6 +72,7 @@ ARGOSY_OP(channel_window_sum, WindowAttrs)
     .doc("For each position the sum of x from `before` places before it on axis to `after` behind.")
     .input("x", kFloating)
     .output("out")
+    .infer(window_infer)
     .kernel("rows", window_run)
     .gradient(window_grad)
     .done();

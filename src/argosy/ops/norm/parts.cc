@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/reduce.h"
 
 namespace argosy::ops {
@@ -18,7 +19,10 @@ Tensor as_dtype(const Tensor& t, DType dtype) {
 void infer_parameter_grads(op::InferContext& c, bool channel_last, bool bias) {
   const Tensor &x = c.in[0], &weight = c.in[1];
   const DType wide = statistics_dtype(x.dtype());
+  expect_rank(c, 0, 2, kMaxRank);
+  expect_shape(c, 4, x.shape());
   const int64_t channels = x.dim(channel_axis(x, channel_last));
+  expect_size(c, 1, channels);
   c.out[1] = {{weight.defined() ? channels : 0}, wide};
   c.out[2] = {{bias ? channels : 0}, wide};
 }

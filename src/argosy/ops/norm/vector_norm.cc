@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "argosy/kernels/cpu/reduce.h"
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/creation/creation.h"
@@ -73,7 +72,6 @@ Tensors norm_grad(const GradCall& c, const NormAttrs& a) {
   return multiply(c.dy(), slope);
 }
 
-ARGOSY_AMP(norm_along, full, follow);
 ARGOSY_OP(norm_along, NormAttrs)
     .doc("The p-norm of x over axes, which stay with size 1; p may be inf, -inf or 0.")
     .input("x", kFloating, Save::value)
@@ -82,6 +80,7 @@ ARGOSY_OP(norm_along, NormAttrs)
     .kernel("reduce", norm_run)
     .strided()
     .gradient(norm_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- F.normalize ---

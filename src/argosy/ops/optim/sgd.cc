@@ -1,5 +1,7 @@
 #include "argosy/ops/optim/update.h"
 
+#include <limits>
+
 // sgd_, momentum_, asgd_, rprop_.
 namespace argosy::ops {
 namespace {
@@ -127,6 +129,9 @@ void asgd(op::KernelFrame& f, const AsgdAttrs& a) {
         << "[asgd_] ys " << i << " has the wrong shape: expected " << a.batch_num
         << " times that of its parameter, " << to << ", got " << y << '.';
     const int64_t step = static_cast<int64_t>(whole.scalar(2, i));
+    ARGOSY_CHECK(0 <= step && step < std::numeric_limits<int64_t>::max(), invalid_argument)
+        << "[asgd_] ms " << i << " must be a number of steps, got " << step
+        << ". Do this: load a state_dict that this optimizer gave.";
     flat[f.in.place_of(3) + i] =
         y.view(to.shape(), to.shape().contiguous_strides(), step % a.batch_num * to.numel());
     rate[i] = whole.lr(i) / static_cast<double>(std::min(step + 1, a.batch_num));

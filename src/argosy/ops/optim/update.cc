@@ -249,6 +249,11 @@ Update::Update(const op::KernelFrame& f, int states, const Common& common)
         << '[' << f.op.name << "] gradient " << i
         << " has the wrong shape: expected that of its parameter, " << params_[i] << ", got "
         << grads_[i] << ". Do this: check what was assigned to the parameter's gradient.";
+  for (size_t i = 0; i < masters_.size(); ++i)
+    ARGOSY_CHECK(masters_[i].numel() == params_[i].numel(), invalid_argument)
+        << '[' << f.op.name << "] master " << i
+        << " has the wrong shape: expected that of its parameter, " << params_[i] << ", got "
+        << masters_[i] << ". Do this: load a state_dict of the same parameters.";
 }
 
 void Update::check(const char* name, const std::vector<double>& list) const {

@@ -68,6 +68,7 @@ void uniform_run(KernelFrame& f, const UniformAttrs& a) {
 }
 
 std::optional<double> uniform_range(const UniformAttrs& a) {
+  if (a.min.tensor.defined() || a.max.tensor.defined()) return {};
   return std::max(std::abs(a.min.real()), std::abs(a.max.real()));
 }
 

@@ -1,5 +1,4 @@
 #include "argosy/base/parallel.h"
-#include "argosy/op/autocast.h"
 #include "argosy/ops/cumulative/cumulative.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
@@ -93,7 +92,6 @@ Tensors prod_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return cast(multiply(dy, conj_if_complex(others)), x.dtype());
 }
 
-ARGOSY_AMP(prod, full, follow);
 ARGOSY_OP(prod, TypedReduceAttrs)
     .python("prod(x, axis=None, keepdim=False, dtype=None, out=None, name=None)")
     .method("prod")
@@ -114,6 +112,7 @@ ARGOSY_OP(prod, TypedReduceAttrs)
     .kernel("reduce", run_reduction<Reduce::prod, TypedReduceAttrs>)
     .strided()
     .gradient(prod_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 }  // namespace

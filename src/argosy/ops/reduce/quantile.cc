@@ -3,6 +3,7 @@
 #include "argosy/base/parallel.h"
 #include "argosy/kernels/cpu/sort.h"
 #include "argosy/ops/indexing/indexing.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/reduce/common.h"
 #include "argosy/ops/search/search.h"
 
@@ -22,6 +23,10 @@ struct PositionAttrs {
 ARGOSY_ATTRS(PositionAttrs, q, interpolation, ignore_nan)
 
 void position_infer(op::InferContext& c, const PositionAttrs& a) {
+  expect_rank(c, 0, 1, kMaxRank);
+  for (const double q : a.q)
+    ARGOSY_CHECK(0 <= q && q <= 1, invalid_argument)
+        << '[' << c.name() << "] q must be from 0 to 1, got " << q << ". Do this: correct it.";
   Shape shape = c.in[0].shape();
   shape[shape.rank() - 1] = static_cast<int64_t>(a.q.size());
   c.out[0] = c.out[1] = {shape, DType::int64};

@@ -1,4 +1,3 @@
-#include "argosy/op/autocast.h"
 #include "argosy/ops/elementwise.h"
 #include "argosy/ops/reduce/common.h"
 
@@ -94,7 +93,6 @@ Tensors sum_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("sum", dy, x, a.axis, a.keepdim), x);
 }
 
-ARGOSY_AMP(sum, full, follow);
 ARGOSY_OP(sum, TypedReduceAttrs)
     .python("sum(x, axis=None, dtype=None, keepdim=False, name=None, *, out=None)")
     .method("sum")
@@ -115,6 +113,7 @@ ARGOSY_OP(sum, TypedReduceAttrs)
     .kernel("reduce", run_reduction<Reduce::sum, TypedReduceAttrs>)
     .strided()
     .gradient(sum_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- mean ---
@@ -140,7 +139,6 @@ Tensors mean_grad(const GradCall& c, const TypedReduceAttrs& a) {
   return expand_like(with_axes("mean", share, x, a.axis, a.keepdim), x);
 }
 
-ARGOSY_AMP(mean, full, follow);
 ARGOSY_OP(mean, TypedReduceAttrs)
     .python("mean(x, axis=None, keepdim=False, name=None, *, dtype=None, out=None)")
     .method("mean")
@@ -161,6 +159,7 @@ ARGOSY_OP(mean, TypedReduceAttrs)
     .kernel("reduce", mean_run)
     .strided()
     .gradient(mean_grad)
+    .amp(op::Amp::full, op::Amp::follow)
     .done();
 
 // --- number of elements that are reduced ---

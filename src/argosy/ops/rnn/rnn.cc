@@ -4,6 +4,7 @@
 #include "argosy/ops/common/common.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/rnn/unrolled.h"
 
 // Recurrent layers: rnn_direction runs one direction of one layer over whole sequences in one
@@ -62,7 +63,8 @@ void check_size(const char* what, const Tensor& t, const Shape& expected) {
       << ". Do this: check input_size, hidden_size and the batch of inputs, states and lengths.";
 }
 
-void direction_infer(InferContext& c, const DirectionAttrs& a) {
+// Checks the operands of rnn_direction, the first ones of its gradient too.
+cpu::RnnShape checked_shape(const InferContext& c, const DirectionAttrs& a) {
   const Tensor &x = c.in[kX], &w = c.in[kWHh];
   ARGOSY_CHECK(x.rank() == 3, invalid_argument)
       << "[rnn] inputs must be [batch, time, features] (or time major), got " << x
@@ -78,17 +80,27 @@ void direction_infer(InferContext& c, const DirectionAttrs& a) {
   if (c.in[kLengths].defined()) check_size("sequence_length", c.in[kLengths], {s.batch});
   const bool lstm = s.mode == cpu::RnnMode::lstm;
   if (lstm) check_size("initial cell state", c.in[kC0], {s.batch, s.hidden});
-  for (const Tensor& t : c.in.flat())
-    ARGOSY_CHECK(!t.defined() || t.is(c.in[kLengths]) || t.dtype() == x.dtype(), type)
+  for (size_t i = 0; i < kLengths; ++i)
+    ARGOSY_CHECK(!c.in[i].defined() || c.in[i].dtype() == x.dtype(), type)
         << "[rnn] inputs, states and weights must have one dtype, got " << x.dtype() << " and "
-        << t.dtype() << ". Do this: cast them with .astype(..).";
+        << c.in[i].dtype() << ". Do this: cast them with .astype(..).";
+  return s;
+}
+int64_t reserve_size(const cpu::RnnShape& s) {
+  const bool known = s.batch >= 0 && s.steps >= 0 && s.hidden >= 0;
+  return known ? cpu::rnn_reserve_size(s) : kUnknown;
+}
+
+void direction_infer(InferContext& c, const DirectionAttrs& a) {
+  const cpu::RnnShape s = checked_shape(c, a);
+  const Tensor& x = c.in[kX];
+  const bool lstm = s.mode == cpu::RnnMode::lstm;
   Shape y = x.shape();
   y[2] = s.hidden;
   c.out[0].shape = y;
   c.out[1].shape = Shape{s.batch, s.hidden};
   c.out[2].shape = lstm ? c.out[1].shape : Shape{0};
-  bool known = s.batch >= 0 && s.steps >= 0 && s.hidden >= 0;
-  c.out[3].shape = Shape{known ? cpu::rnn_reserve_size(s) : kUnknown};
+  c.out[3].shape = Shape{reserve_size(s)};
 }
 
 const void* data_of(const Tensor& t) {
@@ -115,7 +127,15 @@ void direction_run(KernelFrame& f, const DirectionAttrs& a) {
 }
 
 // The operands of rnn_direction, then the reserve and the gradients of y, h and c.
-void direction_grad_infer(InferContext& c, const DirectionAttrs&) {
+void direction_grad_infer(InferContext& c, const DirectionAttrs& a) {
+  const cpu::RnnShape s = checked_shape(c, a);
+  expect_size(c, kDirectionInputs, reserve_size(s));
+  Shape y = c.in[kX].shape();
+  y[2] = s.hidden;
+  const Shape shapes[] = {y, Shape{s.batch, s.hidden}, Shape{s.batch, s.hidden}};
+  for (size_t i = 0; i < 3; ++i)
+    if (c.in[kDirectionInputs + 1 + i].defined())
+      expect_shape(c, kDirectionInputs + 1 + i, shapes[i]);
   for (size_t i = 0; i < kLengths; ++i)
     c.out[i] = {c.in[i].defined() ? c.in[i].shape() : Shape{0}, c.in[kX].dtype()};
 }

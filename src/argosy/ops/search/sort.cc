@@ -131,8 +131,10 @@ ARGOSY_OP(topk, TopkAttrs)
 
 struct KthAttrs {
   int64_t k = 1;
-  int64_t axis = -1;
+  std::optional<int64_t> axis = -1;  // none: the last
   bool keepdim = false;
+
+  int64_t at() const { return axis.value_or(-1); }
 };
 ARGOSY_ATTRS(KthAttrs, k, axis, keepdim)
 
@@ -148,7 +150,7 @@ Shape reduced(const Shape& x, int axis, bool keepdim) {
 
 void kth_infer(InferContext& c, const KthAttrs& a) {
   const Shape& x = c.in[0].shape();
-  int axis = normalize_axis("kthvalue", a.axis, x.rank());
+  int axis = normalize_axis("kthvalue", a.at(), x.rank());
   int64_t n = x.rank() ? x[axis] : 1;
   ARGOSY_CHECK(a.k >= 1 && (n < 0 || a.k <= n), invalid_argument)
       << "[kthvalue] k must be from 1 to the size of axis " << axis << ": x is " << x << ", k is "
@@ -159,7 +161,7 @@ void kth_infer(InferContext& c, const KthAttrs& a) {
 void kth_run(KernelFrame& f, const KthAttrs& a) {
   const Tensor& x = f.in[0];
   if (x.numel() == 0) return;
-  Around s = around(x.shape(), normalize_axis("kthvalue", a.axis, x.rank()));
+  Around s = around(x.shape(), normalize_axis("kthvalue", a.at(), x.rank()));
   const int item = item_size(x.dtype());
   Tensor values = Tensor::empty({s.outer, a.k, s.inner}, x.dtype());
   Tensor index = Tensor::empty({s.outer, a.k, s.inner}, DType::int64);
@@ -181,7 +183,7 @@ Tensors pick_back(const GradCall& c, int64_t axis, bool keepdim) {
   return put_along_add(zeros_of(c.in[0], dy.dtype()), index, dy, at);
 }
 Tensors kth_grad(const GradCall& c, const KthAttrs& a) {
-  return pick_back(c, a.axis, a.keepdim);
+  return pick_back(c, a.at(), a.keepdim);
 }
 
 ARGOSY_OP(kthvalue, KthAttrs)

@@ -6,6 +6,7 @@
 #include "argosy/op/define.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/manip/manip.h"
+#include "argosy/ops/operands.h"
 #include "argosy/ops/vision/sampler.h"
 
 // affine_grid and grid_sample: spatial transformers.
@@ -108,8 +109,8 @@ ARGOSY_OP(affine_grid, AffineAttrs)
 
 // --- grid_sample ---
 
-void sample_infer(InferContext& c, const SampleAttrs& a) {
-  const Tensor &x = c.in[0], &grid = c.in[1];
+// The shape of the samples of x at the points of grid.
+Shape sampled_shape(const Tensor& x, const Tensor& grid, const SampleAttrs& a) {
   const int dims = x.rank() - 2;
   ARGOSY_CHECK(a.mode == "bilinear" || a.mode == "nearest", invalid_argument)
       << "[grid_sample] mode must be 'bilinear' or 'nearest', got '" << a.mode << "'.";
@@ -128,7 +129,13 @@ void sample_infer(InferContext& c, const SampleAttrs& a) {
   ARGOSY_CHECK(x.dtype() == grid.dtype(), invalid_argument)
       << "[grid_sample] x and grid must have one dtype, got " << x.dtype() << " and "
       << grid.dtype() << ". Do this: call .astype(..) on one of them.";
-  for (int d = 0; d < dims; ++d) c.out[0].shape[2 + d] = grid.dim(1 + d);
+  Shape shape = x.shape();
+  for (int d = 0; d < dims; ++d) shape[2 + d] = grid.dim(1 + d);
+  return shape;
+}
+
+void sample_infer(InferContext& c, const SampleAttrs& a) {
+  c.out[0].shape = sampled_shape(c.in[0], c.in[1], a);
 }
 
 // What a block of points is made of, so that all channels use it.
@@ -289,7 +296,8 @@ void input_gradient(const Tensor& x, const Tensor& grid, const Tensor& dy, const
   });
 }
 
-void sample_grad_infer(InferContext& c, const SampleAttrs&) {
+void sample_grad_infer(InferContext& c, const SampleAttrs& a) {
+  expect_shape(c, 2, sampled_shape(c.in[0], c.in[1], a));
   for (size_t i = 0; i < 2; ++i) c.out[i] = {c.in[i].shape(), c.in[i].dtype()};
 }
 void sample_grad_run(KernelFrame& f, const SampleAttrs& a) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "argosy/op/autocast.h"
 #include "argosy/op/define.h"
 #include "argosy/ops/conv/window.h"
+#include "argosy/ops/operands.h"
 
 // interpolate and its gradient: a linear map and its transpose, so that any order of gradient stays
 // among the two.
@@ -46,8 +46,7 @@ double scale_of(const InterpAttrs& a, int d) {
   return a.scale[std::min(static_cast<size_t>(d), a.scale.size() - 1)];  // one, or one for each
 }
 
-void interpolate_infer(InferContext& c, const InterpAttrs& a) {
-  const Tensor& x = c.in[0];
+Shape interpolated_shape(const Tensor& x, const InterpAttrs& a) {
   const int dims = x.rank() - 2;
   ARGOSY_CHECK(dims >= 1 && dims <= 3, invalid_argument)
       << "[interpolate] x must have 3 to 5 dimensions, got " << x
@@ -64,8 +63,9 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
   ARGOSY_CHECK(!sized || static_cast<int>(a.size.size()) == dims, invalid_argument)
       << "[interpolate] expected " << dims << " sizes for x " << x << ", got " << a.size.size()
       << ". Do this: pass one for each spatial axis.";
+  Shape shape = x.shape();
   for (int d = 0; d < dims; ++d) {
-    int64_t& n = c.out[0].shape[s.first + d];
+    int64_t& n = shape[s.first + d];
     if (sized) {
       const auto i = static_cast<size_t>(d);
       bool symbol = false;
@@ -82,6 +82,10 @@ void interpolate_infer(InferContext& c, const InterpAttrs& a) {
           << " of x " << x << ". Do this: pass a larger scale, or a size.";
     }
   }
+  return shape;
+}
+void interpolate_infer(InferContext& c, const InterpAttrs& a) {
+  c.out[0].shape = interpolated_shape(c.in[0], a);
 }
 
 cpu::InterpShape shape_of(const Shape& x, const Shape& y, const InterpAttrs& a) {
@@ -114,7 +118,8 @@ void interpolate_run(KernelFrame& f, const InterpAttrs& a) {
   cpu::interp(x.dtype(), mode_of(a.mode), shape_of(x.shape(), y.shape(), a), x.raw(), y.raw());
 }
 
-void grad_infer(InferContext& c, const InterpAttrs&) {
+void grad_infer(InferContext& c, const InterpAttrs& a) {
+  expect_shape(c, 0, interpolated_shape(c.in[1], a));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void grad_run(KernelFrame& f, const InterpAttrs& a) {
@@ -140,7 +145,6 @@ Tensors interpolate_gradient(const GradCall& c, const InterpAttrs& a) {
   return interpolate_grad_op(c.dy(), c.in[0], a);
 }
 
-ARGOSY_AMP(interpolate, full);
 ARGOSY_OP(interpolate, InterpAttrs)
     .doc(
         "The spatial axes of x resized: to `size`, or by `scale`, which then also gives the ratio "
@@ -151,6 +155,7 @@ ARGOSY_OP(interpolate, InterpAttrs)
     .infer(interpolate_infer)
     .kernel("separable", interpolate_run)
     .gradient(interpolate_gradient)
+    .amp(op::Amp::full)
     .done();
 
 Tensors grad_grad(const GradCall& c, const InterpAttrs& a) {

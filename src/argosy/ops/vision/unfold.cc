@@ -2,6 +2,7 @@
 
 #include "argosy/base/parallel.h"
 #include "argosy/op/define.h"
+#include "argosy/ops/operands.h"
 
 // unfold (im2col), fold (col2im) and the gradients of both: each is the transpose of the other.
 namespace argosy::ops {
@@ -140,8 +141,7 @@ constexpr DTypes kFolding = kFloating | kIndex;
 
 // --- unfold ---
 
-void unfold_infer(InferContext& c, const UnfoldAttrs& a) {
-  const Tensor& x = c.in[0];
+Shape unfolded_shape(const Tensor& x, const UnfoldAttrs& a) {
   ARGOSY_CHECK(x.rank() == 4, invalid_argument)
       << "[unfold] x must be [batch, channels, height, width], got " << x
       << ". Do this: unsqueeze x.";
@@ -149,14 +149,18 @@ void unfold_infer(InferContext& c, const UnfoldAttrs& a) {
   const int64_t rows = windows_along("unfold", a, 0, x.dim(2));
   const int64_t columns = windows_along("unfold", a, 1, x.dim(3));
   const int64_t channels = x.dim(1);
-  c.out[0].shape = {x.dim(0), channels < 0 ? kUnknown : channels * a.kernel[0] * a.kernel[1],
-                    rows < 0 || columns < 0 ? kUnknown : rows * columns};
+  return {x.dim(0), channels < 0 ? kUnknown : channels * a.kernel[0] * a.kernel[1],
+          rows < 0 || columns < 0 ? kUnknown : rows * columns};
+}
+void unfold_infer(InferContext& c, const UnfoldAttrs& a) {
+  c.out[0].shape = unfolded_shape(c.in[0], a);
 }
 void unfold_run(KernelFrame& f, const UnfoldAttrs& a) {
   unfold_into("unfold", a, f.in[0], f.out[0]);
 }
 
-void unfold_grad_infer(InferContext& c, const UnfoldAttrs&) {
+void unfold_grad_infer(InferContext& c, const UnfoldAttrs& a) {
+  expect_shape(c, 0, unfolded_shape(c.in[1], a));
   c.out[0] = {c.in[1].shape(), c.in[0].dtype()};
 }
 void unfold_grad_run(KernelFrame& f, const UnfoldAttrs& a) {

@@ -76,7 +76,7 @@ class Gates {
     const Ref<Value>&x = product->operands[0], &y = product->operands[1];
     const DType t = x->dtype;
     if (y->shape.rank() != 2 || x->shape.rank() < 2 || !same_type(*gate, *o.results[0]) ||
-        y->dtype != t || gate->dtype != t || (t != DType::float32 && t != DType::float64))
+        y->dtype != t || gate->dtype != t || !kFloating.has(t))
       return;
     op::AttrBox attrs = default_attrs(op::get("gated_matmul"));
     set_attr(attrs, "transpose_y", attr<bool>(*product, "transpose_y"));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -37,21 +38,32 @@ int64_t reserved(const PullAttrs& a) {
   return a.paddings.empty() ? 0 : 1;
 }
 
+// Which lists of ids are of which table.
+void check_lists(const InferContext& c, const PullAttrs& a) {
+  const size_t ids = c.in.list(0).size(), tables = a.tables.size();
+  int64_t lists = 0, least = 0;
+  for (int64_t n : a.counts) {
+    least = std::min(least, n);
+    lists += std::min<int64_t>(n, std::numeric_limits<int32_t>::max());
+  }
+  ARGOSY_CHECK(
+      tables && a.counts.size() == tables && least == 0 && lists == static_cast<int64_t>(ids),
+      invalid_argument)
+      << '[' << c.name() << "] counts must have a number for each of the " << tables
+      << " tables, and counts add up to the " << ids << " lists of ids; got " << a.counts.size()
+      << " numbers, which add up to " << lists << '.';
+  ARGOSY_CHECK(a.paddings.empty() || a.paddings.size() == ids, invalid_argument)
+      << '[' << c.name() << "] paddings must be empty or have a number for each of the " << ids
+      << " lists of ids, got " << a.paddings.size() << '.';
+}
+
 void pull_infer(InferContext& c, const PullAttrs& a) {
   const auto ids = c.in.list(0);
   const size_t tables = a.tables.size();
-  int64_t lists = 0;
-  for (int64_t n : a.counts) lists += n;
-  ARGOSY_CHECK(tables && a.widths.size() == tables && a.counts.size() == tables &&
-                   lists == static_cast<int64_t>(ids.size()),
-               invalid_argument)
-      << "[ps_pull_rows] widths and counts must have a number for each of the " << tables
-      << " tables, and counts add up to the " << ids.size() << " lists of ids; got "
-      << a.widths.size() << " and " << a.counts.size() << " numbers, which add up to " << lists
-      << '.';
-  ARGOSY_CHECK(a.paddings.empty() || a.paddings.size() == ids.size(), invalid_argument)
-      << "[ps_pull_rows] paddings must be empty or have a number for each of the " << ids.size()
-      << " lists of ids, got " << a.paddings.size() << '.';
+  check_lists(c, a);
+  ARGOSY_CHECK(a.widths.size() == tables, invalid_argument)
+      << "[ps_pull_rows] widths must have a number for each of the " << tables << " tables, got "
+      << a.widths.size() << '.';
   c.out.resize(2 * tables + ids.size());
   for (size_t t = 0; t < tables; ++t) {
     ARGOSY_CHECK(a.widths[t] > 0, invalid_argument)
@@ -143,7 +155,9 @@ void prefetch_run(KernelFrame& f, const PullAttrs& a) {
   if (!requests.empty()) remote()->prefetch(requests);
 }
 
-void prefetch_infer(InferContext&, const PullAttrs&) {}
+void prefetch_infer(InferContext& c, const PullAttrs& a) {
+  check_lists(c, a);
+}
 
 ARGOSY_OP(ps_prefetch_rows, PullAttrs)
     .doc("Lets rows be fetched that ps_pull_rows will be asked for in the next step.")

@@ -13,8 +13,8 @@ ARGOSY_INLINE T clamp(T x, T low, T high) {
   return v > high ? high : v;
 }
 
-constexpr auto kRelu = [](auto x) { return x <= 0 ? decltype(x)(0) : x; };
-constexpr auto kRelu6 = [](auto x) { return clamp<decltype(x)>(x, 0, 6); };
+constexpr auto kRelu = Exact{[](auto x) { return x <= 0 ? decltype(x)(0) : x; }};
+constexpr auto kRelu6 = Exact{[](auto x) { return clamp<decltype(x)>(x, 0, 6); }};
 constexpr auto kLeakyRelu = [](auto x, const auto& p) { return x > 0 ? x : x * p.a; };
 constexpr auto kElu = [](auto x, const auto& p) { return x > 0 ? x : p.a * expm1_of(x); };
 constexpr auto kCelu = [](auto x, const auto& p) { return x > 0 ? x : p.a * expm1_of(x / p.a); };
@@ -70,8 +70,8 @@ void gelu_contiguous(char* const* ptrs, int64_t n, const void* params) {
   (tanh_form ? map1<kGeluTanh, T, T> : map1<kGeluErf, T, T>)(ptrs, n, params);
 }
 
-constexpr auto kReluGrad = [](auto y, auto dy) { return y > 0 ? dy : 0; };
-constexpr auto kRelu6Grad = [](auto y, auto dy) { return y > 0 && y < 6 ? dy : 0; };
+constexpr auto kReluGrad = Exact{[](auto y, auto dy) { return y > 0 ? dy : 0; }};
+constexpr auto kRelu6Grad = Exact{[](auto y, auto dy) { return y > 0 && y < 6 ? dy : 0; }};
 constexpr auto kLeakyReluGrad = [](auto x, auto dy, const auto& p) {
   return x > 0 ? dy : dy * p.a;
 };
@@ -130,9 +130,8 @@ constexpr auto kHardswishGrad = [](auto x, auto dy) {
   slope = x >= 3 ? T(1) : slope;
   return x <= -3 ? T(0) : dy * slope;
 };
-constexpr auto kShrinkGrad = [](auto x, auto dy, const auto& p) {
-  return x >= -p.a && x <= p.a ? 0 : dy;
-};
+constexpr auto kShrinkGrad =
+    Exact{[](auto x, auto dy, const auto& p) { return x >= -p.a && x <= p.a ? 0 : dy; }};
 constexpr auto kThresholdedReluGrad = [](auto x, auto dy, const auto& p) {
   return x > p.a ? dy : 0;
 };
@@ -158,16 +157,17 @@ void gelu_grad_contiguous(char* const* ptrs, int64_t n, const void* params) {
 consteval Draft gelu_table() {
   Draft t;
   t.add(DType::float16, loop_of<gelu_contiguous<float>, 1, Form::f16, Form::f16>);
-  t.add(DType::bfloat16, loop_of<gelu_contiguous<float>, 1, Form::bf16, Form::bf16>);
+  t.add(DType::bfloat16, loop_of<gelu_contiguous<Bf16>, 1, Form::w2, Form::w2>);
   t.add(DType::float32, loop_of<gelu_contiguous<float>, 1, Form::w4, Form::w4>);
   t.add(DType::float64, loop_of<gelu_contiguous<double>, 1, Form::w8, Form::w8>);
   return t;
 }
 consteval Draft gelu_grad_table() {
   Draft t;
-  constexpr Contiguous kFloat = gelu_grad_contiguous<float>, kDouble = gelu_grad_contiguous<double>;
+  constexpr Contiguous kHalf = gelu_grad_contiguous<Bf16>, kFloat = gelu_grad_contiguous<float>,
+                       kDouble = gelu_grad_contiguous<double>;
   t.add(DType::float16, loop_of<kFloat, 2, Form::f16, Form::f16, Form::f16>);
-  t.add(DType::bfloat16, loop_of<kFloat, 2, Form::bf16, Form::bf16, Form::bf16>);
+  t.add(DType::bfloat16, loop_of<kHalf, 2, Form::w2, Form::w2, Form::w2>);
   t.add(DType::float32, loop_of<kFloat, 2, Form::w4, Form::w4, Form::w4>);
   t.add(DType::float64, loop_of<kDouble, 2, Form::w8, Form::w8, Form::w8>);
   return t;

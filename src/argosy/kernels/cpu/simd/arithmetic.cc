@@ -66,20 +66,20 @@ constexpr auto kMultiply = [](auto a, auto b) {
   }
 };
 constexpr auto kDivide = [](auto a, auto b) { return a / b; };
-constexpr auto kMaximum = [](auto a, auto b) { return a > b || a != a ? a : b; };
-constexpr auto kMinimum = [](auto a, auto b) { return a < b || a != a ? a : b; };
-constexpr auto kFmax = [](auto a, auto b) { return a > b || b != b ? a : b; };
-constexpr auto kFmin = [](auto a, auto b) { return a < b || b != b ? a : b; };
+constexpr auto kMaximum = Exact{[](auto a, auto b) { return a > b || a != a ? a : b; }};
+constexpr auto kMinimum = Exact{[](auto a, auto b) { return a < b || a != a ? a : b; }};
+constexpr auto kFmax = Exact{[](auto a, auto b) { return a > b || b != b ? a : b; }};
+constexpr auto kFmin = Exact{[](auto a, auto b) { return a < b || b != b ? a : b; }};
 
-constexpr auto kNegative = [](auto a) {
+constexpr auto kNegative = Exact{[](auto a) {
   using T = decltype(a);
   if constexpr (is_complex_v<T>) {
     return T{-a.re, -a.im};
   } else {
     return static_cast<T>(is_float_v<T> ? -a : 0 - Wrap<T>(a));
   }
-};
-constexpr auto kAbsolute = [](auto a) {
+}};
+constexpr auto kAbsolute = Exact{[](auto a) {
   using T = decltype(a);
   if constexpr (is_complex_v<T>) {
     return modulus(a);
@@ -88,7 +88,7 @@ constexpr auto kAbsolute = [](auto a) {
   } else {
     return static_cast<T>(a < T(0) ? 0 - Wrap<T>(a) : Wrap<T>(a));
   }
-};
+}};
 constexpr auto kSign = [](auto a) {
   using T = decltype(a);
   if constexpr (is_complex_v<T>) {
@@ -142,10 +142,10 @@ constexpr auto kClip = [](auto x, const auto& p) {
   T low = x < T(p.a) ? T(p.a) : x;
   return low > T(p.b) ? T(p.b) : low;
 };
-constexpr auto kClipGrad = [](auto x, auto dy, const auto& p) {
+constexpr auto kClipGrad = Exact{[](auto x, auto dy, const auto& p) {
   using T = decltype(x);
   return x >= T(p.a) && x <= T(p.b) ? dy : T(0);
-};
+}};
 
 // Items of one width are moved alike, whatever they mean.
 template <class T>
@@ -172,21 +172,20 @@ template <class T>
 constexpr Loop kWhere =
     loop_of<where_contiguous<T>, 3, Form::w1, Stored<T>::form, Stored<T>::form, Stored<T>::form>;
 
+constexpr auto kDropout = [](auto x, uint8_t keep, const auto& p) {
+  const auto kept = x * p.a;
+  return keep ? kept : 0;
+};
 template <class T>
 void dropout_contiguous(char* const* ptrs, int64_t n, const void* params) {
-  const T factor = static_cast<T>(*static_cast<const double*>(params));
-  const T* x = reinterpret_cast<const T*>(ptrs[0]);
-  const uint8_t* mask = reinterpret_cast<const uint8_t*>(ptrs[1]);
-  T* out = reinterpret_cast<T*>(ptrs[2]);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    T kept = x[i] * factor;
-    out[i] = mask[i] ? kept : T(0);
-  }
+  using E = Element<T>;
+  const Numbers<E> factor{static_cast<E>(*static_cast<const double*>(params)), 0, 0};
+  map_all<kDropout>(n, factor, reinterpret_cast<T*>(ptrs[2]), input<T>(ptrs[0]),
+                    input<uint8_t>(ptrs[1]));
 }
 template <class S>
 constexpr Loop kDropoutLoop =
-    loop_of<dropout_contiguous<Computed<S>>, 2, Stored<S>::form, Form::w1, Stored<S>::form>;
+    loop_of<dropout_contiguous<Mapped<S>>, 2, mapped_form<S>, Form::w1, mapped_form<S>>;
 
 consteval Draft where_table() {
   Draft t;

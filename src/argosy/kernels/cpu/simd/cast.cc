@@ -50,8 +50,19 @@ requires(std::is_integral_v<From>&& std::is_integral_v<To> &&
   using type = std::make_unsigned_t<To>;
 };
 
+void bf16_to_float(char* const* ptrs, int64_t n, const void*) {
+  widen_bf16(input<uint16_t>(ptrs[0]), reinterpret_cast<float*>(ptrs[1]), n);
+}
+void float_to_bf16(char* const* ptrs, int64_t n, const void*) {
+  narrow_bf16(input<float>(ptrs[0]), reinterpret_cast<uint16_t*>(ptrs[1]), n);
+}
+
 template <class From, class To>
 consteval Loop cast_of() {
+  if (std::is_same_v<From, bfloat16> && std::is_same_v<To, float>)
+    return loop_of<bf16_to_float, 1, Form::w2, Form::w4>;
+  if (std::is_same_v<From, float> && std::is_same_v<To, bfloat16>)
+    return loop_of<float_to_bf16, 1, Form::w4, Form::w2>;
   using C = typename Target<Computed<From>, Computed<To>>::type;
   return loop_of<map1<kCast<C>, C, Computed<From>>, 1, Stored<From>::form, Stored<To>::form>;
 }

@@ -9,9 +9,9 @@
 #include "argosy/base/half.h"
 #include "argosy/kernels/cpu/loops.h"
 
-// Makes a Loop from a function of one element. Only a plain contiguous loop over computing types is
-// compiled (and vectorized) for each op and dtype; strided and broadcast operands and 16-bit floats
-// go through it by blocks that fit into the first-level cache.
+// Makes a Loop from a function of one element. Only a plain contiguous loop over computing types
+// and bfloat16 is compiled (and vectorized) for each op and dtype; strided and broadcast operands
+// and the other small floats go through it by blocks that fit into the first-level cache.
 //
 // REQUIRES of everything in simd/: all names live in namespace argosy::cpu::ARGOSY_ISA, since these
 // files are compiled once for each instruction set; nothing of std:: that is code, no inline
@@ -162,33 +162,115 @@ ARGOSY_INLINE R apply(const N& p, A... a) {
   }
 }
 
-// GCC ivdep: an output may be exactly one of the inputs.
+// A bfloat16 as loops see it that compute with it directly. Two of them are a word, whose halves
+// are widened and rounded where they lie, so the lanes of a loop stay 32 bits wide and none is
+// shuffled.
+struct Bf16 {
+  uint16_t bits;
+};
+// What an op gets of an element, or gives.
+template <class T>
+struct ElementOf {
+  using type = T;
+};
+template <>
+struct ElementOf<Bf16> {
+  using type = float;
+};
+template <class T>
+using Element = typename ElementOf<T>::type;
+
+template <class T>
+struct Pair {
+  T low, high;
+};
+typedef uint32_t TwoHalves __attribute__((may_alias, aligned(2)));
+typedef uint16_t TwoBytes __attribute__((may_alias, aligned(1)));
+
+// An op whose result is an operand or another bfloat16, where operands are: nothing is rounded.
+template <class F>
+struct Exact : F {};
+template <class F>
+Exact(F) -> Exact<F>;
+template <class F>
+inline constexpr bool is_exact = false;
+template <class F>
+inline constexpr bool is_exact<Exact<F>> = true;
+
+// The upper half is v as bfloat16, to nearest even; NaN stays NaN. The lower half is anything.
+ARGOSY_INLINE uint32_t round_bf16(float v) {
+  const uint32_t u = __builtin_bit_cast(uint32_t, v);
+  return v != v ? u | 0x400000 : u + 0x7fff + (u >> 16 & 1);
+}
+
+// Elements 2 i and 2 i + 1.
+ARGOSY_INLINE Pair<float> load_pair(const Bf16* p, int64_t i) {
+  const uint32_t word = reinterpret_cast<const TwoHalves*>(p)[i];
+  return {__builtin_bit_cast(float, word << 16), __builtin_bit_cast(float, word & 0xffff0000)};
+}
+ARGOSY_INLINE Pair<uint8_t> load_pair(const uint8_t* p, int64_t i) {
+  const uint16_t word = reinterpret_cast<const TwoBytes*>(p)[i];
+  return {static_cast<uint8_t>(word), static_cast<uint8_t>(word >> 8)};
+}
+template <bool exact>
+ARGOSY_INLINE void store_pair(Bf16* p, int64_t i, Pair<float> v) {
+  const uint32_t low = exact ? __builtin_bit_cast(uint32_t, v.low) : round_bf16(v.low);
+  const uint32_t high = exact ? __builtin_bit_cast(uint32_t, v.high) : round_bf16(v.high);
+  reinterpret_cast<TwoHalves*>(p)[i] = low >> 16 | (high & 0xffff0000);
+}
+template <bool>
+ARGOSY_INLINE void store_pair(uint8_t* p, int64_t i, Pair<uint8_t> v) {
+  reinterpret_cast<TwoBytes*>(p)[i] = static_cast<uint16_t>(v.low | v.high << 8);
+}
+ARGOSY_INLINE float load_one(const Bf16* p) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(p->bits) << 16);
+}
+ARGOSY_INLINE uint8_t load_one(const uint8_t* p) {
+  return *p;
+}
+ARGOSY_INLINE void store_one(Bf16* p, float v) {
+  p->bits = static_cast<uint16_t>(round_bf16(v) >> 16);
+}
+ARGOSY_INLINE void store_one(uint8_t* p, uint8_t v) {
+  *p = v;
+}
+
+// out[i] = op(in[i]..). GCC ivdep: the output may be exactly one of the inputs.
+template <auto op, class N, class R, class... A>
+ARGOSY_INLINE void map_all(int64_t n, const N& p, R* out, const A*... in) {
+  if constexpr ((std::is_same_v<A, Bf16> || ...)) {
+    using E = Element<R>;
+    const int64_t pairs = n / 2;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < pairs; ++i)
+      store_pair<is_exact<std::remove_const_t<decltype(op)>>>(
+          out, i,
+          Pair<E>{apply<op, E>(p, load_pair(in, i).low...),
+                  apply<op, E>(p, load_pair(in, i).high...)});
+    if (n % 2) store_one(out + n - 1, apply<op, E>(p, load_one(in + n - 1)...));
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, in[i]...);
+  }
+}
+template <class T>
+ARGOSY_INLINE const T* input(char* p) {
+  return reinterpret_cast<const T*>(p);
+}
+
 template <auto op, class R, class A>
 void map1(char* const* ptrs, int64_t n, const void* params) {
-  const auto p = numbers<A>(params);
-  const A* a = reinterpret_cast<const A*>(ptrs[0]);
-  R* out = reinterpret_cast<R*>(ptrs[1]);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i]);
+  map_all<op>(n, numbers<Element<A>>(params), reinterpret_cast<R*>(ptrs[1]), input<A>(ptrs[0]));
 }
 template <auto op, class R, class A, class B>
 void map2(char* const* ptrs, int64_t n, const void* params) {
-  const auto p = numbers<B>(params);
-  const A* a = reinterpret_cast<const A*>(ptrs[0]);
-  const B* b = reinterpret_cast<const B*>(ptrs[1]);
-  R* out = reinterpret_cast<R*>(ptrs[2]);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i], b[i]);
+  map_all<op>(n, numbers<Element<B>>(params), reinterpret_cast<R*>(ptrs[2]), input<A>(ptrs[0]),
+              input<B>(ptrs[1]));
 }
 template <auto op, class R, class A, class B, class C>
 void map3(char* const* ptrs, int64_t n, const void* params) {
-  const auto p = numbers<B>(params);
-  const A* a = reinterpret_cast<const A*>(ptrs[0]);
-  const B* b = reinterpret_cast<const B*>(ptrs[1]);
-  const C* c = reinterpret_cast<const C*>(ptrs[2]);
-  R* out = reinterpret_cast<R*>(ptrs[3]);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = apply<op, R>(p, a[i], b[i], c[i]);
+  map_all<op>(n, numbers<Element<B>>(params), reinterpret_cast<R*>(ptrs[3]), input<A>(ptrs[0]),
+              input<B>(ptrs[1]), input<C>(ptrs[2]));
 }
 
 // ---- tables ----
@@ -224,16 +306,32 @@ struct ResultOf<Real, S> {
   using type = typename ScalarOf<S>::type;
 };
 
+// How maps take an operand: bfloat16 as it lies, what else is small by way of the computing type.
+template <class S>
+struct MappedOf {
+  using type = Computed<S>;
+  static constexpr Form form = Stored<S>::form;
+};
+template <>
+struct MappedOf<bfloat16> {
+  using type = Bf16;
+  static constexpr Form form = Form::w2;
+};
+template <class S>
+using Mapped = typename MappedOf<S>::type;
+template <class S>
+inline constexpr Form mapped_form = MappedOf<S>::form;
+
 template <auto op, class S, class R>
 inline constexpr Loop unary_loop =
-    loop_of<map1<op, Computed<R>, Computed<S>>, 1, Stored<S>::form, Stored<R>::form>;
+    loop_of<map1<op, Mapped<R>, Mapped<S>>, 1, mapped_form<S>, mapped_form<R>>;
 template <auto op, class S, class R>
-inline constexpr Loop binary_loop = loop_of<map2<op, Computed<R>, Computed<S>, Computed<S>>, 2,
-                                            Stored<S>::form, Stored<S>::form, Stored<R>::form>;
+inline constexpr Loop binary_loop = loop_of<map2<op, Mapped<R>, Mapped<S>, Mapped<S>>, 2,
+                                            mapped_form<S>, mapped_form<S>, mapped_form<R>>;
 template <auto op, class S>
 inline constexpr Loop ternary_loop =
-    loop_of<map3<op, Computed<S>, Computed<S>, Computed<S>, Computed<S>>, 3, Stored<S>::form,
-            Stored<S>::form, Stored<S>::form, Stored<S>::form>;
+    loop_of<map3<op, Mapped<S>, Mapped<S>, Mapped<S>, Mapped<S>>, 3, mapped_form<S>, mapped_form<S>,
+            mapped_form<S>, mapped_form<S>>;
 
 // A table under construction. It remembers by itself which entries are set: under a sanitizer the
 // compiler will not compare a function's address with null in a constant expression.

@@ -22,10 +22,18 @@ struct SoftmaxKernels {
   // y * scale, less scale at label.
   using LossGrad = void (*)(const void* y, int64_t label, double scale, void* dx, int64_t n,
                             void* scratch);
+  // The same for small floats, whose softmax nobody keeps: statistics are the greatest of x and the
+  // factor of exp(x - greatest) that makes it; what it gives in float32 is what the two above do.
+  using NarrowLoss = double (*)(const void* x, int64_t label, float* statistics, int64_t n,
+                                void* scratch);
+  using NarrowLossGrad = void (*)(const void* x, const float* statistics, int64_t label,
+                                  double scale, void* dx, int64_t n, void* scratch);
   Forward softmax[kFloatings], log_softmax[kFloatings];
   Backward softmax_grad[kFloatings], log_softmax_grad[kFloatings];
   Loss loss[kFloatings];
   LossGrad loss_grad[kFloatings];
+  NarrowLoss narrow_loss[2];  // float16, bfloat16
+  NarrowLossGrad narrow_loss_grad[2];
 };
 
 struct NormKernels {
