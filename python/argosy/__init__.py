@@ -93,6 +93,7 @@ pi, e, inf, nan, newaxis = 3.141592653589793, 2.718281828459045, float("inf"), f
 
 # The Paddle API level, which programs written for it compare; argosy.version has both versions.
 __version__ = "3.3.1"
+__git_commit__ = "unknown"  # as version.commit
 
 # Loaded at first use: name -> module, or (module, attribute).
 _LAZY = {

@@ -8,7 +8,20 @@ from argosy.device import set_device
 
 
 def set_flags(flags):
-    """Sets switches: {"FLAGS_check_nan_inf": True}. docs/flags.md lists them."""
+    """Sets switches of the process; docs/flags.md lists them.
+
+    Args:
+        flags (dict): Values by name, such as {"FLAGS_check_nan_inf": True}.
+
+    Raises:
+        TypeError: flags is no dict, or a value is of another kind.
+        ValueError: There is no such flag.
+
+    Example:
+        >>> argosy.set_flags({"FLAGS_check_nan_inf": True})
+        >>> argosy.get_flags("FLAGS_check_nan_inf")
+        {'FLAGS_check_nan_inf': True}
+    """
     if not isinstance(flags, dict):
         raise TypeError(
             f"[set_flags] expected a dict of names and values, got {type(flags)}."
@@ -19,13 +32,35 @@ def set_flags(flags):
 
 
 def get_flags(flags):
-    """Values of the named switches (a name or a list of names), as a dict."""
+    """Values of switches of the process.
+
+    Args:
+        flags (str | list[str]): One name or several.
+
+    Returns:
+        dict: Their values by name.
+
+    Raises:
+        ValueError: There is no such flag.
+
+    Example:
+        >>> argosy.get_flags(["FLAGS_check_nan_inf"])
+        {'FLAGS_check_nan_inf': False}
+    """
     names = [flags] if isinstance(flags, str) else flags
     return {name: _core.get_flag(name) for name in names}
 
 
 def in_dynamic_mode():
-    """Whether ops run at once; False while a Program is being built."""
+    """Whether ops run at once, rather than being added to a Program.
+
+    Returns:
+        bool: True but while a Program is being built.
+
+    Example:
+        >>> argosy.in_dynamic_mode()
+        True
+    """
     return _core.program_recording() is None
 
 
@@ -35,16 +70,31 @@ def in_static_mode():
 
 
 def enable_static():
-    """Makes calls add operations to static.default_main_program() instead of computing at once;
-    static.Executor runs them. Each thread has a mode and default Programs of its own."""
+    """Makes calls of this thread add operations to static.default_main_program() instead of computing at once;
+    static.Executor runs them.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = x * 2
+        >>> exe = argosy.static.Executor()
+        >>> exe.run(feed={"x": np.ones([2], "float32")}, fetch_list=[y])[0].tolist()
+        [2.0, 2.0]
+    """
     mode.set_static_mode(True)
 
 
 def disable_static(place=None):
-    """Makes ops run at once (the default).
+    """Makes ops run at once, as they do by default.
 
     Args:
         place (str | Place, optional): Device to compute on from now on.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.disable_static()
+        >>> argosy.in_dynamic_mode()
+        True
     """
     mode.set_static_mode(False)
     if place is not None:
@@ -52,15 +102,40 @@ def disable_static(place=None):
 
 
 def explain(call, *args, **kwargs):
-    """Runs call(*args, **kwargs), prints which kernel ran for each op and why others declined, and
-    returns the result."""
+    """Runs a call and prints which kernel ran for each op, and why others declined.
+
+    Args:
+        call (callable): What is called.
+        args: Its arguments.
+        kwargs: Its keywords.
+
+    Returns:
+        What the call returns.
+
+    Example:
+        >>> argosy.explain(argosy.add, argosy.ones([2]), argosy.ones([2])).tolist()
+        add: ran loops
+        [2.0, 2.0]
+    """
     result, text = _core.explain(lambda: call(*args, **kwargs))
     print(text, end="")
     return result
 
 
 class iinfo:
-    """Limits of an integer dtype: min, max, bits, dtype."""
+    """Limits of an integer dtype, as attributes: min, max, bits and dtype, its name.
+
+    Args:
+        dtype (dtype | str): Which.
+
+    Raises:
+        ValueError: It is no integer dtype.
+
+    Example:
+        >>> limits = argosy.iinfo("int8")
+        >>> limits.min, limits.max, limits.bits, limits.dtype
+        (-128, 127, 8, 'int8')
+    """
 
     def __init__(self, dtype):
         name = dtype_name(_core.dtype(dtype))
@@ -90,7 +165,21 @@ _FLOATS = {
 
 
 class finfo:
-    """Limits of a floating dtype: min, max, eps, tiny, smallest_normal, resolution, bits, dtype."""
+    """Limits of a floating dtype, as attributes: min, max, eps (from 1 to the next number), tiny and
+    smallest_normal, resolution (of the decimal digits that are kept), bits and dtype, its name. A complex
+    dtype has those of its parts.
+
+    Args:
+        dtype (dtype | str): Which.
+
+    Raises:
+        ValueError: It is no floating or complex dtype.
+
+    Example:
+        >>> limits = argosy.finfo(argosy.bfloat16)
+        >>> limits.eps, limits.bits
+        (0.0078, 16)
+    """
 
     def __init__(self, dtype):
         name = dtype_name(_core.dtype(dtype))
@@ -117,4 +206,8 @@ class finfo:
 
 
 def disable_signal_handler():
-    """Nothing: Argosy installs no handlers of signals."""
+    """Does nothing: Argosy installs no handlers of signals.
+
+    Example:
+        >>> argosy.disable_signal_handler()
+    """

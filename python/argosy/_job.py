@@ -17,12 +17,33 @@ def number_of(name, default):
 
 
 def get_rank(group=None):
-    """Number of this process: PADDLE_TRAINER_ID, else 0; in `group` if one is given, -1 if it is no
-    member."""
+    """The number of this process, which the launcher sets as PADDLE_TRAINER_ID.
+
+    Args:
+        group (Group, optional): Among whose members it is counted.
+
+    Returns:
+        int: 0 without a launcher; -1 if the process is no member of the group.
+
+    Example:
+        >>> argosy.distributed.get_rank()
+        0
+    """
     rank = number_of("PADDLE_TRAINER_ID", 0)
     return rank if group is None else group.get_group_rank(rank)
 
 
 def get_world_size(group=None):
-    """Number of processes: PADDLE_TRAINERS_NUM, else 1; of the members of `group` if one is given."""
+    """How many processes there are, which the launcher sets as PADDLE_TRAINERS_NUM.
+
+    Args:
+        group (Group, optional): Whose members are counted.
+
+    Returns:
+        int: 1 without a launcher.
+
+    Example:
+        >>> argosy.distributed.get_world_size()
+        1
+    """
     return number_of("PADDLE_TRAINERS_NUM", 1) if group is None else group.world_size

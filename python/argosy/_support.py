@@ -3,12 +3,19 @@
 import functools
 import warnings
 
+from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 
 
 class ArgumentError(AssertionError, ValueError, TypeError):
     """A wrong argument, where programs written for Paddle expect an AssertionError."""
+
+
+class WrongTypeError(AssertionError, _core.NotTensorError):
+    """An argument of a wrong type. Where Paddle asserts nothing, the first thing that the argument
+    lacks makes the error, so this is all that may come: an AssertionError, a TypeError, a ValueError
+    and an AttributeError."""
 
 
 class EOFException(Exception):
@@ -20,11 +27,37 @@ def dtype_name(dtype):
     return dtype.name.lower()
 
 
+def need_type(op, argument, value, types, remedy):
+    """Raises WrongTypeError unless ``value`` is an instance of ``types``, a class or a tuple of them.
+
+    Args:
+        op (str): Whose argument it is.
+        remedy (str): Follows "Do this: ", and the full stop follows it.
+    """
+    if not isinstance(value, types):
+        known = types if isinstance(types, tuple) else (types,)
+        raise WrongTypeError(
+            f"[{op}] {argument}: expected {' or '.join(kind.__name__ for kind in known)}, got"
+            f" {type(value).__name__}. Do this: {remedy}."
+        )
+
+
+def need_tensor(op, argument, value):
+    """Raises NotTensorError, as ops do, unless ``value`` is a Tensor."""
+    if not isinstance(value, Tensor):
+        category = "InvalidArgument" if _core.program_recording() is None else "InvalidType"
+        raise _core.NotTensorError(
+            f"({category}) [{op}] {argument}: expected a Tensor, got {type(value).__name__}. Do this:"
+            " make it one with argosy.to_tensor(..)."
+        )
+
+
 def check_choice(op, argument, value, allowed, error=ValueError):
-    """Raises ``error`` unless ``value`` is one of ``allowed``."""
+    """Raises ``error`` unless ``value`` is one of ``allowed``. What Paddle asserts has no category."""
     if value not in allowed:
+        category = "(InvalidArgument) " if error is ValueError else ""
         raise error(
-            f"[{op}] {argument}: expected one of {', '.join(map(str, allowed))}, got {value!r}. Do this:"
+            f"{category}[{op}] {argument}: expected one of {', '.join(map(str, allowed))}, got {value!r}. Do this:"
             " use one of them."
         )
 
@@ -74,6 +107,13 @@ def unsupported(function, remedy, **arguments):
             f"[{function}] {name} is not supported: expected {default!r}, got {got}. Do this:"
             f" {remedy}."
         )
+
+
+def no_dump(function, path):
+    """Raises NotImplementedError for a path to which the graph of gradients should be written."""
+    unsupported(
+        function, "argosy.explain(f) shows what runs", dump_backward_graph_path=(path, None)
+    )
 
 
 def alone_in(function, group):

@@ -85,17 +85,41 @@ __all__ = [
 
 
 def is_available():
-    """Whether a GPU can be used."""
+    """Whether a GPU can be used.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.cuda.is_available() == (argosy.cuda.device_count() > 0)
+        True
+    """
     return device_count() > 0
 
 
 def is_initialized():
-    """Whether the GPU runtime has been started."""
+    """Whether the GPU runtime has been started.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.cuda.is_initialized()
+        False
+    """
     return False
 
 
 def current_device():
-    """Number of the current GPU; 0 where there is none."""
+    """The number of the current GPU.
+
+    Returns:
+        int: 0 where there is none.
+
+    Example:
+        >>> argosy.cuda.current_device()
+        0
+    """
     return _device.current_device()
 
 

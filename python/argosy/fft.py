@@ -56,9 +56,9 @@ def _to_complex(x):
 
 def _real_input(name, x):
     if _is_complex(x):
+        other = name.replace("r", "", 1).replace("h", "", 1)
         raise RuntimeError(
-            f"[{name}] x must be real, got {x.dtype}. Do this: use {name.replace('r', '', 1)}, or"
-            " pass x.real()."
+            f"[{name}] x must be real, got {x.dtype}. Do this: use {other}, or pass x.real()."
         )
     return x
 
@@ -207,63 +207,308 @@ def _axis(name, axis):
 
 
 def fft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Transform along axis, of n points (x is cut or filled up with zeros)."""
+    """The discrete Fourier transform along an axis.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        n (int, optional): Points of the transform, to which x is cut or filled up with zeros; default: all.
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for n on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.fft(argosy.to_tensor([1.0, 2.0, 3.0])).tolist()
+        [(6+0j), (-1.5+0.866j), (-1.5-0.866j)]
+    """
     return into(out, _full("fft", x, _one(n), _axis("fft", axis), norm, True))
 
 
 def ifft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`fft`."""
+    """The inverse of :func:`fft`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        n (int, optional): Points of the transform, to which x is cut or filled up with zeros; default: all.
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for n on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0, 3.0])
+        >>> argosy.fft.ifft(argosy.fft.fft(x)).real().tolist()
+        [1.0, 2.0, 3.0]
+    """
     return into(out, _full("ifft", x, _one(n), _axis("ifft", axis), norm, False))
 
 
 def rfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Transform of real x along axis: the first n // 2 + 1 entries of :func:`fft`."""
+    """The discrete Fourier transform of real numbers along an axis, without the half of the spectrum that is
+    the mirror image of the other.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        n (int, optional): Points of the transform, to which x is cut or filled up with zeros; default: all.
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with n // 2 + 1 entries on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> argosy.fft.rfft(argosy.ones([4])).tolist()
+        [(4+0j), 0j, 0j]
+    """
     return into(out, _half("rfft", x, _one(n), _axis("rfft", axis), norm, True))
 
 
 def irfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`rfft`: n real numbers, 2 (size - 1) by default."""
+    """The inverse of :func:`rfft`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        n (int, optional): Points of the result; default: 2 (size - 1).
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with n entries on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0, 3.0])
+        >>> argosy.fft.irfft(argosy.fft.rfft(x), n=3).tolist()
+        [1.0, 2.0, 3.0]
+    """
     return into(out, _whole("irfft", x, _one(n), _axis("irfft", axis), norm, False))
 
 
 def hfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Transform of a signal of which x is the first half, the rest being its conjugate mirror
-    image: n real numbers, 2 (size - 1) by default."""
+    """The discrete Fourier transform of a signal whose second half is the conjugate mirror image of the first,
+    which x is.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        n (int, optional): Points of the result; default: 2 (size - 1).
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with n entries on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.hfft(argosy.to_tensor([1.0, 2.0, 3.0])).tolist()
+        [8.0, -2.0, 0.0, -2.0]
+    """
     return into(out, _whole("hfft", x, _one(n), _axis("hfft", axis), norm, True))
 
 
 def ihfft(x, n=None, axis=-1, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`hfft`."""
+    """The inverse of :func:`hfft`.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        n (int, optional): Points of the transform, to which x is cut or filled up with zeros; default: all.
+        axis (int): Along which.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with n // 2 + 1 entries on the axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0, 3.0, 2.0])
+        >>> argosy.fft.hfft(argosy.fft.ihfft(x)).tolist()
+        [1.0, 2.0, 3.0, 2.0]
+    """
     return into(out, _half("ihfft", x, _one(n), _axis("ihfft", axis), norm, False))
 
 
 def fftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """Transform along axes (all by default), of s points."""
+    """The discrete Fourier transform along several axes.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for s on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.fftn(argosy.ones([2, 2])).tolist()
+        [[(4+0j), 0j], [0j, 0j]]
+    """
     return into(out, _full("fftn", x, s, axes, norm, True))
 
 
 def ifftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`fftn`."""
+    """The inverse of :func:`fftn`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for s on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.ifftn(argosy.fft.fftn(x)).real().tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return into(out, _full("ifftn", x, s, axes, norm, False))
 
 
 def rfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """Transform of real x along axes; of the last one the first half."""
+    """The discrete Fourier transform of real numbers along several axes, the last of which has half of the spectrum.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with s[-1] // 2 + 1 entries on the last axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> argosy.fft.rfftn(argosy.ones([2, 4])).shape
+        paddle.Size([2, 3])
+    """
     return into(out, _half("rfftn", x, s, axes, norm, True))
 
 
 def irfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`rfftn`; s are the sizes of the result."""
+    """The inverse of :func:`rfftn`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the result on each axis; default: those of x, on the last
+            axis 2 (size - 1).
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with s entries on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.irfftn(argosy.fft.rfftn(x)).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return into(out, _whole("irfftn", x, s, axes, norm, False))
 
 
 def hfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """:func:`hfft` over several axes; x is a half along the last one."""
+    """:func:`hfft` over several axes: x is the first half of a signal along the last one.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the result on each axis; default: those of x, on the last
+            axis 2 (size - 1).
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with s entries on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.hfftn(argosy.ones([2, 3])).shape
+        paddle.Size([2, 4])
+    """
     return into(out, _whole("hfftn", x, s, axes, norm, True))
 
 
 def ihfftn(x, s=None, axes=None, norm="backward", name=None, *, out=None):
-    """Inverse of :func:`hfftn`."""
+    """The inverse of :func:`hfftn`.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int], optional): Which; default: the last ones, as many as s has, or all.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with s[-1] // 2 + 1 entries on the last axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.hfftn(argosy.fft.ihfftn(x)).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return into(out, _half("ihfftn", x, s, axes, norm, False))
 
 
@@ -278,37 +523,184 @@ def _two(name, x, s, axes):
 
 
 def fft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`fftn` over two axes."""
+    """The discrete Fourier transform along two axes.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for s on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.fft2(argosy.ones([2, 2])).tolist()
+        [[(4+0j), 0j], [0j, 0j]]
+    """
     return fftn(x, *_two("fft2", x, s, axes), norm, out=out)
 
 
 def ifft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`ifftn` over two axes."""
+    """The inverse of :func:`fft2`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, of x's shape but for s on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.ifft2(argosy.fft.fft2(x)).real().tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return ifftn(x, *_two("ifft2", x, s, axes), norm, out=out)
 
 
 def rfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`rfftn` over two axes."""
+    """The discrete Fourier transform of real numbers along two axes, the last of which has half of the spectrum.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with s[-1] // 2 + 1 entries on the last axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> argosy.fft.rfft2(argosy.ones([2, 4])).shape
+        paddle.Size([2, 3])
+    """
     return rfftn(x, *_two("rfft2", x, s, axes), norm, out=out)
 
 
 def irfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`irfftn` over two axes."""
+    """The inverse of :func:`rfft2`.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the result on each axis; default: those of x, on the last
+            axis 2 (size - 1).
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with s entries on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.irfft2(argosy.fft.rfft2(x)).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return irfftn(x, *_two("irfft2", x, s, axes), norm, out=out)
 
 
 def hfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`hfftn` over two axes."""
+    """:func:`hfft` over two axes: x is the first half of a signal along the last one.
+
+    Args:
+        x (Tensor): Real or complex; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the result on each axis; default: those of x, on the last
+            axis 2 (size - 1).
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: float32, or float64 for 64-bit numbers, with s entries on the axes.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+
+    Example:
+        >>> argosy.fft.hfft2(argosy.ones([2, 3])).shape
+        paddle.Size([2, 4])
+    """
     return hfftn(x, *_two("hfft2", x, s, axes), norm, out=out)
 
 
 def ihfft2(x, s=None, axes=(-2, -1), norm="backward", name=None, *, out=None):
-    """:func:`ihfftn` over two axes."""
+    """The inverse of :func:`hfft2`.
+
+    Args:
+        x (Tensor): Real; integers become the default dtype.
+        s (list[int] | tuple[int], optional): Points of the transform on each axis, to which x is cut or filled up
+            with zeros; default: all.
+        axes (list[int] | tuple[int]): The two.
+        norm (str): What is divided: 'backward', the inverse transform by the number of points; 'forward', the
+            transform by it; 'ortho', both by its square root.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: complex64, or complex128 for 64-bit numbers, with s[-1] // 2 + 1 entries on the last axis.
+
+    Raises:
+        ValueError: An axis or a number of points is out of range, or norm another one.
+        RuntimeError: x is complex.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.fft.hfft2(argosy.fft.ihfft2(x)).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+    """
     return ihfftn(x, *_two("ihfft2", x, s, axes), norm, out=out)
 
 
+def _positions(name, n, d):
+    if n * d == 0:
+        raise ValueError(f"[{name}] n and d must not be 0, got {n} and {d}. Do this: correct them.")
+
+
 def fftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
-    """Frequencies of the n entries of :func:`fft` for samples d apart: 0, 1, .., -2, -1 over n d."""
+    """Frequencies of the entries of :func:`fft`: 0, 1, .., -2, -1 over n d.
+
+    Args:
+        n (int): Points of the transform.
+        d (float): Distance of the samples.
+        dtype (dtype | str, optional): A floating dtype; default: the default dtype.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: [n].
+
+    Example:
+        >>> argosy.fft.fftfreq(4).tolist()
+        [0.0, 0.25, -0.5, -0.25]
+    """
+    _positions("fftfreq", n, d)
     dtype = _core.get_default_dtype() if dtype is None else dtype
     places = tensor.concat(
         [tensor.arange(0, (n + 1) // 2, dtype=dtype), tensor.arange(-(n // 2), 0, dtype=dtype)]
@@ -317,7 +709,24 @@ def fftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_
 
 
 def rfftfreq(n, d=1.0, dtype=None, name=None, *, out=None, device=None, requires_grad=False):
-    """Frequencies of the entries of :func:`rfft` for n samples d apart."""
+    """Frequencies of the entries of :func:`rfft`: 0, 1, .. over n d.
+
+    Args:
+        n (int): Points of the transform.
+        d (float): Distance of the samples.
+        dtype (dtype | str, optional): A floating dtype; default: the default dtype.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: [n // 2 + 1].
+
+    Example:
+        >>> argosy.fft.rfftfreq(4, d=0.5).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    _positions("rfftfreq", n, d)
     dtype = _core.get_default_dtype() if dtype is None else dtype
     return place(tensor.arange(0, n // 2 + 1, dtype=dtype) / (n * d), out, device, requires_grad)
 
@@ -332,10 +741,34 @@ def _rolled(x, axes, inverse):
 
 
 def fftshift(x, axes=None, name=None):
-    """Moves frequency 0 to the middle of axes (all by default)."""
+    """Moves frequency 0 to the middle.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axes (int | list[int] | tuple[int], optional): Along which; default: all.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Example:
+        >>> argosy.fft.fftshift(argosy.to_tensor([0, 1, 2, -2, -1])).tolist()
+        [-2, -1, 0, 1, 2]
+    """
     return _rolled(x, axes, False)
 
 
 def ifftshift(x, axes=None, name=None):
-    """Inverse of :func:`fftshift`."""
+    """The inverse of :func:`fftshift`.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axes (int | list[int] | tuple[int], optional): Along which; default: all.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Example:
+        >>> argosy.fft.ifftshift(argosy.to_tensor([-2, -1, 0, 1, 2])).tolist()
+        [0, 1, 2, -2, -1]
+    """
     return _rolled(x, axes, True)

@@ -70,26 +70,81 @@ def _names(module):
 
 
 def list(repo_dir, source="github", force_reload=False) -> builtins.list:
-    """Names of what a folder offers.
+    r"""Names of what a folder offers.
 
     Args:
         repo_dir (str): The folder with hubconf.py.
         source (str): 'local'; the others of Paddle's, 'github' and 'gitee', raise, as nothing is
             downloaded.
         force_reload (bool): fetch it again: nothing is fetched.
+
+    Returns:
+        list[str]: Names of functions in hubconf.py.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> text = 'def double(x):\n    "Twice x."\n    return 2 * x\n'
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text(text)
+        ...     names = argosy.hub.list(folder, source="local")
+        ...     said = argosy.hub.help(folder, "double", source="local")
+        ...     made = argosy.hub.load(folder, "double", source="local", x=4)
+        >>> names, said, made
+        (['double'], 'Twice x.', 8)
     """
     _check_reload("list", force_reload)
     return _names(_hubconf("list", repo_dir, source))
 
 
 def help(repo_dir, model, source="github", force_reload=False):
-    """The docstring of a model's function. Arguments as for :func:`list`."""
+    r"""The docstring of a model's function.
+
+    Args:
+        repo_dir (str): The folder with hubconf.py.
+        model (str): The function's name.
+        source (str): Only 'local', as nothing is downloaded.
+        force_reload (bool): As for :func:`list`.
+
+    Returns:
+        str: The docstring.
+
+    Raises:
+        RuntimeError: There is no such function.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text('def f():\n    "Nothing."\n')
+        ...     argosy.hub.help(folder, "f", source="local")
+        'Nothing.'
+    """
     _check_reload("help", force_reload)
     return _entry("help", _hubconf("help", repo_dir, source), model).__doc__
 
 
 def load(repo_dir, model, source="github", force_reload=False, **kwargs):
-    """What a model's function gives for these keyword arguments. Others as for :func:`list`."""
+    r"""What a model's function gives.
+
+    Args:
+        repo_dir (str): The folder with hubconf.py.
+        model (str): The function's name.
+        source (str): Only 'local', as nothing is downloaded.
+        force_reload (bool): As for :func:`list`.
+        kwargs: The function's arguments.
+
+    Returns:
+        What it returns.
+
+    Raises:
+        RuntimeError: There is no such function.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text("def add(a, b):\n    return a + b\n")
+        ...     argosy.hub.load(folder, "add", source="local", a=1, b=2)
+        3
+    """
     _check_reload("load", force_reload)
     return _entry("load", _hubconf("load", repo_dir, source), model)(**kwargs)
 
@@ -97,16 +152,30 @@ def load(repo_dir, model, source="github", force_reload=False, **kwargs):
 def load_state_dict_from_url(
     url, model_dir=None, check_hash=False, file_name=None, map_location=None
 ):
-    """The state dict in model_dir under the file name of `url` (or file_name).
+    """The state dict in a folder under the file name of a URL. Nothing is downloaded.
 
     Args:
+        url (str): Its last part is the name of the file.
+        model_dir (str, optional): The folder; default: one in the user's cache.
         check_hash (bool | str): True: the file must have the SHA-256 whose first digits stand in its
             name, model-0123abcd.pdparams. A str: this MD5.
+        file_name (str, optional): The name of the file, instead.
         map_location (str, optional): 'cpu', or 'numpy' for arrays.
 
+    Returns:
+        dict: Tensors, or arrays, by name.
+
     Raises:
-        RuntimeError: it is not there (nothing is downloaded), or has another hash.
+        RuntimeError: it is not there, or has another hash.
         ValueError: another map_location, or check_hash=True and no hash in the name.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.save({"x": argosy.ones([2])}, folder + "/model.pdparams")
+        ...     state = argosy.hub.load_state_dict_from_url("https://a.b/model.pdparams", folder)
+        >>> state["x"].tolist()
+        [1.0, 1.0]
     """
     from argosy.framework.io import load as load_file
 

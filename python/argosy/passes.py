@@ -12,21 +12,46 @@ __all__ = ["Rewritten", "bisect", "names", "pipelines", "rewrite", "table"]
 
 
 def table():
-    """All passes: dicts of name, doc, rounding and file.
+    """All passes.
 
-    rounding: "kept" (results stay the same bit for bit), "changed" (they may differ as by computing
-    in another order) or "meaning" (the pass makes another program, as its doc says).
+    Returns:
+        list[dict]: name, doc, rounding and file of each. rounding: "kept" (results stay the same bit for bit),
+        "changed" (they may differ as by computing in another order) or "meaning" (the pass makes another
+        program, as its doc says).
+
+    Example:
+        >>> from argosy import passes
+        >>> sorted(passes.table()[0])
+        ['doc', 'file', 'name', 'rounding']
     """
     return _core.passes_list()
 
 
 def names():
-    """The names of all passes."""
+    """The names of all passes.
+
+    Returns:
+        list[str]: In the order of their names.
+
+    Example:
+        >>> from argosy import passes
+        >>> "autocast" in passes.names()
+        True
+    """
     return [p["name"] for p in table()]
 
 
 def pipelines():
-    """{name of a pipeline: names of its passes, in order}."""
+    """The pipelines.
+
+    Returns:
+        dict: Names of passes, in order, by the name of the pipeline.
+
+    Example:
+        >>> from argosy import passes
+        >>> "train" in passes.pipelines()
+        True
+    """
     return _core.passes_pipelines()
 
 
@@ -39,8 +64,21 @@ def _capsule(program):
 class Rewritten:
     """A copy of a Program after passes.
 
-    program: the copy; reports: what each pass did, a list of dicts (name, changed, seconds,
-    operations_before, operations_after; with texts=True also before and after).
+    Args:
+        program (object): The copy, as the core has it.
+        reports (list[dict]): What each pass did: name, changed, seconds, operations_before,
+            operations_after; with texts=True also before and after.
+        scope (Scope | None): Holds state that is not bound to tensors.
+
+    Example:
+        >>> from argosy import passes
+        >>> argosy.enable_static()
+        >>> main = argosy.static.default_main_program()
+        >>> y = argosy.static.data("x", [2], "float32") * 2
+        >>> found = passes.rewrite(main._handle, [y])
+        >>> argosy.disable_static()
+        >>> found.run([argosy.ones([2])])[0].tolist()
+        [2.0, 2.0]
     """
 
     def __init__(self, program, reports, scope):
@@ -49,7 +87,14 @@ class Rewritten:
         self._scope = scope
 
     def run(self, feeds):
-        """Values of what was fetched, for tensors in the order of the inputs."""
+        """Runs the copy.
+
+        Args:
+            feeds (list[Tensor]): In the order of the inputs.
+
+        Returns:
+            list[Tensor]: Values of what was fetched.
+        """
         outputs = [value for _, value in _core.program_describe(self.program)["outputs"]]
         return _core.program_run(self.program, list(feeds), outputs, self._scope)
 
@@ -58,12 +103,29 @@ class Rewritten:
 
 
 def rewrite(program, fetches=(), passes="train", *, scope=None, **options):
-    """A copy of a Program with passes applied, see Rewritten.
+    """A copy of a Program with passes applied.
 
-    fetches: symbolic tensors whose values are wanted; they become outputs of the copy beside those
-    it has. passes: the name of a pipeline or a list of names of passes. scope: holds state that is
-    not bound to tensors. options: inference, verify, texts (bools), and options of single passes as
-    {"pass.option": value}. Raises ValueError for an unknown pass or pipeline.
+    Args:
+        program (object): The Program, as the core has it.
+        fetches (list[Variable]): What is wanted; they become outputs of the copy beside those it has.
+        passes (str | list[str]): The name of a pipeline, or names of passes.
+        scope (Scope, optional): Holds state that is not bound to tensors.
+        options: inference, verify, texts (bools), and options of single passes as {"pass.option": value}.
+
+    Returns:
+        Rewritten: The copy.
+
+    Raises:
+        ValueError: There is no such pass or pipeline.
+
+    Example:
+        >>> from argosy import passes
+        >>> argosy.enable_static()
+        >>> main = argosy.static.default_main_program()
+        >>> y = argosy.static.data("x", [2], "float32") * 2
+        >>> found = passes.rewrite(main._handle, [y], ["no such pass"])
+        Traceback (most recent call last):
+        argosy.BuildError: (InvalidArgument) ..
     """
     copy = _core.program_clone(_capsule(program))
     for i, value in enumerate(fetches):
@@ -131,12 +193,32 @@ def _difference(a, b):
 
 
 def bisect(program, feeds, fetches, passes="train", *, tolerance=0.0, scope=None, **options):
-    """The first pass of a pipeline after which a result differs, or None.
+    """Finds the first pass of a pipeline after which a result differs.
 
     Runs the Program as it is, then after each longer part of the pipeline, with the same state,
-    random numbers and feeds, and compares what is fetched and what state becomes. tolerance: the
-    largest |a - b| / (1 + |b|) that counts as equal; 0 means bit for bit. State is put back
-    afterwards. Returns {"pass": name, "difference": number, "before": text, "after": text}.
+    random numbers and feeds, and compares what is fetched and what state becomes. State is put back
+    afterwards.
+
+    Args:
+        program (object): The Program, as the core has it.
+        feeds (list[Tensor]): In the order of the inputs.
+        fetches (list[Variable]): What is compared.
+        passes (str | list[str]): The name of a pipeline, or names of passes.
+        tolerance (float): The largest |a - b| / (1 + |b|) that counts as equal; 0 means bit for bit.
+        scope (Scope, optional): Holds state that is not bound to tensors.
+        options: As of rewrite.
+
+    Returns:
+        dict | None: {"pass": name, "difference": number, "before": text, "after": text}; None if none differs.
+
+    Example:
+        >>> from argosy import passes
+        >>> argosy.enable_static()
+        >>> main = argosy.static.default_main_program()
+        >>> y = argosy.static.data("x", [2], "float32") * 2
+        >>> argosy.disable_static()
+        >>> passes.bisect(main._handle, [argosy.ones([2])], [y]) is None
+        True
     """
     source = _capsule(program)
     list_of = pipelines()[passes] if isinstance(passes, str) else list(passes)

@@ -8,7 +8,18 @@ from argosy.static.program import Operator as Operation
 
 
 def is_fake_value(value):
-    """Whether this is no value: None."""
+    """Whether something is no value.
+
+    Args:
+        value (Variable | None): It.
+
+    Returns:
+        bool: True for None.
+
+    Example:
+        >>> argosy.pir.is_fake_value(None)
+        True
+    """
     return value is None
 
 

@@ -9,5 +9,14 @@ __all__ = ["Generator", "get_rng_state", "initial_seed", "seed", "set_rng_state"
 
 
 def initial_seed():
-    """The seed that the random numbers were started from last."""
+    """The seed that the random numbers were started from last.
+
+    Returns:
+        int: It.
+
+    Example:
+        >>> _ = argosy.seed(7)
+        >>> argosy.random.initial_seed()
+        7
+    """
     return _core.initial_seed()

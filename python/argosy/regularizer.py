@@ -29,6 +29,16 @@ class L1Decay(WeightDecayRegularizer):
 
     Args:
         coeff: strength of the penalty ``coeff * sum(abs(param))``.
+
+    Raises:
+        ValueError: coeff is None.
+
+    Example:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> x.set_value(argosy.to_tensor([3.0, -3.0]))
+        >>> decay = argosy.regularizer.L1Decay(0.5)
+        >>> decay(x, argosy.zeros([2]), None).tolist()
+        [0.5, -0.5]
     """
 
     def __call__(self, param, grad=None, block=None):
@@ -44,6 +54,18 @@ class L2Decay(WeightDecayRegularizer):
 
     Args:
         coeff: strength of the penalty ``0.5 * coeff * sum(param ** 2)``.
+
+    Raises:
+        ValueError: coeff is None.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.full([1], 3.0))
+        >>> x.grad = argosy.zeros([1])
+        >>> decay = argosy.regularizer.L2Decay(0.5)
+        >>> argosy.optimizer.SGD(0.1, parameters=[x], weight_decay=decay).step()
+        >>> x.tolist()
+        [2.85]
     """
 
     def __call__(self, param, grad=None, block=None):

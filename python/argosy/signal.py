@@ -18,7 +18,7 @@ def frame(x, frame_length, hop_length, axis=-1):
     size = x.shape[axis]
     if frame_length <= 0 or 0 <= size < frame_length or hop_length <= 0:
         raise ValueError(
-            f"[frame] frame_length must be in 1 .. {size}, the size of the axis, and hop_length"
+            f"(InvalidArgument) [frame] frame_length must be in 1 .. {size}, the size of the axis, and hop_length"
             f" positive, got {frame_length} and {hop_length}. Do this: correct them."
         )
     count = 1 + (sizes_of(x)[axis] - frame_length) // hop_length
@@ -34,6 +34,11 @@ def overlap_add(x, hop_length, axis=-1):
     if axis not in (0, -1):
         raise ValueError(
             f"[overlap_add] axis must be 0 or -1, got {axis}. Do this: move the axis there."
+        )
+    if x.ndim < 2:
+        raise ValueError(
+            f"(InvalidArgument) [overlap_add] x must be [.., length, count], got {list(x.shape)}. Do"
+            " this: unsqueeze it."
         )
     if axis == 0:
         x = x.transpose([*range(2, x.ndim), 1, 0])
@@ -84,18 +89,30 @@ def stft(
     onesided=None,
     name=None,
 ):
-    """Transforms of overlapping windows of a signal: [.., bins, frames].
+    """Transforms of overlapping windows of a signal.
 
     Args:
-        x: [N] or [B, N], real or complex.
-        n_fft: points of a transform.
-        hop_length: distance of the windows; n_fft // 4 by default.
-        win_length: size of the window, n_fft by default; it is centred in n_fft points.
-        window: [win_length] weights; ones by default.
-        center: fill up the signal on both sides by n_fft // 2, by pad_mode 'reflect' or
-            'constant', so that window t is centred at sample t * hop_length.
-        normalized: divide by sqrt(n_fft).
-        onesided: only the first n_fft // 2 + 1 bins (real x only, and the default there).
+        x (Tensor): [N] or [B, N], real or complex.
+        n_fft (int): Points of a transform.
+        hop_length (int, optional): Distance of the windows; default: n_fft // 4.
+        win_length (int, optional): Size of the window, which is centred in n_fft points; default: n_fft.
+        window (Tensor, optional): [win_length] weights; default: ones.
+        center (bool): Whether to fill up the signal on both sides by n_fft // 2, so that window t is centred at
+            sample t * hop_length.
+        pad_mode (str): With what: 'reflect' or 'constant'.
+        normalized (bool): Whether to divide by sqrt(n_fft).
+        onesided (bool, optional): Whether to give the first n_fft // 2 + 1 bins only, which is the default for a
+            real x and not possible for a complex one.
+
+    Returns:
+        Tensor: Complex, [.., bins, frames].
+
+    Raises:
+        AssertionError: x has another number of dimensions, pad_mode is another one, or onesided meets a complex x.
+
+    Example:
+        >>> argosy.signal.stft(argosy.ones([8]), n_fft=4).shape
+        paddle.Size([3, 9])
     """
     if x.ndim not in (1, 2):
         raise AssertionError(
@@ -148,11 +165,34 @@ def istft(
     return_complex=False,
     name=None,
 ):
-    """The signal of transforms x [.., bins, frames]: inverse of :func:`stft` with the same
-    arguments, by least squares (D. Griffin and J. Lim, 1984).
+    """The signal that transforms of its windows belong to: the inverse of :func:`stft` with the same arguments,
+    by least squares.
 
-    length: samples of the result; by default those that the windows cover. return_complex: the
-    signal is complex (needs onesided=False).
+    Args:
+        x (Tensor): Complex, [bins, frames] or [batch, bins, frames].
+        n_fft (int): Points of a transform.
+        hop_length (int, optional): Distance of the windows; default: n_fft // 4.
+        win_length (int, optional): Size of the window; default: n_fft.
+        window (Tensor, optional): Its weights, [win_length]; default: ones.
+        center (bool): Whether window t is centred at sample t * hop_length.
+        normalized (bool): Whether stft divided by sqrt(n_fft).
+        onesided (bool): Whether x has the first n_fft // 2 + 1 bins, else n_fft.
+        length (int, optional): Samples of the result; default: those that the windows cover.
+        return_complex (bool): Whether the signal is complex, for onesided=False.
+
+    Returns:
+        Tensor: [samples] or [batch, samples].
+
+    Raises:
+        AssertionError: x has another number of dimensions or bins, or return_complex meets onesided.
+        ValueError: A sample has no weight in any window.
+
+    Paper: Signal Estimation from Modified Short-Time Fourier Transform (Griffin and Lim, 1984).
+
+    Example:
+        >>> x = argosy.arange(8, dtype="float32")
+        >>> argosy.signal.istft(argosy.signal.stft(x, 4), 4).tolist()
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
     """
     if x.ndim not in (2, 3):
         raise AssertionError(

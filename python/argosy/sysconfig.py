@@ -8,10 +8,26 @@ __all__ = ["get_include", "get_lib"]
 
 
 def get_include():
-    """The folder of the C++ headers: include <argosy/..> and <paddle/extension.h> from it."""
+    """The folder of the C++ headers: include <argosy/..> and <paddle/extension.h> from it.
+
+    Returns:
+        str: Its path.
+
+    Example:
+        >>> isinstance(argosy.sysconfig.get_include(), str)
+        True
+    """
     return str(paths.include_folder())
 
 
 def get_lib():
-    """The folder of libargosy.so."""
+    """The folder of libargosy.so.
+
+    Returns:
+        str: Its path.
+
+    Example:
+        >>> isinstance(argosy.sysconfig.get_lib(), str)
+        True
+    """
     return str(paths.library_folder())

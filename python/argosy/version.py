@@ -30,37 +30,93 @@ with_mkl = "OFF"
 
 
 def cuda():
-    """CUDA version that the package was built with; "False" without CUDA."""
+    """CUDA version that the package was built with.
+
+    Returns:
+        str: "False" without CUDA.
+
+    Example:
+        >>> argosy.version.cuda()
+        'False'
+    """
     return cuda_version
 
 
 def cudnn():
-    """cuDNN version that the package was built with; "False" without it."""
+    """cuDNN version that the package was built with.
+
+    Returns:
+        str: "False" without it.
+
+    Example:
+        >>> argosy.version.cudnn()
+        'False'
+    """
     return cudnn_version
 
 
 def nccl():
-    """NCCL version that the package was built with; "0" without it."""
+    """NCCL version that the package was built with.
+
+    Returns:
+        str: "0" without it.
+
+    Example:
+        >>> argosy.version.nccl()
+        '0'
+    """
     return "0"
 
 
 def cinn():
-    """Version of the CINN compiler, which Argosy does not have: "False"."""
+    """Version of the CINN compiler, which Argosy does not have.
+
+    Returns:
+        str: "False".
+
+    Example:
+        >>> argosy.version.cinn()
+        'False'
+    """
     return cinn_version
 
 
 def tensorrt():
-    """TensorRT version that the package was built with; "None" without it."""
+    """TensorRT version that the package was built with.
+
+    Returns:
+        str: "None" without it.
+
+    Example:
+        >>> argosy.version.tensorrt()
+        'None'
+    """
     return "None"
 
 
 def cuda_archs():
-    """Compute capabilities that the package was built for; empty without CUDA."""
+    """Compute capabilities that the package was built for.
+
+    Returns:
+        list[int]: Empty without CUDA.
+
+    Example:
+        >>> argosy.version.cuda_archs()
+        []
+    """
     return []
 
 
 def xpu():
-    """Version of the XPU libraries, which Argosy does not have: "False"."""
+    """Version of the XPU libraries, which Argosy does not have.
+
+    Returns:
+        str: "False".
+
+    Example:
+        >>> argosy.version.xpu()
+        'False'
+    """
     return "False"
 
 
@@ -68,12 +124,25 @@ xpu_xre = xpu_xccl = xpu_xhpc = xpu
 
 
 def mkl():
-    """Whether the package was built with MKL: "OFF"."""
+    """Whether the package was built with MKL.
+
+    Returns:
+        str: "OFF".
+
+    Example:
+        >>> argosy.version.mkl()
+        'OFF'
+    """
     return with_mkl
 
 
 def show():
-    """Print the versions."""
+    """Print the versions.
+
+    Example:
+        >>> argosy.version.show()
+        argosy: ...
+    """
     print(f"argosy: {argosy_version}")
     for name in ("full_version", "major", "minor", "patch", "rc"):
         print(f"{name}: {globals()[name]}")

@@ -20,27 +20,73 @@ _making = threading.RLock()
 
 
 def static_mode():
-    """Whether enable_static() is in force on this thread (capture by jit.to_static is not meant)."""
+    """Whether enable_static() is in force on this thread (capture by jit.to_static is not meant).
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.static.mode.static_mode()
+        False
+    """
     return _thread.static
 
 
 def is_recorded():
-    """Whether a call of this thread is added to the default main Program."""
+    """Whether a call of this thread is added to the default main Program.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.static.mode.is_recorded()
+        False
+    """
     return _thread.recording
 
 
 def default_main_program():
-    """The Program that calls in static mode are added to."""
+    """The Program that calls in static mode are added to.
+
+    Returns:
+        Program: It.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32") * 2
+        >>> len(argosy.static.default_main_program().global_block().ops)
+        1
+    """
     return _defaults()[0]
 
 
 def default_startup_program():
-    """The Program that gives parameters their first values."""
+    """The Program that gives parameters their first values.
+
+    Returns:
+        Program: It.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> weight = argosy.create_parameter([2], "float32")
+        >>> _ = argosy.static.Executor().run(argosy.static.default_startup_program())
+        >>> argosy.static.global_scope().find_var(weight.name).get_tensor().shape()
+        [2]
+    """
     return _defaults()[1]
 
 
 def existing_programs():
-    """The default main Program and the default startup Program; None for what was not used yet."""
+    """The default main Program and the default startup Program.
+
+    Returns:
+        tuple: None for what was not used yet.
+
+    Example:
+        >>> main = argosy.static.default_main_program()
+        >>> argosy.static.mode.existing_programs()[0] is main
+        True
+    """
     return _thread.guarded or tuple(_shared)
 
 
@@ -67,7 +113,18 @@ def guard(programs):
 
 
 def set_default_programs(main, startup):
-    """Makes these the default Programs: of the process, or within a program_guard of its thread."""
+    """Makes two Programs the default ones: of the process, or within a program_guard of its thread.
+
+    Args:
+        main (Program): Gets the operations.
+        startup (Program): Gets the initializers.
+
+    Example:
+        >>> main, startup = argosy.static.Program(), argosy.static.Program()
+        >>> argosy.static.mode.set_default_programs(main, startup)
+        >>> argosy.static.default_main_program() is main
+        True
+    """
     if _thread.guarded:
         _thread.guarded = main, startup
     else:
@@ -91,7 +148,17 @@ def set_static_mode(on):
 
 
 class recording:
-    """Within the context calls are added to `program`; None: they compute at once."""
+    """A context in which calls are added to a Program.
+
+    Args:
+        program (Program | None): It; None: they compute at once.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> with argosy.static.mode.recording(None):
+        ...     argosy.ones([2]).tolist()
+        [1.0, 1.0]
+    """
 
     def __init__(self, program):
         self._program = program

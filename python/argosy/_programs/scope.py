@@ -14,6 +14,16 @@ class DenseTensor:
     """The value of a variable of a scope, or a result that was fetched with return_numpy=False.
 
     ``np.array(t)`` copies it; ``set`` gives it another value.
+
+    Args:
+        tensor (Tensor, optional): The value.
+        owner (tuple, optional): A scope and a name in it, whose value this follows.
+
+    Example:
+        >>> t = argosy.static.DenseTensor()
+        >>> t.set(np.ones([3, 2], "float32"))
+        >>> t.shape(), float(t.numpy().sum())
+        ([3, 2], 6.0)
     """
 
     def __init__(self, tensor=None, owner=None):
@@ -38,7 +48,12 @@ class DenseTensor:
         return tensor
 
     def set(self, array, place=None):
-        """Takes the values, shape and dtype of a NumPy array; place: where to put them."""
+        """Takes the values, shape and dtype of an array.
+
+        Args:
+            array (numpy.ndarray | Tensor | DenseTensor): It.
+            place (Place, optional): Where to put them.
+        """
         array = getattr(array, "_tensor", array)
         value = _core.to_tensor(array, None, True)
         if place is not None:
@@ -50,13 +65,21 @@ class DenseTensor:
             self._own = value
 
     def shape(self):
-        """Sizes of the dimensions."""
+        """Sizes of the dimensions.
+
+        Returns:
+            list[int]: One for each.
+        """
         return list(self._known().shape)
 
     _get_dims = shape
 
     def numpy(self):
-        """A copy as a NumPy array."""
+        """The values.
+
+        Returns:
+            numpy.ndarray: A copy.
+        """
         return _core.to_numpy(self._known(), True)
 
     def __array__(self, dtype=None, copy=None):
@@ -73,14 +96,27 @@ class DenseTensor:
         return self.numpy()[key]
 
     def recursive_sequence_lengths(self):
-        """[lengths of the sequences], or [] for a plain tensor."""
+        """Lengths of the sequences whose rows lie here.
+
+        Returns:
+            list[list[int]]: [lengths], or [] for a plain tensor.
+        """
         return [] if self._lengths is None else [list(self._lengths)]
 
     def set_recursive_sequence_lengths(self, lengths):
-        """Says of which lengths, [[3, 1, 2]], the sequences are whose rows lie here.
+        """Says of which lengths the sequences are whose rows lie here.
+
+        Args:
+            lengths (list[list[int]]): One level, such as [[3, 1, 2]]; [] for none.
 
         Raises:
             ValueError: more than one level, or the lengths are not those of all rows.
+
+        Example:
+            >>> t = argosy.static.DenseTensor(argosy.ones([3, 2]))
+            >>> t.set_recursive_sequence_lengths([[2, 1]])
+            >>> t.recursive_sequence_lengths(), t.lod()
+            ([[2, 1]], [[0, 2, 3]])
         """
         if len(lengths) > 1:
             raise ValueError(
@@ -97,7 +133,11 @@ class DenseTensor:
         self._lengths = own
 
     def lod(self):
-        """[places where sequences begin, and the end], or [] for a plain tensor."""
+        """Places where sequences begin, and the end.
+
+        Returns:
+            list[list[int]]: [places], or [] for a plain tensor.
+        """
         if self._lengths is None:
             return []
         places = [0]
@@ -106,7 +146,20 @@ class DenseTensor:
         return [places]
 
     def set_lod(self, lod):
-        """The inverse of lod()."""
+        """Says where the sequences begin whose rows lie here.
+
+        Args:
+            lod (list[list[int]]): What lod() gives: [places]; [] for none.
+
+        Raises:
+            ValueError: The places do not end with the number of rows.
+
+        Example:
+            >>> t = argosy.static.DenseTensor(argosy.ones([3, 2]))
+            >>> t.set_lod([[0, 2, 3]])
+            >>> t.recursive_sequence_lengths()
+            [[2, 1]]
+        """
         places = lod[0] if lod else None
         self.set_recursive_sequence_lengths(
             [] if places is None else [[b - a for a, b in zip(places, places[1:])]]
@@ -136,6 +189,14 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
             list of sequences of integers.
         recursive_seq_lens (list): [[length of each sequence]].
         place (Place): Where the data go.
+
+    Returns:
+        DenseTensor: The rows, which know the lengths.
+
+    Example:
+        >>> t = argosy.static.scope.create_lod_tensor(np.ones([3, 2]), [[2, 1]], argosy.CPUPlace())
+        >>> t.lod()
+        [[0, 2, 3]]
     """
     import numpy
 
@@ -150,19 +211,49 @@ def create_lod_tensor(data, recursive_seq_lens, place=None):
 
 
 class ScopeVariable:
-    """A name in a Scope."""
+    """A name in a Scope.
+
+    Args:
+        scope (Scope): The scope.
+        name (str): The name.
+
+    Example:
+        >>> scope = argosy.static.Scope()
+        >>> variable = argosy.static.scope.ScopeVariable(scope, "x")
+        >>> variable.get_tensor().set(np.ones([2], "float32"))
+        >>> scope.local_var_names()
+        ['x']
+    """
 
     def __init__(self, scope, name):
         self._scope = scope
         self.name = name
 
     def get_tensor(self):
-        """Its value, as a handle that follows later changes."""
+        """Its value.
+
+        Returns:
+            DenseTensor: Follows later changes.
+        """
         return DenseTensor(owner=(self._scope, self.name))
 
 
 class Scope:
-    """Values by name. A name not found in it is looked for in its parent."""
+    """Values by name. A name not found in it is looked for in its parent.
+
+    Example:
+        >>> scope = argosy.static.Scope()
+        >>> scope.var("x").get_tensor().set(np.ones([2], "float32"))
+        >>> kid = scope.new_scope()
+        >>> kid.find_var("x").get_tensor().numpy().tolist()
+        [1.0, 1.0]
+        >>> scope.size(), scope.local_var_names(), kid.size()
+        (1, ['x'], 0)
+        >>> scope.drop_kids()
+        >>> scope.erase(["x"])
+        >>> scope.find_var("x") is None
+        True
+    """
 
     def __init__(self, _parent=None):
         self._parent = _parent
@@ -173,17 +264,35 @@ class Scope:
         return _core.scope_get(self._handle, name)
 
     def var(self, name):
-        """The variable `name`, made here if it is not found."""
+        """A variable, which is made here if it is not found.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            ScopeVariable: It.
+        """
         if not _core.scope_has(self._handle, name):
             _core.scope_set(self._handle, name, None)
         return ScopeVariable(self, name)
 
     def find_var(self, name):
-        """The variable `name`, or None."""
+        """A variable of this scope or of those above it.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            ScopeVariable | None: None if there is none.
+        """
         return ScopeVariable(self, name) if _core.scope_has(self._handle, name) else None
 
     def new_scope(self):
-        """A scope whose parent is this one."""
+        """Makes a scope whose parent is this one.
+
+        Returns:
+            Scope: The new one.
+        """
         self._kids.append(Scope(self))
         return self._kids[-1]
 
@@ -192,16 +301,28 @@ class Scope:
         self._kids.clear()
 
     def erase(self, names):
-        """Removes the variables of these names."""
+        """Removes variables.
+
+        Args:
+            names (list[str]): Theirs.
+        """
         for name in names:
             _core.scope_erase(self._handle, name)
 
     def local_var_names(self):
-        """Names of the variables made here."""
+        """Names of the variables made here.
+
+        Returns:
+            list[str]: Without those of parents.
+        """
         return _core.scope_names(self._handle)
 
     def size(self):
-        """Number of the variables made here."""
+        """The number of the variables made here.
+
+        Returns:
+            int: Without those of parents.
+        """
         return len(self.local_var_names())
 
 
@@ -210,13 +331,38 @@ _current = _global
 
 
 def global_scope():
-    """The scope that runs use unless they are given another."""
+    """The scope that runs use unless they are given another.
+
+    Returns:
+        Scope: It.
+
+    Example:
+        >>> scope = argosy.static.Scope()
+        >>> with argosy.static.scope_guard(scope):
+        ...     argosy.static.global_scope() is scope
+        True
+    """
     return _current
 
 
 @contextmanager
 def scope_guard(scope):
-    """Within the context `scope` is the global one."""
+    """A context in which another scope is the global one.
+
+    Args:
+        scope (Scope): It.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        TypeError: It is no Scope.
+
+    Example:
+        >>> with argosy.static.scope_guard(argosy.static.Scope()):
+        ...     argosy.static.global_scope().size()
+        0
+    """
     global _current
     if not isinstance(scope, Scope):
         raise TypeError(

@@ -36,14 +36,42 @@ autocast = auto_cast
 
 
 def is_float16_supported(device=None):
-    """Whether `device` (by default the current one) computes in float16 at full speed."""
+    """Whether a device computes in float16 at full speed.
+
+    Args:
+        device (str | Place, optional): Which; default: the current one.
+
+    Returns:
+        bool: False.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> argosy.amp.is_float16_supported()
+        False
+    """
     if device is not None:
         checked_place(device, "is_float16_supported")
     return False
 
 
 def is_bfloat16_supported(device=None):
-    """Whether `device` (by default the current one) supports bfloat16."""
+    """Whether a device supports bfloat16.
+
+    Args:
+        device (str | Place, optional): Which; default: the current one.
+
+    Returns:
+        bool: True.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> argosy.amp.is_bfloat16_supported()
+        True
+    """
     if device is not None:
         checked_place(device, "is_bfloat16_supported")
     return True

@@ -106,6 +106,13 @@ def decorate(
     Raises:
         ValueError: Another level, dtype or save_dtype.
         TypeError: models are no Layers, optimizers no Optimizers.
+
+    Example:
+        >>> model = argosy.nn.Linear(4, 2)
+        >>> adam = argosy.optimizer.Adam(parameters=model.parameters())
+        >>> model, adam = argosy.amp.decorate(model, adam, level="O2", dtype="bfloat16")
+        >>> model.weight.dtype
+        paddle.bfloat16
     """
     check_choice("decorate", "level", level, ("O1", "O2"))
     check_choice("decorate", "dtype", str(dtype).rsplit(".", 1)[-1], ("float16", "bfloat16"))

@@ -66,6 +66,9 @@ def amp_guard(
         >>> loss.backward()
 
     Mixed Precision Training, arXiv:1710.03740.
+
+    Returns:
+        A context manager and decorator.
     """
     check_choice("auto_cast", "level", level, ("O0", "OD", "O1", "O2"))
     name = _checked_dtype("auto_cast", dtype) if enable else str(dtype).rsplit(".", 1)[-1]
@@ -107,30 +110,91 @@ def _check_device_type(function, device_type):
 
 
 def autocast(device_type=None, dtype="float16", enabled=True, cache_enabled=True):
-    """auto_cast with PyTorch's parameters; device_type and cache_enabled change no result."""
+    """auto_cast with PyTorch's parameters.
+
+    Args:
+        device_type (str, optional): Its name is checked; the region is for ops on all devices.
+        dtype (str): ``"float16"`` or ``"bfloat16"``.
+        enabled (bool): Whether to do it.
+        cache_enabled (bool): Has no effect; False gives a warning.
+
+    Returns:
+        A context manager and decorator.
+
+    Raises:
+        ValueError: Another dtype.
+
+    Example:
+        >>> with argosy.autocast("cpu", dtype="bfloat16"):
+        ...     argosy.is_autocast_enabled(), argosy.get_autocast_dtype()
+        (True, 'bfloat16')
+    """
     _check_device_type("autocast", device_type)
     no_effect("autocast", "it changes no result", cache_enabled=(cache_enabled, True))
     return amp_guard(enable=enabled, dtype=dtype)
 
 
 def is_autocast_enabled(device_type=None):
-    """Whether ops of this thread are being cast; it is so for all types of devices."""
+    """Whether ops of this thread are being cast.
+
+    Args:
+        device_type (str, optional): Its name is checked; it is so for all types of devices.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.is_autocast_enabled()
+        False
+    """
     _check_device_type("is_autocast_enabled", device_type)
     return _state.key() is not None
 
 
 def get_autocast_dtype(device_type=None):
-    """The name of the dtype that ops are cast to: ``"float16"`` outside of regions; it is the same for
-    all types of devices."""
+    """The dtype that ops are cast to.
+
+    Args:
+        device_type (str, optional): Its name is checked; it is the same for all types of devices.
+
+    Returns:
+        str: Its name; ``"float16"`` outside of regions.
+
+    Example:
+        >>> argosy.get_autocast_dtype()
+        'float16'
+    """
     _check_device_type("get_autocast_dtype", device_type)
     return "float16" if _state.key() is None else _state.thread.arguments["dtype"]
 
 
 def get_autocast_cpu_dtype(device_type=None):
-    """The name of the dtype that ops are cast to on the CPU."""
+    """The dtype that ops are cast to on the CPU.
+
+    Args:
+        device_type (str, optional): Its name is checked; it is the same for all types of devices.
+
+    Returns:
+        str: Its name; ``"float16"`` outside of regions.
+
+    Example:
+        >>> argosy.get_autocast_cpu_dtype()
+        'float16'
+    """
     return get_autocast_dtype(device_type)
 
 
 def get_autocast_gpu_dtype(device_type=None):
-    """The name of the dtype that ops are cast to on a GPU."""
+    """The dtype that ops are cast to on a GPU.
+
+    Args:
+        device_type (str, optional): Its name is checked; it is the same for all types of devices.
+
+    Returns:
+        str: Its name; ``"float16"`` outside of regions.
+
+    Example:
+        >>> argosy.get_autocast_gpu_dtype()
+        'float16'
+    """
     return get_autocast_dtype(device_type)

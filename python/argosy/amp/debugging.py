@@ -68,6 +68,17 @@ class TensorCheckerConfig:
     Raises:
         ValueError: A list is not one.
         AssertionError: debug_step is not a pair of rising numbers.
+
+    Example:
+        >>> debugging = argosy.amp.debugging
+        >>> config = debugging.TensorCheckerConfig(enable=True)
+        >>> config.update_and_check_step_id()
+        True
+        >>> config.start_check_nan_inf()
+        >>> argosy.log(argosy.to_tensor([-1.0]))
+        Traceback (most recent call last):
+        RuntimeError
+        >>> config.stop_check_nan_inf()
     """
 
     current_step_id = 0
@@ -118,7 +129,11 @@ class TensorCheckerConfig:
         random.seed(self.seed)
 
     def update_and_check_step_id(self):
-        """Counts a step; tells whether it is to be checked."""
+        """Counts a step.
+
+        Returns:
+            bool: Whether it is to be checked.
+        """
         if not self.enable:
             return False
         if self.start_step is None:
@@ -161,6 +176,14 @@ def enable_tensor_checker(checker_config):
     Args:
         checker_config (TensorCheckerConfig): What to check, and what to do. With `debug_step`, call
             this at the beginning of each step.
+
+    Example:
+        >>> debugging = argosy.amp.debugging
+        >>> debugging.enable_tensor_checker(debugging.TensorCheckerConfig(enable=True))
+        >>> argosy.log(argosy.to_tensor([-1.0]))
+        Traceback (most recent call last):
+        RuntimeError
+        >>> debugging.disable_tensor_checker()
     """
     global _config
     if checker_config.update_and_check_step_id():
@@ -171,7 +194,11 @@ def enable_tensor_checker(checker_config):
 
 
 def disable_tensor_checker():
-    """Undoes :func:`enable_tensor_checker`."""
+    """Undoes :func:`enable_tensor_checker`.
+
+    Example:
+        >>> argosy.amp.debugging.disable_tensor_checker()
+    """
     global _config
     if _config is not None:
         _config.stop_check_nan_inf()
@@ -195,6 +222,12 @@ def check_numerics(tensor, op_type, var_name, debug_mode=DebugMode.CHECK_NAN_INF
     Raises:
         RuntimeError: There is NaN or infinity, and `debug_mode` is CHECK_NAN_INF_AND_ABORT.
         TypeError: Not a tensor, or of another dtype.
+
+    Example:
+        >>> x = argosy.to_tensor([0.0, 1.0])
+        >>> counts, values = argosy.amp.debugging.check_numerics(x, "exp", "x")
+        >>> counts.tolist(), values.tolist()
+        ([0, 0, 1], [1.0, 0.0, 0.5])
     """
     nans, infs, zeros, *values = _core.check_numbers(tensor, op_type, var_name, debug_mode.value)
     return (
@@ -206,8 +239,25 @@ def check_numerics(tensor, op_type, var_name, debug_mode=DebugMode.CHECK_NAN_INF
 def check_layer_numerics(func):
     """Decorator of a Layer's ``forward``: raises where an op inside makes NaN or infinity.
 
+    Args:
+        func (callable): The forward.
+
+    Returns:
+        callable: What checks.
+
     Raises:
         RuntimeError: The first argument is not a Tensor; or as FLAGS_check_nan_inf does.
+
+    Example:
+        >>> class Log(argosy.nn.Layer):
+        ...     @argosy.amp.debugging.check_layer_numerics
+        ...     def forward(self, x):
+        ...         return argosy.log(x)
+        >>> Log()(argosy.to_tensor([1.0])).tolist()
+        [0.0]
+        >>> Log()(argosy.to_tensor([-1.0]))
+        Traceback (most recent call last):
+        RuntimeError
     """
 
     @functools.wraps(func)
@@ -233,12 +283,31 @@ def check_layer_numerics(func):
 
 def enable_operator_stats_collection():
     """Counts calls of ops by the dtype that they compute in, until
-    :func:`disable_operator_stats_collection` prints them."""
+    :func:`disable_operator_stats_collection` prints them.
+
+    Example:
+        >>> import contextlib, io
+        >>> argosy.amp.debugging.enable_operator_stats_collection()
+        >>> x = argosy.ones([2])
+        >>> with contextlib.redirect_stdout(io.StringIO()) as text:
+        ...     argosy.amp.debugging.disable_operator_stats_collection()
+        >>> "ones" in text.getvalue()
+        True
+    """
     _core.start_dtype_counts()
 
 
 def disable_operator_stats_collection():
-    """Prints the table of calls since :func:`enable_operator_stats_collection`."""
+    """Prints the table of calls since :func:`enable_operator_stats_collection`.
+
+    Example:
+        >>> import contextlib, io
+        >>> argosy.amp.debugging.enable_operator_stats_collection()
+        >>> with contextlib.redirect_stdout(io.StringIO()) as text:
+        ...     argosy.amp.debugging.disable_operator_stats_collection()
+        >>> "op count: 0" in text.getvalue()
+        True
+    """
     counts = _core.stop_dtype_counts()
     heads = ("FP16 Calls", "BF16 Calls", "FP32 Calls", "Other Calls")
     width = max([40, *(len(name) for name, *_ in counts)])
@@ -252,7 +321,19 @@ def disable_operator_stats_collection():
 
 @contextlib.contextmanager
 def collect_operator_stats():
-    """:func:`enable_operator_stats_collection` for a ``with`` block."""
+    """Counts calls of ops by the dtype that they compute in within a ``with`` block, and prints them at its end.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> import contextlib, io
+        >>> text = io.StringIO()
+        >>> with contextlib.redirect_stdout(text), argosy.amp.debugging.collect_operator_stats():
+        ...     x = argosy.ones([2]) + argosy.ones([2])
+        >>> "op count: 2" in text.getvalue()
+        True
+    """
     enable_operator_stats_collection()
     try:
         yield
@@ -304,6 +385,11 @@ def compare_accuracy(
     Raises:
         FileNotFoundError: A folder is missing.
         NotImplementedError: dump_all_tensors.
+
+    Example:
+        >>> argosy.amp.debugging.compare_accuracy("/no/such", "/folder", "table.csv")
+        Traceback (most recent call last):
+        FileNotFoundError
     """
     unsupported("compare_accuracy", "leave it out", dump_all_tensors=(dump_all_tensors, False))
     first, second = _read_dump(dump_path), _read_dump(another_dump_path)

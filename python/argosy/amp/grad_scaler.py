@@ -39,6 +39,20 @@ class GradScaler:
 
     Raises:
         AssertionError: A ratio on the wrong side of 1.
+
+    Example:
+        >>> model = argosy.nn.Linear(4, 1)
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> scaler = argosy.amp.GradScaler(init_loss_scaling=1024.0)
+        >>> with argosy.amp.auto_cast(dtype="bfloat16"):
+        ...     loss = model(argosy.ones([2, 4])).mean()
+        >>> scaler.scale(loss).backward()
+        >>> scaler.unscale_(sgd)
+        >>> scaler.step(sgd)
+        >>> scaler.update()
+        >>> scaler.load_state_dict(scaler.state_dict())
+        >>> scaler.is_enable(), scaler.is_use_dynamic_loss_scaling(), scaler.get_init_loss_scaling()
+        (True, True, 1024.0)
     """
 
     def __init__(
@@ -84,10 +98,16 @@ class GradScaler:
         return self._optimizer_states.get(id(optimizer), OptimizerState.INIT)
 
     def scale(self, var):
-        """The loss times the scale; `var` itself while scaling is off.
+        """Multiplies the loss with the scale.
 
         Args:
             var (Tensor): The loss.
+
+        Returns:
+            Tensor: The product; `var` itself while scaling is off.
+
+        Raises:
+            TypeError: var is no Tensor.
         """
         if not isinstance(var, _core.Tensor):
             raise TypeError(
@@ -136,6 +156,9 @@ class GradScaler:
         """Divides the gradients of the optimizer's parameters by the scale, and looks whether they
         are finite. For what comes between backward and step, such as clipping.
 
+        Args:
+            optimizer (Optimizer): It.
+
         Raises:
             RuntimeError: Called twice, or after step().
         """
@@ -148,10 +171,23 @@ class GradScaler:
         return None if self._found_inf else run()
 
     def minimize(self, optimizer, *args, **kwargs):
-        """``optimizer.minimize(*args)`` on unscaled gradients if they are finite, then update().
+        """``optimizer.minimize(..)`` on unscaled gradients if they are finite, then update().
+
+        Args:
+            optimizer (Optimizer): It.
+            args: What its minimize takes, the scaled loss first.
+            kwargs: The same by name.
 
         Returns:
             What minimize returns, or (None, None).
+
+        Example:
+            >>> model = argosy.nn.Linear(4, 1)
+            >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+            >>> scaler = argosy.amp.GradScaler()
+            >>> loss = scaler.scale(model(argosy.ones([2, 4])).mean())
+            >>> loss.backward()
+            >>> _ = scaler.minimize(sgd, loss)
         """
         if not self._enable:
             return optimizer.minimize(*args, **kwargs)
@@ -161,6 +197,12 @@ class GradScaler:
 
     def step(self, optimizer):
         """``optimizer.step()`` on unscaled gradients, unless one is not finite.
+
+        Args:
+            optimizer (Optimizer): It.
+
+        Returns:
+            What its step returns.
 
         Raises:
             RuntimeError: Called twice without update().
@@ -204,28 +246,67 @@ class GradScaler:
                 self._incr_count = 0
 
     def is_enable(self):
-        """Whether losses are scaled."""
+        """Whether losses are scaled.
+
+        Returns:
+            bool: That.
+        """
         return self._enable
 
     def is_use_dynamic_loss_scaling(self):
-        """Whether the scale adapts."""
+        """Whether the scale adapts.
+
+        Returns:
+            bool: That.
+        """
         return self._enable and self._use_dynamic_loss_scaling
 
     def get_init_loss_scaling(self):
-        """The first scale."""
+        """The first scale.
+
+        Returns:
+            float: It.
+        """
         return self._init_loss_scaling
 
     def set_init_loss_scaling(self, new_init_loss_scaling):
-        """Sets the scale."""
+        """Sets the scale.
+
+        Args:
+            new_init_loss_scaling (float): It.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler()
+            >>> scaler.set_init_loss_scaling(8.0)
+            >>> scaler.get_init_loss_scaling()
+            8.0
+        """
         self._init_loss_scaling = new_init_loss_scaling
         self._number = float(new_init_loss_scaling)
 
     def get_incr_ratio(self):
-        """Factor when the scale grows."""
+        """The factor when the scale grows.
+
+        Returns:
+            float: It.
+        """
         return self._incr_ratio
 
     def set_incr_ratio(self, new_incr_ratio):
-        """Sets the factor when the scale grows; > 1."""
+        """Sets the factor when the scale grows.
+
+        Args:
+            new_incr_ratio (float): > 1.
+
+        Raises:
+            AssertionError: It is not.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler()
+            >>> scaler.set_incr_ratio(4.0)
+            >>> scaler.get_incr_ratio()
+            4.0
+        """
         if not new_incr_ratio > 1.0:
             raise AssertionError(
                 f"[set_incr_ratio] expected a number > 1, got {new_incr_ratio}."
@@ -234,11 +315,28 @@ class GradScaler:
         self._incr_ratio = new_incr_ratio
 
     def get_decr_ratio(self):
-        """Factor when the scale shrinks."""
+        """The factor when the scale shrinks.
+
+        Returns:
+            float: It.
+        """
         return self._decr_ratio
 
     def set_decr_ratio(self, new_decr_ratio):
-        """Sets the factor when the scale shrinks; < 1."""
+        """Sets the factor when the scale shrinks.
+
+        Args:
+            new_decr_ratio (float): < 1.
+
+        Raises:
+            AssertionError: It is not.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler()
+            >>> scaler.set_decr_ratio(0.25)
+            >>> scaler.get_decr_ratio()
+            0.25
+        """
         if not new_decr_ratio < 1.0:
             raise AssertionError(
                 f"[set_decr_ratio] expected a number < 1, got {new_decr_ratio}."
@@ -247,23 +345,55 @@ class GradScaler:
         self._decr_ratio = new_decr_ratio
 
     def get_incr_every_n_steps(self):
-        """Finite steps after which the scale grows."""
+        """The number of finite steps after which the scale grows.
+
+        Returns:
+            int: It.
+        """
         return self._incr_every_n_steps
 
     def set_incr_every_n_steps(self, new_incr_every_n_steps):
-        """Sets the number of finite steps after which the scale grows."""
+        """Sets the number of finite steps after which the scale grows.
+
+        Args:
+            new_incr_every_n_steps (int): It.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler()
+            >>> scaler.set_incr_every_n_steps(100)
+            >>> scaler.get_incr_every_n_steps()
+            100
+        """
         self._incr_every_n_steps = new_incr_every_n_steps
 
     def get_decr_every_n_nan_or_inf(self):
-        """Steps that are not finite after which the scale shrinks."""
+        """The number of steps that are not finite after which the scale shrinks.
+
+        Returns:
+            int: It.
+        """
         return self._decr_every_n_nan_or_inf
 
     def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf):
-        """Sets the number of steps that are not finite after which the scale shrinks."""
+        """Sets the number of steps that are not finite after which the scale shrinks.
+
+        Args:
+            new_decr_every_n_nan_or_inf (int): It.
+
+        Example:
+            >>> scaler = argosy.amp.GradScaler()
+            >>> scaler.set_decr_every_n_nan_or_inf(2)
+            >>> scaler.get_decr_every_n_nan_or_inf()
+            2
+        """
         self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
 
     def state_dict(self):
-        """The scale, as a float32 array of one element, ratios and counts: empty while off."""
+        """What is to be saved of the scaler.
+
+        Returns:
+            dict: The scale, as a float32 array of one element, ratios and counts; empty while off.
+        """
         if not self._enable:
             return {}
         return {
@@ -278,7 +408,10 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict):
-        """Takes over what state_dict() gave; an empty one leaves a scaler that is off as it is.
+        """Takes over a state.
+
+        Args:
+            state_dict (dict): What state_dict() gave; an empty one leaves a scaler that is off as it is.
 
         Raises:
             RuntimeError: It is empty, and scaling is on.

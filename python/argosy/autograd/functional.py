@@ -6,6 +6,7 @@ import operator
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._support import need_type
 
 from .run import grad
 
@@ -112,18 +113,50 @@ def _each(ys, xs, make):
 
 
 def jacobian(ys, xs, batch_axis=None):
-    """Derivatives of ys with respect to xs, from which ys was computed, as :class:`Jacobian`.
+    """Derivatives of ys with respect to xs, from which ys was computed.
 
-    ys and xs may be sequences of tensors: the result is then a tuple for each of them, ys outside.
-    batch_axis: 0 if the first dimension of all of them is a batch whose entries do not mix.
+    Args:
+        ys (Tensor | list[Tensor]): A scalar or [M]; batched: [B] or [B, M].
+        xs (Tensor | list[Tensor]): A scalar or [N]; batched: [B] or [B, N].
+        batch_axis (int, optional): 0 if the first dimension of all is a batch whose entries do not mix.
+
+    Returns:
+        Jacobian | tuple: [M, N] when it is looked at, without the dimensions of scalars, and [B, M, N] if
+        batched; a tuple for each sequence, that of ys outside.
+
+    Raises:
+        ValueError: A tensor has another number of dimensions, or batch_axis is neither None nor 0.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> argosy.autograd.jacobian(x * x, x)[:].tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
     """
     batched = _is_batched(batch_axis)
+    for name, value in (("ys", ys), ("xs", xs)):
+        need_type("jacobian", name, value, (Tensor, list, tuple), "pass tensors")
     return _each(ys, xs, lambda y, x: Jacobian(y, x, batched))
 
 
 def hessian(ys, xs, batch_axis=None):
-    """Second derivatives of ys, a scalar (or a batch of scalars [B] with batch_axis=0), with
-    respect to xs, as :class:`Hessian`; for a sequence of xs a tuple of tuples."""
+    """Second derivatives of ys with respect to xs.
+
+    Args:
+        ys (Tensor): A scalar, or [B] with batch_axis=0.
+        xs (Tensor | list[Tensor]): A scalar or [N]; batched: [B] or [B, N].
+        batch_axis (int, optional): 0 if the first dimension of all is a batch whose entries do not mix.
+
+    Returns:
+        Hessian | tuple: [N, N] when it is looked at, [B, N, N] if batched; a tuple of tuples for a sequence.
+
+    Raises:
+        ValueError: ys has several elements, or batch_axis is neither None nor 0.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> argosy.autograd.hessian((x**3).sum(), x)[:].tolist()
+        [[6.0, 0.0], [0.0, 12.0]]
+    """
     batched = _is_batched(batch_axis)
     if ys.size != (ys.shape[0] if batched and ys.ndim else 1):
         raise ValueError(

@@ -8,7 +8,16 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR, without the cost of importing it
 
 
 def is_grad_enabled():
-    """Whether ops of this thread are recorded for gradients."""
+    """Whether ops of this thread are recorded for gradients.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> with argosy.no_grad():
+        ...     argosy.is_grad_enabled()
+        False
+    """
     return _core.is_grad_enabled()
 
 
@@ -29,6 +38,11 @@ class _GradMode:
         return False
 
     def __call__(self, func):
+        if not callable(func):
+            raise TypeError(
+                f"[{type(self).__name__.rstrip('_')}] expected a function, got {type(func).__name__}."
+                " Do this: decorate one, or use `with`."
+            )
         enabled = self._enabled
         if getattr(func, "__code__", None) and func.__code__.co_flags & _GENERATOR:
 
@@ -60,13 +74,42 @@ class _GradMode:
 
 
 class no_grad_(_GradMode):
-    """Records nothing: `with no_grad(): ..` or `@no_grad()` or `@no_grad`."""
+    """What is computed in this context, or decorated function, is not recorded for gradients.
+
+    Args:
+        func (callable, optional): The function that is decorated, where no_grad is used without brackets.
+
+    Returns:
+        A context manager and decorator, or the decorated function.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> with argosy.no_grad():
+        ...     y = x * 2
+        >>> y.stop_gradient
+        True
+    """
 
     _enabled = False
 
 
 class enable_grad_(_GradMode):
-    """Records again inside no_grad: `with enable_grad(): ..` or as a decorator."""
+    """What is computed in this context, or decorated function, is recorded for gradients, also inside of
+    no_grad.
+
+    Args:
+        func (callable, optional): The function that is decorated, where enable_grad is used without brackets.
+
+    Returns:
+        A context manager and decorator, or the decorated function.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> with argosy.no_grad(), argosy.enable_grad():
+        ...     y = x * 2
+        >>> y.stop_gradient
+        False
+    """
 
     _enabled = True
 
@@ -86,7 +129,18 @@ inference_mode = no_grad
 
 
 class set_grad_enabled:
-    """Sets recording to mode, at once and, used as a context manager, until its end."""
+    """Switches recording for gradients, at once; used as a context, until its end.
+
+    Args:
+        mode (bool): Whether ops are recorded.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> with argosy.set_grad_enabled(False):
+        ...     y = x * 2
+        >>> y.stop_gradient, argosy.is_grad_enabled()
+        (True, True)
+    """
 
     def __init__(self, mode):
         self._mode = bool(mode)
@@ -100,5 +154,14 @@ class set_grad_enabled:
         return False
 
     def clone(self):
-        """Another one of this mode, which sets it at once, too."""
+        """Another one of this mode, which sets it at once, too.
+
+        Returns:
+            set_grad_enabled: It.
+
+        Example:
+            >>> with argosy.set_grad_enabled(True).clone():
+            ...     argosy.is_grad_enabled()
+            True
+        """
         return type(self)(self._mode)

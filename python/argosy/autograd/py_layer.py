@@ -7,7 +7,28 @@ from argosy.autograd import saved_hooks
 
 
 class PyLayerContext:
-    """Carries what forward leaves for backward."""
+    """Carries what forward leaves for backward.
+
+    Example:
+        >>> class Double(argosy.autograd.PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         ctx.set_grad_in_dtype_consistent(True)
+        ...         counts = x.astype("int64")
+        ...         ctx.mark_non_differentiable(counts)
+        ...         ctx.mark_not_inplace()
+        ...         ctx.save_for_backward(x)
+        ...         return x * 2, counts
+        ...     @staticmethod
+        ...     def backward(ctx, grad, unused):
+        ...         return grad * 2
+        >>> x = argosy.to_tensor(2.0, stop_gradient=False)
+        >>> y, counts = Double.apply(x)
+        >>> y.backward()
+        >>> float(x.grad), counts.stop_gradient
+        (2.0, True)
+    """
 
     def __init__(self):
         self._saved = ()
@@ -18,8 +39,11 @@ class PyLayerContext:
         self._dirty = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors for saved_tensor(); what the hooks of ``saved_tensors_hooks`` make of
-        them, if there are any."""
+        """Keeps tensors for saved_tensor(), or what the hooks of ``saved_tensors_hooks`` make of them.
+
+        Args:
+            tensors (Tensor): Which; other objects are kept as they are.
+        """
         hooks = saved_hooks.active()
         if hooks is None:
             self._saved, self._unpack = tensors, None
@@ -30,7 +54,11 @@ class PyLayerContext:
         self._unpack = (hooks.unpack_hook, flags)
 
     def saved_tensor(self):
-        """The tensors kept by save_for_backward, as a tuple."""
+        """The tensors that save_for_backward kept.
+
+        Returns:
+            tuple: All of them.
+        """
         if self._unpack is None:
             return self._saved
         unpack, flags = self._unpack
@@ -40,18 +68,34 @@ class PyLayerContext:
     saved_tensors = property(saved_tensor)
 
     def mark_not_inplace(self, *_tensors):
-        """Accepted for compatibility; outputs never alias inputs here."""
+        """Changes nothing: outputs never alias inputs here.
+
+        Args:
+            _tensors (Tensor): Have no effect.
+        """
 
     def mark_non_differentiable(self, *tensors):
-        """Outputs that get no gradient."""
+        """Marks outputs that get no gradient.
+
+        Args:
+            tensors (Tensor): Which.
+        """
         self._not_differentiable = tensors
 
     def set_materialize_grads(self, value):
-        """Whether backward gets zeros (True) or None for outputs that were not used."""
+        """Says what backward gets for outputs that were not used.
+
+        Args:
+            value (bool): True for zeros, as by default; False for None.
+        """
         self._materialize = bool(value)
 
     def set_grad_in_dtype_consistent(self, flag):
-        """Whether backward gets gradients in the dtypes of the outputs (True) or as they come."""
+        """Says in which dtypes backward gets gradients.
+
+        Args:
+            flag (bool): True for those of the outputs; False for those that they come in.
+        """
         self._of_output_dtype = bool(flag)
 
 
@@ -61,6 +105,19 @@ class PyLayer:
 
     @staticmethod
     def forward(ctx, *args, **kwargs):
+        """What the layer computes. A subclass defines it as a staticmethod.
+
+        Args:
+            ctx (PyLayerContext): Carries what backward needs.
+            args: What apply was called with.
+            kwargs: The same by name.
+
+        Returns:
+            Tensor | tuple[Tensor]: The outputs.
+
+        Raises:
+            NotImplementedError: The subclass does not define it.
+        """
         raise NotImplementedError(
             "[PyLayer] a subclass must define forward(ctx, ...)."
             " Do this: define it as a staticmethod."
@@ -68,6 +125,18 @@ class PyLayer:
 
     @staticmethod
     def backward(ctx, *grads):
+        """What the gradient is. A subclass defines it as a staticmethod.
+
+        Args:
+            ctx (PyLayerContext): The one that forward had.
+            grads (Tensor): A gradient for each output.
+
+        Returns:
+            Tensor | tuple[Tensor]: A gradient, or None, for each Tensor argument of forward.
+
+        Raises:
+            NotImplementedError: The subclass does not define it.
+        """
         raise NotImplementedError(
             "[PyLayer] a subclass must define backward(ctx, ...)."
             " Do this: define it as a staticmethod."
@@ -75,7 +144,33 @@ class PyLayer:
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Runs forward; its outputs get this class's backward as their gradient."""
+        """Runs forward; its outputs get this class's backward as their gradient.
+
+        Args:
+            args: What forward gets after ctx.
+            kwargs: The same by name.
+
+        Returns:
+            Tensor | tuple[Tensor]: What forward returns.
+
+        Raises:
+            ValueError: backward, when it runs, returns another number of gradients than there are tensors.
+
+        Example:
+            >>> class Cube(argosy.autograd.PyLayer):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         ctx.save_for_backward(x)
+            ...         return x**3
+            ...     @staticmethod
+            ...     def backward(ctx, grad):
+            ...         (x,) = ctx.saved_tensor()
+            ...         return 3 * x**2 * grad
+            >>> x = argosy.to_tensor(2.0, stop_gradient=False)
+            >>> Cube.apply(x).backward()
+            >>> float(x.grad)
+            12.0
+        """
         ctx = PyLayerContext()
         inputs = [a for a in _flatten(list(args) + list(kwargs.values()))]
         before = _core.set_grad_enabled(False)

@@ -1,19 +1,33 @@
 """Running gradients."""
 
-from argosy import _core
-from argosy._support import ArgumentError, checked_seeds, checked_tensors
+from argosy import _backward, _core
+from argosy._support import ArgumentError, checked_seeds, checked_tensors, no_dump
 
 
-def backward(tensors, grad_tensors=None, retain_graph=False):
-    """Adds the gradients of the sum of `tensors` into `.grad` of the leaves they depend on.
+def backward(tensors, grad_tensors=None, retain_graph=False, *, dump_backward_graph_path=None):
+    """Adds the gradients of the sum of some tensors into `.grad` of the leaves that they depend on.
 
-    grad_tensors: one seed (or None for ones) for each of tensors.
+    Args:
+        tensors (Tensor | list[Tensor]): Each once.
+        grad_tensors (list[Tensor], optional): For each the gradient to begin with, or None for ones.
+        retain_graph (bool): Whether to keep what the ops saved, so that backward can run again.
+
+    Raises:
+        ValueError: tensors names one twice, or a gradient has another shape than its tensor.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> argosy.autograd.backward([x * 2, x * 3])
+        >>> x.grad.tolist()
+        [5.0]
     """
+    if dump_backward_graph_path is not None:
+        no_dump("backward", dump_backward_graph_path)
     roots = checked_tensors("backward", "tensors", tensors)
     if len({id(root) for root in roots}) != len(roots):
         raise ArgumentError("[backward] tensors names one twice. Do this: name each once.")
     seeds = checked_seeds("backward", "grad_tensors", grad_tensors, roots)
-    _core.backward(roots, seeds, retain_graph)
+    _backward.run(roots, seeds, retain_graph)
 
 
 def grad(
@@ -25,13 +39,36 @@ def grad(
     only_inputs=True,
     allow_unused=False,
     no_grad_vars=None,
+    *,
+    dump_backward_graph_path=None,
 ):
-    """Gradients of the sum of outputs with respect to inputs, as a list; `.grad` is not touched.
+    """Gradients of the sum of outputs with respect to inputs; `.grad` is not touched.
 
-    grad_outputs: seeds, ones where None. create_graph: the gradients can be differentiated again.
-    allow_unused: None for inputs that outputs do not depend on, instead of an error. no_grad_vars:
-    tensors through which nothing flows.
+    Args:
+        outputs (Tensor | list[Tensor]): What is derived.
+        inputs (Tensor | list[Tensor]): By what.
+        grad_outputs (Tensor | list[Tensor], optional): The gradients to begin with; ones for None.
+        retain_graph (bool, optional): Whether to keep what the ops saved; default: create_graph.
+        create_graph (bool): Whether the gradients can be differentiated again.
+        only_inputs (bool): Only True.
+        allow_unused (bool): Whether inputs that outputs do not depend on get None, instead of an error.
+        no_grad_vars (Tensor | list[Tensor], optional): Tensors through which nothing flows.
+
+    Returns:
+        list[Tensor]: One for each input, of its shape and dtype.
+
+    Raises:
+        ValueError: only_inputs is False, an argument is of another kind, or an input is not used.
+
+    Example:
+        >>> x = argosy.to_tensor(3.0, stop_gradient=False)
+        >>> (first,) = argosy.grad(x**3, x, create_graph=True)
+        >>> (second,) = argosy.grad(first, x)
+        >>> float(first), float(second)
+        (27.0, 18.0)
     """
+    if dump_backward_graph_path is not None:
+        no_dump("grad", dump_backward_graph_path)
     if only_inputs is not True:
         raise ArgumentError("[grad] only_inputs=False is not supported. Do this: leave it True.")
     if retain_graph is None:

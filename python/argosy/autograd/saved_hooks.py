@@ -50,6 +50,14 @@ class saved_tensors_hooks:
 
     Raises:
         ValueError: if hooks are active already, or ``unpack_hook`` returns something else.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> with argosy.autograd.saved_tensors_hooks(lambda t: t.numpy(), argosy.to_tensor):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad.tolist()
+        [2.0, 4.0]
     """
 
     def __init__(self, pack_hook, unpack_hook):

@@ -17,7 +17,20 @@ __all__ = ["guard", "to_variable"]
 
 @contextmanager
 def guard(place=None):
-    """Run ops at once within the context, on ``place`` if given."""
+    """A context in which ops run at once.
+
+    Args:
+        place (Place, optional): Where; default: the current device.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> with argosy.base.dygraph.guard():
+        ...     argosy.ones([2]).tolist()
+        [1.0, 1.0]
+    """
     was_static = not in_dynamic_mode()
     if was_static:
         disable_static()
@@ -33,11 +46,28 @@ def guard(place=None):
 
 
 def to_variable(value, name=None, zero_copy=None, dtype=None):
-    """A tensor with the values of a NumPy array, list or number."""
+    """A tensor with the values of something.
+
+    Args:
+        value (numpy.ndarray | list | number | Tensor): It; a tensor is returned as it is.
+        name (str, optional): Of the tensor; one that is returned as it is keeps its own.
+        zero_copy (bool, optional): Has no effect; True gives a warning.
+        dtype (dtype | str, optional): Default: that of value.
+
+    Returns:
+        Tensor: A copy.
+
+    Example:
+        >>> argosy.base.dygraph.to_variable(np.ones([2], "float32")).tolist()
+        [1.0, 1.0]
+    """
     no_effect("to_variable", "the values are copied", zero_copy=(zero_copy or None, None))
     if isinstance(value, Tensor):
         return value
-    return to_tensor(value, dtype=dtype)
+    made = to_tensor(value, dtype=dtype)
+    if name is not None:
+        made.name = name
+    return made
 
 
 def enabled():

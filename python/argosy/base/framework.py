@@ -34,7 +34,15 @@ __all__ = ["EagerParamBase", "Parameter", "Variable", "in_dygraph_mode", "set_da
 
 
 def in_dygraph_mode():
-    """Whether ops run at once (True unless a static Program is being built)."""
+    """Whether ops run at once.
+
+    Returns:
+        bool: True unless a static Program is being built.
+
+    Example:
+        >>> argosy.base.framework.in_dygraph_mode()
+        True
+    """
     return in_dynamic_mode()
 
 
@@ -62,6 +70,18 @@ def non_static_only(func):
 
 
 def dygraph_only(func):
+    """Marks a function that is for ops that run at once; it works in both modes.
+
+    Args:
+        func (callable): It.
+
+    Returns:
+        callable: The function itself.
+
+    Example:
+        >>> argosy.base.framework.dygraph_only(abs) is abs
+        True
+    """
     return func
 
 
@@ -85,7 +105,18 @@ def _no_check_dy2st_diff():
 
 
 def convert_np_dtype_to_dtype_(np_dtype):
-    """The dtype of the package for a NumPy dtype, or for a name such as ``'float32'``."""
+    """The dtype of a NumPy dtype.
+
+    Args:
+        np_dtype (numpy.dtype | type | str): It, or a name such as ``'float32'``.
+
+    Returns:
+        dtype: Of this package.
+
+    Example:
+        >>> argosy.base.framework.convert_np_dtype_to_dtype_(np.float32)
+        paddle.float32
+    """
     return _core.dtype(np_dtype)
 
 

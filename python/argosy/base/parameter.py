@@ -37,7 +37,18 @@ for _name, _value in METHODS.items():
 
 
 def set_data(target, value):
-    """Make ``target`` hold the storage, shape and dtype of ``value`` (no copy, no gradient)."""
+    """Makes a tensor hold the storage, shape and dtype of another: no copy, no gradient.
+
+    Args:
+        target (Tensor): What changes.
+        value (Tensor): The other one.
+
+    Example:
+        >>> x = argosy.zeros([1])
+        >>> argosy.base.framework.set_data(x, argosy.arange(2))
+        >>> x.tolist()
+        [0, 1]
+    """
     target._set_data(value)
 
 
@@ -48,6 +59,11 @@ class EagerParamBase(Tensor):
         data: a tensor whose storage is taken over, or a shape (list of int, values undefined).
         requires_grad: dtype when ``data`` is a shape; else whether the parameter is trained.
         kwargs: name, trainable, optimize_attr, regularizer, do_model_average, need_clip.
+
+    Example:
+        >>> x = argosy.base.framework.EagerParamBase(argosy.ones([2]))
+        >>> x.stop_gradient, x.trainable
+        (False, True)
     """
 
     def __new__(cls, *args, **kwargs):
@@ -92,7 +108,19 @@ class EagerParamBase(Tensor):
 
     @classmethod
     def from_tensor(cls, tensor, **kwargs):
-        """A parameter on the storage of ``tensor``; keywords as for the constructor."""
+        """A parameter on the storage of a tensor.
+
+        Args:
+            tensor (Tensor): It.
+            kwargs: name, trainable, optimize_attr, regularizer, do_model_average, need_clip.
+
+        Returns:
+            EagerParamBase: The parameter.
+
+        Example:
+            >>> argosy.base.framework.EagerParamBase.from_tensor(argosy.ones([2]), name="w").name
+            'w'
+        """
         param = Tensor.__new__(cls)
         param._setup(tensor, kwargs.pop("trainable", True), **kwargs)
         return param
@@ -114,11 +142,26 @@ class EagerParamBase(Tensor):
         self.stop_gradient = not value
 
     def set_init_func(self, obj):
-        """Let :meth:`initialize` call ``obj(self)``."""
+        """Says what :meth:`initialize` does.
+
+        Args:
+            obj (callable): Gets the parameter.
+
+        Example:
+            >>> x = argosy.base.framework.EagerParamBase(argosy.zeros([2]))
+            >>> x.set_init_func(lambda p: p.set_value(np.float32([1, 2])))
+            >>> x.initialize()
+            >>> x.tolist()
+            [1.0, 2.0]
+        """
         self._init_func = obj
 
     def initialize(self):
-        """Fill a parameter that was made under ``LazyGuard``."""
+        """Fills a parameter that was made under ``LazyGuard``.
+
+        Raises:
+            ValueError: It was not, or is filled already.
+        """
         if self._init_func is None:
             raise ValueError(
                 f"[Parameter.initialize] '{self.name}' has nothing to run: it was not created "

@@ -49,7 +49,19 @@ dygraph_parameter_name_checker = ParameterNameChecker()
 
 
 def generate(key):
-    """Return ``key`` followed by ``_`` and a counter that starts at 0 for each key."""
+    """A name that no other call has given.
+
+    Args:
+        key (str): What it begins with.
+
+    Returns:
+        str: key, an underscore and a counter that starts at 0 for each key.
+
+    Example:
+        >>> with argosy.utils.unique_name.guard():
+        ...     argosy.utils.unique_name.generate("fc"), argosy.utils.unique_name.generate("fc")
+        ('fc_0', 'fc_1')
+    """
     return generator(key)
 
 
@@ -59,7 +71,21 @@ def generate_with_ignorable_key(key):
 
 
 def switch(new_generator=None, new_para_name_checker=None):
-    """Install ``new_generator`` (None: a fresh one); return the previous generator and checker."""
+    """Puts another generator of names in force.
+
+    Args:
+        new_generator (UniqueNameGenerator, optional): It; default: a fresh one.
+        new_para_name_checker (ParameterNameChecker, optional): What looks for names of parameters that come
+            twice; default: a fresh one.
+
+    Returns:
+        tuple: The generator and the checker that were in force.
+
+    Example:
+        >>> before = argosy.utils.unique_name.switch()
+        >>> argosy.utils.unique_name.generate("fc")
+        'fc_0'
+    """
     global generator, dygraph_parameter_name_checker
     previous = generator, dygraph_parameter_name_checker
     generator = UniqueNameGenerator() if new_generator is None else new_generator
@@ -74,6 +100,14 @@ def guard(new_generator=None):
     Args:
         new_generator: None for a fresh generator, a str or bytes that becomes the prefix of every
             name, or a generator object.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> with argosy.utils.unique_name.guard("left_"):
+        ...     argosy.utils.unique_name.generate("fc")
+        'left_fc_0'
     """
     if isinstance(new_generator, bytes):
         new_generator = new_generator.decode()

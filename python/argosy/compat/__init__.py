@@ -61,7 +61,19 @@ def _one(op, out, found):
 
 
 def equal(input, other):  # noqa: A002
-    """Whether two tensors have one shape and equal elements, as a bool; dtypes may differ."""
+    """Whether two tensors have one shape and equal elements; dtypes may differ.
+
+    Args:
+        input (Tensor): One.
+        other (Tensor): The other.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.compat.equal(argosy.to_tensor([1, 2]), argosy.to_tensor([1.0, 2.0]))
+        True
+    """
     if list(input.shape) != list(other.shape):
         return False
     if input.dtype != other.dtype:
@@ -71,16 +83,38 @@ def equal(input, other):  # noqa: A002
 
 
 def seed():
-    """Restarts the random numbers from a seed drawn anew, and returns it."""
+    """Restarts the random numbers from a seed that the operating system draws.
+
+    Returns:
+        int: That seed.
+
+    Example:
+        >>> isinstance(argosy.compat.seed(), int)
+        True
+    """
     return Generator().seed()
 
 
 @refuse("split", "split", "x", "num_or_sections", "axis", "name")
 def split(tensor, split_size_or_sections, dim=0):
-    """Parts of tensor along dim: of the given size (the last may be smaller), or of a list of sizes.
+    """Parts of a tensor along a dimension.
+
+    Args:
+        tensor (Tensor): Of any dtype.
+        split_size_or_sections (int | list[int]): The size of a part, where the last may be smaller; or the size
+            of each part.
+        dim (int): Which dimension.
 
     Returns:
-        tuple of Tensor
+        tuple[Tensor]: Views.
+
+    Raises:
+        ValueError: A size is not positive, or the sizes do not fit.
+        TypeError: The arguments are those of argosy.split.
+
+    Example:
+        >>> [part.tolist() for part in argosy.compat.split(argosy.arange(5), 2)]
+        [[0, 1], [2, 3], [4]]
     """
     axis = _axis("split", dim, tensor.ndim)
     if isinstance(split_size_or_sections, (list, tuple)):
@@ -121,7 +155,25 @@ def _axis(op, dim, rank):
 
 @refuse("sort", "sort", "x", "axis")
 def sort(input, dim=-1, descending=False, stable=False, out=None):  # noqa: A002
-    """The elements in order along dim and where they were: (values, indices)."""
+    """The elements in order along a dimension, and where they were.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        dim (int): Which dimension.
+        descending (bool): From the largest to the smallest.
+        stable (bool): Equal elements keep their order, which they also do without it.
+        out (tuple[Tensor, Tensor], optional): Tensors that become the results.
+
+    Returns:
+        SortRetType: values and int64 indices.
+
+    Raises:
+        TypeError: The arguments are those of argosy.sort.
+
+    Example:
+        >>> argosy.compat.sort(argosy.to_tensor([3, 1, 2])).indices.tolist()
+        [1, 2, 0]
+    """
     found = _core.ops.sort_with_index(input, dim, descending, stable)
     return _pair(SortRetType, out, *found)
 
@@ -166,14 +218,49 @@ def _extreme(op, reduce, pick, both, input, args, out, options):  # noqa: A002
 @refuse("max", "max", "x", "axis")
 def max(input, *args, out=None, **kwargs):  # noqa: A001, A002
     """The largest element; ``max(input, other)`` element by element; or with ``dim`` the largest along
-    it and the first place of each: (values, indices). The gradient goes to the places returned."""
+    it and the first place of each. The gradient goes to the places returned.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        args: other (Tensor), or dim (int) and keepdim (bool).
+        out (Tensor | tuple[Tensor, Tensor], optional): What becomes the result.
+        kwargs: The same by name.
+
+    Returns:
+        Tensor | tuple: The element or elements; with dim a pair of values and int64 indices.
+
+    Raises:
+        TypeError: The arguments are those of argosy.max.
+
+    Example:
+        >>> found = argosy.compat.max(argosy.to_tensor([[3, 1], [2, 4]]), dim=1)
+        >>> found.values.tolist(), found.indices.tolist()
+        ([3, 4], [0, 1])
+    """
     return _extreme("max", _tensor.max, _tensor.argmax, _tensor.maximum, input, args, out, kwargs)
 
 
 @refuse("min", "min", "x", "axis")
 def min(input, *args, out=None, **kwargs):  # noqa: A001, A002
     """The least element; ``min(input, other)`` element by element; or with ``dim`` the least along it
-    and the first place of each: (values, indices). The gradient goes to the places returned."""
+    and the first place of each. The gradient goes to the places returned.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        args: other (Tensor), or dim (int) and keepdim (bool).
+        out (Tensor | tuple[Tensor, Tensor], optional): What becomes the result.
+        kwargs: The same by name.
+
+    Returns:
+        Tensor | tuple: The element or elements; with dim a pair of values and int64 indices.
+
+    Raises:
+        TypeError: The arguments are those of argosy.min.
+
+    Example:
+        >>> argosy.compat.min(argosy.to_tensor([3, 1]), argosy.to_tensor([2, 4])).tolist()
+        [2, 1]
+    """
     return _extreme("min", _tensor.min, _tensor.argmin, _tensor.minimum, input, args, out, kwargs)
 
 
@@ -185,25 +272,90 @@ def _median(op, of, input, dim, keepdim, out):  # noqa: A002
 
 @refuse("median", "median", "x", "axis", "mode")
 def median(input, dim=None, keepdim=False, *, out=None):  # noqa: A002
-    """The median, the lower one of an even number; with ``dim`` along it: (values, indices)."""
+    """The median, the lower one of an even number.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        dim (int, optional): Along which; default: of all elements.
+        keepdim (bool): Whether the dimension stays, with size 1.
+        out (Tensor | tuple[Tensor, Tensor], optional): What becomes the result.
+
+    Returns:
+        Tensor | tuple: The median; with dim a pair of values and int64 indices.
+
+    Raises:
+        TypeError: The arguments are those of argosy.median.
+
+    Example:
+        >>> float(argosy.compat.median(argosy.to_tensor([1.0, 4.0, 2.0, 3.0])))
+        2.0
+    """
     return _median("median", _tensor.median, input, dim, keepdim, out)
 
 
 @refuse("nanmedian", "nanmedian", "x", "axis", "mode")
 def nanmedian(input, dim=None, keepdim=False, *, out=None):  # noqa: A002
-    """median of the elements that are not nan."""
+    """The median of the elements that are not nan, the lower one of an even number.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        dim (int, optional): Along which; default: of all elements.
+        keepdim (bool): Whether the dimension stays, with size 1.
+        out (Tensor | tuple[Tensor, Tensor], optional): What becomes the result.
+
+    Returns:
+        Tensor | tuple: The median; with dim a pair of values and int64 indices.
+
+    Raises:
+        TypeError: The arguments are those of argosy.nanmedian.
+
+    Example:
+        >>> float(argosy.compat.nanmedian(argosy.to_tensor([1.0, float("nan"), 2.0])))
+        1.0
+    """
     return _median("nanmedian", _tensor.nanmedian, input, dim, keepdim, out)
 
 
 @refuse("unique", "unique", "x", "axis")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):  # noqa: A002
-    """Distinct elements, or slices along dim, in order; the inverse counts elements in row order."""
+    """Distinct elements, or slices along a dimension, in order.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        sorted (bool): They are in order in any case; False gives a warning.
+        return_inverse (bool): Also which of them each element is.
+        return_counts (bool): Also how often each comes.
+        dim (int, optional): Along which slices are compared; default: input is flattened.
+
+    Returns:
+        Tensor | tuple[Tensor]: The elements, followed by what was asked for.
+
+    Raises:
+        TypeError: The arguments are those of argosy.unique.
+
+    Example:
+        >>> argosy.compat.unique(argosy.to_tensor([2, 1, 2])).tolist()
+        [1, 2]
+    """
     return _tensor.unique(
         input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, axis=dim
     )
 
 
 def slogdet(x, out=None):
-    """Sign and logarithm of the absolute value of the determinant: (sign, logabsdet)."""
+    """Sign and logarithm of the absolute value of the determinant.
+
+    Args:
+        x (Tensor): [.., n, n].
+        out (tuple[Tensor, Tensor], optional): Tensors that become the results.
+
+    Returns:
+        SlogdetResult: sign and logabsdet, [..].
+
+    Example:
+        >>> found = argosy.compat.slogdet(argosy.to_tensor([[1.0, 0.0], [0.0, -1.0]]))
+        >>> float(found.sign), float(found.logabsdet)
+        (-1.0, 0.0)
+    """
     sign, logarithm = _tensor.unbind(linalg.slogdet(x), 0)
     return _pair(SlogdetResult, out, sign, logarithm)

@@ -99,23 +99,66 @@ __all__ = [
 
 
 def is_compiled_with_ipu():
-    """False: there are no kernels for IPUs."""
+    """Whether this build has kernels for IPUs.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.is_compiled_with_ipu()
+        False
+    """
     return False
 
 
 def manual_seed(seed):
-    """Restarts the random numbers of the current device."""
+    """Restarts the generator that all devices draw from.
+
+    Args:
+        seed (int): Where its stream begins.
+
+    Example:
+        >>> argosy.device.manual_seed(7)
+    """
     _core.seed(int(seed))
 
 
 def get_rng_state(device=None):
-    """Where the random numbers of the device are, for set_rng_state."""
+    """The state of the generator that all devices draw from.
+
+    Args:
+        device (str | Place | int, optional): Whose.
+
+    Returns:
+        bytes: Seed and position, for set_rng_state.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> state = argosy.device.get_rng_state()
+        >>> drawn = argosy.rand([3])
+        >>> argosy.device.set_rng_state(state)
+        >>> bool((drawn == argosy.rand([3])).all())
+        True
+    """
     _with_generator(device, "get_rng_state")
     return _core.random_state()
 
 
 def set_rng_state(new_state, device=None):
-    """Continues from a state that get_rng_state gave."""
+    """Continues from a state of the generator.
+
+    Args:
+        new_state (bytes): What get_rng_state gave.
+        device (str | Place | int, optional): Whose; all devices draw from one generator.
+
+    Raises:
+        ValueError: There is no such device, or these are not the bytes of a state.
+
+    Example:
+        >>> argosy.device.set_rng_state(argosy.device.get_rng_state())
+    """
     _with_generator(device, "set_rng_state")
     _core.set_random_state(new_state)
 
@@ -136,10 +179,21 @@ def to_place(device):
 
 
 def set_device(device):
-    """Makes device the one where ops of this thread without inputs put their results; returns its Place.
+    """Makes a device the one where ops of this thread without inputs put their results.
 
-    "null" infers shapes and counts bytes but computes nothing: a dry run of models larger than this
-    machine.
+    Args:
+        device (str | Place | None): "cpu", "gpu", "gpu:N", or "null", which infers shapes and counts bytes but
+            computes nothing: a dry run of models larger than this machine. None: the current one.
+
+    Returns:
+        Place: It.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> argosy.set_device("cpu")
+        Place(cpu)
     """
     place = checked_place(_current.place if device is None else device, "set_device")
     _core.set_place(place)
@@ -148,7 +202,18 @@ def set_device(device):
 
 
 def get_device(input=None):  # noqa: A002
-    """Name of the current device, e.g. "cpu" or "gpu:0"; of a tensor the number of its GPU, or -1."""
+    """The current device of this thread, or that of a tensor.
+
+    Args:
+        input (Tensor, optional): Whose device is asked for.
+
+    Returns:
+        str | int: A name such as "cpu" or "gpu:0"; of a tensor the number of its GPU, or -1.
+
+    Example:
+        >>> argosy.get_device(), argosy.get_device(argosy.ones([1]))
+        ('cpu', -1)
+    """
     if input is not None:
         return input.get_device()
     place = _current.place
@@ -156,22 +221,60 @@ def get_device(input=None):  # noqa: A002
 
 
 def is_compiled_with_cuda():
-    """Whether this build has CUDA kernels."""
+    """Whether this build has CUDA kernels.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> isinstance(argosy.is_compiled_with_cuda(), bool)
+        True
+    """
     return has_place(CUDAPlace(0))
 
 
 def is_compiled_with_rocm():
-    """Whether this build has ROCm kernels: it never has."""
+    """Whether this build has ROCm kernels.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.is_compiled_with_rocm()
+        False
+    """
     return False
 
 
 def is_compiled_with_xpu():
-    """Whether this build has XPU kernels: it never has."""
+    """Whether this build has kernels for XPUs.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.is_compiled_with_xpu()
+        False
+    """
     return False
 
 
 def is_compiled_with_custom_device(device_type):
-    """Whether this build has kernels for a plug-in device of this name: it never has."""
+    """Whether this build has kernels for a plug-in device.
+
+    Args:
+        device_type (str): Its name.
+
+    Returns:
+        bool: False.
+
+    Raises:
+        TypeError: The name is no str.
+
+    Example:
+        >>> argosy.is_compiled_with_custom_device("npu")
+        False
+    """
     if not isinstance(device_type, str):
         raise TypeError(
             "[is_compiled_with_custom_device] device_type: expected a str, got"
@@ -181,22 +284,54 @@ def is_compiled_with_custom_device(device_type):
 
 
 def is_compiled_with_cinn():
-    """Whether Paddle's CINN compiler is part of this build: it never is."""
+    """Whether Paddle's CINN compiler is part of this build.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.is_compiled_with_cinn()
+        False
+    """
     return False
 
 
 def is_compiled_with_distribute():
-    """Whether this build can run on several machines."""
-    return False
+    """Whether this build can run in several processes: parameter servers, and groups of one host.
+
+    Returns:
+        bool: True.
+
+    Example:
+        >>> argosy.is_compiled_with_distribute()
+        True
+    """
+    return True
 
 
 def get_all_device_type():
-    """Kinds of devices that this build can use."""
+    """Kinds of devices that this build can use.
+
+    Returns:
+        list[str]: "cpu", and "gpu" with CUDA kernels.
+
+    Example:
+        >>> "cpu" in argosy.device.get_all_device_type()
+        True
+    """
     return ["cpu", "gpu"] if is_compiled_with_cuda() else ["cpu"]
 
 
 def get_available_device():
-    """Names of the devices that can be used now."""
+    """Names of the devices that can be used now.
+
+    Returns:
+        list[str]: "cpu" and "gpu:N" for each GPU.
+
+    Example:
+        >>> argosy.device.get_available_device()[0]
+        'cpu'
+    """
     return ["cpu", *(f"gpu:{index}" for index in range(device_count()))]
 
 
@@ -211,33 +346,96 @@ def get_available_custom_device():
 
 
 def synchronize(device=None):
-    """Waits until all work queued on device is done (CPU work always is)."""
+    """Waits until all work that was queued on a device is done; on the CPU it always is.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Example:
+        >>> argosy.device.synchronize("cpu")
+    """
     if to_place(device).is_gpu_place():
         cuda.synchronize(device)
 
 
 def memory_allocated(device=None):
-    """Bytes that tensors on device take now."""
+    """Memory of tensors on a device.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        int: Bytes that they take now.
+
+    Example:
+        >>> before = argosy.device.memory_allocated("cpu")
+        >>> x = argosy.ones([1024])
+        >>> argosy.device.memory_allocated("cpu") - before >= 4096
+        True
+    """
     return _core.memory_stats(to_place(device))["allocated"]
 
 
 def max_memory_allocated(device=None):
-    """Most bytes that tensors on device took since the start or reset_max_memory_allocated."""
+    """The most memory that tensors on a device took since the start or reset_max_memory_allocated.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        int: Bytes.
+
+    Example:
+        >>> argosy.device.max_memory_allocated("cpu") >= argosy.device.memory_allocated("cpu")
+        True
+    """
     return _core.memory_stats(to_place(device))["peak"]
 
 
 def memory_reserved(device=None):
-    """Bytes held from the system for device."""
+    """Memory that the allocator of a device holds from the system.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        int: Bytes.
+
+    Example:
+        >>> argosy.device.memory_reserved("cpu") >= argosy.device.memory_allocated("cpu")
+        True
+    """
     return _core.memory_stats(to_place(device))["reserved"]
 
 
 def max_memory_reserved(device=None):
-    """Most bytes held from the system for device."""
+    """The most memory that the allocator of a device held from the system since the start or
+    reset_max_memory_reserved.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        int: Bytes.
+
+    Example:
+        >>> argosy.device.max_memory_reserved("cpu") >= argosy.device.memory_reserved("cpu")
+        True
+    """
     return _core.memory_stats(to_place(device))["peak_reserved"]
 
 
 def reset_max_memory_allocated(device=None):
-    """Starts a new count of max_memory_allocated."""
+    """Starts a new count of max_memory_allocated, and of max_memory_reserved.
+
+    Args:
+        device (str | Place | int, optional): Of which; default: the current one.
+
+    Example:
+        >>> argosy.device.reset_max_memory_allocated("cpu")
+        >>> argosy.device.max_memory_allocated("cpu") == argosy.device.memory_allocated("cpu")
+        True
+    """
     _core.reset_peak(to_place(device))
 
 
@@ -247,17 +445,48 @@ def empty_cache(device=None):
 
 
 def memory_dump(device=None):
-    """A table of the allocator's state, as text."""
+    """The state of a device's allocator as a table.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        str: Lines of text.
+
+    Example:
+        >>> isinstance(argosy.device.memory_dump("cpu"), str)
+        True
+    """
     return _core.memory_dump(to_place(device))
 
 
 def set_memory_limit(bytes, device=None):
-    """Makes allocations beyond `bytes` on device raise MemoryError; 0 lifts the limit."""
+    """Makes allocations that go beyond a limit raise MemoryError.
+
+    Args:
+        bytes (int): The limit; 0 lifts it.
+        device (str | Place | int, optional): Of which device; default: the current one.
+
+    Example:
+        >>> argosy.device.set_memory_limit(argosy.device.memory_allocated("cpu") + 2**20, "cpu")
+        >>> argosy.ones([2**20])
+        Traceback (most recent call last):
+        MemoryError
+        >>> argosy.device.set_memory_limit(0, "cpu")
+    """
     _core.set_memory_limit(to_place(device), bytes)
 
 
 def get_cudnn_version():
-    """Version of cuDNN; None without CUDA."""
+    """The version of cuDNN that this build uses.
+
+    Returns:
+        int | None: None: it uses none.
+
+    Example:
+        >>> argosy.device.get_cudnn_version() is None
+        True
+    """
     return None
 
 
@@ -267,68 +496,198 @@ def is_available():
 
 
 def is_bf16_supported(including_emulation=True):
-    """Whether bfloat16 can be computed with: always, by conversion where the CPU has no instructions
-    for it, which including_emulation=False leaves out."""
+    """Whether bfloat16 can be computed with.
+
+    Args:
+        including_emulation (bool): Whether conversion to float32 counts, which every CPU can do; else the
+            CPU must have instructions for it.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.cuda.is_bf16_supported()
+        True
+    """
     return bool(including_emulation) or "avx512_bf16" in _core.cpu_features().split()
 
 
 def manual_seed_all(seed):
-    """Restarts the random numbers of all devices."""
+    """Restarts the generator that all devices draw from.
+
+    Args:
+        seed (int): Where its stream begins.
+
+    Example:
+        >>> argosy.cuda.manual_seed_all(7)
+    """
     manual_seed(seed)
 
 
 def reset_max_memory_reserved(device=None):
-    """Starts a new count of max_memory_reserved."""
+    """Starts a new count of max_memory_reserved, and of max_memory_allocated.
+
+    Args:
+        device (str | Place | int, optional): Of which; default: the current one.
+
+    Example:
+        >>> argosy.device.reset_max_memory_reserved("cpu")
+    """
     _core.reset_peak(to_place(device))
 
 
 def reset_peak_memory_stats(device=None):
-    """Starts new counts of max_memory_allocated and max_memory_reserved."""
+    """Starts new counts of max_memory_allocated and max_memory_reserved.
+
+    Args:
+        device (str | Place | int, optional): Of which; default: the current one.
+
+    Example:
+        >>> argosy.device.reset_peak_memory_stats("cpu")
+    """
     _core.reset_peak(to_place(device))
 
 
 def memory_summary(device=None):
-    """A table of the allocator's state, as text."""
+    """The state of a device's allocator as a table, as memory_dump.
+
+    Args:
+        device (str | Place | int, optional): Which; default: the current one.
+
+    Returns:
+        str: Lines of text.
+
+    Example:
+        >>> isinstance(argosy.device.memory_summary("cpu"), str)
+        True
+    """
     return memory_dump(device)
 
 
 def current_device():
-    """Number of the current device."""
+    """The number of this thread's current device among those of its kind.
+
+    Returns:
+        int: 0 for the CPU.
+
+    Example:
+        >>> argosy.device.current_device()
+        0
+    """
     return _current.place._index
 
 
 def is_current_stream_capturing():
-    """Whether a CUDA graph is being recorded."""
+    """Whether a CUDA graph is being recorded.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.cuda.is_current_stream_capturing()
+        False
+    """
     return False
 
 
 def get_device_properties(device=None):
-    """Name, capability and memory of a GPU."""
+    """Name, capability and memory of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which.
+
+    Returns:
+        Nothing in this version.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.get_device_properties()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     return cuda.get_device_properties(device)
 
 
 def get_device_name(device=None):
-    """Name of a GPU."""
+    """The name of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which.
+
+    Returns:
+        Nothing in this version.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.get_device_name()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     return cuda.get_device_name(device)
 
 
 def get_device_capability(device=None):
-    """Compute capability of a GPU."""
+    """The compute capability of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which.
+
+    Returns:
+        Nothing in this version.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.get_device_capability()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     return cuda.get_device_capability(device)
 
 
 def get_default_device():
-    """Name of the device where new tensors are put."""
+    """The device where new tensors are put.
+
+    Returns:
+        str: A name such as "cpu" or "gpu:0".
+
+    Example:
+        >>> argosy.get_default_device()
+        'cpu'
+    """
     return get_device()
 
 
 def set_default_device(device):
-    """Puts new tensors on device."""
+    """Puts new tensors of this thread on a device, as set_device does.
+
+    Args:
+        device (str | Place): Which.
+
+    Example:
+        >>> argosy.set_default_device("cpu")
+    """
     set_device(device)
 
 
 def get_device_module(device=None):
-    """The module with the functions of a kind of device: argosy.cuda for GPUs, else this one."""
+    """The module with the functions of a kind of device.
+
+    Args:
+        device (str | Place | int, optional): A device of that kind; default: the current one.
+
+    Returns:
+        module: argosy.cuda for GPUs, else argosy.device.
+
+    Example:
+        >>> argosy.get_device_module("cpu") is argosy.device
+        True
+    """
     place = to_place(device)
     if place._kind == "gpu":
         return importlib.import_module("argosy.cuda")
@@ -336,12 +695,39 @@ def get_device_module(device=None):
 
 
 def device_to_place(device=None):
-    """to_place under its other name."""
+    """The place of a device.
+
+    Args:
+        device (str | Place | int, optional): Its name or number; default: the current one.
+
+    Returns:
+        Place: It.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> argosy.device.device_to_place("cpu")
+        Place(cpu)
+    """
     return to_place(device)
 
 
 class device_guard:
-    """Context, or decorator, in which new tensors are put on device."""
+    """A context, or decorator, in which new tensors are put on another device.
+
+    Args:
+        device (str | Place, optional): Which; default: the current one.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> with argosy.device_guard("null"):
+        ...     x = argosy.ones([1000, 1000])
+        >>> x.place
+        Place(null:0)
+    """
 
     def __init__(self, device=None):
         self._device = device

@@ -6,7 +6,15 @@ from argosy.device.place import CUDAPlace, checked_place, gpu_count, has_place, 
 
 
 def device_count():
-    """Number of GPUs that can be used."""
+    """The number of GPUs that can be used.
+
+    Returns:
+        int: 0 where there is none.
+
+    Example:
+        >>> argosy.device.cuda.device_count() >= 0
+        True
+    """
     return gpu_count()
 
 
@@ -34,148 +42,452 @@ def _need_cuda(what):
 
 
 def synchronize(device=None):
-    """Waits until the work queued on a GPU is done."""
+    """Waits until the work queued on a GPU is done.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.synchronize()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("synchronize")
 
 
 def empty_cache():
-    """Gives cached GPU memory back to the system; without a GPU there is none to give."""
+    """Gives cached GPU memory back to the system; without a GPU there is none to give.
+
+    Example:
+        >>> argosy.device.cuda.empty_cache()
+    """
     for index in range(gpu_count()):
         _core.release_cached(CUDAPlace(index))
 
 
 def memory_allocated(device=None):
-    """Bytes that tensors take on a GPU."""
+    """Memory of tensors on a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Returns:
+        int: Bytes.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     used = argosy.device.cuda.memory_allocated()
+    """
     return _figure("memory_allocated", device, "allocated")
 
 
 def max_memory_allocated(device=None):
-    """Most bytes that tensors took on a GPU."""
+    """The most memory that tensors took on a GPU since the start or reset_max_memory_allocated.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Returns:
+        int: Bytes.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     used = argosy.device.cuda.max_memory_allocated()
+    """
     return _figure("max_memory_allocated", device, "peak")
 
 
 def memory_reserved(device=None):
-    """Bytes held on a GPU."""
+    """Memory that the allocator of a GPU holds.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Returns:
+        int: Bytes.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     used = argosy.device.cuda.memory_reserved()
+    """
     return _figure("memory_reserved", device, "reserved")
 
 
 def max_memory_reserved(device=None):
-    """Most bytes held on a GPU."""
+    """The most memory that the allocator of a GPU held since the start or reset_max_memory_reserved.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Returns:
+        int: Bytes.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     used = argosy.device.cuda.max_memory_reserved()
+    """
     return _figure("max_memory_reserved", device, "peak_reserved")
 
 
 def get_device_properties(device=None):
-    """Name, capability and memory of a GPU."""
+    """Name, capability and memory of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.get_device_properties()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("get_device_properties")
 
 
 def get_device_name(device=None):
-    """Name of a GPU."""
+    """The name of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.get_device_name()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("get_device_name")
 
 
 def get_device_capability(device=None):
-    """Compute capability of a GPU."""
+    """The compute capability of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.get_device_capability()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("get_device_capability")
 
 
 class Stream:
-    """A queue of work on a GPU; making one needs CUDA, so the methods are never reached without."""
+    """A queue of work on a GPU. This version has none: making one raises, so the methods are never reached.
+
+    Args:
+        device (int | str | Place, optional): Which GPU.
+        priority (int): 1 before 2.
+        stream_base (optional): A stream that there is already.
+
+    Raises:
+        ValueError: Always.
+
+    Example:
+        >>> argosy.device.cuda.Stream()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
 
     def __init__(self, device=None, priority=2, stream_base=None):
         _need_cuda("Stream")
 
     def wait_event(self, event):
-        """Lets later work of this queue wait for an event."""
+        """Lets later work of this queue wait for an event.
+
+        Args:
+            event (Event): It.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Stream.wait_event")
 
     def wait_stream(self, stream):
-        """Lets later work of this queue wait for what is in another queue."""
+        """Lets later work of this queue wait for what is in another queue.
+
+        Args:
+            stream (Stream): It.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Stream.wait_stream")
 
     def record_event(self, event=None):
-        """Puts an event (a new one for None) into this queue; returns it."""
+        """Puts an event into this queue.
+
+        Args:
+            event (Event, optional): It; default: a new one.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Stream.record_event")
 
     def query(self):
-        """Whether the work of this queue is done."""
+        """Whether the work of this queue is done.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Stream.query")
 
     def synchronize(self):
-        """Waits until the work of this queue is done."""
+        """Waits until the work of this queue is done.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Stream.synchronize")
 
 
 class Event:
-    """A mark in a stream; making one needs CUDA, so the methods are never reached without."""
+    """A mark in a stream. This version has none: making one raises, so the methods are never reached.
+
+    Args:
+        enable_timing (bool): Whether it notes the time.
+        blocking (bool): Whether to sleep while waiting for it.
+        interprocess (bool): Whether other processes may use it.
+
+    Raises:
+        ValueError: Always.
+
+    Example:
+        >>> argosy.device.cuda.Event()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         _need_cuda("Event")
 
     def record(self, stream=None):
-        """Puts this mark into a stream, the current one for None."""
+        """Puts this mark into a stream.
+
+        Args:
+            stream (Stream, optional): It; default: the current one.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Event.record")
 
     def query(self):
-        """Whether the work before this mark is done."""
+        """Whether the work before this mark is done.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Event.query")
 
     def elapsed_time(self, end_event):
-        """Milliseconds between this mark and another."""
+        """Milliseconds between this mark and another.
+
+        Args:
+            end_event (Event): It.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Event.elapsed_time")
 
     def synchronize(self):
-        """Waits until the work before this mark is done."""
+        """Waits until the work before this mark is done.
+
+        Raises:
+            ValueError: Always: this version does not do it.
+        """
         _need_cuda("Event.synchronize")
 
 
 def cudart():
-    """The module of CUDA's runtime."""
+    """The module of CUDA's runtime.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.cudart()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("cudart")
 
 
 def check_error(res):
-    """Raises for a result of CUDA's runtime that is no success."""
+    """Checks a result of CUDA's runtime.
+
+    Args:
+        res (int): It.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.check_error(0)
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("check_error")
 
 
 def current_stream(device=None):
-    """The stream that a GPU's work goes to."""
+    """The stream that a GPU's work goes to.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.current_stream()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("current_stream")
 
 
 def set_stream(stream):
-    """Lets work go to another stream; returns the one before."""
+    """Lets work go to another stream.
+
+    Args:
+        stream (Stream): It.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.set_stream(None)
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("set_stream")
 
 
 def get_stream_from_external(data_ptr, device=None):
-    """The stream that another library made."""
+    """The stream that another library made.
+
+    Args:
+        data_ptr (int): Its address.
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.get_stream_from_external(0)
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("get_stream_from_external")
 
 
 def mem_get_info(device=None):
-    """Free and total bytes of a GPU."""
+    """Free and total bytes of a GPU.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.mem_get_info()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("mem_get_info")
 
 
 def memory_summary(device=None):
-    """A table of the state of a GPU's memory."""
+    """The state of a GPU's allocator as a table.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Returns:
+        str: Lines of text.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     used = argosy.device.cuda.memory_summary()
+    """
     return _core.memory_dump(_gpu("memory_summary", device))
 
 
 def reset_max_memory_allocated(device=None):
-    """Starts a new count of max_memory_allocated."""
+    """Starts a new count of max_memory_allocated, and of max_memory_reserved.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.device.cuda.reset_max_memory_allocated()
+    """
     _core.reset_peak(_gpu("reset_max_memory_allocated", device))
 
 
 def reset_max_memory_reserved(device=None):
-    """Starts a new count of max_memory_reserved."""
+    """Starts a new count of max_memory_reserved, and of max_memory_allocated.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.device.cuda.reset_max_memory_reserved()
+    """
     _core.reset_peak(_gpu("reset_max_memory_reserved", device))
 
 
 def reset_peak_memory_stats(device=None):
-    """Starts new counts of the most memory used."""
+    """Starts new counts of max_memory_allocated and max_memory_reserved.
+
+    Args:
+        device (int | str | Place, optional): Which GPU; default: the first.
+
+    Raises:
+        ValueError: There is no such GPU, or none at all.
+
+    Example:
+        >>> if argosy.device.cuda.device_count():
+        ...     argosy.device.cuda.reset_peak_memory_stats()
+    """
     _core.reset_peak(_gpu("reset_peak_memory_stats", device))
 
 
@@ -185,12 +497,29 @@ def vmm_compact(device=None):
 
 
 def ipc_collect():
-    """Frees GPU memory that other processes have let go of."""
+    """Frees GPU memory that other processes have let go of.
+
+    Raises:
+        ValueError: Always: this version does not do it.
+
+    Example:
+        >>> argosy.device.cuda.ipc_collect()
+        Traceback (most recent call last):
+        argosy.device.cuda.NoCudaError
+    """
     _need_cuda("ipc_collect")
 
 
 class stream_guard:
-    """Context in which work goes to another stream; None leaves it where it is."""
+    """A context in which work goes to another stream.
+
+    Args:
+        stream (Stream, optional): It; None leaves it where it is.
+
+    Example:
+        >>> with argosy.device.stream_guard(None):
+        ...     x = argosy.ones([2])
+    """
 
     def __init__(self, stream=None):
         self._stream = stream

@@ -26,31 +26,80 @@ class Place:
         return self == other
 
     def is_cpu_place(self):
-        """Whether this is the CPU."""
+        """Whether this is the CPU.
+
+        Returns:
+            bool: That.
+
+        Example:
+            >>> place = argosy.CPUPlace()
+            >>> place.is_cpu_place(), place.is_gpu_place(), place.is_cuda_pinned_place()
+            (True, False, False)
+        """
         return self._kind == "cpu"
 
     def is_gpu_place(self):
-        """Whether this is a CUDA device."""
+        """Whether this is a CUDA device.
+
+        Returns:
+            bool: That.
+        """
         return self._kind == "gpu"
 
     def is_cuda_pinned_place(self):
-        """Whether this is pinned host memory."""
+        """Whether this is pinned host memory.
+
+        Returns:
+            bool: False.
+        """
         return False
 
     def is_xpu_place(self):
-        """Whether this is an XPU."""
+        """Whether this is an XPU.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.CPUPlace().is_xpu_place()
+            False
+        """
         return False
 
     def is_custom_place(self):
-        """Whether this is a plug-in device."""
+        """Whether this is a plug-in device.
+
+        Returns:
+            bool: False.
+
+        Example:
+            >>> argosy.CPUPlace().is_custom_place()
+            False
+        """
         return False
 
     def gpu_device_id(self):
-        """Number of the CUDA device."""
+        """The number of the CUDA device.
+
+        Returns:
+            int: From 0 on.
+
+        Example:
+            >>> argosy.CUDAPlace(1).gpu_device_id()
+            1
+        """
         return self._index
 
     def get_device_id(self):
-        """Number of the device."""
+        """The number of the device among those of its kind.
+
+        Returns:
+            int: From 0 on.
+
+        Example:
+            >>> argosy.CPUPlace().get_device_id()
+            0
+        """
         return self._index
 
 
@@ -63,7 +112,15 @@ class CUDAPinnedPlace(Place):
 
 
 class CUDAPlace(Place):
-    """CUDA device `device_id`."""
+    """A CUDA device, which need not be there before something is put on it.
+
+    Args:
+        device_id (int): Its number.
+
+    Example:
+        >>> argosy.CUDAPlace(1)
+        Place(gpu:1)
+    """
 
     _kind = "gpu"
 
@@ -72,7 +129,15 @@ class CUDAPlace(Place):
 
 
 class NullPlace(Place):
-    """A device that infers shapes and counts bytes but computes nothing."""
+    """A device that infers shapes and counts bytes but computes nothing.
+
+    Args:
+        index (int): Its number.
+
+    Example:
+        >>> argosy.device.place.NullPlace()
+        Place(null:0)
+    """
 
     _kind = "null"
 
@@ -92,12 +157,33 @@ def _no_place(name, device):
 
 
 def XPUPlace(dev_id):  # noqa: N802  (a class in Paddle's builds for XPUs)
-    """An XPU; raises ValueError, as this build never has one."""
+    """An XPU, which this build never has.
+
+    Args:
+        dev_id (int): Its number.
+
+    Raises:
+        ValueError: Always.
+
+    Example:
+        >>> argosy.device.XPUPlace(0)
+        Traceback (most recent call last):
+        ValueError
+    """
     _no_place("XPUPlace", "XPU")
 
 
 def IPUPlace():  # noqa: N802  (a class in Paddle's builds for IPUs)
-    """An IPU; raises ValueError, as this build never has one."""
+    """An IPU, which this build never has.
+
+    Raises:
+        ValueError: Always.
+
+    Example:
+        >>> argosy.device.IPUPlace()
+        Traceback (most recent call last):
+        ValueError
+    """
     _no_place("IPUPlace", "IPU")
 
 

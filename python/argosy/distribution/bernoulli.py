@@ -18,7 +18,20 @@ def clipped(probability):
 
 
 class Bernoulli(ExponentialFamily):
-    """1 with probability ``probs``, else 0."""
+    """1 with probability ``probs``, else 0.
+
+    Args:
+        probs (float | array | Tensor): probabilities of 1.
+
+    Examples:
+        >>> dist = argosy.distribution.Bernoulli(argosy.to_tensor([0.25, 0.5]))
+        >>> dist.mean.tolist(), dist.variance.tolist()
+        ([0.25, 0.5], [0.1875, 0.25])
+        >>> dist.prob(argosy.to_tensor([1.0, 1.0])).tolist()
+        [0.25, 0.5]
+        >>> dist.cdf(argosy.to_tensor([0.0, 1.0])).tolist()
+        [0.75, 1.0]
+    """
 
     def __init__(self, probs, name=None):
         self.name = name or "Bernoulli"
@@ -53,7 +66,14 @@ class Bernoulli(ExponentialFamily):
         return (self.logits + tensor.log(unit) - tensor.log1p(-unit)) / temperature
 
     def cdf(self, value):
-        """0 below 0, ``1 - probs`` below 1, else 1."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         value = self._value(value)
         zeros, ones = tensor.zeros_like(value), tensor.ones_like(value)
         below_one = tensor.where(value < 0, zeros, 1 - self.probs.astype(value.dtype))

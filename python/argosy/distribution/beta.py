@@ -10,7 +10,16 @@ from .exponential_family import ExponentialFamily
 
 
 class Beta(ExponentialFamily):
-    """Density proportional to ``x^(alpha - 1) (1 - x)^(beta - 1)`` of 0 < x < 1."""
+    """Density proportional to ``x^(alpha - 1) (1 - x)^(beta - 1)`` of 0 < x < 1.
+
+    Args:
+        alpha, beta (float | array | Tensor): exponents plus 1, positive (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Beta(2.0, 3.0)
+        >>> dist.mean.item(), dist.prob(argosy.to_tensor(0.5)).item()
+        (0.4, 1.5)
+    """
 
     def __init__(self, alpha, beta):
         self.alpha, self.beta = broadcast(alpha, beta)

@@ -11,7 +11,17 @@ from .distribution import Distribution, broadcast
 
 
 class Binomial(Distribution):
-    """How often an event of probability ``probs`` comes in ``total_count`` trials."""
+    """How often an event comes in a number of trials.
+
+    Args:
+        total_count (int | Tensor): number of trials.
+        probs (float | array | Tensor): probability of the event (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Binomial(4, 0.5)
+        >>> dist.mean.item(), dist.prob(argosy.to_tensor(2.0)).item()
+        (2.0, 0.375)
+    """
 
     def __init__(self, total_count, probs):
         if isinstance(total_count, Tensor) and isinstance(probs, Tensor):

@@ -17,6 +17,19 @@ class Categorical(Distribution):
     Paddle reads ``logits`` [..., K] in two ways, which agree only where the exponentials of the
     logits are proportional to them: probs and log_prob take them as weights, which they divide by
     their sum; sample, entropy and kl_divergence take their softmax.
+
+    Args:
+        logits (array | Tensor): [.., K], see above.
+
+    Raises:
+        ValueError: ``logits`` is 0-d.
+
+    Examples:
+        >>> dist = argosy.distribution.Categorical(argosy.to_tensor([1.0, 3.0]))
+        >>> dist.probs(argosy.to_tensor([0, 1])).tolist()
+        [0.25, 0.75]
+        >>> dist.sample([5]).shape
+        paddle.Size([5])
     """
 
     def __init__(self, logits, name=None):

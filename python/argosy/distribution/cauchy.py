@@ -11,7 +11,19 @@ from .distribution import Distribution, broadcast
 
 
 class Cauchy(Distribution):
-    """Density ``1 / (pi scale (1 + ((x - loc) / scale)^2))``; it has no mean and no variance."""
+    """Density ``1 / (pi scale (1 + ((x - loc) / scale)^2))``; it has no mean and no variance.
+
+    Args:
+        loc (float | array | Tensor): median.
+        scale (float | array | Tensor): half of the interquartile range, positive (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Cauchy(0.0, 1.0)
+        >>> dist.cdf(argosy.to_tensor([0.0, 1.0])).tolist()
+        [0.5, 0.75]
+        >>> dist.entropy().item()
+        2.531
+    """
 
     def __init__(self, loc, scale, name=None):
         self.name = name or "Cauchy"
@@ -55,7 +67,14 @@ class Cauchy(Distribution):
         return -math.log(math.pi) - tensor.log(self.scale) - tensor.log1p(z * z)
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         return tensor.atan((self._value(value) - self.loc) / self.scale) / math.pi + 0.5
 
     def entropy(self):

@@ -7,7 +7,19 @@ from .gamma import Gamma
 
 
 class Chi2(Gamma):
-    """Distribution of the sum of squares of ``df`` standard normal numbers."""
+    """Distribution of the sum of squares of ``df`` standard normal numbers.
+
+    Args:
+        df (float | array | Tensor): degrees of freedom.
+
+    Raises:
+        ValueError: ``df`` is not positive.
+
+    Examples:
+        >>> dist = argosy.distribution.Chi2(3.0)
+        >>> dist.mean.item(), dist.variance.item()
+        (3.0, 6.0)
+    """
 
     def __init__(self, df):
         (self.df,) = broadcast(df)

@@ -12,10 +12,21 @@ from .distribution import Distribution, as_parameter
 
 
 class ContinuousBernoulli(Distribution):
-    """Density ``C p^x (1 - p)^(1 - x)`` of 0 < x < 1, p = ``probs`` (arXiv:1907.06845).
+    """Density ``C p^x (1 - p)^(1 - x)`` of 0 < x < 1, p = ``probs``.
 
-    lims: between these two, around 1 / 2 where the exact formulas lose their digits, the functions
-    of p are replaced by their Taylor series.
+    Args:
+        probs (float | array | Tensor): p.
+        lims (tuple): between these two, around 1 / 2 where the exact formulas lose their digits, the
+            functions of p are replaced by their Taylor series.
+
+    Paper: Loaiza-Ganem and Cunningham, arXiv:1907.06845.
+
+    Examples:
+        >>> dist = argosy.distribution.ContinuousBernoulli(0.5)
+        >>> dist.mean.tolist(), dist.cdf(argosy.to_tensor([0.25])).tolist()
+        ([0.5], [0.25])
+        >>> dist.icdf(argosy.to_tensor([0.25])).tolist()
+        [0.25]
     """
 
     def __init__(self, probs, lims=(0.499, 0.501)):
@@ -74,7 +85,14 @@ class ContinuousBernoulli(Distribution):
         return self.icdf(tensor.rand(self._extend_shape(shape), self.probs.dtype))
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         value = self._value(value).astype(self.probs.dtype)
 
         def exact(p):
@@ -86,7 +104,14 @@ class ContinuousBernoulli(Distribution):
         return tensor.where(value >= 1, tensor.ones_like(inside), inside)
 
     def icdf(self, value):
-        """The value up to which values have this probability."""
+        """The value up to which values have a probability.
+
+        Args:
+            value (Tensor): probabilities in [0, 1], broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         value = self._value(value).astype(self.probs.dtype)
 
         def exact(p):

@@ -11,7 +11,21 @@ from .exponential_family import ExponentialFamily
 
 
 class Dirichlet(ExponentialFamily):
-    """Distribution over points of a simplex; ``concentration`` [..., K], K being the event."""
+    """Distribution over points of a simplex.
+
+    Args:
+        concentration (array | Tensor): [.., K], positive; K is the event.
+
+    Raises:
+        ValueError: ``concentration`` is 0-d.
+
+    Examples:
+        >>> dist = argosy.distribution.Dirichlet(argosy.to_tensor([1.0, 3.0]))
+        >>> dist.mean.tolist(), dist.event_shape
+        ([0.25, 0.75], (2,))
+        >>> dist.sample([2]).sum(-1).tolist()
+        [1.0, 1.0]
+    """
 
     def __init__(self, concentration):
         self.concentration = as_parameter(concentration)

@@ -73,11 +73,31 @@ class Distribution:
 
     A sample has the shape ``sample shape + batch_shape + event_shape``: independent draws, one for
     each of the distributions with parameters of their own, each a value of ``event_shape``.
+
+    Args:
+        batch_shape (list | tuple): shape of the set of distributions.
+        event_shape (list | tuple): shape of one value.
+        like (Tensor, optional): its sizes begin with those of both shapes, for the sizes that only a
+            run of a Program knows.
+
+    Examples:
+        >>> normal = argosy.distribution.Normal(argosy.zeros([2]), 1.0)
+        >>> normal.batch_shape, normal.event_shape, normal.sample([3]).shape
+        ((2,), (), paddle.Size([3, 2]))
+        >>> zero = argosy.zeros([2])
+        >>> normal.log_prob(zero).tolist(), normal.prob(zero).tolist()
+        ([-0.9189, -0.9189], [0.3989, 0.3989])
+        >>> normal.entropy().tolist(), normal.mean.tolist(), normal.stddev.tolist()
+        ([1.4189, 1.4189], [0.0, 0.0], [1.0, 1.0])
+        >>> normal.kl_divergence(argosy.distribution.Normal(1.0, 1.0)).tolist()
+        [0.5, 0.5]
+        >>> normal.rsample([4]).shape
+        paddle.Size([4, 2])
+        >>> argosy.distribution.Exponential(1.0).probs(argosy.to_tensor(1.0)).item()
+        0.3679
     """
 
     def __init__(self, batch_shape=(), event_shape=(), like=None):
-        """like: a tensor whose sizes those of both shapes begin with, for the sizes that only a run
-        of a Program knows."""
         self._batch_shape = tuple(batch_shape)
         self._event_shape = tuple(event_shape)
         self._like = like
@@ -114,32 +134,84 @@ class Distribution:
         return _tensor.sqrt(self.variance)
 
     def sample(self, shape=()):
-        """Draws values; no gradient flows to the parameters."""
+        """Draws values; no gradient flows to the parameters.
+
+        Args:
+            shape (list | tuple): sample shape.
+
+        Returns:
+            Tensor [*shape, *batch_shape, *event_shape].
+        """
         with no_grad():
             return self.rsample(shape)
 
     def rsample(self, shape=()):
-        """Draws values as functions of the parameters, so that gradients flow to these."""
+        """Draws values as functions of the parameters, so that gradients flow to these.
+
+        Args:
+            shape (list | tuple): sample shape.
+
+        Returns:
+            Tensor [*shape, *batch_shape, *event_shape].
+
+        Raises:
+            NotImplementedError: the distribution has no such functions.
+        """
         return self._missing("rsample")
 
     def entropy(self):
-        """Expected -log_prob, in nats."""
+        """Expected -log_prob, in nats.
+
+        Returns:
+            Tensor [*batch_shape].
+        """
         return self._missing("entropy")
 
     def log_prob(self, value):
-        """Logarithm of the density (or of the probability) at value."""
+        """Logarithm of the density (or of the probability) at a value.
+
+        Args:
+            value (Tensor): [.., *event_shape], broadcast with the batch.
+
+        Returns:
+            Tensor [.., *batch_shape].
+        """
         return self._missing("log_prob")
 
     def prob(self, value):
-        """The density (or the probability) at value."""
+        """The density (or the probability) at a value.
+
+        Args:
+            value (Tensor): [.., *event_shape], broadcast with the batch.
+
+        Returns:
+            Tensor [.., *batch_shape].
+        """
         return _tensor.exp(self.log_prob(value))
 
     def probs(self, value):
-        """Another name of prob."""
+        """Another name of :meth:`prob`.
+
+        Args:
+            value (Tensor): [.., *event_shape], broadcast with the batch.
+
+        Returns:
+            Tensor [.., *batch_shape].
+        """
         return self.prob(value)
 
     def kl_divergence(self, other):
-        """KL(self || other), in nats."""
+        """KL(self || other), in nats.
+
+        Args:
+            other (Distribution): the other one.
+
+        Returns:
+            Tensor [*batch_shape].
+
+        Raises:
+            NotImplementedError: there is no rule for the two classes.
+        """
         return kl_divergence(self, other)
 
     def _extend_shape(self, shape):

@@ -10,7 +10,18 @@ from .exponential_family import ExponentialFamily
 
 
 class Exponential(ExponentialFamily):
-    """Density ``rate * exp(-rate * x)`` of x >= 0."""
+    """Density ``rate * exp(-rate * x)`` of x >= 0.
+
+    Args:
+        rate (float | array | Tensor): positive.
+
+    Examples:
+        >>> dist = argosy.distribution.Exponential(2.0)
+        >>> dist.mean.item(), dist.prob(argosy.to_tensor(0.0)).item()
+        (0.5, 2.0)
+        >>> dist.icdf(dist.cdf(argosy.to_tensor(1.0))).item()
+        1.0
+    """
 
     def __init__(self, rate):
         (self.rate,) = broadcast(rate)
@@ -40,11 +51,25 @@ class Exponential(ExponentialFamily):
         return 1 - tensor.log(self.rate)
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         return -tensor.expm1(-self.rate * self._value(value))
 
     def icdf(self, value):
-        """The value up to which values have this probability."""
+        """The value up to which values have a probability.
+
+        Args:
+            value (Tensor): probabilities in [0, 1], broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         return -tensor.log1p(-self._value(value)) / self.rate
 
     @property

@@ -9,7 +9,16 @@ from .exponential_family import ExponentialFamily
 
 
 class Gamma(ExponentialFamily):
-    """Density proportional to ``x^(concentration - 1) exp(-rate x)`` of x > 0."""
+    """Density proportional to ``x^(concentration - 1) exp(-rate x)`` of x > 0.
+
+    Args:
+        concentration, rate (float | array | Tensor): positive (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Gamma(3.0, 2.0)
+        >>> dist.mean.item(), dist.variance.item(), dist.sample([4]).shape
+        (1.5, 0.75, paddle.Size([4]))
+    """
 
     def __init__(self, concentration, rate):
         self.concentration, self.rate = broadcast(concentration, rate)

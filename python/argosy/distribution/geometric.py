@@ -9,7 +9,18 @@ from .distribution import Distribution, broadcast
 
 
 class Geometric(Distribution):
-    """Number of failures before the first success, each trial succeeding with ``probs``."""
+    """Number of failures before the first success.
+
+    Args:
+        probs (float | array | Tensor): probability of a success.
+
+    Examples:
+        >>> dist = argosy.distribution.Geometric(0.5)
+        >>> dist.mean.item(), dist.pmf(argosy.to_tensor(1.0)).item()
+        (1.0, 0.25)
+        >>> dist.log_pmf(argosy.to_tensor(1.0)).item(), dist.cdf(argosy.to_tensor(1.0)).item()
+        (-1.3863, 0.75)
+    """
 
     def __init__(self, probs):
         (self.probs,) = broadcast(probs)
@@ -26,11 +37,25 @@ class Geometric(Distribution):
         return (1 / self.probs - 1) / self.probs
 
     def pmf(self, k):
-        """Probability of k failures."""
+        """Probability of a number of failures.
+
+        Args:
+            k (int | Tensor): numbers of failures, broadcast with the batch.
+
+        Returns:
+            Tensor of k's shape broadcast with the batch.
+        """
         return tensor.pow(1 - self.probs, k) * self.probs
 
     def log_pmf(self, k):
-        """Logarithm of pmf(k)."""
+        """Logarithm of :meth:`pmf`.
+
+        Args:
+            k (int | Tensor): numbers of failures, broadcast with the batch.
+
+        Returns:
+            Tensor of k's shape broadcast with the batch.
+        """
         return tensor.log(self.pmf(k))
 
     def prob(self, value):
@@ -53,5 +78,12 @@ class Geometric(Distribution):
         return -inner / self.probs
 
     def cdf(self, k):
-        """Probability of k failures or fewer."""
+        """Probability of so many failures or fewer.
+
+        Args:
+            k (int | Tensor): numbers of failures, broadcast with the batch.
+
+        Returns:
+            Tensor of k's shape broadcast with the batch.
+        """
         return 1 - tensor.pow(1 - self.probs, k + 1)

@@ -32,7 +32,16 @@ class _DoubleLogTransform(Transform):
 
 
 class Gumbel(TransformedDistribution):
-    """Distribution of ``loc - scale * log(-log u)``, u being uniform on (0, 1)."""
+    """Distribution of ``loc - scale * log(-log u)``, u being uniform on (0, 1).
+
+    Args:
+        loc, scale (float | array | Tensor): see above (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Gumbel(0.0, 1.0)
+        >>> dist.mean.item(), dist.cdf(argosy.to_tensor(0.0)).item()
+        (0.5772, 0.3679)
+    """
 
     def __init__(self, loc, scale):
         self.loc, self.scale = broadcast(loc, scale)
@@ -62,7 +71,14 @@ class Gumbel(TransformedDistribution):
         return -(z + tensor.exp(-z)) - tensor.log(self.scale)
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         return tensor.exp(-tensor.exp(-(self._value(value) - self.loc) / self.scale))
 
     def entropy(self):

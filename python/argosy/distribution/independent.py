@@ -6,7 +6,22 @@ from .distribution import Distribution, check, sum_rightmost
 
 
 class Independent(Distribution):
-    """``base`` with its last ``reinterpreted_batch_rank`` batch dimensions as part of the event."""
+    """A distribution with its last batch dimensions as part of the event.
+
+    Args:
+        base (Distribution): the distribution.
+        reinterpreted_batch_rank (int): how many dimensions.
+
+    Raises:
+        TypeError: ``base`` is no Distribution.
+        ValueError: the batch of base has not so many dimensions.
+
+    Examples:
+        >>> base = argosy.distribution.Normal(argosy.zeros([2, 3]), 1.0)
+        >>> dist = argosy.distribution.Independent(base, 1)
+        >>> dist.batch_shape, dist.event_shape, dist.log_prob(argosy.zeros([2, 3])).shape
+        ((2,), (3,), paddle.Size([2]))
+    """
 
     def __init__(self, base, reinterpreted_batch_rank):
         check(

@@ -11,7 +11,19 @@ from .distribution import Distribution, broadcast
 
 
 class Laplace(Distribution):
-    """Density ``exp(-|x - loc| / scale) / (2 scale)``."""
+    """Density ``exp(-|x - loc| / scale) / (2 scale)``.
+
+    Args:
+        loc (float | array | Tensor): mean.
+        scale (float | array | Tensor): positive (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Laplace(0.0, 1.0)
+        >>> dist.stddev.item(), dist.cdf(argosy.to_tensor(0.0)).item()
+        (1.4142, 0.5)
+        >>> dist.icdf(argosy.to_tensor(0.5)).item()
+        0.0
+    """
 
     def __init__(self, loc, scale):
         self.loc, self.scale = broadcast(loc, scale)
@@ -42,12 +54,26 @@ class Laplace(Distribution):
         return 1 + tensor.log(2 * self.scale)
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         z = (self._value(value) - self.loc) / self.scale
         return 0.5 - 0.5 * tensor.sign(z) * tensor.expm1(-tensor.abs(z))
 
     def icdf(self, value):
-        """The value up to which values have this probability."""
+        """The value up to which values have a probability.
+
+        Args:
+            value (Tensor): probabilities in [0, 1], broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         centred = self._value(value) - 0.5
         return self.loc - self.scale * tensor.sign(centred) * tensor.log1p(-2 * centred.abs())
 

@@ -13,11 +13,25 @@ from .distribution import Distribution, as_parameter, check
 
 
 class LKJCholesky(Distribution):
-    """Lower Cholesky factors [dim, dim] of correlation matrices C with density proportional to
+    """Lower Cholesky factors of correlation matrices C with density proportional to
     ``det(C) ** (concentration - 1)``.
 
-    D. Lewandowski, D. Kurowicka, H. Joe, Generating random correlation matrices based on vines and
-    extended onion method, 2009.
+    Args:
+        dim (int): rows of C, 2 or more.
+        concentration (float | array | Tensor): positive; 1 is uniform.
+        sample_method (str): 'onion' or 'cvine'.
+
+    Raises:
+        ValueError: an argument is out of range.
+
+    Paper: Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and
+        extended onion method", 2009.
+
+    Examples:
+        >>> dist = argosy.distribution.LKJCholesky(3)
+        >>> factor = dist.sample()
+        >>> bool(argosy.allclose((factor @ factor.T).diagonal(), argosy.ones([3]), atol=1e-5))
+        True
     """
 
     def __init__(self, dim=2, concentration=1.0, sample_method="onion"):

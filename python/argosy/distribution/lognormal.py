@@ -10,7 +10,17 @@ from .transformed_distribution import TransformedDistribution
 
 
 class LogNormal(TransformedDistribution):
-    """exp of a normal number of mean ``loc`` and standard deviation ``scale``."""
+    """exp of a normal number.
+
+    Args:
+        loc (float | array | Tensor): mean of the normal number.
+        scale (float | array | Tensor): its standard deviation (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.LogNormal(0.0, 1.0)
+        >>> dist.mean.item(), dist.log_prob(argosy.to_tensor(1.0)).item()
+        (1.6487, -0.9189)
+    """
 
     def __init__(self, loc, scale):
         self._normal = Normal(loc, scale)

@@ -11,7 +11,22 @@ from .distribution import Distribution, as_parameter, check, sizes_of
 
 
 class Multinomial(Distribution):
-    """How often each of K outcomes of probabilities ``probs`` [..., K] comes in total_count draws."""
+    """How often each of K outcomes comes in a number of draws.
+
+    Args:
+        total_count (int): number of draws, 1 or more.
+        probs (array | Tensor): [.., K] weights of the outcomes; they are divided by their sum.
+
+    Raises:
+        ValueError: ``total_count`` is no positive int, or ``probs`` 0-d.
+
+    Examples:
+        >>> dist = argosy.distribution.Multinomial(4, argosy.to_tensor([1.0, 3.0]))
+        >>> dist.mean.tolist(), dist.sample([2]).sum(-1).tolist()
+        ([1.0, 3.0], [4.0, 4.0])
+        >>> dist.prob(argosy.to_tensor([1.0, 3.0])).item()
+        0.4219
+    """
 
     def __init__(self, total_count, probs):
         check(

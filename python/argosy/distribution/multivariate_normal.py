@@ -17,8 +17,21 @@ def _quadratic(scale_tril, difference):
 
 
 class MultivariateNormal(Distribution):
-    """Normal distribution of vectors [D] with mean ``loc`` [..., D] and one of: the covariance
-    matrix, its inverse, or its lower Cholesky factor, [..., D, D]."""
+    """Normal distribution of vectors [D].
+
+    Args:
+        loc (array | Tensor): [.., D] mean.
+        covariance_matrix, precision_matrix, scale_tril (Tensor, optional): one of the covariance
+            matrix, its inverse, or its lower Cholesky factor, [.., D, D].
+
+    Raises:
+        ValueError: not one matrix is given, or it does not fit ``loc``.
+
+    Examples:
+        >>> dist = argosy.distribution.MultivariateNormal(argosy.zeros([2]), argosy.eye(2))
+        >>> dist.event_shape, dist.log_prob(argosy.zeros([2])).item()
+        ((2,), -1.8379)
+    """
 
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None):
         given = {

@@ -11,7 +11,22 @@ from .distribution import Distribution, broadcast, sizes_of
 
 
 class Normal(Distribution):
-    """Normal distribution with mean ``loc`` and standard deviation ``scale`` (broadcast)."""
+    """Normal distribution.
+
+    Args:
+        loc (float | array | Tensor): mean.
+        scale (float | array | Tensor): standard deviation, broadcast with loc.
+
+    Examples:
+        >>> dist = argosy.distribution.Normal(0.0, 2.0)
+        >>> dist.sample([3]).shape, dist.variance.item()
+        (paddle.Size([3]), 4.0)
+        >>> dist.log_prob(argosy.to_tensor(0.0)).item()
+        -1.6121
+        >>> half = dist.cdf(argosy.to_tensor(0.0))
+        >>> half.item(), dist.icdf(half).item()
+        (0.5, 0.0)
+    """
 
     def __init__(self, loc, scale, name=None):
         self.name = name or "Normal"
@@ -52,11 +67,25 @@ class Normal(Distribution):
         )
 
     def cdf(self, value):
-        """Probability of values up to value."""
+        """Probability of values up to a value.
+
+        Args:
+            value (Tensor): values, broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         z = (self._value(value) - self.loc) / (self.scale * math.sqrt(2))
         return 0.5 * (1 + tensor.erf(z))
 
     def icdf(self, value):
-        """The value up to which values have this probability."""
+        """The value up to which values have a probability.
+
+        Args:
+            value (Tensor): probabilities in [0, 1], broadcast with the batch.
+
+        Returns:
+            Tensor of value's shape broadcast with the batch.
+        """
         z = tensor.erfinv(2 * self._value(value) - 1)
         return self.loc + self.scale * z * math.sqrt(2)

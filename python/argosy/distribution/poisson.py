@@ -11,7 +11,16 @@ from .distribution import Distribution, broadcast
 
 
 class Poisson(Distribution):
-    """Number of events, where ``rate`` are expected."""
+    """Number of events, where ``rate`` are expected.
+
+    Args:
+        rate (float | array | Tensor): positive.
+
+    Examples:
+        >>> dist = argosy.distribution.Poisson(argosy.to_tensor([2.0]))
+        >>> dist.prob(argosy.to_tensor([0.0])).tolist(), dist.variance.tolist()
+        ([0.1353], [2.0])
+    """
 
     def __init__(self, rate):
         (self.rate,) = broadcast(rate)

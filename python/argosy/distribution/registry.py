@@ -8,7 +8,19 @@ RULES = {}  # (class of p, class of q) -> function
 def kl_divergence(p, q):
     """KL(p || q), in nats: the expectation under p of ``log p(x) - log q(x)``.
 
-    Raises NotImplementedError for classes without a rule; register_kl adds one.
+    Args:
+        p, q (Distribution): the two distributions.
+
+    Returns:
+        Tensor [*batch_shape], the batches being broadcast.
+
+    Raises:
+        NotImplementedError: there is no rule for the two classes; :func:`register_kl` adds one.
+
+    Examples:
+        >>> p, q = argosy.distribution.Normal(0.0, 1.0), argosy.distribution.Normal(1.0, 1.0)
+        >>> argosy.distribution.kl_divergence(p, q).item()
+        0.5
     """
     for above_p in type(p).__mro__:
         for above_q in type(q).__mro__:

@@ -11,7 +11,20 @@ from .distribution import Distribution, broadcast, check
 
 
 class StudentT(Distribution):
-    """t distribution of ``df`` degrees of freedom, moved by ``loc`` and stretched by ``scale``."""
+    """t distribution, moved and stretched.
+
+    Args:
+        df (float | array | Tensor): degrees of freedom, positive.
+        loc, scale (float | array | Tensor): what it is moved by, and stretched by (> 0) (broadcast).
+
+    Raises:
+        ValueError: ``df`` or ``scale`` is not positive.
+
+    Examples:
+        >>> dist = argosy.distribution.StudentT(argosy.to_tensor([3.0]), 0.0, 1.0)
+        >>> dist.variance.tolist(), dist.log_prob(argosy.to_tensor([0.0])).tolist()
+        ([3.0], [-1.0009])
+    """
 
     def __init__(self, df, loc, scale, name=None):
         self.name = name or "StudentT"

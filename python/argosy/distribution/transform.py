@@ -52,6 +52,17 @@ class Transform:
     ``_inverse_log_det_jacobian``, and where it changes shapes ``_forward_shape`` and
     ``_inverse_shape``. ``_domain_rank`` and ``_codomain_rank`` are the numbers of dimensions that it
     maps as a whole, from and to; 0 for elementwise functions.
+
+    Examples:
+        >>> double = argosy.distribution.AffineTransform(argosy.to_tensor(1.0), argosy.to_tensor(2.0))
+        >>> x = argosy.to_tensor([3.0])
+        >>> y = double.forward(x)
+        >>> y.tolist(), double.inverse(y).tolist()
+        ([7.0], [3.0])
+        >>> double.forward_log_det_jacobian(x).item(), double.inverse_log_det_jacobian(y).item()
+        (0.6931, -0.6931)
+        >>> double.forward_shape([4]), double.inverse_shape([4])
+        ((4,), (4,))
     """
 
     _type = Type.INJECTION
@@ -83,11 +94,25 @@ class Transform:
         return value
 
     def forward(self, x):
-        """The function at x."""
+        """The function at x.
+
+        Args:
+            x (Tensor): with ``_domain_rank`` dimensions or more.
+
+        Returns:
+            Tensor of :meth:`forward_shape`.
+        """
         return self._forward(self._checked(x, "x", self._domain_rank))
 
     def inverse(self, y):
-        """The x that is mapped to y (AbsTransform: both)."""
+        """The x that is mapped to y (AbsTransform: both).
+
+        Args:
+            y (Tensor): with ``_codomain_rank`` dimensions or more.
+
+        Returns:
+            Tensor of :meth:`inverse_shape`.
+        """
         return self._inverse(self._checked(y, "y", self._codomain_rank))
 
     def _check_injective(self):
@@ -98,13 +123,30 @@ class Transform:
         )  # fmt: skip
 
     def forward_log_det_jacobian(self, x):
-        """Logarithm of the absolute Jacobian determinant at x."""
+        """Logarithm of the absolute Jacobian determinant at x.
+
+        Args:
+            x (Tensor): with ``_domain_rank`` dimensions or more.
+
+        Returns:
+            Tensor without the dimensions that are mapped as a whole (of an affine map its own shape).
+
+        Raises:
+            NotImplementedError: the transform maps several numbers to one.
+        """
         self._checked(x, "x", self._domain_rank)
         self._check_injective()
         return self._call_forward_log_det_jacobian(x)
 
     def inverse_log_det_jacobian(self, y):
-        """Logarithm of the absolute Jacobian determinant of the inverse at y."""
+        """Logarithm of the absolute Jacobian determinant of the inverse at y.
+
+        Args:
+            y (Tensor): with ``_codomain_rank`` dimensions or more.
+
+        Returns:
+            Tensor without the dimensions that are mapped as a whole (of an affine map its own shape).
+        """
         self._checked(y, "y", self._codomain_rank)
         return self._call_inverse_log_det_jacobian(y)
 
@@ -134,11 +176,31 @@ class Transform:
         return self._missing("_inverse")
 
     def forward_shape(self, shape):
-        """Shape of the result for an argument of this shape."""
+        """Shape of the result for an argument of a shape.
+
+        Args:
+            shape (list | tuple): the argument's.
+
+        Returns:
+            tuple.
+
+        Raises:
+            TypeError: ``shape`` is neither a list nor a tuple.
+        """
         return self._forward_shape(self._checked_shape(shape))
 
     def inverse_shape(self, shape):
-        """Shape of the argument for a result of this shape."""
+        """Shape of the argument for a result of a shape.
+
+        Args:
+            shape (list | tuple): the result's.
+
+        Returns:
+            tuple.
+
+        Raises:
+            TypeError: ``shape`` is neither a list nor a tuple.
+        """
         return self._inverse_shape(self._checked_shape(shape))
 
     def _checked_shape(self, shape):
@@ -156,7 +218,13 @@ class Transform:
 
 
 class AbsTransform(Transform):
-    """``|x|``; its inverse is the pair ``-y, y``."""
+    """``|x|``; its inverse is the pair ``-y, y``.
+
+    Examples:
+        >>> both = argosy.distribution.AbsTransform().inverse(argosy.to_tensor(2.0))
+        >>> [x.item() for x in both]
+        [-2.0, 2.0]
+    """
 
     _type = Type.SURJECTION
 
@@ -172,7 +240,20 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """``loc + scale * x``."""
+    """``loc + scale * x``.
+
+    Args:
+        loc, scale (Tensor): see above.
+
+    Raises:
+        TypeError: one is no Tensor.
+
+    Examples:
+        >>> loc, scale = argosy.to_tensor(1.0), argosy.to_tensor(2.0)
+        >>> affine = argosy.distribution.AffineTransform(loc, scale)
+        >>> affine.forward(argosy.to_tensor([3.0])).tolist()
+        [7.0]
+    """
 
     _type = Type.BIJECTION
 
@@ -212,7 +293,12 @@ class AffineTransform(Transform):
 
 
 class ExpTransform(Transform):
-    """``exp(x)``."""
+    """``exp(x)``.
+
+    Examples:
+        >>> argosy.distribution.ExpTransform().inverse(argosy.to_tensor([1.0])).tolist()
+        [0.0]
+    """
 
     _type = Type.BIJECTION
 
@@ -227,7 +313,19 @@ class ExpTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """``x ** power`` of x > 0."""
+    """``x ** power`` of x > 0.
+
+    Args:
+        power (Tensor): the exponent.
+
+    Raises:
+        TypeError: it is no Tensor.
+
+    Examples:
+        >>> square = argosy.distribution.PowerTransform(argosy.to_tensor(2.0))
+        >>> square.forward(argosy.to_tensor([3.0])).tolist()
+        [9.0]
+    """
 
     _type = Type.BIJECTION
 
@@ -260,7 +358,12 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(Transform):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Examples:
+        >>> argosy.distribution.SigmoidTransform().forward(argosy.to_tensor([0.0])).tolist()
+        [0.5]
+    """
 
     _type = Type.BIJECTION
 
@@ -275,7 +378,12 @@ class SigmoidTransform(Transform):
 
 
 class TanhTransform(Transform):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Examples:
+        >>> argosy.distribution.TanhTransform().forward(argosy.to_tensor([0.0])).tolist()
+        [0.0]
+    """
 
     _type = Type.BIJECTION
 
@@ -291,7 +399,12 @@ class TanhTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Softmax over the last dimension; its inverse is the logarithm, one of many."""
+    """Softmax over the last dimension; its inverse is the logarithm, one of many.
+
+    Examples:
+        >>> argosy.distribution.SoftmaxTransform().forward(argosy.to_tensor([0.0, 0.0])).tolist()
+        [0.5, 0.5]
+    """
 
     _type = Type.OTHER
     _domain_rank = 1
@@ -315,7 +428,12 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """From [..., K] to points [..., K + 1] of a simplex, by breaking parts off a stick."""
+    """From [..., K] to points [..., K + 1] of a simplex, by breaking parts off a stick.
+
+    Examples:
+        >>> argosy.distribution.StickBreakingTransform().forward(argosy.to_tensor([0.0, 0.0])).tolist()
+        [0.3333, 0.3333, 0.3333]
+    """
 
     _type = Type.BIJECTION
     _domain_rank = 1
@@ -358,7 +476,19 @@ class StickBreakingTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """From the last dimensions ``in_event_shape`` to ``out_event_shape``, of equal size."""
+    """Reshapes the last dimensions.
+
+    Args:
+        in_event_shape, out_event_shape (list | tuple): their sizes before and after, of as many elements.
+
+    Raises:
+        TypeError: a shape is neither a list nor a tuple.
+        ValueError: the shapes have not as many elements.
+
+    Examples:
+        >>> argosy.distribution.ReshapeTransform([6], [2, 3]).forward(argosy.ones([4, 6])).shape
+        paddle.Size([4, 2, 3])
+    """
 
     _type = Type.BIJECTION
 
@@ -415,8 +545,22 @@ class ReshapeTransform(Transform):
 
 
 class IndependentTransform(Transform):
-    """``base`` with ``reinterpreted_batch_rank`` more dimensions as one event: the logarithms of its
-    Jacobian determinant are summed over them."""
+    """A transform with more dimensions as one event: the logarithms of its Jacobian determinant are summed
+    over them.
+
+    Args:
+        base (Transform): the transform.
+        reinterpreted_batch_rank (int): how many dimensions, 1 or more.
+
+    Raises:
+        TypeError: ``base`` is no Transform.
+        ValueError: ``reinterpreted_batch_rank`` is not positive.
+
+    Examples:
+        >>> exp = argosy.distribution.IndependentTransform(argosy.distribution.ExpTransform(), 1)
+        >>> exp.forward_log_det_jacobian(argosy.to_tensor([1.0, 2.0])).item()
+        3.0
+    """
 
     def __init__(self, base, reinterpreted_batch_rank):
         check(
@@ -457,7 +601,20 @@ class IndependentTransform(Transform):
 
 
 class ChainTransform(Transform):
-    """``transforms`` one after the other, the first one first."""
+    """Transforms one after the other, the first one first.
+
+    Args:
+        transforms (list[Transform]): the transforms.
+
+    Raises:
+        TypeError: it is no list of Transforms.
+
+    Examples:
+        >>> square = argosy.distribution.PowerTransform(argosy.to_tensor(2.0))
+        >>> chain = argosy.distribution.ChainTransform([square, argosy.distribution.ExpTransform()])
+        >>> chain.forward(argosy.to_tensor([2.0])).tolist()
+        [54.5982]
+    """
 
     def __init__(self, transforms):
         check(
@@ -509,7 +666,20 @@ class ChainTransform(Transform):
 
 
 class StackTransform(Transform):
-    """``transforms[i]`` for the i-th entry along ``axis``."""
+    """``transforms[i]`` for the i-th entry along an axis.
+
+    Args:
+        transforms (list[Transform]): the transforms.
+        axis (int): the axis.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+
+    Examples:
+        >>> kinds = [argosy.distribution.ExpTransform(), argosy.distribution.TanhTransform()]
+        >>> argosy.distribution.StackTransform(kinds).forward(argosy.to_tensor([0.0, 0.0])).tolist()
+        [1.0, 0.0]
+    """
 
     def __init__(self, transforms, axis=0):
         check(

@@ -10,7 +10,22 @@ from .transform import ChainTransform, Transform
 
 
 class TransformedDistribution(Distribution):
-    """Distribution of ``transforms`` (one after the other) of a value drawn from ``base``."""
+    """Distribution of transforms of a value drawn from another one.
+
+    Args:
+        base (Distribution): where the value comes from.
+        transforms (list[Transform]): applied one after the other.
+
+    Raises:
+        TypeError: ``base`` or ``transforms`` has the wrong type.
+        ValueError: base has fewer dimensions than the transforms map as a whole.
+
+    Examples:
+        >>> base = argosy.distribution.Normal(0.0, 1.0)
+        >>> dist = argosy.distribution.TransformedDistribution(base, [argosy.distribution.ExpTransform()])
+        >>> dist.log_prob(argosy.to_tensor(1.0)).item()
+        -0.9189
+    """
 
     def __init__(self, base, transforms):
         name = type(self).__name__

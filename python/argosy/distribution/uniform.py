@@ -8,7 +8,18 @@ from .distribution import Distribution, broadcast
 
 
 class Uniform(Distribution):
-    """Uniform distribution on [low, high); both may be tensors (broadcast)."""
+    """Uniform distribution on [low, high).
+
+    Args:
+        low, high (float | array | Tensor): bounds (broadcast).
+
+    Examples:
+        >>> dist = argosy.distribution.Uniform(0.0, 4.0)
+        >>> dist.mean.item(), dist.entropy().item()
+        (2.0, 1.3863)
+        >>> dist.prob(argosy.to_tensor([1.0, 5.0])).tolist()
+        [0.25, 0.0]
+    """
 
     def __init__(self, low, high, name=None):
         self.name = name or "Uniform"

@@ -87,11 +87,21 @@ def save(obj, path, protocol=4, **configs):
             format, any other ending Paddle's pickle.
         protocol (int): pickle protocol 2, 3 or 4. Default 4.
         format (str|None): "pickle" or "safetensors", whatever the ending. Default None.
+        configs: format; pickle_protocol, another name of protocol; use_binary_format, only False.
 
     Raises:
         ValueError: a layer, an empty file name, a protocol outside 2 to 4.
         TypeError: `obj` holds a value that pickle cannot store, such as a lambda.
         OSError: the file cannot be written; the previous file is untouched.
+
+    Example:
+        >>> import tempfile
+        >>> layer = argosy.nn.Linear(2, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.save(layer.state_dict(), folder + "/model.pdparams")
+        ...     state = argosy.load(folder + "/model.pdparams")
+        >>> sorted(state), bool((state["weight"] == layer.weight).all())
+        (['bias', 'weight'], True)
     """
     file_format = _options("save", configs, ("use_binary_format", "pickle_protocol"))
     if configs.get("use_binary_format"):
@@ -141,6 +151,7 @@ def load(path, *, allow=None, **configs):
         return_numpy (bool): give NumPy arrays in place of tensors. Default False.
         keep_name_table (bool): keep the table of parameter names in a state dict. Default False.
         format (str|None): "pickle" or "safetensors"; None looks at the file. Default None.
+        configs: return_numpy, keep_name_table and format.
 
     Returns:
         The saved object; tensors are on the CPU and have stop_gradient=True.
@@ -148,6 +159,14 @@ def load(path, *, allow=None, **configs):
     Raises:
         ValueError: no such file, or the file is damaged (DamagedFileError).
         UnsafeFileError: the file asks for a class or function that is not allowed; it names it.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> argosy.save({"step": 3, "x": argosy.ones([2])}, file)
+        >>> _ = file.seek(0)
+        >>> argosy.load(file, return_numpy=True)["x"].tolist()
+        [1.0, 1.0]
     """
     allow = _allowed(allow)
     keys = ("return_numpy", "keep_name_table", "model_filename", "params_filename")

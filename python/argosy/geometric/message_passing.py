@@ -52,14 +52,26 @@ def _rows(out_size, x):
 
 
 def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=None):
-    """Sends ``x[src]`` to ``dst`` along each edge and reduces what arrives at a node.
+    """Sends ``x[src]`` to ``dst`` along each edge of a graph and reduces what arrives at a node.
 
     Args:
-        x: [N, ...] values of the nodes.
-        src_index, dst_index: [E] ends of the edges.
-        reduce_op: 'sum', 'mean', 'max' or 'min'.
-        out_size: number of nodes of the result; that of x by default. Nodes that nothing reaches
-            have 0.
+        x (Tensor): [N, ...] values of the nodes.
+        src_index (Tensor): [E] integers, where each edge begins.
+        dst_index (Tensor): [E], where it ends.
+        reduce_op (str): 'sum', 'mean', 'max' or 'min'.
+        out_size (int | Tensor, optional): Nodes of the result; default: those of x.
+
+    Returns:
+        Tensor: [out_size, ...] of x's dtype; nodes that nothing reaches have 0.
+
+    Raises:
+        ValueError: reduce_op is another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0], [2.0], [4.0]])
+        >>> src, dst = argosy.to_tensor([0, 1, 2]), argosy.to_tensor([1, 2, 2])
+        >>> argosy.geometric.send_u_recv(x, src, dst).tolist()
+        [[0.0], [1.0], [6.0]]
     """
     check_choice("send_u_recv", "reduce_op", reduce_op, _REDUCE)
     message = tensor.gather(x, src_index)
@@ -69,9 +81,29 @@ def send_u_recv(x, src_index, dst_index, reduce_op="sum", out_size=None, name=No
 def send_ue_recv(
     x, y, src_index, dst_index, message_op="add", reduce_op="sum", out_size=None, name=None
 ):
-    """:func:`send_u_recv` of ``message_op(x[src], y)``, y [E, ...] being values of the edges.
+    """Sends ``message_op(x[src], y)`` to ``dst`` along each edge of a graph and reduces what arrives at a node.
 
-    message_op: 'add', 'sub', 'mul' or 'div'.
+    Args:
+        x (Tensor): [N, ...] values of the nodes.
+        y (Tensor): [E, ...] values of the edges.
+        src_index (Tensor): [E] integers, where each edge begins.
+        dst_index (Tensor): [E], where it ends.
+        message_op (str): 'add', 'sub', 'mul' or 'div'.
+        reduce_op (str): 'sum', 'mean', 'max' or 'min'.
+        out_size (int | Tensor, optional): Nodes of the result; default: those of x.
+
+    Returns:
+        Tensor: [out_size, ...]; nodes that nothing reaches have 0.
+
+    Raises:
+        ValueError: An op is another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0], [2.0]])
+        >>> y = argosy.to_tensor([10.0, 20.0])
+        >>> src, dst = argosy.to_tensor([0, 1]), argosy.to_tensor([1, 1])
+        >>> argosy.geometric.send_ue_recv(x, y, src, dst).tolist()
+        [[0.0], [33.0]]
     """
     check_choice("send_ue_recv", "message_op", message_op, tuple(_COMBINE))
     check_choice("send_ue_recv", "reduce_op", reduce_op, _REDUCE)
@@ -83,6 +115,26 @@ def send_ue_recv(
 
 
 def send_uv(x, y, src_index, dst_index, message_op="add", name=None):
-    """``message_op(x[src], y[dst])`` for each edge: [E, ...]."""
+    """``message_op(x[src], y[dst])`` for each edge of a graph.
+
+    Args:
+        x (Tensor): [N, ...] values of the nodes that send.
+        y (Tensor): [M, ...] values of those that receive.
+        src_index (Tensor): [E] integers, where each edge begins.
+        dst_index (Tensor): [E], where it ends.
+        message_op (str): 'add', 'sub', 'mul' or 'div'.
+
+    Returns:
+        Tensor: [E, ...].
+
+    Raises:
+        ValueError: message_op is another one.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0], [2.0]])
+        >>> src, dst = argosy.to_tensor([0, 1]), argosy.to_tensor([1, 1])
+        >>> argosy.geometric.send_uv(x, x, src, dst, "mul").tolist()
+        [[2.0], [4.0]]
+    """
     check_choice("send_uv", "message_op", message_op, tuple(_COMBINE))
     return _COMBINE[message_op](tensor.gather(x, src_index), tensor.gather(y, dst_index))

@@ -9,8 +9,25 @@ _NO_BUFFERS = "buffers are for GPUs"
 
 
 def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
-    """:func:`reindex_graph` of several kinds of edges, with lists of neighbors and counts: the
-    sources and targets of the kinds one after the other, and the nodes of all."""
+    """:func:`reindex_graph` of several kinds of edges.
+
+    Args:
+        x (Tensor): [N] distinct nodes.
+        neighbors (list[Tensor]): For each kind: neighbors of x[0], then of x[1], ..
+        count (list[Tensor]): For each kind: [N] int32, how many each has.
+        value_buffer, index_buffer (Tensor, optional): Have no effect, which a warning says.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: Sources and targets of the kinds one after the other, as numbers, and the
+        nodes that the numbers stand for: x, then the others in the order in which they come.
+
+    Example:
+        >>> x = argosy.to_tensor([5, 7])
+        >>> neighbors, count = argosy.to_tensor([7, 9]), argosy.to_tensor([1, 1], "int32")
+        >>> found = argosy.geometric.reindex_heter_graph(x, [neighbors, neighbors], [count, count])
+        >>> [part.tolist() for part in found]
+        [[1, 2, 1, 2], [0, 1, 0, 1], [5, 7, 9]]
+    """
     no_effect(
         "reindex_graph", _NO_BUFFERS, value_buffer=(value_buffer, None), index_buffer=(index_buffer, None)
     )  # fmt: skip
@@ -39,5 +56,11 @@ def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, nam
     Returns:
         sources [E], targets [E] (numbers), and the nodes that the numbers stand for: x, then the
         others in the order in which they come.
+
+    Example:
+        >>> x, neighbors = argosy.to_tensor([5, 7]), argosy.to_tensor([7, 9, 5])
+        >>> count = argosy.to_tensor([2, 1], "int32")
+        >>> [part.tolist() for part in argosy.geometric.reindex_graph(x, neighbors, count)]
+        [[1, 2, 0], [0, 0, 1], [5, 7, 9]]
     """
     return reindex_heter_graph(x, [neighbors], [count], value_buffer, index_buffer)

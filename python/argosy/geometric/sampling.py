@@ -51,15 +51,23 @@ def sample_neighbors(
     """At most sample_size neighbours of each node, drawn evenly without repetition.
 
     Args:
-        row, colptr: the graph by columns: the neighbours of node n are
+        row, colptr (Tensor): The graph by columns: the neighbours of node n are
             ``row[colptr[n] : colptr[n + 1]]``.
-        input_nodes: [N] nodes.
-        sample_size: -1 for all neighbours.
-        eids: ids of the edges, as long as row; with return_eids those of the drawn edges are
-            returned, too.
+        input_nodes (Tensor): [N] nodes.
+        sample_size (int): -1 for all neighbours.
+        eids (Tensor, optional): Ids of the edges, as long as row.
+        return_eids (bool): Whether to return those of the drawn edges, too.
+        perm_buffer (Tensor, optional): Has no effect, which a warning says.
 
     Returns:
-        the neighbours of all nodes in a row, and how many each has (int32).
+        tuple[Tensor]: The neighbours of all nodes in a row, how many each has (int32), and the ids if they are
+        wanted.
+
+    Example:
+        >>> row, colptr = argosy.to_tensor([1, 2, 0]), argosy.to_tensor([0, 2, 3, 3])
+        >>> found, count = argosy.geometric.sample_neighbors(row, colptr, argosy.to_tensor([0, 1]))
+        >>> found.tolist(), count.tolist()
+        ([1, 2, 0], [2, 1])
     """
     no_effect("sample_neighbors", "it is for GPUs", perm_buffer=(perm_buffer, None))
     return _choose(
@@ -71,9 +79,29 @@ def sample_neighbors(
 def weighted_sample_neighbors(
     row, colptr, edge_weight, input_nodes, sample_size=-1, eids=None, return_eids=False, name=None
 ):
-    """:func:`sample_neighbors` with probabilities that follow edge_weight (as long as row).
+    """At most sample_size neighbours of each node, drawn without repetition with probabilities that follow the
+    weights of edges.
 
-    By the largest ``u ** (1 / weight)`` (P. Efraimidis and P. Spirakis, 2006).
+    Args:
+        row, colptr (Tensor): The graph by columns: the neighbours of node n are
+            ``row[colptr[n] : colptr[n + 1]]``.
+        edge_weight (Tensor): As long as row, positive.
+        input_nodes (Tensor): [N] nodes.
+        sample_size (int): -1 for all neighbours.
+        eids (Tensor, optional): Ids of the edges, as long as row.
+        return_eids (bool): Whether to return those of the drawn edges, too.
+
+    Returns:
+        tuple[Tensor]: The neighbours of all nodes in a row, how many each has (int32), and the ids if they are
+        wanted.
+
+    Paper: Weighted random sampling with a reservoir (Efraimidis and Spirakis, 2006).
+
+    Example:
+        >>> row, colptr = argosy.to_tensor([1, 2, 0]), argosy.to_tensor([0, 2, 3, 3])
+        >>> weight, nodes = argosy.to_tensor([1.0, 3.0, 1.0]), argosy.to_tensor([0, 1])
+        >>> argosy.geometric.weighted_sample_neighbors(row, colptr, weight, nodes, 1)[1].tolist()
+        [1, 1]
     """
 
     def keys(place):

@@ -17,23 +17,72 @@ def _segments(data, ids, reduce_op):
 
 
 def segment_sum(data, segment_ids, name=None):
-    """Sums of the rows of data [N, ...] with equal segment_ids [N], which are sorted.
+    """Sums of rows whose ids are equal.
 
-    The result has ``max(segment_ids) + 1`` rows; those of ids that do not occur are 0.
+    Args:
+        data (Tensor): [N, ...].
+        segment_ids (Tensor): [N] integers, sorted.
+
+    Returns:
+        Tensor: [max(segment_ids) + 1, ...] of data's dtype; rows of ids that do not occur are 0.
+
+    Example:
+        >>> data = argosy.to_tensor([[1.0], [2.0], [4.0]])
+        >>> argosy.geometric.segment_sum(data, argosy.to_tensor([0, 0, 1])).tolist()
+        [[3.0], [4.0]]
     """
     return _segments(data, segment_ids, "sum")
 
 
 def segment_mean(data, segment_ids, name=None):
-    """Means of the rows with equal ids; see :func:`segment_sum`."""
+    """Means of rows whose ids are equal.
+
+    Args:
+        data (Tensor): [N, ...].
+        segment_ids (Tensor): [N] integers, sorted.
+
+    Returns:
+        Tensor: [max(segment_ids) + 1, ...] of data's dtype; rows of ids that do not occur are 0.
+
+    Example:
+        >>> data = argosy.to_tensor([[1.0], [2.0], [4.0]])
+        >>> argosy.geometric.segment_mean(data, argosy.to_tensor([0, 0, 1])).tolist()
+        [[1.5], [4.0]]
+    """
     return _segments(data, segment_ids, "mean")
 
 
 def segment_min(data, segment_ids, name=None):
-    """Minima of the rows with equal ids; see :func:`segment_sum`."""
+    """Minima of rows whose ids are equal.
+
+    Args:
+        data (Tensor): [N, ...].
+        segment_ids (Tensor): [N] integers, sorted.
+
+    Returns:
+        Tensor: [max(segment_ids) + 1, ...] of data's dtype; rows of ids that do not occur are 0.
+
+    Example:
+        >>> data = argosy.to_tensor([[1.0], [2.0], [4.0]])
+        >>> argosy.geometric.segment_min(data, argosy.to_tensor([0, 0, 1])).tolist()
+        [[1.0], [4.0]]
+    """
     return _segments(data, segment_ids, "min")
 
 
 def segment_max(data, segment_ids, name=None):
-    """Maxima of the rows with equal ids; see :func:`segment_sum`."""
+    """Maxima of rows whose ids are equal.
+
+    Args:
+        data (Tensor): [N, ...].
+        segment_ids (Tensor): [N] integers, sorted.
+
+    Returns:
+        Tensor: [max(segment_ids) + 1, ...] of data's dtype; rows of ids that do not occur are 0.
+
+    Example:
+        >>> data = argosy.to_tensor([[1.0], [2.0], [4.0]])
+        >>> argosy.geometric.segment_max(data, argosy.to_tensor([0, 0, 1])).tolist()
+        [[2.0], [4.0]]
+    """
     return _segments(data, segment_ids, "max")

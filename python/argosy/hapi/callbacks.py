@@ -118,8 +118,72 @@ class Callback:
     """Base of callbacks: methods called around a run; override the ones you need.
 
     ``self.model`` is the :class:`Model`; ``self.params`` a dict with ``batch_size``, ``epochs``,
-    ``steps``, ``verbose`` and ``metrics`` (names). `logs` holds the figures so far: ``loss`` (a list),
+    ``steps``, ``verbose`` and ``metrics`` (names). ``logs`` holds the figures so far: ``loss`` (a list),
     each metric by name, ``step`` and ``batch_size``.
+
+    Examples:
+        >>> class Tell(argosy.callbacks.Callback):
+        ...     def on_train_begin(self, logs=None):
+        ...         print("train", self.params["epochs"])
+        ...
+        ...     def on_epoch_begin(self, epoch, logs=None):
+        ...         print("epoch", epoch)
+        ...
+        ...     def on_train_batch_begin(self, step, logs=None):
+        ...         print("begin", step)
+        ...
+        ...     def on_train_batch_end(self, step, logs=None):
+        ...         print("end", step, sorted(logs))
+        ...
+        ...     def on_epoch_end(self, epoch, logs=None):
+        ...         print("epoch ends")
+        ...
+        ...     def on_eval_begin(self, logs=None):
+        ...         print("eval", logs["steps"])
+        ...
+        ...     def on_eval_batch_begin(self, step, logs=None):
+        ...         print("eval begin", step)
+        ...
+        ...     def on_eval_batch_end(self, step, logs=None):
+        ...         print("eval end", step)
+        ...
+        ...     def on_eval_end(self, logs=None):
+        ...         print("eval ends", sorted(logs))
+        ...
+        ...     def on_train_end(self, logs=None):
+        ...         print("train ends")
+        ...
+        ...     def on_predict_begin(self, logs=None):
+        ...         print("predict", logs["steps"])
+        ...
+        ...     def on_predict_batch_begin(self, step, logs=None):
+        ...         print("predict begin", step)
+        ...
+        ...     def on_predict_batch_end(self, step, logs=None):
+        ...         print("predict end", step)
+        ...
+        ...     def on_predict_end(self, logs=None):
+        ...         print("predict ends")
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]]
+        >>> model.fit(data, data, epochs=1, verbose=0, callbacks=Tell())
+        train 1
+        epoch 0
+        begin 0
+        end 0 ['batch_size', 'loss', 'step']
+        epoch ends
+        eval 1
+        eval begin 0
+        eval end 0
+        eval ends ['batch_size', 'loss', 'step']
+        train ends
+        >>> outputs = model.predict([[data[0][0]]], verbose=0, callbacks=Tell())
+        predict 1
+        predict begin 0
+        predict end 0
+        predict ends
     """
 
     def __init__(self):
@@ -127,54 +191,133 @@ class Callback:
         self.params = {}
 
     def set_params(self, params):
-        """Called before a run with its parameters."""
+        """Called before a run, with its parameters.
+
+        Args:
+            params (dict): what ``self.params`` becomes.
+
+        Examples:
+            >>> callback = argosy.callbacks.Callback()
+            >>> callback.set_params({"epochs": 2})
+            >>> callback.set_model(None)
+            >>> callback.params, callback.model
+            ({'epochs': 2}, None)
+        """
         self.params = params
 
     def set_model(self, model):
-        """Called before a run with the model."""
+        """Called before a run, with the model.
+
+        Args:
+            model (Model): what ``self.model`` becomes.
+        """
         self.model = model
 
     def on_train_begin(self, logs=None):
-        """Training begins."""
+        """Training begins.
+
+        Args:
+            logs (dict): empty.
+        """
 
     def on_train_end(self, logs=None):
-        """Training ends."""
+        """Training ends.
+
+        Args:
+            logs (dict): figures of the last epoch.
+        """
 
     def on_eval_begin(self, logs=None):
-        """Evaluation begins; `logs` has ``steps`` and ``metrics``."""
+        """Evaluation begins.
+
+        Args:
+            logs (dict): ``steps`` and ``metrics``.
+        """
 
     def on_eval_end(self, logs=None):
-        """Evaluation ends; `logs` has its figures."""
+        """Evaluation ends.
+
+        Args:
+            logs (dict): its figures.
+        """
 
     def on_predict_begin(self, logs=None):
-        """Prediction begins; `logs` has ``steps``."""
+        """Prediction begins.
+
+        Args:
+            logs (dict): ``steps``.
+        """
 
     def on_predict_end(self, logs=None):
-        """Prediction ends."""
+        """Prediction ends.
+
+        Args:
+            logs (dict): ``step`` and ``batch_size``.
+        """
 
     def on_epoch_begin(self, epoch, logs=None):
-        """Epoch number `epoch` (from 0) begins."""
+        """An epoch begins.
+
+        Args:
+            epoch (int): its number, from 0.
+            logs (dict): empty.
+        """
 
     def on_epoch_end(self, epoch, logs=None):
-        """Epoch number `epoch` ends."""
+        """An epoch ends.
+
+        Args:
+            epoch (int): its number, from 0.
+            logs (dict): its figures.
+        """
 
     def on_train_batch_begin(self, step, logs=None):
-        """A batch of training begins."""
+        """A batch of training begins.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
     def on_train_batch_end(self, step, logs=None):
-        """A batch of training ends."""
+        """A batch of training ends.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
     def on_eval_batch_begin(self, step, logs=None):
-        """A batch of evaluation begins."""
+        """A batch of evaluation begins.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
     def on_eval_batch_end(self, step, logs=None):
-        """A batch of evaluation ends."""
+        """A batch of evaluation ends.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
     def on_predict_batch_begin(self, step, logs=None):
-        """A batch of prediction begins."""
+        """A batch of prediction begins.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
     def on_predict_batch_end(self, step, logs=None):
-        """A batch of prediction ends."""
+        """A batch of prediction ends.
+
+        Args:
+            step (int): number of the batch, from 0.
+            logs (dict): figures so far.
+        """
 
 
 class ProgBarLogger(Callback):
@@ -184,6 +327,10 @@ class ProgBarLogger(Callback):
         log_freq (int): Steps between two updates.
         verbose (int): 0 nothing, 1 a progress bar (lines where output is not a terminal or
             notebook), 2 lines.
+
+    Examples:
+        >>> argosy.callbacks.ProgBarLogger(log_freq=10).log_freq
+        10
     """
 
     def __init__(self, log_freq=1, verbose=2):
@@ -284,8 +431,24 @@ class ProgBarLogger(Callback):
 
 
 class ModelCheckpoint(Callback):
-    """Saves model and optimizer as ``save_dir/<epoch>`` every `save_freq` epochs, and as
-    ``save_dir/final`` at the end.
+    """Saves model and optimizer as ``save_dir/<epoch>`` while training, and as ``save_dir/final`` at the
+    end.
+
+    Args:
+        save_freq (int): Epochs between two times of saving.
+        save_dir (str, optional): Where; None saves nothing.
+
+    Examples:
+        >>> import os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]]
+        >>> saving = argosy.callbacks.ModelCheckpoint(save_freq=2, save_dir=folder)
+        >>> model.fit(data, epochs=3, verbose=0, callbacks=saving)
+        >>> sorted(os.listdir(folder))
+        ['0.pdopt', '0.pdparams', '2.pdopt', '2.pdparams', 'final.pdopt', 'final.pdparams']
     """
 
     def __init__(self, save_freq=1, save_dir=None):
@@ -319,6 +482,24 @@ class LRScheduler(Callback):
     """Steps the optimizer's learning rate scheduler after each batch or each epoch.
 
     ``Model.fit`` has one that goes by batches unless a callback of this type is given.
+
+    Args:
+        by_step (bool): After each batch.
+        by_epoch (bool): After each epoch.
+
+    Raises:
+        ValueError: both are True.
+
+    Examples:
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> rate = argosy.optimizer.lr.StepDecay(0.5, step_size=1, gamma=0.1)
+        >>> sgd = argosy.optimizer.SGD(rate, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]] * 3
+        >>> by_epoch = argosy.callbacks.LRScheduler(by_step=False, by_epoch=True)
+        >>> model.fit(data, epochs=2, verbose=0, callbacks=by_epoch)
+        >>> sgd.get_lr()
+        0.005
     """
 
     def __init__(self, by_step=True, by_epoch=False):
@@ -393,7 +574,7 @@ class _Watch(Callback):
 
 
 class EarlyStopping(_Watch):
-    """Ends training once a figure of evaluation has not got better `patience` times in a row.
+    """Ends training once a figure of evaluation has not got better ``patience`` times in a row.
 
     Args:
         monitor (str): The figure, ``loss`` or the name of a metric.
@@ -403,6 +584,16 @@ class EarlyStopping(_Watch):
         min_delta (float): How much better counts as better.
         baseline (float, optional): What the figure must beat at first.
         save_best_model (bool): Save the best model as ``best_model`` in the ``save_dir`` of ``fit``.
+
+    Examples:
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]]
+        >>> stop = argosy.callbacks.EarlyStopping(patience=2, verbose=0, min_delta=100.0)
+        >>> model.fit(data, data, epochs=9, verbose=0, callbacks=stop)
+        >>> stop.stopped_epoch
+        4
     """
 
     def __init__(
@@ -455,8 +646,8 @@ class EarlyStopping(_Watch):
 
 
 class ReduceLROnPlateau(_Watch):
-    """Multiplies the learning rate by `factor` once a figure of evaluation has not got better
-    `patience` times in a row.
+    """Multiplies the learning rate by ``factor`` once a figure of evaluation has not got better ``patience``
+    times in a row.
 
     Args:
         monitor, mode, verbose, min_delta: See :class:`EarlyStopping`.
@@ -464,6 +655,19 @@ class ReduceLROnPlateau(_Watch):
         patience (int): Evaluations without improvement until the rate is lowered.
         cooldown (int): Evaluations after that during which nothing is counted.
         min_lr (float): The rate never goes below it.
+
+    Raises:
+        ValueError: ``factor`` is not below 1.
+
+    Examples:
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> sgd = argosy.optimizer.SGD(0.5, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> data = [[np.ones([2, 1], "float32"), np.ones([2, 1], "float32")]]
+        >>> lower = argosy.callbacks.ReduceLROnPlateau(patience=2, verbose=0, min_delta=100.0)
+        >>> model.fit(data, data, epochs=4, verbose=0, callbacks=lower)
+        >>> sgd.get_lr(), lower.in_cooldown()
+        (0.05, False)
     """
 
     def __init__(
@@ -501,7 +705,11 @@ class ReduceLROnPlateau(_Watch):
         self._reset()
 
     def in_cooldown(self):
-        """Whether a reduction is so recent that nothing is counted."""
+        """Whether a reduction is so recent that nothing is counted.
+
+        Returns:
+            bool.
+        """
         return self.cooldown_counter > 0
 
     def on_eval_end(self, logs=None):

@@ -12,7 +12,8 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
     """Counts the floating point operations of one forward pass, layer by layer.
 
     A multiplication with its addition counts as one. Counted are convolutions, linear layers, 2-D
-    batch norm, average pooling and LeakyReLU; other layers count as zero unless `custom_ops` has them.
+    batch norm, average pooling and LeakyReLU; other layers count as zero unless ``custom_ops`` has them.
+    What is counted how, and the sum, is printed.
 
     Args:
         net (Layer): The network.
@@ -23,6 +24,14 @@ def flops(net, input_size, custom_ops=None, print_detail=False):
 
     Returns:
         int: The number of operations.
+
+    Raises:
+        TypeError: ``net`` is no Layer.
+
+    Examples:
+        >>> argosy.flops(argosy.nn.Linear(3, 2), [4, 3])
+        Total Flops: 24     Total Params: 8
+        24
     """
     from argosy import nn
 

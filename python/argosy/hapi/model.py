@@ -5,7 +5,7 @@ import os
 import warnings
 
 from argosy import tensor
-from argosy._support import check_choice, dtype_name, listed_if_any
+from argosy._support import WrongTypeError, check_choice, dtype_name, listed_if_any
 from argosy.autograd import no_grad
 from argosy.distributed.parallel import need_one_process
 from argosy.framework import io
@@ -18,16 +18,53 @@ __all__ = []
 
 
 class Model:
-    """A network with its loss, optimizer and metrics.
+    """A network with its loss, optimizer and metrics, and the loops around it.
 
     Args:
         network (Layer): The network.
         inputs, labels (InputSpec | list, optional): How many fields of a batch are inputs and how
             many labels; by default the parameters of the network's ``forward`` take the first fields
             and the labels are the rest.
+
+    Raises:
+        TypeError: ``network`` is no Layer.
+
+    Examples:
+        >>> class Line(argosy.io.Dataset):
+        ...     def __getitem__(self, i):
+        ...         return np.float32([i % 4]), np.float32([2 * (i % 4)])
+        ...
+        ...     def __len__(self):
+        ...         return 64
+        >>> model = argosy.Model(argosy.nn.Linear(1, 1))
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> model.prepare(sgd, argosy.nn.MSELoss())
+        >>> model.fit(Line(), batch_size=16, epochs=30, verbose=0)
+        >>> model.evaluate(Line(), batch_size=16, verbose=0)["loss"][0] < 0.01
+        True
+        >>> outputs = model.predict(Line(), batch_size=16, verbose=0, stack_outputs=True)
+        >>> outputs[0].shape
+        (64, 1)
+        >>> batch = np.ones([2, 1], "float32")
+        >>> losses = model.train_batch([batch], [2 * batch])
+        >>> len(losses), len(model.eval_batch([batch], [2 * batch]))
+        (1, 1)
+        >>> model.predict_batch([batch])[0].shape
+        (2, 1)
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "line")
+        >>> model.save(path)
+        >>> model.load(path)
+        >>> sorted(os.listdir(os.path.dirname(path)))
+        ['line.pdopt', 'line.pdparams']
     """
 
     def __init__(self, network, inputs=None, labels=None):
+        if not hasattr(network, "forward"):
+            raise WrongTypeError(
+                f"[Model] network: expected a Layer, got {type(network).__name__}. Do this: derive it"
+                " from nn.Layer."
+            )
         self.mode = "train"
         self.network = network
         self._inputs = listed_if_any(inputs)
@@ -56,6 +93,9 @@ class Model:
                 or a dict with ``level`` and further arguments of ``amp.auto_cast``.
 
         Raises:
+            TypeError: the loss cannot be called.
+            AssertionError: a metric is no ``metric.Metric``.
+            ValueError: the level of mixed precision is unknown.
             NotImplementedError: this process is one of several (PADDLE_TRAINERS_NUM).
         """
         from argosy.metric import Metric
@@ -127,6 +167,10 @@ class Model:
 
         Returns:
             list: Losses as arrays; with metrics a pair of it and the list of their figures.
+
+        Raises:
+            AssertionError: there is no optimizer, or ``update`` is False in static mode.
+            TypeError: there is no loss.
         """
         self._require_optimizer()
         if self._loss is None:
@@ -161,6 +205,9 @@ class Model:
     def eval_batch(self, inputs, labels=None):
         """Evaluates one batch.
 
+        Args:
+            inputs, labels (Tensor | numpy.ndarray | list): The batch.
+
         Returns:
             list: Losses as arrays, if there is a loss; the list of the metrics' figures, if there are
             metrics; a pair of both.
@@ -183,7 +230,14 @@ class Model:
         return figures if self._metrics else losses
 
     def predict_batch(self, inputs):
-        """Returns the network's outputs for one batch, a list of arrays."""
+        """The network's outputs for one batch.
+
+        Args:
+            inputs (Tensor | numpy.ndarray | list): The batch.
+
+        Returns:
+            list: The outputs as arrays.
+        """
         self.mode = "test"
         if self._graph is not None:
             return self._graph.run("test", listed_if_any(inputs))[0]
@@ -194,15 +248,25 @@ class Model:
     # ---- state ----------------------------------------------------------------------------------
 
     def parameters(self, *args, **kwargs):
-        """The network's parameters."""
+        """The network's parameters, as ``Layer.parameters`` gives them.
+
+        Args:
+            args, kwargs: its arguments.
+
+        Returns:
+            list of parameters.
+        """
         return self.network.parameters(*args, **kwargs)
 
     def save(self, path, training=True):
-        """Saves to `path` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer).
+        """Saves to ``path`` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer).
 
         Args:
             path (str): Directory and name without ending; directories are made.
             training (bool): False saves a program for inference instead (``jit.save``).
+
+        Raises:
+            ValueError: ``path`` ends in a separator.
         """
         if not training and self._graph is not None:
             self._graph.save(path)
@@ -233,6 +297,10 @@ class Model:
             skip_mismatch (bool): Leave out parameters that are missing or have another shape, with a
                 warning.
             reset_optimizer (bool): Do not load the optimizer's state.
+
+        Raises:
+            AssertionError: there is no such file.
+            ValueError: a parameter is missing or has another shape, without ``skip_mismatch``.
         """
         base = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
         if not os.path.exists(base + ".pdparams"):
@@ -269,7 +337,27 @@ class Model:
             self._optimizer.set_state_dict(io.load(base + ".pdopt"))
 
     def summary(self, input_size=None, dtype=None):
-        """Prints the network's layers; see :func:`summary`. Returns the numbers of parameters."""
+        """Prints the network's layers, see :func:`summary`.
+
+        Args:
+            input_size (tuple | InputSpec | list, optional): Shape of the input, batch included; None
+                takes
+                those of ``inputs``, or of the first batch that was seen.
+            dtype (str | list, optional): dtype of the inputs.
+
+        Returns:
+            dict: ``total_params`` and ``trainable_params``.
+
+        Raises:
+            AssertionError: ``input_size`` is needed, as no batch has been seen.
+
+        Examples:
+            >>> model = argosy.Model(argosy.nn.Linear(3, 2))
+            >>> counts = model.summary((1, 3))
+            ---...
+            >>> counts
+            {'total_params': 8, 'trainable_params': 8}
+        """
         from .model_summary import summary
 
         if input_size is None and not self._inputs:
@@ -397,13 +485,18 @@ class Model:
             epochs (int): Passes over the data.
             eval_freq (int): Epochs between two evaluations.
             log_freq (int): Steps between two lines.
-            save_dir (str, optional): Where to save; every `save_freq` epochs, and at the end.
+            save_dir (str, optional): Where to save, at the end too.
+            save_freq (int): Epochs between two times of saving.
             verbose (int): 0 silent, 1 progress bar, 2 lines.
             drop_last, shuffle, num_workers: See ``io.DataLoader``; the order is a function of the
                 epoch alone.
             callbacks (Callback | list, optional): Further callbacks.
             accumulate_grad_batches (int): Batches whose gradients add up for one step.
             num_iters (int, optional): Stop after so many steps in all.
+
+        Raises:
+            AssertionError: there are no data, or there is no optimizer.
+            TypeError: there is no loss, or a callback is none.
         """
         if train_data is None:
             raise AssertionError(

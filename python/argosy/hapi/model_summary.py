@@ -19,11 +19,20 @@ def summary(net, input_size=None, dtypes=None, input=None):
         input_size (tuple | InputSpec | list): Shape of the input, batch included (None or -1 count
             as 1); a list of shapes for several inputs.
         dtypes (str | list, optional): dtype of the inputs, float32 by default.
-        input (Tensor | list | dict, optional): The input itself, instead of `input_size`: the one
+        input (Tensor | list | dict, optional): The input itself, instead of ``input_size``: the one
             argument of the network, also where it is a list or a dict.
 
     Returns:
         dict: ``total_params`` and ``trainable_params``.
+
+    Raises:
+        ValueError: neither ``input_size`` nor ``input`` is given.
+
+    Examples:
+        >>> counts = argosy.summary(argosy.nn.Linear(3, 2), (1, 3))
+        ---...
+        >>> counts
+        {'total_params': 8, 'trainable_params': 8}
     """
     if input_size is None and input is None:
         raise ValueError(

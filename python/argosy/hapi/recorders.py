@@ -69,7 +69,11 @@ class VisualDL(_Recorder):
     """Writes loss and metrics to a log file of VisualDL, which has to be installed.
 
     Args:
-        log_dir (str): Folder of the log file.
+        log_dir (str): Folder of the log file, which is made with the first figures.
+
+    Examples:
+        >>> argosy.callbacks.VisualDL("log").log_dir
+        'log'
     """
 
     def __init__(self, log_dir):
@@ -95,6 +99,12 @@ class WandbCallback(_Recorder):
     Args:
         project, entity, name, dir, mode, job_type: passed to ``wandb.init``, as are other keyword
             arguments. A run in progress is used as it is, which a warning says.
+        kwargs: further arguments of ``wandb.init``.
+
+    Examples:
+        >>> import importlib.util
+        >>> if importlib.util.find_spec("wandb"):
+        ...     recorder = argosy.callbacks.WandbCallback(mode="disabled")
     """
 
     def __init__(

@@ -20,6 +20,11 @@ def skip_gram_noise(counts, power=0.75):
 
     Raises:
         ValueError: a negative count, or zeros only.
+
+    Examples:
+        >>> threshold, alias = argosy.incubate.skip_gram_noise(argosy.to_tensor([1, 1]))
+        >>> threshold.tolist()
+        [1.0, 1.0]
     """
     weights = tensor.pow(tensor.to_tensor(counts).astype("float64"), float(power))
     return _core.ops.alias_table(weights)

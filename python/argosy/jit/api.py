@@ -33,7 +33,20 @@ MOST_NUMBERS = 16  # of them that differ in nothing but Python numbers
 
 
 def enable_to_static(enable_to_static_bool):
-    """Switches all captured functions between running as Programs (True) and as Python."""
+    """Switches all captured functions between running as Programs and as Python.
+
+    Args:
+        enable_to_static_bool (bool): True for Programs.
+
+    Raises:
+        TypeError: It is no bool.
+
+    Example:
+        >>> argosy.jit.enable_to_static(False)
+        >>> double = argosy.jit.to_static(lambda x: x * 2)
+        >>> double(3)
+        6
+    """
     global _enabled
     if not isinstance(enable_to_static_bool, bool):
         raise TypeError(
@@ -44,7 +57,21 @@ def enable_to_static(enable_to_static_bool):
 
 
 def not_to_static(func=None):
-    """Marks a function that captured functions call as it is, without transforming its source."""
+    """Marks a function that captured functions call as it is, without transforming its source.
+
+    Args:
+        func (callable, optional): It; without it, a decorator comes back.
+
+    Returns:
+        callable: The function itself.
+
+    Example:
+        >>> @argosy.jit.not_to_static
+        ... def plain(x):
+        ...     return x + 1
+        >>> plain(1)
+        2
+    """
     if func is None:
         return not_to_static
     getattr(func, "__func__", func)._argosy_not_to_static = True
@@ -52,7 +79,19 @@ def not_to_static(func=None):
 
 
 def set_code_level(level=100, also_to_stdout=False):
-    """Has no effect: StaticFunction.code shows the source that is captured."""
+    """Has no effect, which a warning says: StaticFunction.code shows the source that is captured.
+
+    Args:
+        level (int): Has no effect.
+        also_to_stdout (bool): Has no effect.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     argosy.jit.set_code_level()
+        >>> len(caught)
+        1
+    """
     no_effect(
         "set_code_level", "StaticFunction.code shows the source that is captured",
         level=(level, None), also_to_stdout=(also_to_stdout, False),
@@ -60,7 +99,15 @@ def set_code_level(level=100, also_to_stdout=False):
 
 
 def set_verbosity(level=0, also_to_stdout=False):
-    """Has no effect: what cannot be captured is said in a warning, or raised with full_graph=True."""
+    """Has no effect: what cannot be captured is said in a warning, or raised with full_graph=True.
+
+    Args:
+        level (int): Has no effect; another one than 0 gives a warning.
+        also_to_stdout (bool): Has no effect.
+
+    Example:
+        >>> argosy.jit.set_verbosity(0)
+    """
     no_effect(
         "set_verbosity", "what cannot be captured is said in a warning", level=(level, 0),
         also_to_stdout=(also_to_stdout, False),
@@ -88,6 +135,21 @@ def to_static(
             Program serve all sizes.
         build_strategy, backend: have no effect on results: Programs run by one executor.
         full_graph (bool): Raise instead of falling back to Python.
+        kwargs: property, only False.
+
+    Returns:
+        StaticFunction | Layer | callable: What runs captured; a decorator without function.
+
+    Raises:
+        TypeError: function cannot be called, input_spec is no list or tuple, or a keyword is unknown.
+        NotImplementedError: property is true.
+
+    Example:
+        >>> @argosy.jit.to_static
+        ... def normalized(x):
+        ...     return x / x.sum()
+        >>> normalized(argosy.to_tensor([1.0, 3.0])).tolist()
+        [0.25, 0.75]
     """
     if input_spec is not None and not isinstance(input_spec, (list, tuple)):
         raise TypeError(
@@ -127,7 +189,18 @@ def to_static(
 
 
 class StaticFunction:
-    """A function that runs as captured Programs, one for each form of its inputs."""
+    """A function that runs as captured Programs, one for each form of its inputs.
+
+    Args:
+        function (callable): It.
+        input_spec (list | tuple, optional): InputSpecs, one for each argument.
+        full_graph (bool): Whether what cannot be captured raises, rather than running as Python.
+
+    Example:
+        >>> double = argosy.jit.to_static(lambda x: x * 2)
+        >>> double(argosy.ones([2])).tolist(), type(double).__name__
+        ([2.0, 2.0], 'StaticFunction')
+    """
 
     def __init__(self, function, input_spec=None, full_graph=False):
         self._instance = None
@@ -184,7 +257,17 @@ class StaticFunction:
         return self._function if instance is None else types.MethodType(self._function, instance)
 
     def rollback(self):
-        """Makes the Layer run as Python again; returns the Python function."""
+        """Makes the Layer run as Python again.
+
+        Returns:
+            callable: The Python function.
+
+        Example:
+            >>> layer = argosy.jit.to_static(argosy.nn.Linear(2, 1))
+            >>> function = layer.forward.rollback()
+            >>> function.__name__, type(layer.forward).__name__
+            ('forward', 'method')
+        """
         function = self.dygraph_function
         instance = self._self()
         if instance is not None and instance.__dict__.get("forward") is self:
@@ -210,7 +293,20 @@ class StaticFunction:
         return found[-1] if found else self.get_concrete_program()
 
     def get_concrete_program(self, *args, **kwargs):
-        """The specialization for these arguments, tensors or InputSpecs (default: input_spec)."""
+        """The specialization for the form of some arguments, captured if need be.
+
+        Args:
+            args: Tensors or InputSpecs; default: input_spec.
+            kwargs: The same by name.
+
+        Returns:
+            The captured function, whose main_program is its Program.
+
+        Example:
+            >>> double = argosy.jit.to_static(lambda x: x * 2)
+            >>> len(double.get_concrete_program(argosy.ones([2])).main_program.global_block().ops)
+            1
+        """
         if not args and not kwargs and self._input_spec is not None:
             args = self._input_spec
         bound = self._bind(args, kwargs)

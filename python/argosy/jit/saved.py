@@ -73,6 +73,18 @@ def save(layer, path, input_spec=None, **configs):
     Raises:
         ValueError: other configs. NotImplementedError: with_hook, input_names_after_prune or
             skip_prune_program.
+
+    Example:
+        >>> import tempfile
+        >>> layer = argosy.nn.Linear(2, 1)
+        >>> _ = layer.eval()
+        >>> x = argosy.ones([3, 2])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     spec = [argosy.static.InputSpec([None, 2], "float32")]
+        ...     argosy.jit.save(layer, folder + "/model", input_spec=spec)
+        ...     loaded = argosy.jit.load(folder + "/model")
+        >>> bool(argosy.allclose(loaded(x), layer(x)))
+        True
     """
     only_known("jit.save", configs, (*_SAVED, *_OF_FILES, *_OF_PRUNING))
     no_effect(
@@ -191,6 +203,15 @@ def load(path, **configs):
 
     Raises:
         ValueError: other configs, or there is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> double = argosy.jit.to_static(lambda x: x * 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.jit.save(double, folder + "/double", input_spec=[argosy.ones([2])])
+        ...     loaded = argosy.jit.load(folder + "/double")
+        >>> loaded(argosy.ones([2])).tolist()
+        [2.0, 2.0]
     """
     only_known("jit.load", configs, ("model_filename", "params_filename"))
     given = {name: (value, None) for name, value in configs.items()}
@@ -207,7 +228,23 @@ def load(path, **configs):
 
 
 class TranslatedLayer(Layer):
-    """A layer made from saved Programs; jit.load gives it."""
+    """A layer made from saved Programs; jit.load gives it.
+
+    Args:
+        programs (dict): A Program for each method, by name.
+        persistable_vars (dict): Parameters and buffers by name.
+
+    Shape:
+        As the layer that was saved.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.jit.save(argosy.nn.ReLU(), folder + "/relu", input_spec=[argosy.ones([2])])
+        ...     layer = argosy.jit.load(folder + "/relu")
+        >>> type(layer).__name__, type(layer.program()).__name__
+        ('TranslatedLayer', 'Program')
+    """
 
     def __init__(self, programs, persistable_vars):
         super().__init__()
@@ -298,7 +335,17 @@ class TranslatedLayer(Layer):
         return captured(tensors)
 
     def program(self, method_name="forward"):
-        """The Program of a method."""
+        """The Program of a method.
+
+        Args:
+            method_name (str): Which.
+
+        Returns:
+            Program: It.
+
+        Raises:
+            ValueError: There is no such method.
+        """
         if method_name not in self._programs:
             raise ValueError(
                 f"[TranslatedLayer.program] there is no method {method_name!r}: expected one of"

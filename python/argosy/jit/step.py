@@ -39,6 +39,17 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
 
     Returns:
         CompiledStep: Call it with tensors or arrays; it returns the loss, without gradient.
+
+    Raises:
+        TypeError: optimizer is none or LBFGS, or input_spec is of another kind.
+
+    Example:
+        >>> model = argosy.nn.Linear(2, 1)
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> step = argosy.jit.compile_step(model, argosy.nn.MSELoss(), sgd)
+        >>> losses = [float(step(argosy.ones([4, 2]), argosy.ones([4, 1]))) for _ in range(5)]
+        >>> losses[-1] < losses[0]
+        True
     """
     if optimizer is None or not hasattr(optimizer, "step"):
         raise TypeError(
@@ -64,7 +75,22 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
 
 
 class CompiledStep:
-    """See compile_step. `program_cache` holds the captured steps by the form of their inputs."""
+    """What compile_step gives. `program_cache` holds the captured steps by the form of their inputs.
+
+    Args:
+        model (callable): A Layer or function of the inputs.
+        loss (callable | None): loss(output, label); None where model returns the loss.
+        optimizer (Optimizer): Updates its parameters.
+        input_spec (tuple[InputSpec], optional): One for each argument of the step.
+
+    Example:
+        >>> model = argosy.nn.Linear(2, 1)
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=model.parameters())
+        >>> step = argosy.jit.compile_step(lambda x: model(x).mean(), None, sgd)
+        >>> _ = step(argosy.ones([4, 2]))
+        >>> len(step.program_cache)
+        1
+    """
 
     def __init__(self, model, loss, optimizer, input_spec=None):
         self.model = model

@@ -3,7 +3,7 @@
 import abc
 
 from argosy import _core, tensor
-from argosy._support import check_choice, no_effect
+from argosy._support import WrongTypeError, check_choice, no_effect
 from argosy.autograd import no_grad
 
 __all__ = []
@@ -16,7 +16,7 @@ def _as_array(op, name, value):
     if hasattr(value, "numpy"):
         return value.numpy()
     if not isinstance(value, numpy.ndarray):
-        raise ValueError(
+        raise WrongTypeError(
             f"[{op}] {name} has the wrong type: expected a tensor or NumPy array, got "
             f"{type(value).__name__}."
             " Do this: convert it with to_tensor."
@@ -30,6 +30,27 @@ class Metric(metaclass=abc.ABCMeta):
     For each batch ``compute(*outputs, *labels)`` runs on tensors; what it returns goes to
     ``update``, which adds to the running counts. ``accumulate`` gives the figure so far, ``reset``
     begins anew, ``name`` says what to call it.
+
+    Examples:
+        >>> class Largest(argosy.metric.Metric):
+        ...     def __init__(self):
+        ...         self.reset()
+        ...
+        ...     def reset(self):
+        ...         self.value = 0.0
+        ...
+        ...     def update(self, predictions, labels):
+        ...         self.value = max(self.value, float(predictions.max()))
+        ...
+        ...     def accumulate(self):
+        ...         return self.value
+        ...
+        ...     def name(self):
+        ...         return "largest"
+        >>> metric = Largest()
+        >>> metric.update(*metric.compute(argosy.to_tensor([1.0, 3.0]), None))
+        >>> metric.name(), metric.accumulate()
+        ('largest', 3.0)
     """
 
     def _missing(self, what):
@@ -39,26 +60,61 @@ class Metric(metaclass=abc.ABCMeta):
 
     @abc.abstractmethod
     def reset(self):
-        """Forgets all batches."""
+        """Forgets all batches.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+        """
         raise self._missing("reset()")
 
     @abc.abstractmethod
     def update(self, *args):
-        """Adds a batch."""
+        """Adds a batch.
+
+        Args:
+            args: what :meth:`compute` returned, as arrays where ``Model`` calls it.
+
+        Returns:
+            As the subclass says; ``Model`` shows it.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+        """
         raise self._missing("update(*args)")
 
     @abc.abstractmethod
     def accumulate(self):
-        """Returns the figure over all batches since ``reset``."""
+        """The figure over all batches since :meth:`reset`.
+
+        Returns:
+            float, or a list of them.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+        """
         raise self._missing("accumulate()")
 
     @abc.abstractmethod
     def name(self):
-        """Returns the metric's name, or a list of names if it has several figures."""
+        """What to call the figure.
+
+        Returns:
+            str, or a list if there are several figures.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+        """
         raise self._missing("name()")
 
     def compute(self, *args):
-        """What to hand to ``update``, from the network's outputs and the labels: here all of it."""
+        """What to hand to :meth:`update`: here all of it.
+
+        Args:
+            args: outputs of the network, then labels.
+
+        Returns:
+            tuple.
+        """
         return args
 
 
@@ -68,6 +124,15 @@ class Accuracy(Metric):
     Args:
         topk (tuple[int]): The values of k, one figure for each.
         name (str, optional): Name of the figure, ``acc`` by default; several get ``_top<k>`` added.
+        args, kwargs: of further base classes.
+
+    Examples:
+        >>> metric = argosy.metric.Accuracy()
+        >>> scores = argosy.to_tensor([[0.1, 0.9], [0.8, 0.2]])
+        >>> metric.update(metric.compute(scores, argosy.to_tensor([[1], [1]])))
+        0.5
+        >>> metric.accumulate(), metric.name()
+        (0.5, ['acc'])
     """
 
     def __init__(self, topk=(1,), name=None, *args, **kwargs):
@@ -135,7 +200,18 @@ class Accuracy(Metric):
 
 
 class Precision(Metric):
-    """Of the samples predicted positive (probability rounded half up to 1), the share that is."""
+    """Of the samples predicted positive (probability rounded half up to 1), the share that is.
+
+    Args:
+        name (str): Name of the figure.
+        args, kwargs: of further base classes.
+
+    Examples:
+        >>> metric = argosy.metric.Precision()
+        >>> metric.update(np.array([0.9, 0.6, 0.2]), np.array([1, 0, 1]))
+        >>> metric.accumulate()
+        0.5
+    """
 
     def __init__(self, name="precision", *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -171,7 +247,18 @@ class Precision(Metric):
 
 class Recall(Metric):
     """Of the positive samples, the share that is predicted positive (probability rounded half to
-    even to 1)."""
+    even to 1).
+
+    Args:
+        name (str): Name of the figure.
+        args, kwargs: of further base classes.
+
+    Examples:
+        >>> metric = argosy.metric.Recall()
+        >>> metric.update(np.array([0.9, 0.6, 0.2]), np.array([1, 0, 1]))
+        >>> metric.accumulate()
+        0.5
+    """
 
     def __init__(self, name="recall", *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -210,9 +297,20 @@ class Auc(Metric):
 
     Args:
         curve (str): ``"ROC"``, the receiver operating characteristic, or ``"PR"``, precision over
-            recall, as `static.auc` computes it.
+            recall, as ``static.auc`` computes it.
         num_thresholds (int): Number of the histogram's intervals; more are more exact.
-        name (str): The name.
+        name (str): Name of the figure.
+        args, kwargs: of further base classes.
+
+    Raises:
+        ValueError: the curve is unknown.
+
+    Examples:
+        >>> metric = argosy.metric.Auc()
+        >>> ones = np.array([0.9, 0.6, 0.2])
+        >>> metric.update(np.stack([1 - ones, ones], 1), np.array([1, 0, 0]))
+        >>> metric.accumulate(), metric.trapezoid_area(0, 2, 1, 3)
+        (1.0, 4.0)
     """
 
     def __init__(self, curve="ROC", num_thresholds=4095, name="auc", *args, **kwargs):
@@ -249,7 +347,15 @@ class Auc(Metric):
 
     @staticmethod
     def trapezoid_area(x1, x2, y1, y2):
-        """Area between x1 and x2 under the line from y1 to y2."""
+        """Area between two places under a straight line.
+
+        Args:
+            x1, x2 (float): the places.
+            y1, y2 (float): height of the line there.
+
+        Returns:
+            float.
+        """
         return abs(x1 - x2) * (y1 + y2) / 2.0
 
     def accumulate(self):
@@ -294,6 +400,14 @@ def accuracy(input, label, k=1, correct=None, total=None, name=None):
 
     Returns:
         Tensor: float32, 0-d.
+
+    Raises:
+        ValueError: ``label`` has not two dimensions.
+
+    Examples:
+        >>> scores = argosy.to_tensor([[0.1, 0.9], [0.8, 0.2]])
+        >>> argosy.metric.accuracy(scores, argosy.to_tensor([[1], [1]])).item()
+        0.5
     """
     if label.ndim != 2:
         raise ValueError(

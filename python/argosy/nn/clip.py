@@ -42,8 +42,17 @@ class ClipGradByValue(ClipGradBase):
     """Every element of a gradient is kept within [min, max].
 
     Args:
-        max: largest value.
-        min: smallest value; None is ``-max``.
+        max (float): largest value.
+        min (float, optional): smallest value; None is ``-max``.
+
+    Raises:
+        AssertionError: ``min`` is None and ``max`` not positive.
+
+    Examples:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> (x * argosy.to_tensor([3.0, -0.2])).sum().backward()
+        >>> argosy.nn.ClipGradByValue(1.0)([(x, x.grad)])[0][1].tolist()
+        [1.0, -0.2]
     """
 
     def __init__(self, max, min=None):
@@ -68,7 +77,13 @@ class ClipGradByNorm(ClipGradBase):
     """A gradient whose 2-norm exceeds ``clip_norm`` is scaled to it.
 
     Args:
-        clip_norm: largest norm of each gradient.
+        clip_norm (float): largest norm of each gradient.
+
+    Examples:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> (x * argosy.to_tensor([3.0, 4.0])).sum().backward()
+        >>> argosy.nn.ClipGradByNorm(1.0)([(x, x.grad)])[0][1].tolist()
+        [0.6, 0.8]
     """
 
     def __init__(self, clip_norm):
@@ -89,9 +104,22 @@ class ClipGradByGlobalNorm(ClipGradBase):
     was applied.
 
     Args:
-        clip_norm: largest common norm.
+        clip_norm (float): largest common norm.
         group_name: has no effect: all gradients that it is given are one group.
-        auto_skip_clip: leave the gradients untouched when nothing is to be clipped.
+        auto_skip_clip (bool): is kept as an attribute; the gradients are multiplied by 1 when nothing is
+            to be clipped.
+
+    Raises:
+        AssertionError: ``auto_skip_clip`` is no bool.
+
+    Examples:
+        >>> clip = argosy.nn.ClipGradByGlobalNorm(1.0)
+        >>> layer = argosy.nn.Linear(2, 1)
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=layer.parameters(), grad_clip=clip)
+        >>> layer(argosy.to_tensor([[2.0, 2.0]])).sum().backward()
+        >>> sgd.step()
+        >>> layer.weight.grad.flatten().tolist(), layer.bias.grad.tolist()
+        ([0.6667, 0.6667], [0.3333])
     """
 
     def __init__(self, clip_norm, group_name="default_group", auto_skip_clip=False):

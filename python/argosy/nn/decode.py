@@ -20,15 +20,40 @@ class Decoder:
     """What :func:`dynamic_decode` drives."""
 
     def initialize(self, inits):
-        """(first inputs, first states, which sequences are finished already)."""
+        """What decoding begins with.
+
+        Args:
+            inits: as the decoder says.
+
+        Returns:
+            (first inputs, first states, which sequences are finished already).
+        """
         raise NotImplementedError
 
     def step(self, time, inputs, states, **kwargs):
-        """(outputs, next states, next inputs, which sequences are finished)."""
+        """One step.
+
+        Args:
+            time: number of the step, int64 [1].
+            inputs, states: what the step before gave.
+            kwargs: those of :func:`dynamic_decode`.
+
+        Returns:
+            (outputs, next states, next inputs, which sequences are finished).
+        """
         raise NotImplementedError
 
     def finalize(self, outputs, final_states, sequence_lengths):
-        """(final outputs, final states) from outputs stacked along time."""
+        """What decoding ends with.
+
+        Args:
+            outputs: those of all steps, stacked along axis 0.
+            final_states: states after the last step.
+            sequence_lengths: int64 tensor.
+
+        Returns:
+            (final outputs, final states).
+        """
         raise NotImplementedError
 
     @property
@@ -42,10 +67,27 @@ class BeamSearchDecoder(Decoder):
 
     Args:
         cell: recurrent cell, called as cell(inputs, states, **kwargs).
-        start_token, end_token: numbers of the tokens that begin and end a sequence.
-        beam_size: number of beginnings kept.
+        start_token, end_token (int): numbers of the tokens that begin and end a sequence.
+        beam_size (int): number of beginnings kept.
         embedding_fn: turns token numbers into the cell's inputs; None: the cell takes numbers.
         output_fn: turns the cell's outputs into scores of all tokens; None: they are scores.
+
+    Examples:
+        >>> cell, embed = argosy.nn.GRUCell(4, 4), argosy.nn.Embedding(6, 4)
+        >>> score = argosy.nn.Linear(4, 6)
+        >>> decoder = argosy.nn.BeamSearchDecoder(cell, 0, 1, 3, embed, score)
+        >>> inputs, states, finished = decoder.initialize(cell.get_initial_states(argosy.ones([2, 4])))
+        >>> finished.shape
+        paddle.Size([2, 3])
+        >>> out, states, inputs, finished = decoder.step(0, inputs, states)
+        >>> out.predicted_ids.shape
+        paddle.Size([2, 3])
+        >>> ids = argosy.zeros([5, 2, 3], "int64")
+        >>> parents = argosy.zeros([5, 2, 3], "int64")
+        >>> decoder.finalize(decoder.OutputWrapper(None, ids, parents), states, None)[0].shape
+        paddle.Size([5, 2, 3])
+        >>> decoder.tile_beam_merge_with_batch(argosy.ones([2, 4]), 3).shape
+        paddle.Size([6, 4])
     """
 
     OutputWrapper = namedtuple("OutputWrapper", ("scores", "predicted_ids", "parent_ids"))
@@ -61,7 +103,15 @@ class BeamSearchDecoder(Decoder):
 
     @staticmethod
     def tile_beam_merge_with_batch(x, beam_size):
-        """Repeat every row of ``x`` [batch, ...] ``beam_size`` times: [batch * beam_size, ...]."""
+        """Repeat every row, so that each beam has its own.
+
+        Args:
+            x: [batch, ...].
+            beam_size (int): how often.
+
+        Returns:
+            Tensor [batch * beam_size, ...].
+        """
         x = tensor.unsqueeze(x, [1])
         x = tensor.expand(x, [sizes_of(x)[0], beam_size, *sizes_of(x)[2:]])
         return tensor.reshape(x, [-1, *sizes_of(x)[2:]])
@@ -177,16 +227,27 @@ def dynamic_decode(
     """Call ``decoder.step`` until all sequences are finished.
 
     Args:
-        decoder: a :class:`Decoder`, for instance a BeamSearchDecoder.
+        decoder: a decoder, for instance a BeamSearchDecoder.
         inits: argument of ``decoder.initialize``.
-        max_step_num: largest number of steps; None: no limit.
-        output_time_major: outputs are [time, batch, ...] instead of [batch, time, ...].
-        impute_finished: keep the states of finished sequences as they were.
-        return_length: also return the lengths of the sequences.
+        max_step_num (int, optional): largest number of a step, counted from 0; None: no limit.
+        output_time_major (bool): outputs are [time, batch, ...] instead of [batch, time, ...].
+        impute_finished (bool): keep the states of finished sequences as they were.
+        is_test (bool): has no effect.
+        return_length (bool): also return the lengths of the sequences.
         kwargs: passed on to ``decoder.step``.
 
     Returns:
-        (outputs, final states[, lengths]).
+        (outputs, final states[, lengths]); of a BeamSearchDecoder the outputs are token numbers [batch,
+        time, beam].
+
+    Examples:
+        >>> cell, embed = argosy.nn.GRUCell(4, 4), argosy.nn.Embedding(6, 4)
+        >>> decoder = argosy.nn.BeamSearchDecoder(cell, 0, 1, 3, embed, argosy.nn.Linear(4, 6))
+        >>> start = cell.get_initial_states(argosy.ones([2, 4]))
+        >>> out = argosy.nn.dynamic_decode(decoder, start, max_step_num=4, return_length=True)
+        >>> ids, states, lengths = out
+        >>> ids.shape[0], ids.shape[2], lengths.shape
+        (2, 3, paddle.Size([2, 3]))
     """
     no_effect("dynamic_decode", "nothing is kept for gradients that are not wanted", is_test=(is_test, False))  # fmt: skip
     inputs, states, finished = decoder.initialize(inits)

@@ -18,6 +18,17 @@ class Adadelta(Optimizer):
 
     A parameter group may set ``epsilon`` and ``rho``.
     Paper: ADADELTA (https://arxiv.org/abs/1212.5701).
+
+    Raises:
+        ValueError: A number is missing.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.ones([1])
+        >>> argosy.optimizer.Adadelta(1.0, epsilon=0.01, parameters=[x]).step()
+        >>> x.tolist()
+        [0.5918]
     """
 
     _op = "adadelta_"

@@ -17,6 +17,17 @@ class Adagrad(Optimizer):
 
     A parameter group may set ``epsilon`` and ``initial_accumulator_value``.
     Paper: Adaptive Subgradient Methods (JMLR 12, 2011).
+
+    Raises:
+        AssertionError: learning_rate or epsilon is missing.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.full([1], 4.0)
+        >>> argosy.optimizer.Adagrad(0.1, parameters=[x]).step()
+        >>> x.tolist()
+        [0.9]
     """
 
     _op = "adagrad_"

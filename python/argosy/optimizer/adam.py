@@ -27,6 +27,18 @@ class Adam(MomentOptimizer):
 
     A parameter group may set ``beta1``, ``beta2``, ``epsilon`` and ``lazy_mode``.
     Papers: Adam (https://arxiv.org/abs/1412.6980), AMSGrad (https://arxiv.org/abs/1904.09237).
+
+    Raises:
+        ValueError: A beta is not in [0, 1), epsilon is negative, or learning_rate or parameters are missing.
+
+    Example:
+        >>> layer = argosy.nn.Linear(2, 1)
+        >>> adam = argosy.optimizer.Adam(0.1, parameters=layer.parameters())
+        >>> before = layer.weight.clone()
+        >>> layer(argosy.ones([1, 2])).sum().backward()
+        >>> adam.step()
+        >>> (before - layer.weight).tolist()
+        [[0.1], [0.1]]
     """
 
     _op = "adam_"

@@ -18,6 +18,17 @@ class Adamax(MomentOptimizer):
 
     A parameter group may set ``beta1``, ``beta2`` and ``epsilon``.
     Paper: Adam (https://arxiv.org/abs/1412.6980), section 7.
+
+    Raises:
+        ValueError: A beta is not in [0, 1), or epsilon is negative.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.full([1], 4.0)
+        >>> argosy.optimizer.Adamax(0.1, parameters=[x]).step()
+        >>> x.tolist()
+        [0.9]
     """
 
     _op = "adamax_"

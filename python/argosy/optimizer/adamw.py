@@ -15,17 +15,34 @@ class AdamW(Adam):
     before the update) instead of adding to the gradient.
 
     Args:
+        learning_rate (float | LRScheduler): The rate.
+        beta1, beta2 (float): Decay of the two moments, in [0, 1).
+        epsilon (float): Keeps the division finite.
+        parameters, grad_clip, name: See :class:`Optimizer`.
         weight_decay (float | Tensor): The coefficient.
         use_lowprecision_moment (bool): Only False: moments of 16-bit parameters are float32.
         lr_ratio (callable, optional): Gets a parameter, returns a factor on its rate, such as a decay
             by layer.
         apply_decay_param_fun (callable, optional): Gets a parameter's name, returns whether weight
             decay applies to it.
-        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, multi_precision,
-        amsgrad, name: See :class:`Adam`.
+        lazy_mode, multi_precision, amsgrad: See :class:`Adam`.
 
     A parameter group may set ``weight_decay`` besides what it may set for Adam.
     Paper: Decoupled Weight Decay Regularization (https://arxiv.org/abs/1711.05101).
+
+    Raises:
+        TypeError: weight_decay is neither a number nor a tensor.
+        AssertionError: lr_ratio is no function.
+        NotImplementedError: use_lowprecision_moment is true.
+        ValueError: As for Adam.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.zeros([1])
+        >>> argosy.optimizer.AdamW(0.1, parameters=[x], weight_decay=0.5).step()
+        >>> x.tolist()
+        [0.95]
     """
 
     _decoupled_decay = True

@@ -19,6 +19,19 @@ class ASGD(Optimizer):
 
     Paper: Minimizing Finite Sums with the Stochastic Average Gradient
     (https://arxiv.org/abs/1309.2388).
+
+    Raises:
+        ValueError: learning_rate or batch_num is missing, or batch_num is not positive.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> asgd = argosy.optimizer.ASGD(0.1, batch_num=2, parameters=[x])
+        >>> for gradient in [1.0, 3.0]:
+        ...     x.grad = argosy.full([1], gradient)
+        ...     asgd.step()
+        >>> x.tolist()
+        [0.7]
     """
 
     _op = "asgd_"

@@ -26,6 +26,17 @@ class Lamb(Optimizer):
     A parameter group may set ``beta1``, ``beta2``, ``epsilon``, ``lamb_weight_decay`` and
     ``exclude_from_weight_decay_fn``.
     Paper: Large Batch Optimization for Deep Learning (https://arxiv.org/abs/1904.00962).
+
+    Raises:
+        AssertionError: A number is missing.
+
+    Example:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> x.set_value(argosy.to_tensor([3.0, 4.0]))
+        >>> x.grad = argosy.ones([2])
+        >>> argosy.optimizer.Lamb(0.1, lamb_weight_decay=0.0, always_adapt=True, parameters=[x]).step()
+        >>> x.tolist()
+        [2.6464, 3.6464]
     """
 
     _op = "lamb_"

@@ -33,6 +33,22 @@ class LBFGS(Optimizer):
             needs the gradient of exactly the loss that `closure` returns.
 
     Book: Nocedal and Wright, Numerical Optimization, algorithms 3.5, 3.6 and 7.5.
+
+    Raises:
+        RuntimeError: line_search_fn is another one.
+        TypeError: parameters are groups.
+
+    Example:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> lbfgs = argosy.optimizer.LBFGS(line_search_fn="strong_wolfe", parameters=[x])
+        >>> def closure():
+        ...     lbfgs.clear_grad()
+        ...     loss = ((x - argosy.to_tensor([1.0, 2.0])) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> _ = lbfgs.step(closure)
+        >>> x.tolist()
+        [1.0, 2.0]
     """
 
     def __init__(

@@ -10,6 +10,7 @@ import math
 
 from argosy._support import ArgumentError, check_choice
 
+from .cycles import CosineAnnealingDecay, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from .scheduler import (
     LRScheduler,
     _check_callable,
@@ -39,12 +40,32 @@ __all__ = [
     "CosineAnnealingWarmRestarts",
 ]
 
+# Files of saved schedulers name this module, here as in Paddle.
+for _scheduler in (CosineAnnealingDecay, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR):
+    _scheduler.__module__ = __name__
+
 
 class NoamDecay(LRScheduler):
     """``learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5)`` at step n: a linear rise
     for `warmup_steps` steps, then decay by the inverse square root.
 
+    Args:
+        d_model (int): Width of the model, > 0.
+        warmup_steps (int): Steps of the rise.
+        learning_rate (float): Factor on the rate, >= 0.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        ValueError: d_model is not positive.
+
     Paper: Attention Is All You Need (https://arxiv.org/abs/1706.03762).
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.NoamDecay(64, 10)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.004
     """
 
     def __init__(self, d_model, warmup_steps, learning_rate=1.0, last_epoch=-1, verbose=False):
@@ -66,7 +87,25 @@ class NoamDecay(LRScheduler):
 
 class PiecewiseDecay(LRScheduler):
     """Constant pieces: ``values[i]`` while the step number is below ``boundaries[i]``, and the last
-    value afterwards. `values` has one element more than `boundaries`.
+    value afterwards.
+
+    Args:
+        boundaries (list[int]): Steps at which the rate changes, rising; not empty.
+        values (list[float]): Rates, one more than `boundaries`.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        ValueError: boundaries is empty, or there are too few values.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.PiecewiseDecay([1, 2], [0.1, 0.05, 0.01])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(scheduler())
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.05, 0.01, 0.01]
     """
 
     def __init__(self, boundaries, values, last_epoch=-1, verbose=False):
@@ -93,7 +132,23 @@ class PiecewiseDecay(LRScheduler):
 
 
 class NaturalExpDecay(LRScheduler):
-    """``learning_rate * e^(-gamma * n)`` at step n."""
+    """``learning_rate * e^(-gamma * n)`` at step n.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        gamma (float): > 0.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        AssertionError: gamma is not positive.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.NaturalExpDecay(1.0, gamma=0.5)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.6065
+    """
 
     def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
         if not gamma > 0.0:
@@ -109,7 +164,20 @@ class NaturalExpDecay(LRScheduler):
 
 
 class InverseTimeDecay(LRScheduler):
-    """``learning_rate / (1 + gamma * n)`` at step n."""
+    """``learning_rate / (1 + gamma * n)`` at step n.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        gamma (float): How fast the rate falls.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.InverseTimeDecay(1.0, gamma=0.5)
+        >>> scheduler.step(2)
+        >>> scheduler()
+        0.5
+    """
 
     def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
         self.gamma = gamma
@@ -122,8 +190,25 @@ class InverseTimeDecay(LRScheduler):
 class PolynomialDecay(LRScheduler):
     """From `learning_rate` to `end_lr` in `decay_steps` steps along ``(1 - n / decay_steps)^power``.
 
-    With `cycle` the span grows to the next multiple of `decay_steps` each time it is passed, so the
-    rate jumps up and decays again; without it, the rate stays at `end_lr`.
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        decay_steps (int): Steps of the decay, > 0.
+        end_lr (float): The rate at its end.
+        power (float): > 0; 1 is a line.
+        cycle (bool): Whether the span grows to the next multiple of `decay_steps` each time it is passed,
+            so that the rate jumps up and decays again; without it, the rate stays at `end_lr`.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        ValueError: decay_steps is no positive int.
+        AssertionError: power is not positive.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.PolynomialDecay(1.0, decay_steps=4, end_lr=0.0)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.75
     """
 
     def __init__(
@@ -163,8 +248,29 @@ class PolynomialDecay(LRScheduler):
 
 
 class LinearWarmup(LRScheduler):
-    """From `start_lr` to `end_lr` linearly in `warmup_steps` steps, then `learning_rate`, which is a
-    number or another scheduler (whose own step 0 is the first step after the warm-up).
+    """From `start_lr` to `end_lr` linearly in `warmup_steps` steps, then `learning_rate`.
+
+    Args:
+        learning_rate (float | LRScheduler): The rate after the warm-up; a scheduler's own step 0 is the
+            first step after it.
+        warmup_steps (int): Steps of the warm-up, > 0.
+        start_lr (float): The rate at step 0.
+        end_lr (float): The rate that the line leads to, > start_lr.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        TypeError: learning_rate is neither a number nor a scheduler.
+        AssertionError: warmup_steps is no positive int, or end_lr is not greater than start_lr.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.LinearWarmup(0.5, 4, start_lr=0.0, end_lr=0.4)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.1
+        >>> scheduler.step(4)
+        >>> scheduler()
+        0.5
     """
 
     def __init__(self, learning_rate, warmup_steps, start_lr, end_lr, last_epoch=-1, verbose=False):
@@ -218,7 +324,23 @@ class LinearWarmup(LRScheduler):
 
 
 class ExponentialDecay(LRScheduler):
-    """``learning_rate * gamma^n`` at step n; 0 < gamma < 1."""
+    """``learning_rate * gamma^n`` at step n.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        gamma (float): Between 0 and 1, both left out.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        AssertionError: gamma is out of range.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.ExponentialDecay(1.0, gamma=0.5)
+        >>> scheduler.step(3)
+        >>> scheduler()
+        0.125
+    """
 
     def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
         if not 0.0 < gamma < 1.0:
@@ -234,7 +356,25 @@ class ExponentialDecay(LRScheduler):
 
 
 class MultiStepDecay(LRScheduler):
-    """The rate is multiplied by `gamma` at each step number in `milestones` (increasing)."""
+    """The rate is multiplied by `gamma` at each of some steps.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        milestones (list[int] | tuple[int]): Their numbers, strictly rising.
+        gamma (float): The factor, < 1.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        TypeError: milestones is no list or tuple.
+        ValueError: milestones do not rise, or gamma is 1 or more.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.MultiStepDecay(1.0, [2, 4], gamma=0.5)
+        >>> scheduler.step(3)
+        >>> scheduler()
+        0.5
+    """
 
     def __init__(self, learning_rate, milestones, gamma=0.1, last_epoch=-1, verbose=False):
         if not isinstance(milestones, (tuple, list)):
@@ -267,7 +407,26 @@ class MultiStepDecay(LRScheduler):
 
 
 class StepDecay(LRScheduler):
-    """The rate is multiplied by `gamma` (< 1) every `step_size` steps."""
+    """The rate is multiplied by `gamma` every `step_size` steps.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        step_size (int): Steps from one change to the next, > 0.
+        gamma (float): The factor, < 1.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        TypeError: step_size is no int.
+        AssertionError: step_size is not positive.
+        ValueError: gamma is 1 or more.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.StepDecay(1.0, step_size=2, gamma=0.5)
+        >>> scheduler.step(5)
+        >>> scheduler()
+        0.25
+    """
 
     def __init__(self, learning_rate, step_size, gamma=0.1, last_epoch=-1, verbose=False):
         _check_type("StepDecay", "step_size", step_size, int)
@@ -290,7 +449,23 @@ class StepDecay(LRScheduler):
 
 
 class LambdaDecay(LRScheduler):
-    """``learning_rate * lr_lambda(n)`` at step n. The function itself is not saved."""
+    """``learning_rate * lr_lambda(n)`` at step n.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        lr_lambda (callable): Gets the number of the step, returns the factor. It is not saved by state_dict.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        TypeError: lr_lambda is not callable.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.LambdaDecay(0.5, lambda n: 0.9**n)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.45
+    """
 
     def __init__(self, learning_rate, lr_lambda, last_epoch=-1, verbose=False):
         _check_callable("LambdaDecay", "lr_lambda", lr_lambda)
@@ -302,7 +477,23 @@ class LambdaDecay(LRScheduler):
 
 
 class MultiplicativeDecay(LRScheduler):
-    """``learning_rate * lr_lambda(1) * ... * lr_lambda(n)`` at step n."""
+    """``learning_rate * lr_lambda(1) * ... * lr_lambda(n)`` at step n.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        lr_lambda (callable): Gets the number of a step, returns its factor. It is not saved by state_dict.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        TypeError: lr_lambda is not callable.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.MultiplicativeDecay(1.0, lambda n: 0.5)
+        >>> scheduler.step()
+        >>> scheduler()
+        0.5
+    """
 
     def __init__(self, learning_rate, lr_lambda, last_epoch=-1, verbose=False):
         _check_callable("MultiplicativeDecay", "lr_lambda", lr_lambda)
@@ -322,15 +513,27 @@ class ReduceOnPlateau(LRScheduler):
     ``step(metrics)`` takes the metric: a number or a tensor or array of one element.
 
     Args:
-        learning_rate (float): The rate to start from.
+        learning_rate (float): The rate to start from, >= 0.
         mode (str): ``"min"`` if smaller is better, ``"max"`` if larger is.
         factor (float): < 1.
         patience (int): Steps without improvement that are tolerated.
-        threshold (float): How much better counts as better: relative to the best value
-            (`threshold_mode` ``"rel"``) or absolute (``"abs"``).
+        threshold (float): How much better counts as better.
+        threshold_mode (str): ``"rel"``: relative to the best value; ``"abs"``: absolute.
         cooldown (int): Steps after a reduction during which nothing is counted.
         min_lr (float): The rate never goes below it.
         epsilon (float): A reduction smaller than this is not made.
+        verbose (bool): Whether to print the rate after each reduction.
+
+    Raises:
+        ValueError: mode or threshold_mode is another one, factor is 1 or more, or learning_rate negative.
+        TypeError: learning_rate is no number.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.ReduceOnPlateau(1.0, factor=0.5, patience=1)
+        >>> for loss in [3.0, 3.0, 3.0]:
+        ...     scheduler.step(loss)
+        >>> scheduler()
+        0.5
     """
 
     def __init__(
@@ -418,202 +621,24 @@ class ReduceOnPlateau(LRScheduler):
         return current > (best + best * self.threshold if relative else best + self.threshold)
 
 
-class CosineAnnealingDecay(LRScheduler):
-    """Half a cosine from `learning_rate` to `eta_min` in `T_max` steps, then back up, and so on.
-
-    Computed from the previous rate, so a rate changed by hand is followed; ``step(epoch)`` uses the
-    closed form ``eta_min + (learning_rate - eta_min) * (1 + cos(pi * n / T_max)) / 2``.
-
-    Paper: SGDR (https://arxiv.org/abs/1608.03983), without the restarts.
-    """
-
-    def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):
-        _check_type("CosineAnnealingDecay", "T_max", T_max, int)
-        if not _is_number(eta_min):
-            raise TypeError(
-                f"[CosineAnnealingDecay] eta_min: expected a number, got {eta_min!r}."
-                " Do this: pass the smallest learning rate."
-            )
-        if T_max <= 0:
-            raise AssertionError(
-                f"[CosineAnnealingDecay] T_max must be positive, got {T_max}."
-                " Do this: pass the number of epochs of half a period."
-            )
-        self.T_max = T_max
-        self.eta_min = float(eta_min)
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        n, period = self.last_epoch, self.T_max
-        if n == 0:
-            return self.base_lr
-        if (n - 1 - period) % (2 * period) == 0:
-            rise = (self.base_lr - self.eta_min) * (1 - math.cos(math.pi / period)) / 2
-            return self.last_lr + rise
-        ratio = (1 + math.cos(math.pi * n / period)) / (1 + math.cos(math.pi * (n - 1) / period))
-        return ratio * (self.last_lr - self.eta_min) + self.eta_min
-
-    def _get_closed_form_lr(self):
-        wave = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
-        return self.eta_min + (self.base_lr - self.eta_min) * wave / 2
-
-
-class OneCycleLR(LRScheduler):
-    """One cycle over `total_steps` steps: up from ``max_learning_rate / divide_factor`` to
-    `max_learning_rate` during the first `phase_pct` of them, then down to `end_learning_rate`; with
-    `three_phase` first down to the starting rate over an equally long phase.
-
-    Args:
-        anneal_strategy (str): ``"cos"`` or ``"linear"``, the shape of each phase.
-
-    Paper: Super-Convergence (https://arxiv.org/abs/1708.07120).
-    """
-
-    def __init__(
-        self,
-        max_learning_rate,
-        total_steps,
-        divide_factor=25.0,
-        end_learning_rate=0.0001,
-        phase_pct=0.3,
-        anneal_strategy="cos",
-        three_phase=False,
-        last_epoch=-1,
-        verbose=False,
-    ):
-        _check_rate("OneCycleLR", "max_learning_rate", max_learning_rate)
-        _check_rate("OneCycleLR", "end_learning_rate", end_learning_rate)
-        _check_type("OneCycleLR", "total_steps", total_steps, int)
-        if total_steps <= 0:
-            raise ValueError(
-                f"[OneCycleLR] total_steps must be positive, got {total_steps}."
-                " Do this: pass the number of steps of the whole training."
-            )
-        _check_type("OneCycleLR", "phase_pct", phase_pct, float)
-        if not 0 <= phase_pct <= 1:
-            raise ValueError(
-                f"[OneCycleLR] phase_pct is out of range: expected 0 .. 1, got {phase_pct}."
-                " Do this: pass the part of the steps in which the rate grows."
-            )
-        check_choice("OneCycleLR", "anneal_strategy", anneal_strategy, ("cos", "linear"))
-        if three_phase and phase_pct >= 0.5:
-            raise ValueError(
-                f"[OneCycleLR] three_phase needs phase_pct < 0.5, got phase_pct={phase_pct}."
-                " Do this: lower phase_pct or leave three_phase out."
-            )
-        start = max_learning_rate / float(divide_factor)
-        end = float(end_learning_rate)
-        self.max_lr = max_learning_rate
-        self.initial_lr = start
-        self.min_lr = end
-        self.total_steps = total_steps
-        peak = phase_pct * total_steps - 1
-        last = total_steps - 1
-        self._phases = (
-            [(0, peak, start, max_learning_rate), (peak, 2 * peak, max_learning_rate, start)]
-            + [(2 * peak, last, start, end)]
-            if three_phase
-            else [(0, peak, start, max_learning_rate), (peak, last, max_learning_rate, end)]
-        )
-        self.anneal_func = _cosine_between if anneal_strategy == "cos" else _linear_between
-        super().__init__(start, last_epoch, verbose)
-
-    def get_lr(self):
-        n = self.last_epoch
-        if n > self.total_steps:
-            raise ValueError(
-                f"[OneCycleLR] step {n} is past the end of the cycle: expected at most "
-                f"total_steps={self.total_steps} steps. Do this: build it with the number of steps "
-                "that training makes, len(loader) * epochs."
-            )
-        for i, (begin, end, start_lr, end_lr) in enumerate(self._phases):
-            if n <= end or i == len(self._phases) - 1:
-                return self.anneal_func(start_lr, end_lr, (n - begin) / (end - begin))
-
-
-def _cosine_between(start, end, done):
-    return end + (start - end) / 2.0 * (math.cos(math.pi * done) + 1)
-
-
-def _linear_between(start, end, done):
-    return (end - start) * done + start
-
-
-class CyclicLR(LRScheduler):
-    """Between `base_learning_rate` and `max_learning_rate`, up in `step_size_up` steps and down in
-    `step_size_down` (default: as many), over and over.
-
-    Args:
-        mode (str): How the amplitude changes: ``"triangular"`` not at all, ``"triangular2"`` halves
-            each cycle, ``"exp_range"`` by ``exp_gamma ** step``.
-        scale_fn (callable, optional): Instead of `mode`, a factor for the amplitude, as a function of
-            the number of the cycle (from 1) or of the step, as `scale_mode` says (``"cycle"`` or
-            ``"iterations"``).
-
-    Paper: Cyclical Learning Rates (https://arxiv.org/abs/1506.01186).
-    """
-
-    def __init__(
-        self,
-        base_learning_rate,
-        max_learning_rate,
-        step_size_up,
-        step_size_down=None,
-        mode="triangular",
-        exp_gamma=1.0,
-        scale_fn=None,
-        scale_mode="cycle",
-        last_epoch=-1,
-        verbose=False,
-    ):
-        _check_rate("CyclicLR", "max_learning_rate", max_learning_rate)
-        for name, size in (("step_size_up", step_size_up), ("step_size_down", step_size_down)):
-            if size is None and name == "step_size_down":
-                continue
-            _check_type("CyclicLR", name, size, int)
-            if size <= 0:
-                raise ValueError(
-                    f"[CyclicLR] {name} must be positive, got {size}."
-                    " Do this: pass a number of steps."
-                )
-        _check_type("CyclicLR", "exp_gamma", exp_gamma, float)
-        modes = {
-            "triangular": (lambda x: 1.0, "cycle"),
-            "triangular2": (lambda x: 1 / (2.0 ** (x - 1)), "cycle"),
-            "exp_range": (lambda x: self.gamma**x, "iterations"),
-        }
-        if scale_fn is None and mode not in modes:
-            raise ValueError(
-                f"[CyclicLR] mode: expected one of {list(modes)}, got {mode!r}."
-                " Do this: pass one of them, or scale_fn."
-            )
-        check_choice("CyclicLR", "scale_mode", scale_mode, ("cycle", "iterations"))
-        down = step_size_up if step_size_down is None else step_size_down
-        self.cycle_size = float(step_size_up + down)
-        self.step_up_pct = step_size_up / self.cycle_size
-        self.max_lr = float(max_learning_rate)
-        self.amplitude = self.max_lr - base_learning_rate
-        self.mode = mode
-        self.gamma = exp_gamma
-        if scale_fn is None:
-            self.scale_fn, self.scale_mode = modes[mode]
-        else:
-            self.scale_fn, self.scale_mode = scale_fn, scale_mode
-        super().__init__(base_learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        n = self.last_epoch
-        cycle = 1 + n // self.cycle_size
-        done = 1.0 + n / self.cycle_size - cycle
-        up = self.step_up_pct
-        height = done / up if done <= up else (1 - done) / (1 - up)
-        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else n)
-        return self.base_lr + self.amplitude * height * scale
-
-
 class LinearLR(LRScheduler):
-    """The factor on `learning_rate` goes from `start_factor` to `end_factor` linearly in
-    `total_steps` steps and stays there. 0 < start_factor <= 1, 0 <= end_factor <= 1.
+    """The factor on `learning_rate` goes from `start_factor` to `end_factor` linearly and stays there.
+
+    Args:
+        learning_rate (float): The rate to start from, >= 0.
+        total_steps (int): Steps of the ramp, > 0.
+        start_factor (float): 0 < start_factor <= 1.
+        end_factor (float): 0 <= end_factor <= 1.
+        last_epoch (int): Number of the step to continue after; -1 to start.
+        verbose (bool): Whether to print the rate after each step.
+
+    Raises:
+        ValueError: A number is out of range.
+
+    Example:
+        >>> scheduler = argosy.optimizer.lr.LinearLR(1.0, total_steps=4, start_factor=0.5)
+        >>> scheduler(), scheduler.step(), scheduler()
+        (0.5, None, 0.625)
     """
 
     def __init__(
@@ -658,79 +683,3 @@ class LinearLR(LRScheduler):
     def _get_closed_form_lr(self):
         done = min(self.total_steps, self.last_epoch) / self.total_steps
         return self.base_lr * (self.start_factor + (self.end_factor - self.start_factor) * done)
-
-
-class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine from `learning_rate` to `eta_min` in `T_0` steps, then a restart at the top with
-    a period `T_mult` times as long, and so on. ``step(epoch)`` takes fractions of steps too.
-
-    Paper: SGDR (https://arxiv.org/abs/1608.03983).
-    """
-
-    def __init__(self, learning_rate, T_0, T_mult=1, eta_min=0, last_epoch=-1, verbose=False):
-        if not isinstance(T_0, int) or T_0 <= 0:
-            raise ValueError(
-                f"[CosineAnnealingWarmRestarts] T_0: expected a positive int, got {T_0!r}."
-                " Do this: pass the epochs until the first restart."
-            )
-        if not isinstance(T_mult, int) or T_mult < 1:
-            raise ValueError(
-                f"[CosineAnnealingWarmRestarts] T_mult: expected an int >= 1, got {T_mult!r}."
-                " Do this: pass 1 or more."
-            )
-        self.T_0 = T_0
-        self.T_i = T_0
-        self.T_mult = T_mult
-        self.eta_min = eta_min
-        self.T_cur = last_epoch
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        wave = 1 + math.cos(math.pi * self.T_cur / self.T_i)
-        return self.eta_min + (self.base_lr - self.eta_min) * wave / 2
-
-    def state_keys(self):
-        """``last_epoch``, ``last_lr``, ``T_cur``, ``T_i``: the place within the running period."""
-        self.keys = ["last_epoch", "last_lr", "T_cur", "T_i"]
-
-    def set_state_dict(self, state_dict):
-        """Takes over a state; one without ``T_cur``, ``T_i`` gets them from ``last_epoch``."""
-        state = dict(state_dict)
-        if "last_epoch" in state and ("T_cur" not in state or "T_i" not in state):
-            self._place(state["last_epoch"])
-            state["T_cur"], state["T_i"] = self.T_cur, self.T_i
-        super().set_state_dict(state)
-
-    set_dict = set_state_dict
-
-    def _place(self, epoch):
-        if epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
-        elif self.T_mult == 1:
-            self.T_i, self.T_cur = self.T_0, epoch % self.T_0
-        else:
-            periods = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            begin = self.T_0 * (self.T_mult**periods - 1) / (self.T_mult - 1)
-            self.T_i, self.T_cur = self.T_0 * self.T_mult**periods, epoch - begin
-
-    def step(self, epoch=None):
-        """Moves to the next step, or to (possibly fractional) step `epoch` >= 0."""
-        if epoch is None and self.last_epoch < 0:
-            self.last_epoch = 0
-            self.T_cur = 0
-        elif epoch is None:
-            self.last_epoch += 1
-            self.T_cur += 1
-            if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
-                self.T_i *= self.T_mult
-        else:
-            if epoch < 0:
-                raise ValueError(
-                    f"[CosineAnnealingWarmRestarts.step] epoch must be >= 0, got {epoch}."
-                    " Do this: count epochs from 0."
-                )
-            self._place(epoch)
-            self.last_epoch = math.floor(epoch)
-        self.last_lr = self.get_lr()
-        self._report()

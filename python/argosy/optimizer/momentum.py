@@ -23,6 +23,19 @@ class Momentum(Optimizer):
 
     A parameter group may set ``momentum``, ``use_nesterov`` and ``rescale_grad``.
     Paper: On the importance of initialization and momentum in deep learning (ICML 2013).
+
+    Raises:
+        ValueError: learning_rate or momentum is missing.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> momentum = argosy.optimizer.Momentum(0.1, 0.5, parameters=[x])
+        >>> for _ in range(2):
+        ...     x.grad = argosy.ones([1])
+        ...     momentum.step()
+        >>> x.tolist()
+        [0.75]
     """
 
     _op = "momentum_"

@@ -19,6 +19,17 @@ class NAdam(MomentOptimizer):
 
     A parameter group may set ``beta1``, ``beta2``, ``epsilon`` and ``momentum_decay``.
     Paper: Incorporating Nesterov Momentum into Adam (ICLR 2016 workshop).
+
+    Raises:
+        ValueError: A beta is not in [0, 1), or epsilon or momentum_decay is negative.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.ones([1])
+        >>> argosy.optimizer.NAdam(0.1, parameters=[x]).step()
+        >>> x.tolist()
+        [0.8944]
     """
 
     _op = "nadam_"

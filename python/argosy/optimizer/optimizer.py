@@ -11,6 +11,7 @@ A subclass written by a user may instead implement ``_create_accumulators(block,
 import re
 import warnings
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import contextmanager
 
 from argosy import _core
@@ -20,7 +21,7 @@ from argosy._dtypes import SIXTEEN_BIT
 from argosy._framework import in_static_mode
 from argosy._programs import mode
 from argosy._programs.registry import program_of
-from argosy._support import dtype_name, no_effect
+from argosy._support import dtype_name, need_type, no_effect
 from argosy.autograd import no_grad
 from argosy.base import static_parameter, unique_name
 
@@ -46,6 +47,39 @@ class Optimizer:
         grad_clip (optional): ``nn.ClipGradByGlobalNorm``, ``ClipGradByNorm`` or ``ClipGradByValue``;
             applied before regularization.
         name (str, optional): Has no effect on results.
+
+    Raises:
+        ValueError: learning_rate is missing.
+        TypeError: learning_rate, parameters, weight_decay or grad_clip is of another kind.
+
+    Example:
+        >>> layer = argosy.nn.Linear(2, 1)
+        >>> groups = [{"params": [layer.weight]}, {"params": [layer.bias], "learning_rate": 0.1}]
+        >>> sgd = argosy.optimizer.SGD(0.5, parameters=groups)
+        >>> layer(argosy.ones([1, 2])).sum().backward()
+        >>> before = layer.bias.clone()
+        >>> sgd.step()
+        >>> (before - layer.bias).tolist()
+        [0.05]
+        >>> sgd.clear_grad(set_to_zero=False)
+        >>> layer.bias.grad is None
+        True
+        >>> adam = argosy.optimizer.Adam(0.1, parameters=[layer.weight])
+        >>> adam.set_lr(0.25)
+        >>> loss = layer(argosy.ones([1, 2])).mean()
+        >>> loss.backward()
+        >>> pairs = adam.backward(loss)
+        >>> pairs = adam.append_regularization_ops(pairs, argosy.regularizer.L2Decay(0.5))
+        >>> adam.apply_gradients(pairs), adam.apply_optimize(loss, None, pairs)
+        ([], [])
+        >>> _ = adam.minimize(loss)
+        >>> adam.get_lr(), len(adam.state_dict()) == len(adam.get_opti_var_name_list())
+        (0.25, True)
+        >>> adam.set_state_dict(adam.state_dict())
+        >>> adam.zero_grad()
+        >>> _ = adam.use_fusion_storage(), adam.need_refuse(), adam.reset_need_refuse()
+        >>> adam.set_lr_scheduler(argosy.optimizer.lr.StepDecay(0.5, 10))
+        >>> adam.set_merged_model_params(None)
     """
 
     # Decay is part of the update (AdamW): weight_decay makes no regularizer. Parameters' own
@@ -293,7 +327,11 @@ class Optimizer:
     # ---- learning rate ------------------------------------------------------------------------
 
     def get_lr(self):
-        """Returns the current learning rate, a float."""
+        """The current learning rate.
+
+        Returns:
+            float: Of the scheduler if there is one.
+        """
         if self._rate_of_now is not None:
             return self._rate_of_now
         rate = self._learning_rate
@@ -313,7 +351,15 @@ class Optimizer:
         return self.get_lr() if self._rate_of_now is None else self._rate_of_now
 
     def set_lr(self, value):
-        """Sets the learning rate to the number `value`; not possible while a scheduler sets it."""
+        """Sets the learning rate, also the one that static Programs keep in the global scope.
+
+        Args:
+            value (float): The rate.
+
+        Raises:
+            TypeError: It is no number.
+            RuntimeError: A scheduler gives the rate.
+        """
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeError(
                 f"[set_lr] value has the wrong type: expected float, got {type(value).__name__}. "
@@ -362,7 +408,14 @@ class Optimizer:
         return self._static_rate(default_main_program() if program is None else program)
 
     def set_lr_scheduler(self, scheduler):
-        """Lets `scheduler` give the learning rate from now on."""
+        """Lets a scheduler give the learning rate from now on.
+
+        Args:
+            scheduler (LRScheduler): It.
+
+        Raises:
+            TypeError: It is none.
+        """
         if not isinstance(scheduler, LRScheduler):
             raise TypeError(
                 "[set_lr_scheduler] scheduler has the wrong type: expected LRScheduler, got "
@@ -374,8 +427,12 @@ class Optimizer:
     # ---- state --------------------------------------------------------------------------------
 
     def state_dict(self):
-        """Returns all accumulators by name, ``master_weights`` where there are any, and the
-        scheduler's state under ``LR_Scheduler``. The tensors are the live ones, not copies."""
+        """What is to be saved of the optimizer.
+
+        Returns:
+            dict: All accumulators by name, ``master_weights`` where there are any, and the scheduler's state
+            under ``LR_Scheduler``. The tensors are the live ones, not copies.
+        """
         state = {}
         spread = self._spread_names()
         shapes = {p.name: p.shape for p in self._all_params()} if spread else {}
@@ -401,8 +458,19 @@ class Optimizer:
         return state
 
     def set_state_dict(self, state_dict):
-        """Takes over a state that ``state_dict()`` gave (tensors or arrays). Accumulators that do
-        not exist yet are taken at the first step."""
+        """Takes over a state. Accumulators that do not exist yet are taken at the first step. Also
+        called set_dict and load_state_dict.
+
+        Args:
+            state_dict (dict): What ``state_dict()`` gave, of tensors or arrays.
+
+        Raises:
+            AssertionError: An accumulator is missing or has another shape or dtype, or the optimizer has a
+                scheduler and the state has none.
+        """
+        need_type(
+            "set_state_dict", "state_dict", state_dict, Mapping, "pass what state_dict() gave"
+        )
         state = dict(state_dict)
         scheduler = self._learning_rate
         lr_state = state.pop("LR_Scheduler", None)
@@ -449,7 +517,11 @@ class Optimizer:
         self._groups.forget_batches()
 
     def get_opti_var_name_list(self):
-        """Names of all accumulators made so far."""
+        """Names of all accumulators made so far.
+
+        Returns:
+            list[str]: In the order in which they were made.
+        """
         return self._opti_name_list
 
     # ---- gradients ----------------------------------------------------------------------------
@@ -471,23 +543,47 @@ class Optimizer:
         """Changes nothing: there is no fused buffer that could get out of date."""
 
     def set_merged_model_params(self, merged_model_params):
-        """Names what the parameters were merged into by another framework; the states do not change."""
+        """Keeps a name of what the parameters were merged into by another framework; the
+        states do not change.
+
+        Args:
+            merged_model_params: Becomes the attribute of that name.
+        """
         self.merged_model_params = merged_model_params
 
     def clear_grad(self, set_to_zero=True):
-        """Makes the gradients of all parameters zero, or drops them if not `set_to_zero`."""
+        """Resets the gradients of all parameters. Also called clear_gradients.
+
+        Args:
+            set_to_zero (bool): Whether they become zeros; else they are dropped.
+        """
         for group in self._current_groups():
             _core.clear_grads(group.params, set_to_zero)
 
     def zero_grad(self, set_to_none=True):
-        """Drops the gradients of all parameters, or makes them zero if not `set_to_none`."""
+        """Resets the gradients of all parameters.
+
+        Args:
+            set_to_none (bool): Whether they are dropped; else they become zeros.
+        """
         self.clear_grad(not set_to_none)
 
     def backward(
         self, loss, startup_program=None, parameters=None, no_grad_set=None, callbacks=None
     ):
-        """Returns the pairs (parameter, gradient) that there are; ``loss.backward()`` made them, in
-        static mode this adds the operations that do."""
+        """Pairs of parameter and gradient: those that ``loss.backward()`` made, or, for a loss of a
+        Program, after adding the operations that compute them.
+
+        Args:
+            loss (Tensor): What the gradients are of.
+            startup_program (Program, optional): Has no effect, which a warning says.
+            parameters (list[Tensor], optional): Of which; default: the optimizer's.
+            no_grad_set (set, optional): Parameters, or their names, that are left out.
+            callbacks (list, optional): For static.append_backward.
+
+        Returns:
+            list[tuple[Tensor, Tensor]]: Parameters that have a gradient, each with it.
+        """
         if startup_program is not None:
             no_effect(
                 "Optimizer.backward", "gradients have no state (minimize takes it)",
@@ -506,8 +602,16 @@ class Optimizer:
         return pairs
 
     def append_regularization_ops(self, parameters_and_grads, regularization=None):
-        """Returns the pairs with each gradient replaced by gradient + regularization term: that of
-        the parameter's own regularizer, else of `regularization`."""
+        """Adds regularization terms to gradients: that of the parameter's own
+        regularizer, else of a common one.
+
+        Args:
+            parameters_and_grads (list[tuple[Tensor, Tensor]]): Pairs; a gradient may be None.
+            regularization (Regularizer, optional): For parameters without one.
+
+        Returns:
+            list[tuple[Tensor, Tensor]]: The pairs with new gradients.
+        """
         out = []
         for param, grad in parameters_and_grads:
             regularizer = plan.regularizer_of(param, regularization)
@@ -520,7 +624,11 @@ class Optimizer:
     # ---- the update ---------------------------------------------------------------------------
 
     def step(self):
-        """Updates all parameters that have a gradient."""
+        """Updates all parameters that have a gradient.
+
+        Raises:
+            RuntimeError: A static Program is being built, to which minimize adds the update.
+        """
         if in_static_mode():
             raise RuntimeError(
                 f"[{type(self).__name__}.step] updates at once, but a static Program is being built. "
@@ -533,10 +641,21 @@ class Optimizer:
                 self._update(group, params, grads, rate)
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """One update from the gradients that ``loss.backward()`` left.
+        """Makes one update from the gradients that ``loss.backward()`` left; for a loss of a
+        Program, adds the operations that compute gradients and update.
+
+        Args:
+            loss (Tensor): What is to become small.
+            startup_program (Program, optional): Where state begins in static mode; default: the default one.
+            parameters (list[Tensor], optional): What is updated; default: the optimizer's.
+            no_grad_set (set, optional): Parameters, or their names, that are left out.
 
         Returns:
-            tuple: An empty list, and the list of pairs (parameter, gradient).
+            tuple: The operations that were added (none for an update at once), and the list of pairs
+            (parameter, gradient).
+
+        Raises:
+            AssertionError: loss is no tensor.
         """
         if not isinstance(loss, Tensor):
             raise AssertionError(
@@ -547,8 +666,14 @@ class Optimizer:
         return self._apply_optimize(loss, startup_program, pairs), pairs
 
     def apply_gradients(self, params_grads):
-        """One update with the given pairs (parameter, gradient). Returns an empty list; in static
-        mode adds the operations of the update and returns them."""
+        """Makes one update from given gradients; with values of a Program, adds the operations that do.
+
+        Args:
+            params_grads (list[tuple[Tensor, Tensor]]): Pairs; those without a gradient are left out.
+
+        Returns:
+            list: The operations that were added; empty for an update at once.
+        """
         if any(g is not None and g._symbolic for _, g in params_grads):
             return self._add_update(params_grads)
         self._update_all(params_grads, self._rate())
@@ -577,7 +702,16 @@ class Optimizer:
             self._update(group, group.params, [g for _, g in rest], rate)
 
     def _apply_optimize(self, loss, startup_program, params_grads):
-        """apply_gradients; in static mode state begins in startup_program, if one is given."""
+        """apply_gradients for a loss of a Program, whose new state begins in another one.
+
+        Args:
+            loss (Tensor): What the gradients are of.
+            startup_program (Program, optional): Where state begins in static mode; default: the default one.
+            params_grads (list[tuple[Tensor, Tensor]]): Pairs of parameter and gradient.
+
+        Returns:
+            list: The operations that were added; empty for an update at once.
+        """
         if startup_program is None or not loss._symbolic:
             return self.apply_gradients(params_grads)
         before = mode.guard((program_of(loss), startup_program))

@@ -19,6 +19,17 @@ class RAdam(MomentOptimizer):
     A parameter group may set ``beta1``, ``beta2`` and ``epsilon``.
     Paper: On the Variance of the Adaptive Learning Rate and Beyond
     (https://arxiv.org/abs/1908.03265).
+
+    Raises:
+        ValueError: A beta is not in [0, 1), or epsilon is negative.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.ones([1])
+        >>> argosy.optimizer.RAdam(0.1, parameters=[x]).step()
+        >>> x.tolist()
+        [0.9]
     """
 
     _op = "radam_"

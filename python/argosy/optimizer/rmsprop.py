@@ -20,6 +20,17 @@ class RMSProp(Optimizer):
 
     A parameter group may set ``rho``, ``epsilon``, ``momentum`` and ``centered``.
     Source: G. Hinton, lecture 6 of Neural Networks for Machine Learning (2012).
+
+    Raises:
+        ValueError: A number is missing or negative.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> x.grad = argosy.full([1], 4.0)
+        >>> argosy.optimizer.RMSProp(0.1, rho=0.75, parameters=[x]).step()
+        >>> x.tolist()
+        [0.8]
     """
 
     _op = "rmsprop_"

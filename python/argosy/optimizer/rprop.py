@@ -19,6 +19,19 @@ class Rprop(Optimizer):
         multi_precision (bool): Keep a float32 master copy of 16-bit parameters and update that.
 
     Paper: A direct adaptive method for faster backpropagation learning (ICNN 1993).
+
+    Raises:
+        ValueError: learning_rate is missing or outside of its range, or etas do not enclose 1.
+
+    Example:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> x.set_value(argosy.ones([1]))
+        >>> rprop = argosy.optimizer.Rprop(0.1, parameters=[x])
+        >>> for _ in range(2):
+        ...     x.grad = argosy.ones([1])
+        ...     rprop.step()
+        >>> x.tolist()
+        [0.78]
     """
 
     _op = "rprop_"

@@ -49,6 +49,19 @@ class LRScheduler:
 
     Subclasses that have more to save than ``last_epoch`` and ``last_lr`` list the attribute names in
     ``self.keys`` inside ``state_keys()``.
+
+    Raises:
+        TypeError: learning_rate is no number.
+        ValueError: learning_rate is negative.
+
+    Example:
+        >>> class Halving(argosy.optimizer.lr.LRScheduler):
+        ...     def get_lr(self):
+        ...         return self.base_lr * 0.5**self.last_epoch
+        >>> scheduler = Halving(1.0)
+        >>> scheduler.step()
+        >>> scheduler(), scheduler.get_lr(), scheduler.state_dict()
+        (0.5, 0.5, {'last_epoch': 1, 'last_lr': 0.5})
     """
 
     def __init__(self, learning_rate=0.1, last_epoch=-1, verbose=False):
@@ -65,7 +78,11 @@ class LRScheduler:
         return self.last_lr
 
     def step(self, epoch=None):
-        """Moves to the next step, or to step number `epoch`, and computes the rate there."""
+        """Moves to another step and computes the rate there.
+
+        Args:
+            epoch (int, optional): Its number; default: the next.
+        """
         if epoch is None:
             self.last_epoch += 1
             self.last_lr = self.get_lr()
@@ -81,18 +98,36 @@ class LRScheduler:
             print(f"Epoch {self.last_epoch}: {name} set learning rate to {self.last_lr}.")
 
     def get_lr(self):
-        """Returns the rate at step ``self.last_epoch``. Subclasses implement it."""
+        """The rate at step ``self.last_epoch``. Subclasses implement it.
+
+        Returns:
+            float: The rate.
+
+        Raises:
+            NotImplementedError: The class does not.
+        """
         raise NotImplementedError(
             f"[{type(self).__name__}] get_lr() is missing. Do this: implement get_lr(self) so that "
             "it returns the rate at step self.last_epoch."
         )
 
     def state_keys(self):
-        """Sets ``self.keys``, the names of the attributes that ``state_dict()`` saves."""
+        """Sets ``self.keys``, the names of the attributes that ``state_dict()`` saves.
+
+        Example:
+            >>> scheduler = argosy.optimizer.lr.StepDecay(0.1, 2)
+            >>> scheduler.state_keys()
+            >>> scheduler.keys
+            ['last_epoch', 'last_lr']
+        """
         self.keys = ["last_epoch", "last_lr"]
 
     def state_dict(self):
-        """Returns a dict of the attributes named by ``state_keys()``; numbers become floats."""
+        """What is to be saved of the scheduler.
+
+        Returns:
+            dict: The attributes named by ``state_keys()``; values of tensors become floats.
+        """
         self.state_keys()
         state = {}
         for key in self.keys:
@@ -105,7 +140,20 @@ class LRScheduler:
         return state
 
     def set_state_dict(self, state_dict):
-        """Takes over what ``state_dict()`` of an equally built scheduler returned."""
+        """Takes over what ``state_dict()`` of an equally built scheduler returned.
+
+        Args:
+            state_dict (dict): It; keys that this class does not know give a warning.
+
+        Raises:
+            RuntimeError: A key is missing.
+
+        Example:
+            >>> scheduler = argosy.optimizer.lr.StepDecay(0.5, 2)
+            >>> scheduler.set_state_dict({"last_epoch": 3, "last_lr": 0.25})
+            >>> scheduler()
+            0.25
+        """
         self.state_keys()
         for key in self.keys:
             if key not in state_dict:

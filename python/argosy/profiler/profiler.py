@@ -53,6 +53,11 @@ def make_scheduler(*, closed, ready, record, repeat=0, skip_first=0):
 
     Raises:
         AssertionError: A number is out of range.
+
+    Example:
+        >>> schedule = argosy.profiler.make_scheduler(closed=1, ready=1, record=1)
+        >>> [schedule(step).name for step in range(3)]
+        ['CLOSED', 'READY', 'RECORD_AND_RETURN']
     """
     if closed < 0 or ready < 0 or record <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(
@@ -126,6 +131,15 @@ def export_chrome_tracing(dir_name, worker_name=None):
 
     Raises:
         OSError: The folder cannot be made.
+
+    Example:
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     handler = argosy.profiler.export_chrome_tracing(folder, "me")
+        ...     with argosy.profiler.Profiler(on_trace_ready=handler) as prof:
+        ...         prof.step()
+        ...     [name.split("_")[0] for name in os.listdir(folder)]
+        ['me']
     """
     return _handler(dir_name, worker_name, ".paddle_trace.json")
 
@@ -135,6 +149,24 @@ def export_protobuf(dir_name, worker_name=None):
 
     There is one form of traces here, which that function reads too, so these files hold JSON and
     are named so (``.paddle_trace.pb.json``): Paddle's protobuf tools do not read them.
+
+    Args:
+        dir_name (str): Folder; made if it is missing.
+        worker_name (str, optional): How file names begin; by default the host's name and the
+            process's number.
+
+    Returns:
+        callable: Takes the profiler.
+
+    Raises:
+        OSError: The folder cannot be made.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     handler = argosy.profiler.export_protobuf(folder)
+        ...     with argosy.profiler.Profiler(on_trace_ready=handler) as prof:
+        ...         prof.step()
     """
     return _handler(dir_name, worker_name, ".paddle_trace.pb.json")
 
@@ -206,7 +238,22 @@ class Profiler:
         self.stop()
 
     def start(self):
-        """Begins with step 0."""
+        """Begins with step 0.
+
+        Example:
+            >>> import tempfile
+            >>> prof = argosy.profiler.Profiler(on_trace_ready=lambda prof: None)
+            >>> prof.start()
+            >>> _ = argosy.ones([2]) + 1
+            >>> prof.step(num_samples=8)
+            >>> text = prof.step_info(unit="samples")
+            >>> prof.stop()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     prof.export(folder + "/trace.json")
+            ...     result = argosy.profiler.load_profiler_result(folder + "/trace.json")
+            >>> len(result.events) > 0
+            True
+        """
         if self._started:
             return
         self._started = True

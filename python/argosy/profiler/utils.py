@@ -53,6 +53,16 @@ class RecordEvent(ContextDecorator):
     Args:
         name (str): What the range is called in traces and tables.
         event_type (TracerEventType): Its kind; by default the user's.
+
+    Example:
+        >>> with argosy.profiler.Profiler(on_trace_ready=lambda prof: None) as prof:
+        ...     with argosy.profiler.RecordEvent("augment"):
+        ...         x = argosy.ones([2])
+        ...     event = argosy.profiler.RecordEvent("rest")
+        ...     event.begin()
+        ...     event.end()
+        >>> {"augment", "rest"} <= {event.name for event in prof.profiler_result.events}
+        True
     """
 
     def __init__(self, name, event_type=TracerEventType.PythonUserDefined):
@@ -88,11 +98,19 @@ def in_profiler_mode():
 def load_profiler_result(filename):
     """Reads what :meth:`Profiler.export` or an export handler wrote.
 
+    Args:
+        filename (str): The file.
+
     Returns:
         ProfilerResult: The recording: ``events``, ``threads``, ``get_data()``, ``get_extra_info()``.
 
     Raises:
         OSError: There is no such file.
         ValueError: It is not a trace of this profiler.
+
+    Example:
+        >>> argosy.profiler.load_profiler_result("/no/such/file")
+        Traceback (most recent call last):
+        FileNotFoundError
     """
     return ProfilerResult.load(filename)

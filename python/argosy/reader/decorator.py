@@ -17,18 +17,53 @@ __all__ = []
 
 
 def cache(reader):
-    """The samples of `reader`, which is read once, now, and kept in memory."""
+    """The samples of a reader, which is read once, now, and kept in memory.
+
+    Args:
+        reader (callable): Returns an iterator of samples.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> list(argosy.reader.cache(lambda: iter("ab"))())
+        ['a', 'b']
+    """
     samples = tuple(reader())
     return lambda: iter(samples)
 
 
 def map_readers(func, *readers):
-    """``func(a, b, ..)`` of the samples of the readers, side by side."""
+    """``func(a, b, ..)`` of the samples of some readers, side by side.
+
+    Args:
+        func (callable): Takes a sample of each.
+        readers (callable): Each returns an iterator of samples.
+
+    Returns:
+        callable: A reader; it ends with the shortest.
+
+    Example:
+        >>> list(argosy.reader.map_readers(max, lambda: iter([1, 5]), lambda: iter([3, 4]))())
+        [3, 5]
+    """
     return lambda: map(func, *(reader() for reader in readers))
 
 
 def shuffle(reader, buf_size):
-    """Samples in random order (Python's ``random``) within each `buf_size` of them."""
+    """Samples in random order (Python's ``random``) within each `buf_size` of them.
+
+    Args:
+        reader (callable): Returns an iterator of samples.
+        buf_size (int): How many are held.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> sorted(argosy.reader.shuffle(lambda: iter(range(4)), 2)())
+        [0, 1, 2, 3]
+    """
 
     def shuffled():
         samples = iter(reader())
@@ -40,7 +75,18 @@ def shuffle(reader, buf_size):
 
 
 def chain(*readers):
-    """The samples of the first reader, then of the second, and so on."""
+    """The samples of the first reader, then of the second, and so on.
+
+    Args:
+        readers (callable): Each returns an iterator of samples.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> list(argosy.reader.chain(lambda: iter("ab"), lambda: iter("c"))())
+        ['a', 'b', 'c']
+    """
     return lambda: itertools.chain.from_iterable(reader() for reader in readers)
 
 
@@ -52,8 +98,19 @@ def compose(*readers, check_alignment=True):
     """One tuple of the samples of all readers, side by side; tuples among them are opened.
 
     Args:
+        readers (callable): Each returns an iterator of samples.
         check_alignment (bool): raise ComposeNotAligned when one reader ends before the others;
             otherwise samples that are left over are dropped.
+
+    Returns:
+        callable: A reader.
+
+    Raises:
+        ComposeNotAligned: While it is read, see check_alignment.
+
+    Example:
+        >>> list(argosy.reader.compose(lambda: iter([1, 2]), lambda: iter([(3, 4), (5, 6)]))())
+        [(1, 3, 4), (2, 5, 6)]
     """
     missing = object()
 
@@ -73,7 +130,19 @@ def compose(*readers, check_alignment=True):
 
 
 def firstn(reader, n):
-    """The first `n` samples."""
+    """The first samples of a reader.
+
+    Args:
+        reader (callable): Returns an iterator of samples.
+        n (int): How many.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> list(argosy.reader.firstn(lambda: iter(range(9)), 2)())
+        [0, 1]
+    """
     return lambda: itertools.islice(reader(), n)
 
 
@@ -158,7 +227,19 @@ def _start(work, results):
 
 
 def buffered(reader, size):
-    """The samples of `reader`, read ahead by a thread, at most `size` of them."""
+    """The samples of a reader, read ahead by a thread.
+
+    Args:
+        reader (callable): Returns an iterator of samples.
+        size (int): How many are read ahead at most.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> list(argosy.reader.buffered(lambda: iter(range(3)), 2)())
+        [0, 1, 2]
+    """
 
     def reading_ahead():
         results = _Pipe(size)
@@ -178,11 +259,21 @@ def buffered(reader, size):
 
 
 def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
-    """``mapper(sample)`` of all samples, computed by `process_num` threads.
+    """``mapper(sample)`` of all samples, computed by threads.
 
     Args:
+        mapper (callable): Takes a sample.
+        reader (callable): Returns an iterator of samples.
+        process_num (int): How many threads.
         buffer_size (int): how many samples, and results, may wait.
         order (bool): results in the order of the samples.
+
+    Returns:
+        callable: A reader.
+
+    Example:
+        >>> list(argosy.reader.xmap_readers(abs, lambda: iter([-1, 2]), 2, 4, order=True)())
+        [1, 2]
     """
 
     def mapped():
@@ -334,11 +425,21 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
 
     Args:
         readers (list): at least one reader; samples must pickle and must not be None.
-        use_pipe (bool): kept for compatibility; each process has a connection of its own.
-        queue_size (int): kept for compatibility; as many samples wait as connections hold.
+        use_pipe (bool): Has no effect, each process has a connection of its own; False gives a warning.
+        queue_size (int): Has no effect, as many samples wait as connections hold; another one than the
+            default gives a warning.
 
-    Raises what a reader raises, RuntimeError when a process dies, and TimeoutError when there is no
-    sample for the seconds of ARGOSY_DATA_TIMEOUT.
+    Returns:
+        callable: A reader. It raises what a reader raises, RuntimeError when a process dies, and
+        TimeoutError when there is no sample for the seconds of ARGOSY_DATA_TIMEOUT.
+
+    Raises:
+        ValueError: There is no reader.
+
+    Example:
+        >>> readers = [lambda: iter([1, 2]), lambda: iter([3])]
+        >>> sorted(argosy.reader.multiprocess_reader(readers)())
+        [1, 2, 3]
     """
     no_effect(
         "multiprocess_reader", "each process has a connection of its own", use_pipe=(use_pipe, True),

@@ -48,17 +48,66 @@ def _combined(name, function, x, y):
 
 
 def add(x, y, name=None):
-    """x + y, stored where one of them is."""
+    """x + y, stored where one of them is.
+
+    Args:
+        x (Tensor): Sparse.
+        y (Tensor): Of x's shape and layout.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        TypeError: One is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.add(x, x).to_dense().tolist()
+        [[0.0, 6.0]]
+    """
     return _combined("add", tensor.add, x, y)
 
 
 def subtract(x, y, name=None):
-    """x - y, stored where one of them is."""
+    """x - y, stored where one of them is.
+
+    Args:
+        x (Tensor): Sparse.
+        y (Tensor): Of x's shape and layout.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        TypeError: One is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> y = argosy.to_tensor([[1.0, 0.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.subtract(x, y).to_dense().tolist()
+        [[-1.0, 3.0]]
+    """
     return _combined("subtract", tensor.subtract, x, y)
 
 
 def multiply(x, y, name=None):
-    """x * y element by element, stored where one of them is; y may be a number."""
+    """x * y element by element, stored where one of them is.
+
+    Args:
+        x (Tensor): Sparse.
+        y (Tensor | number): Of x's shape and layout, or a number.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        TypeError: One is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.multiply(x, 2.0).to_dense().tolist()
+        [[0.0, 6.0]]
+    """
     if isinstance(y, (int, float)):
         check("multiply", x)
         return x._like(x.values() * y)
@@ -66,9 +115,22 @@ def multiply(x, y, name=None):
 
 
 def divide(x, y, name=None):
-    """x / y element by element; y may be a number.
+    """x / y element by element. With a sparse y every place is stored, since 0 / 0 is nan.
 
-    With a sparse y every place is stored, since 0 / 0 is nan.
+    Args:
+        x (Tensor): Sparse.
+        y (Tensor | number): Of x's shape and layout, or a number.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        TypeError: One is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.divide(x, 2.0).to_dense().tolist()
+        [[0.0, 1.5]]
     """
     if isinstance(y, (int, float)):
         check("divide", x)
@@ -85,8 +147,24 @@ def divide(x, y, name=None):
 
 
 def matmul(x, y, name=None):
-    """The matrix product of a sparse x [.., m, k] and a dense y [.., k, n], a dense tensor; with a
-    sparse y a sparse one, which is computed densely."""
+    """The matrix product of a sparse tensor and another.
+
+    Args:
+        x (Tensor): Sparse, [.., m, k].
+        y (Tensor): [.., k, n], dense; or sparse, which is computed densely.
+
+    Returns:
+        Tensor: [.., m, n], dense; sparse for a sparse y.
+
+    Raises:
+        TypeError: x is not sparse, or y no tensor.
+        ValueError: The sizes do not fit.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.matmul(x, argosy.ones([2, 2])).tolist()
+        [[3.0, 3.0]]
+    """
     check("matmul", x)
     if isinstance(y, SparseTensor):
         return _back(x, from_dense(tensor.matmul(x.to_dense(), y.to_dense()), x.ndim))
@@ -111,12 +189,47 @@ def matmul(x, y, name=None):
 
 
 def mv(x, vec, name=None):
-    """The product of a sparse matrix and a dense vector, a dense vector."""
+    """The product of a sparse matrix and a dense vector.
+
+    Args:
+        x (Tensor): Sparse, [m, n].
+        vec (Tensor): [n].
+
+    Returns:
+        Tensor: [m], dense.
+
+    Raises:
+        TypeError: x is not sparse.
+        ValueError: The sizes do not fit.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.mv(x, argosy.ones([2])).tolist()
+        [3.0]
+    """
     return matmul(x, vec.unsqueeze(1)).squeeze(1)
 
 
 def masked_matmul(x, y, mask, name=None):
-    """The product of dense x [.., m, k] and y [.., k, n] at the places of a sparse mask only."""
+    """The product of dense matrices at the places of a sparse mask only.
+
+    Args:
+        x (Tensor): Dense, [.., m, k].
+        y (Tensor): Dense, [.., k, n].
+        mask (Tensor): Sparse, [.., m, n].
+
+    Returns:
+        Tensor: [.., m, n], with mask's places and layout.
+
+    Raises:
+        ValueError: The sizes do not fit.
+        TypeError: mask is not sparse.
+
+    Example:
+        >>> mask = argosy.to_tensor([[0.0, 1.0], [0.0, 0.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.masked_matmul(argosy.ones([2, 3]), argosy.ones([3, 2]), mask).to_dense().tolist()
+        [[0.0, 3.0], [0.0, 0.0]]
+    """
     check("masked_matmul", mask)
     c = _coordinates(mask)
     shape = c._shape
@@ -137,7 +250,24 @@ def masked_matmul(x, y, mask, name=None):
 
 
 def mask_as(x, mask, name=None):
-    """A dense x at the places of a sparse mask."""
+    """A dense tensor at the places of a sparse mask.
+
+    Args:
+        x (Tensor): Dense.
+        mask (Tensor): Sparse, of x's shape.
+
+    Returns:
+        Tensor: With mask's places and layout.
+
+    Raises:
+        ValueError: The shapes differ.
+        TypeError: mask is not sparse.
+
+    Example:
+        >>> mask = argosy.to_tensor([[0.0, 1.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.mask_as(argosy.to_tensor([[5.0, 6.0]]), mask).to_dense().tolist()
+        [[0.0, 6.0]]
+    """
     check("mask_as", mask)
     if [int(n) for n in x.shape] != mask._shape:
         raise ValueError(
@@ -150,5 +280,24 @@ def mask_as(x, mask, name=None):
 
 
 def addmm(input, x, y, beta=1.0, alpha=1.0, name=None):  # noqa: A002
-    """beta * input + alpha * matmul(x, y), x sparse, the others dense."""
+    """``beta * input + alpha * matmul(x, y)``.
+
+    Args:
+        input (Tensor): Dense, [m, n].
+        x (Tensor): Sparse, [m, k].
+        y (Tensor): Dense, [k, n].
+        beta (float): Factor of input.
+        alpha (float): Factor of the product.
+
+    Returns:
+        Tensor: Dense, [m, n].
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.addmm(argosy.ones([1, 1]), x, argosy.ones([2, 1])).tolist()
+        [[4.0]]
+    """
     return beta * input + alpha * matmul(x, y)

@@ -32,6 +32,14 @@ def sparse_coo_tensor(indices, values, shape=None, dtype=None, place=None, stop_
 
     Raises:
         ValueError: the parts do not fit one another or the shape.
+
+    Returns:
+        Tensor: A COO tensor.
+
+    Example:
+        >>> x = argosy.sparse.sparse_coo_tensor([[0, 1], [2, 0]], [1.0, 2.0], [2, 3])
+        >>> x.to_dense().tolist()
+        [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
     """
     indices, values = _whole(indices), _leaf(values, dtype, place, stop_gradient)
     if indices.ndim != 2:
@@ -75,6 +83,14 @@ def sparse_csr_tensor(crows, cols, values, shape=None, dtype=None, place=None, s
 
     Raises:
         ValueError: the parts do not fit one another or the shape.
+
+    Returns:
+        Tensor: A CSR tensor.
+
+    Example:
+        >>> x = argosy.sparse.sparse_csr_tensor([0, 1, 2], [2, 0], [1.0, 2.0], [2, 3])
+        >>> x.to_dense().tolist()
+        [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
     """
     crows, cols = _whole(crows), _whole(cols)
     values = _leaf(values, dtype, place, stop_gradient)

@@ -104,11 +104,13 @@ class SparseTensor:
         found = self._values.grad
         return None if found is None else self._like(found)
 
-    def backward(self, grad_tensor=None, retain_graph=False):
+    def backward(self, grad_tensor=None, retain_graph=False, *, dump_backward_graph_path=None):
         """Tensor.backward from the values; grad_tensor: sparse, at the same places."""
         if isinstance(grad_tensor, SparseTensor):
             grad_tensor = grad_tensor.values().detach()
-        self._values.backward(grad_tensor, retain_graph)
+        self._values.backward(
+            grad_tensor, retain_graph, dump_backward_graph_path=dump_backward_graph_path
+        )
 
     def retain_grads(self):
         """Keeps the gradient of a result, too."""

@@ -26,7 +26,23 @@ def _elementwise(name):
         return x._like(function(x.values()))
 
     apply.__name__ = apply.__qualname__ = name
-    apply.__doc__ = f"argosy.{name} of the stored values of a sparse tensor; 0 stays 0."
+    apply.__doc__ = f"""argosy.{name} of the stored values of a sparse tensor; 0 stays 0.
+
+    Args:
+        x (Tensor): Sparse.
+
+    Returns:
+        Tensor: Sparse, with x's places{" and bool values" if name == "isnan" else ""}.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.sparse.sparse_coo_tensor([[1, 3]], [0.25, 0.5], [4])
+        >>> y = argosy.sparse.{name}(x)
+        >>> bool((y.values() == argosy.{name}(x.values())).all()), y.indices().tolist()
+        (True, [[1, 3]])
+    """
     return apply
 
 
@@ -50,13 +66,47 @@ tanh = _elementwise("tanh")
 
 
 def pow(x, factor, name=None):  # noqa: A001
-    """The stored values to the power of factor."""
+    """The stored values to a power.
+
+    Args:
+        x (Tensor): Sparse.
+        factor (float): The exponent.
+
+    Returns:
+        Tensor: Sparse, with x's places.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.pow(x, 2).values().tolist()
+        [9.0]
+    """
     check("pow", x)
     return x._like(tensor.pow(x.values(), factor))
 
 
 def cast(x, index_dtype=None, value_dtype=None, name=None):
-    """x with other dtypes of places and values."""
+    """x with other dtypes of places and values.
+
+    Args:
+        x (Tensor): Sparse.
+        index_dtype (dtype | str, optional): Of the places, int32 or int64; default: as they are.
+        value_dtype (dtype | str, optional): Of the values; default: as they are.
+
+    Returns:
+        Tensor: Sparse, with x's places.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> y = argosy.sparse.cast(x, "int32", "float64")
+        >>> y.indices().dtype, y.values().dtype
+        (paddle.int32, paddle.float64)
+    """
     check("cast", x)
     found = x._like(x.values() if value_dtype is None else x.values().astype(value_dtype))
     if index_dtype is not None:
@@ -67,13 +117,42 @@ def cast(x, index_dtype=None, value_dtype=None, name=None):
 
 
 def coalesce(x, name=None):
-    """x with its places in order, the values of those that are there twice added."""
+    """x with its places in order, the values of those that are there twice added.
+
+    Args:
+        x (Tensor): A COO tensor.
+
+    Returns:
+        Tensor: A COO tensor.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.sparse.sparse_coo_tensor([[1, 0, 1]], [1.0, 2.0, 3.0])
+        >>> y = argosy.sparse.coalesce(x)
+        >>> y.indices().tolist(), y.values().tolist()
+        ([[0, 1]], [2.0, 4.0])
+    """
     check("coalesce", x)
     return x.coalesce()
 
 
 def is_same_shape(x, y):
-    """Whether two tensors, sparse or dense, have one shape."""
+    """Whether two tensors have one shape.
+
+    Args:
+        x (Tensor): Sparse or dense.
+        y (Tensor): Sparse or dense.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> x = argosy.ones([2, 3])
+        >>> argosy.sparse.is_same_shape(x, x.to_sparse_coo(2))
+        True
+    """
     return [int(n) for n in x.shape] == [int(n) for n in y.shape]
 
 
@@ -87,7 +166,24 @@ def _coordinates(x):
 
 
 def transpose(x, perm, name=None):
-    """x with its dimensions in the order perm."""
+    """x with its dimensions in another order.
+
+    Args:
+        x (Tensor): Sparse.
+        perm (list[int]): The order; sparse dimensions stay before dense ones.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        ValueError: perm is no order, or mixes sparse and dense dimensions.
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.transpose(x, [1, 0]).to_dense().tolist()
+        [[0.0], [3.0]]
+    """
     check("transpose", x)
     if sorted(perm) != list(range(x.ndim)):
         raise ValueError(
@@ -109,7 +205,24 @@ def transpose(x, perm, name=None):
 
 
 def reshape(x, shape, name=None):
-    """x in another shape, its elements in row-major order; one size may be -1, 0 keeps a size."""
+    """x in another shape, its elements in row-major order.
+
+    Args:
+        x (Tensor): Sparse, without dense dimensions.
+        shape (list[int] | tuple[int]): One size may be -1; 0 keeps a size.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        ValueError: x has dense dimensions, or the numbers of elements differ.
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.reshape(x, [2, -1]).to_dense().tolist()
+        [[0.0], [3.0]]
+    """
     check("reshape", x)
     c = _coordinates(x)
     lead = c.sparse_dim()
@@ -137,7 +250,25 @@ def reshape(x, shape, name=None):
 
 
 def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
-    """The sum over axes (all if None), a sparse tensor again."""
+    """The sum over axes.
+
+    Args:
+        x (Tensor): Sparse.
+        axis (int | list[int], optional): Which; default: all.
+        dtype (dtype | str, optional): What the values are cast to before.
+        keepdim (bool): Whether the axes stay, with size 1; those of a CSR tensor do.
+
+    Returns:
+        Tensor: Of x's layout; [1] for the sum of all without keepdim.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0], [1.0, 2.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.sum(x, 0).to_dense().tolist()
+        [1.0, 5.0]
+    """
     check("sum", x)
     c = _coordinates(x)
     values = c.values() if dtype is None else c.values().astype(dtype)
@@ -163,7 +294,25 @@ def sum(x, axis=None, dtype=None, keepdim=False, name=None):  # noqa: A001
 
 
 def slice(x, axes, starts, ends, name=None):  # noqa: A001
-    """x[start:end] on each of axes."""
+    """x[start:end] on each of some axes.
+
+    Args:
+        x (Tensor): Sparse.
+        axes (list[int]): Which.
+        starts (list[int]): Where each part begins; negative ones count from the end.
+        ends (list[int]): Where each part ends, that place not included.
+
+    Returns:
+        Tensor: Of x's layout.
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0], [1.0, 2.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.slice(x, [1], [1], [2]).to_dense().tolist()
+        [[3.0], [2.0]]
+    """
     check("slice", x)
     c = _coordinates(x)
     lead, shape, shift = c.sparse_dim(), list(x._shape), [0] * x.ndim
@@ -184,6 +333,26 @@ def slice(x, axes, starts, ends, name=None):  # noqa: A001
 
 
 def pca_lowrank(x, q=None, center=True, niter=2, name=None):
-    """linalg.pca_lowrank of a sparse matrix, which is made dense for it."""
+    """linalg.pca_lowrank of a sparse matrix, which is made dense for it.
+
+    Args:
+        x (Tensor): Sparse, [m, n].
+        q (int, optional): How many singular values; default: 6, or the smaller size of x.
+        center (bool): Whether to take the mean off each column.
+        niter (int): Subspace iterations.
+
+    Returns:
+        tuple[Tensor, Tensor, Tensor]: Dense u [m, q], s [q] and v [n, q].
+
+    Raises:
+        TypeError: x is not sparse.
+
+    Paper: Finding structure with randomness (Halko, Martinsson and Tropp, 2009).
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 3.0], [4.0, 0.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.pca_lowrank(x, q=2, center=False)[1].tolist()
+        [4.0, 3.0]
+    """
     check("pca_lowrank", x)
     return linalg.pca_lowrank(x.to_dense(), q, center, niter)

@@ -27,6 +27,24 @@ class ExponentialMovingAverage:
         thres_steps (Variable, optional): Number of steps so far; the decay is at most
             (1 + thres_steps) / (10 + thres_steps).
         name (str, optional): Prefix of the averages' names.
+
+    Raises:
+        RuntimeError: No static Program is being built.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> weight = argosy.create_parameter([1], "float32", name="w")
+        >>> _ = argosy.optimizer.SGD(0.1).minimize(weight.sum())
+        >>> ema = argosy.static.ExponentialMovingAverage(0.9)
+        >>> ema.update()
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> _ = exe.run()
+        >>> with ema.apply(exe, need_restore=False):
+        ...     average = weight.get_value().numpy()
+        >>> ema.restore(exe)
+        >>> bool(np.allclose(average, weight.get_value().numpy()))
+        True
     """
 
     def __init__(self, decay=0.999, thres_steps=None, name=None):
@@ -76,6 +94,9 @@ class ExponentialMovingAverage:
         Args:
             executor (Executor): Where the Program is run.
             need_restore (bool): Put the parameters back at the end; else :meth:`restore` does.
+
+        Returns:
+            A context manager.
         """
         scope = global_scope()
         with mode.recording(None):
@@ -93,7 +114,14 @@ class ExponentialMovingAverage:
                 self.restore(executor)
 
     def restore(self, executor):
-        """Puts the parameters back that :meth:`apply` with need_restore=False replaced."""
+        """Puts the parameters back that :meth:`apply` with need_restore=False replaced.
+
+        Args:
+            executor (Executor): Where the Program is run.
+
+        Raises:
+            RuntimeError: There is nothing to put back.
+        """
         no_effect(
             "ExponentialMovingAverage.restore", "values are written to the scope at once",
             executor=(None if isinstance(executor, Executor) else executor, None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core
 from argosy._core import Tensor
-from argosy._support import ArgumentError, listed, no_effect, unsupported
+from argosy._support import ArgumentError, listed, unsupported
 
 from . import mode
 from .program import program_of
@@ -69,14 +69,22 @@ def _append(program, targets, target_gradients, wrt, no_grad):
     return out
 
 
-def _checked_checkpoints(checkpoints):
+def _checkpoints_in(program, checkpoints):
+    found = []
     for v in checkpoints or ():
         if not isinstance(v, (Tensor, str)):
             raise TypeError(
                 "[append_backward] checkpoints: expected Variables or names, got"
                 f" {type(v).__name__}. Do this: pass values of the Program."
             )
-    return checkpoints or None
+        value = program._find(v) if isinstance(v, str) else v
+        if value is None or not value._symbolic or program_of(value) is not program:
+            raise ArgumentError(
+                f"[append_backward] checkpoints: '{v if isinstance(v, str) else v.name}' is no value"
+                " of the loss's Program. Do this: pass Variables made on the way to the loss."
+            )
+        found.append(value)
+    return found
 
 
 def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None, checkpoints=None,
@@ -88,8 +96,9 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
         parameter_list (list, optional): Parameters or names; all that are trained if None.
         no_grad_set (set, optional): Variables, or names, through which no gradient flows.
         callbacks, distop_context: Not supported.
-        checkpoints (list, optional): Values that would be kept while what lies between is computed
-            again. The gradients are those without; nothing is computed again, so no memory is saved.
+        checkpoints (list, optional): Variables, or names, that are kept for the gradient, while what
+            lies before each of them is computed again (the pass "recompute"; Chen et al.,
+            arXiv:1604.06174). The gradients are the same bits; memory is traded for time.
 
     Returns:
         list: Pairs (parameter, gradient); a gradient is called like its parameter, then '@GRAD'.
@@ -97,14 +106,17 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
     Raises:
         ValueError: loss has more than one element, or parameter_list a name that is not there.
         NotImplementedError: callbacks or distop_context.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> loss = argosy.static.nn.fc(x, 1, bias_attr=False).mean()
+        >>> [grad.name for _, grad in argosy.static.append_backward(loss)]
+        ['fc_0.w_0@GRAD']
     """
     unsupported(
         "append_backward", "change the operations by a pass afterwards (argosy.passes)",
         callbacks=(callbacks or None, None), distop_context=(distop_context, None),
-    )  # fmt: skip
-    no_effect(
-        "append_backward", "nothing is computed again, so that no memory is saved",
-        checkpoints=(_checked_checkpoints(checkpoints), None),
     )  # fmt: skip
     if not isinstance(loss, Tensor) or not loss._symbolic:
         raise TypeError(
@@ -145,6 +157,8 @@ def append_backward(loss, parameter_list=None, no_grad_set=None, callbacks=None,
                 )
             parameters.append(p)
     parameters = [p for p in parameters if p.name not in no_grad]
+    if checkpoints:
+        _core.program_mark_segments(program._handle, _checkpoints_in(program, checkpoints))
     gradients = _append(program, [loss], [], parameters, no_grad)
     return [(p, g) for p, g in zip(parameters, gradients) if g is not None]
 
@@ -179,6 +193,14 @@ def gradients(targets, inputs, target_gradients=None, no_grad_set=None):
 
     Raises:
         ValueError: numbers or shapes of target_gradients do not fit targets.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> x.stop_gradient = False
+        >>> (grad,) = argosy.static.gradients(x * x, x)
+        >>> argosy.static.Executor().run(feed={"x": np.float32([1, 3])}, fetch_list=[grad])[0].tolist()
+        [2.0, 6.0]
     """
     targets = _list(targets, "targets")
     inputs = _list(inputs, "inputs")

@@ -18,8 +18,10 @@ class _Options:
     _defaults = {}
 
     def __init_subclass__(cls):
-        for name in cls._defaults:
-            setattr(cls, name, property(lambda self, name=name: self.__dict__[name]))
+        for name, default in cls._defaults.items():
+            default = default.name if isinstance(default, enum.Enum) else repr(default)
+            text = f"The option {name}, {default} by default; results are the same whatever it is."
+            setattr(cls, name, property(lambda self, name=name: self.__dict__[name], doc=text))
 
     def __init__(self):
         self.__dict__.update(copy.deepcopy(self._defaults))
@@ -61,7 +63,14 @@ _OFF = (
 
 class BuildStrategy(_Options):
     """How a Program is prepared. Results are the same whatever is chosen; what this library does by
-    itself (fusion, reuse of memory) it does anyway."""
+    itself (fusion, reuse of memory) it does anyway.
+
+    Example:
+        >>> strategy = argosy.static.BuildStrategy()
+        >>> strategy.enable_inplace = False
+        >>> strategy
+        BuildStrategy(enable_inplace=False)
+    """
 
     ReduceStrategy = _ReduceStrategy
     GradientScaleStrategy = _GradientScaleStrategy
@@ -85,7 +94,14 @@ class BuildStrategy(_Options):
 
 
 class ExecutionStrategy(_Options):
-    """How a Program is run. Results are the same whatever is chosen."""
+    """How a Program is run. Results are the same whatever is chosen.
+
+    Example:
+        >>> strategy = argosy.static.ExecutionStrategy()
+        >>> strategy.num_threads = 4
+        >>> strategy.num_threads
+        4
+    """
 
     _defaults = {
         "allow_op_delay": False,
@@ -103,6 +119,17 @@ class CompiledProgram:
     Args:
         program_or_graph (Program): What is run.
         build_strategy (BuildStrategy, optional): Options.
+
+    Raises:
+        TypeError: an argument is of another kind.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> y = argosy.static.data("x", [2], "float32") * 2
+        >>> program = argosy.static.CompiledProgram(argosy.static.default_main_program())
+        >>> feed = {"x": np.float32([1, 2])}
+        >>> argosy.static.Executor().run(program, feed=feed, fetch_list=[y])[0].tolist()
+        [2.0, 4.0]
     """
 
     def __init__(self, program_or_graph, build_strategy=None):
@@ -125,7 +152,18 @@ class CompiledProgram:
 
 
 def cpu_places(device_count=None):
-    """A list of CPUPlace: as many as device_count, else as the environment variable CPU_NUM, else 1."""
+    """CPUs to run on.
+
+    Args:
+        device_count (int, optional): How many; default: the environment variable CPU_NUM, else 1.
+
+    Returns:
+        list[CPUPlace]: So many.
+
+    Example:
+        >>> argosy.static.cpu_places(2)
+        [Place(cpu), Place(cpu)]
+    """
     count = int(os.environ.get("CPU_NUM", 1)) if device_count is None else int(device_count)
     return [CPUPlace() for _ in range(count)]
 
@@ -135,6 +173,12 @@ def cuda_places(device_ids=None):
 
     Raises:
         AssertionError: this build has no CUDA.
+
+    Args:
+        device_ids (int | list[int], optional): Which; default: all.
+
+    Returns:
+        list[CUDAPlace]: One for each.
     """
     if not is_compiled_with_cuda():
         raise AssertionError("Not compiled with CUDA. Do this: use CPU places.")
@@ -148,8 +192,16 @@ def cuda_places(device_ids=None):
 def xpu_places(device_ids=None):
     """XPUs are not supported.
 
+    Args:
+        device_ids (int | list[int], optional): Which.
+
     Raises:
         AssertionError: always.
+
+    Example:
+        >>> argosy.static.xpu_places()
+        Traceback (most recent call last):
+        AssertionError
     """
     raise AssertionError("Not compiled with XPU. Do this: use CPU places.")
 
@@ -162,7 +214,16 @@ def _no_ipu(name):
 
 
 class IpuStrategy:
-    """IPUs are not supported: making one raises ValueError, so its methods are never reached."""
+    """IPUs are not supported: making one raises, so its methods are never reached.
+
+    Raises:
+        ValueError: always.
+
+    Example:
+        >>> argosy.static.IpuStrategy()
+        Traceback (most recent call last):
+        ValueError
+    """
 
     def __init__(self):
         _no_ipu("IpuStrategy")
@@ -232,7 +293,21 @@ class IpuStrategy:
 
 
 class IpuCompiledProgram:
-    """IPUs are not supported: making one raises ValueError, so its methods are never reached."""
+    """IPUs are not supported: making one raises, so its methods are never reached.
+
+    Args:
+        program (Program, optional): What would run.
+        scope (Scope, optional): Where state would be.
+        ipu_strategy (IpuStrategy, optional): Options.
+
+    Raises:
+        ValueError: always.
+
+    Example:
+        >>> argosy.static.IpuCompiledProgram()
+        Traceback (most recent call last):
+        ValueError
+    """
 
     def __init__(self, program=None, scope=None, ipu_strategy=None):
         _no_ipu("IpuCompiledProgram")
@@ -243,10 +318,37 @@ class IpuCompiledProgram:
 
 
 def ipu_shard_guard(index=-1, stage=-1):
-    """IPUs are not supported: raises ValueError."""
+    """IPUs are not supported.
+
+    Args:
+        index (int): Number of an IPU.
+        stage (int): Number of a stage.
+
+    Raises:
+        ValueError: always.
+
+    Example:
+        >>> argosy.static.ipu_shard_guard()
+        Traceback (most recent call last):
+        ValueError
+    """
     _no_ipu("ipu_shard_guard")
 
 
 def set_ipu_shard(call_func, index=-1, stage=-1):
-    """IPUs are not supported: raises ValueError."""
+    """IPUs are not supported.
+
+    Args:
+        call_func (callable): What would be put on an IPU.
+        index (int): Number of the IPU.
+        stage (int): Number of a stage.
+
+    Raises:
+        ValueError: always.
+
+    Example:
+        >>> argosy.static.set_ipu_shard(print)
+        Traceback (most recent call last):
+        ValueError
+    """
     _no_ipu("set_ipu_shard")

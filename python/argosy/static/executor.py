@@ -57,6 +57,21 @@ class Executor:
 
     Args:
         place (Place | str, optional): The device; the current one if None.
+
+    Raises:
+        ValueError: place is of another kind, or there is no such device.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 2], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> exe = argosy.static.Executor("cpu")
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> (value,) = exe.run(feed={"x": np.ones([3, 2], "float32")}, fetch_list=[y])
+        >>> value.shape
+        (3, 1)
+        >>> exe.flush()
+        >>> exe.close()
     """
 
     def __init__(self, place=None):
@@ -79,7 +94,7 @@ class Executor:
             _core.executor_clear(self._threads)
 
     def flush(self):
-        """Waits for runs that are under way: there are none, runs end before they return."""
+        """Waits for runs that are under way: there are none, as runs end before they return."""
 
     def run(self, program=None, feed=None, fetch_list=None, feed_var_name="feed",
             fetch_var_name="fetch", scope=None, return_numpy=True, use_program_cache=False,
@@ -190,6 +205,16 @@ class Executor:
             ValueError: a line of the data is bad, or a batch does not fit the Program.
             RuntimeError: no data set, a pipe_command failed, or an operation failed.
             TimeoutError: nothing moved for the timeout of the data set; the text says where.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> x = argosy.static.data("x", [-1, 1], "float32")
+            >>> loss = argosy.static.nn.fc(x, 1).mean()
+            >>> _ = argosy.optimizer.SGD(0.1).minimize(loss)
+            >>> exe = argosy.static.Executor()
+            >>> _ = exe.run(argosy.static.default_startup_program())
+            >>> batches = [{"x": np.ones([2, 1], "float32")}] * 3
+            >>> exe.train_from_dataset(dataset=batches)
         """
         from .train import run_dataset
 
@@ -200,8 +225,17 @@ class Executor:
                             fetch_info=None, print_period=100, fetch_handler=None):  # fmt: skip
         """Runs a part of a Program that fleet divided between kinds of devices; there is none here.
 
+        Args:
+            program, scope, debug, fetch_list, fetch_info: As of train_from_dataset.
+            print_period, fetch_handler: As of train_from_dataset.
+
         Raises:
             RuntimeError: always; a Program is not divided between kinds of devices.
+
+        Example:
+            >>> argosy.static.Executor().start_heter_trainer()
+            Traceback (most recent call last):
+            RuntimeError
         """
         raise RuntimeError(
             "(PreconditionNotMet) [Executor.start_heter_trainer] needs a Program that was divided"
@@ -210,10 +244,21 @@ class Executor:
         )
 
     def split_program_by_device(self, program):
-        """The devices that a Program names for its operations; None, as all run on one.
+        """The devices that a Program names for its operations: all run on one.
+
+        Args:
+            program (Program): It.
+
+        Returns:
+            None: There is nothing to say.
 
         Raises:
-            TypeError: no Program.
+            TypeError: It is no Program.
+
+        Example:
+            >>> exe = argosy.static.Executor()
+            >>> exe.split_program_by_device(argosy.static.Program()) is None
+            True
         """
         if not isinstance(program, Program):
             raise TypeError(
@@ -229,7 +274,27 @@ class Executor:
         part runs, in test mode. State that the forward part writes, such as the sums of
         static.auc, is written.
 
-        Args: as of train_from_dataset.
+        Args:
+            program (Program | CompiledProgram, optional): default_main_program() if None.
+            dataset (DatasetBase): Or an iterable of feed dicts.
+            scope (Scope, optional): Where parameters and other state are; the global one if None.
+            thread (int): Number of threads; 0: as many as the data set says.
+            debug (bool): Print progress, and a summary at the end, also without fetch_list.
+            fetch_list (list, optional): Variables whose values are printed every so many batches.
+            fetch_info (list, optional): What they are called there; their names if None.
+            print_period (int): How many batches, of all threads together.
+            fetch_handler (FetchHandler, optional): Called from time to time with values of variables.
+
+        Raises:
+            ValueError: a line of the data is bad, or a batch does not fit the Program.
+            RuntimeError: no data set, a pipe_command failed, or an operation failed.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> x = argosy.static.data("x", [-1, 1], "float32")
+            >>> y = x * 2
+            >>> exe = argosy.static.Executor()
+            >>> exe.infer_from_dataset(dataset=[{"x": np.ones([2, 1], "float32")}])
         """
         from .train import run_dataset
 

@@ -29,6 +29,12 @@ def data(name, shape, dtype=None, lod_level=0):
 
     Raises:
         TypeError: name is no str, or shape no list or tuple.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3], "float32")
+        >>> list(argosy.matmul(x, argosy.ones([3, 4])).shape)
+        [-1, 4]
     """
     if not isinstance(name, str):
         raise TypeError(f"The type of 'name' in data must be str, but received {type(name)}.")
@@ -65,6 +71,11 @@ class InputSpec:
         dtype (str | dtype): Of the elements.
         name (str, optional): Of the input.
         stop_gradient (bool): Whether no gradient flows to it.
+
+    Example:
+        >>> spec = argosy.static.InputSpec([None, 3], "float32", "x")
+        >>> list(spec.shape), spec.dtype, spec.name
+        ([-1, 3], paddle.float32, 'x')
     """
 
     def __init__(self, shape, dtype="float32", name=None, stop_gradient=False):
@@ -93,7 +104,22 @@ class InputSpec:
 
     @classmethod
     def from_tensor(cls, tensor, name=None):
-        """The form of a Tensor, with its name unless another is given."""
+        """The form of a Tensor.
+
+        Args:
+            tensor (Tensor): It.
+            name (str, optional): The name of the input; default: the tensor's.
+
+        Returns:
+            InputSpec: Its shape and dtype.
+
+        Raises:
+            ValueError: It has no shape.
+
+        Example:
+            >>> list(argosy.static.InputSpec.from_tensor(argosy.ones([2, 3])).shape)
+            [2, 3]
+        """
         if not hasattr(tensor, "shape"):
             raise ArgumentError(
                 f"[InputSpec.from_tensor] tensor: expected a Tensor, got {type(tensor).__name__}."
@@ -103,11 +129,38 @@ class InputSpec:
 
     @classmethod
     def from_numpy(cls, ndarray, name=None):
-        """The form of a NumPy array."""
+        """The form of a NumPy array.
+
+        Args:
+            ndarray (numpy.ndarray): It.
+            name (str, optional): The name of the input.
+
+        Returns:
+            InputSpec: Its shape and dtype.
+
+        Example:
+            >>> argosy.static.InputSpec.from_numpy(np.ones([2, 3])).dtype
+            paddle.float64
+        """
         return cls(ndarray.shape, ndarray.dtype, name)
 
     def batch(self, batch_size):
-        """This form with a dimension of `batch_size` (an int) in front; changes and returns self."""
+        """Puts a dimension in front of the shape of this form.
+
+        Args:
+            batch_size (int | list[int] | tuple[int]): Its size, alone or as the only element of a list.
+
+        Returns:
+            InputSpec: This one.
+
+        Raises:
+            TypeError: It is no int.
+            ValueError: The list has another length.
+
+        Example:
+            >>> list(argosy.static.InputSpec([3]).batch(8).shape)
+            [8, 3]
+        """
         size = batch_size
         if isinstance(size, (list, tuple)):
             if len(size) != 1:
@@ -121,7 +174,18 @@ class InputSpec:
         return self
 
     def unbatch(self):
-        """This form without its first dimension; changes and returns self."""
+        """Takes the first dimension off the shape of this form.
+
+        Returns:
+            InputSpec: This one.
+
+        Raises:
+            ValueError: The shape is empty.
+
+        Example:
+            >>> list(argosy.static.InputSpec([8, 3]).unbatch().shape)
+            [3]
+        """
         if not self.shape:
             raise ValueError("Not support to unbatch a InputSpec when len(shape) == 0.")
         self.shape = self.shape[1:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import warnings
 
 from argosy import _core
@@ -13,9 +12,29 @@ from argosy.base.parameter import Parameter
 from argosy.framework import io as framework_io
 
 from . import mode
-from .executor import Executor, resolve
+from .executor import resolve
 from .program import Program, program_of, set_state
 from .scope import global_scope
+from .state_io import (  # noqa: F401
+    _check_executor,
+    _check_executor_if_any,
+    _program,
+    _read_state,
+    _stem,
+    get_program_parameter,
+    get_program_persistable_vars,
+    is_belong_to_optimizer,
+    is_parameter,
+    is_persistable,
+    load_params,
+    load_persistables,
+    load_program_state,
+    load_vars,
+    save_params,
+    save_persistables,
+    save_vars,
+    set_program_state,
+)  # fmt: skip
 
 __all__ = [
     "deserialize_persistables", "deserialize_program", "load", "load_from_file",
@@ -23,31 +42,6 @@ __all__ = [
     "save_inference_model", "save_to_file", "save_vars", "serialize_persistables",
     "serialize_program", "set_program_state",
 ]  # fmt: skip
-
-
-def _program(program, name):
-    program = mode.default_main_program() if program is None else program
-    program = getattr(program, "_program", program)
-    if not isinstance(program, Program):
-        raise TypeError(
-            f"[{name}] program: expected static.Program, got {type(program).__name__}."
-            " Do this: pass static.default_main_program(), or the one you built."
-        )
-    return program
-
-
-def _check_executor(executor, name):
-    if not isinstance(executor, Executor):
-        raise TypeError(
-            f"[{name}] executor: expected static.Executor, got {type(executor).__name__}."
-            " Do this: pass static.Executor()."
-        )
-
-
-def _check_executor_if_any(executor, name):
-    """Values are read and written in the global scope, so that none is needed."""
-    if executor is not None:
-        _check_executor(executor, name)
 
 
 _OF_FORMATS = {
@@ -73,31 +67,6 @@ def to_bytes(program):
 # ---- which variables -----------------------------------------------------------------------------
 
 
-def is_persistable(var):
-    """Whether the variable is state that is saved with its Program."""
-    return bool(var.persistable)
-
-
-def is_parameter(var):
-    """Whether the variable is a Parameter."""
-    return isinstance(var, Parameter)
-
-
-def is_belong_to_optimizer(var):
-    """Whether the variable is state, but no Parameter."""
-    return is_persistable(var) and not is_parameter(var)
-
-
-def get_program_parameter(program):
-    """The Parameters of a Program."""
-    return program.all_parameters()
-
-
-def get_program_persistable_vars(program):
-    """All state of a Program that is saved with it."""
-    return [v for v in program._all_states().values() if v.persistable]
-
-
 # ---- values of state -----------------------------------------------------------------------------
 
 
@@ -109,9 +78,24 @@ def save(program, model_path, protocol=4, **configs):
         program (Program): Its startup program has been run.
         model_path (str): Folder and first part of the file names.
         protocol (int): pickle protocol, 2 to 4; configs: its old name pickle_protocol.
+        configs: pickle_protocol, the old name of protocol.
 
     Raises:
         ValueError: the path has no file name, the protocol is another, or configs are unknown.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> y = argosy.static.nn.fc(argosy.static.data("x", [2, 3], "float32"), 1)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> main = argosy.static.default_main_program()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.static.save(main, folder + "/model")
+        ...     argosy.static.load(main, folder + "/model", exe)
+        ...     state = argosy.static.load_program_state(folder + "/model")
+        >>> sorted(value.shape for value in state.values())
+        [(1,), (3, 1)]
     """
     only_known("static.save", configs, ("pickle_protocol",))
     protocol = configs.get("pickle_protocol", protocol)
@@ -143,11 +127,6 @@ def save(program, model_path, protocol=4, **configs):
     _write(model_path + ".pdmodel", to_bytes(program))
 
 
-def _read_state(path):
-    with mode.recording(None):
-        return framework_io.load(path, return_numpy=True)
-
-
 def load(program, model_path, executor=None, var_list=None):
     """Reads what :func:`save` wrote into the scope.
 
@@ -160,6 +139,22 @@ def load(program, model_path, executor=None, var_list=None):
     Raises:
         ValueError: there is no model_path.pdparams.
         RuntimeError: the file has no value for a parameter of the Program.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> weight = argosy.create_parameter([2], "float32", name="w")
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> main = argosy.static.default_main_program()
+        >>> value = argosy.static.global_scope().find_var("w").get_tensor()
+        >>> value.set(np.float32([1, 2]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.static.save(main, folder + "/model")
+        ...     value.set(np.float32([0, 0]))
+        ...     argosy.static.load(main, folder + "/model")
+        >>> value.numpy().tolist()
+        [1.0, 2.0]
     """
     _check_executor_if_any(executor, "static.load")
     program = _program(program, "static.load")
@@ -191,165 +186,6 @@ def load(program, model_path, executor=None, var_list=None):
             )
 
 
-def _stem(path):
-    for ending in (".pdparams", ".pdopt", ".pdmodel"):
-        if path.endswith(ending):
-            return path[: -len(ending)]
-    return path
-
-
-def load_program_state(model_path, var_list=None):
-    """The values in files of :func:`save`, or in a folder of one file for each variable, as NumPy
-    arrays by name.
-
-    Args:
-        model_path (str): As given to save.
-        var_list (list, optional): Only these variables.
-
-    Raises:
-        ValueError: there are no such files.
-    """
-    stem = _stem(model_path)
-    values = {}
-    if os.path.exists(stem + ".pdparams"):
-        for ending in (".pdparams", ".pdopt"):
-            if os.path.exists(stem + ending):
-                values.update(_read_state(stem + ending))
-    elif os.path.isdir(model_path):
-        for name in os.listdir(model_path):
-            loaded = _read_state(os.path.join(model_path, name))
-            values.update(loaded if isinstance(loaded, dict) else {name: loaded})
-    else:
-        raise ValueError(
-            f"[load_program_state] there is no file {stem}.pdparams."
-            " Do this: pass the model_path given to static.save."
-        )
-    if var_list is not None:
-        names = {v.name for v in var_list}
-        values = {k: v for k, v in values.items() if k in names}
-    return {k: v for k, v in values.items() if hasattr(v, "shape")}
-
-
-def set_program_state(program, state_dict):
-    """Puts arrays by name into the scope, for all state of the Program that has one of the names.
-
-    Raises:
-        AssertionError: the shape of an array is not that of its variable.
-    """
-    program = _program(program, "set_program_state")
-    handles = program._all_states()
-    unused = []
-    for name, value in state_dict.items():
-        handle = handles.get(name)
-        if handle is None:
-            unused.append(name)
-            continue
-        if list(value.shape) != list(handle.shape):
-            raise AssertionError(
-                f"[set_program_state] '{name}' has another shape: expected {list(handle.shape)},"
-                f" got {list(value.shape)}."
-                " Do this: pass an array of that shape."
-            )
-        set_state(handle, value, global_scope())
-    if unused:
-        warnings.warn(
-            f"[set_program_state] the Program has no state {', '.join(unused[:5])}; passed over.",
-            stacklevel=2,
-        )
-
-
-def _chosen(program, variables, predicate):
-    if variables is None:
-        keep = is_persistable if predicate is None else predicate
-        return [v for v in program.list_vars() if keep(v)]
-    return [program.global_block().var(v) if isinstance(v, str) else v for v in variables]
-
-
-def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
-    """Writes values of variables: one file for each, or one for all if `filename` is given.
-
-    Args:
-        executor (Executor): Not used; the values are in the global scope.
-        dirname (str): Folder; made if needed. None, with filename None: returns the bytes.
-        main_program (Program, optional): default_main_program() if None.
-        vars (list, optional): Variables; those that `predicate` takes if None.
-        predicate (callable, optional): Whether a variable is saved; is_persistable if None.
-    """
-    _check_executor_if_any(executor, "save_vars")
-    program = _program(main_program, "save_vars")
-    values = {}
-    for v in _chosen(program, vars, predicate):
-        value = global_scope()._value(v.name) if v._symbolic else v
-        if value is None:
-            raise RuntimeError(
-                f"[save_vars] '{v.name}' has no value in this scope."
-                " Do this: run the startup program, or load a checkpoint, first."
-            )
-        values[v.name] = value
-    with mode.recording(None):
-        if dirname is None and filename is None:
-            return pickle.dumps({k: v.numpy() for k, v in values.items()}, 4)
-        if filename is not None:
-            framework_io.save(values, os.path.join(dirname or "", filename))
-            return None
-        for name, value in values.items():
-            framework_io.save(value, os.path.join(dirname, name))
-    return None
-
-
-def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
-    """Reads what :func:`save_vars` wrote; the same arguments.
-
-    Raises:
-        ValueError: there is no file, or no value for a variable.
-    """
-    _check_executor_if_any(executor, "load_vars")
-    program = _program(main_program, "load_vars")
-    together = None
-    if filename is not None:
-        path = os.path.join(dirname or "", filename)
-        if not os.path.exists(path):
-            raise ValueError(
-                f"[load_vars] there is no file {path}. Do this: check the folder and the name."
-            )
-        together = _read_state(path)
-    for v in _chosen(program, vars, predicate):
-        if together is None:
-            path = os.path.join(dirname, v.name)
-            if not os.path.exists(path):
-                raise ValueError(
-                    f"[load_vars] there is no file {path}. Do this: check the folder and the name."
-                )
-            set_state(v, _read_state(path), global_scope())
-            continue
-        if v.name not in together:
-            raise ValueError(
-                f"[load_vars] {filename} has no value for '{v.name}'."
-                " Do this: use the file that was saved with this Program."
-            )
-        set_state(v, together[v.name], global_scope())
-
-
-def save_params(executor, dirname, main_program=None, filename=None):
-    """save_vars of the Parameters."""
-    save_vars(executor, dirname, main_program, predicate=is_parameter, filename=filename)
-
-
-def load_params(executor, dirname, main_program=None, filename=None):
-    """load_vars of the Parameters."""
-    load_vars(executor, dirname, main_program, predicate=is_parameter, filename=filename)
-
-
-def save_persistables(executor, dirname, main_program=None, filename=None):
-    """save_vars of all persistable state."""
-    save_vars(executor, dirname, main_program, filename=filename)
-
-
-def load_persistables(executor, dirname, main_program=None, filename=None):
-    """load_vars of all persistable state."""
-    load_vars(executor, dirname, main_program, filename=filename)
-
-
 # ---- models for inference ------------------------------------------------------------------------
 
 
@@ -372,10 +208,23 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
             lengths become an input too, NAME@LENGTHS, which a DenseTensor that is fed brings along.
         fetch_vars (Variable | list): Its outputs, in order.
         skip_prune_program (bool): Keep what is done when training.
+        kwargs: skip_prune_program.
 
     Raises:
         TypeError: wrong types.
         ValueError: the outputs also depend on other inputs.
+
+    Returns:
+        Program: A new one.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> _ = argosy.optimizer.SGD(0.1).minimize(y.mean())
+        >>> program = argosy.static.normalize_program(argosy.static.default_main_program(), [x], [y])
+        >>> len(program.global_block().ops) < len(argosy.static.default_main_program().global_block().ops)
+        True
     """
     only_known("normalize_program", kwargs, ("skip_prune_program",))
     if not isinstance(program, Program):
@@ -447,7 +296,28 @@ def _lengths_of_computed(program, feeds, missing):
 
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
-    """The Program from feed_vars to fetch_vars as bytes, without values of state."""
+    """The Program from feed_vars to fetch_vars as bytes, without values of state.
+
+    Args:
+        feed_vars (Variable | list): Its inputs, in order.
+        fetch_vars (Variable | list): Its outputs, in order.
+        kwargs: program, that of fetch_vars by default; normalized, whether it has no other operations;
+            legacy_format, without effect: there is one format.
+
+    Returns:
+        bytes: For deserialize_program.
+
+    Raises:
+        ValueError: the outputs also depend on other inputs, or a keyword is unknown.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> y = x * 2
+        >>> data = argosy.static.serialize_program([x], [y])
+        >>> len(argosy.static.deserialize_program(data).global_block().ops)
+        1
+    """
     only_known("serialize_program", kwargs, ("program", "normalized", "legacy_format"))
     _of_one_format("serialize_program", kwargs)
     program = _of(fetch_vars, kwargs.get("program"))
@@ -463,8 +333,21 @@ def _of(fetch_vars, program):
 def deserialize_program(data):
     """The Program in bytes of :func:`serialize_program`.
 
+    Args:
+        data (bytes): They.
+
+    Returns:
+        Program: It; its state has no values.
+
     Raises:
         ValueError: the bytes are something else.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> data = argosy.static.serialize_program([x], [x + 1])
+        >>> type(argosy.static.deserialize_program(data)).__name__
+        'Program'
     """
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise ValueError(
@@ -495,7 +378,30 @@ def _loaded(handle):
 
 
 def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
-    """The values of the state that the Program from feed_vars to fetch_vars reads, as bytes."""
+    """The values of the state that the Program from feed_vars to fetch_vars reads, as bytes.
+
+    Args:
+        feed_vars (Variable | list): Its inputs, in order.
+        fetch_vars (Variable | list): Its outputs, in order.
+        executor (Executor): Where it was run.
+        kwargs: program, that of fetch_vars by default.
+
+    Returns:
+        bytes: For deserialize_persistables.
+
+    Raises:
+        RuntimeError: state has no value.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> program = argosy.static.deserialize_program(argosy.static.serialize_program([x], [y]))
+        >>> data = argosy.static.serialize_persistables([x], [y], exe)
+        >>> argosy.static.deserialize_persistables(program, data, exe)
+    """
     only_known("serialize_persistables", kwargs, ("program",))
     _check_executor(executor, "serialize_persistables")
     program = normalize_program(_of(fetch_vars, kwargs.get("program")), feed_vars, fetch_vars)
@@ -527,8 +433,22 @@ def _values_as_bytes(program):
 def deserialize_persistables(program, data, executor):
     """Puts the values in bytes of :func:`serialize_persistables` into the scope.
 
+    Args:
+        program (Program): Whose state they are.
+        data (bytes): They.
+        executor (Executor): Where the Program is to run.
+
     Raises:
         ValueError: data are no bytes, or have no value for state of the Program.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> data = argosy.static.serialize_persistables([x], [y], exe)
+        >>> argosy.static.deserialize_persistables(argosy.static.default_main_program(), data, exe)
     """
     import io
 
@@ -558,8 +478,19 @@ def _write(path, content):
 def save_to_file(path, content):
     """Writes bytes to a file.
 
+    Args:
+        path (str): It.
+        content (bytes): What it will hold.
+
     Raises:
         ValueError: content are no bytes.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.static.save_to_file(folder + "/x", b"abc")
+        ...     argosy.static.load_from_file(folder + "/x")
+        b'abc'
     """
     if not isinstance(content, bytes):
         raise ValueError(f"'content' type should be bytes, but received {type(content).__name__}.")
@@ -567,7 +498,20 @@ def save_to_file(path, content):
 
 
 def load_from_file(path):
-    """The bytes of a file."""
+    """The bytes of a file.
+
+    Args:
+        path (str): It.
+
+    Returns:
+        bytes: All of them.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     argosy.static.load_from_file(file.name)
+        b''
+    """
     with open(path, "rb") as f:
         return f.read()
 
@@ -583,11 +527,27 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
         program (Program): The one of fetch_vars if left out.
         skip_prune_program (bool): As of normalize_program.
         clip_extra, legacy_format, readable, trainable, separate_parameters: Have no effect.
+        kwargs: program and the names after it.
 
     Raises:
         TypeError: wrong types.
         ValueError: the outputs also depend on other inputs.
         RuntimeError: state has no value.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.static.save_inference_model(folder + "/model", [x], [y], exe)
+        ...     program, feeds, fetches = argosy.static.load_inference_model(folder + "/model", exe)
+        >>> feeds
+        ['x']
+        >>> exe.run(program, feed={"x": np.ones([4, 3], "float32")}, fetch_list=fetches)[0].shape
+        (4, 1)
     """
     if not isinstance(path_prefix, str) or not os.path.basename(path_prefix):
         raise ValueError(
@@ -616,12 +576,24 @@ def load_inference_model(path_prefix, executor, **kwargs):
             bytes themselves.
         executor (Executor): Where the model will be run.
         model_filename, params_filename (str): Other file names in the folder path_prefix.
+        kwargs: model_filename and params_filename.
 
     Returns:
         list: The Program, the names of its inputs, its outputs (Variables).
 
     Raises:
         ValueError: there is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 2], "float32")
+        >>> exe = argosy.static.Executor()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     argosy.static.save_inference_model(folder + "/double", [x], [x * 2], exe)
+        ...     program, feeds, fetches = argosy.static.load_inference_model(folder + "/double", exe)
+        >>> exe.run(program, feed={"x": np.ones([1, 2], "float32")}, fetch_list=fetches)[0].tolist()
+        [[2.0, 2.0]]
     """
     only_known("load_inference_model", kwargs, ("model_filename", "params_filename"))
     _check_executor(executor, "load_inference_model")

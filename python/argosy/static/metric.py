@@ -23,6 +23,15 @@ def accuracy(input, label, k=1, correct=None, total=None):
 
     Returns:
         Variable: float32, 0-d.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> score = argosy.static.data("score", [2, 2], "float32")
+        >>> label = argosy.static.data("label", [2, 1], "int64")
+        >>> share = argosy.static.accuracy(score, label)
+        >>> feed = {"score": np.float32([[1, 2], [2, 1]]), "label": np.int64([[1], [1]])}
+        >>> float(argosy.static.Executor().run(feed=feed, fetch_list=[share])[0])
+        0.5
     """
     with no_grad():
         _, best = tensor.topk(input, k, axis=-1)
@@ -63,6 +72,17 @@ def auc(input, label, curve="ROC", num_thresholds=4095, topk=1, slide_steps=1,
 
     Raises:
         ValueError: another curve.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> score = argosy.static.data("score", [2, 2], "float32")
+        >>> label = argosy.static.data("label", [2, 1], "int64")
+        >>> area, *_ = argosy.static.auc(score, label)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> feed = {"score": np.float32([[0.1, 0.9], [0.8, 0.2]]), "label": np.int64([[1], [0]])}
+        >>> float(exe.run(feed=feed, fetch_list=[area])[0])
+        1.0
     """
     check_choice("auc", "curve", curve, ("ROC", "PR"))
     no_effect("auc", "there are two classes", topk=(topk, 1))
@@ -92,6 +112,17 @@ def ctr_metric_bundle(input, label, ins_tag_weight=None):
     Returns:
         tuple: float32 [1] each: squared error, absolute error, sum of probabilities, sum of their
         sigmoids, number of ones, number of samples.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> score = argosy.static.data("score", [2, 1], "float32")
+        >>> label = argosy.static.data("label", [2, 1], "float32")
+        >>> sums = argosy.static.ctr_metric_bundle(score, label)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> feed = {"score": np.float32([[0.5], [0.5]]), "label": np.float32([[1], [0]])}
+        >>> [float(value[0]) for value in exe.run(feed=feed, fetch_list=list(sums))]
+        [0.5, 1.0, 1.0, 1.2449, 1.0, 2.0]
     """
     totals = [_state([1], 0.0, "float32") for _ in range(6)]
     with no_grad():
@@ -120,6 +151,20 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
         persistable (bool): Whether it is saved with the Program.
         force_cpu (bool): Has no effect on results.
         name (str, optional): One is made up if None.
+
+    Returns:
+        Variable: Of that shape and dtype.
+
+    Raises:
+        TypeError: shape is no list or tuple.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> step = argosy.static.create_global_var([1], 3.0, "float32", persistable=True)
+        >>> exe = argosy.static.Executor()
+        >>> _ = exe.run(argosy.static.default_startup_program())
+        >>> exe.run(fetch_list=[step])[0].tolist()
+        [3.0]
     """
     no_effect("create_global_var", "state is where the executor is", force_cpu=(force_cpu, False))
     if not isinstance(shape, (list, tuple)):

@@ -26,11 +26,26 @@ __all__ = [
 
 @contextmanager
 def program_guard(main_program, startup_program=None):
-    """Within the context calls are added to `main_program`, initializers of parameters to
-    `startup_program` (None: to the one that is the default now).
+    """A context in which calls are added to other Programs than the default ones.
+
+    Args:
+        main_program (Program): Gets the operations.
+        startup_program (Program, optional): Gets the initializers of parameters; default: the one that is the
+            default now.
+
+    Returns:
+        A context manager.
 
     Raises:
-        TypeError: one of them is no Program.
+        TypeError: One of them is no Program.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> main = argosy.static.Program()
+        >>> with argosy.static.program_guard(main):
+        ...     x = argosy.static.data("x", [2], "float32") + 1
+        >>> [op.type for op in main.global_block().ops]
+        ['elementwise_add']
     """
     from .program import Program
 
@@ -53,7 +68,20 @@ def program_guard(main_program, startup_program=None):
 
 @contextmanager
 def role(program, number):
-    """What is added to `program` within the context is forward (0), backward (1) or optimize (2)."""
+    """A context in which what is added to a Program has a role.
+
+    Args:
+        program (Program): It.
+        number (int): 0 for forward, 1 for backward, 2 for optimization.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> with argosy.static.mode.role(argosy.static.default_main_program(), 2):
+        ...     x = argosy.static.data("x", [2], "float32") + 1
+    """
     before, program._role = program._role, number
     _core.program_set_role(program._handle, number)
     try:
@@ -65,10 +93,20 @@ def role(program, number):
 
 @contextmanager
 def name_scope(prefix=None):
-    """Groups operations under a name, for people who look at a Program; results do not change.
+    """A context that groups operations under a name, for people who look at a Program; results do not change.
 
     Args:
         prefix (str): The name; scopes nest as in 'encoder/attention'.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        AssertionError: prefix is no str, or empty.
+
+    Example:
+        >>> with argosy.static.name_scope("encoder"):
+        ...     pass
     """
     if not isinstance(prefix, str) or not prefix:
         raise AssertionError(
@@ -88,6 +126,13 @@ def device_guard(device=None):
 
     Raises:
         ValueError: no such device.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> with argosy.static.device_guard("cpu"):
+        ...     pass
     """
     name, _, number = (device or "cpu").partition(":")
     if name == "cpu" and number:

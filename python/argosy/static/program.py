@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-
 from argosy import _core
 from argosy._core import Tensor
 from argosy._programs.registry import program_of, register  # noqa: F401
 from argosy._programs.scope import set_state
-from argosy._support import check_choice, no_effect, only_known, unsupported
+from argosy._support import check_choice, only_known, unsupported
 from argosy.base.parameter import Parameter
 from argosy.tensor.program_value import to_text
 
-from . import appending, mode, names, state
+from . import appending, mode, state
+from .operator import Operator, _check_details
 
 
 class Program:
@@ -20,6 +19,32 @@ class Program:
 
     Calls under :func:`program_guard` are added to it; :class:`Executor` runs it. Two are there from
     the start, :func:`default_main_program` and :func:`default_startup_program`.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> main = argosy.static.Program()
+        >>> with argosy.static.program_guard(main):
+        ...     x = argosy.static.data("x", [2, 3], "float32")
+        ...     y = argosy.static.nn.fc(x, 1)
+        >>> main.num_ops(), main.parameters_num(), len(main.all_parameters()), len(main.blocks)
+        (2, 2, 2, 1)
+        >>> main.global_block().idx, main.current_block().idx, main.block(0).idx
+        (0, 0, 0)
+        >>> weight, bias = main.get_all_parameter_values()
+        >>> main.get_parameter_value_by_name(weight.name) is None
+        False
+        >>> main.get_output_value_by_name(y.name).name == y.name
+        True
+        >>> x.name in [v.name for v in main.list_vars()]
+        True
+        >>> main.global_seed(7)
+        >>> main.random_seed
+        7
+        >>> test = main.clone(for_test=True)
+        >>> test.set_is_test_attr()
+        >>> test.set_parameters_from(main)
+        >>> len(main.to_string().splitlines()) > 3
+        True
     """
 
     def __init__(self, _handle=None):
@@ -52,6 +77,9 @@ class Program:
             for_test (bool): Leave out gradients and optimizers, switch dropout and batch
                 normalization to evaluation. Call it before ``optimizer.minimize`` or after, the
                 result is the same.
+
+        Returns:
+            Program: The copy.
         """
         make = _core.program_for_test if for_test else _core.program_clone
         self._name_values()
@@ -81,7 +109,14 @@ class Program:
 
     def set_parameters_from(self, program):
         """Takes the parameters and other state of another Program over, found by name; those of this
-        one that have such a name become them."""
+        one that have such a name become them.
+
+        Args:
+            program (Program): The other one.
+
+        Raises:
+            TypeError: It is none.
+        """
         if not isinstance(program, Program):
             raise TypeError(
                 f"[Program.set_parameters_from] program: expected a Program, got"
@@ -90,10 +125,23 @@ class Program:
         self._states.update(program._all_states())
 
     def get_value_by_op_id(self, op_ids):
-        """The variables that operations make, given the number or numbers of these (`Operator.id`).
+        """The variables that operations make.
+
+        Args:
+            op_ids (int | list[int]): Numbers of the operations (`Operator.id`).
+
+        Returns:
+            list[Variable]: Of all of them.
 
         Raises:
             ValueError: there is no operation of a number.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> y = argosy.static.data("x", [2], "float32") * 2
+            >>> main = argosy.static.default_main_program()
+            >>> [v.name == y.name for v in main.get_value_by_op_id([0])]
+            [True]
         """
         operations = {op.id(): op for block in self.blocks for op in block.ops}
         found = []
@@ -124,7 +172,24 @@ class Program:
 
     @staticmethod
     def parse_from_string(binary_str):
-        """The Program in the bytes of a .pdmodel file, as of static.deserialize_program."""
+        """The Program in the bytes of a .pdmodel file, as of static.deserialize_program.
+
+        Args:
+            binary_str (bytes): They.
+
+        Returns:
+            Program: It.
+
+        Raises:
+            ValueError: the bytes are something else.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> x = argosy.static.data("x", [2], "float32")
+            >>> data = argosy.static.serialize_program([x], [x * 2])
+            >>> argosy.static.Program.parse_from_string(data).num_ops()
+            1
+        """
         from .io import deserialize_program
 
         return deserialize_program(binary_str)
@@ -158,11 +223,19 @@ class Program:
         return found
 
     def all_parameters(self):
-        """The parameters, trained or not, in order of creation."""
+        """The parameters, trained or not.
+
+        Returns:
+            list[Parameter]: In order of creation.
+        """
         return [v for v in self._all_states().values() if isinstance(v, Parameter)]
 
     def list_vars(self):
-        """All variables: inputs, parameters and other state, results of operations."""
+        """All variables: inputs, parameters and other state, results of operations.
+
+        Returns:
+            Iterator[Variable]: Each name once.
+        """
         seen = set()
         for block in self.blocks:
             for variable in block.vars.values():
@@ -171,15 +244,30 @@ class Program:
                     yield variable
 
     def global_block(self):
-        """The outermost block."""
+        """The outermost block.
+
+        Returns:
+            Block: It.
+        """
         return Block(self, 0, -1, self._description())
 
     def current_block(self):
-        """The block that calls are added to."""
+        """The block that calls are added to.
+
+        Returns:
+            Block: The outermost.
+        """
         return self.global_block()
 
     def block(self, index):
-        """Block number `index`."""
+        """A block.
+
+        Args:
+            index (int): Its number.
+
+        Returns:
+            Block: It.
+        """
         return self.blocks[index]
 
     @property
@@ -203,11 +291,19 @@ class Program:
         return len(self.blocks)
 
     def num_ops(self):
-        """Number of operations in all blocks."""
+        """The number of operations in all blocks.
+
+        Returns:
+            int: That.
+        """
         return sum(len(b.ops) for b in self.blocks)
 
     def parameters_num(self):
-        """Number of parameters."""
+        """The number of parameters.
+
+        Returns:
+            int: That.
+        """
         return len(self.all_parameters())
 
     @property
@@ -225,7 +321,11 @@ class Program:
         self._seed = seed
 
     def global_seed(self, seed=0):
-        """Sets random_seed of this Program."""
+        """Sets random_seed of this Program.
+
+        Args:
+            seed (int): Where its random numbers begin; 0: they follow the process's generator.
+        """
         self.random_seed = seed
 
     def _find(self, name):
@@ -238,28 +338,58 @@ class Program:
         return found
 
     def get_parameter_value_by_name(self, name):
-        """The Parameter called so, or None."""
+        """A parameter.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            Parameter | None: None if there is none of that name.
+        """
         return next((p for p in self.all_parameters() if p.name == name), None)
 
     def get_all_parameter_values(self):
-        """The Parameters."""
+        """The parameters.
+
+        Returns:
+            list[Parameter]: In order of creation.
+        """
         return self.all_parameters()
 
     def get_output_value_by_name(self, name):
-        """The newest variable called so, or None."""
+        """The newest variable of a name.
+
+        Args:
+            name (str): It.
+
+        Returns:
+            Variable | None: None if there is none of that name.
+        """
         return self._find(name)
 
     # ---- state --------------------------------------------------------------------------------
 
     def state_dict(self, mode="all", scope=None):
-        """The values in `scope` of the parameters and other persistable state, by name.
+        """The values in a scope of the parameters and other persistable state.
 
         Args:
             mode (str): 'param' for parameters, 'opt' for the rest, 'all'.
             scope (Scope, optional): The global scope if None.
 
+        Returns:
+            dict: Values by name.
+
         Raises:
             ValueError: another mode.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> weight = argosy.create_parameter([2], "float32", name="w")
+            >>> _ = argosy.static.Executor().run(argosy.static.default_startup_program())
+            >>> main = argosy.static.default_main_program()
+            >>> main.set_state_dict({"w": np.float32([1, 2])})
+            >>> np.array(main.state_dict()["w"]).tolist()
+            [1.0, 2.0]
         """
         from .scope import global_scope
 
@@ -276,12 +406,15 @@ class Program:
         return values
 
     def set_state_dict(self, state_dict, scope=None):
-        """Puts values into the variables of `scope` that this Program's state is found in.
+        """Puts values into the variables of a scope that this Program's state is found in.
 
         Args:
             state_dict (dict): Tensors or arrays by name; names that are not of this Program are
                 warned of and passed over.
             scope (Scope, optional): The global scope if None.
+
+        Raises:
+            TypeError: state_dict is none.
         """
         import warnings
 
@@ -306,7 +439,15 @@ class Program:
     # ---- text ---------------------------------------------------------------------------------
 
     def to_string(self, throw_on_error=False, with_details=False):
-        """The variables and operations of all blocks as text."""
+        """The variables and operations of all blocks for people.
+
+        Args:
+            throw_on_error (bool): Has no effect; True gives a warning.
+            with_details (bool): Has no effect; True gives a warning.
+
+        Returns:
+            str: Lines of text.
+        """
         return "\n".join(b.to_string(throw_on_error, with_details) for b in self.blocks) + "\n"
 
     def __repr__(self):
@@ -319,15 +460,30 @@ class Program:
 _OF_KINDS = ("type", "lod_level", "capacity", "need_check_feed", "belong_to_optimizer")
 
 
-def _check_details(owner, throw_on_error, with_details):
-    no_effect(
-        f"{owner}.to_string", "there is one form of the text, and no part can be missing",
-        throw_on_error=(throw_on_error, False), with_details=(with_details, False),
-    )  # fmt: skip
-
-
 class Block:
-    """A list of operations and the variables they use."""
+    """A list of operations and the variables they use. `Program.block` and `Program.global_block` give blocks.
+
+    Args:
+        program (Program): Whose.
+        index (int): Its number.
+        parent (int): The number of the block around it, -1 for none.
+        described (object): What the core says of it.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 3], "float32")
+        >>> y = argosy.static.nn.fc(x, 1)
+        >>> block = argosy.static.default_main_program().global_block()
+        >>> block.var("x").name, block.has_var("z"), len(block.all_parameters())
+        ('x', False, 2)
+        >>> out = block.create_var(name="out", shape=[2, 1], dtype="float32")
+        >>> block.append_op(type="relu", inputs={"X": y}, outputs={"Out": out}).type
+        'relu'
+        >>> block.create_parameter(name="w", shape=[3]).name
+        'w'
+        >>> "relu" in block.to_string()
+        True
+    """
 
     def __init__(self, program, index, parent, described):
         self.program = program
@@ -359,7 +515,13 @@ class Block:
         return found
 
     def var(self, name):
-        """The variable called `name`.
+        """A variable of the block.
+
+        Args:
+            name (str): Its name.
+
+        Returns:
+            Variable: It.
 
         Raises:
             TypeError: name is no str.
@@ -376,13 +538,24 @@ class Block:
         return found
 
     def has_var(self, name):
-        """Whether there is a variable of this name."""
+        """Whether there is a variable of a name.
+
+        Args:
+            name (str): It.
+
+        Returns:
+            bool: That.
+        """
         return (self.program._find(name) if self.idx == 0 else self.vars.get(name)) is not None
 
     _find_var_recursive = var
 
     def all_parameters(self):
-        """The parameters of the Program."""
+        """The parameters of the Program.
+
+        Returns:
+            list[Parameter]: In order of creation.
+        """
         return self.program.all_parameters()
 
     iter_parameters = all_parameters
@@ -399,9 +572,13 @@ class Block:
             initializer (Initializer, optional): First value, by the startup Program; zeros if None.
             kwargs: type, lod_level, capacity, need_check_feed and belong_to_optimizer have no effect,
                 as an operation says what it makes.
+            persistable (bool): Whether its value is in the scope.
 
         Raises:
             ValueError: other arguments. NotImplementedError: is_data or error_clip.
+
+        Returns:
+            Variable: It.
         """
         from argosy.base import unique_name
 
@@ -421,7 +598,9 @@ class Block:
                     " Do this: pass shape."
                 )
             first = 0 if initializer is None else lambda: initializer._values(list(shape), dtype)
-            return state.make_variable(name, shape, dtype, first, program=self.program)
+            return state.make_variable(
+                name, shape, dtype, first, program=self.program, stop_gradient=stop_gradient
+            )
         variable = Tensor.__new__(Tensor)
         variable.name = name
         variable._stops = bool(stop_gradient)
@@ -450,6 +629,9 @@ class Block:
 
         Raises:
             ValueError: other arguments, or no shape.
+
+        Returns:
+            Parameter: It.
         """
         from . import parameters
 
@@ -480,6 +662,9 @@ class Block:
             ValueError: an operand or attribute is missing, or other arguments are given.
             NotImplementedError: no operation of this type can be made from such operands, attributes
                 or outputs.
+
+        Returns:
+            Operator: It.
         """
         only_known("Block.append_op", kwargs, ("stop_gradient", "inplace_map"))
         stop = bool(kwargs.get("stop_gradient", False))
@@ -494,7 +679,15 @@ class Block:
         )
 
     def to_string(self, throw_on_error=False, with_details=False):
-        """The variables and operations as text."""
+        """The variables and operations for people.
+
+        Args:
+            throw_on_error (bool): Has no effect; True gives a warning.
+            with_details (bool): Has no effect; True gives a warning.
+
+        Returns:
+            str: Lines of text.
+        """
         _check_details("Block", throw_on_error, with_details)
         lines = [f"{{ // block_idx:{self.idx}  parent_idx:{self.parent_idx}"]
         lines += [f"    {to_text(v)}" for v in self.vars.values()]
@@ -508,163 +701,43 @@ class Block:
     __str__ = __repr__
 
 
-class Operator:
-    """One operation of a Block, under the names that Paddle gives types and operands."""
-
-    def __init__(self, block, described, index):
-        self.block = block
-        self.idx = index
-        self._described = described
-        self._inputs = names.shown(described["type"], described["inputs"])
-        self._outputs = names.shown(described["type"], described["outputs"])
-
-    @property
-    def type(self):
-        """Name of what it computes."""
-        return names.type_of(self._described)
-
-    def name(self):
-        """The operation's own name, as 'pd_op.matmul'."""
-        return "pd_op." + self._described["type"]
-
-    def id(self):
-        """Its number in the Program, counting through all blocks."""
-        return sum(len(b.ops) for b in self.block.program.blocks[: self.block.idx]) + self.idx
-
-    def results(self):
-        """The variables it makes."""
-        return [v for group in self._described["outputs"].values() for v in group]
-
-    def result(self, index):
-        """Variable number `index` of those it makes."""
-        return self.results()[index]
-
-    def operands_source(self):
-        """The variables it reads."""
-        return [v for group in self._described["inputs"].values() for v in group]
-
-    def operand_source(self, index):
-        """Variable number `index` of those it reads."""
-        return self.operands_source()[index]
-
-    def num_operands(self):
-        """How many variables it reads."""
-        return len(self.operands_source())
-
-    def num_results(self):
-        """How many variables it makes."""
-        return len(self.results())
-
-    def attrs(self):
-        """The attributes as a dict."""
-        return self.all_attrs()
-
-    @property
-    def input_names(self):
-        """Names of the operands."""
-        return list(self._inputs)
-
-    @property
-    def output_names(self):
-        """Names of the results."""
-        return list(self._outputs)
-
-    def input(self, name):
-        """Names of the variables that are operand `name`."""
-        return [v.name for v in self._get(self._inputs, name, "input")]
-
-    def output(self, name):
-        """Names of the variables that are result `name`."""
-        return [v.name for v in self._get(self._outputs, name, "output")]
-
-    def _get(self, table, name, what):
-        if name not in table:
-            raise ValueError(
-                f"[Operator.{what}] '{self.type}' has no {what} '{name}': it has {list(table)}."
-                " Do this: use one of these."
-            )
-        return [v for v in table[name] if v is not None]
-
-    @property
-    def input_arg_names(self):
-        """Names of all variables it reads."""
-        return [v.name for group in self._inputs.values() for v in group if v is not None]
-
-    @property
-    def output_arg_names(self):
-        """Names of all variables it makes."""
-        return [v.name for group in self._outputs.values() for v in group if v is not None]
-
-    def all_attrs(self):
-        """The attributes as a dict."""
-        values = {}
-        for key, text in self._described["attrs"].items():
-            try:
-                values[key] = ast.literal_eval(text)
-            except (ValueError, SyntaxError):
-                values[key] = text
-        values["op_role"] = self._described["role"]
-        if "training" in values or "batch_stats" in values:
-            values["is_test"] = not values.get("training", values.get("batch_stats"))
-        return values
-
-    @property
-    def attr_names(self):
-        """Names of the attributes."""
-        return list(self.all_attrs())
-
-    def has_attr(self, name):
-        """Whether there is such an attribute."""
-        return name in self.all_attrs()
-
-    def attr(self, name):
-        """The value of attribute `name`.
-
-        Raises:
-            ValueError: there is none.
-        """
-        values = self.all_attrs()
-        if name not in values:
-            raise ValueError(
-                f"[Operator.attr] '{self.type}' has no attribute '{name}': it has {list(values)}."
-                " Do this: use one of these."
-            )
-        return values[name]
-
-    @property
-    def callstack(self):
-        """The line of the user's program that made it, 'file.py:12'."""
-        return self._described["location"]
-
-    def to_string(self, throw_on_error=False):
-        """The operation in one line."""
-        _check_details("Operator", throw_on_error, False)
-
-        def group(table):
-            parts = (
-                f"{k}={[v.name for v in values if v is not None]}" for k, values in table.items()
-            )
-            return ", ".join(parts)
-
-        attrs = ", ".join(f"{k} = {v}" for k, v in self.all_attrs().items())
-        inputs = f"inputs={{{group(self._inputs)}}}"
-        return f"{{{group(self._outputs)}}} = {self.type}({inputs}, {attrs})"
-
-    def __repr__(self):
-        return self.to_string()
-
-    __str__ = __repr__
-
-
 def switch_main_program(program):
-    """Makes `program` the one that calls are added to; returns the one before."""
+    """Makes a Program the one that calls are added to.
+
+    Args:
+        program (Program): It.
+
+    Returns:
+        Program: The one before.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> main = argosy.static.Program()
+        >>> before = argosy.static.program.switch_main_program(main)
+        >>> argosy.static.default_main_program() is main
+        True
+    """
     before = mode.default_main_program()
     mode.set_default_programs(program, mode.default_startup_program())
     return before
 
 
 def switch_startup_program(program):
-    """Makes `program` the one that initializers are added to; returns the one before."""
+    """Makes a Program the one that initializers are added to.
+
+    Args:
+        program (Program): It.
+
+    Returns:
+        Program: The one before.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> startup = argosy.static.Program()
+        >>> before = argosy.static.program.switch_startup_program(startup)
+        >>> argosy.static.default_startup_program() is startup
+        True
+    """
     before = mode.default_startup_program()
     mode.set_default_programs(mode.default_main_program(), program)
     return before

@@ -21,6 +21,14 @@ class MetaTensor:
     Args:
         dtype (dtype | str): As of a tensor.
         shape (list[int]): Sizes; -1 for one that is not known before the Program runs.
+
+    Example:
+        >>> from argosy.static.python_op import MetaTensor
+        >>> meta = MetaTensor("float32", [2])
+        >>> meta.set_dtype("int64")
+        >>> meta.set_shape([2, -1])
+        >>> meta.dtype, meta.shape
+        (paddle.int64, [2, -1])
     """
 
     def __init__(self, dtype=None, shape=()):
@@ -30,9 +38,19 @@ class MetaTensor:
         self.set_shape(shape)
 
     def set_dtype(self, dtype):
+        """Sets the dtype.
+
+        Args:
+            dtype (dtype | str): It.
+        """
         self.dtype = _core.dtype(dtype)
 
     def set_shape(self, shape):
+        """Sets the shape.
+
+        Args:
+            shape (list[int]): Sizes; -1 for one that is not known before the Program runs.
+        """
         self.shape = [int(size) for size in shape]
 
     def __repr__(self):

@@ -6,7 +6,19 @@ import types as _types
 from argosy._generated import tensor as _generated
 from argosy._generated.tensor import *  # noqa: F403
 from argosy._support import place as _place
-from argosy.tensor import creation, joined, linalg, manipulation, math, random, search
+from argosy.tensor import (
+    creation,
+    decompositions,
+    joined,
+    linalg,
+    manipulation,
+    math,
+    parting,
+    quantiles,
+    random,
+    sampling,
+    search,
+)
 
 
 def _public(module):
@@ -26,11 +38,14 @@ def _public(module):
 __all__ = (
     list(_generated.__all__)
     + _public(manipulation)
+    + _public(parting)
     + _public(search)
     + _public(linalg)
+    + _public(decompositions)
     + _public(joined)
     + _public(random)
     + _public(math)
+    + _public(quantiles)
     + ["to_tensor"]
 )
 to_tensor = creation.to_tensor
@@ -42,6 +57,7 @@ from argosy.tensor.array import (  # noqa: E402, F401  (names of this module onl
     create_array,
     tensor_array_to_tensor,
 )
+from argosy.tensor.sampling import top_p_sampling  # noqa: E402, F401  (a name of this module only)
 
 globals().update({name: getattr(aliases, name) for name in aliases.EXPORTS})
 __all__ += aliases.EXPORTS

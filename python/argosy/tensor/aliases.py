@@ -7,9 +7,10 @@ from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
 from argosy._generated.method_table import METHODS as _OF_OPS
-from argosy._support import no_effect, only_known, overwrite, place
+from argosy._support import listed, no_effect, overwrite, place
 from argosy.tensor import manipulation as _manipulation
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import sizes_one_by_one
 
 # Other name -> name.
 _ALIASES = {
@@ -71,19 +72,44 @@ def _export():
 
 
 @method
-def permute(x, *dims, **kwargs):
-    """x with its dimensions in the order dims (ints or one list, which may be named)."""
-    if kwargs:
-        only_known("permute", kwargs, ("dims",))
-        dims = kwargs["dims"]
-    if len(dims) == 1 and isinstance(dims[0], (list, tuple)):
-        dims = dims[0]
-    return _ops.transpose(x, list(dims))
+@sizes_one_by_one
+def permute(input, dims):  # noqa: A002
+    """Orders the dimensions of a tensor anew.
+
+    Args:
+        input (Tensor): Of any dtype.
+        dims (int | list[int]): The order, one by one or as a list.
+
+    Returns:
+        Tensor: A view of it.
+
+    Example:
+        >>> argosy.permute(argosy.ones([2, 3, 4]), 2, 0, 1).shape
+        paddle.Size([4, 2, 3])
+    """
+    return _ops.transpose(input, listed(dims))
 
 
 @method
 def narrow(input, dim, start, length):
-    """The `length` entries of input along dim that begin at start; a view."""
+    """Some neighbouring entries along a dimension.
+
+    Args:
+        input (Tensor): Of any dtype.
+        dim (int): Which dimension.
+        start (int | Tensor): The first entry; negative ones count from the end.
+        length (int): How many.
+
+    Returns:
+        Tensor: A view of input.
+
+    Raises:
+        ValueError: length is negative, or the entries reach outside.
+
+    Example:
+        >>> argosy.narrow(argosy.arange(5), 0, 1, 3).tolist()
+        [1, 2, 3]
+    """
     if length < 0:
         raise ValueError(f"[narrow] length: expected 0 or more, got {length}. Do this: correct it.")
     size = input.shape[dim]
@@ -102,13 +128,35 @@ def narrow(input, dim, start, length):
 
 @method
 def ravel(input):
-    """The elements in C order as a vector."""
+    """The elements in C order.
+
+    Args:
+        input (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: A vector; input itself if it is one.
+
+    Example:
+        >>> argosy.ravel(argosy.ones([2, 3])).shape
+        paddle.Size([6])
+    """
     return _ops.flatten(input) if input.ndim != 1 else input
 
 
 @method
 def positive(x):
-    """x itself."""
+    """x itself.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.positive(argosy.to_tensor([-1])).tolist()
+        [-1]
+    """
     return x
 
 
@@ -123,9 +171,24 @@ def range(  # noqa: A001
     requires_grad=False,
     name=None,
 ):
-    """start, start + step, .. up to and including end, in the default dtype; range(n): 0 to n.
+    """start, start + step, .. up to and including end. New programs use arange, whose end is excluded and whose
+    dtype follows its arguments.
 
-    arange, whose end is excluded and whose dtype follows its arguments, is what new programs use.
+    Args:
+        start (number | Tensor): The first number; the end, if it is alone.
+        end (number | Tensor, optional): The last one; without it, numbers begin at 0.
+        step (number | Tensor): The distance.
+        dtype (dtype | str, optional): Default: the default dtype.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: A vector.
+
+    Example:
+        >>> argosy.range(1, 3).tolist()
+        [1.0, 2.0, 3.0]
     """
     start, end = (0, start) if end is None else (start, end)
     start, end, step = (_core.item(x) if isinstance(x, Tensor) else x for x in (start, end, step))
@@ -138,20 +201,59 @@ def range(  # noqa: A001
 
 @method
 def fill_(x, value):
-    """Sets every element of x to value."""
+    """Sets every element of x.
+
+    Args:
+        x (Tensor): Of any dtype.
+        value (number): What they become.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.zeros([2]).fill_(3).tolist()
+        [3.0, 3.0]
+    """
     return overwrite(x, _ops.full_like(x, value))
 
 
 @method
 def zero_(x):
-    """Sets every element of x to 0."""
+    """Sets every element of x to 0.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.ones([2]).zero_().tolist()
+        [0.0, 0.0]
+    """
     return fill_(x, 0)
 
 
 @method
 def fill_diagonal_(x, value, offset=0, wrap=False, name=None):
-    """Sets the diagonal of x (of all its dimensions, which must be equal beyond two) to value; with
-    wrap, tall matrices repeat it after each square."""
+    """Sets the diagonal of x in place, that of all its dimensions, which are equal beyond two.
+
+    Args:
+        value (number): What it becomes.
+        offset (int): Which diagonal of a matrix: above the main one if positive, below it if negative.
+        wrap (bool): Whether tall matrices repeat it after each square.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        ValueError: Sizes differ beyond two dimensions.
+        NotImplementedError: In a Program, with wrap or beyond two dimensions.
+
+    Example:
+        >>> argosy.zeros([2, 2]).fill_diagonal_(5.0).tolist()
+        [[5.0, 0.0], [0.0, 5.0]]
+    """
     if x.ndim > 2 and len(set(x.shape)) != 1:
         raise ValueError(
             "[fill_diagonal_] beyond two dimensions all sizes must be equal, got "
@@ -188,7 +290,21 @@ def _whole_diagonal(x, offset, wrap):
 
 @method
 def isin(x, test_x, assume_unique=False, invert=False, name=None):
-    """Whether each element of x is among those of test_x, as bool."""
+    """Whether each element of x is among others.
+
+    Args:
+        x (Tensor | number): Of a real dtype.
+        test_x (Tensor | number): The others.
+        assume_unique (bool): Has no effect on results; True gives a warning.
+        invert (bool): Whether to say which is not among them.
+
+    Returns:
+        Tensor: bool, of x's shape.
+
+    Example:
+        >>> argosy.isin(argosy.arange(4), argosy.to_tensor([1, 3])).tolist()
+        [False, True, False, True]
+    """
     if assume_unique is not False:
         no_effect("isin", "values are compared alike", assume_unique=(assume_unique, False))
     x = x if isinstance(x, _core.Tensor) else _core.to_tensor(x, None, True)
@@ -198,13 +314,35 @@ def isin(x, test_x, assume_unique=False, invert=False, name=None):
 
 @method
 def view_as_complex(input):
-    """Complex numbers from a last dimension of two."""
+    """Reads pairs of real numbers as complex ones.
+
+    Args:
+        input (Tensor): float32 or float64 of shape [.., 2]: real and imaginary part.
+
+    Returns:
+        Tensor: complex64 or complex128 of shape [..].
+
+    Example:
+        >>> argosy.view_as_complex(argosy.to_tensor([[1.0, 2.0]])).tolist()
+        [(1+2j)]
+    """
     return _ops.as_complex(input)
 
 
 @method
 def view_as_real(input):
-    """Real and imaginary part as a last dimension of two."""
+    """Shows complex numbers as pairs of real ones.
+
+    Args:
+        input (Tensor): complex64 or complex128 of shape [..].
+
+    Returns:
+        Tensor: float32 or float64 of shape [.., 2]: real and imaginary part.
+
+    Example:
+        >>> argosy.view_as_real(argosy.to_tensor([1 + 2j])).tolist()
+        [[1.0, 2.0]]
+    """
     return _ops.as_real(input)
 
 

@@ -5,13 +5,33 @@ from argosy import device as device_module
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._generated import tensor as _generated
-from argosy._support import ArgumentError, alias, into, overwrite, place, sizes, sizes_of
-from argosy.tensor import creation, manipulation, random, search
+from argosy._support import ArgumentError, alias, into, listed, overwrite, place, sizes_of
+from argosy.tensor import creation, parting, random, search
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import sizes_one_by_one
 
 
 def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """data as a tensor: data itself where it is one that fits, else a new tensor."""
+    """data as a tensor.
+
+    Args:
+        data (Tensor | number | list | numpy.ndarray): The values.
+        dtype (dtype | str, optional): Default: that of data, as to_tensor has it.
+        device (Place | str, optional): Where it goes.
+        requires_grad (bool): Whether gradients are to flow to it.
+        pin_memory (bool): Only False.
+
+    Returns:
+        Tensor: data itself if it is a tensor of that dtype, else a new one.
+
+    Raises:
+        RuntimeError: pin_memory is true.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> argosy.as_tensor(x) is x, argosy.as_tensor([1, 2]).tolist()
+        (True, [1, 2])
+    """
     if isinstance(data, Tensor) and (dtype is None or _core.dtype(dtype) == data.dtype):
         return place(data, None, device, requires_grad, pin_memory)
     made = creation.to_tensor(data, dtype, device, not requires_grad)
@@ -19,14 +39,44 @@ def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """obj as a tensor; copy=True always makes a new one."""
+    """obj as a tensor.
+
+    Args:
+        obj (Tensor | number | list | numpy.ndarray): The values.
+        dtype (dtype | str, optional): Default: that of obj, as to_tensor has it.
+        device (Place | str, optional): Where it goes.
+        copy (bool, optional): Whether to make a new tensor in any case.
+        requires_grad (bool): Whether gradients are to flow to it.
+
+    Returns:
+        Tensor: obj itself if it is a tensor of that dtype and no copy is wanted.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> argosy.asarray(x) is x, argosy.asarray(x, copy=True) is x
+        (True, False)
+    """
     if copy:
         return creation.to_tensor(obj, dtype, device, not requires_grad)
     return as_tensor(obj, dtype, device, requires_grad)
 
 
 def from_numpy(ndarray):
-    """A tensor on the memory of a NumPy array where that is possible."""
+    """A tensor on the memory of an array where that is possible, else a copy.
+
+    Args:
+        ndarray (numpy.ndarray): It.
+
+    Returns:
+        Tensor: Of its shape and dtype.
+
+    Example:
+        >>> a = np.zeros([2], "float32")
+        >>> x = argosy.from_numpy(a)
+        >>> a[0] = 5
+        >>> x.tolist()
+        [5.0, 0.0]
+    """
     return _core.to_tensor(ndarray, None, False)
 
 
@@ -35,7 +85,7 @@ def _unknown_combinations(x, r, with_replacement):
     number = _ops.arange(0, sizes_of(x)[0], 1, "int64")
     if r == 1:
         return _ops.unsqueeze(x, -1)
-    grids = manipulation.meshgrid([number] * r)
+    grids = parting.meshgrid([number] * r)
     before = _ops.less_equal if with_replacement else _ops.less_than
     rising = before(grids[0], grids[1])
     for a, b in zip(grids[1:], grids[2:]):
@@ -46,7 +96,23 @@ def _unknown_combinations(x, r, with_replacement):
 
 @method
 def combinations(x, r=2, with_replacement=False, name=None):
-    """All choices of r entries of the vector x, in order: [choices, r]."""
+    """All choices of r entries of a vector, in order.
+
+    Args:
+        x (Tensor): [n].
+        r (int): How many.
+        with_replacement (bool): Whether an entry may come more than once.
+
+    Returns:
+        Tensor: [choices, r], of x's dtype.
+
+    Raises:
+        ValueError: x is no vector, or r negative.
+
+    Example:
+        >>> argosy.combinations(argosy.arange(3)).tolist()
+        [[0, 1], [0, 2], [1, 2]]
+    """
     if x.ndim != 1 or r < 0:
         raise ArgumentError(
             f"[combinations] needs a vector and r >= 0: got a tensor of shape {list(x.shape)} and"
@@ -68,7 +134,19 @@ def combinations(x, r=2, with_replacement=False, name=None):
 
 @method
 def msort(input, *, out=None):  # noqa: A002
-    """input sorted along its first dimension."""
+    """Sorts along the first dimension.
+
+    Args:
+        input (Tensor): Of a real dtype.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: Of input's shape and dtype.
+
+    Example:
+        >>> argosy.msort(argosy.to_tensor([[3, 1], [2, 4]])).tolist()
+        [[2, 1], [3, 4]]
+    """
     result = search.sort(input, 0)
     return into(out, result)
 
@@ -125,46 +203,140 @@ def _md5sum(self):
 
 @method
 def argwhere(input):  # noqa: A002
-    """Coordinates of the elements that are not zero, [count, dimensions]."""
+    """Coordinates of the elements that are not 0.
+
+    Args:
+        input (Tensor): Of any dtype and rank r, with n such elements.
+
+    Returns:
+        Tensor: [n, r] int64.
+
+    Example:
+        >>> argosy.argwhere(argosy.to_tensor([[0, 1], [1, 0]])).tolist()
+        [[0, 1], [1, 0]]
+    """
     return search.nonzero(input)
 
 
 @alias(input="x", vec2="y")
 def ger(x, y, name=None, *, out=None):
-    """Outer product of two vectors."""
+    """The outer product of two vectors.
+
+    Args:
+        x (Tensor): [m].
+        y (Tensor): [n].
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: [m, n].
+
+    Example:
+        >>> argosy.ger(argosy.to_tensor([1, 2]), argosy.to_tensor([3, 4])).tolist()
+        [[3, 4], [6, 8]]
+    """
     result = _generated.outer(x, y)
     return into(out, result)
 
 
 @method
 def scatter_add(input, dim, index, src):  # noqa: A002
-    """input with src added at index along dim."""
+    """A copy of input with src added at input[.., index[..], ..] along a dimension.
+
+    Args:
+        input (Tensor): Of a number dtype.
+        dim (int): Along which index counts.
+        index (Tensor): Integers of input's rank.
+        src (Tensor): Of index's shape, or larger: the rest is not used.
+
+    Returns:
+        Tensor: Of input's shape and dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> argosy.scatter_add(x, 0, argosy.to_tensor([1, 1]), argosy.ones([2])).tolist()
+        [0.0, 2.0, 0.0]
+    """
     part = src[tuple(slice(0, size) for size in index.shape)]
     return search.put_along_axis(input, index, part, dim, "add", broadcast=False)
 
 
 @method
 def scatter_add_(input, dim, index, src):  # noqa: A002
-    """scatter_add written into input."""
+    """scatter_add written into input.
+
+    Args:
+        input (Tensor): Of a number dtype.
+        dim (int): Along which index counts.
+        index (Tensor): Integers of input's rank.
+        src (Tensor): Of index's shape, or larger: the rest is not used.
+
+    Returns:
+        Tensor: input.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> x.scatter_add_(0, argosy.to_tensor([1, 1]), argosy.ones([2])).tolist()
+        [0.0, 2.0, 0.0]
+    """
     return overwrite(input, scatter_add(input, dim, index, src))
 
 
 @method
 def t_(input, name=None):  # noqa: A002
-    """Swaps the two dimensions of a matrix in place; vectors stay."""
+    """Transposes a matrix in place.
+
+    Args:
+        input (Tensor): Of any dtype; the order of all its dimensions is reversed.
+
+    Returns:
+        Tensor: input.
+
+    Example:
+        >>> argosy.ones([2, 3]).t_().shape
+        paddle.Size([3, 2])
+    """
     return _ops.transpose_(input, list(range(input.ndim))[::-1])
 
 
 @method
 def cauchy_(x, loc=0, scale=1, name=None):
-    """Fills x with numbers of the Cauchy distribution."""
+    """Fills x with numbers drawn from the Cauchy distribution.
+
+    Args:
+        x (Tensor): Floating.
+        loc (float): The median.
+        scale (float): Half the width at half of the maximum.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.zeros([3]).cauchy_().shape
+        paddle.Size([3])
+    """
     unit = _ops.uniform(list(x.shape), 0.0, 1.0, 0, x.dtype)
     return overwrite(x, _ops.tan((unit - 0.5) * 3.141592653589793) * scale + loc)
 
 
 @method
 def geometric_(x, probs, name=None):
-    """Fills x with ``log(u) / log(1 - probs)``, u uniform on (0, 1): geometric before rounding."""
+    """Fills x with ``log(u) / log(1 - probs)``, u drawn evenly from (0, 1): what rounded up has the geometric
+    distribution.
+
+    Args:
+        x (Tensor): Floating.
+        probs (float | Tensor): The probability of success.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> bool((argosy.zeros([3]).geometric_(0.5) >= 0).all())
+        True
+    """
     least = 1.1754943508222875e-38
     unit = _ops.uniform(list(x.shape), least, 1.0, 0, x.dtype)
     probs = probs if isinstance(probs, Tensor) else _ops.full([], probs, x.dtype)
@@ -173,86 +345,206 @@ def geometric_(x, probs, name=None):
 
 @method
 def log_normal_(x, mean=1.0, std=2.0, name=None):
-    """Fills x with exp of numbers drawn from the normal distribution of mean and std."""
+    """Fills x with exp of numbers drawn from a normal distribution.
+
+    Args:
+        x (Tensor): Floating.
+        mean (float): The mean of the normal distribution.
+        std (float): Its standard deviation.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> bool((argosy.zeros([3]).log_normal_() > 0).all())
+        True
+    """
     return overwrite(x, _ops.exp(_ops.gaussian(list(x.shape), mean, std, 0, x.dtype)))
 
 
 def manual_seed(seed):
-    """seed, under its other name."""
+    """Restarts the generator that all random ops draw from.
+
+    Args:
+        seed (int): Where its stream begins.
+
+    Returns:
+        Generator: The default one.
+
+    Example:
+        >>> argosy.manual_seed(7).initial_seed()
+        7
+    """
     return random.seed(seed)
-
-
-def _new(make):
-    @sizes
-    def method_(
-        shape, *args, var=None, dtype=None, device=None, requires_grad=False, pin_memory=False
-    ):
-        made = make(shape, *args, dtype=var.dtype if dtype is None else dtype)
-        return place(made, None, device, requires_grad)
-
-    return method_
 
 
 def _new_method(name, text):
     make = getattr(_generated, name)
-    inner = _new(make)
 
-    def new(self, *size, **options):
-        if name == "full" and size:
-            return inner(size[0], *size[1:], var=self, **options)
-        return inner(*size, var=self, **options)
+    def new(var, size, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+        made = make(listed(size), dtype=var.dtype if dtype is None else dtype)
+        return place(made, None, device, requires_grad, pin_memory)
 
     new.__name__ = f"new_{name}"
-    new.__doc__ = f"{text} of the given size, with this tensor's dtype unless dtype says else."
-    method(new)
+    new.__doc__ = f"""{text} of a given size, with this tensor's dtype.
+
+    Args:
+        size (int | list[int]): The sizes, one by one or as a list.
+        dtype (dtype | str, optional): Another dtype.
+        device (Place | str, optional): Where it goes.
+        requires_grad (bool): Whether it is to get a gradient.
+        pin_memory (bool): Only False.
+
+    Returns:
+        Tensor: A new tensor.
+
+    Example:
+        >>> x = argosy.ones([3], "float64").new_{name}([2])
+        >>> x.shape, x.dtype
+        (paddle.Size([2]), paddle.float64)
+    """
+    method(sizes_one_by_one(new))
 
 
 _new_method("zeros", "Zeros")
 _new_method("ones", "Ones")
 _new_method("empty", "A tensor")
-_new_method("full", "A value")
+
+
+@method
+def new_full(
+    var, size, fill_value, *, dtype=None, device=None, requires_grad=False, pin_memory=False
+):
+    """A value in a given size, with this tensor's dtype.
+
+    Args:
+        size (int | list[int]): The sizes.
+        fill_value (number | Tensor): The value.
+        dtype (dtype | str, optional): Another dtype.
+        device (Place | str, optional): Where it goes.
+        requires_grad (bool): Whether it is to get a gradient.
+        pin_memory (bool): Only False.
+
+    Returns:
+        Tensor: A new tensor.
+
+    Example:
+        >>> argosy.ones([3], "float64").new_full([2], 7).tolist()
+        [7.0, 7.0]
+    """
+    made = _generated.full(listed(size), fill_value, var.dtype if dtype is None else dtype)
+    return place(made, None, device, requires_grad, pin_memory)
 
 
 @method
 def type_as(self, other):
-    """This tensor with other's dtype."""
+    """This tensor with the dtype of another.
+
+    Args:
+        other (Tensor): It.
+
+    Returns:
+        Tensor: A cast copy.
+
+    Example:
+        >>> argosy.ones([2]).type_as(argosy.arange(2)).dtype
+        paddle.int64
+    """
     return self.astype(other.dtype)
 
 
 @method
 def stride(self, dim=None):
-    """Steps between elements along each dimension (or along dim), in elements."""
+    """Steps between elements in memory, counted in elements.
+
+    Args:
+        dim (int, optional): Along which dimension; default: all.
+
+    Returns:
+        list[int] | int: One for each dimension, or that of dim.
+
+    Example:
+        >>> argosy.ones([2, 3]).stride(), argosy.ones([2, 3]).stride(0)
+        ([3, 1], 3)
+    """
     return list(self.strides) if dim is None else self.strides[dim]
 
 
 @method
 def get_strides(self):
-    """Steps between elements along each dimension, in elements."""
+    """Steps between elements in memory along each dimension, counted in elements.
+
+    Returns:
+        list[int]: One for each dimension.
+
+    Example:
+        >>> argosy.ones([2, 3]).get_strides()
+        [3, 1]
+    """
     return list(self.strides)
 
 
 @method
 def split_with_sizes(self, split_sizes, dim=0):
-    """Parts of the given sizes along dim."""
-    return manipulation.split(self, split_sizes, dim)
+    """Cuts this tensor along a dimension.
+
+    Args:
+        split_sizes (list[int]): The sizes of the parts.
+        dim (int): Which dimension.
+
+    Returns:
+        list[Tensor]: Views.
+
+    Example:
+        >>> [part.tolist() for part in argosy.arange(3).split_with_sizes([1, 2])]
+        [[0], [1, 2]]
+    """
+    return parting.split(self, split_sizes, dim)
 
 
 @method
 def requires_grad_(self, requires_grad=True):
-    """Sets whether gradients flow to this tensor, and returns it."""
+    """Sets whether gradients flow to this tensor.
+
+    Args:
+        requires_grad (bool): Whether they do.
+
+    Returns:
+        Tensor: Itself.
+
+    Example:
+        >>> argosy.ones([2]).requires_grad_().stop_gradient
+        False
+    """
     self.stop_gradient = not requires_grad
     return self
 
 
 @method
 def get_device(self):
-    """Number of the GPU that holds the tensor; -1 on the CPU."""
+    """The number of the GPU that holds this tensor.
+
+    Returns:
+        int: -1 on the CPU.
+
+    Example:
+        >>> argosy.ones([2]).cpu().get_device()
+        -1
+    """
     return self.place.gpu_device_id() if self.place.is_gpu_place() else -1
 
 
 @method
 def dense_dim(self):
-    """Number of dense dimensions: all, for a dense tensor."""
+    """The number of dense dimensions: all, for a dense tensor.
+
+    Returns:
+        int: That.
+
+    Example:
+        >>> argosy.ones([2, 3]).dense_dim()
+        2
+    """
     return self.ndim
 
 
@@ -283,9 +575,48 @@ method(
 )
 method(property(lambda self: self.dtype.itemsize, doc="Bytes of one element."), "itemsize")
 method(property(lambda self: self._layout, doc="How the elements are stored."), "layout")
-method(lambda self: self._layout == "coo", "is_sparse_coo")
-method(lambda self: self._layout == "csr", "is_sparse_csr")
-method(lambda self: False, "is_dist")
+
+
+@method
+def is_sparse_coo(self):
+    """Whether this is a COO tensor.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2]).is_sparse_coo(), argosy.ones([2]).to_sparse_coo(1).is_sparse_coo()
+        (False, True)
+    """
+    return self._layout == "coo"
+
+
+@method
+def is_sparse_csr(self):
+    """Whether this is a CSR tensor.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2, 2]).to_sparse_csr().is_sparse_csr()
+        True
+    """
+    return self._layout == "csr"
+
+
+@method
+def is_dist(self):
+    """Whether this tensor is divided between processes.
+
+    Returns:
+        bool: False.
+
+    Example:
+        >>> argosy.ones([2]).is_dist()
+        False
+    """
+    return False
 
 
 def _typed(name, dtype):
@@ -297,7 +628,19 @@ def _typed(name, dtype):
         return creation.to_tensor(args[0], dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A {dtype} tensor of data, or of zeros of the sizes given one by one."
+    make.__doc__ = f"""A {dtype} tensor of data, or of zeros.
+
+    Args:
+        args (list | numpy.ndarray | Tensor | int): The data, or the sizes one by one; nothing for no
+            elements.
+
+    Returns:
+        Tensor: Of that dtype.
+
+    Example:
+        >>> argosy.{name}([1, 0]).dtype, argosy.{name}(2, 3).shape
+        (paddle.{dtype}, paddle.Size([2, 3]))
+    """
     return make
 
 

@@ -11,10 +11,26 @@ from argosy.tensor.registry import method
 
 
 def to_tensor(data, dtype=None, place=None, stop_gradient=True):
-    """A new tensor with a copy of data: a number, a (nested) list, a NumPy array or a Tensor.
+    """A new tensor with a copy of data.
 
-    dtype defaults to the data's (Python floats: the default dtype, ints: int64). stop_gradient=False
-    lets gradients flow to it.
+    Args:
+        data (number | list | tuple | numpy.ndarray | Tensor): The values; lists may be nested.
+        dtype (dtype | str, optional): Default: that of data; the default dtype for Python floats, int64 for
+            ints, bool for bools.
+        place (Place | str, optional): Where it goes; default: the current device.
+        stop_gradient (bool): Whether no gradient flows to it.
+
+    Returns:
+        Tensor: A leaf.
+
+    Raises:
+        ValueError: data cannot become a tensor, such as lists of different lengths.
+
+    Example:
+        >>> argosy.to_tensor([[1, 2], [3, 4]], "float32")
+        Tensor(shape=[2, 2], dtype=float32, place=Place(cpu), stop_gradient=True,
+               [[1., 2.],
+                [3., 4.]])
     """
     if isinstance(data, (list, tuple)) and _core.program_recording() is not None:
         data = _recorded(data)
@@ -80,11 +96,28 @@ def check_blocking(what, value):
 def to(
     self, *args, device=None, dtype=None, blocking=None, other=None, non_blocking=None, copy=False
 ):
-    """This tensor on another device and/or with another dtype: to(device), to(dtype),
-    to(other_tensor), to(device, dtype, blocking).
+    """This tensor on another device and/or with another dtype: to(device), to(dtype), to(other),
+    to(device, dtype, blocking).
 
-    blocking may be False, but there is nothing to wait for: the copy is complete when this returns.
-    copy: make one also where this tensor is as it is wanted.
+    Args:
+        args: Any of the following by their kinds.
+        device (Place | str, optional): Where.
+        dtype (dtype | str, optional): As what.
+        blocking (bool, optional): May be False, but the copy is complete when this returns.
+        other (Tensor, optional): Has the device and the dtype.
+        non_blocking (bool, optional): As blocking.
+        copy (bool): Whether to make a copy also where the tensor is as it is wanted.
+
+    Returns:
+        Tensor: Itself if nothing changes.
+
+    Raises:
+        TypeError: blocking is no bool.
+        ValueError: There is no such device, or a tensor with a history cannot move.
+
+    Example:
+        >>> argosy.ones([2]).to("float64").dtype
+        paddle.float64
     """
     for value in (*args, other):
         if isinstance(value, Tensor):
@@ -106,20 +139,52 @@ def to(
 
 
 def cpu(self):
-    """This tensor in CPU memory."""
+    """This tensor in CPU memory.
+
+    Returns:
+        Tensor: Itself if it is there.
+
+    Example:
+        >>> argosy.ones([2]).cpu().place
+        Place(cpu)
+    """
     return _on(self, "cpu", "cpu")
 
 
 def cuda(self, device_id=0, blocking=True):
-    """This tensor on a CUDA device."""
+    """This tensor on a CUDA device.
+
+    Args:
+        device_id (int): Its number.
+        blocking (bool): May be False, but the copy is complete when this returns.
+
+    Returns:
+        Tensor: Itself if it is there.
+
+    Raises:
+        ValueError: There is no such device.
+    """
     check_blocking("cuda", blocking)
     return _on(self, CUDAPlace(device_id or 0), "cuda")
 
 
-def pin_memory(self, device_id=None, blocking=True):
-    """This tensor in host memory that a GPU can read; itself where there is no GPU.
+def pin_memory(self, blocking=True, *, device_id=None):
+    """This tensor in host memory that a GPU can read, which is where it is.
 
-    device_id: number of the GPU; one that is not there is an error.
+    Args:
+        device_id (int, optional): Number of the GPU, which must be there.
+        blocking (bool): May be False; nothing is copied.
+
+    Returns:
+        Tensor: Itself.
+
+    Raises:
+        ValueError: There is no such GPU.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> x.pin_memory() is x
+        True
     """
     check_blocking("pin_memory", blocking)
     if device_id is not None:
@@ -128,17 +193,44 @@ def pin_memory(self, device_id=None, blocking=True):
 
 
 def contiguous(self):
-    """This tensor with its elements in C order without gaps; itself if it is so."""
+    """This tensor with its elements in C order without gaps.
+
+    Returns:
+        Tensor: Itself if it is so, else a copy.
+
+    Example:
+        >>> x = argosy.ones([2, 3]).t()
+        >>> x.is_contiguous(), x.contiguous().is_contiguous()
+        (False, True)
+    """
     return self if self.is_contiguous() else _core.ops.assign(self)
 
 
 def value(self):
-    """This tensor (kept for old programs)."""
+    """This tensor (kept for old programs).
+
+    Returns:
+        Tensor: Itself.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> x.value() is x
+        True
+    """
     return self
 
 
 def get_tensor(self):
-    """This tensor (kept for old programs)."""
+    """This tensor (kept for old programs).
+
+    Returns:
+        Tensor: Itself.
+
+    Example:
+        >>> x = argosy.ones([2])
+        >>> x.get_tensor() is x
+        True
+    """
     return self
 
 
@@ -151,17 +243,41 @@ def type(self):  # noqa: A001
 
 
 def is_sparse(self):
-    """Whether this is a COO or CSR tensor."""
+    """Whether this is a COO or CSR tensor.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2, 2]).is_sparse(), argosy.ones([2, 2]).to_sparse_coo(2).is_sparse()
+        (False, True)
+    """
     return self._layout in ("coo", "csr")
 
 
 def is_dense(self):
-    """Whether this is a dense tensor."""
+    """Whether this is a dense tensor.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2]).is_dense()
+        True
+    """
     return self._layout == "strided"
 
 
 def is_selected_rows(self):
-    """Whether this is a row-sparse tensor."""
+    """Whether this is a row-sparse tensor, such as the gradient of a sparse embedding.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2]).is_selected_rows()
+        False
+    """
     return self._layout == "row_sparse"
 
 
@@ -174,10 +290,18 @@ method(property(type), "type")
 
 def _cast_to(dtype, name):
     def cast(self):
-        """This tensor cast to the dtype of that name."""
         return self.astype(dtype)
 
     cast.__name__ = name
+    cast.__doc__ = f"""This tensor cast to {dtype_name(dtype)}.
+
+    Returns:
+        Tensor: Of the same shape.
+
+    Example:
+        >>> argosy.ones([2]).{name}().dtype
+        {dtype!r}
+    """
     return cast
 
 

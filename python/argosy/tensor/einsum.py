@@ -69,7 +69,7 @@ def contract(name, operands, labels, result):
             have = sizes.get(v, 1)
             if have not in (1, n) and n != 1 and n >= 0 and have >= 0:
                 raise ArgumentError(
-                    f"[{name}] the sizes of a dimension must be equal: {v!r} is {have} and {n} in"
+                    f"(InvalidArgument) [{name}] the sizes of a dimension must be equal: {v!r} is {have} and {n} in"
                     f" operands of shapes {[list(x.shape) for x in operands]}."
                     " Do this: use another label for one of them."
                 )

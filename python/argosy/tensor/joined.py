@@ -2,12 +2,26 @@
 
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import sizes_of
+from argosy._support import ArgumentError, sizes_of
 from argosy.tensor.registry import method
 
 
 def cartesian_prod(x, name=None):
-    """All combinations of an element of each vector of the list x, as rows."""
+    """All combinations of an element of each of some vectors.
+
+    Args:
+        x (list[Tensor]): The vectors.
+
+    Returns:
+        Tensor: [combinations, vectors]; of one vector itself.
+
+    Raises:
+        ValueError: Something is no vector.
+
+    Example:
+        >>> argosy.cartesian_prod([argosy.to_tensor([1, 2]), argosy.to_tensor([3, 4])]).tolist()
+        [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
     for t in x:
         if t.ndim != 1:
             raise ValueError(
@@ -26,7 +40,21 @@ def cartesian_prod(x, name=None):
 
 @method
 def block_diag(inputs, name=None):
-    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of a matrix of zeros."""
+    """Matrices along the diagonal of a matrix of zeros.
+
+    Args:
+        inputs (list[Tensor]): Matrices; vectors count as rows, 0-d tensors as 1 x 1.
+
+    Returns:
+        Tensor: A matrix.
+
+    Raises:
+        ValueError: One has more than two dimensions.
+
+    Example:
+        >>> argosy.block_diag([argosy.ones([1, 2]), argosy.to_tensor(5.0)]).tolist()
+        [[1.0, 1.0, 0.0], [0.0, 0.0, 5.0]]
+    """
     blocks = [t.reshape([1, -1]) if t.ndim < 2 else t for t in inputs]
     for t in blocks:
         if t.ndim != 2:
@@ -47,13 +75,31 @@ def block_diag(inputs, name=None):
 
 @method
 def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None):
-    """How many rows of x [n, d] lie in each cell of a grid of d dimensions; returns the counts, of
-    x's dtype, and the list of d vectors of edges.
+    """How many rows lie in each cell of a grid of d dimensions.
 
-    bins: a number for each dimension, one for all, or the edges themselves. ranges: the first and
-    last edge of each dimension in turn; those of x by default. density: scaled to an integral of 1.
-    weights: of the rows.
+    Args:
+        x (Tensor): [n, d].
+        bins (int | list[int] | list[Tensor]): Cells along all dimensions or each, or the edges themselves.
+        ranges (list[float], optional): The first and last edge of each dimension in turn; default: those of x.
+        density (bool): Whether to scale to an integral of 1.
+        weights (Tensor, optional): [n]: what each row counts.
+
+    Returns:
+        tuple: Counts, of x's dtype and d dimensions, and the list of d vectors of edges.
+
+    Raises:
+        ValueError: bins are not for d dimensions.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]])
+        >>> argosy.histogramdd(x, bins=2)[0].tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
+    if x.ndim < 2:
+        raise ArgumentError(
+            f"[histogramdd] x must be [.., D] with 2 dimensions or more, got {list(x.shape)}. Do this:"
+            " unsqueeze it."
+        )
     rows, dims = _ops.flatten(x, 0, -2), x.shape[-1]
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims:
@@ -68,9 +114,10 @@ def histogramdd(x, bins=10, ranges=None, density=False, weights=None, name=None)
             if ranges is not None:
                 low, high = float(ranges[2 * d]), float(ranges[2 * d + 1])
             else:
-                low, high = float(_ops.min(column)), float(_ops.max(column))
-            if low == high:
-                low, high = low - 0.5, high + 0.5
+                low, high = _ops.min(column), _ops.max(column)
+            # An interval without length gets one around it.
+            half = 0.5 * (low == high)
+            low, high = low - half, high + half
             own = _ops.linspace(low, high, own + 1, x.dtype)
         n = own.shape[0] - 1
         first, last = _ops.slice(own, [0], [0], [1]), _ops.slice(own, [0], [n], [n + 1])

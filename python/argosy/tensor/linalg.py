@@ -1,11 +1,11 @@
-"""Linear algebra whose arguments need Python: Einstein sums, norms, and what is made of
-decompositions."""
+"""Linear algebra whose arguments need Python: Einstein sums, norms and statistics; decompositions.py
+has what is made of decompositions."""
 
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._dtypes import COMPLEX
-from argosy._support import ArgumentError, alias, check_choice, into, sizes_of
+from argosy._support import ArgumentError, alias, check_choice, into
+from argosy.tensor.decompositions import _adjoint, _swap, svdvals
 from argosy.tensor.einsum import contract, contract_equation
 from argosy.tensor.registry import method
 
@@ -13,19 +13,23 @@ _INF = float("inf")
 _MATRIX_NORMS = ("fro", "nuc", 1, -1, _INF, -_INF, 2, -2)
 
 
-def _swap(x, a=-1, b=-2):
-    perm = list(range(x.ndim))
-    perm[a], perm[b] = perm[b], perm[a]
-    return _ops.transpose(x, perm)
-
-
-def _adjoint(x):
-    return _ops.conj(_swap(x)) if x.dtype in COMPLEX else _swap(x)
-
-
 @method
 def matrix_transpose(x, name=None):
-    """x with its last two dimensions swapped."""
+    """x with its last two dimensions exchanged.
+
+    Args:
+        x (Tensor): [.., m, n], of any dtype.
+
+    Returns:
+        Tensor: [.., n, m], a view.
+
+    Raises:
+        ValueError: x has fewer than two dimensions.
+
+    Example:
+        >>> argosy.matrix_transpose(argosy.ones([2, 3])).shape
+        paddle.Size([3, 2])
+    """
     if x.ndim < 2:
         raise ValueError(
             f"[matrix_transpose] needs a tensor of at least 2 dimensions, got {x.ndim}."
@@ -38,12 +42,27 @@ def matrix_transpose(x, name=None):
 
 
 def einsum(equation, *operands):
-    """The sum of products of the operands over the labels that the result has not.
+    """The sum of products of some tensors over the labels that the result has not.
 
-    equation: one label (a letter) for each dimension of each operand, "ij,jk->ik"; "..." stands for
-    dimensions that broadcast. A label twice in one operand takes its diagonal. Without "->" the
-    result has the labels that come once, in alphabetical order, after those of "...".
-    Raises ValueError if the sizes of a label differ, AssertionError for other malformed equations.
+    Args:
+        equation (str): A letter for each dimension of each operand, as in "ij,jk->ik"; "..." stands for
+            dimensions that broadcast. A label twice in one operand takes its diagonal. Without "->" the
+            result has the labels that come once, in alphabetical order, after those of "...".
+        operands (Tensor): One by one or as a list.
+
+    Returns:
+        Tensor: With the dimensions after "->".
+
+    Raises:
+        ValueError: The sizes of a label differ.
+        AssertionError: The equation is malformed otherwise.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> argosy.einsum("ij,jk->ik", x, x).tolist()
+        [[7.0, 10.0], [15.0, 22.0]]
+        >>> float(argosy.einsum("ii", x))
+        5.0
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
@@ -54,7 +73,21 @@ def einsum(equation, *operands):
 def tensordot(x, y, axes=2, name=None):
     """The sum of products of x and y over axes of both.
 
-    axes: a number n (the last n of x, the first n of y), one list for both, or a list for each.
+    Args:
+        x (Tensor): Of a number dtype.
+        y (Tensor): Of the same.
+        axes (int | list | Tensor): How many: the last ones of x, the first ones of y; or a list of axes for
+            both, or one for each.
+
+    Returns:
+        Tensor: With the other dimensions of x, then those of y.
+
+    Raises:
+        ValueError: axes is negative, or sizes differ.
+
+    Example:
+        >>> argosy.tensordot(argosy.ones([2, 3]), argosy.ones([3, 4]), axes=1).shape
+        paddle.Size([2, 4])
     """
     if isinstance(axes, Tensor):
         axes = axes.tolist()
@@ -88,8 +121,21 @@ def tensordot(x, y, axes=2, name=None):
 
 @method
 def multi_dot(x, name=None):
-    """The product of two or more matrices in the order of least work; the first and the last may be
-    vectors."""
+    """The product of matrices in the order of least work.
+
+    Args:
+        x (list[Tensor]): Two or more matrices; the first and the last may be vectors.
+
+    Returns:
+        Tensor: The product.
+
+    Raises:
+        ValueError: There are fewer than two, or one has another rank.
+
+    Example:
+        >>> argosy.linalg.multi_dot([argosy.ones([2, 3]), argosy.ones([3, 4]), argosy.ones([4])]).tolist()
+        [12.0, 12.0]
+    """
     x = list(x)
     if len(x) < 2:
         raise ValueError(
@@ -126,7 +172,23 @@ def multi_dot(x, name=None):
 
 @method
 def matrix_power(x, n, name=None):
-    """The n-th power of square matrices; the inverse's for negative n."""
+    """The n-th power of square matrices.
+
+    Args:
+        x (Tensor): [.., m, m].
+        n (int): The exponent; negative ones take powers of the inverse.
+
+    Returns:
+        Tensor: [.., m, m].
+
+    Raises:
+        TypeError: n is no int.
+        ValueError: x is not square.
+
+    Example:
+        >>> argosy.linalg.matrix_power(argosy.to_tensor([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()
+        [[1.0, 3.0], [0.0, 1.0]]
+    """
     if not isinstance(n, int):
         raise TypeError(
             f"(InvalidType) [matrix_power] n must be an int, got {type(n).__name__}."
@@ -154,14 +216,41 @@ def matrix_power(x, n, name=None):
 @method
 @alias(input="x")
 def trace(x, offset=0, axis1=0, axis2=1, name=None):
-    """The sums along the diagonals, moved by offset, of the planes of axis1 and axis2."""
+    """Sums along diagonals.
+
+    Args:
+        x (Tensor): Of two dimensions or more.
+        offset (int): Which diagonal: above the main one if positive, below it if negative.
+        axis1 (int): The first axis of the planes.
+        axis2 (int): The second.
+
+    Returns:
+        Tensor: Without the two axes.
+
+    Example:
+        >>> int(argosy.trace(argosy.to_tensor([[1, 2], [3, 4]])))
+        5
+    """
     dtype = "int32" if x.dtype == _core.int32 else None
     return _ops.sum(_ops.diagonal(x, offset, axis1, axis2), -1, dtype)
 
 
 @method
 def vecdot(x, y, axis=-1, name=None):
-    """The sums of products of x and y along axis."""
+    """Sums of products of x and y along an axis.
+
+    Args:
+        x (Tensor): Of a number dtype.
+        y (Tensor): Its shape broadcasts with x's.
+        axis (int): Which.
+
+    Returns:
+        Tensor: Without the axis.
+
+    Example:
+        >>> float(argosy.linalg.vecdot(argosy.ones([3]), argosy.full([3], 2.0)))
+        6.0
+    """
     return _ops.sum(_ops.multiply(x, y), axis)
 
 
@@ -179,10 +268,27 @@ def _p_norm(x, p, axis, keepdim):
 @method
 @alias(input="x", dim="axis")
 def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
-    """A norm of x as one vector (axis None), of its vectors (one axis) or matrices (two axes).
+    """A norm of x as one vector, of its vectors, or of its matrices.
 
-    p: 2 by default; any number, inf or -inf for vectors; 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for
-    matrices: see vector_norm and matrix_norm. dtype: x is cast to it first.
+    Args:
+        x (Tensor): Floating or complex.
+        p (number | str, optional): 2 by default; any number, inf or -inf for vectors; 'fro', 'nuc', 1, -1, 2, -2,
+            inf or -inf for matrices: see vector_norm and matrix_norm.
+        axis (int | list[int], optional): One axis for vectors, two for matrices; default: x is one vector.
+        keepdim (bool): Whether the axes stay, with size 1.
+        out (Tensor, optional): A tensor that becomes the result.
+        dtype (dtype | str, optional): What x is cast to before.
+
+    Returns:
+        Tensor: Real numbers.
+
+    Raises:
+        ValueError: p is another one.
+        TypeError: p is 'nuc' and there is one axis.
+
+    Example:
+        >>> float(argosy.linalg.norm(argosy.to_tensor([3.0, 4.0])))
+        5.0
     """
     if dtype is not None:
         x = _ops.cast(x, dtype)
@@ -207,8 +313,27 @@ def norm(x, p=None, axis=None, keepdim=False, out=None, dtype=None, name=None):
 
 @alias(input="x", dim="axis")
 def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, out=None):
-    """(sum of |x|^p)^(1/p) over axis (None: all): the largest |x| for p = inf, the smallest for -inf,
-    the number of elements that are not 0 for p = 0."""
+    """``(sum of |x|^p)^(1/p)``: the largest |x| for p = inf, the smallest for -inf, the number of elements that
+    are not 0 for p = 0.
+
+    Args:
+        x (Tensor): Floating or complex.
+        p (float): Which norm.
+        axis (int | list[int], optional): Along which; default: all.
+        keepdim (bool): Whether the axes stay, with size 1.
+        dtype (dtype | str, optional): What x is cast to before.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: Real numbers.
+
+    Raises:
+        ValueError: p is no number.
+
+    Example:
+        >>> float(argosy.linalg.vector_norm(argosy.to_tensor([3.0, -4.0]), 1))
+        7.0
+    """
     if isinstance(p, str):
         raise ValueError(
             f"[vector_norm] p must be a number, got {p!r}."
@@ -220,11 +345,25 @@ def vector_norm(x, p=2.0, axis=None, keepdim=False, name=None, *, dtype=None, ou
 
 
 def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B006
-    """A norm of the matrices of two axes.
+    """A norm of matrices.
 
-    p: 'fro' the root of the sum of squares; 'nuc' the sum of the singular values; 2 and -2 the largest
-    and the smallest of them; 1 and -1 the largest and smallest sum of absolute values of a column;
-    inf and -inf of a row.
+    Args:
+        x (Tensor): Floating or complex.
+        p (str | number): 'fro', the root of the sum of squares; 'nuc', the sum of the singular values; 2 and -2,
+            the largest and the smallest of them; 1 and -1, the largest and smallest sum of absolute values of
+            a column; inf and -inf, of a row.
+        axis (list[int]): The two axes of the matrices.
+        keepdim (bool): Whether the axes stay, with size 1.
+
+    Returns:
+        Tensor: Real numbers.
+
+    Raises:
+        ValueError: p is another one, or axis are not two different axes.
+
+    Example:
+        >>> float(argosy.linalg.matrix_norm(argosy.to_tensor([[1.0, 2.0], [3.0, 4.0]]), 1))
+        6.0
     """
     check_choice("matrix_norm", "p", p, _MATRIX_NORMS)
     axis = _axis_list(axis)
@@ -254,17 +393,44 @@ def matrix_norm(x, p="fro", axis=[-2, -1], keepdim=False, name=None):  # noqa: B
 
 @method
 def dist(x, y, p=2, name=None):
-    """The p-norm of x - y as one vector."""
+    """The p-norm of x - y as one vector.
+
+    Args:
+        x (Tensor): Floating.
+        y (Tensor): Its shape broadcasts with x's.
+        p (float): Which norm, see vector_norm.
+
+    Returns:
+        Tensor: 0-d.
+
+    Example:
+        >>> float(argosy.dist(argosy.to_tensor([3.0, 4.0]), argosy.zeros([2])))
+        5.0
+    """
     return _p_norm(_ops.subtract(x, y), p, None, False)
 
 
 @method
 def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=None):
-    """The p-norms of all differences of a row of x [.., m, d] and one of y [.., n, d]: [.., m, n].
+    """The p-norms of all differences of a row of x and one of y.
 
-    compute_mode: whether the Euclidean distance goes over a matrix product, which is faster and less
-    exact: 'use_mm_for_euclid_dist' always, 'donot_use_mm_for_euclid_dist' never, '.._if_necessary'
-    from 25 rows.
+    Args:
+        x (Tensor): [.., m, d].
+        y (Tensor): [.., n, d].
+        p (float): Which norm, >= 0.
+        compute_mode (str): Whether the Euclidean distance goes over a matrix product, which is faster and less
+            exact: 'use_mm_for_euclid_dist' always, 'donot_use_mm_for_euclid_dist' never,
+            'use_mm_for_euclid_dist_if_necessary' for more than 25 rows.
+
+    Returns:
+        Tensor: [.., m, n].
+
+    Raises:
+        ValueError: compute_mode is another one, the shapes do not fit, or p is negative.
+
+    Example:
+        >>> argosy.cdist(argosy.zeros([1, 2]), argosy.to_tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [[5.0, 1.0]]
     """
     modes = ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     if compute_mode not in (*modes, modes[0] + "_if_necessary"):
@@ -293,7 +459,22 @@ def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=
 
 
 def pdist(x, p=2.0, name=None):
-    """The p-norms of the differences of all pairs of rows of x [n, d], i < j: [n (n - 1) / 2]."""
+    """The p-norms of the differences of all pairs of rows i < j.
+
+    Args:
+        x (Tensor): [n, d].
+        p (float): Which norm.
+
+    Returns:
+        Tensor: [n (n - 1) / 2].
+
+    Raises:
+        ValueError: x is no matrix.
+
+    Example:
+        >>> argosy.pdist(argosy.to_tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).tolist()
+        [5.0, 1.0, 4.2426]
+    """
     if x.ndim != 2:
         raise ValueError(
             f"[pdist] x must have 2 dimensions, got shape {list(x.shape)}."
@@ -315,195 +496,24 @@ def pdist(x, p=2.0, name=None):
 
 
 @method
-def solve(x, y, left=True, name=None, *, out=None):
-    """z with x z = y, or z x = y unless left: x [.., n, n], y [.., n, k] or a vector [.., n]."""
-    shape = list(x.shape)
-    vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and list(y.shape) == shape[:-1])
-    if vector:
-        y = _ops.unsqueeze(y, -1 if left else -2)
-    z = _ops.solve_matrix(x, y) if left else _swap(_ops.solve_matrix(_swap(x), _swap(y)))
-    return into(out, _ops.squeeze(z, [-1 if left else -2]) if vector else z)
-
-
-@method
-def cholesky_solve(x, y, upper=False, name=None):
-    """z with a z = x, given the Cholesky factor y of a (lower, or upper): x [.., n, k]."""
-    factor = _adjoint(y) if upper else y
-    half = _ops.triangular_solve(factor, x, False, False, False)
-    return _ops.triangular_solve(_adjoint(factor), half, True, False, False)
-
-
-@method
-def cholesky_inverse(x, upper=False, name=None):
-    """The inverse of a matrix given its Cholesky factor x."""
-    if x.ndim >= 2 and x.shape[-1] == 0:
-        return x.clone()
-    return cholesky_solve(_ops.diag_embed(_ops.ones_like(x[..., 0])), x, upper)
-
-
-@method
-def qr(x, mode="reduced", name=None):
-    """x [.., m, n] = q r with orthonormal columns q and upper triangular r.
-
-    mode: 'reduced' gives q [.., m, k] and r [.., k, n], k = min(m, n); 'complete' a square q; 'r'
-    only r.
-    """
-    check_choice("qr", "mode", mode, ("reduced", "complete", "r"))
-    q, r = _ops.qr_factors(x, mode == "complete")
-    return r if mode == "r" else (q, r)
-
-
-def svdvals(x, name=None):
-    """The singular values of x [.., m, n], descending: [.., min(m, n)]."""
-    return _ops.svd(x, False)[1]
-
-
-@method
-def eigvals(x, name=None):
-    """The eigenvalues of square matrices, complex, in no order."""
-    # Of the transposed, which has the same: so they come in Paddle's order.
-    return _ops.eig(matrix_transpose(x) if x.ndim >= 2 else x)[0]
-
-
-@method
-def eigvalsh(x, UPLO="L", name=None):  # noqa: N803
-    """The eigenvalues of Hermitian matrices, ascending; the triangle UPLO of x is read."""
-    return _ops.eigh(x, UPLO)[0]
-
-
-@method
-def lu(x, pivot=True, get_infos=False, name=None):
-    """x [.., m, n] = P L U: L and U packed into one matrix, and pivots (int32, 1-based: row i was
-    swapped with row pivots[i]); with get_infos also where U's diagonal is first 0 (0: nowhere)."""
-    if not pivot:
-        raise ValueError(
-            "[lu] factors without pivoting are not computed on the CPU, got False."
-            " Do this: leave pivot out."
-        )
-    factors, pivots, infos = _ops.lu_factor(x)
-    return (factors, pivots, infos) if get_infos else (factors, pivots)
-
-
-@method
-def lu_unpack(x, y, unpack_ludata=True, unpack_pivots=True, name=None):
-    """P, L and U of what lu returned as x and y; empty tensors for what is not asked."""
-    empty = _ops.zeros([0], x.dtype)
-    p = lower = upper = empty
-    if unpack_pivots:
-        p = _ops.cast(_ops.lu_permutation(y, x), x.dtype)
-    if unpack_ludata:
-        lower, upper = _ops.lu_triangles(x)
-    return p, lower, upper
-
-
-@method
-def lu_solve(b, lu, pivots, trans="N", name=None):
-    """z with a z = b (trans "T": a^T z = b; "C": a^H z = b), given a's factors from lu."""
-    check_choice("lu_solve", "trans", trans, ("N", "T", "C"))
-    p = _ops.cast(_ops.lu_permutation(pivots, lu), lu.dtype)
-    if trans == "N":
-        half = _ops.triangular_solve(lu, _ops.matmul(p, b, True), False, False, True)
-        return _ops.triangular_solve(lu, half, True, False, False)
-    factor = _ops.conj(lu) if trans == "C" and lu.dtype in COMPLEX else lu
-    half = _ops.triangular_solve(factor, b, True, True, False)
-    return _ops.matmul(p, _ops.triangular_solve(factor, half, False, True, True))
-
-
-@method
-def lstsq(x, y, rcond=None, driver=None, name=None):
-    """The z of least norm that minimizes |x z - y|, x [.., m, n], y [.., m, k].
-
-    rcond: singular values up to rcond times the largest count as 0. driver: LAPACK's 'gels' (full
-    rank), 'gelsy' (default), 'gelsd' or 'gelss'. Returns z, the sums of squared residuals ('gels',
-    'gelsd' and 'gelss', m > n and full rank; else empty), the rank, and the singular values ('gelsd'
-    and 'gelss').
-    """
-    driver = driver or "gelsy"
-    check_choice("lstsq", "driver", driver, ("gels", "gelsy", "gelsd", "gelss"))
-    if x.ndim < 2 or y.ndim < 2:
-        raise ValueError(
-            f"[lstsq] expected matrices or stacks of them, got shapes {list(x.shape)} and"
-            f" {list(y.shape)}. Do this: add a dimension with unsqueeze(-1)."
-        )
-    m, n = x.shape[-2], x.shape[-1]
-    z, rank, singular = _ops.lstsq_solution(x, y, -1.0 if rcond is None else rcond, driver)
-    residuals = _ops.zeros([0], x.dtype)
-    full = driver == "gels" or (driver != "gelsy" and rank.numpy().min(initial=n) == n)
-    if m > n and driver != "gelsy" and full:
-        rest = _ops.abs(_ops.subtract(_ops.matmul(x, z), y))
-        residuals = _ops.sum(_ops.square(rest), -2)
-    if driver == "gels":
-        rank = _ops.zeros([0], "int32")
-    if driver in ("gels", "gelsy"):
-        singular = _ops.zeros([0], singular.dtype)
-    return z, residuals, rank, singular
-
-
-def _spectrum(x, hermitian):
-    return _ops.abs(eigvalsh(x)) if hermitian else svdvals(x)
-
-
-def _epsilon(dtype):
-    return 2.0**-52 if dtype in (_core.float64, _core.complex128) else 2.0**-23
-
-
-@method
-def matrix_rank(x, tol=None, hermitian=False, atol=None, rtol=None, name=None):
-    """How many singular values (absolute eigenvalues if hermitian) of x are larger than tol.
-
-    tol: max(m, n) * epsilon * the largest by default; or give atol and rtol: the larger of atol and
-    rtol * the largest.
-    """
-    if x.ndim >= 2 and 0 in x.shape[-2:]:
-        return _ops.zeros(list(x.shape[:-2]), "int64")
-    s = _spectrum(x, hermitian)
-    largest = _ops.max(s, -1, True)
-    if tol is None:
-        if atol is None and rtol is None:
-            rtol = max(x.shape[-2], x.shape[-1]) * _epsilon(x.dtype)
-            if -1 in x.shape[-2:]:
-                longest = _ops.max(_ops.slice(_ops.shape(x), [0], [-2], [2**63 - 1]))
-                rtol = _ops.scale(_ops.cast(longest, s.dtype), _epsilon(x.dtype))
-        relative = _ops.multiply(largest, _like(0.0 if rtol is None else rtol, s))
-        tol = _ops.maximum(relative, _like(0.0 if atol is None else atol, s))
-    else:
-        tol = _like(tol, s)
-    return _ops.sum(_ops.cast(_ops.greater_than(s, tol), "int64"), -1)
-
-
-def _like(value, s):
-    """A number, or a tensor with one for each matrix, to compare with the rows of s."""
-    if isinstance(value, Tensor):
-        value = _ops.cast(value, s.dtype)
-        return _ops.unsqueeze(value, -1) if value.ndim else value
-    return _ops.full([], float(value), s.dtype)
-
-
-@method
-def pinv(x, rcond=1e-15, hermitian=False, name=None):
-    """The Moore-Penrose inverse of x [.., m, n]: [.., n, m]. Singular values up to rcond times the
-    largest count as 0. hermitian: x is, which is faster."""
-    if x.ndim >= 2 and 0 in x.shape[-2:]:
-        return _adjoint(x).clone()
-    if hermitian:
-        w, v = _ops.eigh(x, "L")
-        left, right, s = v, _adjoint(v), w
-    else:
-        u, s, vh = _ops.svd(x, False)
-        left, right = _adjoint(vh), _adjoint(u)
-    size = _ops.abs(s)
-    keep = _ops.greater_than(size, _ops.multiply(_ops.max(size, -1, True), _like(rcond, s)))
-    safe = _ops.where_select(keep, s, _ops.ones_like(s))
-    factors = _ops.multiply(_ops.reciprocal(safe), _ops.cast(keep, s.dtype))
-    if left.dtype != factors.dtype:
-        factors = _ops.cast(factors, left.dtype)
-    return _ops.matmul(_ops.multiply(left, _ops.unsqueeze(factors, -2)), right)
-
-
-@method
 def cond(x, p=None, name=None):
-    """The condition number of x: norm(x, p) * norm(inv(x), p); p None or 2: the largest singular value
-    over the smallest; -2 the reverse. p: as matrix_norm's."""
+    """The condition number, norm(x, p) * norm(inv(x), p).
+
+    Args:
+        x (Tensor): [.., n, n]; any matrices for p None, 2 and -2.
+        p (str | number, optional): None or 2: the largest singular value over the smallest; -2: the reverse;
+            others as for matrix_norm.
+
+    Returns:
+        Tensor: [..].
+
+    Raises:
+        ValueError: p is another one.
+
+    Example:
+        >>> float(argosy.linalg.cond(argosy.to_tensor([[4.0, 0.0], [0.0, 2.0]])))
+        2.0
+    """
     check_choice("cond", "p", p, (None, *_MATRIX_NORMS))
     if p in (None, 2, -2):
         s = svdvals(x)
@@ -514,11 +524,24 @@ def cond(x, p=None, name=None):
 
 @method
 def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
-    """The covariances of the variables, which are the rows of x (columns unless rowvar), over their
-    observations.
+    """Covariances of variables over their observations.
 
-    ddof: divide by n - 1 rather than n. fweights: how often each observation counts; aweights: its
-    weight.
+    Args:
+        x (Tensor): [variables, observations], or a vector of observations of one.
+        rowvar (bool): Whether rows are the variables, else columns.
+        ddof (bool): Whether to divide by n - 1 rather than n.
+        fweights (Tensor, optional): How often each observation counts.
+        aweights (Tensor, optional): The weight of each observation.
+
+    Returns:
+        Tensor: [variables, variables]; 0-d for one variable.
+
+    Raises:
+        ValueError: x has more than two dimensions, or there is not one weight for each observation.
+
+    Example:
+        >>> argosy.linalg.cov(argosy.to_tensor([[1.0, 2.0, 3.0], [1.0, 3.0, 5.0]])).tolist()
+        [[1.0, 2.0], [2.0, 4.0]]
     """
     if x.ndim > 2:
         raise ValueError(
@@ -558,8 +581,22 @@ def cov(x, rowvar=True, ddof=True, fweights=None, aweights=None, name=None):
 
 @method
 def corrcoef(x, rowvar=True, name=None):
-    """The correlation coefficients of the variables, which are the rows of x (columns unless
-    rowvar)."""
+    """Correlation coefficients of variables over their observations.
+
+    Args:
+        x (Tensor): [variables, observations], or a vector of observations of one.
+        rowvar (bool): Whether rows are the variables, else columns.
+
+    Returns:
+        Tensor: [variables, variables]; 0-d for one variable.
+
+    Raises:
+        ValueError: x has more than two dimensions or none.
+
+    Example:
+        >>> argosy.linalg.corrcoef(argosy.to_tensor([[1.0, 2.0, 3.0], [5.0, 3.0, 1.0]])).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
+    """
     if x.ndim > 2 or x.ndim == 0:
         raise ValueError(
             f"[corrcoef] x must have 1 or 2 dimensions, got shape {list(x.shape)}."
@@ -574,100 +611,3 @@ def corrcoef(x, rowvar=True, name=None):
 
 
 # --- reflectors, low rank, matrix functions ---
-
-
-def _eye_like(x):
-    """Ones on the diagonal of matrices of x's size, else zeros."""
-    if -1 not in x.shape[-2:]:
-        return _ops.eye(x.shape[-2], x.shape[-1], x.dtype)
-    return _ops.tril(_ops.triu(_ops.ones_like(x)))
-
-
-def _reflected(vectors, tau, y, last_first):
-    """The product of the reflectors 1 - tau v v^H (columns of vectors, diagonal 1) times y."""
-    v = _ops.add(_ops.tril(vectors, -1), _eye_like(vectors))
-    k = tau.shape[-1]
-    if k < 0:
-        raise ValueError(
-            "[householder_product] the number of reflectors, the last size of tau, must be known"
-            " while a Program is built. Do this: give static.data or InputSpec that size."
-        )
-    for i in reversed(range(k)) if last_first else range(k):
-        column = _ops.slice(v, [-1], [i], [i + 1])
-        share = _ops.matmul(_adjoint(column), y)
-        factor = _ops.unsqueeze(_ops.slice(tau, [-1], [i], [i + 1]), -1)
-        if not last_first:
-            factor = _ops.conj(factor) if tau.dtype in COMPLEX else factor
-        y = _ops.subtract(y, _ops.multiply(factor, _ops.matmul(column, share)))
-    return y
-
-
-@method
-def householder_product(x, tau, name=None):
-    """The first n columns of the product of the reflectors that LAPACK's geqrf leaves below the
-    diagonal of x [.., m, n], with factors tau [.., k]."""
-    m, n = x.shape[-2], x.shape[-1]
-    if 0 <= m < n or 0 <= n < tau.shape[-1]:
-        raise ArgumentError(
-            "[householder_product] expected x [.., m, n], m >= n, and tau [.., k], k <= n, got"
-            f" shapes {list(x.shape)} and {list(tau.shape)}."
-            " Do this: check their last sizes."
-        )
-    return _reflected(x, tau, _eye_like(x), True)
-
-
-@method
-def ormqr(x, tau, y, left=True, transpose=False, name=None):
-    """Q y (or y Q unless left; Q^H for Q with transpose), where Q [m, m] is the product of the
-    reflectors that x and tau hold, see householder_product."""
-    if left:
-        return _reflected(x, tau, y, not transpose)
-    return _adjoint(_reflected(x, tau, _adjoint(y), transpose))
-
-
-@method
-def svd_lowrank(x, q=None, niter=2, M=None, name=None):  # noqa: N803
-    """The q largest singular values of x - M and their vectors, approximately: u [.., m, q], s [.., q]
-    and v [.., n, q].
-
-    q: 6, or the smaller size of x. niter: subspace iterations. Random: Halko, Martinsson and Tropp,
-    "Finding structure with randomness" (2009), algorithm 5.1.
-    """
-    m, n = x.shape[-2], x.shape[-1]
-    most = min((size for size in (m, n) if size >= 0), default=None)
-    q = 6 if q is None and most is None else min(6, most) if q is None else q
-    if q < 0 or (most is not None and q > most):
-        raise ValueError(
-            f"[svd_lowrank] q must be from 0 to {most}, got {q}."
-            " Do this: pass a number in this range."
-        )
-    a = x if M is None else _ops.subtract(x, M)
-    wide = 0 <= m < n
-    a = _adjoint(a) if wide else a
-    start = _ops.gaussian([sizes_of(a)[-1], q], 0.0, 1.0, 0, x.dtype)
-    basis = _ops.qr_factors(_ops.matmul(a, start), False)[0]
-    for _ in range(niter):
-        other = _ops.qr_factors(_ops.matmul(_adjoint(a), basis), False)[0]
-        basis = _ops.qr_factors(_ops.matmul(a, other), False)[0]
-    u, s, vh = _ops.svd(_ops.matmul(_adjoint(basis), a), False)
-    u, v = _ops.matmul(basis, u), _adjoint(vh)
-    return (v, s, u) if wide else (u, s, v)
-
-
-@method
-def pca_lowrank(x, q=None, center=True, niter=2, name=None):
-    """svd_lowrank of x [.., m, n], with the mean of each column taken off if center."""
-    mean = None
-    if center:
-        mean = _ops.expand_as(_ops.mean(x, -2, None, True), x)
-    return svd_lowrank(x, q, niter, mean)
-
-
-def matrix_exp(x, name=None):
-    """The exponentials of square matrices x [.., n, n], by scaling and squaring: Higham, "The scaling
-    and squaring method for the matrix exponential revisited" (2005).
-
-    Raises:
-        ValueError: if the last two sizes differ.
-    """
-    return _ops.matrix_exp(x)

@@ -1,176 +1,39 @@
-"""Shape and placement functions whose arguments need Python."""
+"""Shape and placement functions whose arguments need Python; parting.py has those that cut and join."""
 
 from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
-from argosy._support import ArgumentError, alias, check_choice, into, only_known, sizes_of
+from argosy._support import ArgumentError, alias, into, need_tensor, need_type, sizes_of
+from argosy.tensor.parting import _END, _axis
 from argosy.tensor.registry import method
 from argosy.tensor.spellings import sizes_one_by_one
 
 _DTYPES = (_core.dtype, str)
-_END = 2**63 - 1  # as the end of a slice: whatever the size
 
 
 def _ints(value):
     return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
 
 
-def _axis(name, axis, x, error=_core.OutOfRangeError):
-    """axis as a number from 0 on."""
-    axis = int(axis)
-    if not -x.ndim <= axis < x.ndim:
-        raise error(
-            f"[{name}] axis is out of range: expected {-x.ndim} <= axis < {x.ndim} for a tensor of"
-            f" {x.ndim} dimensions, got {axis}. Do this: correct it."
-        )
-    return axis % x.ndim
-
-
-def _tensor(name, x):
-    if not isinstance(x, Tensor):
-        raise _core.OperandError(
-            f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: make it one with"
-            " argosy.to_tensor(..)."
-        )
-
-
-@method
-def split(x, num_or_sections, axis=0, name=None):
-    """x cut along axis into views, as a list.
-
-    num_or_sections: number of equal parts, or the sizes of the parts, one of which may be -1.
-    """
-    axis = int(axis)
-    return _ops.split(x, num_or_sections, axis)
-
-
-@method
-@alias(input="x", dim="axis")
-def chunk(x, chunks, axis=0, name=None):
-    """x cut along axis into `chunks` equal views, as a list."""
-    return _ops.split(x, int(chunks), int(axis))
-
-
-@method
-@alias(input="x", dim="axis", indices="num_or_indices", sections="num_or_indices")
-def tensor_split(x, num_or_indices, axis=0, name=None):
-    """x cut along axis into nearly equal parts (an int: the first parts are longer by one), or at
-    the given indices. Returns a list of views."""
-    axis = _axis("tensor_split", axis, x)
-    if isinstance(num_or_indices, int):
-        n = num_or_indices
-        if n <= 0:
-            raise ValueError(
-                f"[tensor_split] expected 1 part or more, got {n}. Do this: correct it."
-            )
-        size = sizes_of(x)[axis]
-        # Part i has every element that is left after it, divided by the parts that are.
-        return _ops.split(x, [(size + n - 1 - i) // n for i in range(n)], axis)
-    bounds = [0, *num_or_indices, _END]
-    return [_ops.slice(x, [axis], [a], [b]) for a, b in zip(bounds, bounds[1:])]
-
-
-def _split_at(name, minimum, axis):
-    def function(x, num_or_indices, name=None):
-        if x.ndim < minimum:
-            raise ValueError(
-                f"[{function.__name__}] x: expected {minimum} dimensions or more, got {x.ndim}. "
-                "Do this: add some with unsqueeze, or use tensor_split."
-            )
-        return tensor_split(x, num_or_indices, axis(x) if callable(axis) else axis)
-
-    function.__name__ = function.__qualname__ = name
-    where = "1 (0 for vectors)" if callable(axis) else axis
-    function.__doc__ = f"tensor_split along axis {where}."
-    return method(function)
-
-
-hsplit = _split_at("hsplit", 1, lambda x: 1 if x.ndim > 1 else 0)
-vsplit = _split_at("vsplit", 2, 0)
-dsplit = _split_at("dsplit", 3, 2)
-
-
-def _each(inputs):
-    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
-        return list(inputs[0])
-    return list(inputs)
-
-
-def _at_least(rank, inputs, grow):
-    out = [grow(t if isinstance(t, Tensor) else _core.to_tensor(t, None, True)) for t in inputs]
-    return out[0] if len(out) == 1 else out
-
-
-@method
-def atleast_1d(*inputs, name=None):
-    """Tensors with at least 1 dimension; one tensor for one input, else a list."""
-    return _at_least(1, _each(inputs), lambda t: t.reshape([1]) if t.ndim == 0 else t)
-
-
-def _two(t):
-    return t.reshape([1, 1]) if t.ndim == 0 else _ops.unsqueeze(t, 0) if t.ndim == 1 else t
-
-
-@method
-def atleast_2d(*inputs, name=None):
-    """Tensors with at least 2 dimensions; one tensor for one input, else a list."""
-    return _at_least(2, _each(inputs), _two)
-
-
-@method
-def atleast_3d(*inputs, name=None):
-    """Tensors with at least 3 dimensions; one tensor for one input, else a list."""
-
-    def three(t):
-        if t.ndim == 0:
-            return t.reshape([1, 1, 1])
-        if t.ndim == 1:
-            return _ops.unsqueeze(t, [0, 2])
-        return _ops.unsqueeze(t, 2) if t.ndim == 2 else t
-
-    return _at_least(3, _each(inputs), three)
-
-
-def hstack(x, name=None):
-    """Tensors joined along axis 1 (axis 0 for vectors)."""
-    parts = [atleast_1d(t) for t in x]
-    return _ops.concat(parts, 0 if parts[0].ndim == 1 else 1)
-
-
-def vstack(x, name=None):
-    """Tensors joined along axis 0, vectors as rows."""
-    return _ops.concat([_two(t) for t in x], 0)
-
-
-row_stack = vstack
-
-
-def dstack(x, name=None):
-    """Tensors joined along axis 2."""
-    return _ops.concat([atleast_3d(t) for t in x], 2)
-
-
-def column_stack(x, name=None):
-    """Tensors joined along axis 1, vectors as columns."""
-    return _ops.concat([_ops.unsqueeze(atleast_1d(t), 1) if t.ndim < 2 else t for t in x], 1)
-
-
-@method
-def unstack(x, axis=0, num=None):
-    """x at each index of axis, as a list of views."""
-    if num is not None and x.shape[axis] < 0:
-        return [_ops.squeeze(part, axis) for part in _ops.split(x, num, axis)]
-    if num is not None and num != x.shape[axis]:
-        raise ValueError(
-            f"[unstack] num: expected {x.shape[axis]}, the size of axis {axis}, got {num}. "
-            "Do this: leave it out."
-        )
-    return _ops.unbind(x, axis)
-
-
 @method
 def moveaxis(x, source, destination, name=None):
-    """x with its axes `source` moved to the places `destination`; the others keep their order."""
+    """Moves axes to other places; those that are not named keep their order. Also called movedim.
+
+    Args:
+        x (Tensor): Of any dtype.
+        source (int | list[int] | tuple[int]): The axes, each once.
+        destination (int | list[int] | tuple[int]): Where each goes, as many.
+
+    Returns:
+        Tensor: A view of x with transposed axes.
+
+    Raises:
+        ValueError: The two are not equally long, an axis is out of range or named twice.
+
+    Example:
+        >>> argosy.moveaxis(argosy.ones([2, 3, 4]), 0, -1).shape
+        paddle.Size([3, 4, 2])
+    """
     rank = x.ndim
     source = [source] if isinstance(source, int) else list(source)
     destination = [destination] if isinstance(destination, int) else list(destination)
@@ -204,7 +67,24 @@ movedim = moveaxis
 @method
 @alias(input="x", dim0="axis0", dim1="axis1")
 def swapaxes(x, axis0=None, axis1=None, name=None, *, perm=None):
-    """x with two axes exchanged; or with all of them in the order perm, as transpose has it."""
+    """Exchanges two axes. Also called swapdims.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axis0 (int): One of them. Without axis1: the order of all axes, as perm.
+        axis1 (int): The other.
+        perm (list[int], optional): The order of all axes, as transpose has it, instead of two.
+
+    Returns:
+        Tensor: A view of x.
+
+    Raises:
+        IndexError: An axis is out of range.
+
+    Example:
+        >>> argosy.swapaxes(argosy.ones([2, 3, 4]), 0, 2).shape
+        paddle.Size([4, 3, 2])
+    """
     if axis1 is None:
         return _ops.transpose(x, axis0 if perm is None else perm)
     perm = list(range(x.ndim))
@@ -217,7 +97,21 @@ swapdims = method(swapaxes, "swapdims")
 
 @method
 def t(input, name=None):
-    """The transposed matrix; vectors and 0-d tensors stay as they are."""
+    """The transpose of a matrix.
+
+    Args:
+        input (Tensor): Of any dtype, with at most two dimensions.
+
+    Returns:
+        Tensor: A view of shape [n, m] for a matrix of shape [m, n]; vectors and 0-d tensors as they are.
+
+    Raises:
+        ValueError: input has more than two dimensions.
+
+    Example:
+        >>> argosy.t(argosy.ones([2, 3])).shape
+        paddle.Size([3, 2])
+    """
     if input.ndim > 2:
         raise ValueError(
             f"[t] takes tensors of up to 2 dimensions, got {input.ndim}. Do this: use transpose."
@@ -228,10 +122,27 @@ def t(input, name=None):
 @method
 @alias(input="x", dim="axis", sizes="shape")
 def unflatten(x, axis, shape, name=None):
-    """x with dimension axis cut into `shape`, of which one size may be -1."""
+    """Cuts one dimension into several.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axis (int): The dimension; negative values count from the end.
+        shape (list | tuple | Tensor): The sizes that replace it, of which one may be -1; their product is
+            its size. Entries may be 0-d integer tensors.
+
+    Returns:
+        Tensor: A view of x, or a copy where strides do not allow one.
+
+    Raises:
+        ValueError: The axis is out of range, or the sizes do not multiply to that of the dimension.
+
+    Example:
+        >>> argosy.unflatten(argosy.ones([2, 6]), 1, [3, -1]).shape
+        paddle.Size([2, 3, 2])
+    """
     axis = _axis("unflatten", axis, x, ArgumentError)
-    shape = shape.tolist() if isinstance(shape, Tensor) else list(shape)
-    if -1 not in (*shape, x.shape[axis]) and not any(isinstance(s, Tensor) for s in shape):
+    shape = _numbers(shape)
+    if not any(isinstance(s, Tensor) for s in shape) and -1 not in (*shape, x.shape[axis]):
         total = 1
         for size in shape:
             total *= size
@@ -246,7 +157,24 @@ def unflatten(x, axis, shape, name=None):
 
 @alias(size="shape_or_dtype", dtype="shape_or_dtype")
 def view(x, shape_or_dtype, name=None):
-    """x's memory in another shape, or read as another dtype (the last size then scales)."""
+    """Shows the memory of x in another shape or as another dtype.
+
+    Args:
+        x (Tensor): Of any dtype.
+        shape_or_dtype (list | tuple | dtype | str): The new shape, of which one size may be -1; or the dtype
+            that the bytes are read as, where the last size grows or shrinks with the width of an element.
+
+    Returns:
+        Tensor: A tensor that shares memory with x. (A new shape that x's strides do not allow is a copy.)
+
+    Raises:
+        ValueError: The number of elements differs, or the last size does not fit the dtype.
+
+    Example:
+        >>> x = argosy.zeros([2, 4])
+        >>> argosy.view(x, [8]).shape, argosy.view(x, "uint8").shape
+        (paddle.Size([8]), paddle.Size([2, 16]))
+    """
     if isinstance(shape_or_dtype, _DTYPES):
         return _ops.view_dtype(x, shape_or_dtype)
     return _ops.reshape(x, shape_or_dtype)
@@ -257,7 +185,22 @@ method(sizes_one_by_one(view))
 
 @method
 def broadcast_shape(x_shape, y_shape):
-    """The shape that two shapes broadcast to, as a list."""
+    """The shape of the result of an element-wise operation on two shapes.
+
+    Args:
+        x_shape (list[int] | tuple[int]): One shape; -1 is an unknown size.
+        y_shape (list[int] | tuple[int]): The other.
+
+    Returns:
+        list[int]: The common shape.
+
+    Raises:
+        ValueError: Two sizes differ and neither is 1 or unknown.
+
+    Example:
+        >>> argosy.broadcast_shape([2, 1, 3], [4, 1])
+        [2, 4, 3]
+    """
     x, y = list(x_shape), list(y_shape)
     rank = max(len(x), len(y))
     x = [1] * (rank - len(x)) + x
@@ -274,7 +217,21 @@ def broadcast_shape(x_shape, y_shape):
 
 
 def broadcast_shapes(*shapes):
-    """The shape that several shapes broadcast to, as a list."""
+    """The shape of the result of an element-wise operation on several shapes.
+
+    Args:
+        shapes (list[int] | tuple[int]): One or several; -1 is an unknown size.
+
+    Returns:
+        list[int]: The common shape.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+
+    Example:
+        >>> argosy.broadcast_shapes([2, 1], [3], [1, 1])
+        [2, 3]
+    """
     out = []
     for shape in shapes:
         out = broadcast_shape(out, shape)
@@ -283,7 +240,22 @@ def broadcast_shapes(*shapes):
 
 @method
 def broadcast_tensors(input, name=None):
-    """The tensors broadcast to their common shape, as a list."""
+    """Expands tensors to their common shape.
+
+    Args:
+        input (list[Tensor] | tuple[Tensor]): Tensors whose shapes broadcast.
+
+    Returns:
+        list[Tensor]: Each of them with the common shape and its own dtype, as views.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+
+    Example:
+        >>> a, b = argosy.broadcast_tensors([argosy.ones([2, 1]), argosy.ones([3])])
+        >>> a.shape, b.shape
+        (paddle.Size([2, 3]), paddle.Size([2, 3]))
+    """
     if any(-1 in t.shape for t in input):
         whole = _ops.full_like(input[0], 0, "int32")
         for t in input[1:]:
@@ -293,52 +265,71 @@ def broadcast_tensors(input, name=None):
     return [_ops.expand(t, shape) for t in input]
 
 
-def meshgrid(*args, **kwargs):
-    """For vectors of sizes n0, n1, ..: tensors of shape [n0, n1, ..], the i-th of which varies along
-    dimension i.
-
-    Args:
-        indexing (str): 'ij', as said; 'xy': the first two dimensions are exchanged, [n1, n0, ..].
-
-    Raises:
-        ValueError: another indexing, or unknown keywords.
-    """
-    only_known("meshgrid", kwargs, ("indexing", "name"))
-    check_choice("meshgrid", "indexing", kwargs.get("indexing", "ij"), ("ij", "xy"))
-    vectors = _each(args)
-    for v in vectors:
-        _tensor("meshgrid", v)
-    shape = [t.size if t.size >= 0 else sizes_of(t)[0] for t in vectors]
-    out = []
-    for i, v in enumerate(vectors):
-        own = [1] * len(shape)
-        own[i] = -1
-        out.append(_ops.expand(_ops.reshape(v, own), shape))
-    if kwargs.get("indexing") == "xy" and len(out) > 1:
-        order = [1, 0, *range(2, len(out))]
-        out = [_ops.transpose(v, order) for v in out]
-    return out
-
-
 @method
 def slice(input, axes, starts, ends):  # noqa: A001
-    """input[start:end] on each of axes; bounds may be tensors, negative, or beyond the size."""
+    """Cuts out input[start:end] on each of some axes.
+
+    Args:
+        input (Tensor): Of any dtype.
+        axes (list[int] | tuple[int]): Which.
+        starts (list | tuple | Tensor): Where each part begins; entries may be 0-d integer tensors.
+            Negative ones count from the end, those beyond the size are cut to it.
+        ends (list | tuple | Tensor): Where each part ends, that place not included.
+
+    Returns:
+        Tensor: A view of input where bounds are numbers.
+
+    Example:
+        >>> argosy.slice(argosy.arange(12).reshape([3, 4]), [0, 1], [0, 1], [2, -1]).tolist()
+        [[1, 2], [5, 6]]
+    """
     return _ops.slice(input, _ints(axes), starts, ends)
 
 
 @method
 def strided_slice(x, axes, starts, ends, strides, name=None):
-    """x[start:end:stride] on each of axes."""
+    """Cuts out x[start:end:stride] on each of some axes.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axes (list[int] | tuple[int]): Which.
+        starts (list | tuple | Tensor): Where each part begins; negative ones count from the end.
+        ends (list | tuple | Tensor): Where each part ends, that place not included.
+        strides (list[int] | tuple[int]): The step on each axis; negative ones walk backwards.
+
+    Returns:
+        Tensor: The part, of x's dtype.
+
+    Example:
+        >>> argosy.strided_slice(argosy.arange(6), [0], [1], [6], [2]).tolist()
+        [1, 3, 5]
+    """
     return _ops.slice(x, _ints(axes), starts, ends, _ints(strides))
 
 
 @method
 def slice_scatter(x, value, axes, starts, ends, strides, name=None):
-    """A copy of x with value, broadcast, written to x[start:end:stride] on each of axes."""
+    """A copy of x with value written to x[start:end:stride] on each of some axes.
+
+    Args:
+        x (Tensor): Of any dtype.
+        value (Tensor): What is written; its shape broadcasts to that of the part.
+        axes (list[int] | tuple[int]): Which.
+        starts (list | tuple | Tensor): Where the part begins on each axis.
+        ends (list | tuple | Tensor): Where it ends, that place not included.
+        strides (list[int] | tuple[int]): The step on each axis.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Example:
+        >>> argosy.slice_scatter(argosy.zeros([5]), argosy.ones([2]), [0], [1], [5], [2]).tolist()
+        [0.0, 1.0, 0.0, 1.0, 0.0]
+    """
     return _ops.set_slice(x, value, _ints(axes), starts, ends, _ints(strides))
 
 
-def _crop_numbers(value):
+def _numbers(value):
     """The elements of a list or vector: numbers where they are known."""
     if isinstance(value, Tensor):
         if value._symbolic:
@@ -349,9 +340,26 @@ def _crop_numbers(value):
 
 @method
 def crop(x, shape=None, offsets=None, name=None):
-    """The part of x of the given shape (-1: up to the end) that begins at offsets."""
-    shape = [-1] * x.ndim if shape is None else _crop_numbers(shape)
-    offsets = [0] * x.ndim if offsets is None else _crop_numbers(offsets)
+    """Cuts a block out of x.
+
+    Args:
+        x (Tensor): Of any dtype.
+        shape (list | tuple | Tensor, optional): The size of the block on each axis, -1 for all up to the
+            end; default: -1 everywhere.
+        offsets (list | tuple | Tensor, optional): Where the block begins on each axis; default: 0.
+
+    Returns:
+        Tensor: A view of x where the numbers are known.
+
+    Raises:
+        ValueError: There is not one entry for each axis, or the block reaches outside x.
+
+    Example:
+        >>> argosy.crop(argosy.arange(9).reshape([3, 3]), [2, -1], [1, 1]).tolist()
+        [[4, 5], [7, 8]]
+    """
+    shape = [-1] * x.ndim if shape is None else _numbers(shape)
+    offsets = [0] * x.ndim if offsets is None else _numbers(offsets)
     if len(shape) != x.ndim or len(offsets) != x.ndim:
         raise ValueError(
             f"(InvalidArgument) [crop] shape and offsets: expected {x.ndim} entries each, one for each "
@@ -360,7 +368,8 @@ def crop(x, shape=None, offsets=None, name=None):
     ends = []
     for size, start, n in zip(x.shape, offsets, shape):
         known = isinstance(n, int) and isinstance(start, int)
-        ends.append((size if size >= 0 else _END) if known and n == -1 else start + n)
+        rest = isinstance(n, int) and n == -1
+        ends.append((size if size >= 0 else _END) if rest else start + n)
         if known and (start < 0 or (0 <= size < ends[-1])):
             raise ValueError(
                 f"(InvalidArgument) [crop] offsets {offsets} and shape {shape} reach outside x of shape "
@@ -372,10 +381,25 @@ def crop(x, shape=None, offsets=None, name=None):
 @method
 @alias(input="x", dim="axis")
 def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
-    """Each element (or index of axis) repeated, neighbours together; without axis x is flattened.
+    """Repeats elements, or entries along an axis, so that equal ones are neighbours.
 
-    repeats: an int, or a Tensor with one number for each index. output_size: the size of the result
-    along axis, where it is known; another one raises ValueError.
+    Args:
+        x (Tensor): Of any dtype.
+        repeats (int | list[int] | Tensor): How often each, or one integer for each entry.
+        axis (int, optional): Along which; default: x is flattened before.
+        output_size (int, optional): The size of the result along the axis, checked where it is known.
+
+    Returns:
+        Tensor: Of x's dtype.
+
+    Raises:
+        ValueError: output_size is not the size of the result.
+
+    Example:
+        >>> argosy.repeat_interleave(argosy.to_tensor([1, 2]), 2).tolist()
+        [1, 1, 2, 2]
+        >>> argosy.repeat_interleave(argosy.to_tensor([[1], [2]]), argosy.to_tensor([1, 2]), 0).tolist()
+        [[1], [2], [2]]
     """
     if axis is None:
         x, axis = _ops.flatten(x), 0
@@ -398,7 +422,23 @@ def repeat_interleave(x, repeats, axis=None, name=None, *, output_size=None):
 
 @method
 def rot90(x, k=1, axes=(0, 1), name=None):
-    """x turned by 90 degrees k times in the plane of two axes, from the first towards the second."""
+    """Turns x by quarter turns in the plane of two axes.
+
+    Args:
+        x (Tensor): Of two dimensions or more.
+        k (int): How many turns, from the first axis towards the second; negative: the other way.
+        axes (list[int] | tuple[int]): The two.
+
+    Returns:
+        Tensor: The turned tensor, of x's dtype.
+
+    Raises:
+        ValueError: x has fewer than two dimensions, or axes are not two different ones of x.
+
+    Example:
+        >>> argosy.rot90(argosy.to_tensor([[1, 2], [3, 4]])).tolist()
+        [[2, 4], [1, 3]]
+    """
     if x.ndim < 2 or len(axes) != 2:
         raise ValueError(
             f"[rot90] expected a tensor of 2 dimensions or more and two axes, got shape"
@@ -424,9 +464,26 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 
 @method
 def diag(x, offset=0, padding_value=0, name=None):
-    """A matrix with vector x on its diagonal and padding_value elsewhere, or the diagonal of a
-    matrix x."""
-    _tensor("diag", x)
+    """A matrix with a given diagonal, or the diagonal of a matrix.
+
+    Args:
+        x (Tensor): A vector of n elements (a 0-d tensor has one), or a matrix.
+        offset (int): Which diagonal: above the main one if positive, below it if negative.
+        padding_value (number): What stands beside the diagonal.
+
+    Returns:
+        Tensor: Of x's dtype: a matrix with n + abs(offset) rows and columns, or a copy of the diagonal.
+
+    Raises:
+        ValueError: x has more than two dimensions.
+
+    Example:
+        >>> argosy.diag(argosy.to_tensor([1, 2]), padding_value=9).tolist()
+        [[1, 9], [9, 2]]
+        >>> argosy.diag(argosy.to_tensor([[1, 2], [3, 4]])).tolist()
+        [1, 4]
+    """
+    need_tensor("diag", "x", x)
     if x.ndim == 0:
         x = x.unsqueeze(0)
     if x.ndim == 2:
@@ -444,17 +501,57 @@ def diag(x, offset=0, padding_value=0, name=None):
 
 @method
 def diagflat(x, offset=0, name=None):
-    """A matrix with the elements of x, flattened, on its diagonal."""
+    """A matrix with all elements of x on a diagonal.
+
+    Args:
+        x (Tensor): Of any shape, n elements.
+        offset (int): Which diagonal: above the main one if positive, below it if negative.
+
+    Returns:
+        Tensor: Of x's dtype, with n + abs(offset) rows and columns, zeros beside the diagonal.
+
+    Example:
+        >>> argosy.diagflat(argosy.to_tensor([1, 2]), offset=1).tolist()
+        [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+    """
     return _ops.diag_embed(_ops.flatten(x), offset)
 
 
 def tril_indices(row, col, offset=0, dtype="int64"):
-    """Row and column indices of the lower triangle of a row x col matrix, as a [2, n] tensor."""
+    """Places of the lower triangle of a matrix.
+
+    Args:
+        row (int): Its number of rows.
+        col (int): Its number of columns.
+        offset (int): The highest diagonal that belongs to it, 0 for the main one.
+        dtype (dtype | str): int32 or int64.
+
+    Returns:
+        Tensor: [2, n] of that dtype: row indices, column indices.
+
+    Example:
+        >>> argosy.tril_indices(2, 2).tolist()
+        [[0, 1, 1], [0, 0, 1]]
+    """
     return _places(_ops.tril(_ops.ones([row, col], "bool"), offset), dtype)
 
 
 def triu_indices(row, col=None, offset=0, dtype="int64"):
-    """Row and column indices of the upper triangle of a row x col matrix, as a [2, n] tensor."""
+    """Places of the upper triangle of a matrix.
+
+    Args:
+        row (int): Its number of rows.
+        col (int, optional): Its number of columns; default: as many as rows.
+        offset (int): The lowest diagonal that belongs to it, 0 for the main one.
+        dtype (dtype | str): int32 or int64.
+
+    Returns:
+        Tensor: [2, n] of that dtype: row indices, column indices.
+
+    Example:
+        >>> argosy.triu_indices(2).tolist()
+        [[0, 0, 1], [0, 1, 1]]
+    """
     return _places(_ops.triu(_ops.ones([row, row if col is None else col], "bool"), offset), dtype)
 
 
@@ -463,19 +560,54 @@ def _places(mask, dtype):
 
 
 def shape(input):
-    """The shape of a tensor, as an int64 vector."""
+    """The shape of a tensor as a tensor, which a Program knows when it runs.
+
+    Args:
+        input (Tensor): Of any dtype and rank r.
+
+    Returns:
+        Tensor: [r] int64.
+
+    Example:
+        >>> argosy.shape(argosy.ones([2, 3])).tolist()
+        [2, 3]
+    """
     return _ops.shape(input)
 
 
 @method
 def rank(input):
-    """Number of dimensions, as a 0-d int32 tensor."""
+    """The number of dimensions of a tensor.
+
+    Args:
+        input (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: 0-d int32.
+
+    Example:
+        >>> int(argosy.rank(argosy.ones([2, 3])))
+        2
+    """
+    if not hasattr(input, "ndim"):  # arrays have one, too
+        need_type("rank", "input", input, Tensor, "make it a tensor with to_tensor")
     return _core.to_tensor(input.ndim, "int32", True)
 
 
 @method
 def numel(x, name=None):
-    """Number of elements, as a 0-d int64 tensor."""
+    """The number of elements of a tensor.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: 0-d int64.
+
+    Example:
+        >>> int(argosy.numel(argosy.ones([2, 3])))
+        6
+    """
     return _ops.numel(x)
 
 
@@ -486,9 +618,20 @@ def _holds_tensor(x):
 
 
 def assign(x, output=None):
-    """A copy of x (tensor, array, number or list), put into output if given.
+    """A copy of a value, through which gradients pass.
 
-    Numbers have NumPy's dtypes here, float64 for those with a point, and one dimension.
+    Args:
+        x (Tensor | numpy.ndarray | number | list | tuple): What is copied. Numbers have NumPy's dtypes
+            here, float64 for those with a point, and become vectors of one element.
+        output (Tensor, optional): A tensor that becomes the copy.
+
+    Returns:
+        Tensor: output, or a new tensor.
+
+    Example:
+        >>> argosy.assign([1.5, 2.0])
+        Tensor(shape=[2], dtype=float64, place=Place(cpu), stop_gradient=True,
+               [1.5000, 2.    ])
     """
     if not isinstance(x, Tensor):
         import numpy as np
@@ -504,13 +647,35 @@ def assign(x, output=None):
 
 
 def tolist(x):
-    """The values as nested Python lists; a number for a 0-d tensor."""
+    """The elements of a tensor as Python numbers.
+
+    Args:
+        x (Tensor): Of any dtype; it has values, so it is not of a Program.
+
+    Returns:
+        list | number: Nested lists, one level for each dimension; a number for a 0-d tensor.
+
+    Example:
+        >>> argosy.tolist(argosy.to_tensor([[1, 2], [3, 4]]))
+        [[1, 2], [3, 4]]
+    """
     return _core.tolist(x)
 
 
 @method
 def is_empty(x, name=None):
-    """Whether x has no elements, as a 0-d bool tensor."""
+    """Whether a tensor has no elements.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        Tensor: 0-d bool.
+
+    Example:
+        >>> bool(argosy.is_empty(argosy.zeros([0, 3])))
+        True
+    """
     if -1 in x.shape:
         return _ops.equal(_ops.prod(_ops.shape(x), [0]), _core.to_tensor(0, "int64", True))
     return _core.to_tensor(x.size == 0, None, True)
@@ -518,7 +683,25 @@ def is_empty(x, name=None):
 
 @method
 def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
-    """Indices within shard `shard_id` of `nshards` equal ones; ignore_value for other shards."""
+    """Renumbers indices for one of several shards of equal size.
+
+    Args:
+        input (Tensor): Integers from 0 to index_num - 1.
+        index_num (int): How many indices there are in all.
+        nshards (int): How many shards; each has ceil(index_num / nshards) indices.
+        shard_id (int): Whose numbers are asked for.
+        ignore_value (int): What indices of other shards become.
+
+    Returns:
+        Tensor: Of input's shape and dtype: places within the shard, or ignore_value.
+
+    Raises:
+        ValueError: shard_id is not between 0 and nshards - 1.
+
+    Example:
+        >>> argosy.shard_index(argosy.to_tensor([1, 12]), 20, 2, 1).tolist()
+        [-1, 2]
+    """
     if not 0 <= shard_id < nshards:
         raise ValueError(
             f"(InvalidArgument) [shard_index] shard_id: expected 0 <= shard_id < nshards = {nshards}, got "
@@ -530,13 +713,43 @@ def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
 
 
 def as_complex(x, name=None):
-    """Complex numbers from a last dimension of two: real and imaginary part."""
+    """Reads pairs of real numbers as complex ones.
+
+    Args:
+        x (Tensor): float32 or float64 of shape [.., 2]: real and imaginary part.
+
+    Returns:
+        Tensor: complex64 or complex128 of shape [..].
+
+    Example:
+        >>> argosy.as_complex(argosy.to_tensor([[1.0, 2.0]])).tolist()
+        [(1+2j)]
+    """
     return _ops.as_complex(x)
 
 
 @method
 def unfold(x, axis, size, step, name=None):
-    """Windows of `size` elements along axis, `step` apart, as a last dimension; a view."""
+    """Windows of x along an axis.
+
+    Args:
+        x (Tensor): Of any dtype.
+        axis (int): Along which, of size n.
+        size (int): Elements of a window.
+        step (int): From one window to the next.
+
+    Returns:
+        Tensor: (n - size) // step + 1 windows stand in place of the axis; their elements are a new last
+        dimension.
+
+    Raises:
+        IndexError: The axis is out of range.
+        ValueError: size is larger than the axis, or step is not positive.
+
+    Example:
+        >>> argosy.unfold(argosy.arange(5), 0, 3, 2).tolist()
+        [[0, 1, 2], [2, 3, 4]]
+    """
     if x.ndim == 0:
         x = _ops.unsqueeze(x, [0])
     axis = _axis("unfold", axis, x)

@@ -1,10 +1,11 @@
 """Mathematics and statistics where arguments need Python."""
 
+import functools
+
 from argosy import _core
-from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING, INTEGER
-from argosy._support import alias, into
+from argosy._support import alias, into, need_tensor
 from argosy.tensor.registry import GENERATED, method
 
 
@@ -15,11 +16,24 @@ def true_divide(input, other, *, out=None):  # noqa: A002
 
 @method
 def increment(x, value=1.0, name=None):
-    """Adds value to x, a tensor of one element, in place, and returns x."""
-    if not isinstance(x, _core.Tensor):
-        raise _core.OperandError(
-            f"(InvalidArgument) [increment] x: expected a Tensor, got {type(x).__name__}. Do this: use +."
-        )
+    """Adds a number to a tensor of one element, in place.
+
+    Args:
+        x (Tensor): It.
+        value (float): What is added.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        TypeError: x is no Tensor.
+        ValueError: x has several elements.
+
+    Example:
+        >>> argosy.increment(argosy.to_tensor([1.0])).tolist()
+        [2.0]
+    """
+    need_tensor("increment", "x", x)
     if x.size > 1:
         raise ValueError(
             f"(InvalidArgument) [increment] x must have one element, got shape {list(x.shape)}. Do this: use add_."
@@ -37,28 +51,67 @@ def positive(x, name=None):
 @method
 @alias(input="x")
 def is_complex(x):
-    """Whether x's dtype is complex."""
+    """Whether the dtype of x is complex.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        bool: That.
+
+    Raises:
+        TypeError: x is no Tensor.
+
+    Example:
+        >>> argosy.is_complex(argosy.to_tensor([1j]))
+        True
+    """
     return _tensor(x, "is_complex").dtype in COMPLEX
 
 
 @method
 @alias(input="x")
 def is_floating_point(x):
-    """Whether x's dtype is one of the floating ones."""
+    """Whether the dtype of x is a floating one.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        bool: That; complex dtypes are none.
+
+    Raises:
+        TypeError: x is no Tensor.
+
+    Example:
+        >>> argosy.is_floating_point(argosy.ones([2])), argosy.is_floating_point(argosy.arange(2))
+        (True, False)
+    """
     return _tensor(x, "is_floating_point").dtype in FLOATING
 
 
 @method
 def is_integer(x):
-    """Whether x's dtype is one of the integers; bool is none."""
+    """Whether the dtype of x is one of the integers; bool is none.
+
+    Args:
+        x (Tensor): Of any dtype.
+
+    Returns:
+        bool: That.
+
+    Raises:
+        TypeError: x is no Tensor.
+
+    Example:
+        >>> argosy.is_integer(argosy.arange(2)), argosy.is_integer(argosy.to_tensor([True]))
+        (True, False)
+    """
     return _tensor(x, "is_integer").dtype in INTEGER
 
 
 def _tensor(x, op):
-    if not isinstance(x, Tensor):
-        raise TypeError(
-            f"[{op}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."
-        )
+    need_tensor(op, "x", x)
     return x
 
 
@@ -67,10 +120,7 @@ def _median(name, x, axis, keepdim, mode):
         raise ValueError(
             f"[{name}] mode: expected 'avg' or 'min', got {mode!r}. Do this: use one of them."
         )
-    if not isinstance(x, Tensor):
-        raise TypeError(
-            f"[{name}] x: expected a Tensor, got {type(x).__name__}. Do this: use argosy.to_tensor."
-        )
+    need_tensor(name, "x", x)
     if isinstance(axis, (list, tuple)) and len(axis) == 0:
         axis = None
     if mode == "avg":
@@ -80,16 +130,43 @@ def _median(name, x, axis, keepdim, mode):
     return (value, index) if single else value
 
 
-@method
-def median(x, axis=None, keepdim=False, mode="avg", name=None, *, input=None, dim=None, out=None):  # noqa: A002
-    """The median over axis (an int; None: all elements).
+def _lower_if_spelt_so(function):
+    """`input` and `dim`, other frameworks' names of x and axis, also mean their median: mode 'min'."""
 
-    mode 'avg' takes the mean of the two middle elements of an even number and gives float32 (float64
-    of float64); 'min' takes the lower one, keeps the dtype and, with an axis, also returns its index
-    as int64. A nan among the elements gives nan.
+    @functools.wraps(function)
+    def wrapper(*args, **options):
+        if "input" in options or "dim" in options:
+            options.setdefault("mode", "min")
+        return named(*args, **options)
+
+    named = alias(input="x", dim="axis")(function)
+    return wrapper
+
+
+@method
+@_lower_if_spelt_so
+def median(x, axis=None, keepdim=False, mode="avg", name=None, *, out=None):
+    """The median of x; nan where there is a nan.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        axis (int, optional): Along which; default: of all elements.
+        keepdim (bool): Whether the axis stays, with size 1.
+        mode (str): What is taken of an even number of elements: 'avg', the mean of the two middle ones; 'min',
+            the lower one, which is the default where x is called ``input`` or axis ``dim``.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor | tuple[Tensor, Tensor]: With 'avg' float32, or float64 of float64; with 'min' x's dtype and,
+        if there is an axis, also the int64 place.
+
+    Raises:
+        ValueError: axis is no int, or mode another one.
+
+    Example:
+        >>> float(argosy.median(argosy.to_tensor([1.0, 4.0, 2.0, 3.0])))
+        2.5
     """
-    x = x if input is None else input
-    axis = axis if dim is None else dim
     if axis is not None and not isinstance(axis, int):
         raise ValueError(
             f"[median] axis: expected None or an int, got {axis!r}. Do this: flatten the axes first."
@@ -100,10 +177,25 @@ def median(x, axis=None, keepdim=False, mode="avg", name=None, *, input=None, di
 
 @method
 def nanmedian(x, axis=None, keepdim=False, mode="avg", name=None):
-    """The median over axis (an int or a list; None: all) of what is not nan; nan where all is.
+    """The median of what is not nan in x; nan where all is.
 
-    mode 'avg' takes the mean of the two middle elements of an even number, 'min' the lower one and,
-    with a single axis, also returns its index as int64.
+    Args:
+        x (Tensor): Of a real dtype.
+        axis (int | list[int], optional): Along which; default: of all elements.
+        keepdim (bool): Whether the axes stay, with size 1.
+        mode (str): What is taken of an even number of elements: 'avg', the mean of the two middle ones; 'min',
+            the lower one.
+
+    Returns:
+        Tensor | tuple[Tensor, Tensor]: The medians, in x's dtype for integers; with 'min' and a single axis
+        also the int64 place.
+
+    Raises:
+        ValueError: mode is another one.
+
+    Example:
+        >>> float(argosy.nanmedian(argosy.to_tensor([1.0, float("nan"), 2.0])))
+        1.5
     """
     result = _median("nanmedian", x, axis, keepdim, mode)
     if mode == "avg" and x.dtype in INTEGER:
@@ -111,44 +203,56 @@ def nanmedian(x, axis=None, keepdim=False, mode="avg", name=None):
     return result
 
 
-def _quantile(name, x, q, axis, keepdim, interpolation):
-    if isinstance(q, Tensor):
-        q = q.tolist()
-    single = not isinstance(q, (list, tuple))
-    if isinstance(q, str) or q is None:
-        raise TypeError(
-            f"[{name}] q: expected a number, a list of numbers or a tensor, got {q!r}. Do this: pass"
-            " one between 0 and 1."
-        )
-    qs = [float(q)] if single else [float(v) for v in q]
-    if isinstance(axis, (list, tuple)) and len(axis) == 0:
-        raise ValueError(
-            f"[{name}] axis: expected None, an int or a list of ints, got an empty list. Do "
-            "this: pass None for all axes."
-        )
-    return getattr(_ops, name)(x, qs, axis, keepdim, interpolation, single)
+def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
+    """x * scale + bias, or (x + bias) * scale with bias_after_scale=False, and then the activation.
 
+    Args:
+        x (Tensor): of any shape; numbers of any dtype.
+        scale (float | int | Tensor): a tensor has one element.
+        bias (float): added after the product, or before it.
+        bias_after_scale (bool): which of the two.
+        act (str | None): name of a function of one tensor: 'relu', 'tanh', 'sigmoid', ..
 
-@method
-@alias(input="x", dim="axis")
-def quantile(x, q, axis=None, keepdim=False, interpolation="linear", name=None, *, out=None):
-    """Quantiles of x over axis (an int or a list; None: all elements).
+    Returns:
+        Tensor of x's shape and dtype.
 
-    q: a number in [0, 1], or a list or 1-d tensor of them, which gives the result a first dimension
-    for them. interpolation says what is taken between two elements: 'linear', 'lower', 'higher',
-    'nearest' or 'midpoint'. A nan among the elements gives nan.
+    Raises:
+        ValueError: there is no such activation.
+
+    Examples:
+        >>> argosy.scale(argosy.to_tensor([1.0, -2.0]), scale=2.0, bias=1.0, act="relu").tolist()
+        [3.0, 0.0]
     """
-    return into(out, _quantile("quantile", x, q, axis, keepdim, interpolation))
+    result = _ops.scale(x, scale, bias, bias_after_scale)
+    if act is None:
+        return result
+    activation = getattr(_ops, act, None) if isinstance(act, str) else None
+    if activation is None:
+        raise ValueError(
+            f"[scale] act: expected the name of an activation such as 'relu', got {act!r}. Do this: "
+            "correct it, or call the activation on the result."
+        )
+    return activation(result)
 
 
-@method
-def nanquantile(x, q, axis=None, keepdim=False, interpolation="linear"):
-    """Quantiles of what is not nan in x over axis; as quantile otherwise."""
-    return _quantile("nanquantile", x, q, axis, keepdim, interpolation)
+method(scale, replaces=GENERATED)
 
 
 def cumsum_(x, axis=None, dtype=None, name=None):
-    """cumsum written into x, in x's dtype unless dtype is given."""
+    """cumsum written into x.
+
+    Args:
+        x (Tensor): Of a number dtype.
+        axis (int, optional): Along which; default: x is flattened.
+        dtype (dtype | str, optional): That x gets; default: its own.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.to_tensor([1, 2, 3]).cumsum_().tolist()
+        [1, 3, 6]
+    """
     return _ops.cumsum_(x, axis, x.dtype if dtype is None else dtype)
 
 
@@ -158,7 +262,21 @@ method(cumsum_, replaces=GENERATED)
 @method
 @alias(x="input", axis="dim")
 def softmax(input, dim=None, dtype=None, *, out=None):  # noqa: A002
-    """e^input over its sum along dim; without dim along 0 for rank 0, 1 and 3, else along 1."""
+    """exp(input) over its sum along a dimension.
+
+    Args:
+        input (Tensor): Floating.
+        dim (int, optional): Which; default: 0 for rank 0, 1 and 3, else 1.
+        dtype (dtype | str, optional): What input is cast to before.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: Of input's shape.
+
+    Example:
+        >>> argosy.softmax(argosy.zeros([4])).tolist()
+        [0.25, 0.25, 0.25, 0.25]
+    """
     if dim is None:
         dim = 0 if input.ndim in (0, 1, 3) else 1
     return into(out, _ops.softmax(input, dim, dtype))

@@ -1,8 +1,8 @@
 """Methods of Tensor that ask the core itself: gradients, values, copies."""
 
-from argosy import _core
+from argosy import _backward, _core
 from argosy._core import Tensor
-from argosy._support import checked_seeds, unsupported
+from argosy._support import checked_seeds, no_dump
 from argosy.device.place import checked_place
 from argosy.tensor.creation import check_blocking
 from argosy.tensor.printing import tensor_repr
@@ -21,17 +21,28 @@ class RemovableHandle:
         return _core.remove_hook(self._tensor, self._id)
 
 
-def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None):
-    """Adds d(self)/d(leaf) into `.grad` of every leaf with stop_gradient=False.
+def backward(self, grad_tensor=None, retain_graph=False, *, dump_backward_graph_path=None):
+    """Adds the gradient of this tensor into `.grad` of every leaf with stop_gradient=False. A tensor without
+    history gives a warning.
 
-    grad_tensor: seed of self's shape; ones without it. retain_graph: keep the values saved for the
-    gradient, so that backward can run again. A tensor without history (stop_gradient=True) changes
-    nothing; that is legal, as some losses are constant, but it is warned of.
+    Args:
+        grad_tensor (Tensor, optional): The gradient to begin with, of this tensor's shape; default: ones.
+        retain_graph (bool): Whether to keep what the ops saved, so that backward can run again.
+        dump_backward_graph_path (str, optional): Only None.
+
+    Raises:
+        RuntimeError: It is a value of a Program, or the history was freed.
+        ValueError: grad_tensor has another shape.
+        NotImplementedError: dump_backward_graph_path is given.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> (x * x).sum().backward()
+        >>> x.grad.tolist()
+        [2.0, 4.0]
     """
-    if dump_backward_path is not None:
-        unsupported(
-            "backward", "argosy.explain(f) shows what runs", dump_backward_path=(dump_backward_path, None)
-        )  # fmt: skip
+    if dump_backward_graph_path is not None:
+        no_dump("backward", dump_backward_graph_path)
     if self._symbolic:
         raise RuntimeError(
             "[backward] computes at once, but this is a value of a Program being built, which gets no"
@@ -49,33 +60,86 @@ def backward(self, grad_tensor=None, retain_graph=False, dump_backward_path=None
         )
     if grad_tensor is not None:
         checked_seeds("backward", "grad_tensor", grad_tensor, [self])
-    _core.backward(self, grad_tensor, retain_graph)
+    _backward.run(self, grad_tensor, retain_graph)
 
 
 def register_hook(self, hook):
-    """Calls hook(grad) when this tensor's gradient is complete; a Tensor it returns replaces it."""
+    """Calls a function when this tensor's gradient is complete.
+
+    Args:
+        hook (callable): Gets the gradient; a Tensor that it returns replaces it.
+
+    Returns:
+        RemovableHandle: Its remove() takes the hook off.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (x * 2).backward()
+        >>> x.grad.tolist()
+        [20.0]
+    """
     return RemovableHandle(self, _core.register_hook(self, hook))
 
 
 def retain_grads(self):
-    """Keeps the gradient of this non-leaf tensor in `.grad`."""
+    """Keeps the gradient of this tensor, which is no leaf, in `.grad`.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> y = x * 2
+        >>> y.retain_grads()
+        >>> (y * y).backward()
+        >>> y.grad.tolist()
+        [4.0]
+    """
     _core.retain_grads(self)
 
 
 def gradient(self):
-    """The gradient as a NumPy array, or None."""
+    """The gradient as an array.
+
+    Returns:
+        numpy.ndarray | None: None if there is none.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> (x * 2).backward()
+        >>> x.gradient().tolist()
+        [2.0]
+    """
     return None if self.grad is None else self.grad.numpy()
 
 
 def clear_gradient(self, set_to_zero=True):
-    """Zeroes the gradient, or drops it with set_to_zero=False."""
+    """Resets the gradient.
+
+    Args:
+        set_to_zero (bool): Whether it becomes zeros; else it is dropped.
+
+    Example:
+        >>> x = argosy.to_tensor([1.0], stop_gradient=False)
+        >>> (x * 2).backward()
+        >>> x.clear_gradient()
+        >>> x.grad.tolist()
+        [0.0]
+    """
     _core.clear_grads(self, set_to_zero)
 
 
 def numpy(self, blocking=True, *, copy=True):
-    """The values as a NumPy array; a copy unless copy=False. bfloat16 gives its bits as uint16.
+    """The values as a NumPy array.
 
-    blocking may be False, but there is nothing to wait for: the values are there.
+    Args:
+        blocking (bool): May be False, but there is nothing to wait for.
+        copy (bool): Whether the array has memory of its own.
+
+    Returns:
+        numpy.ndarray: Of the same shape and dtype; bfloat16 gives its bits as uint16.
+
+    Example:
+        >>> argosy.to_tensor([1, 2]).numpy()
+        array([1, 2], dtype=int64)
     """
     if blocking is not True:
         check_blocking("numpy", blocking)
@@ -83,7 +147,23 @@ def numpy(self, blocking=True, *, copy=True):
 
 
 def item(self, *args):
-    """One element as a Python number; args: its index, or its position in C order."""
+    """One element as a Python number.
+
+    Args:
+        args (int): Its index, one number for each dimension, or its position in C order; nothing for a tensor
+            of one element.
+
+    Returns:
+        bool | int | float | complex: It.
+
+    Raises:
+        ValueError: There are several elements and no index.
+
+    Example:
+        >>> x = argosy.to_tensor([[1, 2], [3, 4]])
+        >>> x.item(1, 0), x.item(3), x.sum().item()
+        (3, 4, 10)
+    """
     if len(args) <= 1:
         return _core.item(self, *args)
     position = 0
@@ -93,27 +173,71 @@ def item(self, *args):
 
 
 def tolist(self):
-    """The values as nested Python lists; a number for a 0-d tensor."""
+    """The values as Python numbers.
+
+    Returns:
+        list | number: Nested lists, one level for each dimension; a number for a 0-d tensor.
+
+    Example:
+        >>> argosy.ones([2, 1]).tolist()
+        [[1.0], [1.0]]
+    """
     return _core.tolist(self)
 
 
 def dim(self):
-    """Number of dimensions."""
+    """The number of dimensions.
+
+    Returns:
+        int: That.
+
+    Example:
+        >>> argosy.ones([2, 3]).dim()
+        2
+    """
     return self.ndim
 
 
 def element_size(self):
-    """Bytes of one element."""
+    """The size of one element.
+
+    Returns:
+        int: Bytes.
+
+    Example:
+        >>> argosy.ones([2], "float64").element_size()
+        8
+    """
     return self.dtype.itemsize
 
 
 def detach_(self):
-    """Drops the history in place."""
+    """Drops the history of this tensor in place.
+
+    Returns:
+        Tensor: Itself.
+
+    Example:
+        >>> y = argosy.to_tensor([1.0], stop_gradient=False) * 2
+        >>> y.detach_().stop_gradient
+        True
+    """
     return _core.detach_(self)
 
 
 def is_tensor(x):
-    """Whether x is a Tensor."""
+    """Whether something is a Tensor.
+
+    Args:
+        x: Anything.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.is_tensor(argosy.ones([2])), argosy.is_tensor([1.0])
+        (True, False)
+    """
     return isinstance(x, Tensor)
 
 

@@ -7,8 +7,21 @@ _options = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 80, 
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, sci_mode=None, linewidth=None):
-    """Sets how tensors print: digits, elements before summarizing, elements shown at each edge,
-    scientific notation, characters a line."""
+    """Sets how tensors print; what is left out stays as it is.
+
+    Args:
+        precision (int, optional): Digits after the point.
+        threshold (int, optional): Elements before only the edges are shown.
+        edgeitems (int, optional): Elements shown at each edge.
+        sci_mode (bool, optional): Whether to write numbers with exponents.
+        linewidth (int, optional): Characters of a line.
+
+    Example:
+        >>> argosy.set_printoptions(precision=2)
+        >>> argosy.to_tensor([3.14159])
+        Tensor(shape=[1], dtype=float32, place=Place(cpu), stop_gradient=True,
+               [3.14])
+    """
     given = dict(
         precision=precision,
         threshold=threshold,

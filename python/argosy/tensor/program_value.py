@@ -77,7 +77,23 @@ def append(self):
 
 
 def attr(self, name):
-    """The attribute `name` of the operation that makes the variable."""
+    """An attribute of the operation that makes the variable.
+
+    Args:
+        name (str): Which.
+
+    Returns:
+        The value.
+
+    Raises:
+        ValueError: No operation makes the variable, or it has no such attribute.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> y = argosy.nn.functional.softmax(argosy.static.data("x", [2, 3], "float32"), axis=0)
+        >>> y.attr("axis"), y.get_defining_op().type
+        (0, 'softmax')
+    """
     producer = op(self)
     if producer is None:
         raise ValueError(
@@ -88,12 +104,34 @@ def attr(self, name):
 
 
 def get_defining_op(self):
-    """The Operator that makes the variable, as :attr:`op`."""
+    """The operation that makes the variable, as :attr:`op`.
+
+    Returns:
+        Operator | None: None for an input or state.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> argosy.static.data("x", [2], "float32").get_defining_op() is None
+        True
+    """
     return op(self)
 
 
 def to_string(self, throw_on_error=False, with_details=False):
-    """Name, shape and dtype in one line."""
+    """Name, shape and dtype of a variable.
+
+    Args:
+        throw_on_error (bool): Has no effect; True gives a warning.
+        with_details (bool): Has no effect; True gives a warning.
+
+    Returns:
+        str: One line.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> "float32" in argosy.static.data("x", [2], "float32").to_string()
+        True
+    """
     no_effect(
         "Variable.to_string", "a value is shown in one line", throw_on_error=(throw_on_error, False),
         with_details=(with_details, False),
@@ -116,10 +154,24 @@ def to_text(variable):
 
 
 def get_value(self, scope=None):
-    """The value of state in a scope (the global one if None).
+    """The value of state of a Program in a scope.
+
+    Args:
+        scope (Scope, optional): The global one if None.
+
+    Returns:
+        DenseTensor | Tensor: The value; of an eager tensor itself.
 
     Raises:
         ValueError: it has none.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> weight = argosy.create_parameter([2], "float32")
+        >>> _ = argosy.static.Executor().run(argosy.static.default_startup_program())
+        >>> weight.set_value(np.float32([1, 2]))
+        >>> weight.get_value().numpy().tolist()
+        [1.0, 2.0]
     """
     from argosy._programs.scope import DenseTensor
 
@@ -140,8 +192,25 @@ def value_in_scope(self, scope=None):
 
 
 def set_value(self, value, scope=None):
-    """Copies value (array, Tensor or number of the same shape) into this tensor's memory; of state of
-    a static Program: into its variable in a scope, the global one if None."""
+    """Copies a value into this tensor's memory; of state of a static Program: into its variable in a scope.
+
+    Args:
+        value (Tensor | numpy.ndarray | number): It, of the same shape.
+        scope (Scope, optional): The global one if None.
+
+    Returns:
+        None.
+
+    Raises:
+        ValueError: The shape is another one.
+        TypeError: The Program computes the variable.
+
+    Example:
+        >>> x = argosy.zeros([2])
+        >>> x.set_value(np.float32([1, 2]))
+        >>> x.tolist()
+        [1.0, 2.0]
+    """
     value = getattr(value, "_tensor", value)
     if not self._symbolic or (isinstance(value, Tensor) and value._symbolic):
         return _copy_value(self, value)
@@ -167,7 +236,19 @@ def _copy_value(self, value):
 
 @method
 def copy_(self, other, blocking=True):
-    """Copies the values of `other`, a tensor of the same shape, into this one."""
+    """Copies the values of another tensor into this one.
+
+    Args:
+        other (Tensor): Of the same shape.
+        blocking (bool): Has no effect; False gives a warning.
+
+    Returns:
+        Tensor: This one.
+
+    Example:
+        >>> argosy.zeros([2]).copy_(argosy.ones([2])).tolist()
+        [1.0, 1.0]
+    """
     if blocking is not True:
         no_effect("copy_", "copies on the CPU are done when it returns", blocking=(blocking, True))
     self.set_value(other)

@@ -4,7 +4,7 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._programs import mode
-from argosy._support import alias, overwrite, place, plain, sizes, sizes_of
+from argosy._support import alias, overwrite, place, sizes, sizes_of
 from argosy.device.place import checked_place
 from argosy.tensor.registry import method
 
@@ -21,7 +21,29 @@ def uniform(
     device=None,
     requires_grad=False,
 ):
-    """Numbers drawn evenly from [min, max). seed: 0 for the global generator."""
+    """A tensor of numbers drawn evenly from [min, max).
+
+    Args:
+        shape (list | tuple | Tensor): Its shape; entries may be 0-d integer tensors.
+        dtype (dtype | str, optional): A floating dtype; default: the default dtype.
+        min (float): The lower bound.
+        max (float): The upper bound.
+        seed (int): 0 draws from the default generator, another number from a stream of its own.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: Of that shape and dtype.
+
+    Raises:
+        TypeError: The dtype is not floating, or not that of out.
+
+    Example:
+        >>> x = argosy.uniform([2, 3], min=-1.0, max=1.0)
+        >>> x.shape, bool((x >= -1).all()), bool((x < 1).all())
+        (paddle.Size([2, 3]), True, True)
+    """
     return place(_ops.uniform(shape, min, max, seed, dtype), out, device, requires_grad)
 
 
@@ -36,7 +58,27 @@ def rand(
     requires_grad=False,
     pin_memory=False,
 ):
-    """Numbers drawn evenly from [0, 1)."""
+    """A tensor of numbers drawn evenly from [0, 1).
+
+    Args:
+        shape (list | tuple | Tensor): Its shape; the sizes may also come one by one.
+        dtype (dtype | str, optional): A floating dtype; default: the default dtype.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+        pin_memory (bool): Only False.
+
+    Returns:
+        Tensor: Of that shape and dtype.
+
+    Raises:
+        TypeError: The dtype is not floating, or not that of out.
+        RuntimeError: pin_memory is true.
+
+    Example:
+        >>> argosy.rand([2, 3]).shape, argosy.rand(4, 5).shape
+        (paddle.Size([2, 3]), paddle.Size([4, 5]))
+    """
     drawn = _ops.uniform(shape, 0.0, 1.0, 0, dtype)
     return place(drawn, out, device, requires_grad, pin_memory)
 
@@ -52,7 +94,27 @@ def randn(
     requires_grad=False,
     pin_memory=False,
 ):
-    """Numbers drawn from the standard normal distribution."""
+    """A tensor of numbers drawn from the standard normal distribution. Also called standard_normal.
+
+    Args:
+        shape (list | tuple | Tensor): Its shape; the sizes may also come one by one.
+        dtype (dtype | str, optional): A floating or complex dtype; default: the default dtype.
+        out (Tensor, optional): A tensor of that dtype that becomes the result.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+        pin_memory (bool): Only False.
+
+    Returns:
+        Tensor: Of that shape and dtype.
+
+    Raises:
+        TypeError: The dtype is neither floating nor complex, or not that of out.
+        RuntimeError: pin_memory is true.
+
+    Example:
+        >>> argosy.randn([2, 3]).shape
+        paddle.Size([2, 3])
+    """
     drawn = _ops.gaussian(shape, 0.0, 1.0, 0, dtype)
     return place(drawn, out, device, requires_grad, pin_memory)
 
@@ -61,14 +123,44 @@ standard_normal = randn
 
 
 def gaussian(shape, mean=0.0, std=1.0, seed=0, dtype=None, name=None):
-    """Numbers drawn from the normal distribution. seed: 0 for the global generator."""
+    """A tensor of numbers drawn from a normal distribution.
+
+    Args:
+        shape (list | tuple | Tensor): Its shape.
+        mean (float): The mean.
+        std (float): The standard deviation.
+        seed (int): 0 draws from the default generator, another number from a stream of its own.
+        dtype (dtype | str, optional): A floating or complex dtype; default: the default dtype.
+
+    Returns:
+        Tensor: Of that shape and dtype.
+
+    Example:
+        >>> x = argosy.tensor.random.gaussian([1000], mean=5.0)
+        >>> bool((x.mean() - 5).abs() < 0.5)
+        True
+    """
     return _ops.gaussian(shape, mean, std, seed, dtype)
 
 
 @alias(size="shape")
 def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
-    """Numbers drawn from normal distributions; mean and std may be tensors, whose form the result
-    then has."""
+    """A tensor of numbers drawn from normal distributions.
+
+    Args:
+        mean (float | Tensor): The mean, of all numbers or of each.
+        std (float | Tensor): The standard deviation, of all numbers or of each.
+        shape (list | tuple | Tensor, optional): The shape where mean and std are numbers; default: [1].
+            Tensors give theirs, broadcast.
+        out (Tensor, optional): A tensor of the result's dtype that becomes the result.
+
+    Returns:
+        Tensor: Of the dtype of mean or std if they are tensors, else of the default dtype.
+
+    Example:
+        >>> argosy.normal(argosy.zeros([2, 3]), 0.1).shape
+        paddle.Size([2, 3])
+    """
     if out is not None:
         return place(normal(mean, std, shape), out)
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
@@ -81,8 +173,23 @@ def normal(mean=0.0, std=1.0, shape=None, name=None, *, out=None):
 
 
 def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
-    """exp of numbers drawn from the normal distribution of mean and std; dtype: None for that of mean
-    or std, if one is a tensor, else the default dtype."""
+    """A tensor of exp of numbers drawn from normal distributions.
+
+    Args:
+        mean (float | Tensor): The mean of the normal distribution.
+        std (float | Tensor): Its standard deviation.
+        shape (list | tuple | Tensor, optional): The shape where mean and std are numbers; default: [1].
+            Tensors give theirs, broadcast.
+        dtype (dtype | str, optional): Of the result; default: that of mean or std if one is a tensor, else
+            the default dtype.
+
+    Returns:
+        Tensor: Positive numbers.
+
+    Example:
+        >>> bool((argosy.log_normal(shape=[4]) > 0).all())
+        True
+    """
     if dtype is None:
         return _ops.exp(normal(mean, std, shape))
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
@@ -92,34 +199,122 @@ def log_normal(mean=1.0, std=2.0, shape=None, dtype=None, name=None):
 
 
 def randint(low=0, high=None, shape=(1,), dtype=None, name=None):
-    """Integers drawn evenly from [low, high), or from [0, low) without high."""
+    """A tensor of integers drawn evenly from [low, high), or from [0, low) without high.
+
+    Args:
+        low (int): The lower bound, or the upper one if it is alone.
+        high (int, optional): The upper bound.
+        shape (list | tuple | Tensor): Its shape.
+        dtype (dtype | str, optional): Default: int64.
+
+    Returns:
+        Tensor: Of that shape and dtype.
+
+    Raises:
+        ValueError: low is not less than high.
+
+    Example:
+        >>> x = argosy.randint(3, shape=[100])
+        >>> x.dtype, int(x.min()), int(x.max())
+        (paddle.int64, 0, 2)
+    """
     low, high = (0, low) if high is None else (low, high)
-    return _ops.randint(low, high, plain(shape), dtype)
+    return _ops.randint(low, high, shape, dtype)
 
 
 def randint_like(x, low=0, high=None, dtype=None, name=None):
-    """Integers drawn evenly from [low, high), in x's form."""
+    """A tensor of x's shape, of integers drawn evenly from [low, high), or from [0, low) without high.
+
+    Args:
+        x (Tensor): Gives shape and dtype.
+        low (int): The lower bound, or the upper one if it is alone.
+        high (int, optional): The upper bound.
+        dtype (dtype | str, optional): Of the result; default: x's.
+
+    Returns:
+        Tensor: Whole numbers of x's shape.
+
+    Raises:
+        ValueError: low is not less than high.
+
+    Example:
+        >>> argosy.randint_like(argosy.zeros([2, 3]), 5).shape
+        paddle.Size([2, 3])
+    """
     low, high = (0, low) if high is None else (low, high)
     drawn = _ops.randint(low, high, sizes_of(x), "int64")
     return drawn.astype(x.dtype if dtype is None else dtype)
 
 
 def rand_like(input, name=None, *, dtype=None, device=None, requires_grad=False):  # noqa: A002
-    """Numbers drawn evenly from [0, 1), in input's form."""
+    """A tensor of input's shape, of numbers drawn evenly from [0, 1).
+
+    Args:
+        input (Tensor): Gives shape and dtype.
+        dtype (dtype | str, optional): A floating dtype; default: input's.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: Of input's shape.
+
+    Raises:
+        TypeError: The dtype is not floating.
+
+    Example:
+        >>> argosy.rand_like(argosy.zeros([2, 3])).shape
+        paddle.Size([2, 3])
+    """
     drawn = _ops.uniform(sizes_of(input), 0.0, 1.0, 0, dtype or input.dtype)
     return place(drawn, None, device, requires_grad)
 
 
 @alias(input="x")
 def randn_like(x, dtype=None, name=None, *, device=None, requires_grad=False):
-    """Numbers drawn from the standard normal distribution, in x's form."""
+    """A tensor of x's shape, of numbers drawn from the standard normal distribution.
+
+    Args:
+        x (Tensor): Gives shape and dtype.
+        dtype (dtype | str, optional): A floating or complex dtype; default: x's.
+        device (Place | str, optional): Where the result goes.
+        requires_grad (bool): Whether the result is to get a gradient.
+
+    Returns:
+        Tensor: Of x's shape.
+
+    Raises:
+        TypeError: The dtype is neither floating nor complex.
+
+    Example:
+        >>> argosy.randn_like(argosy.zeros([2, 3]), "float64").dtype
+        paddle.float64
+    """
     drawn = _ops.gaussian(sizes_of(x), 0.0, 1.0, 0, dtype or x.dtype)
     return place(drawn, None, device, requires_grad)
 
 
 @method
 def uniform_(x, min=0, max=1.0, seed=0, name=None, **other_names):  # noqa: A002
-    """Fills x with numbers drawn evenly from [min, max), which are also called from and to."""
+    """Fills x with numbers drawn evenly from [min, max).
+
+    Args:
+        x (Tensor): A floating tensor.
+        min (float): The lower bound, also called from.
+        max (float): The upper bound, also called to.
+        seed (int): 0 draws from the default generator, another number from a stream of its own.
+        other_names: from and to.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        TypeError: A keyword is unknown.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> bool((x.uniform_(1.0, 2.0) >= 1).all())
+        True
+    """
     min, max = other_names.pop("from", min), other_names.pop("to", max)
     if other_names:
         raise TypeError(
@@ -131,25 +326,77 @@ def uniform_(x, min=0, max=1.0, seed=0, name=None, **other_names):  # noqa: A002
 
 @method
 def normal_(x, mean=0.0, std=1.0, name=None):
-    """Fills x with numbers drawn from the normal distribution."""
+    """Fills x with numbers drawn from a normal distribution.
+
+    Args:
+        x (Tensor): A floating tensor.
+        mean (float): The mean.
+        std (float): The standard deviation.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.zeros([3]).normal_(5.0, 0.0).tolist()
+        [5.0, 5.0, 5.0]
+    """
     return _ops.normal_(x, mean, std)
 
 
 @method
 def exponential_(x, lam=1.0, name=None):
-    """Fills x with numbers drawn from the exponential distribution of rate lam."""
+    """Fills x with numbers drawn from the exponential distribution.
+
+    Args:
+        x (Tensor): A floating tensor.
+        lam (float): The rate, 1 / mean.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> bool((argosy.zeros([3]).exponential_(2.0) >= 0).all())
+        True
+    """
     return _ops.exponential_(x, lam)
 
 
 @method
 def bernoulli_(x, p=0.5, name=None):
-    """Fills x with 1 with probability p, else 0."""
+    """Fills x with 1 with probability p, and 0 elsewhere.
+
+    Args:
+        x (Tensor): A floating tensor.
+        p (float | Tensor): The probability, of all elements or of each (its shape broadcasts to x's).
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> argosy.zeros([3]).bernoulli_(1.0).tolist()
+        [1.0, 1.0, 1.0]
+    """
     probability = p if isinstance(p, Tensor) else _ops.full_like(x, p)
     return overwrite(x, _ops.bernoulli(_ops.expand_as(probability, x).astype(x.dtype)))
 
 
 def seed(seed):
-    """Restarts the generators from seed; returns the default one."""
+    """Restarts the generator that all random ops draw from. (A Program has a seed of its own, its
+    random_seed.)
+
+    Args:
+        seed (int): Where the stream begins.
+
+    Returns:
+        Generator: The default one.
+
+    Example:
+        >>> _ = argosy.seed(7)
+        >>> a = argosy.rand([3])
+        >>> _ = argosy.seed(7)
+        >>> bool((a == argosy.rand([3])).all())
+        True
+    """
     _core.seed(int(seed))
     return Generator()
 
@@ -163,26 +410,53 @@ def _manual_program_seed(seed):
 
 
 class Generator:
-    """The default generator of the CPU, which all random ops draw from.
+    """The default generator, which all random ops draw from.
 
     Args:
         device (str | Place, optional): Where; every device draws from this one.
+
+    Example:
+        >>> generator = argosy.Generator().manual_seed(7)
+        >>> state = generator.get_state()
+        >>> drawn = generator.random()
+        >>> generator.set_state(state)
+        >>> generator.random() == drawn, generator.initial_seed()
+        (True, 7)
     """
 
     def __init__(self, device=None):
         self._device = device
 
     def manual_seed(self, seed):
-        """Restarts the stream from seed."""
+        """Restarts the stream.
+
+        Args:
+            seed (int): Where it begins.
+
+        Returns:
+            Generator: This one.
+        """
         _core.seed(int(seed))
         return self
 
     def initial_seed(self):
-        """The seed that the stream began with."""
+        """The seed that the stream began with.
+
+        Returns:
+            int: What manual_seed or seed set.
+        """
         return _core.initial_seed()
 
     def seed(self):
-        """Restarts the stream from a seed drawn anew, and returns it."""
+        """Restarts the stream from a seed that the operating system draws.
+
+        Returns:
+            int: That seed.
+
+        Example:
+            >>> argosy.Generator().seed() == argosy.Generator().initial_seed()
+            True
+        """
         import secrets
 
         drawn = secrets.randbits(53)
@@ -190,23 +464,45 @@ class Generator:
         return drawn
 
     def random(self):
-        """The next number of the stream, of 62 bits."""
+        """Draws the next number of the stream.
+
+        Returns:
+            int: From 0 to 2**62 - 1.
+        """
         return int(_ops.randint(0, 1 << 62, [], "int64"))
 
     def get_state(self):
-        """Seed and position as bytes."""
+        """The state of the stream, to continue from later.
+
+        Returns:
+            bytes: Seed and position.
+        """
         return _core.random_state()
 
     def set_state(self, state):
-        """Continues from a state that get_state gave."""
+        """Continues the stream from a state.
+
+        Args:
+            state (bytes): What get_state gave.
+
+        Raises:
+            ValueError: These are not the bytes of a state.
+        """
         _core.set_random_state(state)
 
 
 def is_default_generator(function, generator):
-    """Checks that `generator`, an argument of a function, is the one that there is, or None.
+    """Checks an argument `generator` of a function: there is one generator, which all draw from.
+
+    Args:
+        function (str): The function's name, for the message.
+        generator (Generator | None): What was passed.
 
     Raises:
-        TypeError: another object.
+        TypeError: It is neither a Generator nor None.
+
+    Example:
+        >>> argosy.tensor.random.is_default_generator("rand", argosy.Generator())
     """
     if generator is not None and not isinstance(generator, Generator):
         raise TypeError(
@@ -216,13 +512,41 @@ def is_default_generator(function, generator):
 
 
 def get_rng_state(device=None):
-    """States of the generators, as a list. device: one that there is; all share one generator."""
+    """States of the generators.
+
+    Args:
+        device (str | Place | int, optional): Whose; all devices share one generator.
+
+    Returns:
+        list[bytes]: One state.
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> states = argosy.get_rng_state()
+        >>> a = argosy.rand([3])
+        >>> argosy.set_rng_state(states)
+        >>> bool((a == argosy.rand([3])).all())
+        True
+    """
     _check_device("get_rng_state", device)
     return [_core.random_state()]
 
 
 def set_rng_state(state_list, device=None):
-    """Continues from states that get_rng_state gave."""
+    """Continues from states of the generators.
+
+    Args:
+        state_list (list[bytes]): What get_rng_state gave.
+        device (str | Place | int, optional): Whose; all devices share one generator.
+
+    Raises:
+        ValueError: There is no such device, or these are not the bytes of a state.
+
+    Example:
+        >>> argosy.set_rng_state(argosy.get_rng_state())
+    """
     _check_device("set_rng_state", device)
     _core.set_random_state(state_list[0])
 
@@ -233,10 +557,28 @@ def _check_device(function, device):
 
 
 def get_cuda_rng_state():
-    """get_rng_state of all GPUs: there is one generator for all devices."""
+    """States of the generators of GPUs, which share the one of the CPU.
+
+    Returns:
+        list[bytes]: One state.
+
+    Example:
+        >>> argosy.get_cuda_rng_state() == argosy.get_rng_state()
+        True
+    """
     return get_rng_state()
 
 
 def set_cuda_rng_state(state_list):
-    """Continues from states that get_cuda_rng_state gave."""
+    """Continues from states of the generators of GPUs, which share the one of the CPU.
+
+    Args:
+        state_list (list[bytes]): What get_cuda_rng_state gave.
+
+    Raises:
+        ValueError: These are not the bytes of a state.
+
+    Example:
+        >>> argosy.set_cuda_rng_state(argosy.get_cuda_rng_state())
+    """
     set_rng_state(state_list)

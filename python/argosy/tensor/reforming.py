@@ -6,15 +6,31 @@ from argosy import _core
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, FLOATING
 from argosy._framework import finfo, iinfo
-from argosy._support import ArgumentError, overwrite
+from argosy._support import ArgumentError, listed, overwrite
 from argosy.tensor import random
 from argosy.tensor.registry import method
+from argosy.tensor.spellings import sizes_one_by_one
 
 
 @method
 def resize_(x, shape, fill_zero=False, name=None):
-    """Gives x another shape, in place: what is too much is cut off, what is missing is 0, also
-    without fill_zero (which leaves open what it is)."""
+    """Gives x another shape in place: what is too much is cut off, what is missing is 0.
+
+    Args:
+        shape (list[int] | tuple[int]): It.
+        fill_zero (bool): Whether what is missing must be 0, which it is in any case.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        TypeError: fill_zero is no bool.
+        ValueError: shape is no list or has a negative size, or x is a leaf that needs a gradient.
+
+    Example:
+        >>> argosy.to_tensor([1, 2, 3]).resize_([2, 2]).tolist()
+        [[1, 2], [3, 0]]
+    """
     if not isinstance(fill_zero, bool):
         raise TypeError(
             f"[resize_] fill_zero: expected a bool, got {type(fill_zero).__name__}. Do this: pass True"
@@ -41,8 +57,25 @@ def resize_(x, shape, fill_zero=False, name=None):
 
 @method
 def set_(x, source=None, shape=None, stride=None, offset=0, name=None):
-    """Makes x a view of source's memory: shape and strides (in elements; source's own if None),
-    from `offset` bytes on. Without a source x becomes empty."""
+    """Makes x a view of another tensor's memory.
+
+    Args:
+        source (Tensor, optional): The other one, of x's dtype; without it x becomes empty.
+        shape (list[int], optional): The shape of x; default: source's.
+        stride (list[int], optional): Its strides in elements; default: source's.
+        offset (int): Where x begins, in bytes.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        ValueError: source has another dtype, or offset is inside of an element.
+
+    Example:
+        >>> x = argosy.zeros([1], "int64")
+        >>> x.set_(argosy.arange(4), shape=[2], stride=[2]).tolist()
+        [0, 2]
+    """
     if source is None:
         x._set_data(_ops.empty([0], x.dtype))
         return x
@@ -69,8 +102,21 @@ def set_(x, source=None, shape=None, stride=None, offset=0, name=None):
 def random_(x, from_=0, to=None, *, generator=None):
     """Fills x with whole numbers drawn evenly from [from_, to).
 
-    to: beyond what x's dtype holds exactly if None; a single number is `to`, and from_ then 0.
-    generator: None, or a Generator; all draw from the default stream.
+    Args:
+        from_ (int): The lower bound; a single number is `to`.
+        to (int, optional): The upper bound; default: beyond what x's dtype holds exactly.
+        generator (Generator, optional): The default one, which all draw from.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        ValueError: from_ is not less than to.
+        TypeError: generator is of another kind.
+
+    Example:
+        >>> bool((argosy.zeros([100]).random_(3) < 3).all())
+        True
     """
     random.is_default_generator("random_", generator)
     if to is None and from_ != 0:
@@ -90,11 +136,21 @@ def _first_inexact(dtype):
 
 
 @method
-def repeat(input, *repeats):  # noqa: A002
-    """input tiled: repeats may be given one by one or as a list."""
-    if len(repeats) == 1 and isinstance(repeats[0], (list, tuple)):
-        repeats = repeats[0]
-    return _ops.tile(input, list(repeats))
+@sizes_one_by_one
+def repeat(input, repeats):  # noqa: A002
+    """This tensor tiled.
+
+    Args:
+        repeats (int | list[int]): How often along each dimension, one by one or as a list.
+
+    Returns:
+        Tensor: Of its dtype.
+
+    Example:
+        >>> argosy.to_tensor([1, 2]).repeat(2, 1).tolist()
+        [[1, 2], [1, 2]]
+    """
+    return _ops.tile(input, listed(repeats))
 
 
 def _diagonal_axes(name, x, dim1, dim2):
@@ -109,8 +165,25 @@ def _diagonal_axes(name, x, dim1, dim2):
 
 @method
 def fill_diagonal_tensor(x, y, offset=0, dim1=0, dim2=1, name=None):
-    """A copy of x with y on the diagonal of axes dim1 and dim2: y's last dimension runs along it,
-    the others are x's remaining ones."""
+    """A copy of x with other numbers on a diagonal.
+
+    Args:
+        y (Tensor): The numbers: the last dimension runs along the diagonal, the others are the remaining ones
+            of x; cast to x's dtype.
+        offset (int): Which diagonal: above the main one if positive, below it if negative.
+        dim1 (int): The first axis of the planes.
+        dim2 (int): The second.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        ValueError: y has another shape.
+
+    Example:
+        >>> argosy.zeros([2, 2]).fill_diagonal_tensor(argosy.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
+    """
     _diagonal_axes("fill_diagonal_tensor", x, dim1, dim2)
     wanted = list(_ops.diagonal(x, offset, dim1, dim2).shape)
     if list(y.shape) != wanted and -1 not in wanted:
@@ -123,7 +196,24 @@ def fill_diagonal_tensor(x, y, offset=0, dim1=0, dim2=1, name=None):
 
 @method
 def fill_diagonal_tensor_(x, y, offset=0, dim1=0, dim2=1, name=None):
-    """fill_diagonal_tensor in place."""
+    """fill_diagonal_tensor in place.
+
+    Args:
+        y (Tensor): The numbers: the last dimension runs along the diagonal, the others are the remaining ones.
+        offset (int): Which diagonal: above the main one if positive, below it if negative.
+        dim1 (int): The first axis of the planes.
+        dim2 (int): The second.
+
+    Returns:
+        Tensor: x.
+
+    Raises:
+        ValueError: y has another shape.
+
+    Example:
+        >>> argosy.zeros([2, 2]).fill_diagonal_tensor_(argosy.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
+    """
     return overwrite(x, fill_diagonal_tensor(x, y, offset, dim1, dim2))
 
 
@@ -140,7 +230,25 @@ def stft(
     onesided=None,
     name=None,
 ):
-    """signal.stft of x."""
+    """signal.stft of this tensor.
+
+    Args:
+        n_fft (int): Points of a transform.
+        hop_length (int, optional): Distance of the windows; default: n_fft // 4.
+        win_length (int, optional): Size of the window; default: n_fft.
+        window (Tensor, optional): Its weights; default: ones.
+        center (bool): Whether window t is centred at sample t * hop_length.
+        pad_mode (str): How the signal is continued for that: 'reflect' or 'constant'.
+        normalized (bool): Whether to divide by sqrt(n_fft).
+        onesided (bool, optional): Whether to give n_fft // 2 + 1 bins; default: of a real tensor.
+
+    Returns:
+        Tensor: Complex, [.., bins, frames].
+
+    Example:
+        >>> argosy.ones([8]).stft(4).shape
+        paddle.Size([3, 9])
+    """
     from argosy import signal
 
     if onesided is None:
@@ -164,7 +272,26 @@ def istft(
     return_complex=False,
     name=None,
 ):
-    """signal.istft of x."""
+    """signal.istft of this tensor.
+
+    Args:
+        n_fft (int): Points of a transform.
+        hop_length (int, optional): Distance of the windows; default: n_fft // 4.
+        win_length (int, optional): Size of the window; default: n_fft.
+        window (Tensor, optional): Its weights; default: ones.
+        center (bool): Whether window t is centred at sample t * hop_length.
+        normalized (bool): Whether stft divided by sqrt(n_fft).
+        onesided (bool): Whether there are n_fft // 2 + 1 bins.
+        length (int, optional): Samples of the result; default: those that the windows cover.
+        return_complex (bool): Whether the signal is complex.
+
+    Returns:
+        Tensor: [.., samples].
+
+    Example:
+        >>> argosy.ones([8]).stft(4).istft(4).shape
+        paddle.Size([8])
+    """
     from argosy import signal
 
     return signal.istft(
@@ -175,7 +302,19 @@ def istft(
 
 @method
 def to_sparse_coo(x, sparse_dim):
-    """A sparse tensor of what is not 0 in x, with coordinates of the first sparse_dim dimensions."""
+    """A COO tensor of what is not 0 in this one.
+
+    Args:
+        sparse_dim (int): How many dimensions have coordinates; the others are dense.
+
+    Returns:
+        Tensor: Sparse, of the same shape and dtype.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse_coo(2)
+        >>> x.indices().tolist(), x.values().tolist()
+        ([[0], [1]], [2.0])
+    """
     from argosy.sparse.tensor import from_dense
 
     return from_dense(x, sparse_dim)
@@ -183,8 +322,31 @@ def to_sparse_coo(x, sparse_dim):
 
 @method
 def to_sparse_csr(x):
-    """A sparse tensor of what is not 0 in x [m, n] or [batch, m, n], in compressed rows."""
+    """A CSR tensor of what is not 0 in this one, [m, n] or [batch, m, n].
+
+    Returns:
+        Tensor: Sparse, of the same shape and dtype.
+
+    Example:
+        >>> x = argosy.to_tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse_csr()
+        >>> x.crows().tolist(), x.cols().tolist()
+        ([0, 1, 1], [1])
+    """
     return to_sparse_coo(x, x.ndim).to_sparse_csr()
 
 
-method(lambda x, y: list(x.shape) == list(y.shape), "is_same_shape")
+@method
+def is_same_shape(x, y):
+    """Whether another tensor has the shape of this one.
+
+    Args:
+        y (Tensor): The other one.
+
+    Returns:
+        bool: That.
+
+    Example:
+        >>> argosy.ones([2]).is_same_shape(argosy.ones([3]))
+        False
+    """
+    return list(x.shape) == list(y.shape)

@@ -6,7 +6,16 @@ from argosy import _core
 from argosy._core import Tensor
 from argosy._core import ops as _ops
 from argosy._dtypes import COMPLEX, REAL
-from argosy._support import ArgumentError, alias, check_choice, into, no_effect, overwrite, sizes_of
+from argosy._support import (
+    ArgumentError,
+    alias,
+    check_choice,
+    into,
+    need_tensor,
+    no_effect,
+    overwrite,
+    sizes_of,
+)
 from argosy.tensor.registry import method
 
 TopKRetType = namedtuple("TopKRetType", ["values", "indices"])
@@ -16,21 +25,76 @@ _SORTED = "the elements are sorted anyway"
 
 @method
 def sort(x, axis=-1, descending=False, stable=False, name=None):
-    """x sorted along axis; equal elements keep their order, nan comes last."""
+    """Sorts x along an axis; nan counts as the largest number.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        axis (int): Along which; negative values count from the end.
+        descending (bool): From the largest to the smallest.
+        stable (bool): Equal elements keep their order, which they also do without it.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        IndexError: The axis is out of range.
+
+    Example:
+        >>> argosy.sort(argosy.to_tensor([3, 1, 2]), descending=True).tolist()
+        [3, 2, 1]
+    """
     return _ops.sort_with_index(x, axis, descending, stable)[0]
 
 
 @method
 @alias(input="x", dim="axis")
 def argsort(x, axis=-1, descending=False, stable=False, name=None):
-    """Where the elements of sort(x) come from along axis, as int64."""
+    """Where the elements of sort(x) come from.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        axis (int): Along which x is sorted; negative values count from the end.
+        descending (bool): From the largest to the smallest.
+        stable (bool): Equal elements keep their order, which they also do without it.
+
+    Returns:
+        Tensor: int64 of x's shape, places along the axis.
+
+    Raises:
+        IndexError: The axis is out of range.
+
+    Example:
+        >>> argosy.argsort(argosy.to_tensor([3, 1, 2])).tolist()
+        [1, 2, 0]
+    """
     return _ops.sort_with_index(x, axis, descending, stable)[1]
 
 
 @method
 @alias(input="x", dim="axis")
 def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  # noqa: A002
-    """The k largest (or smallest) elements along axis, in order, and their indices."""
+    """The k largest or smallest elements along an axis.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        k (int | Tensor): How many, from 1 to the size of the axis.
+        axis (int, optional): Along which; default: the last.
+        largest (bool): False for the smallest.
+        sorted (bool): Whether they must come in order.
+        out (tuple[Tensor, Tensor], optional): Tensors that become values and indices.
+
+    Returns:
+        TopKRetType: A pair: values, of x's dtype, and indices, int64; their size along the axis is k.
+
+    Raises:
+        ValueError: k is out of range.
+        IndexError: The axis is.
+
+    Example:
+        >>> values, indices = argosy.topk(argosy.to_tensor([3, 1, 2]), 2)
+        >>> values.tolist(), indices.tolist()
+        ([3, 2], [0, 2])
+    """
     found = _ops.topk(x, k, -1 if axis is None else axis, largest, sorted)
     if out is not None:
         into(out, found)
@@ -40,8 +104,27 @@ def topk(x, k, axis=None, largest=True, sorted=True, name=None, *, out=None):  #
 @method
 @alias(input="x", other="y")
 def where(condition, x=None, y=None, name=None, *, out=None):
-    """Elements of x where condition holds, of y elsewhere; without both, the indices of the true
-    elements, as nonzero(condition, as_tuple=True)."""
+    """Takes elements of x where a condition holds and of y elsewhere.
+
+    Args:
+        condition (Tensor): bool; its shape broadcasts with those of x and y.
+        x (Tensor | number, optional): What is taken where it holds.
+        y (Tensor | number, optional): What is taken elsewhere.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor | tuple[Tensor]: Of the common shape and dtype of x and y. Without both: the places of the
+        true elements, as nonzero(condition, as_tuple=True) gives them.
+
+    Raises:
+        ValueError: Only one of x and y is given.
+        TypeError: condition is not bool, or the dtypes of x and y do not mix.
+
+    Example:
+        >>> x = argosy.to_tensor([-1.0, 2.0])
+        >>> argosy.where(x > 0, x, 0.0).tolist()
+        [0.0, 2.0]
+    """
     if x is None and y is None:
         return nonzero(condition, as_tuple=True)
     if x is None or y is None:
@@ -92,20 +175,45 @@ def _same_dtype(x, y, like):
 
 @method
 def where_(condition, x, y, name=None):
-    """where(condition, x, y) written into x."""
+    """where(condition, x, y) written into x.
+
+    Args:
+        condition (Tensor): bool; its shape broadcasts to that of x.
+        x (Tensor): Keeps its elements where the condition holds.
+        y (Tensor | number): What is written elsewhere.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> x = argosy.to_tensor([-1.0, 2.0])
+        >>> argosy.where_(x > 0, x, argosy.zeros([2])).tolist()
+        [0.0, 2.0]
+    """
     return overwrite(x, where(condition, x, y))
 
 
 @method
 @alias(input="x")
 def nonzero(x, as_tuple=False, *, out=None):
-    """Indices of the elements that are not 0, as [n, rank] int64, or as a tuple of rank vectors.
-    out: a tensor that becomes the indices as [n, rank]."""
-    if not isinstance(x, Tensor):
-        raise _core.NotTensorError(
-            f"(InvalidArgument) [nonzero] x: expected a Tensor, got {type(x).__name__}. Do this: make"
-            " it one with argosy.to_tensor(..)."
-        )
+    """Places of the elements that are not 0, in the order of memory.
+
+    Args:
+        x (Tensor): Of any dtype and rank r, with n such elements.
+        as_tuple (bool): Whether to return a vector for each dimension.
+        out (Tensor, optional): A tensor that becomes the [n, r] places.
+
+    Returns:
+        Tensor | tuple[Tensor]: [n, r] int64, or r vectors of n.
+
+    Raises:
+        TypeError: x is no Tensor.
+
+    Example:
+        >>> argosy.nonzero(argosy.to_tensor([[0, 1], [1, 0]])).tolist()
+        [[0, 1], [1, 0]]
+    """
+    need_tensor("nonzero", "x", x)
     mask = x if x.dtype == _core.bool else x.astype("bool")
     if out is not None:
         places = _ops.mask_places(mask) if x.ndim else _ops.zeros([int(bool(mask)), 0], "int64")
@@ -128,8 +236,25 @@ def unique(
     sorted=True,  # noqa: A002
     name=None,
 ):
-    """Distinct elements of x (or slices along axis), sorted; on demand with the first place of each,
-    which of them each element is, and how often each comes. They are sorted without `sorted`, too."""
+    """Distinct elements of x, or distinct entries along an axis, sorted.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        return_index (bool): Also where each comes first.
+        return_inverse (bool): Also which of them each element of x is.
+        return_counts (bool): Also how often each comes.
+        axis (int, optional): Along which entries are compared; default: x is flattened.
+        dtype (dtype | str): Of the indices and counts, int32 or int64.
+        sorted (bool): They are sorted in any case; False gives a warning.
+
+    Returns:
+        Tensor | tuple[Tensor]: The elements, followed by what was asked for: vectors of dtype.
+
+    Example:
+        >>> values, counts = argosy.unique(argosy.to_tensor([2, 1, 2]), return_counts=True)
+        >>> values.tolist(), counts.tolist()
+        ([1, 2], [1, 2])
+    """
     if sorted is not True:
         no_effect("unique", _SORTED, sorted=(sorted, True))
     only = not (return_index or return_inverse or return_counts)
@@ -146,7 +271,22 @@ def unique(
 def unique_consecutive(
     x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
 ):
-    """x without elements (or slices along axis) equal to their predecessor."""
+    """x without elements, or entries along an axis, that equal the one before.
+
+    Args:
+        x (Tensor): Of a real dtype.
+        return_inverse (bool): Also which of the result's elements each element of x is.
+        return_counts (bool): Also how long each run of equal elements is.
+        axis (int, optional): Along which entries are compared; default: x is flattened.
+        dtype (dtype | str): Of inverse and counts, int32 or int64.
+
+    Returns:
+        Tensor | tuple[Tensor]: The elements, followed by what was asked for: vectors of dtype.
+
+    Example:
+        >>> argosy.unique_consecutive(argosy.to_tensor([1, 1, 2, 1])).tolist()
+        [1, 2, 1]
+    """
     only = not (return_inverse or return_counts)
     out, _, inverse, counts = _ops.unique_all(x, True, _axis(axis), dtype, only)
     found = [out]
@@ -164,8 +304,26 @@ def _axis(axis):
 @method
 @alias(input="arr", dim="axis")
 def take_along_axis(arr, indices, axis, broadcast=True, *, out=None):
-    """arr[.., indices[..], ..] along axis; arr and indices broadcast on the other axes. out: a tensor
-    that becomes the result."""
+    """Takes arr[.., indices[..], ..] along an axis. Also called take_along_dim.
+
+    Args:
+        arr (Tensor): Of any dtype.
+        indices (Tensor): Integers of arr's rank; negative ones count from the end.
+        axis (int): Along which.
+        broadcast (bool): Whether arr and indices broadcast on the other axes.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: Of the (broadcast) shape of indices and arr's dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> x = argosy.to_tensor([[1, 2], [3, 4]])
+        >>> argosy.take_along_axis(x, argosy.to_tensor([[1], [0]]), 1).tolist()
+        [[2], [3]]
+    """
     return into(out, _ops.take_along(*_aligned(arr, indices, axis, broadcast), axis))
 
 
@@ -213,8 +371,29 @@ def _fitting(values, indices):
 
 @method
 def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
-    """A copy of arr with values put, or combined by reduce (add, mul, mean, amin, amax), at
-    arr[.., indices[..], ..] along axis."""
+    """A copy of arr with values written, or combined with what is there, at arr[.., indices[..], ..].
+
+    Args:
+        arr (Tensor): Of any dtype.
+        indices (Tensor): Integers of arr's rank; negative ones count from the end.
+        values (Tensor | number): For each index one; cast to arr's dtype.
+        axis (int): Along which indices count.
+        reduce (str): assign, add, mul (multiply), mean, amin or amax.
+        include_self (bool): Whether the element that was there counts in the reduction.
+        broadcast (bool): Whether indices are expanded to arr's sizes on the other axes.
+
+    Returns:
+        Tensor: Of arr's shape and dtype.
+
+    Raises:
+        ValueError: reduce is another one.
+        IndexError: An index is out of range.
+
+    Example:
+        >>> x = argosy.zeros([2, 2])
+        >>> argosy.put_along_axis(x, argosy.to_tensor([[1], [0]]), 5.0, 1).tolist()
+        [[0.0, 5.0], [5.0, 0.0]]
+    """
     axis = axis + arr.ndim if axis < 0 else axis
     if broadcast and -1 in (*arr.shape, *indices.shape):
         frame = _ops.add(_frame(arr, axis), _frame(indices))
@@ -234,26 +413,95 @@ def _put(arr, indices, values, axis, reduce, include_self):
 
 
 @method
-def put_along_axis_(arr, indices, values, axis, reduce="assign", include_self=True):
-    """put_along_axis written into arr."""
-    return overwrite(arr, put_along_axis(arr, indices, values, axis, reduce, include_self))
+def put_along_axis_(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
+    """put_along_axis written into arr.
+
+    Args:
+        arr (Tensor): Of any dtype.
+        indices (Tensor): Integers of arr's rank.
+        values (Tensor | number): For each index one.
+        axis (int): Along which indices count.
+        reduce (str): assign, add, mul (multiply), mean, amin or amax.
+        include_self (bool): Whether the element that was there counts in the reduction.
+        broadcast (bool): Whether indices broadcast to arr but for axis.
+
+    Returns:
+        Tensor: arr.
+
+    Example:
+        >>> x = argosy.zeros([2, 2])
+        >>> x.put_along_axis_(argosy.to_tensor([[1], [0]]), 5.0, 1).tolist()
+        [[0.0, 5.0], [5.0, 0.0]]
+    """
+    put = put_along_axis(arr, indices, values, axis, reduce, include_self, broadcast)
+    return overwrite(arr, put)
 
 
 def scatter_add(input, dim, index, src):
-    """A copy of input with src added at input[.., index[..], ..] along dim."""
+    """A copy of input with src added at input[.., index[..], ..] along a dimension.
+
+    Args:
+        input (Tensor): Of a number dtype.
+        dim (int): Along which index counts.
+        index (Tensor): Integers of input's rank.
+        src (Tensor): Of index's shape, or larger: the rest is not used.
+
+    Returns:
+        Tensor: Of input's shape and dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+    """
     return _ops.put_along(input, index, _fitting(src, index), dim, "add", True)
 
 
 @method
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
-    """A copy of input with src combined (sum, prod, mean, amax, amin) along dim at index."""
+    """A copy of input with src combined with what is at input[.., index[..], ..] along a dimension.
+
+    Args:
+        input (Tensor): Of a number dtype.
+        dim (int): Along which index counts.
+        index (Tensor): Integers of input's rank.
+        src (Tensor): Of index's shape, or larger: the rest is not used.
+        reduce (str): sum, prod, mean, amax or amin.
+        include_self (bool): Whether the element that was there counts.
+
+    Returns:
+        Tensor: Of input's shape and dtype.
+
+    Raises:
+        ValueError: reduce is another one.
+        IndexError: An index is out of range.
+
+    Example:
+        >>> x = argosy.ones([3])
+        >>> argosy.scatter_reduce(x, 0, argosy.to_tensor([1, 1]), argosy.full([2], 3.0), "prod").tolist()
+        [1.0, 9.0, 1.0]
+    """
     reduce = {"sum": "add", "prod": "mul"}.get(reduce, reduce)
     return _put(input, index, _fitting(src, index), dim, reduce, include_self)
 
 
 @method
 def scatter_nd(index, updates, shape, name=None):
-    """Zeros of `shape` with updates added at [index[.., 0], index[.., 1], ..]."""
+    """Zeros with updates added at given places.
+
+    Args:
+        index (Tensor): Integers of shape [.., k]: each last vector is a place in the first k dimensions.
+        updates (Tensor): Of shape index.shape[:-1] + shape[k:].
+        shape (list | tuple | Tensor): Of the result.
+
+    Returns:
+        Tensor: Of that shape and the dtype of updates.
+
+    Raises:
+        IndexError: A place is out of range.
+
+    Example:
+        >>> argosy.scatter_nd(argosy.to_tensor([[1], [1]]), argosy.ones([2]), [3]).tolist()
+        [0.0, 2.0, 0.0]
+    """
     return _ops.scatter_nd_add(_ops.zeros(shape, updates.dtype), index, updates)
 
 
@@ -270,21 +518,68 @@ def _index_list(x, indices):
 
 @method
 def index_put(x, indices, value, accumulate=False, name=None):
-    """A copy of x with value, broadcast, written (or added) at x[indices]."""
+    """A copy of x with value written, or added, at x[indices].
+
+    Args:
+        x (Tensor): Of any dtype.
+        indices (tuple[Tensor]): Integer tensors that broadcast together, or bool masks.
+        value (Tensor): Cast to x's dtype; its shape broadcasts to that of x[indices].
+        accumulate (bool): Whether to add.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> argosy.index_put(argosy.zeros([3]), (argosy.to_tensor([1]),), argosy.to_tensor(5.0)).tolist()
+        [0.0, 5.0, 0.0]
+    """
     return _ops.index_put(x, value, *_index_list(x, indices), accumulate)
 
 
 @method
 def index_put_(x, indices, value, accumulate=False, name=None):
-    """index_put written into x."""
+    """index_put written into x.
+
+    Args:
+        x, indices, value, accumulate: As of index_put.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> x.index_put_((argosy.to_tensor([1]),), argosy.to_tensor(5.0)).tolist()
+        [0.0, 5.0, 0.0]
+    """
     return _ops.index_put_(x, value, *_index_list(x, indices), accumulate)
 
 
 @method
 @alias(input="x", dim="axis")
 def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
-    """A copy of x with alpha * value added to its entries `index` along axis. out: a tensor that
-    becomes the result."""
+    """A copy of x with alpha * value added to some of its entries along an axis.
+
+    Args:
+        x (Tensor): Of a number dtype.
+        index (Tensor): A vector of n integers: which entries.
+        axis (int): Along which.
+        value (Tensor): Of x's shape, but for n on the axis.
+        alpha (number): Factor of value.
+        out (Tensor, optional): A tensor that becomes the result.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> argosy.index_add(argosy.zeros([3]), argosy.to_tensor([1, 1]), 0, argosy.ones([2])).tolist()
+        [0.0, 2.0, 0.0]
+    """
     if alpha != 1:
         value = _ops.scale(value, alpha)
     return into(out, _ops.add_slices(x, index, value, axis))
@@ -293,13 +588,42 @@ def index_add(x, index, axis, value, alpha=1, name=None, *, out=None):
 @method
 @alias(input="x", dim="axis")
 def index_add_(x, index, axis, value, alpha=1, name=None):
-    """index_add written into x."""
+    """index_add written into x.
+
+    Args:
+        x, index, axis, value, alpha: As of index_add.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> x.index_add_(argosy.to_tensor([1]), 0, argosy.ones([1]), alpha=2).tolist()
+        [0.0, 2.0, 0.0]
+    """
     return overwrite(x, index_add(x, index, axis, value, alpha))
 
 
 @method
 def index_fill(x, index, axis, value, name=None):
-    """A copy of x with value in its entries `index` along axis."""
+    """A copy of x with one value in some of its entries along an axis.
+
+    Args:
+        x (Tensor): Of any dtype.
+        index (Tensor): A vector of integers: which entries.
+        axis (int): Along which.
+        value (number | Tensor): The value; a tensor is 0-d.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> argosy.index_fill(argosy.zeros([2, 2]), argosy.to_tensor([1]), 1, 5.0).tolist()
+        [[0.0, 5.0], [0.0, 5.0]]
+    """
     if not isinstance(value, Tensor):
         value = _ops.full([], value, x.dtype)
     return _ops.index_put(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
@@ -307,7 +631,19 @@ def index_fill(x, index, axis, value, name=None):
 
 @method
 def index_fill_(x, index, axis, value, name=None):
-    """index_fill written into x."""
+    """index_fill written into x.
+
+    Args:
+        x, index, axis, value: As of index_fill.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> x.index_fill_(argosy.to_tensor([1]), 0, 5.0).tolist()
+        [0.0, 5.0, 0.0]
+    """
     if not isinstance(value, Tensor):
         value = _ops.full([], value, x.dtype)
     return _ops.index_put_(x, value, [index], [axis + x.ndim if axis < 0 else axis], False)
@@ -315,7 +651,25 @@ def index_fill_(x, index, axis, value, name=None):
 
 @method
 def masked_scatter(x, mask, value, name=None):
-    """A copy of x with the elements where mask holds replaced by those of value, in order."""
+    """A copy of x whose elements under a mask are replaced by those of value, in order.
+
+    Args:
+        x (Tensor): Of any dtype.
+        mask (Tensor): bool; its shape broadcasts to x's.
+        value (Tensor): As many elements as the mask selects, or more; cast to x's dtype.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Raises:
+        ValueError: value has too few elements.
+
+    Example:
+        >>> x = argosy.zeros([3])
+        >>> mask = argosy.to_tensor([True, False, True])
+        >>> argosy.masked_scatter(x, mask, argosy.to_tensor([1.0, 2.0])).tolist()
+        [1.0, 0.0, 2.0]
+    """
     mask = _ops.expand_like(mask, x)
     places = _ops.mask_indices(mask)
     count = sizes_of(places[0])[0] if places else int(bool(mask))
@@ -330,7 +684,19 @@ def masked_scatter(x, mask, value, name=None):
 
 @method
 def masked_scatter_(x, mask, value, name=None):
-    """masked_scatter written into x."""
+    """masked_scatter written into x.
+
+    Args:
+        x, mask, value: As of masked_scatter.
+
+    Returns:
+        Tensor: x.
+
+    Example:
+        >>> x = argosy.zeros([2])
+        >>> x.masked_scatter_(argosy.to_tensor([True, False]), argosy.ones([1])).tolist()
+        [1.0, 0.0]
+    """
     return overwrite(x, masked_scatter(x, mask, value))
 
 
@@ -346,10 +712,26 @@ def searchsorted(
     out=None,
     sorter=None,
 ):
-    """For each of values, the place in the sorted last dimension where it would go.
+    """For each of some values, the place in a sorted last dimension where it would go.
 
-    right (or side='right'): behind equal elements, else before them. sorter: indices that sort
-    sorted_sequence, which then need not be sorted.
+    Args:
+        sorted_sequence (Tensor): A vector, or [.., n] with the leading sizes of values.
+        values (Tensor): [.., m], of a real dtype.
+        out_int32 (bool): Whether places are int32, else int64.
+        right (bool): Whether the place is behind equal elements, else before them.
+        side (str, optional): 'right' for right=True, or 'left'.
+        out (Tensor, optional): A tensor that becomes the result.
+        sorter (Tensor, optional): Indices that sort sorted_sequence, which then need not be sorted.
+
+    Returns:
+        Tensor: Places from 0 to n, of values' shape.
+
+    Raises:
+        ValueError: side is another one or opposes right, or the shapes do not fit.
+
+    Example:
+        >>> argosy.searchsorted(argosy.to_tensor([1, 3, 5]), argosy.to_tensor([3, 4])).tolist()
+        [1, 2]
     """
     if side not in (None, "left", "right") or (side == "left" and right):
         raise ValueError(
@@ -364,7 +746,25 @@ def searchsorted(
 
 @method
 def take(x, index, mode="raise", name=None):
-    """Elements of x, flattened, at index; out-of-range places raise, wrap or clip by mode."""
+    """Elements of x as if it were flattened.
+
+    Args:
+        x (Tensor): Of any dtype.
+        index (Tensor): Places in the flattened x.
+        mode (str): What places outside do: 'raise', where negative ones count from the end; 'wrap', modulo
+            the number of elements; 'clip', the first or last element.
+
+    Returns:
+        Tensor: Of index's shape and x's dtype.
+
+    Raises:
+        ValueError: mode is another one.
+        IndexError: A place is out of range, with mode 'raise'.
+
+    Example:
+        >>> argosy.take(argosy.to_tensor([[1, 2], [3, 4]]), argosy.to_tensor([0, 5]), mode="wrap").tolist()
+        [1, 2]
+    """
     check_choice("take", "mode", mode, ("raise", "wrap", "clip"))
     flat = _ops.flatten(x) if x.ndim != 1 else x
     size = sizes_of(flat)[0]
@@ -378,7 +778,21 @@ def take(x, index, mode="raise", name=None):
 
 @method
 def select_scatter(x, values, axis, index, name=None):
-    """A copy of x with values at `index` of axis."""
+    """A copy of x with values at one index of an axis.
+
+    Args:
+        x (Tensor): Of any dtype.
+        values (Tensor): Of x's shape without the axis.
+        axis (int): Which.
+        index (int): Where; negative values count from the end.
+
+    Returns:
+        Tensor: Of x's shape and dtype.
+
+    Example:
+        >>> argosy.select_scatter(argosy.zeros([2, 2]), argosy.ones([2]), 0, 1).tolist()
+        [[0.0, 0.0], [1.0, 1.0]]
+    """
     return _ops.set_slice(
         x, values, [axis], [index], [index + 1 if index != -1 else 2**62], [1], [axis]
     )

@@ -119,7 +119,7 @@ _WITH_PARAMETERS = ("exponential", "gaussian", "general_gaussian", "general_hamm
 
 
 def get_window(window, win_length, fftbins=True, dtype="float64"):
-    """A window of win_length points.
+    """A window.
 
     Args:
         window (str | tuple): Its name, or a tuple of the name and its parameters: hann, hamming,
@@ -131,8 +131,15 @@ def get_window(window, win_length, fftbins=True, dtype="float64"):
             one. Else symmetric, as filters need it.
         dtype (str): Of the result.
 
+    Returns:
+        Tensor [win_length].
+
     Raises:
         ValueError: the window is unknown or misses a parameter.
+
+    Examples:
+        >>> argosy.audio.functional.get_window("hann", 4).tolist()
+        [0.0, 0.5, 1.0, 0.5]
     """
     if isinstance(window, str):
         name, parameters = window, ()

@@ -12,11 +12,11 @@ def sizes_one_by_one(function):
     """`function(x, sizes)` that also takes x, 2, 3 for x, [2, 3]."""
 
     @functools.wraps(function)
-    def wrapper(self, *args, **options):
-        if len(args) > 1 and not isinstance(args[0], (list, tuple)):
-            if all(isinstance(size, (int, Tensor)) for size in args):
-                args = (list(args),)
-        return function(self, *args, **options)
+    def wrapper(*args, **options):
+        if len(args) > 2 and not isinstance(args[1], (list, tuple)):
+            if all(isinstance(size, (int, Tensor)) for size in args[1:]):
+                args = (args[0], list(args[1:]))
+        return function(*args, **options)
 
     return wrapper
 
@@ -64,15 +64,43 @@ def _refuse_history(self, name):
 
 
 @method
-def apply(self, function):
-    """function(self), a tensor; only where no gradient is recorded (stop_gradient=True)."""
+def apply(self, func):
+    """A function of this tensor, where no gradient is recorded.
+
+    Args:
+        func (callable): Takes it, returns a tensor.
+
+    Returns:
+        Tensor: What it returns.
+
+    Raises:
+        RuntimeError: The tensor needs a gradient.
+
+    Example:
+        >>> argosy.ones([2]).apply(lambda x: x + 1).tolist()
+        [2.0, 2.0]
+    """
     _refuse_history(self, "apply")
-    return function(self)
+    return func(self)
 
 
 @method
-def apply_(self, function):
-    """Puts the values of function(self) into this tensor and returns it."""
+def apply_(self, func):
+    """Puts the values of a function of this tensor into it, where no gradient is recorded.
+
+    Args:
+        func (callable): Takes a copy of it, returns a tensor of its shape.
+
+    Returns:
+        Tensor: This one.
+
+    Raises:
+        RuntimeError: The tensor needs a gradient.
+
+    Example:
+        >>> argosy.ones([2]).apply_(lambda x: x + 1).tolist()
+        [2.0, 2.0]
+    """
     _refuse_history(self, "apply_")
-    self.set_value(function(self.clone()))
+    self.set_value(func(self.clone()))
     return self

@@ -40,9 +40,27 @@ def _plain(kind):
         )
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"""The {kind} window of window_length points.
+    make.__doc__ = f"""The {kind} window.
 
-    periodic: the first points of a window that is longer by one, as spectra need it; else symmetric.
+    Args:
+        window_length (int): Its points.
+        periodic (bool): Whether it is the first points of a window that is longer by one, as spectra
+            need it; else it is symmetric.
+        dtype (dtype | str): A floating dtype.
+        layout: Only None: windows are dense.
+        device (Place | str, optional): Where it goes.
+        pin_memory (bool): Only False.
+        requires_grad (bool): Whether it is to get a gradient.
+
+    Returns:
+        Tensor: [window_length].
+
+    Raises:
+        ValueError: window_length is negative, or layout is given.
+
+    Example:
+        >>> argosy.{name}(4).shape
+        paddle.Size([4])
     """
     return make
 
@@ -64,7 +82,30 @@ def hamming_window(
     pin_memory=False,
     requires_grad=False,
 ):
-    """The window ``alpha - beta cos`` of one period, of window_length points; see hann_window."""
+    """The window ``alpha - beta cos`` of one period.
+
+    Args:
+        window_length (int): Its points.
+        periodic (bool): Whether it is the first points of a window that is longer by one, as spectra need it;
+            else it is symmetric.
+        alpha (float): The constant.
+        beta (float): The factor of the cosine.
+        dtype (dtype | str): A floating dtype.
+        layout: Only None: windows are dense.
+        device (Place | str, optional): Where it goes.
+        pin_memory (bool): Only False.
+        requires_grad (bool): Whether it is to get a gradient.
+
+    Returns:
+        Tensor: [window_length].
+
+    Raises:
+        ValueError: window_length is negative, or layout is given.
+
+    Example:
+        >>> argosy.hamming_window(4).tolist()
+        [0.08, 0.54, 1.0, 0.54]
+    """
     kind = ("general_hamming", float(alpha), float(beta))
     return _window(
         "hamming_window", kind, window_length, periodic, dtype, layout, device, requires_grad, pin_memory
@@ -82,7 +123,29 @@ def kaiser_window(
     pin_memory=False,
     requires_grad=False,
 ):
-    """The Kaiser window of window_length points; beta: its shape, see hann_window for periodic."""
+    """The Kaiser window.
+
+    Args:
+        window_length (int): Its points.
+        periodic (bool): Whether it is the first points of a window that is longer by one, as spectra need it;
+            else it is symmetric.
+        beta (float): Its shape: the larger, the narrower.
+        dtype (dtype | str): A floating dtype.
+        layout: Only None: windows are dense.
+        device (Place | str, optional): Where it goes.
+        pin_memory (bool): Only False.
+        requires_grad (bool): Whether it is to get a gradient.
+
+    Returns:
+        Tensor: [window_length].
+
+    Raises:
+        ValueError: window_length is negative, or layout is given.
+
+    Example:
+        >>> argosy.kaiser_window(4, beta=2.0).tolist()
+        [0.4387, 0.8348, 1.0, 0.8348]
+    """
     kind = ("kaiser", float(beta))
     return _window(
         "kaiser_window", kind, window_length, periodic, dtype, layout, device, requires_grad, pin_memory

@@ -24,6 +24,19 @@ def viterbi_decode(potentials, transition_params, lengths, include_bos_eos_tag=T
 
     Returns:
         tuple: scores [batch] and labels int64 [batch, longest length], 0 after a sequence's end.
+
+    Raises:
+        ValueError: shapes do not fit, or ``lengths`` are not int64.
+        RuntimeError: ``potentials`` are not floating.
+
+    Paper: Viterbi, IEEE Transactions on Information Theory 13 (1967).
+
+    Examples:
+        >>> potentials = argosy.to_tensor([[[1.0, 0.0], [0.0, 2.0], [1.5, 0.0]]])
+        >>> stay = argosy.to_tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> scores, labels = argosy.text.viterbi_decode(potentials, stay, argosy.to_tensor([3]), False)
+        >>> scores.tolist(), labels.tolist()
+        ([4.5], [[0, 0, 0]])
     """
     labels = potentials.shape[-1]
     own = [n for n in (labels, *transition_params.shape) if n >= 0]
@@ -114,9 +127,20 @@ def _unknown_steps(potentials, transition_params, score, left, longest, tagged):
 
 
 class ViterbiDecoder(nn.Layer):
-    """viterbi_decode with given transitions, as a layer.
+    """:func:`viterbi_decode` with given transitions, as a layer.
 
-    Args: as of :func:`viterbi_decode`, transitions being its transition_params.
+    Args:
+        transitions (Tensor): [labels, labels], the score of going from one label to another.
+        include_bos_eos_tag (bool): see there.
+
+    Shape: (potentials [batch, steps, labels], lengths [batch]) to (scores [batch], labels [batch, longest
+        length]).
+
+    Examples:
+        >>> decoder = argosy.text.ViterbiDecoder(argosy.zeros([2, 2]), include_bos_eos_tag=False)
+        >>> potentials = argosy.to_tensor([[[1.0, 0.0], [0.0, 2.0]]])
+        >>> decoder(potentials, argosy.to_tensor([2]))[1].tolist()
+        [[0, 1]]
     """
 
     def __init__(self, transitions, include_bos_eos_tag=True, name=None):

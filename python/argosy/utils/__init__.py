@@ -38,6 +38,9 @@ def require_version(min_version, max_version=None):
         TypeError: a version is no str.
         ValueError: a version has another form.
         Exception: the version lies outside.
+
+    Example:
+        >>> argosy.utils.require_version("2.0.0")
     """
     from argosy import version
 

@@ -78,6 +78,21 @@ class Archive:
     Raises:
         DamagedArchiveError: it is no archive, or damaged.
         UnsafeArchiveError: see the module.
+
+    Example:
+        >>> import io, os, tempfile, zipfile
+        >>> from argosy.utils.archive import Archive, unpack
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "data.zip")
+        ...     with zipfile.ZipFile(path, "w") as file:
+        ...         file.writestr("a/b.txt", "hello")
+        ...     with Archive(path) as archive:
+        ...         names, sizes = archive.names(), archive.files()
+        ...         text, opened = archive.read("a/b.txt"), archive.open("a/b.txt").read()
+        ...         archive.copy("a/b.txt", io.BytesIO().write)
+        ...     top = unpack(path, folder)
+        >>> names, sizes, text, opened, sorted(top)
+        (['a/b.txt'], [(('a', 'b.txt'), 5)], b'hello', b'hello', ['a'])
     """
 
     def __init__(self, path, place="archive", files_only=False):
@@ -108,11 +123,19 @@ class Archive:
         self._file.close()
 
     def names(self):
-        """Names of the files in it, in the order of the archive."""
+        """Names of the files in it.
+
+        Returns:
+            list[str]: In the order of the archive.
+        """
         return [member.name for member in self._members.values()]
 
     def files(self):
-        """(path, size) of each file; the path's parts are safe to join to a folder."""
+        """Paths and sizes of the files in it.
+
+        Returns:
+            list[tuple]: (path, size); the path is a tuple of parts that are safe to join to a folder.
+        """
         return [(path, member.size) for path, member in self._members.items()]
 
     @property
@@ -121,7 +144,17 @@ class Archive:
         return self._total
 
     def open(self, name):
-        """The file `name`, or of this path, for reading. Leading "./" does not matter."""
+        """Opens a file of it for reading.
+
+        Args:
+            name (str | tuple): Its name, where leading "./" does not matter, or its path.
+
+        Returns:
+            A binary file.
+
+        Raises:
+            DamagedArchiveError: There is no such file, or it is damaged.
+        """
         member = self._members.get(name if isinstance(name, tuple) else _parts(name))
         if member is None:
             self._fail(f"it has no file {name!r}")
@@ -131,13 +164,26 @@ class Archive:
             self._translate(error)
 
     def read(self, name):
-        """The bytes of the file `name`."""
+        """The bytes of a file of it.
+
+        Args:
+            name (str | tuple): Its name or path.
+
+        Returns:
+            bytes: All of them.
+        """
         pieces = []
         self.copy(name, pieces.append, IN_MEMORY)
         return b"".join(pieces)
 
     def copy(self, name, write, limit=None):
-        """Gives the file `name` to `write` in pieces."""
+        """Gives a file of it away in pieces.
+
+        Args:
+            name (str | tuple): Its name or path.
+            write (callable): Gets each piece, bytes.
+            limit (int, optional): The most bytes that the file may have.
+        """
         with self.open(name) as file:
             member = self._members[name if isinstance(name, tuple) else _parts(name)]
             if limit is not None and member.size > limit:
@@ -233,15 +279,28 @@ def _parts(name):
 
 
 def unpack(path, folder, place="unpack"):
-    """Unpacks an archive into `folder`: all of it, or nothing.
+    """Unpacks an archive: all of it, or nothing.
 
     Files of the same names are replaced. Modes and owners of the archive do not count.
 
+    Args:
+        path (str): The archive.
+        folder (str): To where; it must be there.
+        place (str): Who asks, for error messages.
+
     Returns:
-        list: Names of what is in `folder` now at the top.
+        list: Names of what came to the top of `folder`.
 
     Raises:
         ArchiveError: as for `Archive`; also if it does not fit on the disk.
+
+    Example:
+        >>> import tarfile, tempfile
+        >>> from argosy.utils.archive import unpack
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tarfile.open(folder + "/empty.tar", "w").close()
+        ...     unpack(folder + "/empty.tar", folder)
+        []
     """
     root = os.path.realpath(folder)
     with (

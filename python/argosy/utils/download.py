@@ -34,7 +34,20 @@ def _get_unique_endpoints(trainer_endpoints):
 
 
 def md5file(fname):
-    """The MD5 of a file, as hexadecimal digits."""
+    """The MD5 of a file.
+
+    Args:
+        fname (str): Its path.
+
+    Returns:
+        str: Hexadecimal digits.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     argosy.dataset.common.md5file(file.name)
+        'd41d8cd98f00b204e9800998ecf8427e'
+    """
     digest = hashlib.md5()
     with open(fname, "rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -104,8 +117,13 @@ def get_path_from_url(url, root_dir, md5sum=None, check_exist=True, decompress=T
 
 
 def get_weights_path_from_url(url, md5sum=None):
-    """Local path of a file with weights, fetched into the user's cache if it is not there.
+    """The local path of a file with weights, fetched into the user's cache if it is not there.
 
-    An archive is unpacked and its folder returned.
+    Args:
+        url (str): Where it is.
+        md5sum (str, optional): The MD5 that it must have.
+
+    Returns:
+        str: The file; of an archive, which is unpacked, the folder.
     """
     return get_path_from_url(url, WEIGHTS_HOME, md5sum)

@@ -8,10 +8,21 @@ __all__ = []
 
 
 def try_import(module_name, err_msg=None):
-    """The module called ``module_name``.
+    """Imports a module that need not be installed.
+
+    Args:
+        module_name (str): Its name.
+        err_msg (str, optional): The text of the error.
+
+    Returns:
+        module: It.
 
     Raises:
-        ImportError: there is none; the text is ``err_msg`` if given.
+        ImportError: there is none.
+
+    Example:
+        >>> argosy.utils.try_import("json").dumps([1])
+        '[1]'
     """
     try:
         return importlib.import_module(module_name)

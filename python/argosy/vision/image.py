@@ -11,27 +11,61 @@ _backend = "pil"
 
 
 def set_image_backend(backend):
-    """Choose what `image_load` and data sets give: "pil" images, "cv2" arrays or "tensor"s."""
+    """Choose what ``image_load`` and data sets give.
+
+    Args:
+        backend (str): "pil" for PIL images, "cv2" for arrays [H, W, C] or "tensor" for tensors [C, H, W].
+
+    Raises:
+        ValueError: another name.
+
+    Examples:
+        >>> argosy.vision.set_image_backend("cv2")
+        >>> argosy.vision.get_image_backend()
+        'cv2'
+    """
     global _backend
     check_choice("set_image_backend", "backend", backend, _BACKENDS)
     _backend = backend
 
 
 def get_image_backend():
-    """The name given to `set_image_backend`; "pil" at first."""
+    """The name given to :func:`set_image_backend`.
+
+    Returns:
+        str: "pil" at first.
+
+    Examples:
+        >>> argosy.vision.get_image_backend()
+        'pil'
+    """
     return _backend
 
 
 def image_load(path, backend=None):
-    """Load an image file.
+    """Load an image file, by Pillow.
 
     Args:
         path (str): file.
-        backend (str|None): "pil" gives a PIL image, "cv2" an array [H, W, C] in blue, green, red
+        backend (str, optional): "pil" gives a PIL image, "cv2" an array [H, W, C] in blue, green, red
             order, "tensor" a uint8 tensor [C, H, W]; None means the chosen backend.
 
+    Returns:
+        The image.
+
     Raises:
-        ValueError: unknown backend. ImportError: Pillow is not installed.
+        ValueError: the backend is unknown.
+        ImportError: Pillow is not installed.
+
+    Examples:
+        >>> import os, tempfile
+        >>> from PIL import Image
+        >>> path = os.path.join(tempfile.mkdtemp(), "red.png")
+        >>> Image.new("RGB", (2, 1), (255, 0, 0)).save(path)
+        >>> argosy.vision.image_load(path, backend="cv2").tolist()
+        [[[0, 0, 255], [0, 0, 255]]]
+        >>> argosy.vision.image_load(path, backend="tensor").shape
+        paddle.Size([3, 1, 2])
     """
     backend = backend or get_image_backend()
     check_choice("image_load", "backend", backend, _BACKENDS)

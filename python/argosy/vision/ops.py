@@ -36,16 +36,23 @@ class ConvNormActivation(nn.Sequential):
     """Convolution, then normalization and activation where they are given.
 
     Args:
-        in_channels (int): channels of the input image [N, C, H, W].
+        in_channels (int): channels of the input image.
         out_channels (int): channels of the result.
-        kernel_size (int|list|tuple): size of the kernel. Default 3.
-        stride (int|list|tuple): stride of the convolution. Default 1.
-        padding (int|str|tuple|list|None): None keeps the image size at stride 1. Default None.
-        groups (int): groups of the convolution. Default 1.
-        norm_layer (type|None): normalization made with `out_channels`. Default BatchNorm2D.
-        activation_layer (type|None): activation made without arguments. Default ReLU.
-        dilation (int): dilation of the kernel. Default 1.
-        bias (bool|None): whether the convolution has a bias; None means only if `norm_layer` is None.
+        kernel_size (int | list | tuple): size of the kernel.
+        stride (int | list | tuple): stride of the convolution.
+        padding (int | str | tuple | list, optional): None keeps the image size at stride 1.
+        groups (int): groups of the convolution.
+        norm_layer (type, optional): normalization made with ``out_channels``.
+        activation_layer (type, optional): activation made without arguments.
+        dilation (int): dilation of the kernel.
+        bias (bool, optional): whether the convolution has a bias; None means only without ``norm_layer``.
+
+    Shape: [N, in_channels, H, W] to [N, out_channels, H', W'].
+
+    Examples:
+        >>> block = argosy.vision.ops.ConvNormActivation(3, 8, stride=2)
+        >>> block(argosy.ones([1, 3, 4, 4])).shape
+        paddle.Size([1, 8, 2, 2])
     """
 
     def __init__(

@@ -6,20 +6,42 @@ __all__ = ["get_current_backend", "list_available_backends", "set_backend"]
 
 
 def list_available_backends():
-    """Names for set_backend."""
+    """Names for :func:`set_backend`.
+
+    Returns:
+        list of str.
+
+    Examples:
+        >>> argosy.audio.backends.list_available_backends()
+        ['wave_backend']
+    """
     return ["wave_backend"]
 
 
 def get_current_backend():
-    """The name of the backend in use."""
+    """The name of the backend in use.
+
+    Returns:
+        str.
+
+    Examples:
+        >>> argosy.audio.backends.get_current_backend()
+        'wave_backend'
+    """
     return "wave_backend"
 
 
 def set_backend(backend_name):
     """Chooses a backend.
 
+    Args:
+        backend_name (str): 'wave_backend', the only one.
+
     Raises:
         NotImplementedError: there is none of that name.
+
+    Examples:
+        >>> argosy.audio.backends.set_backend("wave_backend")
     """
     if backend_name not in list_available_backends():
         raise NotImplementedError(

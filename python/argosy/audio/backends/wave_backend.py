@@ -38,13 +38,31 @@ def _open(name, filepath):
 
 
 def info(filepath):
-    """The AudioInfo of a WAV file, given by its path or as an open file."""
+    """What is known of a WAV file without reading its samples.
+
+    Args:
+        filepath (str | Path | file): the file.
+
+    Returns:
+        AudioInfo: sample_rate, num_samples, num_channels, bits_per_sample and encoding.
+
+    Raises:
+        NotImplementedError: the file is no WAV file with 16 bits a sample.
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.wav")
+        >>> argosy.audio.save(path, argosy.zeros([1, 160]), 16000)
+        >>> about = argosy.audio.info(path)
+        >>> about.sample_rate, about.num_samples, about.num_channels, about.bits_per_sample
+        (16000, 160, 1, 16)
+    """
     with _open("info", filepath) as file:
         return AudioInfo(file.getframerate(), file.getnframes(), file.getnchannels(), 16, "PCM_S")
 
 
 def load(filepath, frame_offset=0, num_frames=-1, normalize=True, channels_first=True):
-    """The samples of a WAV file, as a float32 Tensor, and its sample rate.
+    """The samples of a WAV file.
 
     Args:
         filepath (str | Path | file): What to read.
@@ -53,8 +71,19 @@ def load(filepath, frame_offset=0, num_frames=-1, normalize=True, channels_first
         normalize (bool): Samples in [-1, 1); else their 16-bit numbers.
         channels_first (bool): [channels, frames], else [frames, channels].
 
+    Returns:
+        (float32 Tensor [channels, frames] or [frames, channels], sample rate).
+
     Raises:
         NotImplementedError: the file is no WAV file with 16 bits a sample.
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.wav")
+        >>> argosy.audio.save(path, argosy.to_tensor([[0.0, 0.5, -1.0]]), 16000)
+        >>> samples, rate = argosy.audio.load(path)
+        >>> samples.tolist(), rate
+        ([[0.0, 0.5, -1.0]], 16000)
     """
     import numpy as np
 
@@ -72,15 +101,22 @@ def save(filepath, src, sample_rate, channels_first=True, encoding=None, bits_pe
     """Writes a WAV file with 16 bits a sample.
 
     Args:
-        filepath (str): Where to.
-        src (Tensor): Samples [channels, frames], or [frames, channels] with channels_first=False:
-            int16 numbers, or floats in [-1, 1), beyond which they are cut off.
+        filepath (str | Path | file): Where to.
+        src (Tensor): Samples: int16 numbers, or floats in [-1, 1), beyond which they are cut off.
         sample_rate (int): In Hz.
+        channels_first (bool): src is [channels, frames], else [frames, channels].
         encoding (str, optional): 'PCM_16' is the only one there is.
         bits_per_sample (int): 16.
 
     Raises:
-        ValueError: another number of bits, or another encoding. AssertionError: src has not 2 dimensions.
+        ValueError: another number of bits, another encoding, or ``src`` has not 2 dimensions.
+
+    Examples:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> argosy.audio.save(file, argosy.zeros([2, 8]), 8000)
+        >>> len(file.getvalue())
+        76
     """
     if encoding not in (None, "PCM_16"):
         raise ValueError(

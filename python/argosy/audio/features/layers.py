@@ -9,17 +9,26 @@ from ..functional import compute_fbank_matrix, create_dct, get_window, power_to_
 
 
 class Spectrogram(nn.Layer):
-    """Magnitudes of the short-time Fourier transform: [batch, n_fft // 2 + 1, frames].
+    """Magnitudes of the short-time Fourier transform.
 
     Args:
         n_fft (int): Points of each transform.
         hop_length (int, optional): Samples from one to the next; a quarter of n_fft if None.
         win_length (int, optional): Points of the window; n_fft if None.
-        window (str | tuple): See audio.functional.get_window.
+        window (str | tuple): See :func:`argosy.audio.functional.get_window`.
         power (float): Exponent of the magnitudes: 1 for amplitude, 2 for power.
         center (bool): Whether frames are centred on their place; the signal is then padded.
-        pad_mode (str): How.
+        pad_mode (str): How, as in ``nn.functional.pad``.
         dtype (str): Of the window.
+
+    Shape: waveforms [batch, samples] to [batch, n_fft // 2 + 1, frames].
+
+    Raises:
+        ValueError: ``power`` is not positive.
+
+    Examples:
+        >>> argosy.audio.features.Spectrogram(n_fft=64, hop_length=16)(argosy.ones([2, 256])).shape
+        paddle.Size([2, 33, 17])
     """
 
     def __init__(
@@ -61,13 +70,28 @@ class Spectrogram(nn.Layer):
 
 
 class MelSpectrogram(nn.Layer):
-    """The spectrogram in bands that are equally wide in mel: [batch, n_mels, frames].
+    """The spectrogram in bands that are equally wide in mel.
 
-    Args: as of Spectrogram, and
+    Args:
         sr (int): Sample rate in Hz.
+        n_fft (int): Points of each transform.
+        hop_length (int, optional): Samples from one to the next; a quarter of n_fft if None.
+        win_length (int, optional): Points of the window; n_fft if None.
+        window (str | tuple): See :func:`argosy.audio.functional.get_window`.
+        power (float): Exponent of the magnitudes: 1 for amplitude, 2 for power.
+        center (bool): Whether frames are centred on their place; the signal is then padded.
+        pad_mode (str): How, as in ``nn.functional.pad``.
         n_mels (int): Number of bands.
         f_min, f_max (float): Where they begin and end, in Hz; f_max is half of sr if None.
-        htk, norm: See audio.functional.compute_fbank_matrix.
+        htk, norm: See :func:`argosy.audio.functional.compute_fbank_matrix`.
+        dtype (str): Of the window and the matrices.
+
+    Shape: waveforms [batch, samples] to [batch, n_mels, frames].
+
+    Examples:
+        >>> layer = argosy.audio.features.MelSpectrogram(8000, n_fft=64, hop_length=16, n_mels=8)
+        >>> layer(argosy.ones([2, 256])).shape
+        paddle.Size([2, 8, 17])
     """
 
     def __init__(
@@ -104,10 +128,29 @@ class MelSpectrogram(nn.Layer):
 
 
 class LogMelSpectrogram(nn.Layer):
-    """The mel spectrogram in decibels: [batch, n_mels, frames].
+    """The mel spectrogram in decibels.
 
-    Args: as of MelSpectrogram, and
-        ref_value, amin, top_db: See audio.functional.power_to_db.
+    Args:
+        sr (int): Sample rate in Hz.
+        n_fft (int): Points of each transform.
+        hop_length (int, optional): Samples from one to the next; a quarter of n_fft if None.
+        win_length (int, optional): Points of the window; n_fft if None.
+        window (str | tuple): See :func:`argosy.audio.functional.get_window`.
+        power (float): Exponent of the magnitudes: 1 for amplitude, 2 for power.
+        center (bool): Whether frames are centred on their place; the signal is then padded.
+        pad_mode (str): How, as in ``nn.functional.pad``.
+        n_mels (int): Number of bands.
+        f_min, f_max (float): Where they begin and end, in Hz; f_max is half of sr if None.
+        htk, norm: See :func:`argosy.audio.functional.compute_fbank_matrix`.
+        ref_value, amin, top_db (float): See :func:`argosy.audio.functional.power_to_db`.
+        dtype (str): Of the window and the matrices.
+
+    Shape: waveforms [batch, samples] to [batch, n_mels, frames].
+
+    Examples:
+        >>> layer = argosy.audio.features.LogMelSpectrogram(8000, n_fft=64, hop_length=16, n_mels=8)
+        >>> layer(argosy.ones([2, 256])).shape
+        paddle.Size([2, 8, 17])
     """
 
     def __init__(
@@ -144,11 +187,33 @@ class LogMelSpectrogram(nn.Layer):
 
 
 class MFCC(nn.Layer):
-    """Mel-frequency cepstral coefficients, the cosine transform of the log mel spectrogram:
-    [batch, n_mfcc, frames].
+    """Mel-frequency cepstral coefficients: the cosine transform of the log mel spectrogram.
 
-    Args: as of LogMelSpectrogram, and
+    Args:
+        sr (int): Sample rate in Hz.
         n_mfcc (int): Number of coefficients, at most n_mels.
+        n_fft (int): Points of each transform.
+        hop_length (int, optional): Samples from one to the next; a quarter of n_fft if None.
+        win_length (int, optional): Points of the window; n_fft if None.
+        window (str | tuple): See :func:`argosy.audio.functional.get_window`.
+        power (float): Exponent of the magnitudes: 1 for amplitude, 2 for power.
+        center (bool): Whether frames are centred on their place; the signal is then padded.
+        pad_mode (str): How, as in ``nn.functional.pad``.
+        n_mels (int): Number of bands.
+        f_min, f_max (float): Where they begin and end, in Hz; f_max is half of sr if None.
+        htk, norm: See :func:`argosy.audio.functional.compute_fbank_matrix`.
+        ref_value, amin, top_db (float): See :func:`argosy.audio.functional.power_to_db`.
+        dtype (str): Of the window and the matrices.
+
+    Shape: waveforms [batch, samples] to [batch, n_mfcc, frames].
+
+    Raises:
+        ValueError: ``n_mfcc`` exceeds ``n_mels``.
+
+    Examples:
+        >>> layer = argosy.audio.features.MFCC(8000, n_mfcc=4, n_fft=64, hop_length=16, n_mels=8)
+        >>> layer(argosy.ones([2, 256])).shape
+        paddle.Size([2, 4, 17])
     """
 
     def __init__(

@@ -17,9 +17,18 @@ _LOG_STEP = math.log(6.4) / 27.0
 
 
 def hz_to_mel(freq, htk=False):
-    """Frequencies in Hz on the mel scale: a number for a number, a Tensor for a Tensor.
+    """Frequencies in Hz on the mel scale.
 
-    htk: the formula 2595 log10(1 + f / 700); else Slaney's scale, which is linear up to 1 kHz.
+    Args:
+        freq (float | Tensor): in Hz.
+        htk (bool): the formula 2595 log10(1 + f / 700); else Slaney's scale, which is linear up to 1 kHz.
+
+    Returns:
+        A number for a number, a Tensor for a Tensor.
+
+    Examples:
+        >>> argosy.audio.functional.hz_to_mel(1000.0), argosy.audio.functional.hz_to_mel(1000.0, htk=True)
+        (15.0, 999.9855)
     """
     if not isinstance(freq, Tensor):
         if htk:
@@ -34,7 +43,19 @@ def hz_to_mel(freq, htk=False):
 
 
 def mel_to_hz(mel, htk=False):
-    """The inverse of :func:`hz_to_mel`."""
+    """The inverse of :func:`hz_to_mel`.
+
+    Args:
+        mel (float | Tensor): on the mel scale.
+        htk (bool): see there.
+
+    Returns:
+        A number for a number, a Tensor for a Tensor, in Hz.
+
+    Examples:
+        >>> argosy.audio.functional.mel_to_hz(15.0)
+        1000.0
+    """
     if not isinstance(mel, Tensor):
         if htk:
             return 700.0 * (10.0 ** (mel / 2595.0) - 1.0)
@@ -48,23 +69,65 @@ def mel_to_hz(mel, htk=False):
 
 
 def mel_frequencies(n_mels=64, f_min=0.0, f_max=11025.0, htk=False, dtype="float32"):
-    """n_mels frequencies in Hz from f_min to f_max, equally far apart in mel."""
+    """Frequencies in Hz that are equally far apart in mel.
+
+    Args:
+        n_mels (int): how many.
+        f_min, f_max (float): the first and the last, in Hz.
+        htk (bool): see :func:`hz_to_mel`.
+        dtype (str): of the result.
+
+    Returns:
+        Tensor [n_mels].
+
+    Examples:
+        >>> argosy.audio.functional.mel_frequencies(3, 0.0, 1000.0).tolist()
+        [0.0, 500.0, 1000.0]
+    """
     mels = tensor.linspace(hz_to_mel(f_min, htk), hz_to_mel(f_max, htk), n_mels, dtype)
     return mel_to_hz(mels, htk)
 
 
 def fft_frequencies(sr, n_fft, dtype="float32"):
-    """The frequencies in Hz of a real FFT of n_fft points at sample rate sr: [n_fft // 2 + 1]."""
+    """The frequencies in Hz of a real FFT.
+
+    Args:
+        sr (int): sample rate in Hz.
+        n_fft (int): points of the transform.
+        dtype (str): of the result.
+
+    Returns:
+        Tensor [n_fft // 2 + 1].
+
+    Examples:
+        >>> argosy.audio.functional.fft_frequencies(8000, 4).tolist()
+        [0.0, 2000.0, 4000.0]
+    """
     return tensor.linspace(0, sr / 2.0, 1 + n_fft // 2, dtype)
 
 
 def compute_fbank_matrix(
     sr, n_fft, n_mels=64, f_min=0.0, f_max=None, htk=False, norm="slaney", dtype="float32"
 ):
-    """Triangular filters, equally wide in mel, over the bins of an FFT: [n_mels, n_fft // 2 + 1].
+    """Triangular filters, equally wide in mel, over the bins of an FFT.
 
-    f_max: half the sample rate if None. norm: 'slaney' gives each filter the area 1 in Hz, a number
-    p each row the p-norm 1, None peaks of 1.
+    Args:
+        sr (int): sample rate in Hz.
+        n_fft (int): points of the transform.
+        n_mels (int): number of filters.
+        f_min, f_max (float): where they begin and end, in Hz; f_max is half the sample rate if None.
+        htk (bool): see :func:`hz_to_mel`.
+        norm (str | float, optional): 'slaney' gives each filter the area 1 in Hz, a number p each row the
+            p-norm 1, None peaks of 1.
+        dtype (str): of the result.
+
+    Returns:
+        Tensor [n_mels, n_fft // 2 + 1].
+
+    Examples:
+        >>> bank = argosy.audio.functional.compute_fbank_matrix(8000, 64, n_mels=4, norm=1)
+        >>> bank.shape, bank.sum(1).tolist()
+        (paddle.Size([4, 33]), [1.0, 1.0, 1.0, 1.0])
     """
     if f_max is None:
         f_max = sr / 2.0
@@ -83,9 +146,24 @@ def compute_fbank_matrix(
 
 
 def power_to_db(spect, ref_value=1.0, amin=1e-10, top_db=80.0):
-    """10 log10(spect / ref_value), with powers below amin taken as amin.
+    """``10 log10(spect / ref_value)``, with powers below amin taken as amin.
 
-    top_db: values further than this below the largest are raised to there; None for no limit.
+    Args:
+        spect (Tensor): powers.
+        ref_value (float): the power of 0 dB, positive.
+        amin (float): see above, positive.
+        top_db (float, optional): values further than this below the largest are raised to there; None for
+            no limit.
+
+    Returns:
+        Tensor like spect.
+
+    Raises:
+        ValueError: ``amin`` or ``ref_value`` is not positive, or ``top_db`` negative.
+
+    Examples:
+        >>> argosy.audio.functional.power_to_db(argosy.to_tensor([1.0, 100.0, 0.0])).tolist()
+        [0.0, 20.0, -60.0]
     """
     for name, value in (("amin", amin), ("ref_value", ref_value)):
         if value <= 0:
@@ -102,7 +180,24 @@ def power_to_db(spect, ref_value=1.0, amin=1e-10, top_db=80.0):
 
 
 def create_dct(n_mfcc, n_mels, norm="ortho", dtype="float32"):
-    """The matrix [n_mels, n_mfcc] of the cosine transform (DCT-II); norm: 'ortho' or None."""
+    """The matrix of the cosine transform (DCT-II).
+
+    Args:
+        n_mfcc, n_mels (int): its columns and rows.
+        norm (str, optional): 'ortho' makes the columns orthonormal; None.
+        dtype (str): of the result.
+
+    Returns:
+        Tensor [n_mels, n_mfcc].
+
+    Raises:
+        ValueError: ``norm`` is another word.
+
+    Examples:
+        >>> dct = argosy.audio.functional.create_dct(4, 4)
+        >>> bool(argosy.allclose(dct.T @ dct, argosy.eye(4), atol=1e-5))
+        True
+    """
     check_choice("create_dct", "norm", norm, (None, "ortho"), ArgumentError)
     places = tensor.arange(n_mels, dtype="float64").unsqueeze(1) + 0.5
     orders = tensor.arange(n_mfcc, dtype="float64").unsqueeze(0)

@@ -28,7 +28,25 @@ __all__ = [
 
 
 class Linear(Layer):
-    """input weight^T + bias with weight [out, in]; both start uniform in +-1/sqrt(in)."""
+    """input weight^T + bias.
+
+    Args:
+        in_features (int): Size of the inputs.
+        out_features (int): Size of the results.
+        bias (bool): Whether there is a bias.
+        device (Place | str, optional): Where the parameters are.
+        dtype (dtype | str, optional): Of the parameters; default: the default dtype.
+
+    Shape:
+        [.., in_features] gives [.., out_features]. weight is [out_features, in_features]; it and the bias
+        start uniform in +-1/sqrt(in_features).
+
+    Example:
+        >>> layer = argosy.compat.nn.Linear(2, 3)
+        >>> layer.reset_parameters()
+        >>> layer(argosy.ones([4, 2])).shape, layer.weight.shape
+        (paddle.Size([4, 3]), paddle.Size([3, 2]))
+    """
 
     @refuse("nn.Linear", "nn.Linear", "weight_attr", "bias_attr", "name")
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
@@ -63,7 +81,18 @@ class Linear(Layer):
 
 
 class Softmax(Layer):
-    """functional.softmax along dim."""
+    """exp(input) over its sum along a dimension.
+
+    Args:
+        dim (int, optional): Which; default: 0 for rank 0, 1 and 3, else 1.
+
+    Shape:
+        As the input's.
+
+    Example:
+        >>> argosy.compat.nn.Softmax(dim=0)(argosy.zeros([4])).tolist()
+        [0.25, 0.25, 0.25, 0.25]
+    """
 
     @refuse("nn.Softmax", "nn.Softmax", "axis", "name")
     def __init__(self, dim=None):
@@ -80,7 +109,21 @@ class Softmax(Layer):
 
 
 class Unfold(Layer):
-    """functional.unfold as a layer."""
+    """The windows of an image as columns.
+
+    Args:
+        kernel_size (int | list[int]): Sizes of a window.
+        dilation (int | list[int]): Distance of its elements.
+        padding (int | list[int]): Zeros around the image.
+        stride (int | list[int]): Distance of the windows.
+
+    Shape:
+        [batch, channels, height, width] gives [batch, channels * window, windows].
+
+    Example:
+        >>> argosy.compat.nn.Unfold(2)(argosy.ones([1, 3, 4, 4])).shape
+        paddle.Size([1, 12, 9])
+    """
 
     @refuse("nn.Unfold", "nn.Unfold", "kernel_sizes", "strides", "paddings", "dilations", "name")
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
@@ -140,7 +183,22 @@ class _AvgPool(Layer):
 
 
 class AvgPool1D(_AvgPool):
-    """Averages of windows of [batch, channels, length]."""
+    """Averages of windows.
+
+    Args:
+        kernel_size (int): Size of a window.
+        stride (int, optional): Distance of the windows; default: kernel_size.
+        padding (int): Zeros at both ends.
+        ceil_mode (bool): Whether a window may reach over the end.
+        count_include_pad (bool): Whether these zeros count.
+
+    Shape:
+        [batch, channels, length] gives [batch, channels, windows].
+
+    Example:
+        >>> argosy.compat.nn.AvgPool1D(2)(argosy.ones([1, 3, 8])).shape
+        paddle.Size([1, 3, 4])
+    """
 
     _rank = 1
 
@@ -152,14 +210,46 @@ class AvgPool1D(_AvgPool):
 
 
 class AvgPool2D(_AvgPool):
-    """Averages of windows of [batch, channels, height, width]."""
+    """Averages of windows.
+
+    Args:
+        kernel_size (int | list[int]): Sizes of a window.
+        stride (int | list[int], optional): Distance of the windows; default: kernel_size.
+        padding (int | list[int]): Zeros around the image.
+        ceil_mode (bool): Whether a window may reach over the end.
+        count_include_pad (bool): Whether these zeros count.
+        divisor_override (int, optional): What sums are divided by, instead of the number of elements.
+
+    Shape:
+        [batch, channels, height, width] gives [batch, channels, h, w].
+
+    Example:
+        >>> argosy.compat.nn.AvgPool2D(2)(argosy.ones([1, 3, 8, 8])).shape
+        paddle.Size([1, 3, 4, 4])
+    """
 
     _rank = 2
     __init__ = refuse("nn.AvgPool2D", "nn.AvgPool2D", *_AvgPool._refused)(_AvgPool.__init__)
 
 
 class AvgPool3D(_AvgPool):
-    """Averages of windows of [batch, channels, depth, height, width]."""
+    """Averages of windows.
+
+    Args:
+        kernel_size (int | list[int]): Sizes of a window.
+        stride (int | list[int], optional): Distance of the windows; default: kernel_size.
+        padding (int | list[int]): Zeros around the volume.
+        ceil_mode (bool): Whether a window may reach over the end.
+        count_include_pad (bool): Whether these zeros count.
+        divisor_override (int, optional): What sums are divided by, instead of the number of elements.
+
+    Shape:
+        [batch, channels, depth, height, width] gives [batch, channels, d, h, w].
+
+    Example:
+        >>> argosy.compat.nn.AvgPool3D(2)(argosy.ones([1, 3, 8, 8, 8])).shape
+        paddle.Size([1, 3, 4, 4, 4])
+    """
 
     _rank = 3
     __init__ = refuse("nn.AvgPool3D", "nn.AvgPool3D", *_AvgPool._refused)(_AvgPool.__init__)

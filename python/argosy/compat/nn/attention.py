@@ -32,6 +32,22 @@ class MultiheadAttention(Layer):
         add_zero_attn (bool): One position of zeros is appended to them.
         kdim, vdim (int, optional): Sizes of keys and values where they differ from embed_dim.
         batch_first (bool): Inputs are [batch, length, size] instead of [length, batch, size].
+        device (Place | str, optional): Where the parameters are.
+        dtype (dtype | str, optional): Of the parameters; default: the default dtype.
+
+    Shape:
+        query [length, batch, embed_dim], key [n, batch, kdim] and value [n, batch, vdim] give a pair: results
+        [length, batch, embed_dim] and weights [batch, length, n]; with batch_first the batch stands in front.
+
+    Raises:
+        ValueError: embed_dim is no positive multiple of num_heads.
+
+    Example:
+        >>> layer = argosy.compat.nn.MultiheadAttention(8, 2)
+        >>> x = argosy.ones([5, 3, 8])
+        >>> y, weights = layer(x, x, x)
+        >>> y.shape, weights.shape
+        (paddle.Size([5, 3, 8]), paddle.Size([3, 5, 5]))
     """
 
     def __init__(

@@ -11,25 +11,51 @@ _prim = False
 
 
 def enable_prim():
-    """Kept for programs that switch Paddle's primitive operators on: Argosy's ops need no switch."""
+    """Kept for programs that switch Paddle's primitive operators on: Argosy's ops need no switch.
+
+    Examples:
+        >>> argosy.incubate.autograd.enable_prim()
+        >>> argosy.incubate.autograd.prim_enabled()
+        True
+    """
     global _prim
     _prim = True
 
 
 def disable_prim():
-    """The opposite of enable_prim."""
+    """The opposite of :func:`enable_prim`.
+
+    Examples:
+        >>> argosy.incubate.autograd.disable_prim()
+        >>> argosy.incubate.autograd.prim_enabled()
+        False
+    """
     global _prim
     _prim = False
 
 
 def prim_enabled():
-    """Whether enable_prim was the last of the two that was called."""
+    """Whether :func:`enable_prim` was called, and :func:`disable_prim` not after it.
+
+    Returns:
+        bool.
+
+    Examples:
+        >>> argosy.incubate.autograd.prim_enabled()
+        False
+    """
     return _prim
 
 
 def prim2orig(block=None, blacklist=None):
-    """Kept for programs that lower Paddle's primitive operators before they run a Program: there
-    are none here, so whatever block and blacklist say nothing is left to lower."""
+    """Kept for programs that lower Paddle's primitive operators: there are none here, so nothing is done.
+
+    Args:
+        block, blacklist: have no effect.
+
+    Examples:
+        >>> argosy.incubate.autograd.prim2orig()
+    """
     no_effect(
         "prim2orig", "there are no primitive operators", block=(block, None),
         blacklist=(blacklist, None),
@@ -99,9 +125,24 @@ def _check_forms(name, values, templates):
 
 
 def vjp(func, xs, v=None):
-    """func(xs), and v (ones without it) times the Jacobian of func at xs: its form is that of xs.
+    """A function's value, and a vector times its Jacobian.
 
-    func takes the tensor, or the tensors of the sequence one by one.
+    Args:
+        func: takes the tensor, or the tensors of the sequence one by one; returns one or several.
+        xs (Tensor | list): where.
+        v (Tensor | list, optional): of the result's form; ones without it.
+
+    Returns:
+        (func(xs), the product, of the form of xs).
+
+    Raises:
+        TypeError: an argument is no function, or no tensors.
+        RuntimeError: ``v`` does not fit the result.
+
+    Examples:
+        >>> ys, product = argosy.incubate.autograd.vjp(lambda x: x * x, argosy.to_tensor([1.0, 3.0]))
+        >>> ys.tolist(), product.tolist()
+        ([1.0, 9.0], [2.0, 6.0])
     """
     _check_inputs("vjp", func, xs, v)
     given, leaves = _leaves(xs)
@@ -114,9 +155,26 @@ def vjp(func, xs, v=None):
 
 
 def jvp(func, xs, v=None):
-    """func(xs), and the Jacobian of func at xs times v (ones without it): its form is that of ys.
+    """A function's value, and its Jacobian times a vector.
 
     By reverse differentiation twice: the product is linear in what vjp multiplies with.
+
+    Args:
+        func: takes the tensor, or the tensors of the sequence one by one; returns one or several.
+        xs (Tensor | list): where.
+        v (Tensor | list, optional): of the form of xs; ones without it.
+
+    Returns:
+        (func(xs), the product, of the form of the result).
+
+    Raises:
+        TypeError: an argument is no function, or no tensors.
+        RuntimeError: ``v`` does not fit ``xs``.
+
+    Examples:
+        >>> ys, product = argosy.incubate.autograd.jvp(lambda x: x * x, argosy.to_tensor([1.0, 3.0]))
+        >>> ys.tolist(), product.tolist()
+        ([1.0, 9.0], [2.0, 6.0])
     """
     _check_inputs("jvp", func, xs, v)
     given, leaves = _leaves(xs)
@@ -136,7 +194,24 @@ def jvp(func, xs, v=None):
 
 
 def grad(outputs, inputs, grad_outputs=None):
-    """Gradients of outputs with respect to inputs, in the form of inputs."""
+    """Gradients of outputs with respect to inputs.
+
+    Args:
+        outputs (Tensor | list): what is differentiated.
+        inputs (Tensor | list): with respect to what; one that nothing depends on has zeros.
+        grad_outputs (Tensor | list, optional): factors of the outputs; ones without it.
+
+    Returns:
+        Tensor or tuple, in the form of inputs.
+
+    Raises:
+        TypeError: ``outputs`` or ``inputs`` are no tensors.
+
+    Examples:
+        >>> x = argosy.to_tensor([3.0], stop_gradient=False)
+        >>> argosy.incubate.autograd.grad(x * x, x).tolist()
+        [6.0]
+    """
     _check_tensors("grad", "outputs", outputs)
     _check_tensors("grad", "inputs", inputs)
     seeds = None if grad_outputs is None else listed(grad_outputs)
@@ -144,7 +219,24 @@ def grad(outputs, inputs, grad_outputs=None):
 
 
 def forward_grad(outputs, inputs, grad_inputs=None):
-    """The Jacobian of outputs, computed from inputs, times grad_inputs (ones without it)."""
+    """The Jacobian of outputs, computed from inputs, times a vector.
+
+    Args:
+        outputs (Tensor | list): what is differentiated.
+        inputs (Tensor | list): with respect to what.
+        grad_inputs (Tensor | list, optional): the vector, in the form of inputs; ones without it.
+
+    Returns:
+        Tensor or tuple, in the form of outputs.
+
+    Raises:
+        TypeError: ``outputs`` or ``inputs`` are no tensors.
+
+    Examples:
+        >>> x = argosy.to_tensor([3.0], stop_gradient=False)
+        >>> argosy.incubate.autograd.forward_grad(x * x, x).tolist()
+        [6.0]
+    """
     _check_tensors("forward_grad", "outputs", outputs)
     _check_tensors("forward_grad", "inputs", inputs)
     outs, ins = listed(outputs), listed(inputs)
@@ -160,10 +252,23 @@ def forward_grad(outputs, inputs, grad_inputs=None):
 
 
 class Jacobian:
-    """Jacobian of func at xs, of all outputs and inputs flattened and put one after the other.
+    """Jacobian of a function, of all outputs and inputs flattened and put one after the other.
 
     Not batched: [M, N]. Batched (the first dimension of all tensors is the batch): [B, M, N].
     Index it; ``J[:]`` is all of it.
+
+    Args:
+        func: takes the tensor, or the tensors of the sequence one by one; returns one or several.
+        xs (Tensor | list): where.
+        is_batched (bool): see above.
+
+    Raises:
+        TypeError: an argument is no function, or no tensors.
+
+    Examples:
+        >>> jacobian = argosy.incubate.autograd.Jacobian(lambda x: x * x, argosy.to_tensor([1.0, 3.0]))
+        >>> jacobian[:].tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
     """
 
     def __init__(self, func, xs, is_batched=False):
@@ -203,8 +308,25 @@ class Jacobian:
 
 
 class Hessian(Jacobian):
-    """Hessian of func, whose result is a scalar ([B, 1] or [B] when batched), at xs: [N, N], or
-    [B, N, N] when batched."""
+    """Hessian of a function whose result is a scalar ([B, 1] or [B] when batched).
+
+    Not batched: [N, N]. Batched (the first dimension of all tensors is the batch): [B, N, N].
+    Index it; ``H[:]`` is all of it.
+
+    Args:
+        func: takes the tensor, or the tensors of the sequence one by one.
+        xs (Tensor | list): where.
+        is_batched (bool): see above.
+
+    Raises:
+        TypeError: an argument is no function, or no tensors.
+        RuntimeError: the function gives several numbers.
+
+    Examples:
+        >>> hessian = argosy.incubate.autograd.Hessian(lambda x: (x * x).sum(), argosy.to_tensor([1.0, 3.0]))
+        >>> hessian[:].tolist()
+        [[2.0, 0.0], [0.0, 2.0]]
+    """
 
     def __init__(self, func, xs, is_batched=False):
         def first(*inputs):

@@ -22,6 +22,12 @@ def memory_efficient_attention(query, key, value, attn_bias=None, p=0.0, scale=N
 
     Raises:
         TypeError: attn_bias is neither a Tensor nor None.
+
+    Examples:
+        >>> from argosy.incubate.nn.memory_efficient_attention import memory_efficient_attention
+        >>> x = argosy.ones([1, 2, 1, 4])
+        >>> memory_efficient_attention(x, x, x).flatten().tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     if attn_bias is not None and not isinstance(attn_bias, _core.Tensor):
         raise TypeError(

@@ -31,6 +31,15 @@ class LarsMomentumOptimizer(Optimizer):
     Raises:
         ValueError: no learning_rate or momentum.
         NotImplementedError: multi_precision=True.
+
+    Examples:
+        >>> from argosy.incubate.optimizer import LarsMomentumOptimizer
+        >>> layer = argosy.nn.Linear(1, 1, weight_attr=argosy.nn.initializer.Constant(1.0))
+        >>> lars = LarsMomentumOptimizer(0.1, 0.9, parameter_list=layer.parameters())
+        >>> layer(argosy.ones([1, 1])).sum().backward()
+        >>> lars.step()
+        >>> layer.weight.item()
+        0.9999
     """
 
     _VELOCITY = "velocity"

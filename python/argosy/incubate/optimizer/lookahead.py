@@ -7,10 +7,32 @@ from argosy.autograd import no_grad
 
 
 class LookAhead:
-    """Lookahead, arXiv:1907.08610: every ``k`` steps of the inner optimizer, slow weights go
-    ``alpha`` of the way to the fast ones, which then go on from there.
+    """Lookahead: every ``k`` steps of the inner optimizer, slow weights go ``alpha`` of the way to the fast
+    ones, which then go on from there.
 
     The slow weights start, as Paddle's do, from what the first step leaves.
+
+    Args:
+        inner_optimizer (Optimizer): makes the fast steps; its other methods and attributes are found here
+            too.
+        alpha (float): in [0, 1].
+        k (int): 1 or more.
+
+    Raises:
+        AssertionError: an argument is out of range.
+
+    Paper: Zhang et al., arXiv:1907.08610.
+
+    Examples:
+        >>> layer = argosy.nn.Linear(1, 1)
+        >>> sgd = argosy.optimizer.SGD(0.1, parameters=layer.parameters())
+        >>> ahead = argosy.incubate.LookAhead(sgd, alpha=0.5, k=2)
+        >>> for _ in range(2):
+        ...     layer(argosy.ones([1, 1])).sum().backward()
+        ...     ahead.step()
+        ...     ahead.clear_grad()
+        >>> ahead.minimize(layer(argosy.ones([1, 1])).sum())
+        (None, None)
     """
 
     def __init__(self, inner_optimizer, alpha=0.5, k=5, name=None):
@@ -47,7 +69,14 @@ class LookAhead:
                 parameter.set_value(slow)
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """backward of loss, then step.
+        """backward of a loss, then :meth:`step`.
+
+        Args:
+            loss (Tensor): 0-d.
+            startup_program, parameters, no_grad_set: are not supported.
+
+        Returns:
+            (None, None).
 
         Raises:
             NotImplementedError: arguments of static mode, or other parameters than the optimizer's.

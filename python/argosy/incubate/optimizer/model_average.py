@@ -15,6 +15,30 @@ class ModelAverage:
     The window is ``average_window_rate`` times the number of steps, kept between
     ``min_average_window`` and ``max_average_window``. Call :meth:`step` after the optimizer's step;
     inside ``with average.apply():`` the parameters are their averages.
+
+    Args:
+        average_window_rate (float): see above.
+        parameters (list): what is averaged.
+        min_average_window, max_average_window (int): see above.
+
+    Raises:
+        AttributeError: there are no parameters.
+
+    Examples:
+        >>> x = argosy.create_parameter([1], "float32")
+        >>> average = argosy.incubate.ModelAverage(0.5, parameters=[x])
+        >>> for value in (1.0, 3.0):
+        ...     x.set_value(argosy.to_tensor([value]))
+        ...     average.step()
+        >>> with average.apply():
+        ...     x.tolist()
+        [2.0]
+        >>> x.tolist()
+        [3.0]
+        >>> held = average.apply(need_restore=False)
+        >>> average.restore()
+        >>> average.clear_grad()
+        >>> average.minimize(x.sum())
     """
 
     def __init__(
@@ -51,7 +75,11 @@ class ModelAverage:
                 self._count = 0
 
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
-        """step. The loss, and what a loss is minimized with, are those of the optimizer before it."""
+        """:meth:`step`: what a loss is minimized with is the optimizer before it.
+
+        Args:
+            loss, startup_program, parameters, no_grad_set: have no effect.
+        """
         no_effect(
             "ModelAverage.minimize", "averages are taken of the parameters given at first",
             loss=(loss, loss), startup_program=(startup_program, None), parameters=(parameters, None),
@@ -60,15 +88,26 @@ class ModelAverage:
         self.step()
 
     def clear_grad(self, set_to_zero=True):
-        """Clears the gradients of the parameters."""
+        """Clears the gradients of the parameters.
+
+        Args:
+            set_to_zero (bool): make them zeros, else None.
+        """
         for parameter in self._parameters:
             parameter.clear_gradient(set_to_zero)
 
     clear_gradients = clear_grad
 
     def apply(self, executor=None, need_restore=True):
-        """Puts the averages into the parameters; as a context manager, until its end unless
-        need_restore is False."""
+        """Puts the averages into the parameters; as a context manager, until its end.
+
+        Args:
+            executor: has no effect.
+            need_restore (bool): False keeps them after the end of the context.
+
+        Returns:
+            This object, a context manager.
+        """
         no_effect("ModelAverage.apply", _AT_ONCE, executor=(executor, None))
         self._kept = [p.detach().clone() for p in self._parameters]
         self._need_restore = need_restore
@@ -79,7 +118,11 @@ class ModelAverage:
         return self
 
     def restore(self, executor=None):
-        """Puts the parameters back that apply replaced."""
+        """Puts the parameters back that :meth:`apply` replaced.
+
+        Args:
+            executor: has no effect.
+        """
         no_effect("ModelAverage.restore", _AT_ONCE, executor=(executor, None))
         if self._kept is None:
             return

@@ -26,6 +26,13 @@ class BatchSampler(Sampler):
         shuffle (bool): Visit the samples of `dataset` in random order.
         batch_size (int): Indices in a batch.
         drop_last (bool): Leave out the last batch if it is smaller.
+
+    Raises:
+        AssertionError: Neither or both of dataset and sampler are given, or an argument is of another kind.
+
+    Example:
+        >>> list(argosy.io.BatchSampler(list("abcde"), batch_size=2))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, dataset=None, sampler=None, shuffle=False, batch_size=1, drop_last=False):
@@ -88,6 +95,13 @@ class DistributedBatchSampler(BatchSampler):
         rank (int, optional): Number of this process; by default its rank in this job.
         shuffle (bool): Random order, a function of the epoch alone, so equal in all processes.
         drop_last (bool): Leave out the last batch if it is smaller.
+
+    Raises:
+        AssertionError: An argument is of another kind.
+
+    Example:
+        >>> list(argosy.io.DistributedBatchSampler(list("abcd"), 1, num_replicas=2, rank=1))
+        [[1], [3]]
     """
 
     def __init__(
@@ -159,5 +173,17 @@ class DistributedBatchSampler(BatchSampler):
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
     def set_epoch(self, epoch):
-        """Sets the epoch that decides the order; without it each iteration counts one on."""
+        """Sets the epoch that decides the order; without it each iteration counts one on.
+
+        Args:
+            epoch (int): Its number.
+
+        Example:
+            >>> sampler = argosy.io.DistributedBatchSampler(list("abcd"), 4, 1, 0, shuffle=True)
+            >>> sampler.set_epoch(3)
+            >>> first = list(sampler)
+            >>> sampler.set_epoch(3)
+            >>> list(sampler) == first
+            True
+        """
         self.epoch = epoch

@@ -5,7 +5,7 @@ import math
 import warnings
 
 from argosy import tensor as _tensor
-from argosy._support import listed
+from argosy._support import listed, need_type
 
 __all__ = []
 
@@ -65,7 +65,19 @@ class _NoLength(RuntimeError, TypeError):
 
 
 class TensorDataset(Dataset):
-    """Sample i is the tuple of the i-th slices of `tensors`, which have equally long first axes."""
+    """Sample i is the tuple of the i-th slices of some tensors.
+
+    Args:
+        tensors (list[Tensor]): With equally long first axes.
+
+    Raises:
+        AssertionError: They are not.
+
+    Example:
+        >>> data = argosy.io.TensorDataset([argosy.to_tensor([1, 2]), argosy.to_tensor([3, 4])])
+        >>> [int(part) for part in data[1]]
+        [2, 4]
+    """
 
     def __init__(self, tensors):
         tensors = list(tensors)
@@ -101,11 +113,23 @@ def _check_datasets(op, datasets, iterable):
 class ComposeDataset(Dataset):
     """Joins the fields of equally long data sets: sample i is the tuple of all fields of their
     samples i.
+
+    Args:
+        datasets (list[Dataset]): With samples by index.
+
+    Raises:
+        AssertionError: They are not equally long, none, or streams.
+
+    Example:
+        >>> len(argosy.io.ComposeDataset([argosy.io.Subset(list("abc"), [0, 1])] * 2))
+        2
     """
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
         _check_datasets("ComposeDataset", self.datasets, iterable=False)
+        for i, dataset in enumerate(self.datasets):
+            need_type("ComposeDataset", f"datasets[{i}]", dataset, Dataset, "derive from Dataset")
         lengths = [len(d) for d in self.datasets]
         if any(n != lengths[0] for n in lengths):
             raise AssertionError(
@@ -121,7 +145,21 @@ class ComposeDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """One stream after another."""
+    """One stream after another.
+
+    Args:
+        datasets (list[IterableDataset]): The streams.
+
+    Raises:
+        AssertionError: There are none, or one is no stream.
+
+    Example:
+        >>> class Count(argosy.io.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(argosy.io.ChainDataset([Count(), Count()]))
+        [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -133,11 +171,35 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets one after another, got by one index."""
+    """Data sets one after another, got by one index.
+
+    Args:
+        datasets (list[Dataset]): With samples by index.
+
+    Raises:
+        AssertionError: There are none, or one is a stream.
+
+    Example:
+        >>> parts = [argosy.io.Subset("abc", [0]), argosy.io.Subset("def", [1, 2])]
+        >>> data = argosy.io.ConcatDataset(parts)
+        >>> [data[i] for i in range(len(data))]
+        ['a', 'e', 'f']
+    """
 
     @staticmethod
     def cumsum(sequence):
-        """Running sums of the lengths of the elements of `sequence`."""
+        """Running sums of lengths.
+
+        Args:
+            sequence (list): Things with a length.
+
+        Returns:
+            list[int]: How long the first is, the first two are, and so on.
+
+        Example:
+            >>> argosy.io.ConcatDataset.cumsum(["abc", "de"])
+            [3, 5]
+        """
         sums, total = [], 0
         for part in sequence:
             total += len(part)
@@ -171,7 +233,17 @@ class ConcatDataset(Dataset):
 
 
 class Subset(Dataset):
-    """The samples of `dataset` with the given `indices`, in that order."""
+    """Some samples of a data set.
+
+    Args:
+        dataset (Dataset): It.
+        indices (list[int]): Which, in the order of the subset.
+
+    Example:
+        >>> subset = argosy.io.Subset(list("abc"), [2, 0])
+        >>> len(subset), subset[0]
+        (2, 'c')
+    """
 
     def __init__(self, dataset, indices):
         self.dataset = dataset
@@ -196,6 +268,15 @@ def random_split(dataset, lengths, generator=None):
 
     Returns:
         list[Subset]: The parts.
+
+    Raises:
+        ValueError: lengths do not add up, or a fraction is out of range.
+        TypeError: generator is of another kind.
+
+    Example:
+        >>> parts = argosy.io.random_split(list(range(10)), [0.8, 0.2])
+        >>> [len(part) for part in parts]
+        [8, 2]
     """
     total = len(dataset)
     lengths = list(lengths)

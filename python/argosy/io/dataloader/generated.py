@@ -38,6 +38,17 @@ class GeneratorLoader:
         drop_last (bool): Whether `set_sample_generator` leaves out a smaller last batch by default.
 
     Where operations run at once, iteration gives lists of tensors.
+
+    Raises:
+        ValueError: A Program is being built and feed_list is empty.
+
+    Example:
+        >>> loader = argosy.io.DataLoader.from_generator()
+        >>> def batches():
+        ...     yield [np.ones([2], "float32")]
+        >>> _ = loader.set_batch_generator(batches)
+        >>> [batch[0].tolist() for batch in loader]
+        [[1.0, 1.0]]
     """
 
     def __init__(self, feed_list=None, capacity=None, use_double_buffer=True, iterable=True,
@@ -69,7 +80,26 @@ class GeneratorLoader:
     # ---- where batches come from --------------------------------------------------------------
 
     def set_sample_generator(self, reader, batch_size, drop_last=None, places=None):
-        """reader() gives samples, each a list of its parts (or its one part alone)."""
+        """Takes samples from a generator.
+
+        Args:
+            reader (callable): Returns an iterator of samples, each a list of its parts, or its one part alone.
+            batch_size (int): Samples of a batch.
+            drop_last (bool, optional): Whether to leave out a smaller last batch; default: as the loader was made.
+            places (list[Place], optional): CPUs, where batches are made.
+
+        Returns:
+            GeneratorLoader: This one.
+
+        Raises:
+            AssertionError: batch_size is not positive.
+
+        Example:
+            >>> loader = argosy.io.DataLoader.from_generator()
+            >>> _ = loader.set_sample_generator(lambda: iter([[1], [2], [3]]), 2, drop_last=False)
+            >>> [batch[0].tolist() for batch in loader]
+            [[1, 2], [3]]
+        """
         if batch_size <= 0:
             raise AssertionError(
                 "[DataLoader.set_sample_generator] batch_size must be larger than 0, got"
@@ -79,14 +109,35 @@ class GeneratorLoader:
         return self.set_sample_list_generator(_grouped(reader, batch_size, drop_last), places)
 
     def set_sample_list_generator(self, reader, places=None):
-        """reader() gives batches, each a list of samples. places: CPUs, where batches are made."""
+        """Takes lists of samples from a generator.
+
+        Args:
+            reader (callable): Returns an iterator of batches, each a list of samples.
+            places (list[Place], optional): CPUs, where batches are made.
+
+        Returns:
+            GeneratorLoader: This one.
+
+        Example:
+            >>> loader = argosy.io.DataLoader.from_generator()
+            >>> _ = loader.set_sample_list_generator(lambda: iter([[[1], [2]]]))
+            >>> [batch[0].tolist() for batch in loader]
+            [[1, 2]]
+        """
         _check_places(places)
         self._batches = lambda: map(self._of_samples, reader())
         return self
 
     def set_batch_generator(self, reader, places=None):
-        """reader() gives batches, each a list of arrays or tensors, one for each input. places: CPUs,
-        where batches are made."""
+        """Takes whole batches from a generator.
+
+        Args:
+            reader (callable): Returns an iterator of batches, each a list of arrays or tensors, one for each input.
+            places (list[Place], optional): CPUs, where batches are made.
+
+        Returns:
+            GeneratorLoader: This one.
+        """
         _check_places(places)
         self._batches = lambda: map(self._of_arrays, reader())
         return self
@@ -153,12 +204,24 @@ class GeneratorLoader:
             )
 
     def start(self):
-        """Begins a pass: runs of the Program take their batches from here."""
+        """Begins a pass of a loader that is not iterable: runs of the Program take their batches from here.
+
+        Example:
+            >>> argosy.enable_static()
+            >>> x = argosy.static.data("x", [2], "float32")
+            >>> loader = argosy.io.DataLoader.from_generator(feed_list=[x], iterable=False)
+            >>> _ = loader.set_batch_generator(lambda: iter([[np.ones([2], "float32")]]))
+            >>> y = x + 1
+            >>> loader.start()
+            >>> argosy.static.Executor().run(fetch_list=[y])[0].tolist()
+            [2.0, 2.0]
+            >>> loader.reset()
+        """
         self._check_started("start")
         self._running = self._begin()
 
     def reset(self):
-        """Ends a pass."""
+        """Ends a pass of a loader that is not iterable."""
         self._check_started("reset")
         self._running = None
 
@@ -181,7 +244,21 @@ class GeneratorLoader:
 
 
 class PyReader(GeneratorLoader):
-    """The same under its first name (capacity and the order of arguments are those)."""
+    """GeneratorLoader under its first name.
+
+    Args:
+        feed_list (list[Variable], optional): The inputs of a Program that the parts of a sample are for.
+        capacity (int, optional): Has no effect, which a warning says.
+        use_double_buffer (bool): Has no effect, which a warning says.
+        iterable (bool): Whether it is iterated over; else runs of the Program take batches by themselves.
+        return_list (bool): Whether iteration gives lists of tensors, not dicts by the names of inputs.
+
+    Example:
+        >>> reader = argosy.base.reader.PyReader(return_list=True)
+        >>> _ = reader.set_batch_generator(lambda: iter([[np.ones([2], "float32")]]))
+        >>> [batch[0].tolist() for batch in reader]
+        [[1.0, 1.0]]
+    """
 
     def __init__(self, feed_list=None, capacity=None, use_double_buffer=True, iterable=True,
                  return_list=False):  # fmt: skip

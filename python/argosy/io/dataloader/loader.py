@@ -51,6 +51,18 @@ class DataLoader:
 
     An exception in a worker is raised here with its traceback; a worker that dies is named with its
     process id and the signal that ended it.
+
+    Raises:
+        AssertionError: A number is out of range, or batch_sampler is there beside batch_size, shuffle or
+            drop_last.
+        ValueError: An IterableDataset is to be shuffled or gets a batch_sampler.
+
+    Example:
+        >>> samples = [(np.full([2], i, "float32"), i) for i in range(3)]
+        >>> for x, label in argosy.io.DataLoader(samples, batch_size=2):
+        ...     print(list(x.shape), label.tolist())
+        [2, 2] [0, 1]
+        [1, 2] [2]
     """
 
     def __init__(
@@ -163,8 +175,29 @@ class DataLoader:
         use_multiprocess=False,
         drop_last=True,
     ):
-        """A loader of the batches of a generator, see
-        :class:`argosy.io.dataloader.generated.GeneratorLoader`. use_multiprocess: without effect."""
+        """A loader of the batches of a generator.
+
+        Args:
+            feed_list (list[Variable], optional): The inputs of a Program that the parts of a sample are for.
+            capacity (int, optional): Has no effect, which a warning says.
+            use_double_buffer (bool): Has no effect, which a warning says.
+            iterable (bool): Whether it is iterated over; else runs of the Program take batches by themselves.
+            return_list (bool): Whether iteration gives lists of tensors, not dicts by the names of inputs.
+            use_multiprocess (bool): Has no effect, which a warning says.
+            drop_last (bool): Whether to leave out a smaller last batch.
+
+        Returns:
+            GeneratorLoader: Needs one of its set_.. methods called.
+
+        Example:
+            >>> loader = argosy.io.DataLoader.from_generator()
+            >>> def samples():
+            ...     for i in range(4):
+            ...         yield [np.float32(i)]
+            >>> _ = loader.set_sample_generator(samples, batch_size=2)
+            >>> [batch[0].tolist() for batch in loader()]
+            [[0.0, 1.0], [2.0, 3.0]]
+        """
         from .generated import GeneratorLoader
 
         no_effect(

@@ -8,6 +8,16 @@ __all__ = []
 class Sampler:
     """Base of samplers: iterating over one gives indices of samples. Subclasses implement
     ``__iter__()``, and ``__len__()`` if they know it.
+
+    Args:
+        data_source (Dataset, optional): What is sampled, kept as the attribute of that name.
+
+    Example:
+        >>> class Backwards(argosy.io.Sampler):
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data_source) - 1, -1, -1))
+        >>> list(Backwards(list("abc")))
+        [2, 1, 0]
     """
 
     def __init__(self, data_source=None):
@@ -21,7 +31,15 @@ class Sampler:
 
 
 class SequenceSampler(Sampler):
-    """0, 1, 2, .. up to the length of `data_source`."""
+    """0, 1, 2, .. up to a length.
+
+    Args:
+        data_source (Dataset): Has the length.
+
+    Example:
+        >>> list(argosy.io.SequenceSampler(list("abc")))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -41,6 +59,14 @@ class RandomSampler(Sampler):
         replacement (bool): An index may come more than once.
         num_samples (int, optional): How many indices; by default the length of `data_source`.
         generator (iterator, optional): Gives the indices instead.
+
+    Raises:
+        TypeError: replacement is no bool.
+        ValueError: num_samples is no positive int.
+
+    Example:
+        >>> sorted(argosy.io.RandomSampler(list("abc")))
+        [0, 1, 2]
     """
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
@@ -91,7 +117,18 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given `indices` in random order, a permutation from the global generator (``seed``)."""
+    """Some indices in random order, a permutation from the global generator (``seed``).
+
+    Args:
+        indices (list[int]): Which.
+
+    Raises:
+        ValueError: There are none.
+
+    Example:
+        >>> sorted(argosy.io.SubsetRandomSampler([4, 2]))
+        [2, 4]
+    """
 
     def __init__(self, indices):
         if len(indices) == 0:
@@ -116,6 +153,14 @@ class WeightedRandomSampler(Sampler):
         weights (list | numpy.ndarray | Tensor): One weight >= 0 for each index.
         num_samples (int): How many indices.
         replacement (bool): An index may come more than once.
+
+    Raises:
+        ValueError: num_samples is no positive int, or too large without replacement, replacement is no bool,
+            or weights are no vector.
+
+    Example:
+        >>> list(argosy.io.WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
     """
 
     def __init__(self, weights, num_samples, replacement=True):

@@ -39,7 +39,15 @@ class WorkerInfo:
 
 
 def get_worker_info():
-    """Returns the :class:`WorkerInfo` of the worker process that calls it, None elsewhere."""
+    """What a worker process of a DataLoader knows of itself.
+
+    Returns:
+        WorkerInfo | None: id (from 0), num_workers, dataset and seed; None in other processes.
+
+    Example:
+        >>> argosy.io.get_worker_info() is None
+        True
+    """
     return _worker_info
 
 

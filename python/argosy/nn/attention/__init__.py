@@ -21,10 +21,25 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """Accepts one or several :class:`SDPBackend`; the fastest kernel that fits is used anyway.
+    """A context that accepts one or several :class:`SDPBackend`; the fastest kernel that fits is used
+    anyway.
+
+    Args:
+        backends (SDPBackend | list): kinds of kernels.
+        set_priority (bool): has no effect.
+
+    Returns:
+        A context manager.
 
     Raises:
-        AssertionError: ``backends`` is no SDPBackend and no list of them.
+        AssertionError: ``backends`` is no SDPBackend and no list.
+
+    Examples:
+        >>> from argosy.nn.attention import SDPBackend, sdpa_kernel
+        >>> x = argosy.ones([1, 2, 1, 4])
+        >>> with sdpa_kernel(SDPBackend.MATH):
+        ...     argosy.nn.functional.scaled_dot_product_attention(x, x, x).shape
+        paddle.Size([1, 2, 1, 4])
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

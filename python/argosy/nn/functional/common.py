@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argosy import _core, tensor
 from argosy._core import Tensor
-from argosy._support import ArgumentError, alone_in, check_choice, sizes_of
+from argosy._support import ArgumentError, alone_in, check_choice, is_symbolic, listed, sizes_of
 
 from ._args import alias, int_list
 
@@ -22,21 +22,29 @@ def _as_list(value):
 def dropout(x, p=0.5, axis=None, training=True, inplace=False, mode="upscale_in_train", name=None):
     """Set elements to zero at random with probability ``p``.
 
-    Srivastava et al., JMLR 15 (2014).
-
     Args:
         x: float tensor.
         p: probability, number or 0-d tensor.
         axis: int or list of axes along which the choice varies; elements that differ only in
             other axes are kept or dropped together. None: every element for itself.
-        training: False switches the dropping off.
-        inplace: write the result into ``x``.
-        mode: 'upscale_in_train' divides what is kept by 1 - p in training;
+        training (bool): False switches the dropping off.
+        inplace (bool): write the result into ``x``.
+        mode (str): 'upscale_in_train' divides what is kept by 1 - p in training;
             'downscale_in_infer' multiplies by 1 - p when not training.
+
+    Returns:
+        Tensor like x; ``x`` itself if ``p`` is the number 0.
 
     Raises:
         TypeError: ``p`` is no number or ``axis`` no int or list.
         ValueError: ``p``, ``mode`` or ``axis`` is out of range.
+
+    Paper: Srivastava et al., JMLR 15 (2014).
+
+    Examples:
+        >>> out = argosy.nn.functional.dropout(argosy.ones([50, 2]), p=0.5, axis=0)
+        >>> bool((out[:, 0] == out[:, 1]).all()), set(out.flatten().tolist()) == {0.0, 2.0}
+        (True, True)
     """
     if isinstance(p, (float, int)):
         if p == 0:
@@ -82,7 +90,25 @@ def _channel_dropout(x, p, training, data_format, formats, rank):
 
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
-    """Drop whole channels of ``input`` [N, C, L] or [C, L] with probability ``p``."""
+    """Drop whole channels; what is kept is divided by 1 - p.
+
+    Args:
+        input: [N, C, L] or [C, L], floating.
+        p (float): probability that a channel of a sample becomes zero.
+        training (bool): False switches the dropping off.
+        inplace (bool): write the result into ``input``.
+
+    Returns:
+        Tensor like input.
+
+    Raises:
+        RuntimeError: the input has neither 2 nor 3 dimensions.
+
+    Examples:
+        >>> out = argosy.nn.functional.dropout1d(argosy.ones([1, 50, 2]))
+        >>> bool((out[..., 0] == out[..., 1]).all())
+        True
+    """
     rank = len(input.shape)
     if rank not in (2, 3):
         raise RuntimeError(
@@ -94,12 +120,48 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 
 def dropout2d(x, p=0.5, training=True, data_format="NCHW", name=None):
-    """Drop whole channels of ``x`` [N, C, H, W] (or 'NHWC') with probability ``p``."""
+    """Drop whole channels; what is kept is divided by 1 - p.
+
+    Args:
+        x: [N, C, H, W], or [N, H, W, C] for 'NHWC'; floating.
+        p (float): probability that a channel of a sample becomes zero.
+        training (bool): False switches the dropping off.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Tensor like x.
+
+    Raises:
+        ValueError: x has not 4 dimensions, or ``p`` or data_format is wrong.
+
+    Examples:
+        >>> out = argosy.nn.functional.dropout2d(argosy.ones([1, 50, 2, 2]))
+        >>> bool((out == out[:, :, :1, :1]).all())
+        True
+    """
     return _channel_dropout(x, p, training, data_format, ("NCHW", "NHWC"), 4)
 
 
 def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
-    """Drop whole channels of ``x`` [N, C, D, H, W] (or 'NDHWC') with probability ``p``."""
+    """Drop whole channels; what is kept is divided by 1 - p.
+
+    Args:
+        x: [N, C, D, H, W], or [N, D, H, W, C] for 'NDHWC'; floating.
+        p (float): probability that a channel of a sample becomes zero.
+        training (bool): False switches the dropping off.
+        data_format (str): 'NCDHW' or 'NDHWC'.
+
+    Returns:
+        Tensor like x.
+
+    Raises:
+        ValueError: x has not 5 dimensions, or ``p`` or data_format is wrong.
+
+    Examples:
+        >>> out = argosy.nn.functional.dropout3d(argosy.ones([1, 50, 2, 2, 2]))
+        >>> bool((out == out[:, :, :1, :1, :1]).all())
+        True
+    """
     return _channel_dropout(x, p, training, data_format, ("NCDHW", "NDHWC"), 5)
 
 
@@ -120,13 +182,47 @@ def _alpha_dropout(x, p, training, feature):
 def alpha_dropout(x, p=0.5, training=True, name=None):
     """Dropout that keeps mean and variance of a self-normalizing network.
 
-    Klambauer et al., arXiv:1706.02515.
+    Args:
+        x: float tensor.
+        p (float): probability that an element is dropped.
+        training (bool): False switches the dropping off.
+
+    Returns:
+        Tensor like x; ``x`` itself if nothing is dropped.
+
+    Raises:
+        TypeError: ``p`` is no number.
+        ValueError: it is outside of [0, 1].
+
+    Paper: Klambauer et al., arXiv:1706.02515.
+
+    Examples:
+        >>> argosy.nn.functional.alpha_dropout(argosy.ones([2]), training=False).tolist()
+        [1.0, 1.0]
     """
     return _alpha_dropout(x, p, training, False)
 
 
 def feature_alpha_dropout(x, p=0.5, training=True, name=None):
-    """:func:`alpha_dropout` of whole channels: elements of one [n, c] fall together."""
+    """:func:`alpha_dropout` of whole channels: elements of one [n, c] fall together.
+
+    Args:
+        x: [N, C, ..], floating.
+        p (float): probability that a channel is dropped.
+        training (bool): False switches the dropping off.
+
+    Returns:
+        Tensor like x; ``x`` itself if nothing is dropped.
+
+    Raises:
+        TypeError: ``p`` is no number.
+        ValueError: it is outside of [0, 1].
+
+    Examples:
+        >>> out = argosy.nn.functional.feature_alpha_dropout(argosy.ones([1, 8, 4]))
+        >>> bool((out == out[:, :, :1]).all())
+        True
+    """
     return _alpha_dropout(x, p, training, True)
 
 
@@ -142,15 +238,27 @@ def pad(x, pad, mode="constant", value=0.0, data_format=None, pad_from_left_axis
         pad: list or tensor of int. With two values for every axis of ``x`` (constant mode): pairs
             (before, after) from the first axis on, or from the last if ``pad_from_left_axis`` is
             False. Otherwise pairs for the last axes, the last one first; for channel-last formats
-            the spatial axes are meant. Negative values cut.
-        mode: 'constant', 'reflect' (without the border element), 'replicate' or 'circular'; the
+            the spatial axes are meant. Negative values cut, but not in pairs for every axis.
+        mode (str): 'constant', 'reflect' (without the border element), 'replicate' or 'circular'; the
             last three pad the spatial axes of 3-D to 5-D tensors.
-        value: what constant mode writes.
-        data_format: 'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels first.
+        value (float): what constant mode writes.
+        data_format (str, optional): 'NCL', 'NLC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels
+            first.
+        pad_from_left_axis (bool): see ``pad``.
+
+    Returns:
+        Tensor of x's dtype; each size grows by the two values of its axis.
 
     Raises:
         AssertionError: mode, data_format or the number of dimensions is not supported.
         ValueError: the number or the size of pads does not fit.
+
+    Examples:
+        >>> x = argosy.to_tensor([[1.0, 2.0, 3.0]])
+        >>> argosy.nn.functional.pad(x, [0, 0, 1, 2]).tolist()
+        [[0.0, 1.0, 2.0, 3.0, 0.0, 0.0]]
+        >>> argosy.nn.functional.pad(x.unsqueeze(0), [2, 0], mode="reflect").tolist()
+        [[[3.0, 2.0, 1.0, 2.0, 3.0]]]
     """
     check_choice(
         "pad", "mode", mode, ("constant", "reflect", "replicate", "circular"), AssertionError
@@ -200,7 +308,23 @@ def _reverse_pairs(pads):
 
 
 def zeropad2d(x, padding, data_format="NCHW", name=None):
-    """Pad the two spatial axes of ``x`` with zeros: ``padding`` is [left, right, top, bottom]."""
+    """Pad the two spatial axes with zeros.
+
+    Args:
+        x: 3 to 5 dimensions.
+        padding: [left, right, top, bottom], list or int tensor.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Tensor of x's dtype.
+
+    Raises:
+        ValueError: x has another number of dimensions, or ``padding`` does not fit.
+
+    Examples:
+        >>> argosy.nn.functional.zeropad2d(argosy.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
+        paddle.Size([1, 1, 4, 3])
+    """
     if x.ndim not in (3, 4, 5):
         raise ArgumentError(
             f"[zeropad2d] x: expected 3 to 5 dimensions, got shape {list(x.shape)}. Do this: unsqueeze"
@@ -231,18 +355,30 @@ def interpolate(
         x: [N, C, W], [N, C, H, W] or [N, C, D, H, W], or channel last.
         size: new sizes of the spatial axes, list, tuple or tensor; or
         scale_factor: number, or one number per spatial axis.
-        mode: 'nearest' (4-D, 5-D), 'linear' (3-D), 'bilinear' or 'bicubic' (4-D), 'trilinear'
+        mode (str): 'nearest' (4-D, 5-D), 'linear' (3-D), 'bilinear' or 'bicubic' (4-D), 'trilinear'
             (5-D) or 'area' (means of the covered parts; needs ``size``).
-        align_corners: corner pixels of input and output coincide.
-        align_mode: without ``align_corners``: 0 for half-pixel centres,
+        align_corners (bool): corner pixels of input and output coincide.
+        align_mode (int): without ``align_corners``: 0 for half-pixel centres,
             src = scale (dst + 0.5) - 0.5; 1 for src = scale * dst.
-        data_format: 'NCW', 'NWC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels first.
-        recompute_scale_factor: take the scale from the rounded sizes.
-        antialias: bilinear and bicubic, when shrinking, average over all covered pixels.
+        data_format (str, optional): 'NCW', 'NWC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels
+            first.
+        recompute_scale_factor (bool, optional): take the scale from the rounded sizes.
+        antialias (bool): bilinear and bicubic, when shrinking, average over all covered pixels.
+
+    Returns:
+        Tensor [N, C, *new sizes] of x's dtype, channels last if those of x are.
 
     Raises:
         ValueError: mode, size, scale and the number of dimensions do not fit each other.
+        AssertionError: a size is not positive.
         TypeError: size or scale has the wrong type.
+
+    Examples:
+        >>> x = argosy.to_tensor([[[[1.0, 3.0]]]])
+        >>> argosy.nn.functional.interpolate(x, size=[1, 4], mode="bilinear").flatten().tolist()
+        [1.0, 1.5, 2.5, 3.0]
+        >>> argosy.nn.functional.interpolate(x, scale_factor=2).shape
+        paddle.Size([1, 1, 2, 4])
     """
     mode = mode.lower()
     check_choice("interpolate", "mode", mode, ("area", *_RANKS))
@@ -320,6 +456,11 @@ def _scaled(size, scale):
 
 
 def _scales(scale_factor, rank):
+    if any(is_symbolic(scale) for scale in listed(scale_factor)):
+        raise NotImplementedError(
+            "[interpolate] scale_factor is a value of the Program: expected numbers. Do this: give"
+            " numbers, or size, which may be a value of the Program."
+        )
     if isinstance(scale_factor, Tensor):
         scale_factor = scale_factor.tolist()
     if isinstance(scale_factor, (int, float)):
@@ -355,7 +496,19 @@ def upsample(
     data_format=None,
     name=None,
 ):
-    """Same as :func:`interpolate`."""
+    """Same as :func:`interpolate`.
+
+    Args:
+        x: [N, C, W], [N, C, H, W] or [N, C, D, H, W], or channel last.
+        size, scale_factor, mode, align_corners, align_mode, data_format: as there.
+
+    Returns:
+        Tensor [N, C, *new sizes] of x's dtype.
+
+    Examples:
+        >>> argosy.nn.functional.upsample(argosy.ones([1, 2, 3, 3]), scale_factor=2).shape
+        paddle.Size([1, 2, 6, 6])
+    """
     return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)
 
 
@@ -396,6 +549,11 @@ def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
     Raises:
         AssertionError: ``x`` has not 4 dimensions.
         ValueError: the sizes do not fit.
+
+    Examples:
+        >>> x = argosy.arange(9, dtype="float32").reshape([1, 1, 3, 3])
+        >>> argosy.nn.functional.unfold(x, 2)[0, :, 0].tolist()
+        [0.0, 1.0, 3.0, 4.0]
     """
     if len(x.shape) != 4:
         raise AssertionError(
@@ -432,6 +590,10 @@ def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name
     Raises:
         AssertionError: ``x`` has not 3 dimensions.
         ValueError: the sizes do not fit.
+
+    Examples:
+        >>> argosy.nn.functional.fold(argosy.ones([1, 4, 4]), [3, 3], 2).flatten().tolist()
+        [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0]
     """
     if len(x.shape) != 3:
         raise AssertionError(
@@ -450,17 +612,26 @@ def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name
 def class_center_sample(label, num_classes, num_samples, group=None):
     """All classes that occur in ``label`` and, at random, as many others as fill num_samples.
 
-    An et al., "Partial FC", arXiv:2010.05222.
-
     Args:
         label: [N] int32 or int64.
-        num_classes: number of classes.
-        num_samples: number of classes to return (more if more occur), at most ``num_classes``.
+        num_classes (int): number of classes.
+        num_samples (int): number of classes to return (more if more occur), at most ``num_classes``.
         group: of this process alone, or False or None.
 
     Returns:
         (labels renumbered by their place in the sample, sampled classes: those that occur in
         ascending order, then the others).
+
+    Raises:
+        ValueError: ``num_samples`` exceeds ``num_classes``, or label has not one dimension.
+
+    Paper: An et al., "Partial FC", arXiv:2010.05222.
+
+    Examples:
+        >>> label = argosy.to_tensor([7, 2, 7])
+        >>> labels, classes = argosy.nn.functional.class_center_sample(label, 20, 4)
+        >>> labels.tolist(), classes[:2].tolist(), classes.shape
+        ([1, 0, 1], [2, 7], paddle.Size([4]))
     """
     alone_in("class_center_sample", group)
     if num_samples > num_classes:

@@ -43,18 +43,25 @@ def conv1d(
     """One-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
 
     Args:
-        x: [N, C, L], or [N, L, C] for data_format 'NLC'.
+        x: [N, C, L], or [N, L, C] for data_format 'NLC'; floating.
         weight: [out channels, C / groups, K].
         bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or [int].
-        padding: int, [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
-        groups: channels fall into this many groups, each with its own filters.
+        padding: int or [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
+        groups (int): channels fall into this many groups, each with its own filters.
+        data_format (str): 'NCL' or 'NLC'.
 
     Returns:
-        Tensor [N, out channels, L'], L' = floor((L + pads - dilation (K - 1) - 1) / stride) + 1.
+        Tensor [N, out channels, L'], each size being
+        floor((size + pads - dilation (kernel - 1) - 1) / stride) + 1; channels last if those of x are.
 
     Raises:
         ValueError: shapes, padding, groups or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 4]), argosy.ones([8, 3, 2])
+        >>> argosy.nn.functional.conv1d(x, weight, stride=2).shape
+        paddle.Size([1, 8, 2])
     """
     return _conv(ops.conv1d, 1, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -74,18 +81,25 @@ def conv2d(
     """Two-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
 
     Args:
-        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'; floating.
         weight: [out channels, C / groups, KH, KW].
         bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or two ints.
-        padding: int, [h, w], [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
-        groups: channels fall into this many groups, each with its own filters.
+        padding: int or two ints, [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
+        groups (int): channels fall into this many groups, each with its own filters.
+        data_format (str): 'NCHW' or 'NHWC'.
 
     Returns:
-        Tensor [N, out channels, H', W'].
+        Tensor [N, out channels, H', W'], each size being
+        floor((size + pads - dilation (kernel - 1) - 1) / stride) + 1; channels last if those of x are.
 
     Raises:
         ValueError: shapes, padding, groups or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 4, 4]), argosy.ones([8, 3, 2, 2])
+        >>> argosy.nn.functional.conv2d(x, weight, stride=2).shape
+        paddle.Size([1, 8, 2, 2])
     """
     return _conv(ops.conv2d, 2, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -105,18 +119,25 @@ def conv3d(
     """Three-dimensional convolution (cross-correlation) of ``x`` with ``weight``.
 
     Args:
-        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
+        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'; floating.
         weight: [out channels, C / groups, KD, KH, KW].
         bias: [out channels], [1] for all of them, or None.
         stride, dilation: int or three ints.
-        padding: int, three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
-        groups: channels fall into this many groups, each with its own filters.
+        padding: int or three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
+        groups (int): channels fall into this many groups, each with its own filters.
+        data_format (str): 'NCDHW' or 'NDHWC'.
 
     Returns:
-        Tensor [N, out channels, D', H', W'].
+        Tensor [N, out channels, D', H', W'], each size being
+        floor((size + pads - dilation (kernel - 1) - 1) / stride) + 1; channels last if those of x are.
 
     Raises:
         ValueError: shapes, padding, groups or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 4, 4, 4]), argosy.ones([8, 3, 2, 2, 2])
+        >>> argosy.nn.functional.conv3d(x, weight, stride=2).shape
+        paddle.Size([1, 8, 2, 2, 2])
     """
     return _conv(ops.conv3d, 3, x, weight, bias, stride, padding, dilation, groups, data_format)
 
@@ -202,15 +223,30 @@ def conv1d_transpose(
     """Transposed one-dimensional convolution: the gradient of ``conv1d`` with respect to x.
 
     Args:
-        x: [N, C, L] or [N, L, C].
+        x: [N, C, L], or [N, L, C] for data_format 'NLC'; floating.
         weight: [C, out channels / groups, K].
         bias: [out channels], [1] for all of them, or None.
-        output_padding: added to one side of the output; below stride or dilation.
-        output_size: length of the output, instead of ``output_padding``; in
-            [formula, formula + stride).
+        stride, dilation: int or [int].
+        padding: what the convolution would have: int or [int], [before, after], a pair per axis of x,
+            'SAME' or
+            'VALID'.
+        output_padding: int or [int], added to one side of the result; below stride or dilation.
+        groups (int): channels fall into this many groups, each with its own filters.
+        output_size: sizes of the result, instead of ``output_padding``; each in [formula, formula +
+            stride).
+        data_format (str): 'NCL' or 'NLC'.
 
     Returns:
-        Tensor [N, out channels, (L - 1) stride - pads + dilation (K - 1) + 1 + output_padding].
+        Tensor [N, out channels, L'], each size being
+        (size - 1) stride - pads + dilation (kernel - 1) + 1 + output_padding.
+
+    Raises:
+        ValueError: shapes, padding, groups, output_size or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 2]), argosy.ones([3, 8, 2])
+        >>> argosy.nn.functional.conv1d_transpose(x, weight, stride=2).shape
+        paddle.Size([1, 8, 4])
     """
     return _conv_transpose(
         ops.conv1d_transpose, 1, x, weight, bias, stride, padding, output_padding, dilation,
@@ -234,16 +270,30 @@ def conv2d_transpose(
     """Transposed two-dimensional convolution: the gradient of ``conv2d`` with respect to x.
 
     Args:
-        x: [N, C, H, W] or [N, H, W, C].
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'; floating.
         weight: [C, out channels / groups, KH, KW].
         bias: [out channels], [1] for all of them, or None.
-        output_padding: added to one side of the output; below stride or dilation.
-        output_size: sizes of the output, instead of ``output_padding``; each in
-            [formula, formula + stride).
+        stride, dilation: int or two ints.
+        padding: what the convolution would have: int or two ints, [top, bottom, left, right], a pair
+            per axis of x, 'SAME' or
+            'VALID'.
+        output_padding: int or two ints, added to one side of the result; below stride or dilation.
+        groups (int): channels fall into this many groups, each with its own filters.
+        output_size: sizes of the result, instead of ``output_padding``; each in [formula, formula +
+            stride).
+        data_format (str): 'NCHW' or 'NHWC'.
 
     Returns:
-        Tensor [N, out channels, H', W'], H' = (H - 1) stride - pads + dilation (KH - 1) + 1
-        + output_padding.
+        Tensor [N, out channels, H', W'], each size being
+        (size - 1) stride - pads + dilation (kernel - 1) + 1 + output_padding.
+
+    Raises:
+        ValueError: shapes, padding, groups, output_size or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 2, 2]), argosy.ones([3, 8, 2, 2])
+        >>> argosy.nn.functional.conv2d_transpose(x, weight, stride=2).shape
+        paddle.Size([1, 8, 4, 4])
     """
     return _conv_transpose(
         ops.conv2d_transpose, 2, x, weight, bias, stride, padding, output_padding, dilation,
@@ -267,13 +317,30 @@ def conv3d_transpose(
     """Transposed three-dimensional convolution: the gradient of ``conv3d`` with respect to x.
 
     Args:
-        x: [N, C, D, H, W] or [N, D, H, W, C].
+        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'; floating.
         weight: [C, out channels / groups, KD, KH, KW].
         bias: [out channels], [1] for all of them, or None.
-        output_padding, output_size: as for :func:`conv2d_transpose`.
+        stride, dilation: int or three ints.
+        padding: what the convolution would have: int or three ints, six ints, a pair per axis of x,
+            'SAME' or
+            'VALID'.
+        output_padding: int or three ints, added to one side of the result; below stride or dilation.
+        groups (int): channels fall into this many groups, each with its own filters.
+        output_size: sizes of the result, instead of ``output_padding``; each in [formula, formula +
+            stride).
+        data_format (str): 'NCDHW' or 'NDHWC'.
 
     Returns:
-        Tensor [N, out channels, D', H', W'].
+        Tensor [N, out channels, D', H', W'], each size being
+        (size - 1) stride - pads + dilation (kernel - 1) + 1 + output_padding.
+
+    Raises:
+        ValueError: shapes, padding, groups, output_size or data_format do not fit.
+
+    Examples:
+        >>> x, weight = argosy.ones([1, 3, 2, 2, 2]), argosy.ones([3, 8, 2, 2, 2])
+        >>> argosy.nn.functional.conv3d_transpose(x, weight, stride=2).shape
+        paddle.Size([1, 8, 4, 4, 4])
     """
     return _conv_transpose(
         ops.conv3d_transpose, 3, x, weight, bias, stride, padding, output_padding, dilation,

@@ -12,7 +12,20 @@ ops = _core.ops
 
 @contextmanager
 def sdp_kernel(enable_math=False, enable_flash=True, enable_mem_efficient=True):
-    """For programs that choose among GPU kernels; the result is the same for all."""
+    """A context for programs that choose among GPU kernels; the result is the same for all.
+
+    Args:
+        enable_math, enable_flash, enable_mem_efficient (bool): have no effect, and are warned of.
+
+    Returns:
+        A context manager.
+
+    Examples:
+        >>> x = argosy.ones([1, 2, 1, 4])
+        >>> with argosy.nn.functional.sdp_kernel():
+        ...     argosy.nn.functional.scaled_dot_product_attention(x, x, x).shape
+        paddle.Size([1, 2, 1, 4])
+    """
     no_effect(
         "sdp_kernel", "the fastest kernel that fits is used", enable_math=(enable_math, False),
         enable_flash=(enable_flash, True), enable_mem_efficient=(enable_mem_efficient, True),
@@ -35,20 +48,32 @@ def scaled_dot_product_attention(
 ):
     """``softmax(query key^T * scale + mask) value`` for every head.
 
-    Vaswani et al., arXiv:1706.03762.
-
     Args:
-        query: [batch, length, heads, head_dim], or without batch.
+        query: [batch, length, heads, head_dim], or without batch; floating.
         key, value: [batch, key length, key heads, head_dim]; heads a multiple of key heads.
         attn_mask: bool (True takes part) or float (added), broadcast to [batch, heads, length,
             key length].
-        dropout_p: probability of dropping a weight while ``training``.
-        is_causal: position i attends only to positions up to i.
-        scale: None is 1 / sqrt(head_dim).
-        enable_gqa: False: heads must be as many as key heads.
+        dropout_p (float): probability of dropping a weight while ``training``.
+        is_causal (bool): position i attends only to positions up to i.
+        training (bool): see ``dropout_p``.
+        backend: has no effect, and is warned of.
+        scale (float, optional): None is 1 / sqrt(head_dim).
+        enable_gqa (bool): False: heads must be as many as key heads.
 
     Returns:
         Tensor of query's shape.
+
+    Raises:
+        ValueError: shapes do not fit, or without ``enable_gqa`` the numbers of heads differ.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> query = argosy.ones([1, 2, 1, 4])
+        >>> value = argosy.arange(8, dtype="float32").reshape([1, 2, 1, 4])
+        >>> out = argosy.nn.functional.scaled_dot_product_attention(query, query, value, is_causal=True)
+        >>> out.squeeze().tolist()
+        [[0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 4.0, 5.0]]
     """
     if backend is not None:
         no_effect(
@@ -109,11 +134,32 @@ def flash_attention(
 ):
     """:func:`scaled_dot_product_attention` without a mask.
 
-    fixed_seed_offset: [2] ints, the seed and the offset that dropout draws with; the default stream is
-    left where it is. rng_name: only the default stream, "".
+    Args:
+        query: [batch, length, heads, head_dim].
+        key, value: [batch, key length, key heads, head_dim]; heads a multiple of key heads.
+        dropout (float): probability of dropping a weight while ``training``.
+        causal (bool): position i attends only to positions up to i.
+        return_softmax (bool): also return the weights.
+        fixed_seed_offset: [2] ints, the seed and the offset that dropout draws with; the default stream
+            is
+            left where it is.
+        rng_name (str): only the default stream, "".
+        training (bool): see ``dropout``.
+        softmax_scale (float, optional): factor on the scores; None is 1 / sqrt(head_dim).
 
     Returns:
         (result, softmax weights [batch, heads, length, key length] or None).
+
+    Raises:
+        NotImplementedError: for another ``rng_name``, and ``fixed_seed_offset`` in a Program, where
+            dropout is drawn.
+
+    Examples:
+        >>> from argosy.nn.functional.flash_attention import flash_attention
+        >>> x = argosy.ones([1, 2, 1, 4])
+        >>> out, weights = flash_attention(x, x, x, return_softmax=True)
+        >>> out.shape, weights.flatten().tolist()
+        (paddle.Size([1, 2, 1, 4]), [0.5, 0.5, 0.5, 0.5])
     """
     rate = float(dropout) if training else 0.0
     with _drawing("flash_attention", rate, fixed_seed_offset, rng_name):
@@ -135,9 +181,21 @@ def flash_attn_qkvpacked(
     training=True,
     name=None,
 ):
-    """:func:`flash_attention` of ``qkv`` [batch, length, heads / key heads + 2, key heads, dim].
+    """``flash_attention`` of query, key and value in one tensor.
 
-    The last two of axis 2 are key and value, those before them the query.
+    Args:
+        qkv: [batch, length, heads / key heads + 2, key heads, head_dim]; the last two of axis 2 are key
+            and
+            value, those before them the query.
+        dropout, causal, return_softmax, fixed_seed_offset, rng_name, training: as of ``flash_attention``.
+
+    Returns:
+        (result [batch, length, heads, head_dim], softmax weights or None).
+
+    Examples:
+        >>> out, _ = argosy.nn.functional.flash_attn_qkvpacked(argosy.ones([1, 2, 4, 3, 8]))
+        >>> out.shape
+        paddle.Size([1, 2, 6, 8])
     """
     query = tensor.flatten(qkv[:, :, :-2], 2, 3)
     return flash_attention(
@@ -189,13 +247,24 @@ def flash_attn_unpadded(
         query, key, value: [sum of lengths, heads, head_dim].
         cu_seqlens_q, cu_seqlens_k: [batch + 1] int: where each sequence starts, then the end.
         max_seqlen_q, max_seqlen_k: longest lengths, or None.
-        scale: factor on the scores.
+        scale (float): factor on the scores.
+        dropout, causal, return_softmax, fixed_seed_offset, rng_name, training: as of ``flash_attention``.
 
     Returns:
         (result of query's shape, list of softmax weights per sequence or None).
+
+    Raises:
+        ValueError: a sequence is longer than ``max_seqlen_q`` or ``max_seqlen_k``.
+
+    Examples:
+        >>> from argosy.nn.functional.flash_attention import flash_attn_unpadded
+        >>> x, starts = argosy.ones([5, 1, 4]), argosy.to_tensor([0, 2, 5])
+        >>> flash_attn_unpadded(x, x, x, starts, starts, 3, 3, 0.5)[0].shape
+        paddle.Size([5, 1, 4])
     """
-    _check_longest("max_seqlen_q", max_seqlen_q, cu_seqlens_q)
-    _check_longest("max_seqlen_k", max_seqlen_k, cu_seqlens_k)
+    _check_longest(
+        max_seqlen_q=(max_seqlen_q, cu_seqlens_q), max_seqlen_k=(max_seqlen_k, cu_seqlens_k)
+    )
     rate = float(dropout) if training else 0.0
     with _drawing("flash_attn_unpadded", rate, fixed_seed_offset, rng_name):
         return _varlen(
@@ -203,35 +272,49 @@ def flash_attn_unpadded(
         )
 
 
-def _check_longest(name, longest, starts):
-    if longest is None or is_symbolic(starts) or is_symbolic(longest):
-        return
-    ends = starts.tolist()
-    found = max((b - a for a, b in zip(ends, ends[1:])), default=0)
-    if found > int(plain(longest)):
-        raise ValueError(
-            f"[flash_attn_unpadded] {name}: expected at least {found}, the length of the longest"
-            f" sequence, got {int(plain(longest))}. Do this: correct it, or pass None."
-        )
+def _check_longest(**said):
+    """Raises ValueError where a longest length is less than that of a sequence. said: (the length or
+    None, where sequences start) by name."""
+    for name, (longest, starts) in said.items():
+        if longest is None or is_symbolic(starts) or is_symbolic(longest):
+            continue
+        ends = starts.tolist()
+        found = max((b - a for a, b in zip(ends, ends[1:])), default=0)
+        if found > int(plain(longest)):
+            raise ValueError(
+                f"[flash_attn_unpadded] {name}: expected at least {found}, the length of the longest"
+                f" sequence, got {int(plain(longest))}. Do this: correct it, or pass None."
+            )
 
 
-def flash_attn_varlen_qkvpacked(
-    qkv,
-    cu_seqlens_q,
-    cu_seqlens_k,
-    max_seqlen_q,
-    max_seqlen_k,
-    scale,
-    dropout=0.0,
-    causal=False,
-    return_softmax=False,
-    fixed_seed_offset=None,
-    rng_name="",
-    varlen_padded=True,
-    training=True,
-    name=None,
-):
-    """:func:`flash_attn_unpadded` of ``qkv`` [sum, heads / key heads + 2, key heads, head_dim]."""
+def flash_attn_varlen_qkvpacked(qkv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, scale,
+                                dropout=0.0, causal=False, return_softmax=False,
+                                fixed_seed_offset=None, rng_name="", varlen_padded=True,
+                                training=True, name=None):  # fmt: skip
+    """Attention in a packed batch of sequences, of query, key and value in one tensor.
+
+    Args:
+        qkv: [sum of lengths, heads / key heads + 2, key heads, head_dim]; the last two of axis 1 are
+            key and
+            value, those before them the query.
+        cu_seqlens_q, cu_seqlens_k: [batch + 1] int: where each sequence starts, then the end.
+        max_seqlen_q, max_seqlen_k: longest lengths, or None.
+        scale (float): factor on the scores.
+        dropout, causal, return_softmax, fixed_seed_offset, rng_name, training: as of ``flash_attention``.
+        varlen_padded (bool): has no effect: the sequences are packed.
+
+    Returns:
+        (result [sum of lengths, heads, head_dim], list of softmax weights per sequence or None).
+
+    Raises:
+        ValueError: a sequence is longer than ``max_seqlen_q`` or ``max_seqlen_k``.
+
+    Examples:
+        >>> qkv, starts = argosy.ones([5, 3, 2, 4]), argosy.to_tensor([0, 2, 5])
+        >>> F = argosy.nn.functional
+        >>> F.flash_attn_varlen_qkvpacked(qkv, starts, starts, 3, 3, scale=0.5)[0].shape
+        paddle.Size([5, 2, 4])
+    """
     no_effect(
         "flash_attn_varlen_qkvpacked",
         "the sequences are packed",
@@ -244,33 +327,21 @@ def flash_attn_varlen_qkvpacked(
     )  # fmt: skip
 
 
-def flash_attention_v3_varlen(
-    query,
-    key,
-    value,
-    cu_seqlens_q,
-    cu_seqlens_k,
-    max_seqlen_q,
-    max_seqlen_k,
-    seqused_q=None,
-    seqused_k=None,
-    softmax_scale=None,
-    causal=False,
-    qv=None,
-    q_descale=None,
-    k_descale=None,
-    v_descale=None,
-    window_size=(-1, -1),
-    softcap=0.0,
-    num_splits=1,
-    pack_gqa=None,
-    sm_margin=0,
-):
-    """:func:`flash_attn_unpadded` without dropout.
+def flash_attention_v3_varlen(query, key, value, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+                              max_seqlen_k, seqused_q=None, seqused_k=None, softmax_scale=None,
+                              causal=False, qv=None, q_descale=None, k_descale=None, v_descale=None,
+                              window_size=(-1, -1), softcap=0.0, num_splits=1, pack_gqa=None,
+                              sm_margin=0):  # fmt: skip
+    """Attention in a packed batch of sequences, without dropout.
 
     Args:
-        softmax_scale: factor on the scores; None is 1 / sqrt(head_dim).
+        query, key, value: [sum of lengths, heads, head_dim].
+        cu_seqlens_q, cu_seqlens_k: [batch + 1] int: where each sequence starts, then the end.
         max_seqlen_q, max_seqlen_k: longest lengths, or None.
+        softmax_scale (float, optional): factor on the scores; None is 1 / sqrt(head_dim).
+        causal (bool): position i of a sequence attends only to positions up to i.
+        seqused_q, seqused_k, qv, q_descale, k_descale, v_descale, window_size, softcap: are not
+            supported.
         num_splits, pack_gqa, sm_margin: choose among GPU kernels; the result is the same.
 
     Returns:
@@ -279,6 +350,13 @@ def flash_attention_v3_varlen(
     Raises:
         NotImplementedError: for seqused_q, seqused_k, qv, the factors of 8-bit operands, a window
             and softcap.
+        ValueError: a sequence is longer than ``max_seqlen_q`` or ``max_seqlen_k``.
+
+    Examples:
+        >>> x, starts = argosy.ones([5, 1, 4]), argosy.to_tensor([0, 2, 5])
+        >>> F = argosy.nn.functional
+        >>> F.flash_attention_v3_varlen(x, x, x, starts, starts, 3, 3, causal=True)[0].shape
+        paddle.Size([5, 1, 4])
     """
     unsupported(
         "flash_attention_v3_varlen",
@@ -291,8 +369,9 @@ def flash_attention_v3_varlen(
         "flash_attention_v3_varlen", "it chooses among GPU kernels", num_splits=(num_splits, 1),
         pack_gqa=(pack_gqa, None), sm_margin=(sm_margin, 0),
     )  # fmt: skip
-    _check_longest("max_seqlen_q", max_seqlen_q, cu_seqlens_q)
-    _check_longest("max_seqlen_k", max_seqlen_k, cu_seqlens_k)
+    _check_longest(
+        max_seqlen_q=(max_seqlen_q, cu_seqlens_q), max_seqlen_k=(max_seqlen_k, cu_seqlens_k)
+    )
     scale = 0.0 if softmax_scale is None else softmax_scale
     return _varlen(query, key, value, cu_seqlens_q, cu_seqlens_k, scale, 0.0, causal, False)
 
@@ -329,7 +408,7 @@ def flashmask_attention(
     softmax_scale=None,
     block_mask=None,
 ):
-    """Attention under a mask that says for each key which queries do not see it, arXiv:2410.01359.
+    """Attention under a mask that says for each key which queries do not see it.
 
     Args:
         query: [batch, length, heads, head_dim].
@@ -338,11 +417,14 @@ def flashmask_attention(
             queries from the first index on (n = 1), up to before the second (n = 2). Else: from the
             first on, and before the second (n = 2); from the first up to before the second, and
             from the third up to before the fourth (n = 4).
-        causal: query i sees keys up to i.
+        dropout (float): probability of dropping a weight while ``training``.
+        causal (bool): query i sees keys up to i.
         window_size: query i sees keys from i - w on and, unless causal, up to i + w; one number or
             two.
-        fixed_seed_offset, rng_name: as of :func:`flash_attention`.
-        softmax_scale: factor on the scores; None is 1 / sqrt(head_dim).
+        return_softmax_lse, return_seed_offset, block_mask: are not supported.
+        fixed_seed_offset, rng_name: as of ``flash_attention``.
+        training (bool): see ``dropout``.
+        softmax_scale (float, optional): factor on the scores.
 
     Returns:
         Tensor of query's shape; 0 for a query that sees no key.
@@ -350,6 +432,15 @@ def flashmask_attention(
     Raises:
         NotImplementedError: for return_softmax_lse, return_seed_offset and block_mask.
         ValueError: n does not fit causal.
+
+    Paper: Wang et al., "FlashMask", arXiv:2410.01359.
+
+    Examples:
+        >>> query = argosy.ones([1, 2, 1, 4])
+        >>> value = argosy.arange(8, dtype="float32").reshape([1, 2, 1, 4])
+        >>> F = argosy.nn.functional
+        >>> F.flashmask_attention(query, query, value, causal=True).squeeze().tolist()
+        [[0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 4.0, 5.0]]
     """
     unsupported(
         "flashmask_attention", "leave it out", return_softmax_lse=(return_softmax_lse, False),

@@ -23,14 +23,30 @@ def one_hot(x, num_classes=-1, name=None):
 
     Raises:
         ValueError: an element is negative or not below ``num_classes``.
+
+    Examples:
+        >>> argosy.nn.functional.one_hot(argosy.to_tensor([0, 2]), 3).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     return ops.one_hot(x, num_classes)
 
 
 def embedding_renorm_(x, weight, max_norm, norm_type=2.0):
-    """Scale the rows of ``weight`` that ``x`` names to norm ``max_norm`` if theirs is larger.
+    """Scale the rows of ``weight`` that ``x`` names, in place and without gradient, if their norm is larger.
 
-    In place, without gradient. Returns ``weight``.
+    Args:
+        x: int32 or int64 tensor of any shape.
+        weight: [rows, dim].
+        max_norm (float): norm that rows are scaled to.
+        norm_type (float): order of the norm.
+
+    Returns:
+        ``weight``.
+
+    Examples:
+        >>> weight = argosy.to_tensor([[3.0, 4.0], [30.0, 40.0]])
+        >>> argosy.nn.functional.embedding_renorm_(argosy.to_tensor([0]), weight, 1.0).tolist()
+        [[0.6, 0.8], [30.0, 40.0]]
     """
     with no_grad():
         return ops.embedding_renorm_(weight, x, float(max_norm), float(norm_type))
@@ -52,16 +68,24 @@ def embedding(
     Args:
         x: int32 or int64 tensor of any shape.
         weight: [rows, dim].
-        padding_idx: this row reads as zeros and gets no gradient; negative counts from the end.
-        max_norm: before reading, rows with a larger ``norm_type`` norm are scaled to it, in place.
-        sparse: the gradient of ``weight`` holds only the rows that occur.
-        scale_grad_by_freq: divide the gradient of a row by how often it occurs.
+        padding_idx (int, optional): this row reads as zeros and gets no gradient; negative counts from
+            the
+            end.
+        max_norm (float, optional): before reading, rows with a larger norm are scaled to it, in place.
+        norm_type (float): order of that norm.
+        sparse (bool): the gradient of ``weight`` holds only the rows that occur.
+        scale_grad_by_freq (bool): divide the gradient of a row by how often it occurs.
 
     Returns:
         Tensor [*x.shape, dim].
 
     Raises:
         ValueError: ``padding_idx`` or an element of ``x`` is out of range.
+
+    Examples:
+        >>> weight = argosy.arange(6, dtype="float32").reshape([3, 2])
+        >>> argosy.nn.functional.embedding(argosy.to_tensor([2, 0]), weight).tolist()
+        [[4.0, 5.0], [0.0, 1.0]]
     """
     rows = weight.shape[0]
     if padding_idx is None:

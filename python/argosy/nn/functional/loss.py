@@ -38,13 +38,16 @@ def cross_entropy(
         input: scores [..., C, ...] with the classes on ``axis``; probabilities if
             ``use_softmax`` is False.
         label: class numbers, of input's shape without ``axis`` or with size 1 there; or, with
-            ``soft_label``, probabilities of input's shape.
+            ``soft_label``, probabilities of input's shape. No gradient goes back to it.
         weight: [C] factor of each class.
-        ignore_index: positions with this label count neither in the loss nor in the mean. With
+        ignore_index (int): positions with this label count neither in the loss nor in the mean. With
             ``label_smoothing`` and ignore_index >= 0 (or ``soft_label`` and 0) the mean is, as in
             Paddle, over the elements of the smoothed (soft) label that differ from it.
-        reduction: 'mean' (weighted, over the positions that count), 'sum' or 'none'.
-        label_smoothing: in [0, 1]: this part of the label is spread evenly over all classes.
+        reduction (str): 'mean' (weighted, over the positions that count), 'sum' or 'none'.
+        soft_label (bool): see ``label``.
+        axis (int): axis of the classes.
+        use_softmax (bool): see ``input``.
+        label_smoothing (float): in [0, 1]: this part of the label is spread evenly over all classes.
 
     Returns:
         0-d tensor, or for 'none' one loss per position (with size 1 on ``axis`` if the label has
@@ -53,6 +56,13 @@ def cross_entropy(
     Raises:
         ValueError: shapes or options do not fit each other.
         IndexError: a label is out of range.
+
+    Examples:
+        >>> scores, label = argosy.to_tensor([[2.0, 0.0], [0.0, 1.0]]), argosy.to_tensor([0, 1])
+        >>> argosy.nn.functional.cross_entropy(scores, label).item()
+        0.2201
+        >>> argosy.nn.functional.cross_entropy(scores, label, reduction="none").tolist()
+        [0.1269, 0.3133]
     """
     check_reduction(reduction, "softmax_cross_entropy")
     if soft_label and ignore_index > 0:
@@ -80,10 +90,19 @@ def softmax_with_cross_entropy(
     Args:
         logits: [..., C, ...].
         label: of logits' shape with size 1 on ``axis``; with ``soft_label`` of logits' shape.
-        return_softmax: also return the softmax.
+        soft_label (bool): labels are probabilities of all classes.
+        ignore_index (int): the loss is 0 where the label is this.
+        numeric_stable_mode (bool): has no effect: it is always stable.
+        return_softmax (bool): also return the softmax.
+        axis (int): axis of the classes.
 
     Returns:
         The loss with size 1 on ``axis``, or (loss, softmax).
+
+    Examples:
+        >>> scores, label = argosy.to_tensor([[2.0, 0.0]]), argosy.to_tensor([[0]])
+        >>> argosy.nn.functional.softmax_with_cross_entropy(scores, label).tolist()
+        [[0.1269]]
     """
     loss, softmax = ops.softmax_with_cross_entropy(
         logits, _given(label), bool(soft_label), ignore_index, bool(numeric_stable_mode), axis
@@ -92,25 +111,42 @@ def softmax_with_cross_entropy(
 
 
 def kl_div(input, label, reduction="mean", log_target=False, name=None):
-    """label * (log(label) - input), 0 where label is not positive.
+    """``label * (log(label) - input)``, 0 where label is not positive.
 
     Args:
         input: logarithms of probabilities.
         label: probabilities of input's shape, or with ``log_target`` their logarithms; no gradient
             goes back to it.
-        reduction: 'mean', 'sum', 'none', or 'batchmean', the sum over the size of the first axis.
+        reduction (str): 'mean', 'sum', 'none', or 'batchmean', the sum over the size of the first axis.
+        log_target (bool): see ``label``.
+
+    Returns:
+        0-d tensor, or for 'none' one of input's shape.
+
+    Examples:
+        >>> p, q = argosy.to_tensor([0.5, 0.5]), argosy.to_tensor([0.9, 0.1])
+        >>> argosy.nn.functional.kl_div(p.log(), q, reduction="sum").item()
+        0.3681
     """
     return ops.kl_div(input, _given(label), reduction, log_target)
 
 
 def binary_cross_entropy(input, label, weight=None, reduction="mean", name=None):
-    """-label * log(input) - (1 - label) * log(1 - input), times weight.
+    """``-label * log(input) - (1 - label) * log(1 - input)``, times weight.
 
     Args:
         input: probabilities.
         label: of input's shape, in [0, 1]; no gradient goes back to it.
         weight: factor of each element.
-        reduction: 'mean', 'sum' or 'none'.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Returns:
+        0-d tensor, or for 'none' one of input's shape.
+
+    Examples:
+        >>> p = argosy.to_tensor([0.5, 0.9])
+        >>> argosy.nn.functional.binary_cross_entropy(p, argosy.ones([2]), reduction="none").tolist()
+        [0.6931, 0.1054]
     """
     return ops.binary_cross_entropy(input, _given(label), weight, reduction)
 
@@ -118,24 +154,40 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean", name=None)
 def binary_cross_entropy_with_logits(
     logit, label, weight=None, reduction="mean", pos_weight=None, name=None
 ):
-    """-label * log(sigmoid(logit)) - (1 - label) * log(1 - sigmoid(logit)), times weight.
+    """``-label * log(sigmoid(logit)) - (1 - label) * log(1 - sigmoid(logit))``, times weight.
 
     Args:
         logit: any numbers.
         label: of logit's shape, in [0, 1]; no gradient goes back to it.
         weight: factor of each element.
-        reduction: 'mean', 'sum' or 'none'.
+        reduction (str): 'mean', 'sum' or 'none'.
         pos_weight: factor on the first part.
+
+    Returns:
+        0-d tensor, or for 'none' one of logit's shape.
+
+    Examples:
+        >>> x, label = argosy.to_tensor([0.0, 2.0]), argosy.ones([2])
+        >>> argosy.nn.functional.binary_cross_entropy_with_logits(x, label).item()
+        0.41
     """
     return ops.binary_cross_entropy_with_logits(logit, _given(label), weight, pos_weight, reduction)
 
 
 def log_loss(input, label, epsilon=1e-4, name=None):
-    """-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon).
+    """``-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon)``.
 
     Args:
         input: probabilities.
         label: of input's shape, in [0, 1]; no gradient goes back to it.
+        epsilon (float): see above.
+
+    Returns:
+        Tensor of input's shape.
+
+    Examples:
+        >>> argosy.nn.functional.log_loss(argosy.to_tensor([[0.5]]), argosy.ones([1, 1])).tolist()
+        [[0.6929]]
     """
     return ops.log_loss(input, _given(label), epsilon)
 
@@ -150,18 +202,30 @@ def ctc_loss(
     norm_by_times=False,
     zero_infinity=False,
 ):
-    """Connectionist temporal classification loss.
-
-    Graves et al., ICML 2006.
+    """Connectionist temporal classification: minus the log probability of all alignments of a label.
 
     Args:
         log_probs: [time, batch, classes] scores (softmax is taken inside).
         labels: [batch, longest label] int32, padded with anything.
         input_lengths, label_lengths: [batch] integers.
-        blank: number of the blank class.
-        reduction: 'mean' divides each loss by its label length and averages; 'sum'; 'none'.
-        norm_by_times: divide the gradient by the number of time steps.
-        zero_infinity: losses that are infinite count as zero, without gradient.
+        blank (int): number of the blank class.
+        reduction (str): 'mean' divides each loss by its label length and averages; 'sum'; 'none'.
+        norm_by_times (bool): divide the gradient by the number of time steps.
+        zero_infinity (bool): losses that are infinite count as zero, without gradient.
+
+    Returns:
+        0-d tensor, or for 'none' [batch].
+
+    Raises:
+        ValueError: ``reduction`` is unknown, or shapes do not fit.
+
+    Paper: Graves et al., ICML 2006.
+
+    Examples:
+        >>> labels = argosy.to_tensor([[1]], dtype="int32")
+        >>> times, lengths = argosy.to_tensor([2]), argosy.to_tensor([1])
+        >>> argosy.nn.functional.ctc_loss(argosy.zeros([2, 1, 3]), labels, times, lengths).item()
+        1.0986
     """
     check_choice("ctc_loss", "reduction", reduction, ("mean", "sum", "none"), ArgumentError)
     return ops.ctc_loss(
@@ -180,14 +244,29 @@ def rnnt_loss(
     reduction="mean",
     name=None,
 ):
-    """Loss of a recurrent transducer.
-
-    Graves, arXiv:1211.3711; FastEmit regularization of Yu et al., arXiv:2010.11148.
+    """Loss of a recurrent transducer: minus the log probability of all alignments of a label.
 
     Args:
         input: [batch, time, longest label + 1, classes] log probabilities.
         label: [batch, longest label] int32.
         input_lengths, label_lengths: [batch] int32.
+        blank (int): number of the blank class.
+        fastemit_lambda (float): weight of the FastEmit regularization.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Returns:
+        0-d tensor, or for 'none' [batch].
+
+    Raises:
+        AssertionError: ``reduction`` is unknown.
+
+    Paper: Graves, arXiv:1211.3711; FastEmit: Yu et al., arXiv:2010.11148.
+
+    Examples:
+        >>> scores = argosy.nn.functional.log_softmax(argosy.zeros([1, 2, 2, 3]), axis=-1)
+        >>> label, two, one = (argosy.to_tensor(v, dtype="int32") for v in ([[1]], [2], [1]))
+        >>> argosy.nn.functional.rnnt_loss(scores, label, two, one, fastemit_lambda=0.0).item()
+        2.6027
     """
     check_choice("rnnt_loss", "reduction", reduction, ("mean", "sum", "none"), AssertionError)
     return ops.rnnt_loss(
@@ -208,18 +287,28 @@ def hsigmoid_loss(
 ):
     """Hierarchical sigmoid loss over a binary tree of classes.
 
-    Morin and Bengio, AISTATS 2005.
-
     Args:
         input: [N, features].
         label: [N] or [N, 1] int64.
-        num_classes: number of leaves, at least 2.
-        weight: [num_classes - 1, features]; bias [num_classes - 1, 1] or None.
+        num_classes (int): number of leaves, at least 2.
+        weight: [num_classes - 1, features].
+        bias: [num_classes - 1, 1] or None.
         path_table, path_code: [N, longest path] nodes and turns of a tree of one's own, padded
             with -1; None for the default complete tree.
+        is_sparse (bool): row-sparse gradients of weight and bias.
 
     Returns:
         Tensor [N, 1].
+
+    Raises:
+        ValueError: ``num_classes`` is below 2.
+
+    Paper: Morin and Bengio, AISTATS 2005.
+
+    Examples:
+        >>> x, weight = argosy.zeros([2, 3]), argosy.ones([1, 3])
+        >>> argosy.nn.functional.hsigmoid_loss(x, argosy.to_tensor([0, 1]), 2, weight).tolist()
+        [[0.6931], [0.6931]]
     """
     if num_classes < 2:
         raise ValueError(
@@ -244,17 +333,27 @@ def margin_cross_entropy(
 ):
     """Cross entropy with angular margins: cos(t) of the true class becomes cos(m1 t + m2) - m3.
 
-    Deng et al., "ArcFace", arXiv:1801.07698.
-
     Args:
         logits: [N, C] cosines.
         label: [N] or [N, 1] class numbers.
-        scale: factor on the logits after the margin.
+        margin1, margin2, margin3 (float): m1, m2 and m3.
+        scale (float): factor on the logits after the margin.
         group: of this process alone, or False or None.
-        reduction: 'mean', 'sum' or None.
+        return_softmax (bool): also return the softmax.
+        reduction (str, optional): 'mean', 'sum', or 'none' or None.
 
     Returns:
-        The loss (0-d, or [N, 1] for None), with ``return_softmax`` also the softmax.
+        The loss (0-d, or [N, 1] for 'none'), with ``return_softmax`` also the softmax.
+
+    Raises:
+        AssertionError: ``reduction`` is unknown.
+
+    Paper: Deng et al., "ArcFace", arXiv:1801.07698.
+
+    Examples:
+        >>> cosines, label = argosy.to_tensor([[0.9, 0.1]]), argosy.to_tensor([0])
+        >>> argosy.nn.functional.margin_cross_entropy(cosines, label, scale=1.0).item()
+        0.4814
     """
     alone_in("margin_cross_entropy", group)
     check_choice(
@@ -286,11 +385,20 @@ def triplet_margin_with_distance_loss(
     Args:
         input, positive, negative: tensors of the same shape.
         distance_function: takes two tensors; None is the Euclidean distance.
-        margin: positive number.
-        swap: take the nearer of input and positive to the negative.
+        margin (float): number >= 0.
+        swap (bool): take the nearer of input and positive to the negative.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Returns:
+        0-d tensor, or for 'none' one of the distances' shape.
 
     Raises:
-        ValueError: ``margin`` is not positive, or a distance is negative.
+        ValueError: ``margin`` or a distance is negative, or ``reduction`` is unknown.
+
+    Examples:
+        >>> a, b = argosy.zeros([1, 2]), argosy.to_tensor([[3.0, 4.0]])
+        >>> argosy.nn.functional.triplet_margin_with_distance_loss(a, b, a).item()
+        6.0
     """
     check_reduction(reduction, "triplet_margin_with_distance_loss")
     if margin < 0:
@@ -322,18 +430,25 @@ def adaptive_log_softmax_with_loss(
 ):
     """Log probabilities of labels under a softmax whose rare classes sit in clusters.
 
-    Grave et al., arXiv:1609.04309.
-
     Args:
         input: [N, features] or [features].
         label: [N] or 0-d class numbers.
         head_weight: [features, cutoffs[0] + clusters].
         tail_weights: for each cluster a pair of weights that are applied one after the other.
-        cutoffs: first class of each cluster, then the number of classes; ascending.
+        cutoffs (list[int]): first class of each cluster, then the number of classes; ascending.
         head_bias: [cutoffs[0] + clusters] or None.
 
     Returns:
         (log probability of each label, mean negative log probability).
+
+    Paper: Grave et al., arXiv:1609.04309.
+
+    Examples:
+        >>> head, tail = argosy.zeros([4, 3]), [[argosy.zeros([4, 2]), argosy.zeros([2, 3])]]
+        >>> x, label = argosy.ones([2, 4]), argosy.to_tensor([0, 4])
+        >>> out, loss = argosy.nn.functional.adaptive_log_softmax_with_loss(x, label, head, tail, [2, 5])
+        >>> out.tolist(), loss.item()
+        ([-1.0986, -2.1972], 1.6479)
     """
     flat = [weight for pair in tail_weights for weight in pair]
     return ops.adaptive_log_softmax_with_loss(

@@ -39,18 +39,30 @@ def _max_pool(n, x, kernel_size, stride, padding, return_mask, ceil_mode, data_f
 def max_pool1d(
     x, kernel_size, stride=None, padding=0, return_mask=False, ceil_mode=False, name=None
 ):
-    """Maximum over windows of the last axis.
+    """Maximum over one-dimensional windows; padded positions never win.
 
     Args:
         x: [N, C, L].
-        kernel_size: window length.
-        stride: distance of windows; None is ``kernel_size``.
-        padding: int, [int], [before, after], pairs per axis, 'SAME' or 'VALID'.
-        return_mask: also return the position of each maximum along L (int32).
-        ceil_mode: count a last window that overlaps the end only partly.
+        kernel_size: sizes of a window, int or [int].
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
+        return_mask (bool): also return where each maximum stands, as flat indices within the
+            last axis (int32); channels first only.
+        ceil_mode (bool): count last windows that overlap the border only partly.
 
     Returns:
         Tensor [N, C, L'], with ``return_mask`` a pair of them.
+
+    Raises:
+        ValueError: padding, data_format, ``return_mask`` or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**1, dtype="float32").reshape([1, 1, 4])
+        >>> out, mask = argosy.nn.functional.max_pool1d(x, 2, return_mask=True)
+        >>> out.flatten().tolist()
+        [1.0, 3.0]
+        >>> mask.flatten().tolist()
+        [1, 3]
     """
     return _max_pool(1, x, kernel_size, stride, padding, return_mask, ceil_mode, "NCL")
 
@@ -65,17 +77,31 @@ def max_pool2d(
     data_format="NCHW",
     name=None,
 ):
-    """Maximum over two-dimensional windows.
+    """Maximum over two-dimensional windows; padded positions never win.
 
     Args:
         x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
-        kernel_size, stride: int or two ints; stride None is ``kernel_size``.
-        padding: int, two ints, four ints, pairs per axis, 'SAME' or 'VALID'.
-        return_mask: also return the flat index of each maximum in its H x W plane (int32).
-        ceil_mode: count last windows that overlap the border only partly.
+        kernel_size: sizes of a window, int or two ints.
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or two ints, [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
+        return_mask (bool): also return where each maximum stands, as flat indices within the
+            H x W plane (int32); channels first only.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): 'NCHW' or 'NHWC'.
 
     Returns:
         Tensor [N, C, H', W'], with ``return_mask`` a pair of them.
+
+    Raises:
+        ValueError: padding, data_format, ``return_mask`` or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> out, mask = argosy.nn.functional.max_pool2d(x, 2, return_mask=True)
+        >>> out.flatten().tolist()
+        [5.0, 7.0, 13.0, 15.0]
+        >>> mask.flatten().tolist()
+        [5, 7, 13, 15]
     """
     return _max_pool(2, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
@@ -90,13 +116,31 @@ def max_pool3d(
     data_format="NCDHW",
     name=None,
 ):
-    """Maximum over three-dimensional windows; arguments as for :func:`max_pool2d`.
+    """Maximum over three-dimensional windows; padded positions never win.
 
     Args:
         x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
+        kernel_size: sizes of a window, int or three ints.
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
+        return_mask (bool): also return where each maximum stands, as flat indices within the
+            D x H x W block (int32); channels first only.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): 'NCDHW' or 'NDHWC'.
 
     Returns:
         Tensor [N, C, D', H', W'], with ``return_mask`` a pair of them.
+
+    Raises:
+        ValueError: padding, data_format, ``return_mask`` or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> out, mask = argosy.nn.functional.max_pool3d(x, 2, return_mask=True)
+        >>> out.flatten().tolist()
+        [21.0, 23.0, 29.0, 31.0, 53.0, 55.0, 61.0, 63.0]
+        >>> mask.flatten().tolist()
+        [21, 23, 29, 31, 53, 55, 61, 63]
     """
     return _max_pool(3, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
@@ -109,11 +153,26 @@ def _avg_pool(n, x, kernel_size, stride, padding, ceil_mode, exclusive, divisor,
 
 
 def avg_pool1d(x, kernel_size, stride=None, padding=0, exclusive=True, ceil_mode=False, name=None):
-    """Mean over windows of the last axis of ``x`` [N, C, L].
+    """Mean over one-dimensional windows.
 
     Args:
-        kernel_size, stride, padding, ceil_mode: as for :func:`max_pool1d`.
-        exclusive: padded positions do not count in the mean.
+        x: [N, C, L].
+        kernel_size: sizes of a window, int or [int].
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        exclusive (bool): padded positions do not count in the mean.
+
+    Returns:
+        Tensor [N, C, L'].
+
+    Raises:
+        ValueError: padding, data_format or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**1, dtype="float32").reshape([1, 1, 4])
+        >>> argosy.nn.functional.avg_pool1d(x, 2).flatten().tolist()
+        [0.5, 2.5]
     """
     return _avg_pool(1, x, kernel_size, stride, padding, ceil_mode, exclusive, None, "NCL")
 
@@ -129,12 +188,28 @@ def avg_pool2d(
     data_format="NCHW",
     name=None,
 ):
-    """Mean over two-dimensional windows of ``x`` [N, C, H, W] or [N, H, W, C].
+    """Mean over two-dimensional windows.
 
     Args:
-        kernel_size, stride, padding, ceil_mode: as for :func:`max_pool2d`.
-        exclusive: padded positions do not count in the mean.
-        divisor_override: divide the sum by this number instead of the count.
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
+        kernel_size: sizes of a window, int or two ints.
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or two ints, [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        exclusive (bool): padded positions do not count in the mean.
+        divisor_override (float, optional): divide the sums by this number instead of the count.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Tensor [N, C, H', W'].
+
+    Raises:
+        ValueError: padding, data_format or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> argosy.nn.functional.avg_pool2d(x, 2).flatten().tolist()
+        [2.5, 4.5, 10.5, 12.5]
     """
     return _avg_pool(
         2, x, kernel_size, stride, padding, ceil_mode, exclusive, divisor_override, data_format
@@ -152,7 +227,29 @@ def avg_pool3d(
     data_format="NCDHW",
     name=None,
 ):
-    """Mean over three-dimensional windows; arguments as for :func:`avg_pool2d`."""
+    """Mean over three-dimensional windows.
+
+    Args:
+        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
+        kernel_size: sizes of a window, int or three ints.
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or three ints, six ints, a pair per axis of x, 'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        exclusive (bool): padded positions do not count in the mean.
+        divisor_override (float, optional): divide the sums by this number instead of the count.
+        data_format (str): 'NCDHW' or 'NDHWC'.
+
+    Returns:
+        Tensor [N, C, D', H', W'].
+
+    Raises:
+        ValueError: padding, data_format or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> argosy.nn.functional.avg_pool3d(x, 2).flatten().tolist()
+        [10.5, 12.5, 18.5, 20.5, 42.5, 44.5, 50.5, 52.5]
+    """
     return _avg_pool(
         3, x, kernel_size, stride, padding, ceil_mode, exclusive, divisor_override, data_format
     )
@@ -179,7 +276,28 @@ def lp_pool1d(
     data_format="NCL",
     name=None,
 ):
-    """``(sum x^p)^(1/p)`` over windows of length ``kernel_size``, p = ``norm_type`` (inf: max)."""
+    """``(sum x^p)^(1/p)`` over one-dimensional windows.
+
+    Args:
+        x: [N, C, L], or [N, L, C] for data_format 'NLC'.
+        norm_type (float): p; infinity gives the maximum; not 0.
+        kernel_size: sizes of a window, int or [int].
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or [int], [before, after], a pair per axis of x, 'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): 'NCL' or 'NLC'.
+
+    Returns:
+        Tensor [N, C, L'].
+
+    Raises:
+        ValueError: ``norm_type`` is 0, or padding, data_format or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.ones([1, 1, 4])
+        >>> argosy.nn.functional.lp_pool1d(x, 2, 2).flatten().tolist()
+        [1.4142, 1.4142]
+    """
     return _lp_pool(1, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
@@ -194,7 +312,28 @@ def lp_pool2d(
     data_format="NCHW",
     name=None,
 ):
-    """``(sum x^p)^(1/p)`` over two-dimensional windows, p = ``norm_type`` (inf: maximum)."""
+    """``(sum x^p)^(1/p)`` over two-dimensional windows.
+
+    Args:
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
+        norm_type (float): p; infinity gives the maximum; not 0.
+        kernel_size: sizes of a window, int or two ints.
+        stride: distances of windows; None is ``kernel_size``.
+        padding: int or two ints, [top, bottom, left, right], a pair per axis of x, 'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Tensor [N, C, H', W'].
+
+    Raises:
+        ValueError: ``norm_type`` is 0, or padding, data_format or ``ceil_mode`` do not fit each other.
+
+    Examples:
+        >>> x = argosy.ones([1, 1, 4, 4])
+        >>> argosy.nn.functional.lp_pool2d(x, 2, 2).flatten().tolist()
+        [2.0, 2.0, 2.0, 2.0]
+    """
     return _lp_pool(2, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
@@ -217,19 +356,43 @@ def _adaptive_size(output_size, n):
 
 @alias(input="x")
 def adaptive_avg_pool1d(x, output_size, name=None):
-    """Means over ``output_size`` windows that cover the last axis of ``x`` [N, C, L] evenly."""
+    """Means over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        x: [N, C, L].
+        output_size: length of the result, or [length].
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Examples:
+        >>> x = argosy.arange(4**1, dtype="float32").reshape([1, 1, 4])
+        >>> argosy.nn.functional.adaptive_avg_pool1d(x, 2).flatten().tolist()
+        [0.5, 2.5]
+    """
     return ops.adaptive_avg_pool1d(x, _adaptive_size(output_size, 1), False)
 
 
 @alias(input="x")
 def adaptive_avg_pool2d(x, output_size, data_format="NCHW", name=None):
-    """Means over windows that divide the input into ``output_size`` parts.
+    """Means over windows that divide the spatial axes into ``output_size`` parts.
 
-    Window i of an axis of length L runs from floor(i L / S) to ceil((i + 1) L / S).
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
 
     Args:
-        x: [N, C, H, W] or [N, H, W, C].
-        output_size: int, or two of int and None (None keeps that axis).
+        x: [N, C, H, W], or [N, H, W, C] for data_format 'NHWC'.
+        output_size: sizes of the result, int or two of int and None (None keeps that axis).
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> argosy.nn.functional.adaptive_avg_pool2d(x, 2).flatten().tolist()
+        [2.5, 4.5, 10.5, 12.5]
     """
     channel_last = is_channel_last(data_format, _FORMATS[2])
     return ops.adaptive_avg_pool2d(x, _adaptive_size(output_size, 2), channel_last)
@@ -237,7 +400,23 @@ def adaptive_avg_pool2d(x, output_size, data_format="NCHW", name=None):
 
 @alias(input="x")
 def adaptive_avg_pool3d(x, output_size, data_format="NCDHW", name=None):
-    """Means over windows that divide the input into ``output_size`` parts, see the 2-D form."""
+    """Means over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        x: [N, C, D, H, W], or [N, D, H, W, C] for data_format 'NDHWC'.
+        output_size: sizes of the result, int or three of int and None (None keeps that axis).
+        data_format (str): 'NCDHW' or 'NDHWC'.
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> argosy.nn.functional.adaptive_avg_pool3d(x, 2).flatten().tolist()
+        [10.5, 12.5, 18.5, 20.5, 42.5, 44.5, 50.5, 52.5]
+    """
     channel_last = is_channel_last(data_format, _FORMATS[3])
     return ops.adaptive_avg_pool3d(x, _adaptive_size(output_size, 3), channel_last)
 
@@ -249,22 +428,67 @@ def _adaptive_max(n, x, output_size, return_mask):
 
 @alias(input="x", return_indices="return_mask")
 def adaptive_max_pool1d(x, output_size, return_mask=False, name=None):
-    """Maxima over ``output_size`` windows that cover the last axis of ``x`` [N, C, L] evenly."""
+    """Maxima over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        x: [N, C, L].
+        output_size: length of the result, or [length].
+        return_mask (bool): also return the flat indices of the maxima within the last axis (int32).
+
+    Returns:
+        Tensor [N, C, *output_size], with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> x = argosy.arange(4**1, dtype="float32").reshape([1, 1, 4])
+        >>> argosy.nn.functional.adaptive_max_pool1d(x, 2).flatten().tolist()
+        [1.0, 3.0]
+    """
     return _adaptive_max(1, x, output_size, return_mask)
 
 
 @alias(input="x", return_indices="return_mask")
 def adaptive_max_pool2d(x, output_size, return_mask=False, name=None):
-    """Maxima over windows that divide ``x`` [N, C, H, W] into ``output_size`` parts.
+    """Maxima over windows that divide the spatial axes into ``output_size`` parts.
 
-    With ``return_mask`` also the flat indices of the maxima in their H x W planes (int32).
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        x: [N, C, H, W].
+        output_size: sizes of the result, int or two of int and None (None keeps that axis).
+        return_mask (bool): also return the flat indices of the maxima within the H x W plane (int32).
+
+    Returns:
+        Tensor [N, C, *output_size], with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> argosy.nn.functional.adaptive_max_pool2d(x, 2).flatten().tolist()
+        [5.0, 7.0, 13.0, 15.0]
     """
     return _adaptive_max(2, x, output_size, return_mask)
 
 
 @alias(input="x", return_indices="return_mask")
 def adaptive_max_pool3d(x, output_size, return_mask=False, name=None):
-    """Maxima over windows that divide ``x`` [N, C, D, H, W] into ``output_size`` parts."""
+    """Maxima over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        x: [N, C, D, H, W].
+        output_size: sizes of the result, int or three of int and None (None keeps that axis).
+        return_mask (bool): also return the flat indices of the maxima within the D x H x W block (int32).
+
+    Returns:
+        Tensor [N, C, *output_size], with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> argosy.nn.functional.adaptive_max_pool3d(x, 2).flatten().tolist()
+        [21.0, 23.0, 29.0, 31.0, 53.0, 55.0, 61.0, 63.0]
+    """
     return _adaptive_max(3, x, output_size, return_mask)
 
 
@@ -278,6 +502,11 @@ def _max_unpool(n, x, indices, kernel_size, stride, padding, data_format, output
         raise ValueError(
             f"[max_unpool{n}d] x: expected {n + 2} dimensions, got shape {list(x.shape)}. "
             "Do this: reshape it."
+        )
+    if indices.shape != x.shape and -1 not in (*indices.shape, *x.shape):
+        raise ValueError(
+            f"(InvalidArgument) [max_unpool{n}d] x and indices must have one shape, got"
+            f" {list(x.shape)} and {list(indices.shape)}. Do this: pass both results of the pooling."
         )
     kernel = int_list(kernel_size, n, "pool_size")
     stride = kernel if stride is None else int_list(stride, n, "pool_stride")
@@ -319,9 +548,25 @@ def max_unpool1d(
     """Put values back where ``max_pool1d(return_mask=True)`` took them; zero elsewhere.
 
     Args:
-        x, indices: [N, C, L] values and their positions (int32).
+        x, indices: [N, C, L] values and their flat positions (int32).
         kernel_size, stride, padding: those of the pooling.
-        output_size: length of the result; None is (L - 1) stride - 2 padding + kernel_size.
+        data_format (str): 'NCL'.
+        output_size: spatial sizes (or shape) of the result; None is (size - 1) stride - 2 padding +
+            kernel_size
+            for each axis.
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Raises:
+        ValueError: data_format, the number of dimensions or ``output_size`` do not fit.
+
+    Examples:
+        >>> x = argosy.arange(4**1, dtype="float32").reshape([1, 1, 4])
+        >>> values, indices = argosy.nn.functional.max_pool1d(x, 2, return_mask=True)
+        >>> out = argosy.nn.functional.max_unpool1d(values, indices, 2)
+        >>> out.shape, bool((out.sum() == values.sum()).all())
+        (paddle.Size([1, 1, 4]), True)
     """
     return _max_unpool(1, x, indices, kernel_size, stride, padding, data_format, output_size)
 
@@ -336,7 +581,29 @@ def max_unpool2d(
     output_size=None,
     name=None,
 ):
-    """Put values back where ``max_pool2d(return_mask=True)`` took them; zero elsewhere."""
+    """Put values back where ``max_pool2d(return_mask=True)`` took them; zero elsewhere.
+
+    Args:
+        x, indices: [N, C, H, W] values and their flat positions (int32).
+        kernel_size, stride, padding: those of the pooling.
+        data_format (str): 'NCHW'.
+        output_size: spatial sizes (or shape) of the result; None is (size - 1) stride - 2 padding +
+            kernel_size
+            for each axis.
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Raises:
+        ValueError: data_format, the number of dimensions or ``output_size`` do not fit.
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> values, indices = argosy.nn.functional.max_pool2d(x, 2, return_mask=True)
+        >>> out = argosy.nn.functional.max_unpool2d(values, indices, 2)
+        >>> out.shape, bool((out.sum() == values.sum()).all())
+        (paddle.Size([1, 1, 4, 4]), True)
+    """
     return _max_unpool(2, x, indices, kernel_size, stride, padding, data_format, output_size)
 
 
@@ -350,7 +617,29 @@ def max_unpool3d(
     output_size=None,
     name=None,
 ):
-    """Put values back where ``max_pool3d(return_mask=True)`` took them; zero elsewhere."""
+    """Put values back where ``max_pool3d(return_mask=True)`` took them; zero elsewhere.
+
+    Args:
+        x, indices: [N, C, D, H, W] values and their flat positions (int32).
+        kernel_size, stride, padding: those of the pooling.
+        data_format (str): 'NCDHW'.
+        output_size: spatial sizes (or shape) of the result; None is (size - 1) stride - 2 padding +
+            kernel_size
+            for each axis.
+
+    Returns:
+        Tensor [N, C, *output_size].
+
+    Raises:
+        ValueError: data_format, the number of dimensions or ``output_size`` do not fit.
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> values, indices = argosy.nn.functional.max_pool3d(x, 2, return_mask=True)
+        >>> out = argosy.nn.functional.max_unpool3d(values, indices, 2)
+        >>> out.shape, bool((out.sum() == values.sum()).all())
+        (paddle.Size([1, 1, 4, 4, 4]), True)
+    """
     return _max_unpool(3, x, indices, kernel_size, stride, padding, data_format, output_size)
 
 
@@ -372,14 +661,25 @@ def fractional_max_pool2d(
 ):
     """Maxima over windows whose bounds are pseudo-random fractions of the input.
 
-    Graham, "Fractional Max-Pooling", arXiv:1412.6071.
-
     Args:
         x: [N, C, H, W].
-        output_size: int, or two of int and None (None keeps that axis).
-        kernel_size: windows of this size that overlap; None for disjoint windows.
-        random_u: number in (0, 1) that fixes the windows; None draws one.
-        return_mask: also return flat indices of the maxima (int32).
+        output_size: sizes of the result, int or two of int and None (None keeps that axis).
+        kernel_size: int or two ints: windows of this size that overlap; None for disjoint windows.
+        random_u (float, optional): number in (0, 1) that fixes the windows; None draws one.
+        return_mask (bool): also return flat indices of the maxima (int32).
+
+    Returns:
+        Tensor [N, C, *output_size], with ``return_mask`` a pair of them.
+
+    Raises:
+        ValueError: ``random_u`` is out of range, or sizes do not fit.
+
+    Paper: Graham, "Fractional Max-Pooling", arXiv:1412.6071.
+
+    Examples:
+        >>> x = argosy.arange(4**2, dtype="float32").reshape([1, 1, 4, 4])
+        >>> argosy.nn.functional.fractional_max_pool2d(x, 2, random_u=0.5).shape
+        paddle.Size([1, 1, 2, 2])
     """
     return _fractional(2, x, output_size, kernel_size, random_u, return_mask)
 
@@ -387,5 +687,26 @@ def fractional_max_pool2d(
 def fractional_max_pool3d(
     x, output_size, kernel_size=None, random_u=None, return_mask=False, name=None
 ):
-    """Three-dimensional form of :func:`fractional_max_pool2d`, ``x`` being [N, C, D, H, W]."""
+    """Maxima over windows whose bounds are pseudo-random fractions of the input.
+
+    Args:
+        x: [N, C, D, H, W].
+        output_size: sizes of the result, int or three of int and None (None keeps that axis).
+        kernel_size: int or three ints: windows of this size that overlap; None for disjoint windows.
+        random_u (float, optional): number in (0, 1) that fixes the windows; None draws one.
+        return_mask (bool): also return flat indices of the maxima (int32).
+
+    Returns:
+        Tensor [N, C, *output_size], with ``return_mask`` a pair of them.
+
+    Raises:
+        ValueError: ``random_u`` is out of range, or sizes do not fit.
+
+    Paper: Graham, "Fractional Max-Pooling", arXiv:1412.6071.
+
+    Examples:
+        >>> x = argosy.arange(4**3, dtype="float32").reshape([1, 1, 4, 4, 4])
+        >>> argosy.nn.functional.fractional_max_pool3d(x, 2, random_u=0.5).shape
+        paddle.Size([1, 1, 2, 2, 2])
+    """
     return _fractional(3, x, output_size, kernel_size, random_u, return_mask)

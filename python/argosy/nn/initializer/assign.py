@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argosy import tensor
 from argosy._core import Tensor
+from argosy._support import WrongTypeError
 
 from .initializer import Initializer
 
@@ -15,7 +16,7 @@ class NumpyArrayInitializer(Initializer):
         import numpy
 
         if not isinstance(value, numpy.ndarray):
-            raise AssertionError(
+            raise WrongTypeError(
                 f"[Assign] value: expected a numpy.ndarray, got {type(value).__name__}. Do "
                 "this: use numpy.asarray."
             )
@@ -30,13 +31,21 @@ class Assign(NumpyArrayInitializer):
 
     Args:
         value: NumPy array, list, tuple or tensor.
+
+    Raises:
+        AssertionError: ``value`` is none of them.
+
+    Examples:
+        >>> attr = argosy.nn.initializer.Assign([[1.0], [2.0]])
+        >>> argosy.nn.Linear(2, 1, weight_attr=attr).weight.tolist()
+        [[1.0], [2.0]]
     """
 
     def __init__(self, value, name=None):
         import numpy
 
         if not isinstance(value, (numpy.ndarray, list, tuple, Tensor)):
-            raise AssertionError(
+            raise WrongTypeError(
                 "[Assign] value: expected a numpy.ndarray, list, tuple or Tensor, got "
                 f"{type(value).__name__}. Do this: pass one of them."
             )

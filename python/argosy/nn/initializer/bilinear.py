@@ -9,14 +9,26 @@ from .initializer import Initializer
 
 
 class Bilinear(Initializer):
-    """Kernels of linear interpolation, for transposed convolutions that enlarge images.
+    """Kernels near those of linear interpolation, for transposed convolutions that enlarge images.
+
+    The values are Paddle's, whose place in a column is not rounded down: not symmetric.
 
     Raises:
-        ValueError: the parameter is not [out, in, size, size].
+        ValueError: the parameter is not [out, in, size, size] (when it is filled).
+
+    Examples:
+        >>> fill = argosy.nn.initializer.Bilinear()
+        >>> up = argosy.nn.Conv2DTranspose(1, 1, 4, stride=2, padding=1, weight_attr=fill)
+        >>> up.weight[0, 0, 0].tolist()
+        [0.0625, 0.2812, 0.375, 0.1562]
     """
 
     def __init__(self):
         pass
+
+    def forward(self, var, block=None):
+        """Gives var, a parameter, its values."""
+        super().forward(var, block)
 
     def _values(self, shape, dtype):
         if len(shape) != 4:

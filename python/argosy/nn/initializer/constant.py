@@ -20,10 +20,17 @@ class ConstantInitializer(Initializer):
 
 
 class Constant(ConstantInitializer):
-    """Every element is ``value``.
+    """Every element is one number.
 
     Args:
-        value: the number.
+        value (float): the number.
+
+    Raises:
+        ValueError: it is None.
+
+    Examples:
+        >>> argosy.nn.Linear(1, 2, weight_attr=argosy.nn.initializer.Constant(3.0)).weight.tolist()
+        [[3.0, 3.0]]
     """
 
     def __init__(self, value=0.0):

@@ -12,10 +12,18 @@ class Dirac(Initializer):
     """Kernels with a single 1 at the centre, so that a convolution copies channels.
 
     Args:
-        groups: the output channels fall into this many groups, each copying the input anew.
+        groups (int): the output channels fall into this many groups, each copying the input anew.
 
     Raises:
-        AssertionError: the parameter has not 3 to 5 dimensions, or its first is not divisible.
+        ValueError: ``groups`` is no positive int.
+        AssertionError: the parameter has not 3 to 5 dimensions, or its first size is not divisible
+            (when it
+            is filled).
+
+    Examples:
+        >>> conv = argosy.nn.Conv1D(2, 2, 3, weight_attr=argosy.nn.initializer.Dirac())
+        >>> conv.weight.tolist()
+        [[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
     """
 
     def __init__(self, groups=1, name=None):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 import operator
 
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
 from argosy._programs import mode
-from argosy._support import check_choice, no_effect
+from argosy._support import check_choice, need_type, no_effect
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 
@@ -30,6 +31,18 @@ class Initializer:
             return self.forward(param, block)
 
     def forward(self, param, block=None):
+        """Fill a parameter, in place.
+
+        Args:
+            param: the parameter.
+            block: has no effect.
+
+        Examples:
+            >>> x = argosy.create_parameter([2], "float32")
+            >>> argosy.nn.initializer.Constant(2.0).forward(x)
+            >>> x.tolist()
+            [2.0, 2.0]
+        """
         no_effect("Initializer", "values go to the parameter itself", block=(block, None))
         set_data(param, self._values(list(param.shape), param.dtype))
 
@@ -84,19 +97,25 @@ def calculate_gain(nonlinearity, param=None):
     """Gain by which an initializer scales weights that a nonlinearity follows.
 
     Args:
-        nonlinearity: sigmoid, linear, conv1d..3d, conv1d_transpose..3d_transpose,
+        nonlinearity (str): sigmoid, linear, conv1d..3d, conv1d_transpose..3d_transpose,
             conv_transpose1d..3d, tanh, relu, leaky_relu or selu.
-        param: negative slope of leaky_relu (0.01 if None).
+        param (float, optional): negative slope of leaky_relu (0.01 if None).
 
     Returns:
-        float: 1 for the linear ones, 5/3 for tanh, sqrt(2) for relu, sqrt(2 / (1 + slope^2)) for
-        leaky_relu, 3/4 for selu.
+        float: 1 for the linear ones and sigmoid, 5/3 for tanh, sqrt(2) for relu, sqrt(2 / (1 + slope^2))
+        for leaky_relu, 3/4 for selu.
 
     Raises:
         ValueError: the nonlinearity is not in the list.
+
+    Examples:
+        >>> argosy.nn.initializer.calculate_gain("leaky_relu", 1.0)
+        1.0
     """
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else float(param)
+        param = 0.01 if param is None else param
+        need_type("calculate_gain", "param", param, numbers.Real, "pass the negative slope")
+        slope = float(param)
         return math.sqrt(2.0 / (1 + slope * slope))
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "sigmoid": 1, "linear": 1}
     for n in "123":
@@ -109,8 +128,19 @@ def set_global_initializer(weight_init, bias_init=None):
     """Let parameters without an initializer of their own start from these.
 
     Args:
-        weight_init: initializer of weights; None goes back to the layers' own defaults.
-        bias_init: initializer of biases; None goes back to the layers' own defaults.
+        weight_init (Initializer): of weights; None goes back to the layers' own defaults.
+        bias_init (Initializer, optional): of biases; None goes back to the layers' own defaults.
+
+    Raises:
+        TypeError: one is neither an initializer nor None.
+
+    Examples:
+        >>> init = argosy.nn.initializer
+        >>> init.set_global_initializer(init.Constant(1.0), init.Constant(2.0))
+        >>> layer = argosy.nn.Linear(1, 1)
+        >>> layer.weight.item(), layer.bias.item()
+        (1.0, 2.0)
+        >>> init.set_global_initializer(None)
     """
     global _global_weight, _global_bias
     for value, name in ((weight_init, "weight_init"), (bias_init, "bias_init")):

@@ -33,8 +33,13 @@ class Normal(NormalInitializer):
     """Gaussian values.
 
     Args:
-        mean: mean of the distribution.
-        std: standard deviation.
+        mean (float): mean of the distribution.
+        std (float): standard deviation.
+
+    Examples:
+        >>> fill = argosy.nn.initializer.Normal(std=0.1)
+        >>> argosy.nn.Linear(200, 100, weight_attr=fill).weight.std().round(2).item()
+        0.1
     """
 
     def __init__(self, mean=0.0, std=1.0, name=None):
@@ -63,13 +68,18 @@ class TruncatedNormalInitializer(Initializer):
 
 
 class TruncatedNormal(TruncatedNormalInitializer):
-    """Gaussian values within bounds.
+    """Gaussian values, drawn anew while they lie outside of [a, b].
 
     Args:
-        mean: mean of the distribution before truncation.
-        std: its standard deviation.
-        a: smallest value (not a multiple of ``std``).
-        b: largest value.
+        mean (float): mean of the distribution before truncation.
+        std (float): its standard deviation.
+        a (float): smallest value (not a multiple of ``std``).
+        b (float): largest value.
+
+    Examples:
+        >>> fill = argosy.nn.initializer.TruncatedNormal(std=1.0, a=-0.5, b=0.5)
+        >>> argosy.nn.Linear(200, 100, weight_attr=fill).weight.abs().max().item() <= 0.5
+        True
     """
 
     def __init__(self, mean=0.0, std=1.0, a=-2.0, b=2.0, name=None):

@@ -13,14 +13,21 @@ from .initializer import Initializer, seed_of
 class Orthogonal(Initializer):
     """A matrix with orthonormal rows or columns, from the QR decomposition of Gaussian values.
 
-    Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear neural
-    networks", arXiv:1312.6120. Dimensions after the first are taken as one.
+    Dimensions after the first are taken as one.
 
     Args:
-        gain: factor on the values, see ``calculate_gain``.
+        gain (float): factor on the values, see ``calculate_gain``.
 
     Raises:
-        AssertionError: the parameter has fewer than 2 dimensions.
+        AssertionError: ``gain`` is None, or the parameter has fewer than 2 dimensions (when it is
+            filled).
+
+    Paper: Saxe et al., arXiv:1312.6120.
+
+    Examples:
+        >>> w = argosy.nn.Linear(3, 3, weight_attr=argosy.nn.initializer.Orthogonal()).weight
+        >>> bool(argosy.allclose(w @ w.T, argosy.eye(3), atol=1e-5))
+        True
     """
 
     def __init__(self, gain=1.0, name=None):

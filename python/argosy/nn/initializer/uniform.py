@@ -59,8 +59,13 @@ class Uniform(UniformInitializer):
     """Uniform values in [low, high).
 
     Args:
-        low: lower bound.
-        high: upper bound, not below ``low``.
+        low (float): lower bound.
+        high (float): upper bound, not below ``low``.
+
+    Examples:
+        >>> fill = argosy.nn.initializer.Uniform(-0.1, 0.1)
+        >>> argosy.nn.Linear(200, 100, weight_attr=fill).weight.abs().max().item() <= 0.1
+        True
     """
 
     def __init__(self, low=-1.0, high=1.0, name=None):

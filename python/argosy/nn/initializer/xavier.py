@@ -32,12 +32,16 @@ class XavierInitializer(Initializer):
 class XavierNormal(XavierInitializer):
     """Gaussian values with standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``.
 
-    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
-    networks", AISTATS 2010.
-
     Args:
-        fan_in, fan_out: None takes them from the parameter's shape.
-        gain: factor for the nonlinearity that follows, see ``calculate_gain``.
+        fan_in, fan_out (int, optional): None takes them from the parameter's shape.
+        gain (float): factor for the nonlinearity that follows, see ``calculate_gain``.
+
+    Paper: Glorot and Bengio, AISTATS 2010.
+
+    Examples:
+        >>> fill = argosy.nn.initializer.XavierNormal()
+        >>> argosy.nn.Linear(300, 500, weight_attr=fill).weight.std().round(2).item()
+        0.05
     """
 
     def __init__(self, fan_in=None, fan_out=None, gain=1.0, name=None):
@@ -47,12 +51,16 @@ class XavierNormal(XavierInitializer):
 class XavierUniform(XavierInitializer):
     """Uniform values in [-x, x), x = ``gain * sqrt(6 / (fan_in + fan_out))``.
 
-    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural
-    networks", AISTATS 2010.
-
     Args:
-        fan_in, fan_out: None takes them from the parameter's shape.
-        gain: factor for the nonlinearity that follows, see ``calculate_gain``.
+        fan_in, fan_out (int, optional): None takes them from the parameter's shape.
+        gain (float): factor for the nonlinearity that follows, see ``calculate_gain``.
+
+    Paper: Glorot and Bengio, AISTATS 2010.
+
+    Examples:
+        >>> fill = argosy.nn.initializer.XavierUniform()
+        >>> argosy.nn.Linear(2, 4, weight_attr=fill).weight.abs().max().item() <= 1.0
+        True
     """
 
     def __init__(self, fan_in=None, fan_out=None, gain=1.0, name=None):

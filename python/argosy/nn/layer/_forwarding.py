@@ -123,14 +123,61 @@ class ForwardingLayer(Layer):
 # -- one, two and three spatial axes ---------------------------------------------------------------
 
 
+# What the texts of such families say differently, by the number of spatial axes.
+_WORDS = {
+    1: {
+        "x": "[N, C, L]",
+        "last": "[N, L, C]",
+        "out": "[N, C, L']",
+        "out_sizes": "L'",
+        "kernel": "K",
+        "formats": "'NCL' or 'NLC'",
+        "ints": "an int or a list of one",
+        "sides": "before and after",
+        "four": "4",
+        "six": "6",
+        "two": "2",
+    },
+    2: {
+        "x": "[N, C, H, W]",
+        "last": "[N, H, W, C]",
+        "out": "[N, C, H', W']",
+        "out_sizes": "H', W'",
+        "kernel": "KH, KW",
+        "formats": "'NCHW' or 'NHWC'",
+        "ints": "an int or two ints",
+        "sides": "top, bottom, left, right",
+        "four": "4, 4",
+        "six": "6, 6",
+        "two": "2, 2",
+    },
+    3: {
+        "x": "[N, C, D, H, W]",
+        "last": "[N, D, H, W, C]",
+        "out": "[N, C, D', H', W']",
+        "out_sizes": "D', H', W'",
+        "kernel": "KD, KH, KW",
+        "formats": "'NCDHW' or 'NDHWC'",
+        "ints": "an int or three ints",
+        "sides": "two for each of D, H, W",
+        "four": "4, 4, 4",
+        "six": "6, 6, 6",
+        "two": "2, 2, 2",
+    },
+}
+
+
 class Ranked:
     """Mixin of a family of layers for one, two and three spatial axes.
 
     ``class MaxPool2D(_MaxPool, dims=2)`` has the family's ``__init__`` with that rank's data_format
-    as its default, and ``_dims``.
+    as its default, and ``_dims``. Its docstring is the family's ``_text``, with {name}, {dims} and the
+    words of that rank filled in, unless it has one of its own.
     """
 
     _dims = None
+    _text = None
+    _words = {}  # more of them, or others
     _rank_formats = {1: "NCL", 2: "NCHW", 3: "NCDHW"}
 
     def __init_subclass__(cls, dims=None, **options):
@@ -138,4 +185,7 @@ class Ranked:
             cls._dims = dims
             if "data_format" in inspect.signature(cls.__init__).parameters:
                 cls.__init__ = method_of(cls, cls.__init__, data_format=cls._rank_formats[dims])
+            if cls.__doc__ is None and cls._text is not None:
+                words = {**_WORDS[dims], **cls._words}
+                cls.__doc__ = cls._text.format(name=cls.__name__, dims=dims, **words)
         super().__init_subclass__(**options)

@@ -109,6 +109,14 @@ def create_parameter(
         is_bias: zeros by default instead of Xavier uniform.
         default_initializer: used unless ``attr`` or ``set_global_initializer`` names one.
         device: where it lives; None takes the current device.
+
+    Returns:
+        Parameter: It; None if attr is False.
+
+    Example:
+        >>> weight = argosy.create_parameter([2, 3], "float32")
+        >>> weight.shape, weight.stop_gradient
+        (paddle.Size([2, 3]), False)
     """
     attr = ParamAttr._to_attr(attr)
     if name is not None and attr and attr.name is None:

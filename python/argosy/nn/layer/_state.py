@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
 
 from argosy._core import Tensor
 from argosy._dtypes import CONVERTIBLE, REAL
-from argosy._support import unsupported
+from argosy._support import need_type, unsupported
 from argosy.autograd import no_grad
 from argosy.base.parameter import set_data
 from argosy.device import CUDAPlace
@@ -98,12 +99,16 @@ class LayerState:
     def state_dict(self, *args, **kwargs):
         """All parameters and persistable buffers of this layer and its sublayers.
 
-        Args (also by position, in this order): destination=None (a dict to fill),
-            include_sublayers=True, structured_name_prefix='' (also ``prefix``), use_hook=True,
-            keep_vars=True (False: detached tensors).
+        Args:
+            args, kwargs: in this order or by name: destination=None (a dict to fill), include_sublayers=True,
+                structured_name_prefix='' (also ``prefix``), use_hook=True, keep_vars=True (False: detached
+                tensors).
 
         Returns:
             OrderedDict from structured names such as ``encoder.0.weight`` to tensors.
+
+        Raises:
+            TypeError: too many arguments, or an unknown one.
         """
         names = (
             "destination", "include_sublayers", "structured_name_prefix", "use_hook", "keep_vars",
@@ -133,23 +138,50 @@ class LayerState:
         use_hook=True,
         keep_vars=True,
     ):
-        """Like :meth:`state_dict`, with the buffers that are not persistable as well."""
+        """Like :meth:`state_dict`, with the buffers that are not persistable as well.
+
+        Args:
+            destination (dict, optional): is filled; None makes a new one.
+            include_sublayers (bool): False gives this layer's own only.
+            structured_name_prefix (str): put before every name.
+            use_hook (bool): run the hooks of ``register_state_dict_hook``.
+            keep_vars (bool): False gives detached tensors.
+
+        Returns:
+            OrderedDict from structured names to tensors.
+
+        Examples:
+            >>> layer = argosy.nn.Layer()
+            >>> layer.register_buffer("cache", argosy.zeros([1]), persistable=False)
+            >>> list(layer.state_dict()), list(layer.to_static_state_dict())
+            ([], ['cache'])
+        """
         return self._state_dict_impl(
             destination, include_sublayers, structured_name_prefix, True, use_hook, keep_vars
         )
 
     def set_state_dict(self, state_dict, use_structured_name=True):
-        """Copy values from ``state_dict`` into parameters and persistable buffers.
+        """Copy values from a dict into parameters and persistable buffers.
 
         Args:
-            state_dict: dict from names to tensors or NumPy arrays.
-            use_structured_name: match by structured name (``fc.weight``); False: by the
-                tensor's own name (``linear_0.w_0``).
+            state_dict (dict): from names to tensors or NumPy arrays.
+            use_structured_name (bool): match by structured name (``fc.weight``); False: by the tensor's own
+                name (``linear_0.w_0``).
 
         Returns:
-            (missing keys, unexpected keys). A key whose shape does not fit is in both, with a
-            warning, and is not loaded.
+            (missing keys, unexpected keys). A key whose shape does not fit is in both, with a warning, and is
+            not loaded.
+
+        Examples:
+            >>> a, b = argosy.nn.Linear(2, 3), argosy.nn.Linear(2, 3)
+            >>> b.set_state_dict(a.state_dict())
+            ([], [])
+            >>> bool((a.weight == b.weight).all())
+            True
         """
+        need_type(
+            "set_state_dict", "state_dict", state_dict, Mapping, "pass what state_dict() gave"
+        )
         missing, used, pairs = [], set(), []
         targets = self.state_dict(use_hook=False)
         for key, target in targets.items():
@@ -179,11 +211,24 @@ class LayerState:
     load_dict = set_state_dict
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Load ``state_dict``; with ``strict`` keys that are missing or unknown are an error.
+        """Copy values from a dict, as :meth:`set_state_dict` does, without warnings.
+
+        Args:
+            state_dict (dict): from structured names to tensors or NumPy arrays.
+            strict (bool): keys that are missing, unknown or of another shape are an error.
+            assign (bool): True is not supported.
+
+        Returns:
+            Named tuple (missing_keys, unexpected_keys).
 
         Raises:
             RuntimeError: ``strict`` and the keys differ.
             NotImplementedError: ``assign``, which would put the tensors in the parameters' place.
+
+        Examples:
+            >>> layer = argosy.nn.Linear(2, 3)
+            >>> layer.load_state_dict(argosy.nn.Linear(2, 3).state_dict())
+            <All keys matched successfully>
         """
         unsupported("load_state_dict", "leave it out; values are copied", assign=(assign, False))
         with warnings.catch_warnings():
@@ -202,6 +247,16 @@ class LayerState:
         return _IncompatibleKeys(missing, unexpected)
 
     def get_extra_state(self):
+        """State beside tensors, of layers that define this method.
+
+        Raises:
+            RuntimeError: the layer does not define it.
+
+        Examples:
+            >>> argosy.nn.ReLU().get_extra_state()
+            Traceback (most recent call last):
+            RuntimeError: [Layer.get_extra_state] this layer has no extra state
+        """
         raise RuntimeError(
             "[Layer.get_extra_state] this layer has no extra state: expected a layer that defines "
             f"the method, got {type(self).__name__}. Do this: define get_extra_state in it."
@@ -255,9 +310,25 @@ class LayerState:
         return self
 
     def to(self, device=None, dtype=None, blocking=None, non_blocking=None):
-        """Move parameters and buffers to ``device`` and cast them to ``dtype``, in place.
+        """Move parameters and buffers to a device and cast them, in place.
 
-        ``device`` may also be a dtype, or a tensor whose place and dtype are taken.
+        Args:
+            device: such as 'cpu' or 'gpu:0', a place, a dtype, or a tensor whose place and dtype are
+                taken.
+            dtype: None leaves dtypes as they are; all parameters and buffers are cast.
+            blocking (bool, optional): None is True; copies always wait.
+            non_blocking (bool, optional): the opposite of ``blocking``, where that is None.
+
+        Returns:
+            This layer.
+
+        Raises:
+            ValueError: the device or the dtype is unknown, or this build has no such devices.
+            AssertionError: ``blocking`` is no bool.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).to("cpu", dtype="float64").weight.dtype
+            paddle.float64
         """
         if isinstance(device, Tensor):
             device, dtype = device.place, device.dtype
@@ -266,31 +337,114 @@ class LayerState:
         return self._to_impl(device, dtype, blocking)
 
     def astype(self, dtype=None):
-        """Cast all parameters and buffers to ``dtype``, in place."""
+        """Cast all parameters and buffers, in place.
+
+        Args:
+            dtype: the new dtype.
+
+        Returns:
+            This layer.
+
+        Raises:
+            ValueError: it is no dtype that values are cast to.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).astype("float64").bias.dtype
+            paddle.float64
+            >>> argosy.nn.Linear(2, 3).type("float16").bias.dtype
+            paddle.float16
+        """
         return self._to_impl(dtype=dtype)
 
     def type(self, dst_type):
-        """Same as :meth:`astype`."""
+        """Same as :meth:`astype`.
+
+        Args:
+            dst_type: the new dtype.
+
+        Returns:
+            This layer.
+        """
         return self._to_impl(dtype=dst_type)
 
     def double(self):
-        """Cast floating parameters and buffers to float64."""
+        """Cast floating parameters and buffers to float64, in place.
+
+        Returns:
+            This layer.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).double().weight.dtype
+            paddle.float64
+        """
         return self._to_impl(dtype="float64", floating_only=True)
 
     def half(self):
-        """Cast floating parameters and buffers to float16."""
+        """Cast floating parameters and buffers to float16, in place.
+
+        Returns:
+            This layer.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).half().weight.dtype
+            paddle.float16
+        """
         return self._to_impl(dtype="float16", floating_only=True)
 
     def float(self, excluded_layers=None):
-        """Cast floating parameters and buffers to float32, except in ``excluded_layers``."""
+        """Cast floating parameters and buffers to float32, in place.
+
+        Args:
+            excluded_layers: a class of layers, or a list of them, whose own tensors stay as they are.
+
+        Returns:
+            This layer.
+
+        Raises:
+            TypeError: ``excluded_layers`` is neither.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).double().float().weight.dtype
+            paddle.float32
+        """
         return self._cast_except("float32", excluded_layers)
 
     def float16(self, excluded_layers=None):
-        """Cast floating parameters and buffers to float16, except in ``excluded_layers``."""
+        """Cast floating parameters and buffers to float16, in place.
+
+        Args:
+            excluded_layers: a class of layers, or a list of them, whose own tensors stay as they are.
+
+        Returns:
+            This layer.
+
+        Raises:
+            TypeError: ``excluded_layers`` is neither.
+
+        Examples:
+            >>> net = argosy.nn.Sequential(argosy.nn.Linear(2, 3), argosy.nn.LayerNorm(3))
+            >>> net = net.float16(excluded_layers=argosy.nn.LayerNorm)
+            >>> net[0].weight.dtype, net[1].weight.dtype
+            (paddle.float16, paddle.float32)
+        """
         return self._cast_except("float16", excluded_layers)
 
     def bfloat16(self, excluded_layers=None):
-        """Cast floating parameters and buffers to bfloat16, except in ``excluded_layers``."""
+        """Cast floating parameters and buffers to bfloat16, in place.
+
+        Args:
+            excluded_layers: a class of layers, or a list of them, whose own tensors stay as they are.
+
+        Returns:
+            This layer.
+
+        Raises:
+            TypeError: ``excluded_layers`` is neither.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).bfloat16().weight.dtype
+            paddle.bfloat16
+        """
         return self._cast_except("bfloat16", excluded_layers)
 
     def _cast_except(self, dtype, excluded):
@@ -311,17 +465,54 @@ class LayerState:
         return self
 
     def cpu(self):
-        """Move parameters and buffers to the CPU."""
+        """Move parameters and buffers to the CPU, in place.
+
+        Returns:
+            This layer.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).cpu().weight.place
+            Place(cpu)
+        """
         return self._to_impl(device="cpu")
 
     def cuda(self, device=None):
-        """Move parameters and buffers to a GPU (``device``: its number or place)."""
+        """Move parameters and buffers to a GPU, in place.
+
+        Args:
+            device: its number or place; None is the first.
+
+        Returns:
+            This layer.
+
+        Raises:
+            ValueError: this build has no CUDA support.
+
+        Examples:
+            >>> if argosy.is_compiled_with_cuda():
+            ...     layer = argosy.nn.Linear(2, 3).cuda()
+        """
         if device is None or isinstance(device, int):
             device = CUDAPlace(device or 0)
         return self._to_impl(device=device)
 
     def xpu(self, device=None):
-        """Move parameters and buffers to an XPU."""
+        """Move parameters and buffers to an XPU, in place: fails, as Argosy has no kernels for them.
+
+        Args:
+            device: its number or place; None is the first.
+
+        Returns:
+            This layer.
+
+        Raises:
+            ValueError: always, by the name of the device.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).xpu()
+            Traceback (most recent call last):
+            ValueError: [set_device] unknown device 'xpu:0'
+        """
         if device is None or isinstance(device, int):
             device = f"xpu:{device or 0}"
         return self._to_impl(device=device)

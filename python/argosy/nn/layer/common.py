@@ -73,7 +73,18 @@ __all__ = [
 
 
 class Identity(Layer):
-    """Returns its input, whatever arguments it was made with."""
+    """Returns its input.
+
+    Args:
+        args, kwargs: are not read, and warned of once.
+
+    Shape: any; the result is the input itself.
+
+    Examples:
+        >>> x = argosy.ones([2])
+        >>> argosy.nn.Identity()(x) is x
+        True
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -90,11 +101,19 @@ class Linear(Layer):
     """``x weight + bias`` along the last axis.
 
     Args:
-        in_features, out_features: sizes of the last axis of input and output.
-        weight_attr: attributes of ``weight`` [in_features, out_features]; Xavier uniform.
-        bias_attr: attributes of ``bias`` [out_features]; zeros. False leaves it out.
+        in_features, out_features (int): sizes of the last axis of input and result.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [in_features, out_features]; Xavier
+            uniform.
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [out_features]; zeros. False leaves
+            it out.
 
-    Shape: [..., in_features] to [..., out_features].
+    Shape: [.., in_features] to [.., out_features].
+
+    Examples:
+        >>> ones = argosy.nn.initializer.Constant(1.0)
+        >>> layer = argosy.nn.Linear(2, 3, weight_attr=ones)
+        >>> layer(argosy.to_tensor([[1.0, 2.0]])).tolist()
+        [[3.0, 3.0, 3.0]]
     """
 
     def __init__(self, in_features, out_features, weight_attr=None, bias_attr=None, name=None):
@@ -123,9 +142,15 @@ class Bilinear(ForwardingLayer):
     """``out[n, o] = x1[n] weight[o] x2[n] + bias[o]``.
 
     Args:
-        in1_features, in2_features, out_features: sizes of x1, x2 and the result.
-        weight_attr: attributes of ``weight`` [out, in1, in2].
-        bias_attr: attributes of ``bias`` [1, out]; False leaves it out.
+        in1_features, in2_features, out_features (int): sizes of the last axis of x1, x2 and the result.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [out, in1, in2].
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [1, out]; False leaves it out.
+
+    Shape: [N, in1_features] and [N, in2_features] to [N, out_features].
+
+    Examples:
+        >>> argosy.nn.Bilinear(2, 3, 4)(argosy.ones([5, 2]), argosy.ones([5, 3])).shape
+        paddle.Size([5, 4])
     """
 
     _kept_prefix = "_"
@@ -154,16 +179,30 @@ class Embedding(Layer):
     """A table from which integer inputs take rows.
 
     Args:
-        num_embeddings: number of rows.
-        embedding_dim: length of a row.
-        padding_idx: this row is zero and gets no gradient; negative counts from the end.
-        max_norm: rows that are read and whose ``norm_type`` norm is larger are scaled to it.
-        sparse: the gradient of ``weight`` holds only the rows that occur.
-        scale_grad_by_freq: divide a row's gradient by how often it occurs in the input.
-        weight_attr: attributes of ``weight`` [num_embeddings, embedding_dim]; Xavier uniform.
+        num_embeddings (int): number of rows.
+        embedding_dim (int): length of a row.
+        padding_idx (int, optional): this row is zero and gets no gradient; negative counts from the end.
+        max_norm (float, optional): rows that are read and whose norm is larger are scaled to it.
+        norm_type (float): order of that norm.
+        scale_grad_by_freq (bool): divide a row's gradient by how often it occurs in the input.
+        sparse (bool): the gradient of ``weight`` holds only the rows that occur.
+        device: where the table lives; None takes the current device.
+        dtype: of the table; None takes the default dtype.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [num_embeddings, embedding_dim];
+            Xavier
+            uniform.
+
+    Shape: integers of any shape to [*shape, embedding_dim].
 
     Raises:
         ValueError: a size is not positive, or ``padding_idx`` out of range.
+        AssertionError: ``_weight``, a table that exists, has another shape.
+
+    Examples:
+        >>> table = argosy.nn.Embedding(10, 4, padding_idx=0)
+        >>> rows = table(argosy.to_tensor([[0, 3]]))
+        >>> rows.shape, rows[0, 0].tolist()
+        (paddle.Size([1, 2, 4]), [0.0, 0.0, 0.0, 0.0])
     """
 
     def __init__(
@@ -257,7 +296,17 @@ class Embedding(Layer):
 
 
 class Flatten(ForwardingLayer):
-    """Axes ``start_axis`` to ``stop_axis`` become one."""
+    """Axes ``start_axis`` to ``stop_axis`` become one.
+
+    Args:
+        start_axis, stop_axis (int): first and last of them; negative counts from the end.
+
+    Shape: [N, C, H, W] to [N, C H W] by default.
+
+    Examples:
+        >>> argosy.nn.Flatten()(argosy.ones([2, 3, 4])).shape
+        paddle.Size([2, 12])
+    """
 
     _repr_shows = ()
 
@@ -269,7 +318,18 @@ class Flatten(ForwardingLayer):
 
 
 class Unflatten(ForwardingLayer):
-    """Axis ``axis`` becomes axes of sizes ``shape`` (one of them may be -1)."""
+    """One axis becomes several.
+
+    Args:
+        axis (int): which.
+        shape (list[int] | Tensor): sizes of the new axes; one may be -1.
+
+    Shape: [.., n, ..] to [.., *shape, ..], the product of shape being n.
+
+    Examples:
+        >>> argosy.nn.Unflatten(1, [2, -1])(argosy.ones([5, 6])).shape
+        paddle.Size([5, 2, 3])
+    """
 
     @keeps
     def __init__(self, axis, shape, name=None): ...
@@ -279,7 +339,19 @@ class Unflatten(ForwardingLayer):
 
 
 class CosineSimilarity(ForwardingLayer):
-    """Cosine of the angle between x1 and x2 along ``axis``; norms are at least ``eps``."""
+    """Cosine of the angle between two inputs along one axis.
+
+    Args:
+        axis (int): axis of the vectors; ``dim`` is its other name.
+        eps (float): the product of the norms is at least this.
+
+    Shape: two of [.., n, ..], or that broadcast, to [.., ..].
+
+    Examples:
+        >>> x, y = argosy.to_tensor([[1.0, 0.0]]), argosy.to_tensor([[1.0, 1.0]])
+        >>> argosy.nn.CosineSimilarity()(x, y).tolist()
+        [0.7071]
+    """
 
     _kept_prefix = "_"
     dim = other_name("_axis")
@@ -296,13 +368,30 @@ class CosineSimilarity(ForwardingLayer):
 
 
 class Dropout(ForwardingLayer):
-    """Sets elements to zero with probability ``p`` while training; see ``F.dropout``.
+    """Sets elements to zero at random while training.
 
     Args:
-        p: probability.
-        inplace: write into the input.
-        axis: axes along which the choice varies; None: every element for itself.
-        mode: 'upscale_in_train' or 'downscale_in_infer'.
+        p (float): probability that an element becomes zero.
+        inplace (bool): write into the input.
+        axis (int | list[int], optional): axes along which the choice varies; None: every element for
+            itself.
+        mode (str): 'upscale_in_train' divides what is kept by 1 - p in training; 'downscale_in_infer'
+            multiplies by 1 - p when not training.
+
+    Shape: any; the result has the same.
+
+    Raises:
+        ValueError: ``p``, ``mode`` or ``axis`` is out of range (at the call).
+
+    Paper: Srivastava et al., JMLR 15 (2014).
+
+    Examples:
+        >>> drop = argosy.nn.Dropout(p=0.5)
+        >>> set(drop(argosy.ones([100])).tolist()) == {0.0, 2.0}
+        True
+        >>> drop = drop.eval()
+        >>> drop(argosy.ones([2])).tolist()
+        [1.0, 1.0]
     """
 
     _repr_shows = ("p", "axis", "mode", "name", "inplace")
@@ -315,6 +404,26 @@ class Dropout(ForwardingLayer):
 
 
 class _DropoutNd(Ranked, ForwardingLayer):
+    _text = """Drops whole channels while training; what is kept is divided by 1 - p.
+
+    Args:
+        p (float): probability that a channel of a sample becomes zero.
+        data_format (str): {formats}.
+
+    Shape: {x} or {last}; the result has the same.
+
+    Raises:
+        ValueError: the input has another number of dimensions, or p or data_format is wrong (at the call).
+
+    Paper: Tompson et al., arXiv:1411.4280.
+
+    Examples:
+        >>> drop = argosy.nn.{name}(p=0.5)
+        >>> out = drop(argosy.ones([1, 4, {two}]))
+        >>> set(out.flatten().tolist()) <= {{0.0, 2.0}}
+        True
+    """
+
     @keeps
     def __init__(self, p=0.5, data_format="NCHW", name=None): ...
 
@@ -322,12 +431,10 @@ class _DropoutNd(Ranked, ForwardingLayer):
         return self._forwards_to(input, self.p, self.training, self.data_format)
 
 
-class Dropout2D(_DropoutNd, dims=2, function=F.dropout2d):
-    """Drops whole channels of [N, C, H, W] (or 'NHWC') with probability ``p`` while training."""
+class Dropout2D(_DropoutNd, dims=2, function=F.dropout2d): ...
 
 
-class Dropout3D(_DropoutNd, dims=3, function=F.dropout3d):
-    """Drops whole channels of [N, C, D, H, W] (or 'NDHWC') with probability ``p``."""
+class Dropout3D(_DropoutNd, dims=3, function=F.dropout3d): ...
 
 
 class _AlphaDropout(ForwardingLayer):
@@ -339,18 +446,71 @@ class _AlphaDropout(ForwardingLayer):
 
 
 class AlphaDropout(_AlphaDropout, function=F.alpha_dropout):
-    """Dropout that keeps mean and variance of self-normalizing networks, arXiv:1706.02515."""
+    """Dropout that keeps mean and variance of self-normalizing networks (:class:`SELU`).
+
+    Args:
+        p (float): probability that an element is dropped: replaced by the activation's negative limit.
+
+    Shape: any; the result has the same.
+
+    Raises:
+        ValueError: ``p`` is outside of [0, 1] (at the call).
+
+    Paper: Klambauer et al., arXiv:1706.02515.
+
+    Examples:
+        >>> argosy.nn.AlphaDropout(p=0.5)(argosy.ones([4, 4])).shape
+        paddle.Size([4, 4])
+        >>> argosy.nn.AlphaDropout(p=0.5).eval()(argosy.ones([2])).tolist()
+        [1.0, 1.0]
+    """
 
 
 class FeatureAlphaDropout(_AlphaDropout, function=F.feature_alpha_dropout):
-    """:class:`AlphaDropout` of whole channels."""
+    """:class:`AlphaDropout` of whole channels.
+
+    Args:
+        p (float): probability that a channel of a sample is dropped.
+
+    Shape: [N, C, ..]; the result has the same.
+
+    Raises:
+        ValueError: ``p`` is outside of [0, 1] (at the call).
+
+    Examples:
+        >>> out = argosy.nn.FeatureAlphaDropout(p=0.5)(argosy.ones([1, 8, 4]))
+        >>> bool((out == out[:, :, :1]).all())
+        True
+    """
 
 
 # -- resizing ------------------------------------------------------------------------------------
 
 
 class Upsample(ForwardingLayer):
-    """Resizes the spatial axes; arguments as for ``F.interpolate``."""
+    """Resizes the spatial axes.
+
+    Args:
+        size (list[int] | Tensor, optional): new sizes of the spatial axes; or
+        scale_factor (float | list[float], optional): one number, or one per axis.
+        mode (str): 'nearest' (4-D, 5-D), 'linear' (3-D), 'bilinear', 'bicubic' (4-D), 'trilinear' (5-D)
+            or
+            'area' (means; needs ``size``).
+        align_corners (bool): corner pixels of input and result coincide.
+        align_mode (int): without ``align_corners``: 0 for half-pixel centres, 1 for src = scale * dst.
+        data_format (str, optional): 'NCW', 'NWC', 'NCHW', 'NHWC', 'NCDHW' or 'NDHWC'; None: channels
+            first.
+        recompute_scale_factor (bool, optional): take the scale from the rounded sizes.
+
+    Shape: [N, C, *sizes] to [N, C, *new sizes].
+
+    Raises:
+        ValueError: mode, size, scale and the number of dimensions do not fit each other (at the call).
+
+    Examples:
+        >>> argosy.nn.Upsample(scale_factor=2)(argosy.ones([1, 3, 4, 4])).shape
+        paddle.Size([1, 3, 8, 8])
+    """
 
     @keeps
     def __init__(
@@ -385,7 +545,9 @@ class _Upsampling2D(ForwardingLayer):
     _options = {}
 
     @keeps
-    def __init__(self, size=None, scale_factor=None, data_format="NCHW", name=None): ...
+    def __init__(self, size=None, scale_factor=None, data_format="NCHW", name=None):
+        if isinstance(size, int):
+            self.size = [size, size]
 
     def forward(self, x):
         return F.interpolate(
@@ -396,19 +558,50 @@ class _Upsampling2D(ForwardingLayer):
         if self.scale_factor is not None:
             text = f"scale_factor={self.scale_factor}"
         else:
-            size = [self.size, self.size] if isinstance(self.size, int) else self.size
-            text = f"size={size}"
+            text = f"size={self.size}"
         return join(f"{text}, data_format={self.data_format}", self.name)
 
 
 class UpsamplingNearest2D(_Upsampling2D):
-    """Resizes [N, C, H, W] by repeating the nearest pixel."""
+    """Resizes [N, C, H, W] by repeating the nearest pixel.
+
+    Args:
+        size (int | list[int], optional): H and W of the result; or
+        scale_factor (float | list[float], optional): one number, or one per axis.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Shape: [N, C, H, W] to [N, C, H', W'].
+
+    Raises:
+        ValueError: neither or both of size and scale_factor (at the call).
+
+    Examples:
+        >>> up = argosy.nn.UpsamplingNearest2D(scale_factor=2)
+        >>> up(argosy.to_tensor([[[[1.0, 2.0]]]])).tolist()
+        [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    """
 
     _options = {"mode": "nearest", "align_corners": False, "align_mode": 0}
 
 
 class UpsamplingBilinear2D(_Upsampling2D):
-    """Resizes [N, C, H, W] by linear interpolation with corners aligned."""
+    """Resizes [N, C, H, W] by linear interpolation with corners aligned.
+
+    Args:
+        size (int | list[int], optional): H and W of the result; or
+        scale_factor (float | list[float], optional): one number, or one per axis.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Shape: [N, C, H, W] to [N, C, H', W'].
+
+    Raises:
+        ValueError: neither or both of size and scale_factor (at the call).
+
+    Examples:
+        >>> up = argosy.nn.UpsamplingBilinear2D(size=[1, 3])
+        >>> up(argosy.to_tensor([[[[1.0, 2.0]]]])).tolist()
+        [[[[1.0, 1.5, 2.0]]]]
+    """
 
     _options = {"mode": "bilinear", "align_corners": True, "align_mode": 0}
 
@@ -425,7 +618,22 @@ class _Windows(ForwardingLayer):
 
 
 class Unfold(_Windows):
-    """Columns of all sliding windows of [N, C, H, W]; arguments as for ``F.unfold``."""
+    """Columns of all sliding windows (im2col).
+
+    Args:
+        kernel_sizes, dilations, strides: int or two ints.
+        paddings: int, [h, w] or [top, left, bottom, right].
+
+    Shape: [N, C, H, W] to [N, C KH KW, number of windows].
+
+    Raises:
+        AssertionError: the input has not 4 dimensions (at the call).
+        ValueError: the sizes do not fit (at the call).
+
+    Examples:
+        >>> argosy.nn.Unfold(2)(argosy.ones([1, 3, 4, 4])).shape
+        paddle.Size([1, 12, 9])
+    """
 
     @keeps
     def __init__(self, kernel_sizes, dilations=1, paddings=0, strides=1, name=None): ...
@@ -435,7 +643,25 @@ class Unfold(_Windows):
 
 
 class Fold(_Windows):
-    """Sums windows back into images; arguments as for ``F.fold``."""
+    """Sums windows back into images: the transpose of :class:`Unfold` (col2im).
+
+    Every argument is also found by its singular (``output_size``, ``kernel_size``, ..).
+
+    Args:
+        output_sizes: H and W of the images, int or two ints.
+        kernel_sizes, dilations, strides: int or two ints.
+        paddings: int, [h, w] or [top, left, bottom, right].
+
+    Shape: [N, C KH KW, number of windows] to [N, C, H, W].
+
+    Raises:
+        AssertionError: the input has not 3 dimensions (at the call).
+        ValueError: the sizes do not fit (at the call).
+
+    Examples:
+        >>> argosy.nn.Fold(output_sizes=[3, 3], kernel_sizes=2)(argosy.ones([1, 4, 4])).tolist()
+        [[[[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]]]
+    """
 
     output_size = other_name("output_sizes")
     kernel_size = other_name("kernel_sizes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
+from argosy._support import WrongTypeError
 from argosy.base.parameter import EagerParamBase
 
 from .layers import Layer
@@ -30,10 +31,23 @@ class _IndexedLayers(Layer):
 class Sequential(_IndexedLayers):
     """Layers that are called one after the other.
 
+    Indexing takes positions (also negative), slices and names.
+
     Args:
         layers: layers, or (name, layer) pairs, or one OrderedDict of named layers.
 
-    Indexing takes positions (also negative), slices and names.
+    Shape: that of the first layer's input to that of the last layer's result.
+
+    Examples:
+        >>> net = argosy.nn.Sequential(argosy.nn.Linear(2, 3), argosy.nn.ReLU())
+        >>> net(argosy.ones([4, 2])).shape
+        paddle.Size([4, 3])
+        >>> net = net.append(argosy.nn.Linear(3, 1)).insert(1, argosy.nn.Dropout())
+        >>> net = net.extend([argosy.nn.Sigmoid()])
+        >>> len(net), net[1], net[-1]
+        (5, Dropout(p=0.5, axis=None, mode=upscale_in_train, inplace=False), Sigmoid())
+        >>> argosy.nn.Sequential(("first", argosy.nn.ReLU()))["first"]
+        ReLU()
     """
 
     def __init__(self, *layers):
@@ -77,14 +91,29 @@ class Sequential(_IndexedLayers):
             del self._sub_layers[key if isinstance(key, str) else self._key_at(key)]
 
     def append(self, module):
-        """Add ``module`` at the end; return self."""
+        """Add a layer at the end.
+
+        Args:
+            module: the layer.
+
+        Returns:
+            This container.
+        """
         self.add_sublayer(str(len(self)), module)
         return self
 
     def insert(self, index, module):
-        """Put ``module`` before position ``index``; return self.
+        """Put a layer before a position.
+
+        Args:
+            index (int): in [-len, len].
+            module: the layer.
+
+        Returns:
+            This container.
 
         Raises:
+            AssertionError: ``module`` is no layer.
             IndexError: ``index`` lies outside of [-len, len].
         """
         if not isinstance(module, Layer):
@@ -105,7 +134,14 @@ class Sequential(_IndexedLayers):
         return self
 
     def extend(self, sequential):
-        """Append every layer of an iterable; return self."""
+        """Append every layer of an iterable.
+
+        Args:
+            sequential: the layers.
+
+        Returns:
+            This container.
+        """
         for layer in sequential:
             self.append(layer)
         return self
@@ -121,6 +157,14 @@ class LayerList(_IndexedLayers):
 
     Args:
         sublayers: iterable of layers, or None for an empty list.
+
+    Examples:
+        >>> layers = argosy.nn.LayerList([argosy.nn.Linear(4, 4) for _ in range(3)])
+        >>> layers.insert(0, argosy.nn.ReLU())
+        >>> layers.append(argosy.nn.Tanh()).extend([argosy.nn.ReLU()]).pop(-1)
+        ReLU()
+        >>> len(layers), layers[0], len(layers.parameters())
+        (5, ReLU(), 6)
     """
 
     def __init__(self, sublayers=None):
@@ -163,12 +207,27 @@ class LayerList(_IndexedLayers):
         return self.extend(other)
 
     def append(self, sublayer):
-        """Add ``sublayer`` at the end; return self."""
+        """Add a layer at the end.
+
+        Args:
+            sublayer: the layer.
+
+        Returns:
+            This list.
+        """
         self.add_sublayer(str(len(self)), sublayer)
         return self
 
     def insert(self, index, sublayer):
-        """Put ``sublayer`` before position ``index`` in [-len, len]."""
+        """Put a layer before a position.
+
+        Args:
+            index (int): in [-len, len].
+            sublayer: the layer.
+
+        Raises:
+            AssertionError: ``index`` is no int in that range.
+        """
         count = len(self)
         if not (isinstance(index, int) and -count <= index <= count):
             raise AssertionError(
@@ -180,13 +239,27 @@ class LayerList(_IndexedLayers):
         self._replace_all(layers)
 
     def extend(self, sublayers):
-        """Append every layer of an iterable; return self."""
+        """Append every layer of an iterable.
+
+        Args:
+            sublayers: the layers.
+
+        Returns:
+            This list.
+        """
         for layer in sublayers:
             self.append(layer)
         return self
 
     def pop(self, key):
-        """Remove the layer at position ``key`` and return it."""
+        """Remove the layer at a position.
+
+        Args:
+            key (int): the position, also negative.
+
+        Returns:
+            The layer.
+        """
         layer = self[key]
         del self[key]
         return layer
@@ -197,6 +270,17 @@ class LayerDict(Layer):
 
     Args:
         sublayers: a mapping or an iterable of (name, layer) pairs, or None.
+
+    Examples:
+        >>> layers = argosy.nn.LayerDict({"fc": argosy.nn.Linear(2, 3)})
+        >>> layers.update({"act": argosy.nn.ReLU()})
+        >>> list(layers.keys()), len(layers.values()), [name for name, layer in layers.items()]
+        (['fc', 'act'], 2, ['fc', 'act'])
+        >>> layers.pop("act")
+        ReLU()
+        >>> layers.clear()
+        >>> len(layers)
+        0
     """
 
     def __init__(self, sublayers=None):
@@ -227,23 +311,50 @@ class LayerDict(Layer):
         self._sub_layers.clear()
 
     def pop(self, key):
-        """Remove the layer called ``key`` and return it."""
+        """Remove a layer.
+
+        Args:
+            key (str): its name.
+
+        Returns:
+            The layer.
+        """
         return self._sub_layers.pop(key)
 
     def keys(self):
-        """The names."""
+        """The names of the layers.
+
+        Returns:
+            View of str.
+        """
         return self._sub_layers.keys()
 
     def items(self):
-        """The (name, layer) pairs."""
+        """The layers with their names.
+
+        Returns:
+            View of (name, layer).
+        """
         return self._sub_layers.items()
 
     def values(self):
-        """The layers."""
+        """The layers.
+
+        Returns:
+            View of layers.
+        """
         return self._sub_layers.values()
 
     def update(self, sublayers):
-        """Add or replace layers from a mapping, a LayerDict or (name, layer) pairs."""
+        """Add or replace layers.
+
+        Args:
+            sublayers: a mapping, a LayerDict or an iterable of (name, layer).
+
+        Raises:
+            AssertionError: it is none of them.
+            ValueError: an entry is no pair.
+        """
         if not isinstance(sublayers, Iterable):
             raise AssertionError(
                 "[LayerDict.update] expected a dict, or pairs of names and layers, got "
@@ -269,6 +380,15 @@ class ParameterList(Layer):
 
     Args:
         parameters: iterable of parameters, or None.
+
+    Raises:
+        TypeError: an element is no parameter.
+
+    Examples:
+        >>> scales = argosy.nn.ParameterList([argosy.create_parameter([2], "float32") for _ in range(2)])
+        >>> scales = scales.append(argosy.create_parameter([3], "float32"))
+        >>> len(scales), scales[2].shape, len(scales.parameters())
+        (3, paddle.Size([3]), 3)
     """
 
     def __init__(self, parameters=None):
@@ -289,7 +409,14 @@ class ParameterList(Layer):
         return iter(list(self._parameters.values()))
 
     def append(self, parameter):
-        """Add ``parameter`` at the end; return self."""
+        """Add a parameter at the end.
+
+        Args:
+            parameter: the parameter.
+
+        Returns:
+            This list.
+        """
         self.add_parameter(str(len(self)), _as_parameter(parameter))
         return self
 
@@ -299,6 +426,15 @@ class ParameterDict(Layer):
 
     Args:
         parameters: a mapping or an iterable of (name, parameter) pairs, or None.
+
+    Raises:
+        TypeError: a value is no parameter.
+
+    Examples:
+        >>> scales = argosy.nn.ParameterDict({"a": argosy.create_parameter([2], "float32")})
+        >>> scales.update({"b": argosy.create_parameter([3], "float32")})
+        >>> list(scales), scales["b"].shape
+        (['a', 'b'], paddle.Size([3]))
     """
 
     def __init__(self, parameters=None):
@@ -322,7 +458,14 @@ class ParameterDict(Layer):
         return key in self._parameters
 
     def update(self, parameters):
-        """Add or replace parameters from a mapping or (name, parameter) pairs."""
+        """Add or replace parameters.
+
+        Args:
+            parameters: a mapping, a ParameterDict or an iterable of (name, parameter).
+
+        Raises:
+            AssertionError: it is none of them.
+        """
         if not isinstance(parameters, Iterable):
             raise AssertionError(
                 "[ParameterDict.update] expected a dict, or pairs of names and parameters, got "
@@ -340,7 +483,7 @@ class ParameterDict(Layer):
 
 def _as_parameter(value):
     if value is not None and not isinstance(value, EagerParamBase):
-        raise TypeError(
+        raise WrongTypeError(
             f"[Parameter] expected a Parameter, got {type(value).__name__}. Do this: make "
             "it with create_parameter."
         )

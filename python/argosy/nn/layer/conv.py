@@ -149,6 +149,37 @@ class _ConvNd(Layer):
 
 
 class _Convolution(Ranked, _ConvNd):
+    _text = """{dims}-dimensional convolution (cross-correlation) with a learned weight and bias.
+
+    Args:
+        in_channels (int): channels of the input, divisible by ``groups``.
+        out_channels (int): channels of the result, divisible by ``groups``.
+        kernel_size, stride, dilation: {ints}.
+        padding: of the borders: {ints}, a list ({sides}), a pair for each axis of the input, 'SAME' or
+            'VALID'.
+        groups (int): channels fall into this many groups, each with its own filters.
+        bias (bool): False leaves the bias out, as ``bias_attr=False`` does.
+        padding_mode (str): what the borders hold: 'zeros', 'reflect', 'replicate' or 'circular'.
+        device: where the parameters live; None takes the current device.
+        dtype: dtype of the parameters; None takes the default dtype.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [out_channels, in_channels / groups,
+            {kernel}], which is normal with variance 2 / (in_channels * size of a filter).
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [out_channels], zeros.
+        data_format (str): {formats}.
+
+    Shape: {x} to [N, out_channels, {out_sizes}], each size being
+        floor((size + pads - dilation (kernel - 1) - 1) / stride) + 1.
+
+    Raises:
+        ValueError: channels, groups, padding or data_format do not fit.
+        AssertionError: ``weight_attr`` is False.
+
+    Examples:
+        >>> conv = argosy.nn.{name}(3, 8, kernel_size=3, padding=1)
+        >>> conv(argosy.ones([1, 3, {four}])).shape
+        paddle.Size([1, 8, {four}])
+    """
+
     def __init__(
         self,
         in_channels,
@@ -175,62 +206,52 @@ class _Convolution(Ranked, _ConvNd):
 
 
 class Conv1D(_Convolution, dims=1):
-    """One-dimensional convolution with learned weight [out, in / groups, K] and bias [out].
-
-    Args:
-        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
-        kernel_size, stride, dilation: int or [int].
-        padding: int, [int], [before, after], a pair per axis, 'SAME' or 'VALID'.
-        bias: False leaves the bias out, as ``bias_attr=False`` does.
-        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
-        weight_attr: None draws from a normal distribution with variance 2 / (in_channels * K).
-        data_format: 'NCL' or 'NLC'.
-
-    Shape: [N, C, L] to [N, out_channels, L'].
-    """
-
     def forward(self, x):
         return self._convolve(_core.ops.conv1d, x)
 
 
 class Conv2D(_Convolution, dims=2):
-    """Two-dimensional convolution with learned weight [out, in / groups, KH, KW] and bias [out].
-
-    Args:
-        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
-        kernel_size, stride, dilation: int or two ints.
-        padding: int, two ints, [top, bottom, left, right], a pair per axis, 'SAME' or 'VALID'.
-        bias: False leaves the bias out, as ``bias_attr=False`` does.
-        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
-        weight_attr: None draws from a normal distribution with variance 2 / (in_channels KH KW).
-        data_format: 'NCHW' or 'NHWC'.
-
-    Shape: [N, C, H, W] to [N, out_channels, H', W'].
-    """
-
     def forward(self, x):
         return self._convolve(_core.ops.conv2d, x)
 
 
 class Conv3D(_Convolution, dims=3):
-    """Three-dimensional convolution with weight [out, in / groups, KD, KH, KW] and bias [out].
-
-    Args:
-        in_channels, out_channels: numbers of channels; the first divisible by ``groups``.
-        kernel_size, stride, dilation: int or three ints.
-        padding: int, three or six ints, a pair per axis, 'SAME' or 'VALID'.
-        bias: False leaves the bias out, as ``bias_attr=False`` does.
-        padding_mode: 'zeros', 'reflect', 'replicate' or 'circular'.
-        data_format: 'NCDHW' or 'NDHWC'.
-
-    Shape: [N, C, D, H, W] to [N, out_channels, D', H', W'].
-    """
-
     def forward(self, x):
         return self._convolve(_core.ops.conv3d, x)
 
 
 class _ConvTransposeNd(Ranked, _ConvNd):
+    _text = """{dims}-dimensional transposed convolution: what a gradient does to a convolution's result.
+
+    A call may name the spatial sizes of the result as ``output_size``, in place of ``output_padding``.
+
+    Args:
+        in_channels (int): channels of the input, divisible by ``groups``.
+        out_channels (int): channels of the result.
+        kernel_size, stride, dilation: {ints}.
+        padding: what the convolution that is transposed would have: {ints}, a list ({sides}), a pair for
+            each axis of the input, 'SAME' or 'VALID'.
+        output_padding: {ints}, added to one side of each axis of the result.
+        groups (int): channels fall into this many groups, each with its own filters.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [in_channels, out_channels / groups,
+            {kernel}], Xavier uniform.
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [out_channels], zeros; False
+            leaves it out.
+        data_format (str): {formats}.
+
+    Shape: {x} to [N, out_channels, {out_sizes}], each size being
+        (size - 1) stride - pads + dilation (kernel - 1) + 1 + output_padding.
+
+    Raises:
+        ValueError: channels, groups, padding or data_format do not fit.
+        AssertionError: ``weight_attr`` is False.
+
+    Examples:
+        >>> conv = argosy.nn.{name}(3, 8, kernel_size=2, stride=2)
+        >>> conv(argosy.ones([1, 3, {two}])).shape
+        paddle.Size([1, 8, {four}])
+    """
+
     def __init__(
         self,
         in_channels,
@@ -267,17 +288,6 @@ class _ConvTransposeNd(Ranked, _ConvNd):
 
 
 class Conv1DTranspose(_ConvTransposeNd, dims=1):
-    """Transposed one-dimensional convolution with learned weight [in, out / groups, K].
-
-    Args:
-        in_channels, out_channels: numbers of channels.
-        kernel_size, stride, dilation: int or [int].
-        padding: what the convolution that is transposed would use.
-        output_padding: added to one side of the output.
-
-    Call with ``output_size`` to name the output's length instead of ``output_padding``.
-    """
-
     def __init__(  # groups stands before dilation here
         self,
         in_channels,
@@ -302,26 +312,10 @@ class Conv1DTranspose(_ConvTransposeNd, dims=1):
 
 
 class Conv2DTranspose(_ConvTransposeNd, dims=2):
-    """Transposed two-dimensional convolution with learned weight [in, out / groups, KH, KW].
-
-    Args:
-        in_channels, out_channels: numbers of channels.
-        kernel_size, stride, dilation: int or two ints.
-        padding: what the convolution that is transposed would use.
-        output_padding: added to one side of the output.
-
-    Call with ``output_size`` to name the output's sizes instead of ``output_padding``.
-    """
-
     def forward(self, x, output_size=None):
         return self._transpose(F.conv2d_transpose, x, output_size)
 
 
 class Conv3DTranspose(_ConvTransposeNd, dims=3):
-    """Transposed three-dimensional convolution with learned weight [in, out / groups, KD, KH, KW].
-
-    Args: as for :class:`Conv2DTranspose`, with three ints.
-    """
-
     def forward(self, x, output_size=None):
         return self._transpose(F.conv3d_transpose, x, output_size)

@@ -13,7 +13,20 @@ __all__ = [
 
 
 class PairwiseDistance(ForwardingLayer):
-    """p-norm of ``x - y + epsilon`` along the last axis; see ``F.pairwise_distance``."""
+    """p-norm of ``x - y + epsilon`` along the last axis.
+
+    Args:
+        p (float): order of the norm.
+        epsilon (float): added to each difference.
+        keepdim (bool): keep the last axis with size 1.
+
+    Shape: two of [N, D] (or [D]) to [N] (0-d), with ``keepdim`` to [N, 1] ([1]).
+
+    Examples:
+        >>> distance = argosy.nn.PairwiseDistance()
+        >>> distance(argosy.zeros([1, 2]), argosy.to_tensor([[3.0, 4.0]])).tolist()
+        [5.0]
+    """
 
     _repr_unless_default = ("epsilon", "keepdim")
     eps = other_name("epsilon")

@@ -13,6 +13,7 @@ from argosy.base import unique_name
 from argosy.base.parameter import EagerParamBase
 
 from ._helper import LayerObjectHelper, make_parameter
+from ._members import LayerMembers
 from ._state import LayerState
 
 __all__ = ["Layer"]
@@ -50,13 +51,14 @@ class HookRemoveHelper:
         HookRemoveHelper.next_hook_id += 1
 
     def remove(self):
+        """Take the hook out; nothing happens if it is out already."""
         for reference in (self._hooks_ref, *self._extra_hooks_ref):
             hooks = reference()
             if hooks is not None:
                 hooks.pop(self._hook_id, None)
 
 
-class Layer(LayerState):
+class Layer(LayerMembers, LayerState):
     """Base class of neural network layers and models.
 
     A subclass makes its sublayers and parameters in ``__init__`` (after
@@ -65,10 +67,43 @@ class Layer(LayerState):
     ``state_dict()`` under their attribute names.
 
     Args:
-        name_scope: prefix of the layer's and its parameters' names; None derives it from the
-            class, ``MyLayer`` gives ``my_layer_0``.
-        dtype: dtype that the layer reports; parameters take the default dtype unless they are
-            created with another.
+        name_scope (str, optional): prefix of the layer's and its parameters' names; None derives it from
+            the class, ``MyLayer`` gives ``my_layer_0``.
+        dtype: dtype that the layer reports; parameters take the default dtype unless they are created
+            with another.
+
+    Examples:
+        >>> class Net(argosy.nn.Layer):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = argosy.nn.Linear(4, 8)
+        ...         self.act = argosy.nn.ReLU()
+        ...         self.out = argosy.nn.Linear(8, 2)
+        ...         self.register_buffer("calls", argosy.zeros([], "int64"))
+        ...
+        ...     def forward(self, x):
+        ...         return self.out(self.act(self.hidden(x)))
+        >>> net = Net()
+        >>> net(argosy.ones([3, 4])).shape
+        paddle.Size([3, 2])
+        >>> [name for name, parameter in net.named_parameters()]
+        ['hidden.weight', 'hidden.bias', 'out.weight', 'out.bias']
+        >>> [name for name, layer in net.named_children()], len(net.sublayers())
+        (['hidden', 'act', 'out'], 3)
+        >>> [name for name, layer in net.named_sublayers(include_self=True)]
+        ['', 'hidden', 'act', 'out']
+        >>> len(net.parameters()), len(list(net.children())), len(list(net.modules()))
+        (4, 3, 4)
+        >>> [name for name, buffer in net.named_buffers()], len(net.buffers())
+        (['calls'], 1)
+        >>> list(net.state_dict())
+        ['calls', 'hidden.weight', 'hidden.bias', 'out.weight', 'out.bias']
+        >>> net.eval().training, net.train().training
+        (False, True)
+        >>> net.full_name().startswith("net_")
+        True
+        >>> net.get_sublayer("hidden") is net.hidden, net.get_parameter("out.bias") is net.out.bias
+        (True, True)
     """
 
     _keeps_float32_for = ()  # dtypes for which amp.decorate leaves its parameters float32
@@ -158,13 +193,41 @@ class Layer(LayerState):
         """Called with the first call's arguments; subclasses may create parameters here."""
 
     def forward(self, *inputs, **kwargs):
-        """The computation; every subclass defines it."""
+        """The computation; every subclass defines it, with parameters of its own.
+
+        Args:
+            inputs, kwargs: what the layer is called with.
+
+        Returns:
+            What the subclass says.
+
+        Raises:
+            NotImplementedError: the subclass has none.
+
+        Examples:
+            >>> argosy.nn.Layer().forward()
+            Traceback (most recent call last):
+            NotImplementedError: [Layer] Layer has no forward
+        """
         raise NotImplementedError(
             f"[Layer] {type(self).__name__} has no forward: expected a method forward(self, ...) "
             "in the class. Do this: define it, or call the sublayers one by one."
         )
 
     def backward(self, *inputs):
+        """Raises: gradients are recorded while a layer computes, and ``backward()`` is the loss's.
+
+        Args:
+            inputs: not read.
+
+        Raises:
+            ValueError: always.
+
+        Examples:
+            >>> argosy.nn.ReLU().backward()
+            Traceback (most recent call last):
+            ValueError: [ReLU] a Layer has no backward: gradients are recorded.
+        """
         raise ValueError(
             f"[{type(self).__name__}] a Layer has no backward: gradients are recorded. Do "
             "this: call backward() of the loss, or use PyLayer."
@@ -177,12 +240,21 @@ class Layer(LayerState):
 
         Args:
             hook: gets the layer and the tuple of positional inputs. None leaves them as they are.
-            prepend: run before the hooks that are there already.
-            with_kwargs: the hook is ``hook(layer, inputs, kwargs)`` and returns None or
+            prepend (bool): run before the hooks that are there already.
+            with_kwargs (bool): the hook is ``hook(layer, inputs, kwargs)`` and returns None or
                 ``(inputs, kwargs)``.
 
         Returns:
             A handle with ``remove()``.
+
+        Examples:
+            >>> layer = argosy.nn.ReLU()
+            >>> handle = layer.register_forward_pre_hook(lambda layer, inputs: (-inputs[0],))
+            >>> layer(argosy.to_tensor([-1.0])).item()
+            1.0
+            >>> handle.remove()
+            >>> layer(argosy.to_tensor([-1.0])).item()
+            0.0
         """
         flags = self._forward_pre_hooks_with_kwargs_flag
         handle = HookRemoveHelper(self._forward_pre_hooks, extra_hook_dict=[flags])
@@ -200,12 +272,18 @@ class Layer(LayerState):
 
         Args:
             hook: gets the layer, the tuple of inputs and the outputs.
-            prepend: run before the hooks that are there already.
-            with_kwargs: the hook is ``hook(layer, inputs, kwargs, outputs)``.
-            always_call: run the hook even if forward raises.
+            prepend (bool): run before the hooks that are there already.
+            with_kwargs (bool): the hook is ``hook(layer, inputs, kwargs, outputs)``.
+            always_call (bool): run the hook even if forward raises.
 
         Returns:
             A handle with ``remove()``.
+
+        Examples:
+            >>> layer = argosy.nn.ReLU()
+            >>> handle = layer.register_forward_post_hook(lambda layer, inputs, out: out + 1)
+            >>> layer(argosy.to_tensor([-1.0])).item()
+            1.0
         """
         flags = self._forward_post_hooks_with_kwargs_flag
         always = self._forward_post_hooks_always_called
@@ -222,7 +300,20 @@ class Layer(LayerState):
     register_forward_hook = register_forward_post_hook
 
     def register_state_dict_hook(self, hook):
-        """Call ``hook(state_dict)`` at the end of ``state_dict()``; its result replaces the dict."""
+        """Call ``hook(state_dict)`` at the end of ``state_dict()``; its result replaces the dict.
+
+        Args:
+            hook: gets the OrderedDict; None leaves it as it is.
+
+        Returns:
+            A handle with ``remove()``.
+
+        Examples:
+            >>> layer = argosy.nn.Linear(2, 2)
+            >>> handle = layer.register_state_dict_hook(lambda state: {"weight": state["weight"]})
+            >>> list(layer.state_dict())
+            ['weight']
+        """
         handle = HookRemoveHelper(self._state_dict_hooks)
         self._state_dict_hooks[handle._hook_id] = hook
         return handle
@@ -238,12 +329,18 @@ class Layer(LayerState):
             shape: list of int.
             attr: a ParamAttr, a name, an initializer, None for defaults or False for none at all.
             dtype: None takes the default dtype.
-            is_bias: a bias is zero unless said otherwise, a weight Xavier uniform.
+            is_bias (bool): a bias is zero unless said otherwise, a weight Xavier uniform.
             default_initializer: used unless ``attr`` or ``set_global_initializer`` names one.
             device: where the parameter lives; None takes the current device.
 
         Returns:
             The parameter, or None when ``attr`` is False.
+
+        Examples:
+            >>> layer = argosy.nn.Layer()
+            >>> layer.scale = layer.create_parameter([2], is_bias=True)
+            >>> layer.scale.tolist(), layer.scale.stop_gradient
+            ([0.0, 0.0], False)
         """
         if isinstance(attr, str) and attr == "":
             attr = None
@@ -254,7 +351,20 @@ class Layer(LayerState):
         return param
 
     def create_variable(self, name=None, persistable=None, dtype=None):
-        """An empty tensor with a name of this layer."""
+        """An empty tensor with a name of this layer; it is not registered.
+
+        Args:
+            name (str, optional): last part of the name; None takes a new one.
+            persistable (bool, optional): what the tensor says of itself.
+            dtype: None takes the layer's dtype.
+
+        Returns:
+            Tensor [0].
+
+        Examples:
+            >>> argosy.nn.Layer("net").create_variable("total").name.endswith(".total")
+            True
+        """
         if name is None:
             name = unique_name.generate(f"{self._full_name}._generated_var")
         else:
@@ -267,11 +377,25 @@ class Layer(LayerState):
     create_tensor = create_variable
 
     def add_parameter(self, name, parameter):
-        """Register ``parameter`` (or None) as ``self.<name>``; return it.
+        """Register a parameter as ``self.<name>``.
+
+        Args:
+            name (str): without dots.
+            parameter: a parameter, or None.
+
+        Returns:
+            The parameter.
 
         Raises:
+            RuntimeError: before ``super().__init__()``.
             TypeError: the name is no str or the value no parameter.
             KeyError: the name is empty, contains a dot or is taken.
+
+        Examples:
+            >>> layer = argosy.nn.Layer()
+            >>> shift = layer.add_parameter("shift", layer.create_parameter([2]))
+            >>> layer.shift is shift
+            True
         """
         own = self.__dict__
         if "_parameters" not in own:
@@ -293,11 +417,44 @@ class Layer(LayerState):
         return parameter
 
     def register_parameter(self, name, param):
-        """Same as :meth:`add_parameter`."""
+        """Same as :meth:`add_parameter`.
+
+        Args:
+            name (str): without dots.
+            param: a parameter, or None.
+
+        Returns:
+            The parameter.
+
+        Examples:
+            >>> layer = argosy.nn.Layer()
+            >>> shift = layer.register_parameter("shift", layer.create_parameter([2]))
+            >>> layer.shift is shift
+            True
+        """
         return self.add_parameter(name, param)
 
     def add_sublayer(self, name, sublayer):
-        """Register ``sublayer`` (or None) as ``self.<name>``; return it."""
+        """Register a layer as ``self.<name>``.
+
+        Args:
+            name (str): key; one that is taken is replaced.
+            sublayer: a layer, or None.
+
+        Returns:
+            The layer.
+
+        Raises:
+            AssertionError: ``sublayer`` is neither a layer nor None.
+
+        Examples:
+            >>> net = argosy.nn.Layer()
+            >>> fc = net.add_sublayer("fc", argosy.nn.Linear(2, 3))
+            >>> net.fc is fc, net.add_module("act", argosy.nn.ReLU()) is net.act
+            (True, True)
+            >>> net.register_module("last", fc) is net.last
+            True
+        """
         if not isinstance(sublayer, Layer) and sublayer is not None:
             raise AssertionError(
                 f"[Layer.add_sublayer] '{name}' is no layer: expected a Layer or None, got "
@@ -307,20 +464,41 @@ class Layer(LayerState):
         return sublayer
 
     def add_module(self, name, module):
-        """Same as :meth:`add_sublayer`."""
+        """Same as :meth:`add_sublayer`.
+
+        Args:
+            name (str): key; one that is taken is replaced.
+            module: a layer, or None.
+
+        Returns:
+            The layer.
+        """
         return self.add_sublayer(name, module)
 
     def register_module(self, name, module):
-        """Same as :meth:`add_sublayer`."""
+        """Same as :meth:`add_sublayer`.
+
+        Args:
+            name (str): key; one that is taken is replaced.
+            module: a layer, or None.
+
+        Returns:
+            The layer.
+        """
         return self.add_sublayer(name, module)
 
     def register_buffer(self, name, tensor, persistable=True):
         """Register a tensor that is state but is not trained, such as a running mean.
 
         Args:
-            name: attribute under which the buffer is found.
+            name (str): attribute under which the buffer is found.
             tensor: the tensor, or None.
-            persistable: whether ``state_dict()`` contains it.
+            persistable (bool): whether ``state_dict()`` contains it.
+
+        Raises:
+            ValueError: before ``super().__init__()``.
+            TypeError: the name is no str or the value no tensor.
+            KeyError: the name is empty, contains a dot or is taken.
         """
         if "_buffers" not in self.__dict__:
             raise ValueError(
@@ -440,186 +618,98 @@ class Layer(LayerState):
     def _non_persistent_buffers_set(self):
         return self._non_persistable_buffer_names_set
 
-    # -- walking ---------------------------------------------------------------------------------
-
-    def named_children(self):
-        """Pairs (name, layer) of the direct sublayers, each layer once."""
-        seen = set()
-        for name, layer in self._sub_layers.items():
-            if layer is not None and layer not in seen:
-                seen.add(layer)
-                yield name, layer
-
-    def children(self):
-        """The direct sublayers."""
-        for _, layer in self.named_children():
-            yield layer
-
-    def named_sublayers(
-        self, prefix="", include_self=False, layers_set=None, remove_duplicate=True
-    ):
-        """Pairs (dotted name, layer) of all sublayers, parents before children.
-
-        Args:
-            prefix: put before every name.
-            include_self: begin with this layer itself (its name is ``prefix``).
-            layers_set: layers in it are left out; those visited are added.
-            remove_duplicate: yield a layer that is reachable by several names once.
-        """
-        if layers_set is None:
-            layers_set = set()
-        if remove_duplicate and self in layers_set:
-            return
-        layers_set.add(self)
-        if include_self:
-            yield prefix, self
-        for name, layer in self._sub_layers.items():
-            if layer is not None:
-                yield from layer.named_sublayers(
-                    f"{prefix}.{name}" if prefix else name, True, layers_set, remove_duplicate
-                )
-
-    def sublayers(self, include_self=False):
-        """List of all sublayers, parents before children."""
-        return [layer for _, layer in self.named_sublayers(include_self=include_self)]
-
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """Same as :meth:`named_sublayers` with this layer included."""
-        return self.named_sublayers(prefix, True, memo, remove_duplicate)
-
-    def modules(self):
-        """This layer and all sublayers."""
-        for _, layer in self.named_modules():
-            yield layer
-
-    def _named_members(self, group, prefix, include_sublayers, remove_duplicate):
-        seen = set()
-        if include_sublayers:
-            layers = self.named_sublayers(prefix, True, None, remove_duplicate)
-        else:
-            layers = [(prefix, self)]
-        for layer_prefix, layer in layers:
-            for name, value in getattr(layer, group).items():
-                if value is None or (remove_duplicate and id(value) in seen):
-                    continue
-                seen.add(id(value))
-                yield f"{layer_prefix}.{name}" if layer_prefix else name, value
-
-    def named_parameters(self, prefix="", include_sublayers=True, remove_duplicate=True):
-        """Pairs (dotted name, parameter), each parameter once."""
-        return self._named_members("_parameters", prefix, include_sublayers, remove_duplicate)
-
-    def parameters(self, include_sublayers=True):
-        """List of all parameters, each once."""
-        return [param for _, param in self.named_parameters("", include_sublayers)]
-
-    def named_buffers(self, prefix="", include_sublayers=True, remove_duplicate=True):
-        """Pairs (dotted name, buffer), each buffer once."""
-        return self._named_members("_buffers", prefix, include_sublayers, remove_duplicate)
-
-    def buffers(self, include_sublayers=True):
-        """List of all buffers, each once."""
-        return [buffer for _, buffer in self.named_buffers("", include_sublayers)]
-
-    def _obtain_parameters_buffers(self):
-        """Own parameters and buffers by name, without those of sublayers."""
-        return {**self._parameters, **self._buffers}
-
-    def get_sublayer(self, target):
-        """The sublayer with the dotted name ``target`` ('' is this layer).
-
-        Raises:
-            AttributeError: there is none, or what has that name is no layer.
-        """
-        layer = self
-        for name in target.split(".") if target else ():
-            if not hasattr(layer, name):
-                raise AttributeError(f"{layer._get_name()} has no attribute `{name}`")
-            layer = getattr(layer, name)
-            if not isinstance(layer, Layer):
-                raise AttributeError(f"`{name}` is not an nn.Layer")
-        return layer
-
-    get_submodule = get_sublayer
-
-    def set_sublayer(self, target, layer, strict=False):
-        """Replace the sublayer with the dotted name ``target`` (``strict``: it must exist)."""
-        if target == "":
-            raise ValueError("[set_sublayer] target is empty. Do this: name the layer to replace.")
-        parent_name, _, name = target.rpartition(".")
-        parent = self.get_sublayer(parent_name)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if not isinstance(layer, Layer):
-            raise AttributeError(f"`{name}` is not an nn.Layer")
-        setattr(parent, name, layer)
-
-    set_submodule = set_sublayer
-
-    def _get_member(self, target, group, noun):
-        layer_name, _, name = target.rpartition(".")
-        layer = self.get_sublayer(layer_name)
-        if not hasattr(layer, name):
-            raise AttributeError(f"{layer._get_name()} has no attribute `{name}`")
-        if name not in getattr(layer, group):
-            raise AttributeError(f"`{name}` is not {noun}")
-        return getattr(layer, group)[name]
-
-    def get_parameter(self, target):
-        """The parameter with the dotted name ``target``."""
-        return self._get_member(target, "_parameters", "an nn.Parameter")
-
-    def get_buffer(self, target):
-        """The buffer with the dotted name ``target``."""
-        return self._get_member(target, "_buffers", "a buffer")
-
-    def apply(self, fn):
-        """Call ``fn(layer)`` on every sublayer, children first, then on this layer; return it."""
-        for layer in self.children():
-            layer.apply(fn)
-        fn(self)
-        return self
-
     # -- modes and gradients ---------------------------------------------------------------------
 
     def train(self, mode=True):
-        """Set training mode here and in all sublayers; return this layer."""
+        """Set training mode here and in all sublayers.
+
+        Args:
+            mode (bool): what ``training`` becomes.
+
+        Returns:
+            This layer.
+        """
         for layer in self.sublayers(include_self=True):
             layer.training = mode
         return self
 
     def eval(self):
-        """Set evaluation mode here and in all sublayers; return this layer."""
+        """Set evaluation mode here and in all sublayers.
+
+        Returns:
+            This layer.
+        """
         # Not by train(False): subclasses replace train, with other arguments.
         return Layer.train(self, False)
 
     def requires_grad_(self, requires_grad=True):
-        """Let all parameters be trained, or freeze them; return this layer."""
+        """Let all parameters be trained, or freeze them.
+
+        Args:
+            requires_grad (bool): False sets ``stop_gradient`` of each.
+
+        Returns:
+            This layer.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 2).requires_grad_(False).weight.stop_gradient
+            True
+        """
         for param in self.parameters():
             param.stop_gradient = not requires_grad
         return self
 
     def clear_gradients(self, set_to_zero=True):
-        """Zero the gradients of all trainable parameters (``set_to_zero`` False: drop them)."""
+        """Clear the gradients of all parameters that are trained.
+
+        Args:
+            set_to_zero (bool): True makes them zeros, False None.
+
+        Examples:
+            >>> layer = argosy.nn.Linear(1, 1)
+            >>> layer(argosy.ones([1, 1])).backward()
+            >>> layer.clear_gradients()
+            >>> layer.weight.grad.tolist()
+            [[0.0]]
+            >>> layer.zero_grad()
+            >>> layer.weight.grad is None
+            True
+        """
         for param in self.parameters():
             if not param.stop_gradient:
                 param.clear_gradient(set_to_zero)
 
     def zero_grad(self, set_to_none=True):
-        """Drop the gradients of all trainable parameters (``set_to_none`` False: zero them)."""
+        """Clear the gradients of all parameters that are trained, as ``clear_gradients(not set_to_none)``.
+
+        Args:
+            set_to_none (bool): True makes them None, False zeros.
+        """
         self.clear_gradients(set_to_zero=not set_to_none)
 
     # -- texts -----------------------------------------------------------------------------------
 
     def full_name(self):
-        """The unique name of this layer, such as ``linear_0``."""
+        """The name that no other layer has, such as ``linear_0``.
+
+        Returns:
+            str.
+        """
         return self._full_name
 
     def _get_name(self):
         return type(self).__name__
 
     def extra_repr(self):
-        """What stands between the parentheses in the printed layer; subclasses replace it."""
+        """What stands between the parentheses in the printed layer; subclasses replace it.
+
+        Returns:
+            str.
+
+        Examples:
+            >>> argosy.nn.Linear(2, 3).extra_repr()
+            'in_features=2, out_features=3, dtype=float32'
+        """
         return ""
 
     def __repr__(self):

@@ -44,9 +44,22 @@ class _Loss(ForwardingLayer):
 
 
 class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
-    """Cross entropy of ``sigmoid(logit)`` and labels in [0, 1].
+    """Cross entropy of ``sigmoid(logit)`` and labels, computed without overflow.
 
-    ``weight`` scales each element, ``pos_weight`` the part of the positives.
+    Args:
+        weight (Tensor, optional): factor of each element.
+        reduction (str): 'mean', 'sum' or 'none'.
+        pos_weight (Tensor, optional): factor on the part of the positives.
+
+    Shape: logit and label alike, label in [0, 1]; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.BCEWithLogitsLoss()
+        >>> loss(argosy.to_tensor([0.0, 2.0]), argosy.to_tensor([1.0, 1.0])).item()
+        0.41
     """
 
     @keeps
@@ -58,7 +71,22 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
 
 
 class BCELoss(_Loss, function=F.binary_cross_entropy):
-    """Cross entropy of probabilities and labels in [0, 1]; ``weight`` scales each element."""
+    """Cross entropy ``-label log(input) - (1 - label) log(1 - input)`` of probabilities and labels.
+
+    Args:
+        weight (Tensor, optional): factor of each element.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike, both in [0, 1]; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.BCELoss()
+        >>> loss(argosy.to_tensor([0.5, 0.9]), argosy.to_tensor([1.0, 1.0])).item()
+        0.3993
+    """
 
     @keeps
     def __init__(self, weight=None, reduction="mean", name=None):
@@ -66,7 +94,30 @@ class BCELoss(_Loss, function=F.binary_cross_entropy):
 
 
 class CrossEntropyLoss(_Loss, function=F.cross_entropy):
-    """Cross entropy between class scores and labels; arguments as for ``F.cross_entropy``."""
+    """Cross entropy between class scores and labels.
+
+    Args:
+        weight (Tensor, optional): [C] factor of each class.
+        ignore_index (int): positions with this label count neither in the loss nor in the mean.
+        reduction (str): 'mean' (weighted, over the positions that count), 'sum' or 'none'.
+        soft_label (bool): labels are probabilities of all classes.
+        axis (int): axis of the classes.
+        use_softmax (bool): False where the input holds probabilities.
+        label_smoothing (float): in [0, 1]; this part of the label is spread evenly over all classes.
+
+    Shape: scores [.., C, ..] and labels of that shape without ``axis`` (or 1 there; with ``soft_label``
+        the
+        whole shape) to 0-d, or with 'none' to one loss per position.
+
+    Raises:
+        ValueError: shapes or options do not fit each other (at the call).
+        IndexError: a label is out of range (at the call).
+
+    Examples:
+        >>> loss = argosy.nn.CrossEntropyLoss()
+        >>> loss(argosy.zeros([2, 4]), argosy.to_tensor([0, 3])).item()
+        1.3863
+    """
 
     @keeps
     def __init__(
@@ -83,7 +134,21 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy):
 
 
 class MSELoss(_Loss, function=F.mse_loss):
-    """Squared difference of input and label."""
+    """Squared difference of input and label.
+
+    Args:
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.MSELoss()
+        >>> loss(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.0, 4.0])).item()
+        2.0
+    """
 
     @keeps
     def __init__(self, reduction="mean"):
@@ -91,7 +156,21 @@ class MSELoss(_Loss, function=F.mse_loss):
 
 
 class L1Loss(_Loss, function=F.l1_loss):
-    """Absolute difference of input and label."""
+    """Absolute difference of input and label.
+
+    Args:
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.L1Loss('sum')
+        >>> loss(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.0, 4.0])).item()
+        2.0
+    """
 
     @keeps
     def __init__(self, reduction="mean", name=None):
@@ -99,9 +178,21 @@ class L1Loss(_Loss, function=F.l1_loss):
 
 
 class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
-    """Huber loss: quadratic for differences up to ``delta``, linear beyond.
+    """Huber loss: ``d^2 / 2`` for differences d up to ``delta``, ``delta (|d| - delta / 2)`` beyond.
 
-    ``is_huber`` False divides it by ``delta``.
+    Args:
+        reduction (str): 'mean', 'sum' or 'none'.
+        delta (float): where the loss becomes linear.
+        is_huber (bool): False divides the loss by ``delta``.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Paper: Girshick, arXiv:1504.08083.
+
+    Examples:
+        >>> loss = argosy.nn.SmoothL1Loss('none')
+        >>> loss(argosy.to_tensor([1.0, 2.0]), argosy.to_tensor([1.5, 5.0])).tolist()
+        [0.125, 2.5]
     """
 
     @keeps
@@ -109,7 +200,23 @@ class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
 
 
 class NLLLoss(_Loss, function=F.nll_loss):
-    """Minus the log probability of the label; input [N, C, ...], label [N, ...]."""
+    """Minus the log probability of the labelled class.
+
+    Args:
+        weight (Tensor, optional): [C] factor of each class; 'mean' divides by the sum of factors.
+        ignore_index (int): positions with this label do not count.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: log probabilities [N, C, ..] and integer labels [N, ..] to 0-d, or with 'none' to [N, ..].
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.NLLLoss()
+        >>> loss(argosy.to_tensor([[-0.1, -2.0]]), argosy.to_tensor([1])).item()
+        2.0
+    """
 
     _kept_prefix = "_"
 
@@ -119,14 +226,43 @@ class NLLLoss(_Loss, function=F.nll_loss):
 
 
 class KLDivLoss(_Loss, function=F.kl_div):
-    """``label * (log(label) - input)``, input being log probabilities; also 'batchmean'."""
+    """``label (log(label) - input)``, 0 where label is not positive.
+
+    Args:
+        reduction (str): 'mean', 'batchmean' (the sum over the size of the first axis), 'sum' or 'none'.
+        log_target (bool): labels are log probabilities too.
+
+    Shape: log probabilities and probabilities alike; 0-d, or with 'none' the same.
+
+    Examples:
+        >>> loss = argosy.nn.KLDivLoss('sum')
+        >>> p = argosy.to_tensor([0.5, 0.5])
+        >>> loss(p.log(), p).item()
+        0.0
+    """
 
     @keeps
     def __init__(self, reduction="mean", log_target=False): ...
 
 
 class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
-    """``max(0, -label * (input - other) + margin)``."""
+    """``max(0, margin - label (input - other))``: label 1 wants input to be the larger one, -1 other.
+
+    Args:
+        margin (float): how much larger.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: three alike; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.MarginRankingLoss(margin=0.5)
+        >>> one, two = argosy.to_tensor([1.0]), argosy.to_tensor([2.0])
+        >>> loss(one, two, argosy.to_tensor([1.0])).item()
+        1.5
+    """
 
     @keeps
     def __init__(self, margin=0.0, reduction="mean", name=None):
@@ -137,7 +273,23 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
 
 
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
-    """``1 - cos`` where the label is 1, ``max(0, cos - margin)`` where it is -1."""
+    """``1 - cos(a, b)`` where the label is 1, ``max(0, cos(a, b) - margin)`` where it is -1.
+
+    Args:
+        margin (float): in [-1, 1].
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: two of [N, M] (or [M]) and labels [N] (or 0-d) to 0-d, or with 'none' to [N].
+
+    Raises:
+        ValueError: ``margin`` or ``reduction`` is out of range.
+
+    Examples:
+        >>> loss = argosy.nn.CosineEmbeddingLoss()
+        >>> x = argosy.to_tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> loss(x, x, argosy.to_tensor([1, -1])).item()
+        0.5
+    """
 
     @keeps
     def __init__(self, margin=0, reduction="mean", name=None):
@@ -153,14 +305,45 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
 
 
 class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
-    """``input`` where the label is 1, ``max(0, margin - input)`` where it is -1."""
+    """``input`` where the label is 1, ``max(0, margin - input)`` where it is -1.
+
+    Args:
+        margin (float): distance that is wanted of pairs with label -1.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Examples:
+        >>> loss = argosy.nn.HingeEmbeddingLoss(reduction='none')
+        >>> loss(argosy.to_tensor([0.3, 0.3]), argosy.to_tensor([1.0, -1.0])).tolist()
+        [0.3, 0.7]
+    """
 
     @keeps
     def __init__(self, margin=1.0, reduction="mean", name=None): ...
 
 
 class TripletMarginLoss(_Loss, function=F.triplet_margin_loss):
-    """``max(d(input, positive) - d(input, negative) + margin, 0)``, d the p-norm distance."""
+    """``max(d(input, positive) - d(input, negative) + margin, 0)``, d being the p-norm of differences.
+
+    Args:
+        margin (float): how much farther the negative is to be.
+        p (float): order of the norm.
+        epsilon (float): added to differences.
+        swap (bool): take the distance of positive and negative where it is the smaller one.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: three of [N, D]; 0-d, or with 'none' [N].
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.TripletMarginLoss()
+        >>> a, b = argosy.to_tensor([[0.0, 0.0]]), argosy.to_tensor([[3.0, 4.0]])
+        >>> loss(a, b, a).item()
+        6.0
+    """
 
     @keeps
     def __init__(self, margin=1.0, p=2.0, epsilon=1e-6, swap=False, reduction="mean", name=None):
@@ -171,7 +354,25 @@ class TripletMarginLoss(_Loss, function=F.triplet_margin_loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss, function=F.triplet_margin_with_distance_loss):
-    """Triplet margin loss with a distance of one's own; None is the Euclidean one."""
+    """``max(d(input, positive) - d(input, negative) + margin, 0)`` for a distance of one's own.
+
+    Args:
+        distance_function: takes two tensors, gives distances >= 0; None is the Euclidean one.
+        margin (float): how much farther the negative is to be.
+        swap (bool): take the distance of positive and negative where it is the smaller one.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: three alike; 0-d, or with 'none' that of the distances.
+
+    Raises:
+        ValueError: ``reduction`` is unknown; at the call: margin or a distance is negative.
+
+    Examples:
+        >>> loss = argosy.nn.TripletMarginWithDistanceLoss(lambda a, b: (a - b).abs().sum(-1))
+        >>> a, b = argosy.to_tensor([[0.0, 0.0]]), argosy.to_tensor([[3.0, 4.0]])
+        >>> loss(a, b, a).item()
+        8.0
+    """
 
     @keeps
     def __init__(self, distance_function=None, margin=1.0, swap=False, reduction="mean", name=None):
@@ -182,7 +383,22 @@ class TripletMarginWithDistanceLoss(_Loss, function=F.triplet_margin_with_distan
 
 
 class MultiLabelSoftMarginLoss(_Loss, function=F.multi_label_soft_margin_loss):
-    """Mean over classes of the binary cross entropy of ``sigmoid(input)``."""
+    """Binary cross entropy of ``sigmoid(input)``, averaged over the classes of a row.
+
+    Args:
+        weight (Tensor, optional): [C] factor of each class.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: [N, C] and labels 0 or 1 alike; 0-d, or with 'none' [N].
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.MultiLabelSoftMarginLoss()
+        >>> loss(argosy.zeros([1, 2]), argosy.to_tensor([[1.0, 0.0]])).item()
+        0.6931
+    """
 
     @keeps
     def __init__(self, weight=None, reduction="mean", name=None):
@@ -190,7 +406,22 @@ class MultiLabelSoftMarginLoss(_Loss, function=F.multi_label_soft_margin_loss):
 
 
 class MultiLabelMarginLoss(_Loss, function=F.multi_label_margin_loss):
-    """Hinge loss between each target class of a row and each other class."""
+    """Hinge loss between each target class of a row and each class that is none, over C.
+
+    Args:
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: [N, C] and int labels [N, C], class numbers that a -1 ends; 0-d, or with 'none' [N].
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.MultiLabelMarginLoss()
+        >>> x = argosy.to_tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> loss(x, argosy.to_tensor([[3, 0, -1, 1]])).item()
+        0.85
+    """
 
     @keeps
     def __init__(self, reduction="mean", name=None):
@@ -198,7 +429,24 @@ class MultiLabelMarginLoss(_Loss, function=F.multi_label_margin_loss):
 
 
 class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
-    """Mean over classes of ``max(0, margin - input[label] + input[c]) ^ p``."""
+    """``max(0, margin - input[label] + input[c]) ^ p`` over the other classes c, summed and divided by C.
+
+    Args:
+        p (int): power, 1 or 2.
+        margin (float): how much larger the labelled score is to be.
+        weight (Tensor, optional): [C] factor of each class.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: [N, C] and labels [N]; 0-d, or with 'none' [N].
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.MultiMarginLoss()
+        >>> loss(argosy.to_tensor([[0.1, 0.2, 0.9]]), argosy.to_tensor([2])).item()
+        0.1667
+    """
 
     @keeps
     def __init__(self, p=1, margin=1.0, weight=None, reduction="mean", name=None):
@@ -206,7 +454,21 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
 
 
 class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
-    """``log(1 + exp(-label * input))``, label being 1 or -1."""
+    """``log(1 + exp(-label input))``, label being 1 or -1.
+
+    Args:
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.SoftMarginLoss()
+        >>> loss(argosy.zeros([2]), argosy.to_tensor([1.0, -1.0])).item()
+        0.6931
+    """
 
     @keeps
     def __init__(self, reduction="mean", name=None):
@@ -214,7 +476,25 @@ class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
 
 
 class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
-    """Minus the log likelihood of counts; ``full`` adds the Stirling term."""
+    """Minus the log likelihood of counts under a Poisson distribution.
+
+    Args:
+        log_input (bool): the input is the log of the rate: ``exp(input) - label input``; else
+            ``input - label log(input + epsilon)``.
+        full (bool): add Stirling's approximation of log(label!) where the label exceeds 1.
+        epsilon (float): see above; positive.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: input and label alike; 0-d, or with 'none' the same.
+
+    Raises:
+        ValueError: ``epsilon`` is not positive, or ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.PoissonNLLLoss()
+        >>> loss(argosy.zeros([2]), argosy.to_tensor([1.0, 3.0])).item()
+        1.0
+    """
 
     _kept_prefix = "_"
 
@@ -229,7 +509,25 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
 
 
 class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
-    """Minus the log likelihood of ``label`` under a normal distribution."""
+    """Minus the log likelihood of labels under normal distributions.
+
+    Args:
+        full (bool): add the constant log(2 pi) / 2.
+        epsilon (float): variances are at least this.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: means, labels and variances (>= 0) alike, or variances with 1 on (or without) the last axis;
+        0-d, or
+        with 'none' that of the means.
+
+    Raises:
+        ValueError: ``reduction`` is unknown.
+
+    Examples:
+        >>> loss = argosy.nn.GaussianNLLLoss()
+        >>> loss(argosy.zeros([2]), argosy.ones([2]), argosy.ones([2])).item()
+        0.5
+    """
 
     @keeps
     def __init__(self, full=False, epsilon=1e-6, reduction="mean", name=None):
@@ -240,7 +538,29 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
 
 
 class RNNTLoss(_Loss, function=F.rnnt_loss):
-    """Loss of a recurrent transducer; see ``F.rnnt_loss``."""
+    """Loss of a recurrent transducer: minus the log probability of all alignments of a label.
+
+    Args:
+        blank (int): number of the blank class.
+        fastemit_lambda (float): weight of the FastEmit regularization.
+        reduction (str): 'mean', 'sum' or 'none'.
+
+    Shape: log probabilities [batch, time, longest label + 1, classes], int32 labels [batch, longest
+        label] and
+        int32 lengths [batch] of both, to 0-d, or with 'none' to [batch].
+
+    Raises:
+        AssertionError: ``reduction`` is unknown (at the call).
+
+    Paper: Graves, arXiv:1211.3711; Yu et al., arXiv:2010.11148.
+
+    Examples:
+        >>> loss = argosy.nn.RNNTLoss(fastemit_lambda=0.0, reduction='sum')
+        >>> scores = argosy.nn.functional.log_softmax(argosy.zeros([1, 2, 2, 3]), axis=-1)
+        >>> def ints(value): return argosy.to_tensor([value], dtype='int32')
+        >>> loss(scores, ints([1]), ints(2), ints(1)).item()
+        2.6027
+    """
 
     @keeps
     def __init__(self, blank=0, fastemit_lambda=0.001, reduction="mean", name=None): ...
@@ -250,7 +570,29 @@ class RNNTLoss(_Loss, function=F.rnnt_loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification loss; arguments as for ``F.ctc_loss``."""
+    """Connectionist temporal classification: minus the log probability of all alignments of a label.
+
+    Args:
+        blank (int): number of the blank class.
+        reduction (str): 'mean' divides each loss by its label's length and averages; 'sum'; 'none'.
+        zero_infinity (bool): losses that are infinite count as zero, without gradient.
+
+    Shape: scores [time, batch, classes] (softmax is taken inside), int32 labels [batch, longest label]
+        and lengths [batch] of both, to 0-d, or with 'none' to [batch]. With ``norm_by_times`` a call
+        divides the gradient by the number of time steps.
+
+    Raises:
+        ValueError: ``reduction`` is unknown (at the call).
+
+    Paper: Graves et al., ICML 2006.
+
+    Examples:
+        >>> loss = argosy.nn.CTCLoss(reduction='sum')
+        >>> labels = argosy.to_tensor([[1]], dtype="int32")
+        >>> times, lengths = argosy.to_tensor([2]), argosy.to_tensor([1])
+        >>> loss(argosy.zeros([2, 1, 3]), labels, times, lengths).item()
+        1.0986
+    """
 
     @keeps
     def __init__(self, blank=0, reduction="mean", zero_infinity=False): ...
@@ -269,15 +611,28 @@ class CTCLoss(_Loss):
 
 
 class HSigmoidLoss(Layer):
-    """Hierarchical sigmoid loss over a binary tree of classes; see ``F.hsigmoid_loss``.
+    """Hierarchical sigmoid loss over a binary tree of classes.
 
     Args:
-        feature_size: length of the input rows.
-        num_classes: number of classes; with ``is_custom`` the number of inner nodes plus one.
-        is_custom: the tree comes with each call as ``path_table`` and ``path_code``.
-        is_sparse: row-sparse gradients of weight and bias.
+        feature_size (int): length of the input rows.
+        num_classes (int): number of classes; with ``is_custom`` the number of inner nodes.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [inner nodes, feature_size].
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [inner nodes, 1]; False leaves it
+            out.
+        is_custom (bool): the tree comes with each call as ``path_table`` and ``path_code``.
+        is_sparse (bool): row-sparse gradients of weight and bias.
 
-    Parameters: ``weight`` [num_classes - 1, feature_size], ``bias`` [num_classes - 1, 1].
+    Shape: [N, feature_size] and int64 labels [N] or [N, 1] to [N, 1].
+
+    Raises:
+        ValueError: ``num_classes`` is below 2 without ``is_custom``.
+
+    Paper: Morin and Bengio, AISTATS 2005.
+
+    Examples:
+        >>> loss = argosy.nn.HSigmoidLoss(4, num_classes=5)
+        >>> loss(argosy.ones([3, 4]), argosy.to_tensor([0, 2, 4])).shape
+        paddle.Size([3, 1])
     """
 
     def __init__(
@@ -321,14 +676,33 @@ class HSigmoidLoss(Layer):
 
 
 class AdaptiveLogSoftmaxWithLoss(Layer):
-    """Softmax over many classes whose rare ones sit in clusters, arXiv:1609.04309.
+    """Softmax over many classes whose rare ones sit in clusters.
 
     Args:
-        in_features: length of the input rows.
-        n_classes: number of classes, numbered from the most to the least frequent.
-        cutoffs: first class of each cluster, ascending, each in [1, n_classes - 1].
-        div_value: cluster i projects to ``in_features // div_value ** (i + 1)`` features.
-        head_bias: give the head a bias.
+        in_features (int): length of the input rows.
+        n_classes (int): number of classes, numbered from the most to the least frequent.
+        cutoffs (list[int]): first class of each cluster, ascending, each in [1, n_classes - 1].
+        weight_attr (ParamAttr, optional): attributes of all weights.
+        bias_attr (ParamAttr, optional): attributes of the head's bias.
+        div_value (float): cluster i projects to ``in_features // div_value ** (i + 1)`` features.
+        head_bias (bool): give the head a bias.
+
+    Shape: [N, in_features] and class numbers [N] to (log probability of each label [N], their mean
+        negated).
+
+    Raises:
+        ValueError: ``cutoffs`` are not rising ints in that range.
+
+    Paper: Grave et al., arXiv:1609.04309.
+
+    Examples:
+        >>> softmax = argosy.nn.AdaptiveLogSoftmaxWithLoss(16, 10, cutoffs=[3, 6], div_value=2.0)
+        >>> x = argosy.rand([4, 16])
+        >>> output, loss = softmax(x, argosy.to_tensor([0, 3, 6, 9]))
+        >>> output.shape, loss.shape
+        (paddle.Size([4]), paddle.Size([]))
+        >>> softmax.log_prob(x).shape, softmax.predict(x).shape
+        (paddle.Size([4, 10]), paddle.Size([4]))
     """
 
     def __init__(
@@ -389,12 +763,26 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
         )
 
     def log_prob(self, input):
-        """Log probabilities of all classes, [N, n_classes]."""
+        """Log probabilities of all classes.
+
+        Args:
+            input: [N, in_features].
+
+        Returns:
+            Tensor [N, n_classes].
+        """
         flat = [weight for pair in self.tail_weights for weight in pair]
         return _core.ops.adaptive_log_prob(
             input, self.head_weight, self.head_bias, flat, self.cutoffs
         )
 
     def predict(self, input):
-        """The most probable class of each row, [N]."""
+        """The most probable class of each row.
+
+        Args:
+            input: [N, in_features].
+
+        Returns:
+            int64 Tensor [N].
+        """
         return tensor.argmax(self.log_prob(input), axis=1)

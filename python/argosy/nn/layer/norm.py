@@ -7,6 +7,7 @@ import operator
 
 from argosy import _core
 from argosy._dtypes import SIXTEEN_BIT
+from argosy._job import get_world_size
 from argosy._support import check_choice
 from argosy.base.param_attr import ParamAttr
 
@@ -137,24 +138,37 @@ class _BatchNormBase(Layer):
         return join(text, self._name)
 
 
-_BATCH_NORM_DOC = """Batch normalization of {shapes} inputs, arXiv:1502.03167.
-
-    Each channel is normalized over the batch and all positions, then scaled by ``weight`` and
-    shifted by ``bias`` [num_features]. Training uses the statistics of the batch and updates
-    ``_mean`` and ``_variance``, running = momentum * running + (1 - momentum) * batch; evaluation
-    uses the running ones.
-
-    Args:
-        num_features: number of channels.
-        momentum, epsilon: see above; epsilon is added to the variance.
-        weight_attr, bias_attr: False leaves the parameter out.
-        data_format: {formats}.
-        use_global_stats: True always uses the running statistics, False always the batch's.
-    """
-
-
 class _BatchNormNd(Ranked, _BatchNormBase):
     """BatchNorm1D to 3D. ``_formats`` names the formats, ``_ranks`` the numbers of x's dimensions."""
+
+    _text = """Normalizes each channel over the batch and all positions, then scales and shifts it.
+
+    Training uses mean and variance of the batch and updates the buffers ``_mean`` and ``_variance``
+    [num_features], running = momentum * running + (1 - momentum) * batch; ``eval()`` uses those.
+
+    Args:
+        num_features (int): number of channels.
+        momentum (float): share of the running statistics that an update keeps.
+        epsilon (float): added to the variance.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of ``weight`` (ones) and ``bias``
+            (zeros) [num_features]; False leaves the parameter out.
+        data_format (str): {formats}.
+        use_global_stats (bool, optional): True always takes the running statistics, False always the
+            batch's; None as said above.
+
+    Shape: {x}; the result has the same.
+
+    Raises:
+        ValueError: the input has another number of dimensions, or data_format is unknown (at the call).
+
+    Paper: Ioffe and Szegedy, arXiv:1502.03167.
+
+    Examples:
+        >>> norm = argosy.nn.{name}(3)
+        >>> out = norm(argosy.rand([2, 3, {four}]))
+        >>> bool(argosy.allclose(out.mean(), argosy.zeros([]), atol=1e-5))
+        True
+    """
 
     _formats = ()
     _ranks = ()
@@ -176,31 +190,46 @@ class _BatchNormNd(Ranked, _BatchNormBase):
 
 
 class BatchNorm1D(_BatchNormNd, dims=1):
-    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C] or [N, C, L]", formats="'NC', 'NCL' or 'NLC'")
+    _words = {"x": "[N, C] or [N, C, L]", "formats": "'NC', 'NCL' or 'NLC'"}
     _formats = ("NC", "NCL", "NLC")
     _ranks = (2, 3)
     _others = "BatchNorm2D or 3D"
 
 
 class BatchNorm2D(_BatchNormNd, dims=2):
-    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, H, W]", formats="'NCHW' or 'NHWC'")
     _formats = ("NCHW", "NHWC")
     _ranks = (4,)
     _others = "BatchNorm1D or 3D"
 
 
 class BatchNorm3D(_BatchNormNd, dims=3):
-    __doc__ = _BATCH_NORM_DOC.format(shapes="[N, C, D, H, W]", formats="'NCDHW' or 'NDHWC'")
     _formats = ("NCDHW", "NDHWC")
     _ranks = (5,)
     _others = "BatchNorm1D or 2D"
 
 
 class SyncBatchNorm(_BatchNormBase):
-    """Batch normalization whose statistics cover the batches of all processes.
+    """Batch normalization under the name of the form that covers the batches of all processes.
 
-    In a single process it is the same as batch normalization. Arguments as for
-    :class:`BatchNorm2D`; inputs of 2 to 5 dimensions.
+    In a single process it is the same as batch normalization.
+
+    Args:
+        num_features (int): number of channels.
+        momentum (float): share of the running statistics that an update keeps.
+        epsilon (float): added to the variance.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of ``weight`` (ones) and ``bias``
+            (zeros) [num_features]; False leaves the parameter out.
+        data_format (str): 'NC', 'NCL', 'NCHW', 'NCDHW', or with the channels last.
+
+    Shape: [N, C, ..] of 2 to 5 dimensions; the result has the same.
+
+    Raises:
+        ValueError: fewer than 2 dimensions, or data_format is unknown (at the call).
+        NotImplementedError: it trains in one of several processes.
+
+    Examples:
+        >>> argosy.nn.SyncBatchNorm(3)(argosy.rand([2, 3, 4, 4])).shape
+        paddle.Size([2, 3, 4, 4])
     """
 
     def __init__(
@@ -228,11 +257,29 @@ class SyncBatchNorm(_BatchNormBase):
             )
 
     def forward(self, x):
+        if self.training and get_world_size() > 1:
+            raise NotImplementedError(
+                f"[SyncBatchNorm] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
+                " version of Argosy does not join the statistics of several. Do this: use BatchNorm, or"
+                " a normalization without them (GroupNorm, LayerNorm)."
+            )
         return super().forward(x)
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
-        """``layer`` with every BatchNorm1D to 3D in it replaced by a SyncBatchNorm."""
+        """Replaces every BatchNorm1D to 3D in a layer by a SyncBatchNorm with its parameters.
+
+        Args:
+            layer: the layer; sublayers are replaced in place.
+
+        Returns:
+            The layer, or what stands for it if it is a batch normalization itself.
+
+        Examples:
+            >>> net = argosy.nn.Sequential(argosy.nn.BatchNorm2D(3))
+            >>> type(argosy.nn.SyncBatchNorm.convert_sync_batchnorm(net)[0]).__name__
+            'SyncBatchNorm'
+        """
         result = layer
         if isinstance(layer, _BatchNormBase) and not isinstance(layer, SyncBatchNorm):
             result = SyncBatchNorm(
@@ -257,18 +304,30 @@ class SyncBatchNorm(_BatchNormBase):
 
 
 class BatchNorm(Layer):
-    """Batch normalization with an activation, for inputs of 2 to 5 dimensions.
+    """Batch normalization with an activation, as fluid programs use it.
 
     Args:
-        num_channels: number of channels.
-        act: name of an activation that follows, or None.
-        is_test: kept for old programs; use ``eval()``.
-        momentum, epsilon: as for :class:`BatchNorm2D`.
-        param_attr, bias_attr: attributes of ``weight`` and ``bias``.
-        data_layout: 'NCHW' or 'NHWC'.
-        moving_mean_name, moving_variance_name: names of the running statistics.
-        use_global_stats: use the running statistics even while training.
-        trainable_statistics: use the batch's statistics even while evaluating.
+        num_channels (int): number of channels.
+        act (str, optional): name of an activation that follows.
+        is_test (bool): start in evaluation mode.
+        momentum (float): share of the running statistics that an update keeps.
+        epsilon (float): added to the variance.
+        param_attr, bias_attr (ParamAttr | bool, optional): attributes of ``weight`` and ``bias``; False
+            freezes it at 1 and 0.
+        dtype: dtype of the parameters, float32 in place of 16-bit ones.
+        data_layout (str): 'NCHW' or 'NHWC', or those of other ranks.
+        in_place (bool): is kept as an attribute; the result is a new tensor.
+        moving_mean_name, moving_variance_name (str, optional): names of the running statistics.
+        do_model_average_for_mean_and_var (bool): whether ModelAverage averages them.
+        use_global_stats (bool): use the running statistics even while training.
+        trainable_statistics (bool): use the batch's statistics even while evaluating.
+
+    Shape: [N, C, ..]; the result has the same.
+
+    Examples:
+        >>> norm = argosy.nn.BatchNorm(3, act="relu")
+        >>> norm(argosy.rand([2, 3, 4, 4])).min().item()
+        0.0
     """
 
     _keeps_float32_for = ("float16", "bfloat16")
@@ -340,15 +399,28 @@ class BatchNorm(Layer):
 
 
 class LayerNorm(Layer):
-    """Layer normalization over the last axes, arXiv:1607.06450.
+    """Normalizes over the last axes to mean 0 and variance 1, then scales and shifts.
 
     Args:
-        normalized_shape: int or list: sizes of the axes that are normalized together.
-        epsilon: added to the variance.
-        elementwise_affine: False leaves weight and bias out; ``bias`` False only the bias.
-        weight_attr, bias_attr: False leaves the parameter out.
+        normalized_shape (int | list[int]): sizes of the axes that are normalized together.
+        epsilon (float): added to the variance.
+        elementwise_affine (bool): False leaves weight and bias out.
+        bias (bool): False leaves the bias out.
+        device: where the parameters live; None takes the current device.
+        dtype: of the parameters; None takes the default dtype.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of ``weight`` (ones) and ``bias``
+            (zeros), vectors with as many elements as ``normalized_shape``; False leaves one out.
 
-    ``weight`` and ``bias`` are vectors with as many elements as ``normalized_shape``.
+    Shape: [.., *normalized_shape]; the result has the same.
+
+    Raises:
+        ValueError: the input does not end with ``normalized_shape`` (at the call).
+
+    Paper: Ba, Kiros and Hinton, arXiv:1607.06450.
+
+    Examples:
+        >>> argosy.nn.LayerNorm(2)(argosy.to_tensor([[1.0, 3.0]])).tolist()
+        [[-1.0, 1.0]]
     """
 
     _keeps_float32_for = ("float16",)
@@ -386,14 +458,30 @@ class LayerNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """Group normalization, arXiv:1803.08494.
+    """Normalizes groups of channels of each sample, then scales and shifts each channel.
 
     Args:
-        num_groups: the channels fall into this many groups, each normalized for itself.
-        num_channels: number of channels, divisible by ``num_groups``.
-        epsilon: added to the variance.
-        affine: False leaves weight and bias out.
-        data_format: where the channels are.
+        num_groups (int): the channels fall into this many groups, each normalized for itself.
+        num_channels (int): number of channels, divisible by ``num_groups``.
+        epsilon (float): added to the variance.
+        affine (bool): False leaves weight and bias out.
+        device: where the parameters live; None takes the current device.
+        dtype: of the parameters; None takes the default dtype.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of ``weight`` (ones) and ``bias``
+            (zeros) [num_channels]; False leaves one out.
+        data_format (str): where the channels are, 'NCHW', 'NHWC' or those of other ranks.
+
+    Shape: [N, C, ..]; the result has the same.
+
+    Raises:
+        ValueError: data_format is unknown.
+
+    Paper: Wu and He, arXiv:1803.08494.
+
+    Examples:
+        >>> norm = argosy.nn.GroupNorm(num_groups=2, num_channels=4)
+        >>> norm(argosy.rand([2, 4, 3, 3])).shape
+        paddle.Size([2, 4, 3, 3])
     """
 
     def __init__(
@@ -435,6 +523,31 @@ class GroupNorm(Layer):
 
 class _InstanceNormBase(Ranked, Layer):
     """What InstanceNorm1D to 3D share."""
+
+    _text = """Normalizes each channel of each sample over its positions, then scales and shifts it.
+
+    Args:
+        num_features (int): number of channels.
+        epsilon (float): added to the variance.
+        momentum (float): has no effect: there are no running statistics.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of ``scale`` (ones) and ``bias``
+            (zeros) [num_features]; False for both leaves them out.
+        data_format (str): {formats}.
+
+    Shape: {x}; the result has the same.
+
+    Raises:
+        AssertionError: only one of ``weight_attr`` and ``bias_attr`` is False.
+        ValueError: the input has another number of dimensions (at the call).
+
+    Paper: Ulyanov et al., arXiv:1607.08022.
+
+    Examples:
+        >>> norm = argosy.nn.{name}(3)
+        >>> out = norm(argosy.rand([2, 3, {four}]))
+        >>> bool(argosy.allclose(out.mean(), argosy.zeros([]), atol=1e-5))
+        True
+    """
 
     _keeps_float32_for = ("float16",)
 
@@ -499,36 +612,37 @@ class _InstanceNormBase(Ranked, Layer):
 
 
 class InstanceNorm1D(_InstanceNormBase, dims=1):
-    """Instance normalization of [N, C, L] (or [N, C]) inputs, arXiv:1607.08022.
-
-    Each channel of each sample is normalized over its positions, then scaled by ``scale`` and
-    shifted by ``bias``.
-
-    Args:
-        num_features: number of channels.
-        epsilon: added to the variance.
-        weight_attr, bias_attr: both False leave the parameters out.
-    """
-
+    _words = {"x": "[N, C] or [N, C, L]", "formats": "'NC', 'NCL' or 'NLC'"}
     _ranks = (2, 3)
     _expected = "2D or 3D"
 
 
-class InstanceNorm2D(_InstanceNormBase, dims=2):
-    """Instance normalization of [N, C, H, W] inputs; see :class:`InstanceNorm1D`."""
+class InstanceNorm2D(_InstanceNormBase, dims=2): ...
 
 
 class InstanceNorm3D(_InstanceNormBase, dims=3):
-    """Instance normalization of [N, C, D, H, W] inputs; see :class:`InstanceNorm1D`."""
-
     _ranks = (5,)
     _expected = "5D"
 
 
 class LocalResponseNorm(ForwardingLayer):
-    """Local response normalization over ``size`` neighbouring channels.
+    """Divides by ``(k + alpha * mean of squares over size neighbouring channels) ^ beta``.
 
-    See :func:`nn.functional.local_response_norm`.
+    Args:
+        size (int): number of neighbouring channels.
+        alpha, beta, k (float): see above.
+        data_format (str): 'NCL', 'NCHW', 'NCDHW', or with the channels last.
+
+    Shape: 3-D to 5-D; the result has the same.
+
+    Raises:
+        ValueError: fewer than 3 dimensions, or data_format is unknown (at the call).
+
+    Paper: Krizhevsky et al., "ImageNet Classification with Deep CNNs", 2012.
+
+    Examples:
+        >>> argosy.nn.LocalResponseNorm(size=3)(argosy.ones([1, 4, 2, 2])).shape
+        paddle.Size([1, 4, 2, 2])
     """
 
     _repr_unless_default = ("data_format",)
@@ -543,14 +657,24 @@ class LocalResponseNorm(ForwardingLayer):
 class SpectralNorm(Layer):
     """Divides a weight by its largest singular value, found by power iteration.
 
-    Miyato et al., arXiv:1802.05957.
-
     Args:
-        weight_shape: shape of the weights that the layer will be called with.
-        dim: axis that becomes the rows of the matrix; the others are its columns.
-        power_iters: iterations for each call.
-        eps: added to norms that are divided by.
+        weight_shape (list[int]): shape of the weights that the layer will be called with.
+        dim (int): axis that becomes the rows of the matrix; the others are its columns.
+        power_iters (int): iterations for each call.
+        eps (float): added to norms that are divided by.
         dtype: dtype of the two vectors ``weight_u`` and ``weight_v``.
+
+    Shape: ``weight_shape``; the result has the same.
+
+    Raises:
+        AssertionError: a size is not positive, or ``dim`` is no axis.
+
+    Paper: Miyato et al., arXiv:1802.05957.
+
+    Examples:
+        >>> norm = argosy.nn.SpectralNorm([2, 2], power_iters=20)
+        >>> norm(argosy.to_tensor([[4.0, 0.0], [0.0, 2.0]])).tolist()
+        [[1.0, 0.0], [0.0, 0.5]]
     """
 
     def __init__(self, weight_shape, dim=0, power_iters=1, eps=1e-12, dtype="float32"):

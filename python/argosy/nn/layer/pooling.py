@@ -44,7 +44,22 @@ class _WindowPool(_Pool):
 
 
 class MaxPool1D(_WindowPool, function=F.max_pool1d):
-    """Maximum over windows of [N, C, L]; arguments as for ``F.max_pool1d``."""
+    """Maximum over windows of the last axis; padded positions never win.
+
+    Args:
+        kernel_size (int): length of a window.
+        stride (int, optional): distance of windows; None takes ``kernel_size``.
+        padding: of the ends: int, [int], [before, after], a pair for each axis, 'SAME' or 'VALID'.
+        return_mask (bool): also return the position of each maximum along L (int32).
+        ceil_mode (bool): count a last window that overlaps the end only partly.
+
+    Shape: [N, C, L] to [N, C, L']; with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> pool = argosy.nn.MaxPool1D(2)
+        >>> pool(argosy.to_tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
+        [[[3.0, 2.0]]]
+    """
 
     @keeps
     def __init__(
@@ -63,6 +78,26 @@ class MaxPool1D(_WindowPool, function=F.max_pool1d):
 
 
 class _MaxPool(_WindowPool):
+    _text = """Maximum over {dims}-dimensional windows; padded positions never win.
+
+    Args:
+        kernel_size: sizes of a window, {ints}.
+        stride: distances of windows; None takes ``kernel_size``.
+        padding: of the borders: {ints}, a list ({sides}), a pair for each axis of the input,
+            'SAME' or 'VALID'.
+        return_mask (bool): also return where each maximum stands, as flat indices within the spatial
+            axes (int32); channels first only.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): {formats}.
+
+    Shape: {x} to {out}; with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> pool = argosy.nn.{name}(kernel_size=2, stride=2)
+        >>> pool(argosy.ones([1, 3, {four}])).shape
+        paddle.Size([1, 3, {two}])
+    """
+
     @keeps
     def __init__(
         self,
@@ -76,16 +111,29 @@ class _MaxPool(_WindowPool):
     ): ...
 
 
-class MaxPool2D(_MaxPool, dims=2, function=F.max_pool2d):
-    """Maximum over windows of [N, C, H, W]; arguments as for ``F.max_pool2d``."""
+class MaxPool2D(_MaxPool, dims=2, function=F.max_pool2d): ...
 
 
-class MaxPool3D(_MaxPool, dims=3, function=F.max_pool3d):
-    """Maximum over windows of [N, C, D, H, W]; arguments as for ``F.max_pool3d``."""
+class MaxPool3D(_MaxPool, dims=3, function=F.max_pool3d): ...
 
 
 class AvgPool1D(_WindowPool, function=F.avg_pool1d):
-    """Mean over windows of [N, C, L]; arguments as for ``F.avg_pool1d``."""
+    """Mean over windows of the last axis.
+
+    Args:
+        kernel_size (int): length of a window.
+        stride (int, optional): distance of windows; None takes ``kernel_size``.
+        padding: of the ends: int, [int], [before, after], a pair for each axis, 'SAME' or 'VALID'.
+        exclusive (bool): padded positions do not count in the mean.
+        ceil_mode (bool): count a last window that overlaps the end only partly.
+
+    Shape: [N, C, L] to [N, C, L'].
+
+    Examples:
+        >>> pool = argosy.nn.AvgPool1D(2)
+        >>> pool(argosy.to_tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
+        [[[2.0, 1.0]]]
+    """
 
     @keeps
     def __init__(
@@ -101,6 +149,26 @@ class AvgPool1D(_WindowPool, function=F.avg_pool1d):
 
 
 class _AvgPool(_WindowPool):
+    _text = """Mean over {dims}-dimensional windows.
+
+    Args:
+        kernel_size: sizes of a window, {ints}.
+        stride: distances of windows; None takes ``kernel_size``.
+        padding: of the borders: {ints}, a list ({sides}), a pair for each axis of the input,
+            'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        exclusive (bool): padded positions do not count in the mean.
+        divisor_override (int | float, optional): divide the sums by this number instead of the count.
+        data_format (str): {formats}.
+
+    Shape: {x} to {out}.
+
+    Examples:
+        >>> pool = argosy.nn.{name}(2)
+        >>> pool(argosy.ones([1, 3, {four}])).shape
+        paddle.Size([1, 3, {two}])
+    """
+
     @keeps
     def __init__(
         self,
@@ -115,15 +183,32 @@ class _AvgPool(_WindowPool):
     ): ...
 
 
-class AvgPool2D(_AvgPool, dims=2, function=F.avg_pool2d):
-    """Mean over windows of [N, C, H, W]; arguments as for ``F.avg_pool2d``."""
+class AvgPool2D(_AvgPool, dims=2, function=F.avg_pool2d): ...
 
 
-class AvgPool3D(_AvgPool, dims=3, function=F.avg_pool3d):
-    """Mean over windows of [N, C, D, H, W]; arguments as for ``F.avg_pool3d``."""
+class AvgPool3D(_AvgPool, dims=3, function=F.avg_pool3d): ...
 
 
 class _LPPool(_WindowPool):
+    _text = """p-norm ``(sum x^p)^(1/p)`` of {dims}-dimensional windows.
+
+    Args:
+        norm_type (int | float): p; infinity gives the maximum; not 0.
+        kernel_size: sizes of a window, {ints}.
+        stride: distances of windows; None takes ``kernel_size``.
+        padding: of the borders: {ints}, a list ({sides}), a pair for each axis of the input,
+            'SAME' or 'VALID'.
+        ceil_mode (bool): count last windows that overlap the border only partly.
+        data_format (str): {formats}.
+
+    Shape: {x} to {out}.
+
+    Examples:
+        >>> pool = argosy.nn.{name}(1, kernel_size=2)
+        >>> pool(argosy.ones([1, 1, {four}])).flatten()[0].item() == 2**{dims}
+        True
+    """
+
     _repr_shows = ("norm_type", *_WindowPool._repr_shows)
 
     @keeps
@@ -142,12 +227,10 @@ class _LPPool(_WindowPool):
             self.stride = kernel_size
 
 
-class LPPool1D(_LPPool, dims=1, function=F.lp_pool1d):
-    """``(sum x^p)^(1/p)`` over windows of [N, C, L], p = ``norm_type``; see ``F.lp_pool1d``."""
+class LPPool1D(_LPPool, dims=1, function=F.lp_pool1d): ...
 
 
-class LPPool2D(_LPPool, dims=2, function=F.lp_pool2d):
-    """``(sum x^p)^(1/p)`` over windows of [N, C, H, W], p = ``norm_type``; see ``F.lp_pool2d``."""
+class LPPool2D(_LPPool, dims=2, function=F.lp_pool2d): ...
 
 
 class _AdaptivePool(_Pool):
@@ -157,7 +240,20 @@ class _AdaptivePool(_Pool):
 
 
 class AdaptiveAvgPool1D(_AdaptivePool, function=F.adaptive_avg_pool1d):
-    """Means over windows that divide [N, C, L] evenly into ``output_size`` parts."""
+    """Mean over windows that divide the last axis into ``output_size`` parts.
+
+    Window i of L elements with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        output_size (int): length of the result.
+
+    Shape: [N, C, L] to [N, C, output_size].
+
+    Examples:
+        >>> pool = argosy.nn.AdaptiveAvgPool1D(2)
+        >>> pool(argosy.to_tensor([[[1.0, 3.0, 2.0]]])).tolist()
+        [[[2.0, 2.5]]]
+    """
 
     name = other_name("_name")
 
@@ -170,6 +266,22 @@ class AdaptiveAvgPool1D(_AdaptivePool, function=F.adaptive_avg_pool1d):
 
 
 class _AdaptiveAvgPool(_AdaptivePool):
+    _text = """Mean over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        output_size: sizes of the result, {ints}; None in place of one keeps that axis.
+        data_format (str): {formats}.
+
+    Shape: {x} to [N, C, *output_size].
+
+    Examples:
+        >>> pool = argosy.nn.{name}(2)
+        >>> pool(argosy.ones([1, 3, {four}])).shape
+        paddle.Size([1, 3, {two}])
+    """
+
     @keeps
     def __init__(self, output_size, data_format="NCHW", name=None): ...
 
@@ -178,15 +290,31 @@ class _AdaptiveAvgPool(_AdaptivePool):
         return self._forwards_to(x, *self._kept())
 
 
-class AdaptiveAvgPool2D(_AdaptiveAvgPool, dims=2, function=F.adaptive_avg_pool2d):
-    """Means over windows that divide [N, C, H, W] evenly into ``output_size`` parts."""
+class AdaptiveAvgPool2D(_AdaptiveAvgPool, dims=2, function=F.adaptive_avg_pool2d): ...
 
 
-class AdaptiveAvgPool3D(_AdaptiveAvgPool, dims=3, function=F.adaptive_avg_pool3d):
-    """Means over windows that divide [N, C, D, H, W] evenly into ``output_size`` parts."""
+class AdaptiveAvgPool3D(_AdaptiveAvgPool, dims=3, function=F.adaptive_avg_pool3d): ...
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
+    _text = """Maximum over windows that divide the spatial axes into ``output_size`` parts.
+
+    Window i of an axis of length L with S parts runs from floor(i L / S) to ceil((i + 1) L / S).
+
+    Args:
+        output_size: sizes of the result, {ints}; None in place of one keeps that axis.
+        return_mask (bool): also return where each maximum stands, as flat indices within the spatial
+            axes (int32); ``return_indices`` is its other name.
+
+    Shape: {x} to [N, C, *output_size]; with ``return_mask`` a pair of them.
+
+    Examples:
+        >>> pool = argosy.nn.{name}(2, return_mask=True)
+        >>> out, mask = pool(argosy.ones([1, 3, {four}]))
+        >>> out.shape, mask.shape
+        (paddle.Size([1, 3, {two}]), paddle.Size([1, 3, {two}]))
+    """
+
     _repr_shows = ("output_size", "return_mask")
     return_indices = other_name("_return_mask")
 
@@ -199,9 +327,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return self._forwards_to(x, *self._kept())
 
 
-class AdaptiveMaxPool1D(_AdaptiveMaxPool, function=F.adaptive_max_pool1d):
-    """Maxima over windows that divide [N, C, L] evenly into ``output_size`` parts."""
-
+class AdaptiveMaxPool1D(_AdaptiveMaxPool, dims=1, function=F.adaptive_max_pool1d):
     name = other_name("_name")
     return_mask = other_name("_return_mask")
 
@@ -210,15 +336,32 @@ class AdaptiveMaxPool1D(_AdaptiveMaxPool, function=F.adaptive_max_pool1d):
         return self._forwards_to(input, *self._kept())
 
 
-class AdaptiveMaxPool2D(_AdaptiveMaxPool, function=F.adaptive_max_pool2d):
-    """Maxima over windows that divide [N, C, H, W] evenly into ``output_size`` parts."""
+class AdaptiveMaxPool2D(_AdaptiveMaxPool, dims=2, function=F.adaptive_max_pool2d): ...
 
 
-class AdaptiveMaxPool3D(_AdaptiveMaxPool, function=F.adaptive_max_pool3d):
-    """Maxima over windows that divide [N, C, D, H, W] evenly into ``output_size`` parts."""
+class AdaptiveMaxPool3D(_AdaptiveMaxPool, dims=3, function=F.adaptive_max_pool3d): ...
 
 
 class _MaxUnPool(_WindowPool):
+    _text = """Puts values back where ``MaxPool{dims}D(return_mask=True)`` took them; zero elsewhere.
+
+    Args:
+        kernel_size: sizes of the windows of the pooling, {ints}.
+        stride: their distances; None takes ``kernel_size``.
+        padding: borders of the pooling, {ints}.
+        data_format (str): 'NCL', 'NCHW' or 'NCDHW': channels first.
+        output_size (list[int], optional): spatial sizes (or shape) of the result; None is
+            (size - 1) stride - 2 padding + kernel_size for each axis.
+
+    Shape: values and indices {out} to {x}; a call may name ``output_size`` too.
+
+    Examples:
+        >>> x = argosy.arange(4**{dims}, dtype="float32").reshape([1, 1, {four}])
+        >>> values, indices = argosy.nn.MaxPool{dims}D(2, return_mask=True)(x)
+        >>> argosy.nn.{name}(2)(values, indices).shape
+        paddle.Size([1, 1, {four}])
+    """
+
     _repr_shows = ("output_size",)
 
     @keeps
@@ -237,19 +380,34 @@ class _MaxUnPool(_WindowPool):
         return self._forwards_to(x, indices, *window, size if output_size is None else output_size)
 
 
-class MaxUnPool1D(_MaxUnPool, dims=1, function=F.max_unpool1d):
-    """Puts values back where ``MaxPool1D(return_mask=True)`` took them; zero elsewhere."""
+class MaxUnPool1D(_MaxUnPool, dims=1, function=F.max_unpool1d): ...
 
 
-class MaxUnPool2D(_MaxUnPool, dims=2, function=F.max_unpool2d):
-    """Puts values back where ``MaxPool2D(return_mask=True)`` took them; zero elsewhere."""
+class MaxUnPool2D(_MaxUnPool, dims=2, function=F.max_unpool2d): ...
 
 
-class MaxUnPool3D(_MaxUnPool, dims=3, function=F.max_unpool3d):
-    """Puts values back where ``MaxPool3D(return_mask=True)`` took them; zero elsewhere."""
+class MaxUnPool3D(_MaxUnPool, dims=3, function=F.max_unpool3d): ...
 
 
 class _FractionalMaxPool(_Pool):
+    _text = """Maximum over windows whose bounds are pseudo-random fractions of the input.
+
+    Args:
+        output_size: sizes of the result, {ints}; None in place of one keeps that axis.
+        kernel_size: sizes of windows that overlap, {ints}; None for disjoint windows.
+        random_u (float, optional): number in (0, 1) that fixes the windows; None draws one per call.
+        return_mask (bool): also return flat indices of the maxima (int32).
+
+    Shape: {x} to [N, C, *output_size]; with ``return_mask`` a pair of them.
+
+    Paper: Graham, "Fractional Max-Pooling", arXiv:1412.6071.
+
+    Examples:
+        >>> pool = argosy.nn.{name}(output_size=2, random_u=0.3)
+        >>> pool(argosy.ones([1, 3, {four}])).shape
+        paddle.Size([1, 3, {two}])
+    """
+
     _kept_prefix = "_"
     _repr_shows = ("output_size", "return_mask")
 
@@ -259,9 +417,7 @@ class _FractionalMaxPool(_Pool):
     ): ...
 
 
-class FractionalMaxPool2D(_FractionalMaxPool, function=F.fractional_max_pool2d):
-    """Maxima over pseudo-random windows of [N, C, H, W]; see ``F.fractional_max_pool2d``."""
+class FractionalMaxPool2D(_FractionalMaxPool, dims=2, function=F.fractional_max_pool2d): ...
 
 
-class FractionalMaxPool3D(_FractionalMaxPool, function=F.fractional_max_pool3d):
-    """Maxima over pseudo-random windows of [N, C, D, H, W]; see ``F.fractional_max_pool3d``."""
+class FractionalMaxPool3D(_FractionalMaxPool, dims=3, function=F.fractional_max_pool3d): ...

@@ -6,14 +6,14 @@ import math
 
 from argosy import _core, tensor
 from argosy._framework import in_static_mode
-from argosy._support import check_choice, sizes_of
-from argosy.utils.layers_utils import flatten, map_structure
-from argosy.utils.recorded_loop import recorded_steps
+from argosy._support import check_choice, need_type, sizes_of
+from argosy.utils.layers_utils import flatten
 
 from .. import functional as F
 from ..initializer import Constant, Uniform
 from ..initializer.initializer import _global_initializer
 from ..initializer.lazy_init import lazy_init_helper
+from ._recurrence import birnn, concat_states, rnn, split_states
 from .container import LayerList
 from .layers import Layer
 
@@ -32,167 +32,42 @@ __all__ = [
 ]
 
 
-def split_states(states, bidirectional=False, state_components=1):
-    """Stacked states [layers * directions, batch, hidden] as a list with one entry per layer.
-
-    An entry is a state, a tuple of ``state_components`` states, or for bidirectional layers a pair
-    of these.
-    """
-    parts = [states] if state_components == 1 else list(states)
-    parts = [tensor.unstack(part) for part in parts]
-    cells = parts[0] if state_components == 1 else list(zip(*parts))
-    return list(zip(cells[::2], cells[1::2])) if bidirectional else list(cells)
-
-
-def concat_states(states, bidirectional=False, state_components=1):
-    """The inverse of :func:`split_states`; states of both directions lie as those of one do."""
-    if bidirectional not in (True, False):
-        raise TypeError(
-            f"[concat_states] bidirectional: expected a bool, got {type(bidirectional).__name__}. Do"
-            " this: pass True or False."
-        )
-    leaves = flatten(states)
-    if state_components == 1:
-        return tensor.stack(leaves)
-    return tuple(tensor.stack(leaves[i::state_components]) for i in range(state_components))
-
-
-def _keep_where(mask, new, old):
-    """``new`` in rows where ``mask`` [batch] is 1, else ``old``."""
-    shape = [-1] + [1] * (len(new.shape) - 1)
-    return tensor.where(tensor.reshape(mask, shape), new, old)
-
-
-def rnn(
-    cell,
-    inputs,
-    initial_states=None,
-    sequence_length=None,
-    time_major=False,
-    is_reverse=False,
-    **kwargs,
-):
-    """Run ``cell`` along the time axis.
+class RNNCellBase(Layer):
+    """Base of recurrent cells; a subclass defines ``forward(inputs, states)`` and ``state_shape``.
 
     Args:
-        cell: called as ``cell(step_inputs, states, **kwargs)``; returns (outputs, new states).
-        inputs: (nested) tensors [batch, time, ...], or [time, batch, ...] if ``time_major``.
-        initial_states: states to begin with; None asks ``cell.get_initial_states``.
-        sequence_length: [batch]; states do not change past the end of a sequence.
-        is_reverse: run from the last step to the first.
+        name_scope (str, optional): prefix of names, as for :class:`Layer`.
+        dtype: dtype that the layer reports.
 
-    Returns:
-        (outputs stacked along time, final states).
+    Examples:
+        >>> class Sum(argosy.nn.RNNCellBase):
+        ...     state_shape = (1,)
+        ...
+        ...     def forward(self, inputs, states):
+        ...         states = states + inputs.sum(-1, keepdim=True)
+        ...         return states, states
+        >>> cell = Sum()
+        >>> cell.get_initial_states(argosy.ones([2, 3])).tolist()
+        [[0.0], [0.0]]
+        >>> outputs, states = argosy.nn.RNN(cell)(argosy.ones([2, 4, 3]))
+        >>> outputs[0].flatten().tolist()
+        [3.0, 6.0, 9.0, 12.0]
     """
-    time_axis = 0 if time_major else 1
-    first = flatten(inputs)[0]
-    if initial_states is None:
-        initial_states = cell.get_initial_states(
-            batch_ref=inputs, batch_dim_idx=1 if time_major else 0
-        )
-    steps = first.shape[time_axis]
-    if steps < 0:
-        return _unknown_steps(
-            cell, inputs, initial_states, sequence_length, time_axis, is_reverse, kwargs
-        )
-    columns = map_structure(lambda x: tensor.unbind(x, axis=time_axis), inputs)
-    mask = None
-    if sequence_length is not None:
-        mask = F.sequence_mask(sequence_length, maxlen=steps, dtype="bool")
-    states, collected = initial_states, None
-    for step in range(steps - 1, -1, -1) if is_reverse else range(steps):
-        step_inputs = _step(inputs, columns, step)
-        outputs, new_states = cell(step_inputs, states, **kwargs)
-        if mask is not None:
-            row = mask[:, step]
-            new_states = map_structure(lambda n, o: _keep_where(row, n, o), new_states, states)
-        states = new_states
-        leaves = flatten(outputs)
-        if collected is None:
-            collected, structure = [[] for _ in leaves], outputs
-        for sequence, leaf in zip(collected, leaves):
-            sequence.append(leaf)
-    if is_reverse:
-        for sequence in collected:
-            sequence.reverse()
-    stacked = iter([tensor.stack(sequence, axis=time_axis) for sequence in collected])
-    return map_structure(lambda _: next(stacked), structure), states
-
-
-def _unknown_steps(cell, inputs, states, lengths, time_axis, is_reverse, kwargs):
-    """rnn over as many steps as a run of the Program finds."""
-    steps = sizes_of(flatten(inputs)[0])[time_axis]
-    lengths = None if lengths is None else tensor.cast(lengths, "int64")
-
-    def step(i, states):
-        at = steps - 1 - i if is_reverse else i
-        place = tensor.reshape(at, [1])
-        step_inputs = map_structure(
-            lambda x: tensor.squeeze(tensor.gather(x, place, axis=time_axis), time_axis), inputs
-        )
-        outputs, new_states = cell(step_inputs, states, **kwargs)
-        if lengths is not None:
-            row = tensor.less_than(place, lengths)
-            new_states = map_structure(lambda n, o: _keep_where(row, n, o), new_states, states)
-        return outputs, new_states
-
-    outputs, states = recorded_steps(step, states, lambda i, _: i < steps, time_axis)
-    if is_reverse:
-        outputs = map_structure(lambda x: tensor.flip(x, [time_axis]), outputs)
-    return outputs, states
-
-
-def _step(inputs, columns, step):
-    """Time step ``step`` of every tensor in ``inputs``; ``columns`` holds them unbound."""
-    if isinstance(inputs, dict):
-        return {key: _step(inputs[key], columns[key], step) for key in inputs}
-    if isinstance(inputs, (list, tuple)):
-        items = [_step(i, c, step) for i, c in zip(inputs, columns)]
-        return type(inputs)(*items) if hasattr(inputs, "_fields") else type(inputs)(items)
-    return columns[step]
-
-
-def birnn(
-    cell_fw,
-    cell_bw,
-    inputs,
-    initial_states=None,
-    sequence_length=None,
-    time_major=False,
-    **kwargs,
-):
-    """Run one cell forwards and one backwards; outputs are concatenated on the last axis.
-
-    Arguments as for :func:`rnn`, ``initial_states`` being a pair.
-    """
-    if initial_states is None:
-        index = 1 if time_major else 0
-        initial_states = (
-            cell_fw.get_initial_states(batch_ref=inputs, batch_dim_idx=index),
-            cell_bw.get_initial_states(batch_ref=inputs, batch_dim_idx=index),
-        )
-    forward, forward_states = rnn(
-        cell_fw, inputs, initial_states[0], sequence_length, time_major, **kwargs
-    )
-    backward, backward_states = rnn(
-        cell_bw, inputs, initial_states[1], sequence_length, time_major, is_reverse=True, **kwargs
-    )
-    outputs = map_structure(lambda x, y: tensor.concat([x, y], -1), forward, backward)
-    return outputs, (forward_states, backward_states)
-
-
-class RNNCellBase(Layer):
-    """Base of recurrent cells; a subclass defines ``forward`` and ``state_shape``."""
 
     def get_initial_states(
         self, batch_ref, shape=None, dtype=None, init_value=0.0, batch_dim_idx=0
     ):
-        """States filled with ``init_value``.
+        """States filled with one value.
 
         Args:
-            batch_ref: (nested) tensor whose axis ``batch_dim_idx`` gives the batch size.
+            batch_ref: (nested) tensor that gives the batch size.
             shape: (nested) shape of a state without the batch axis; None: ``self.state_shape``.
             dtype: (nested) dtype of a state; None: ``self.state_dtype`` or the default dtype.
+            init_value (float): the value.
+            batch_dim_idx (int): axis of ``batch_ref`` whose size is that of the batch.
+
+        Returns:
+            (Nested) Tensor [batch, *shape].
         """
         batch = sizes_of(flatten(batch_ref)[0])[batch_dim_idx]
         shape = self.state_shape if shape is None else shape
@@ -262,13 +137,24 @@ class SimpleRNNCell(RNNCellBase):
     """``h = act(weight_ih x + bias_ih + weight_hh h + bias_hh)``.
 
     Args:
-        input_size, hidden_size: features of input and state.
-        activation: 'tanh' or 'relu'.
-        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: attributes of the parameters
-            [hidden, input], [hidden, hidden], [hidden], [hidden]; uniform in
+        input_size, hidden_size (int): features of input and state.
+        activation (str): 'tanh' or 'relu'.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters [hidden, input], [hidden, state], [hidden], [hidden]; uniform in
             +-1 / sqrt(hidden_size). False fixes them (weights 1, biases 0).
 
-    Shape: inputs [batch, input_size], states [batch, hidden_size]; returns (outputs, states).
+    Shape: inputs [batch, input_size], states [batch, hidden_size] (zeros if left out); returns
+        (outputs, states), both the new state.
+
+    Raises:
+        ValueError: ``hidden_size`` is not positive, or the activation unknown.
+
+    Examples:
+        >>> cell = argosy.nn.SimpleRNNCell(4, 8)
+        >>> out, state = cell(argosy.ones([3, 4]))
+        >>> out.shape, state.shape
+        (paddle.Size([3, 8]), paddle.Size([3, 8]))
     """
 
     def __init__(
@@ -310,19 +196,34 @@ class SimpleRNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Long short-term memory cell, Hochreiter and Schmidhuber 1997.
+    """Long short-term memory cell.
 
     Gates i, f, o = sigmoid, g = tanh of ``weight_ih x + bias_ih + weight_hh h + bias_hh``, stacked
     in the order i, f, g, o; ``c = f c + i g``, ``h = o tanh(c)``.
 
     Args:
-        input_size, hidden_size: features of input and state.
-        proj_size: positive: h is projected to this many features by ``weight_ho``,
-            arXiv:1402.1128.
-        weight_ih_attr, ...: as for :class:`SimpleRNNCell`, with 4 * hidden_size rows.
+        input_size, hidden_size (int): features of input and state.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters [4 hidden, input], [4 hidden, state], [4 hidden], [4 hidden]; uniform in
+            +-1 / sqrt(hidden_size). False fixes them (weights 1, biases 0).
+        proj_size (int): positive: h is projected to this many features by ``weight_ho``.
 
-    Shape: inputs [batch, input_size], states a pair of [batch, hidden_size]; returns
-    (h, (h, c)).
+    Shape: inputs [batch, input_size], states (h [batch, proj_size or hidden_size], c [batch,
+        hidden_size])
+        (zeros if left out); returns (h, (h, c)).
+
+    Raises:
+        ValueError: ``hidden_size`` is not positive, or ``proj_size`` not below it.
+
+    Paper: Hochreiter and Schmidhuber, Neural Computation 9 (1997); projections: Sak et al.,
+        arXiv:1402.1128.
+
+    Examples:
+        >>> cell = argosy.nn.LSTMCell(4, 8)
+        >>> out, (h, c) = cell(argosy.ones([3, 4]))
+        >>> out is h, c.shape
+        (True, paddle.Size([3, 8]))
     """
 
     def __init__(
@@ -375,16 +276,30 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """Gated recurrent unit, Cho et al., arXiv:1406.1078.
+    """Gated recurrent unit.
 
     ``r, z = sigmoid(...)``, ``n = tanh(x part + r * (h part))``, ``h = (h - n) z + n``; the weights
     hold r, z, n one after the other.
 
     Args:
-        input_size, hidden_size: features of input and state.
-        weight_ih_attr, ...: as for :class:`SimpleRNNCell`, with 3 * hidden_size rows.
+        input_size, hidden_size (int): features of input and state.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters [3 hidden, input], [3 hidden, state], [3 hidden], [3 hidden]; uniform in
+            +-1 / sqrt(hidden_size). False fixes them (weights 1, biases 0).
 
-    Shape: inputs [batch, input_size], states [batch, hidden_size]; returns (h, h).
+    Shape: inputs [batch, input_size], states [batch, hidden_size] (zeros if left out); returns (h, h).
+
+    Raises:
+        ValueError: ``hidden_size`` is not positive.
+
+    Paper: Cho et al., arXiv:1406.1078.
+
+    Examples:
+        >>> cell = argosy.nn.GRUCell(4, 8)
+        >>> out, state = cell(argosy.ones([3, 4]))
+        >>> out.shape
+        paddle.Size([3, 8])
     """
 
     def __init__(
@@ -420,15 +335,23 @@ class RNN(Layer):
 
     Args:
         cell: an RNNCellBase, or any layer called as cell(inputs, states).
-        is_reverse: run from the last step to the first.
-        time_major: inputs and outputs are [time, batch, ...].
+        is_reverse (bool): run from the last step to the first.
+        time_major (bool): inputs and outputs are [time, batch, ...].
 
-    Call with (inputs, initial_states=None, sequence_length=None); returns
-    (outputs, final states).
+    Shape: (inputs [batch, time, ..], initial_states=None, sequence_length=None) to (outputs [batch, time,
+        ..], final states). States do not change past the end of a sequence. Other keywords go to the
+        cell.
+
+    Examples:
+        >>> rnn = argosy.nn.RNN(argosy.nn.GRUCell(4, 8))
+        >>> out, state = rnn(argosy.ones([3, 5, 4]))
+        >>> out.shape, state.shape
+        (paddle.Size([3, 5, 8]), paddle.Size([3, 8]))
     """
 
     def __init__(self, cell, is_reverse=False, time_major=False):
         super().__init__()
+        need_type("RNN", "cell", cell, Layer, "pass a cell such as nn.GRUCell(..)")
         self.cell = cell
         self.is_reverse = is_reverse
         self.time_major = time_major
@@ -446,11 +369,24 @@ class RNN(Layer):
 
 
 class BiRNN(Layer):
-    """Runs one cell forwards and one backwards and concatenates their outputs.
+    """Runs one cell forwards and one backwards and concatenates their outputs on the last axis.
 
     Args:
         cell_fw, cell_bw: the cells, with the same input size.
-        time_major: inputs and outputs are [time, batch, ...].
+        time_major (bool): inputs and outputs are [time, batch, ...].
+
+    Shape: (inputs [batch, time, ..], initial_states=None, sequence_length=None) to (outputs [batch, time,
+        ..], (forward states, backward states)). Other keywords go to the cells.
+
+    Raises:
+        ValueError: the cells' input sizes differ.
+        AssertionError: initial states are no pair (at the call).
+
+    Examples:
+        >>> cells = argosy.nn.GRUCell(4, 8), argosy.nn.GRUCell(4, 8)
+        >>> out, (forward, backward) = argosy.nn.BiRNN(*cells)(argosy.ones([3, 5, 4]))
+        >>> out.shape, backward.shape
+        (paddle.Size([3, 5, 16]), paddle.Size([3, 8]))
     """
 
     def __init__(self, cell_fw, cell_bw, time_major=False):
@@ -550,6 +486,9 @@ class RNNBase(LayerList):
 
         While a global initializer is set it draws for one more vector of all weights, as Paddle
         does, so that layers made later start from the same numbers.
+
+        Examples:
+            >>> argosy.nn.GRU(2, 3).flatten_parameters()
         """
         fill = _global_initializer(is_bias=False)
         if fill is None or not self.could_use_cudnn or in_static_mode():
@@ -607,19 +546,33 @@ class RNNBase(LayerList):
 
 
 class SimpleRNN(RNNBase):
-    """Stacked simple recurrent layers; see :class:`SimpleRNNCell`.
+    """Stacked simple recurrent layers.
 
     Args:
-        input_size, hidden_size: features of input and state.
-        num_layers: number of layers, each reading the outputs of the one below.
-        direction: 'forward' or 'bidirect' ('bidirectional').
-        time_major: inputs and outputs are [time, batch, features].
-        dropout: probability of dropping outputs of all layers but the last, while training.
-        activation: 'tanh' or 'relu'.
+        input_size (int): features of the inputs.
+        hidden_size (int): features of a state.
+        num_layers (int): number of layers, each reading the outputs of the one below.
+        direction (str): 'forward' or 'bidirect' ('bidirectional').
+        time_major (bool): inputs and outputs are [time, batch, features].
+        dropout (float): probability of dropping outputs of all layers but the last, while training.
+        activation (str): 'tanh' or 'relu'.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters of every cell, see :class:`SimpleRNNCell`.
 
-    Call with (inputs [batch, time, input_size], initial_states=None, sequence_length=None).
-    Returns (outputs [batch, time, directions * hidden_size], final states
-    [layers * directions, batch, hidden_size]).
+    Shape: (inputs [batch, time, input_size], initial_states=None, sequence_length=None) to
+        (outputs [batch, time, directions * hidden_size],
+        final states [layers * directions, batch, hidden_size]).
+        A sequence_length is [batch], initial states are like the final ones, zeros if they are None.
+
+    Raises:
+        ValueError: direction or activation is unknown, or ``hidden_size`` not positive.
+
+    Examples:
+        >>> layer = argosy.nn.SimpleRNN(4, 8, num_layers=2, direction="bidirect")
+        >>> out, state = layer(argosy.ones([3, 5, 4]))
+        >>> out.shape, state.shape
+        (paddle.Size([3, 5, 16]), paddle.Size([4, 3, 8]))
     """
 
     def __init__(
@@ -646,18 +599,34 @@ class SimpleRNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Stacked long short-term memory layers; see :class:`LSTMCell`.
+    """Stacked long short-term memory layers.
 
     Args:
-        input_size, hidden_size: features of input and state.
-        num_layers: number of layers, each reading the outputs of the one below.
-        direction: 'forward' or 'bidirect' ('bidirectional').
-        time_major: inputs and outputs are [time, batch, features].
-        dropout: probability of dropping outputs of all layers but the last, while training.
-        proj_size: positive: h is projected to this many features.
+        input_size (int): features of the inputs.
+        hidden_size (int): features of a state.
+        num_layers (int): number of layers, each reading the outputs of the one below.
+        direction (str): 'forward' or 'bidirect' ('bidirectional').
+        time_major (bool): inputs and outputs are [time, batch, features].
+        dropout (float): probability of dropping outputs of all layers but the last, while training.
+        proj_size (int): positive: h is projected to this many features, which are then those of the
+            outputs.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters of every cell, see :class:`LSTMCell`.
 
-    Call with (inputs [batch, time, input_size], initial_states=None, sequence_length=None).
-    Returns (outputs, (h, c)), h and c being [layers * directions, batch, hidden_size].
+    Shape: (inputs [batch, time, input_size], initial_states=None, sequence_length=None) to
+        (outputs [batch, time, directions * hidden_size],
+        (h, c)), both [layers * directions, batch, hidden_size].
+        A sequence_length is [batch], initial states are like the final ones, zeros if they are None.
+
+    Raises:
+        ValueError: direction is unknown, or ``hidden_size`` not positive.
+
+    Examples:
+        >>> layer = argosy.nn.LSTM(4, 8, num_layers=2, direction="bidirect")
+        >>> out, (h, c) = layer(argosy.ones([3, 5, 4]))
+        >>> out.shape, c.shape
+        (paddle.Size([3, 5, 16]), paddle.Size([4, 3, 8]))
     """
 
     def __init__(
@@ -682,7 +651,33 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Stacked gated recurrent units; see :class:`GRUCell`, and :class:`SimpleRNN` for arguments."""
+    """Stacked gated recurrent units.
+
+    Args:
+        input_size (int): features of the inputs.
+        hidden_size (int): features of a state.
+        num_layers (int): number of layers, each reading the outputs of the one below.
+        direction (str): 'forward' or 'bidirect' ('bidirectional').
+        time_major (bool): inputs and outputs are [time, batch, features].
+        dropout (float): probability of dropping outputs of all layers but the last, while training.
+        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr (ParamAttr | bool, optional):
+            attributes of
+            the parameters of every cell, see :class:`GRUCell`.
+
+    Shape: (inputs [batch, time, input_size], initial_states=None, sequence_length=None) to
+        (outputs [batch, time, directions * hidden_size],
+        final states [layers * directions, batch, hidden_size]).
+        A sequence_length is [batch], initial states are like the final ones, zeros if they are None.
+
+    Raises:
+        ValueError: direction is unknown, or ``hidden_size`` not positive.
+
+    Examples:
+        >>> layer = argosy.nn.GRU(4, 8, num_layers=2, direction="bidirect")
+        >>> out, state = layer(argosy.ones([3, 5, 4]))
+        >>> out.shape, state.shape
+        (paddle.Size([3, 5, 16]), paddle.Size([4, 3, 8]))
+    """
 
     def __init__(
         self,

@@ -63,17 +63,35 @@ class MultiHeadAttention(Layer):
     """Attention with several heads between linear projections.
 
     Args:
-        embed_dim: features of query and output, divisible by ``num_heads``.
-        num_heads: number of heads.
-        dropout: probability of dropping attention weights while training.
-        kdim, vdim: features of key and value; None is ``embed_dim``.
-        need_weights: also return the attention weights.
-        weight_attr, bias_attr: attributes of all four projections.
+        embed_dim (int): features of query and output, divisible by ``num_heads``.
+        num_heads (int): number of heads.
+        dropout (float): probability of dropping attention weights while training.
+        kdim, vdim (int, optional): features of key and value; None is ``embed_dim``.
+        need_weights (bool): also return the attention weights.
+        weight_attr, bias_attr (ParamAttr | bool, optional): attributes of all four projections.
 
-    Call with (query [batch, length, embed_dim], key=None, value=None, attn_mask=None, cache=None).
-    Key and value default to the query. ``attn_mask`` is bool or int (0 or False: keep away) or
-    float (added), broadcast to [batch, heads, length, key length]. Returns the output, or a tuple
-    (output[, weights][, cache]).
+    Shape: (query [batch, length, embed_dim], key=None, value=None, attn_mask=None, cache=None) to the
+        output [batch, length, embed_dim], or a tuple (output[, weights][, cache]). Key and value default
+        to the query. ``attn_mask`` is bool or int (0 or False: keep away) or float (added), broadcast to
+        [batch, heads, length, key length].
+
+    Raises:
+        AssertionError: a size is not positive, or ``embed_dim`` not divisible by ``num_heads``.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> attention = argosy.nn.MultiHeadAttention(embed_dim=8, num_heads=2)
+        >>> x = argosy.ones([3, 5, 8])
+        >>> attention(x).shape
+        paddle.Size([3, 5, 8])
+        >>> k, v = attention.compute_kv(x, x)
+        >>> k.shape
+        paddle.Size([3, 2, 5, 4])
+        >>> cache = attention.gen_cache(x)
+        >>> out, cache = attention(x[:, :1], cache=cache)
+        >>> out.shape, cache.k.shape
+        (paddle.Size([3, 1, 8]), paddle.Size([3, 2, 1, 4]))
     """
 
     Cache = namedtuple("Cache", ["k", "v"])
@@ -119,7 +137,15 @@ class MultiHeadAttention(Layer):
         return tensor.reshape(x, [0, 0, self.num_heads, self.head_dim])
 
     def compute_kv(self, key, value):
-        """Projected key and value, each [batch, heads, length, head_dim]."""
+        """Projected key and value.
+
+        Args:
+            key: [batch, length, kdim].
+            value: [batch, length, vdim].
+
+        Returns:
+            Two tensors [batch, heads, length, head_dim].
+        """
         return tuple(
             tensor.transpose(self._split_heads(projected), [0, 2, 1, 3])
             for projected in (self.k_proj(key), self.v_proj(value))
@@ -134,6 +160,9 @@ class MultiHeadAttention(Layer):
             value: tensor to project, or a projected value.
             type: ``MultiHeadAttention.StaticCache`` for keys that do not change,
                 ``MultiHeadAttention.Cache`` for ones that grow.
+
+        Returns:
+            Named tuple (k, v) of that type.
         """
         if type is MultiHeadAttention.StaticCache:
             return self.StaticCache(*self.compute_kv(key, key if value is None else value))
@@ -237,18 +266,35 @@ class TransformerEncoderLayer(Layer):
     """Self-attention and a feed-forward network, each with residual and layer normalization.
 
     Args:
-        d_model: features of input and output.
-        nhead: number of heads.
-        dim_feedforward: hidden features of the feed-forward network.
-        dropout: probability after each of the two parts.
-        activation: name of a function in ``nn.functional``.
-        attn_dropout: probability for attention weights; None is ``dropout``.
-        act_dropout: probability after the activation; None is ``dropout``.
-        normalize_before: normalize the input of each part instead of its output.
+        d_model (int): features of input and output, divisible by ``nhead``.
+        nhead (int): number of heads.
+        dim_feedforward (int): hidden features of the feed-forward network.
+        dropout (float): probability after each part.
+        activation (str): name of a function in ``nn.functional``.
+        attn_dropout (float, optional): probability for attention weights; None is ``dropout``.
+        act_dropout (float, optional): probability after the activation; None is ``dropout``.
+        normalize_before (bool): normalize the input of each part instead of its output.
         weight_attr, bias_attr: attributes; a list of two means attention and feed-forward.
-        layer_norm_eps: epsilon of the normalizations.
+        layer_norm_eps (float): epsilon of the normalizations.
 
-    Call with (src [batch, length, d_model], src_mask=None, cache=None).
+    Shape: (src [batch, length, d_model], src_mask=None, cache=None) to one like src, with a cache to
+        (that,
+        new cache). A mask is bool or int (0: keep away) or float (added), broadcast to [batch, nhead,
+        length, length].
+
+    Raises:
+        AssertionError: a size is not positive, or ``d_model`` not divisible by ``nhead``.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> layer = argosy.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+        >>> x = argosy.ones([3, 5, 8])
+        >>> layer(x).shape
+        paddle.Size([3, 5, 8])
+        >>> out, cache = layer(x[:, :1], cache=layer.gen_cache(x))
+        >>> cache.k.shape
+        paddle.Size([3, 2, 1, 4])
     """
 
     def __init__(
@@ -291,7 +337,14 @@ class TransformerEncoderLayer(Layer):
         return src if cache is None else (src, cache)
 
     def gen_cache(self, src):
-        """An empty cache for inputs like ``src``."""
+        """An empty cache for decoding step by step.
+
+        Args:
+            src: names batch size and dtype.
+
+        Returns:
+            ``MultiHeadAttention.Cache``.
+        """
         return self.self_attn.gen_cache(src, type=self.self_attn.Cache)
 
 
@@ -300,8 +353,17 @@ class TransformerEncoder(Layer):
 
     Args:
         encoder_layer: the first layer; the others are made with the same arguments.
-        num_layers: number of layers.
+        num_layers (int): number of layers.
         norm: layer applied to the result, or None.
+
+    Shape: as for :class:`TransformerEncoderLayer`; a cache is the list of the layers' caches.
+
+    Examples:
+        >>> layer = argosy.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16)
+        >>> encoder = argosy.nn.TransformerEncoder(layer, num_layers=2)
+        >>> x = argosy.ones([3, 5, 8])
+        >>> encoder(x).shape, len(encoder.gen_cache(x))
+        (paddle.Size([3, 5, 8]), 2)
     """
 
     def __init__(self, encoder_layer, num_layers, norm=None):
@@ -329,18 +391,49 @@ class TransformerEncoder(Layer):
         return output if cache is None else (output, caches)
 
     def gen_cache(self, src):
-        """Empty caches of all layers for inputs like ``src``."""
+        """Empty caches of all layers.
+
+        Args:
+            src: names batch size and dtype.
+
+        Returns:
+            list of ``MultiHeadAttention.Cache``.
+        """
         return [layer.gen_cache(src) for layer in self.layers]
 
 
 class TransformerDecoderLayer(Layer):
     """Self-attention, attention to a memory and a feed-forward network.
 
-    Args: as for :class:`TransformerEncoderLayer`; a list of attributes has three entries, for
-        self-attention, cross attention and feed-forward.
+    Args:
+        d_model (int): features of input and output, divisible by ``nhead``.
+        nhead (int): number of heads.
+        dim_feedforward (int): hidden features of the feed-forward network.
+        dropout (float): probability after each part.
+        activation (str): name of a function in ``nn.functional``.
+        attn_dropout (float, optional): probability for attention weights; None is ``dropout``.
+        act_dropout (float, optional): probability after the activation; None is ``dropout``.
+        normalize_before (bool): normalize the input of each part instead of its output.
+        weight_attr, bias_attr: attributes; a list of three means self-attention, cross attention and
+            feed-forward.
+        layer_norm_eps (float): epsilon of the normalizations.
 
-    Call with (tgt [batch, length, d_model], memory [batch, memory length, d_model],
-    tgt_mask=None, memory_mask=None, cache=None).
+    Shape: (tgt [batch, length, d_model], memory [batch, memory length, d_model], tgt_mask=None,
+        memory_mask=None, cache=None) to one like tgt, with a cache to (that, new cache).
+
+    Raises:
+        AssertionError: a size is not positive, or ``d_model`` not divisible by ``nhead``.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> layer = argosy.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+        >>> tgt, memory = argosy.ones([3, 5, 8]), argosy.ones([3, 7, 8])
+        >>> layer(tgt, memory).shape
+        paddle.Size([3, 5, 8])
+        >>> out, cache = layer(tgt[:, :1], memory, cache=layer.gen_cache(memory))
+        >>> out.shape, cache[0].k.shape, cache[1].k.shape
+        (paddle.Size([3, 1, 8]), paddle.Size([3, 2, 1, 4]), paddle.Size([3, 2, 7, 4]))
     """
 
     def __init__(
@@ -394,7 +487,14 @@ class TransformerDecoderLayer(Layer):
         return tgt if cache is None else (tgt, (incremental, static))
 
     def gen_cache(self, memory):
-        """(empty cache of self-attention, projected memory of cross attention)."""
+        """A cache for decoding step by step.
+
+        Args:
+            memory: [batch, memory length, d_model].
+
+        Returns:
+            (empty cache of self-attention, projected memory of cross attention).
+        """
         incremental = self.self_attn.gen_cache(memory, type=self.self_attn.Cache)
         static = self.cross_attn.gen_cache(memory, memory, type=self.cross_attn.StaticCache)
         return incremental, static
@@ -405,8 +505,17 @@ class TransformerDecoder(Layer):
 
     Args:
         decoder_layer: the first layer; the others are made with the same arguments.
-        num_layers: number of layers.
+        num_layers (int): number of layers.
         norm: layer applied to the result, or None.
+
+    Shape: as for :class:`TransformerDecoderLayer`; a cache is the list of the layers' caches.
+
+    Examples:
+        >>> layer = argosy.nn.TransformerDecoderLayer(8, 2, dim_feedforward=16)
+        >>> decoder = argosy.nn.TransformerDecoder(layer, num_layers=2)
+        >>> tgt, memory = argosy.ones([3, 5, 8]), argosy.ones([3, 7, 8])
+        >>> decoder(tgt, memory).shape, len(decoder.gen_cache(memory))
+        (paddle.Size([3, 5, 8]), 2)
     """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
@@ -438,7 +547,15 @@ class TransformerDecoder(Layer):
         return output if cache is None else (output, caches)
 
     def gen_cache(self, memory, do_zip=False):
-        """Caches of all layers; ``do_zip`` groups them by kind instead of by layer."""
+        """Caches of all layers.
+
+        Args:
+            memory: [batch, memory length, d_model].
+            do_zip (bool): group them by kind instead of by layer.
+
+        Returns:
+            list of (cache of self-attention, projected memory); with ``do_zip`` two tuples of them.
+        """
         caches = [layer.gen_cache(memory) for layer in self.layers]
         return list(zip(*caches)) if do_zip else caches
 
@@ -447,14 +564,32 @@ class Transformer(Layer):
     """Encoder and decoder.
 
     Args:
-        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout,
-            normalize_before: as for :class:`TransformerEncoderLayer`.
-        num_encoder_layers, num_decoder_layers: numbers of layers.
+        d_model (int): features of input and output, divisible by ``nhead``.
+        nhead (int): number of heads.
+        num_encoder_layers, num_decoder_layers (int): numbers of layers.
+        dim_feedforward (int): hidden features of the feed-forward network.
+        dropout (float): probability after each part.
+        activation (str): name of a function in ``nn.functional``.
+        attn_dropout (float, optional): probability for attention weights; None is ``dropout``.
+        act_dropout (float, optional): probability after the activation; None is ``dropout``.
+        normalize_before (bool): normalize the input of each part instead of its output.
         weight_attr, bias_attr: attributes; a list of two means attention and feed-forward, of
             three self-attention, cross attention and feed-forward.
         custom_encoder, custom_decoder: layers to use instead.
 
-    Call with (src, tgt, src_mask=None, tgt_mask=None, memory_mask=None).
+    Shape: (src [batch, length, d_model], tgt [batch, target length, d_model], src_mask=None,
+        tgt_mask=None, memory_mask=None) to one like tgt.
+
+    Raises:
+        AssertionError: a size is not positive, or a list of attributes has more than three entries.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> model = argosy.nn.Transformer(8, 2, 1, 1, dim_feedforward=16)
+        >>> src, tgt = argosy.ones([3, 7, 8]), argosy.ones([3, 5, 8])
+        >>> model(src, tgt, tgt_mask=model.generate_square_subsequent_mask(5)).shape
+        paddle.Size([3, 5, 8])
     """
 
     def __init__(
@@ -505,7 +640,14 @@ class Transformer(Layer):
         )
 
     def generate_square_subsequent_mask(self, length):
-        """[length, length] float mask that keeps positions away from later ones (-inf)."""
+        """A mask that keeps positions away from later ones.
+
+        Args:
+            length (int): number of positions.
+
+        Returns:
+            float Tensor [length, length], -inf above the diagonal and 0 elsewhere.
+        """
         return tensor.triu(tensor.full([length, length], float("-inf")), 1)
 
 

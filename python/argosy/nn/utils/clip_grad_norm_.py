@@ -15,9 +15,9 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
     Args:
         parameters: a tensor or an iterable of tensors; those without gradient are left out.
-        max_norm: largest common norm.
-        norm_type: inf, 0, 1 or 2.
-        error_if_nonfinite: raise when the norm is infinite or no number.
+        max_norm (float): largest common norm.
+        norm_type (float): inf, 0, 1 or 2.
+        error_if_nonfinite (bool): raise when the norm is infinite or no number.
 
     Returns:
         The common norm before clipping, 0-d.
@@ -25,6 +25,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     Raises:
         ValueError: another ``norm_type``.
         RuntimeError: see ``error_if_nonfinite``.
+
+    Examples:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> (x * argosy.to_tensor([3.0, 4.0])).sum().backward()
+        >>> argosy.nn.utils.clip_grad_norm_([x], max_norm=1.0).item(), x.grad.tolist()
+        (5.0, [0.6, 0.8])
     """
     if isinstance(parameters, Tensor):
         parameters = [parameters]

@@ -13,10 +13,17 @@ def clip_grad_value_(parameters, clip_value):
 
     Args:
         parameters: a tensor or an iterable of tensors; those without gradient are left out.
-        clip_value: largest absolute value.
+        clip_value (float): largest absolute value.
 
     Raises:
         ValueError: ``clip_value`` is negative.
+
+    Examples:
+        >>> x = argosy.create_parameter([2], "float32")
+        >>> (x * argosy.to_tensor([3.0, -0.2])).sum().backward()
+        >>> argosy.nn.utils.clip_grad_value_([x], 1.0)
+        >>> x.grad.tolist()
+        [1.0, -0.2]
     """
     if isinstance(parameters, Tensor):
         parameters = [parameters]

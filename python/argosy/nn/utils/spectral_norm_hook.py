@@ -89,19 +89,30 @@ def _static_vector(vector, eps):
 def spectral_norm(layer, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
     """Keep the largest singular value of a parameter at 1, by power iteration.
 
-    Miyato et al., arXiv:1802.05957.
-
     Args:
-        layer: the layer; it is changed and returned.
-        name: the parameter; it becomes ``<name>_orig``, and ``<name>`` is computed in each call.
-        n_power_iterations: iterations for each call while training.
-        eps: added to norms that are divided by.
-        dim: axis that becomes the rows of the matrix; None: 1 for Linear and transposed
+        layer: the layer; it is changed.
+        name (str): the parameter; it becomes ``<name>_orig``, and ``<name>`` is computed in each call.
+        n_power_iterations (int): iterations for each call while training.
+        eps (float): added to norms that are divided by.
+        dim (int, optional): axis that becomes the rows of the matrix; None: 1 for Linear and transposed
             convolutions, else 0.
+
+    Returns:
+        The layer.
 
     Raises:
         ValueError: ``n_power_iterations`` is not positive.
         RuntimeError: the parameter is normalized already.
+
+    Paper: Miyato et al., arXiv:1802.05957.
+
+    Examples:
+        >>> layer = argosy.nn.utils.spectral_norm(argosy.nn.Linear(3, 3), n_power_iterations=50)
+        >>> out = layer(argosy.ones([1, 3]))
+        >>> argosy.linalg.norm(layer.weight, p=2, axis=[0, 1]).item() < 2
+        True
+        >>> sorted(name for name, value in layer.named_parameters())
+        ['bias', 'weight_orig']
     """
     if dim is None:
         transposed = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Linear)

@@ -67,27 +67,51 @@ class WeightNorm:
 
 
 def weight_norm(layer, name="weight", dim=0):
-    """Learn the parameter ``name`` of ``layer`` as direction ``<name>_v`` and length ``<name>_g``.
-
-    Salimans and Kingma, arXiv:1602.07868.
+    """Learn a parameter as direction ``<name>_v`` and length ``<name>_g``.
 
     Args:
-        layer: the layer; it is changed and returned.
-        name: the parameter.
-        dim: the axis that keeps its own lengths; None: one length for the whole weight.
+        layer: the layer; it is changed.
+        name (str): the parameter.
+        dim (int, optional): the axis that keeps its own lengths; None (or -1): one length for the whole
+            weight.
+
+    Returns:
+        The layer.
 
     Raises:
         RuntimeError: the parameter is normalized already.
+        AssertionError: ``dim`` is no axis of it.
+
+    Paper: Salimans and Kingma, arXiv:1602.07868.
+
+    Examples:
+        >>> layer = argosy.nn.utils.weight_norm(argosy.nn.Linear(2, 3), dim=1)
+        >>> layer.weight_v.shape, layer.weight_g.shape
+        (paddle.Size([2, 3]), paddle.Size([3]))
+        >>> sorted(dict(argosy.nn.utils.remove_weight_norm(layer).named_parameters()))
+        ['bias', 'weight']
     """
     WeightNorm.apply(layer, name, dim)
     return layer
 
 
 def remove_weight_norm(layer, name="weight"):
-    """Undo :func:`weight_norm`: ``name`` is one parameter again, with its current value.
+    """Undo :func:`weight_norm`: the parameter is one again, with its current value.
+
+    Args:
+        layer: the layer; it is changed.
+        name (str): the parameter.
+
+    Returns:
+        The layer.
 
     Raises:
         ValueError: the parameter is not normalized.
+
+    Examples:
+        >>> layer = argosy.nn.utils.weight_norm(argosy.nn.Linear(2, 3))
+        >>> list(dict(argosy.nn.utils.remove_weight_norm(layer).named_parameters()))
+        ['bias', 'weight']
     """
     for key, hook in list(layer._forward_pre_hooks.items()):
         if isinstance(hook, WeightNorm) and hook.name == name:

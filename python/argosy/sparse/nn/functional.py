@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 
 from argosy import tensor
-from argosy._support import no_effect
+from argosy._support import need_type, no_effect
 from argosy.nn import functional as F
-from argosy.sparse.tensor import SparseCooTensor, linear, unravel
+from argosy.sparse.binary import masked_matmul, matmul
+from argosy.sparse.tensor import SparseCooTensor, SparseCsrTensor, linear, unravel
 from argosy.sparse.unary import _back, _coordinates, check
 
 
@@ -222,3 +223,66 @@ def max_pool3d(
             placed = tensor.scatter(tensor.full(shape, float("-inf"), x.dtype), to, rows)
             best = tensor.maximum(best, placed)
     return SparseCooTensor(indices, best, [x._shape[0], *out, x._shape[-1]], True)
+
+
+# There is one algorithm for each device and dtype.
+subm_conv2d_igemm = subm_conv2d
+subm_conv3d_igemm = subm_conv3d
+
+
+def attention(query, key, value, sparse_mask, key_padding_mask=None, attn_mask=None, name=None):
+    """softmax(query key^T / sqrt(D)) value at the places of sparse_mask only: the other scores are
+    never computed.
+
+    Args:
+        query, key, value (Tensor): [B, heads, length, D].
+        sparse_mask (SparseCsrTensor): [B * heads, length, length]; where it has entries counts, not
+            what they are.
+        key_padding_mask (Tensor, optional): [B, length]; keys where it is 0 are not seen.
+        attn_mask (Tensor, optional): [length, length]; 0 where a query does not see a key.
+
+    Returns:
+        Tensor: [B, heads, length, D]; 0 for queries that see nothing.
+
+    Raises:
+        TypeError: sparse_mask is no CSR tensor. ValueError: shapes do not fit.
+
+    Examples:
+        >>> import argosy
+        >>> x = argosy.ones([1, 1, 2, 4])
+        >>> mask = argosy.to_tensor([[[1.0, 0.0], [1.0, 1.0]]]).to_sparse_csr()
+        >>> argosy.sparse.nn.functional.attention(x, x, x, mask).shape
+        paddle.Size([1, 1, 2, 4])
+    """
+    need_type("attention", "sparse_mask", sparse_mask, SparseCsrTensor, "call to_sparse_csr()")
+    batch, heads, length, width = query.shape
+    if list(sparse_mask.shape) != [batch * heads, length, key.shape[2]]:
+        raise ValueError(
+            f"[sparse.nn.functional.attention] sparse_mask: expected {[batch * heads, length, length]}"
+            f" for a query {list(query.shape)}, got {list(sparse_mask.shape)}. Do this: give one mask"
+            " for each head of each entry of the batch."
+        )
+    q, k, v = (t.reshape([batch * heads, t.shape[2], width]) for t in (query, key, value))
+    scores = masked_matmul(q * width**-0.5, k.transpose([0, 2, 1]), sparse_mask)
+    seen = _seen(_coordinates(scores).indices(), heads, key_padding_mask, attn_mask)
+    if seen is not None:
+        lowest = tensor.full([], float("-inf"), query.dtype)
+        scores = scores._like(tensor.where(seen, scores.values(), lowest))
+    weights = softmax(scores)
+    if seen is not None:  # a row of -inf has no softmax
+        nothing = tensor.zeros([], query.dtype)
+        weights = weights._like(tensor.where(seen, weights.values(), nothing))
+    return matmul(weights, v).reshape(query.shape)
+
+
+def _seen(places, heads, key_padding_mask, attn_mask):
+    """Which entries at places [3, entries] of [B * heads, length, length] the masks leave; None
+    without a mask."""
+    matrix, row, column = places
+    seen = None
+    if key_padding_mask is not None:
+        seen = tensor.gather_nd(key_padding_mask, tensor.stack([matrix // heads, column], 1)) != 0
+    if attn_mask is not None:
+        also = tensor.gather_nd(attn_mask, tensor.stack([row, column], 1)) != 0
+        seen = also if seen is None else tensor.logical_and(seen, also)
+    return seen

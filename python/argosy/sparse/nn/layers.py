@@ -12,7 +12,16 @@ from argosy.sparse.unary import check
 
 
 class ReLU(ForwardingLayer, function=functional.relu):
-    """max(x, 0) of the stored values."""
+    """max(x, 0) of the stored values.
+
+    Shape:
+        Sparse, with the input's places.
+
+    Example:
+        >>> x = argosy.to_tensor([[-1.0, 2.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.nn.ReLU()(x).values().tolist()
+        [0.0, 2.0]
+    """
 
     _kept_prefix = "_"
     _repr_shows = ("name",)
@@ -25,25 +34,78 @@ class ReLU(ForwardingLayer, function=functional.relu):
 
 
 class ReLU6(ReLU, function=functional.relu6):
-    """min(max(x, 0), 6) of the stored values."""
+    """min(max(x, 0), 6) of the stored values.
+
+    Shape:
+        Sparse, with the input's places.
+
+    Example:
+        >>> x = argosy.to_tensor([[-1.0, 9.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.nn.ReLU6()(x).values().tolist()
+        [0.0, 6.0]
+    """
 
 
 class LeakyReLU(ReLU, function=functional.leaky_relu):
-    """x, or negative_slope * x below 0, of the stored values."""
+    """x, or negative_slope * x below 0, of the stored values.
+
+    Args:
+        negative_slope (float): The factor below 0.
+
+    Shape:
+        Sparse, with the input's places.
+
+    Example:
+        >>> x = argosy.to_tensor([[-1.0, 2.0]]).to_sparse_coo(2)
+        >>> argosy.sparse.nn.LeakyReLU(0.5)(x).values().tolist()
+        [-0.5, 2.0]
+    """
 
     @keeps
     def __init__(self, negative_slope=0.01, name=None): ...
 
 
 class Softmax(ReLU, function=functional.softmax):
-    """Softmax of the stored values of each row."""
+    """Softmax of the stored values of each row.
+
+    Args:
+        axis (int): Only the last, -1.
+
+    Shape:
+        Sparse, with the input's places.
+
+    Example:
+        >>> x = argosy.to_tensor([[1.0, 0.0, 1.0]]).to_sparse_csr()
+        >>> argosy.sparse.nn.Softmax()(x).values().tolist()
+        [0.5, 0.5]
+    """
 
     @keeps
     def __init__(self, axis=-1, name=None): ...
 
 
 class BatchNorm(nn.BatchNorm1D):
-    """Batch normalization of the stored values, whose last dimension is the channels."""
+    """Batch normalization of the stored values, whose last dimension is the channels.
+
+    Args:
+        num_features (int): Channels.
+        momentum (float): How much of the running statistics each step keeps.
+        epsilon (float): Added to the variance.
+        weight_attr (ParamAttr | bool, optional): Of the scale; False for none.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NDHWC' or 'NHWC'.
+        use_global_stats (bool, optional): Whether to use the running statistics in training, too.
+
+    Shape:
+        Sparse [N, .., C], with the input's places.
+
+    Paper: Batch Normalization (https://arxiv.org/abs/1502.03167).
+
+    Example:
+        >>> x = argosy.rand([1, 2, 2, 2, 3]).to_sparse_coo(4)
+        >>> argosy.sparse.nn.BatchNorm(3)(x).shape
+        paddle.Size([1, 2, 2, 2, 3])
+    """
 
     def __init__(
         self,
@@ -73,11 +135,42 @@ class BatchNorm(nn.BatchNorm1D):
 
 
 class SyncBatchNorm(BatchNorm):
-    """Batch normalization over all processes of a job; in one process the same as BatchNorm."""
+    """Batch normalization over all processes of a job; in one process the same as BatchNorm.
+
+    Args:
+        num_features (int): Channels.
+        momentum (float): How much of the running statistics each step keeps.
+        epsilon (float): Added to the variance.
+        weight_attr (ParamAttr | bool, optional): Of the scale; False for none.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NDHWC' or 'NHWC'.
+        use_global_stats (bool, optional): Whether to use the running statistics in training, too.
+
+    Shape:
+        Sparse [N, .., C], with the input's places.
+
+    Example:
+        >>> layer = argosy.sparse.nn.SyncBatchNorm(3)
+        >>> layer(argosy.rand([1, 2, 2, 2, 3]).to_sparse_coo(4)).shape
+        paddle.Size([1, 2, 2, 2, 3])
+    """
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
-        """The layer with each BatchNorm in it made a SyncBatchNorm, which has its parameters."""
+        """Makes each BatchNorm in a layer a SyncBatchNorm, which has its parameters.
+
+        Args:
+            layer (Layer): It is changed.
+
+        Returns:
+            Layer: The same.
+
+        Example:
+            >>> layer = argosy.nn.Sequential(argosy.sparse.nn.BatchNorm(3))
+            >>> layer = argosy.sparse.nn.SyncBatchNorm.convert_sync_batchnorm(layer)
+            >>> type(layer[0]).__name__
+            'SyncBatchNorm'
+        """
         if type(layer) is BatchNorm:
             layer.__class__ = cls
         for child in layer.children():
@@ -147,13 +240,63 @@ class _Conv(Ranked, nn.Layer):
 
 
 class Conv3D(_Conv, dims=3):
-    """Convolution of sparse volumes [N, D, H, W, C]: sparse.nn.functional.conv3d."""
+    """Convolution of sparse volumes: sparse.nn.functional.conv3d.
+
+    Args:
+        in_channels (int): Channels of the input.
+        out_channels (int): Channels of the result.
+        kernel_size (int | list[int]): Sizes of the filters.
+        stride (int | list[int]): Steps of the filters.
+        padding (int | list[int]): Zeros around the input.
+        dilation (int | list[int]): Distance of the filters' elements.
+        groups (int): Only 1.
+        padding_mode (str): Only 'zeros'.
+        weight_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NDHWC'.
+
+    Shape:
+        Sparse [N, D, H, W, C] gives sparse [N, d, h, w, out_channels].
+
+    Raises:
+        ValueError: groups or padding_mode is another one.
+
+    Example:
+        >>> x = argosy.rand([1, 4, 4, 4, 3]).to_sparse_coo(4)
+        >>> argosy.sparse.nn.Conv3D(3, 8, 3, padding=1)(x).shape
+        paddle.Size([1, 4, 4, 4, 8])
+    """
 
     _function = staticmethod(functional.conv3d)
 
 
 class Conv2D(_Conv, dims=2):
-    """Convolution of sparse images [N, H, W, C]: sparse.nn.functional.conv2d."""
+    """Convolution of sparse images: sparse.nn.functional.conv2d.
+
+    Args:
+        in_channels (int): Channels of the input.
+        out_channels (int): Channels of the result.
+        kernel_size (int | list[int]): Sizes of the filters.
+        stride (int | list[int]): Steps of the filters.
+        padding (int | list[int]): Zeros around the input.
+        dilation (int | list[int]): Distance of the filters' elements.
+        groups (int): Only 1.
+        padding_mode (str): Only 'zeros'.
+        weight_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NHWC'.
+
+    Shape:
+        Sparse [N, H, W, C] gives sparse [N, h, w, out_channels].
+
+    Raises:
+        ValueError: groups or padding_mode is another one.
+
+    Example:
+        >>> x = argosy.rand([1, 4, 4, 3]).to_sparse_coo(3)
+        >>> argosy.sparse.nn.Conv2D(3, 8, 3, padding=1, data_format="NHWC")(x).shape
+        paddle.Size([1, 4, 4, 8])
+    """
 
     _function = staticmethod(functional.conv2d)
 
@@ -173,26 +316,108 @@ class _SubmConv(_Conv):
         weight_attr=None,
         bias_attr=None,
         data_format="NDHWC",
+        backend=None,
     ):
         no_effect("SubmConv", "places are found anew in each call", key=(key, None))
+        no_effect(
+            "SubmConv", "there is one kernel for each device and dtype", backend=(backend, None)
+        )
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups,
                          padding_mode, weight_attr, bias_attr, data_format)  # fmt: skip
 
 
 class SubmConv3D(_SubmConv, dims=3):
-    """Submanifold convolution of sparse volumes: sparse.nn.functional.subm_conv3d."""
+    """Submanifold convolution of sparse volumes, which gives values at the places of the input only:
+    sparse.nn.functional.subm_conv3d.
+
+    Args:
+        in_channels (int): Channels of the input.
+        out_channels (int): Channels of the result.
+        kernel_size (int | list[int]): Sizes of the filters.
+        stride (int | list[int]): Steps of the filters.
+        padding (int | list[int]): Zeros around the input.
+        dilation (int | list[int]): Distance of the filters' elements.
+        groups (int): Only 1.
+        padding_mode (str): Only 'zeros'.
+        key (str, optional): Has no effect, which a warning says.
+        weight_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NDHWC'.
+
+    Shape:
+        Sparse [N, D, H, W, C] gives sparse [N, D, H, W, out_channels].
+
+    Raises:
+        ValueError: groups or padding_mode is another one.
+
+    Paper: Submanifold Sparse Convolutional Networks (https://arxiv.org/abs/1706.01307).
+
+    Example:
+        >>> x = argosy.rand([1, 4, 4, 4, 3]).to_sparse_coo(4)
+        >>> argosy.sparse.nn.SubmConv3D(3, 8, 3, padding=1)(x).shape
+        paddle.Size([1, 4, 4, 4, 8])
+    """
 
     _function = staticmethod(functional.subm_conv3d)
 
 
 class SubmConv2D(_SubmConv, dims=2):
-    """Submanifold convolution of sparse images: sparse.nn.functional.subm_conv2d."""
+    """Submanifold convolution of sparse images, which gives values at the places of the input only:
+    sparse.nn.functional.subm_conv2d.
+
+    Args:
+        in_channels (int): Channels of the input.
+        out_channels (int): Channels of the result.
+        kernel_size (int | list[int]): Sizes of the filters.
+        stride (int | list[int]): Steps of the filters.
+        padding (int | list[int]): Zeros around the input.
+        dilation (int | list[int]): Distance of the filters' elements.
+        groups (int): Only 1.
+        padding_mode (str): Only 'zeros'.
+        key (str, optional): Has no effect, which a warning says.
+        weight_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias; False for none.
+        data_format (str): 'NHWC'.
+
+    Shape:
+        Sparse [N, H, W, C] gives sparse [N, H, W, out_channels].
+
+    Raises:
+        ValueError: groups or padding_mode is another one.
+
+    Paper: Submanifold Sparse Convolutional Networks (https://arxiv.org/abs/1706.01307).
+
+    Example:
+        >>> x = argosy.rand([1, 4, 4, 3]).to_sparse_coo(3)
+        >>> argosy.sparse.nn.SubmConv2D(3, 8, 3, padding=1, data_format="NHWC")(x).shape
+        paddle.Size([1, 4, 4, 8])
+    """
 
     _function = staticmethod(functional.subm_conv2d)
 
 
 class MaxPool3D(ForwardingLayer):
-    """The largest stored value of each window: sparse.nn.functional.max_pool3d."""
+    """The largest stored value of each window: sparse.nn.functional.max_pool3d.
+
+    Args:
+        kernel_size (int | list[int]): Sizes of a window.
+        stride (int | list[int], optional): Distance of the windows; default: kernel_size.
+        padding (int | list[int]): Added around the input.
+        return_mask (bool): Only False.
+        ceil_mode (bool): Whether a window may reach over the end.
+        data_format (str): 'NDHWC'.
+
+    Shape:
+        Sparse [N, D, H, W, C] gives sparse [N, d, h, w, C].
+
+    Raises:
+        ValueError: return_mask is true.
+
+    Example:
+        >>> x = argosy.rand([1, 4, 4, 4, 3]).to_sparse_coo(4)
+        >>> argosy.sparse.nn.MaxPool3D(2)(x).shape
+        paddle.Size([1, 2, 2, 2, 3])
+    """
 
     _kept_as = {"kernel_size": "ksize"}
     _repr_shows = ("kernel_size", "stride", "padding")

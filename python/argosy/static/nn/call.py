@@ -70,6 +70,15 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
     Raises:
         TypeError: func is not callable, or x or out are no Variables.
         ValueError: what is skipped is neither input nor output.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> block = argosy.static.default_main_program().current_block()
+        >>> out = block.create_var(name="out", shape=[2], dtype="float32")
+        >>> y = argosy.static.py_func(lambda t: np.array(t) * 3, x, out)
+        >>> argosy.static.Executor().run(feed={"x": np.float32([1, 2])}, fetch_list=[y])[0].tolist()
+        [3.0, 6.0]
     """
     if not callable(func):
         raise TypeError(
@@ -127,6 +136,21 @@ def static_pylayer(forward_fn, inputs, backward_fn=None, name=None):
         backward_fn (callable, optional): Takes a gradient for each output, returns one for each
             input. No gradient flows without it.
         name (str, optional): Has no effect on results.
+
+    Returns:
+        Variable | list: What forward_fn returns.
+
+    Raises:
+        TypeError: inputs are no list of Variables, or a function cannot be called.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> x.stop_gradient = False
+        >>> y = argosy.static.nn.static_pylayer(lambda x: x * 2, [x], lambda grad: grad * 10)
+        >>> (grad,) = argosy.static.gradients(y, x)
+        >>> argosy.static.Executor().run(feed={"x": np.float32([1, 2])}, fetch_list=[grad])[0].tolist()
+        [10.0, 10.0]
     """
     for label, function in (("forward_fn", forward_fn), ("backward_fn", backward_fn)):
         if not callable(function) and (function is not None or label == "forward_fn"):

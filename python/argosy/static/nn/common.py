@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from argosy import tensor
+from argosy._core import Tensor
 from argosy._programs import mode
-from argosy._support import listed
+from argosy._support import listed, need_type
 from argosy.base import unique_name
 from argosy.nn import functional as F
 from argosy.nn.layer._helper import make_parameter
@@ -58,16 +59,26 @@ def fc(x, size, num_flatten_dims=1, weight_attr=None, bias_attr=None, activation
 
     Returns:
         Variable: The first num_flatten_dims sizes of x, then size.
+
+    Raises:
+        ValueError: num_flatten_dims is out of range.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 4], "float32")
+        >>> list(argosy.static.nn.fc(x, 3, activation="relu").shape)
+        [-1, 3]
     """
     xs = listed(x)
     prefix = _prefix("fc", name)
     attrs = weight_attr if isinstance(weight_attr, (list, tuple)) else [weight_attr] * len(xs)
     total = None
     for value, attr in zip(xs, attrs):
+        need_type("fc", "x", value, Tensor, "pass a value of the Program")
         kept = num_flatten_dims if num_flatten_dims >= 0 else len(value.shape) + num_flatten_dims
         if not 0 < kept < len(value.shape):
             raise ValueError(
-                f"[fc] num_flatten_dims: expected 1 to {len(value.shape) - 1}, got"
+                f"(InvalidArgument) [fc] num_flatten_dims: expected 1 to {len(value.shape) - 1}, got"
                 f" {num_flatten_dims}."
                 " Do this: correct it."
             )
@@ -97,6 +108,15 @@ def embedding(input, size, is_sparse=False, is_distributed=False, padding_idx=No
         padding_idx (int, optional): The row that stays zero; negative counts from the end.
         param_attr (ParamAttr, optional): Of the parameter.
         dtype (str): Of the parameter.
+
+    Returns:
+        Variable: Of input's shape with size[1] behind.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> ids = argosy.static.data("ids", [None, 5], "int64")
+        >>> list(argosy.static.nn.embedding(ids, [100, 8]).shape)
+        [-1, 5, 8]
     """
     weight = make_parameter(unique_name.generate("embedding"), size, param_attr, dtype, False, None)
     if is_distributed:
@@ -130,6 +150,15 @@ def sparse_embedding(input, size, padding_idx=None, is_test=False, entry=None,
 
     Raises:
         ValueError: another table_class or entry.
+
+    Returns:
+        Variable: [.., size[1]], of dtype.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> ids = argosy.static.data("ids", [None, 1], "int64")
+        >>> list(argosy.static.nn.sparse_embedding(ids, [100, 8]).shape)
+        [-1, 8]
     """
     if table_class not in _TABLES:
         raise ValueError(

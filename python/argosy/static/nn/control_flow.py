@@ -28,6 +28,21 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
         true_fn, false_fn (callable, optional): Take nothing; return None or the same nest of tensors.
         name (str, optional): Has no effect on results.
         return_names (list, optional): Names of what is returned, for errors.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        TypeError: A function cannot be called, or the branches return values of other kinds or dtypes.
+        ValueError: They return different numbers of values.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [1], "float32")
+        >>> y = argosy.static.nn.cond(x.sum() > 0, lambda: x * 2, lambda: -x)
+        >>> exe = argosy.static.Executor()
+        >>> exe.run(feed={"x": np.float32([-3])}, fetch_list=[y])[0].tolist()
+        [3.0]
     """
     for label, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
         if fn is not None and not callable(fn):
@@ -120,6 +135,19 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
 
     Returns:
         list: The loop variables after the last round.
+
+    Raises:
+        TypeError: cond or body cannot be called, or loop_vars is no list or tuple.
+        ValueError: loop_vars is empty, or body returns other ones.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> i, total = argosy.full([], 0, "int64"), argosy.full([], 0, "int64")
+        >>> i, total = argosy.static.nn.while_loop(
+        ...     lambda i, total: i < 5, lambda i, total: [i + 1, total + i], [i, total]
+        ... )
+        >>> int(argosy.static.Executor().run(fetch_list=[total])[0])
+        10
     """
     no_effect(
         "while_loop",
@@ -169,7 +197,26 @@ def _eager_while(cond, body, loop_vars, test=None):
 
 
 def case(pred_fn_pairs, default=None, name=None):
-    """The result of the first function whose condition holds; of default (or the last) if none."""
+    """The result of the first function whose condition holds.
+
+    Args:
+        pred_fn_pairs (list | tuple): Pairs of a bool tensor of one element and a function without arguments.
+        default (callable, optional): Taken if none holds; the last of the functions if None.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        TypeError: An argument, or a pair, is of another kind.
+        ValueError: There are no pairs.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [1], "float32")
+        >>> y = argosy.static.nn.case([(x.sum() > 0, lambda: x)], default=lambda: -x)
+        >>> argosy.static.Executor().run(feed={"x": np.float32([-3])}, fetch_list=[y])[0].tolist()
+        [3.0]
+    """
     if not isinstance(pred_fn_pairs, (list, tuple)):
         raise TypeError(
             f"[case] pred_fn_pairs: expected a list or tuple, got {type(pred_fn_pairs).__name__}."
@@ -224,6 +271,20 @@ def switch_case(branch_index, branch_fns, default=None, name=None):
         branch_index (Tensor): int32, int64 or uint8, one element.
         branch_fns (dict | list): {index: function}, [(index, function)] or [function].
         default (callable, optional): Taken for any other index.
+
+    Returns:
+        What the function returns.
+
+    Raises:
+        TypeError: An argument is of another kind.
+        ValueError: An index is given twice.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> i = argosy.static.data("i", [1], "int64")
+        >>> y = argosy.static.nn.switch_case(i, [lambda: argosy.full([], 10.0), lambda: argosy.full([], 20.0)])
+        >>> float(argosy.static.Executor().run(feed={"i": np.int64([1])}, fetch_list=[y])[0])
+        20.0
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(
@@ -302,6 +363,16 @@ def Assert(cond, data=None, summarize=20, name=None):
         data (list | tuple, optional): Tensors that the error shows.
         summarize (int): How many values of each it shows; all if negative.
         name (str, optional): Stands in the error.
+
+    Raises:
+        ValueError: cond does not hold.
+        TypeError: cond is no bool tensor, or data no list.
+
+    Example:
+        >>> argosy.static.nn.Assert(argosy.to_tensor(True))
+        >>> argosy.static.nn.Assert(argosy.to_tensor(False))
+        Traceback (most recent call last):
+        ValueError
     """
     if not isinstance(cond, Tensor) or cond.dtype != _core.bool:
         got = f"a Tensor of {cond.dtype}" if isinstance(cond, Tensor) else type(cond).__name__
@@ -341,6 +412,19 @@ def Print(
         print_tensor_type, print_tensor_shape, print_tensor_layout (bool): What is printed with it.
         print_tensor_name, print_tensor_lod (bool): Have no effect: neither is printed.
         print_phase (str): 'forward': its values, 'backward': those of its gradient, 'both'.
+
+    Returns:
+        Tensor: input.
+
+    Raises:
+        TypeError: input is no Tensor.
+        ValueError: print_phase is another one.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2], "float32")
+        >>> list(argosy.static.Print(x, message="x").shape)
+        [2]
     """
     no_effect(
         "Print", "it is not printed", print_tensor_name=(print_tensor_name, True),

@@ -29,6 +29,13 @@ def continuous_value_model(input, cvm, use_cvm=True):
 
     Raises:
         ValueError: input is not [N, D] with D > 2, or cvm not [N, 2].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 5], "float32")
+        >>> cvm = argosy.static.data("cvm", [-1, 2], "float32")
+        >>> list(argosy.static.nn.continuous_value_model(x, cvm, use_cvm=False).shape)
+        [-1, 3]
     """
     return _core.ops.continuous_value_model(input, cvm, bool(use_cvm))
 
@@ -64,6 +71,12 @@ def data_norm(input, act=None, epsilon=1e-05, param_attr=None, data_layout="NCHW
 
     Raises:
         ValueError: input is not [N, C], or slot_dim does not divide C.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 4], "float32")
+        >>> list(argosy.static.nn.data_norm(x).shape)
+        [-1, 4]
     """
     no_effect(
         "data_norm", "the input is [N, C], and its state is called after the layer",

@@ -6,8 +6,9 @@ import itertools
 import math
 
 from argosy import _core, tensor
+from argosy._core import Tensor
 from argosy._dtypes import widened
-from argosy._support import NO_CUDNN, check_choice, no_effect, sizes_of
+from argosy._support import NO_CUDNN, check_choice, need_type, no_effect, sizes_of
 from argosy.base.param_attr import ParamAttr
 from argosy.nn import functional as F
 from argosy.nn.functional._args import CHANNEL_LAST, int_list
@@ -24,6 +25,7 @@ __all__ = [
 
 
 def _channels(layer, x, data_format):
+    need_type(layer, "input", x, Tensor, "pass a value of the Program")
     check_choice(layer, "data_format", data_format, CHANNEL_LAST)
     return _known_size([x.shape[-1 if CHANNEL_LAST[data_format] else 1]], layer, x)
 
@@ -73,6 +75,16 @@ def conv2d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, gro
             bias [num_filters]; bias_attr False for none.
         act (str, optional): Such as 'relu'.
         data_format (str): 'NCHW' or 'NHWC'.
+        use_cudnn (bool): Has no effect; False gives a warning.
+
+    Returns:
+        Variable: [N, num_filters, h, w] or [N, h, w, num_filters].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3, 8, 8], "float32")
+        >>> list(argosy.static.nn.conv2d(x, 4, 3, padding=1, act="relu").shape)
+        [-1, 4, 8, 8]
     """
     no_effect("conv2d", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _convolution(
@@ -84,7 +96,31 @@ def conv2d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, gro
 def conv3d(input, num_filters, filter_size, stride=1, padding=0, dilation=1, groups=None,
            param_attr=None, bias_attr=None, use_cudnn=True, act=None, name=None,
            data_format="NCDHW"):  # fmt: skip
-    """conv2d over depth, height and width: input [N, C, D, H, W] or [N, D, H, W, C]."""
+    """act(convolution of input with new filters + new bias) over depth, height and width.
+
+    Args:
+        input (Variable): [N, C, D, H, W] or [N, D, H, W, C].
+        num_filters (int): Number of channels of the result.
+        filter_size (int | list): Of the three axes.
+        stride (int | list): Steps of the filters.
+        padding (int | list | str): Zeros around the input; also 'SAME' or 'VALID'.
+        dilation (int | list): Distance of the filters' elements.
+        groups (int, optional): Channels are in so many groups that do not see each other.
+        param_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias [num_filters]; False for none.
+        use_cudnn (bool): Has no effect; False gives a warning.
+        act (str, optional): An activation such as 'relu'.
+        data_format (str): 'NCDHW' or 'NDHWC'.
+
+    Returns:
+        Variable: [N, num_filters, d, h, w] or [N, d, h, w, num_filters].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3, 4, 8, 8], "float32")
+        >>> list(argosy.static.nn.conv3d(x, 4, 3, padding=1).shape)
+        [-1, 4, 4, 8, 8]
+    """
     no_effect("conv3d", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _convolution(
         "conv3d", F.conv3d, 3, input, num_filters, filter_size, stride, padding, dilation, groups,
@@ -129,9 +165,31 @@ def _transposed(layer, function, dims, input, num_filters, output_size, filter_s
 def conv2d_transpose(input, num_filters, output_size=None, filter_size=None, padding=0, stride=1,
                      dilation=1, groups=None, param_attr=None, bias_attr=None, use_cudnn=True,
                      act=None, name=None, data_format="NCHW"):  # fmt: skip
-    """act(transposed convolution of input with new filters [C, num_filters / groups, h, w] + bias).
+    """act(transposed convolution of input with new filters [C, num_filters / groups, h, w] + new bias).
 
-    output_size or filter_size may be left out and follows from the other; else as conv2d.
+    Args:
+        input (Variable): [N, C, H, W] or [N, H, W, C].
+        num_filters (int): Number of channels of the result.
+        output_size (int | list, optional): Sizes of the result; follows from filter_size if left out.
+        filter_size (int | list, optional): Of height and width; follows from output_size if left out.
+        padding (int | list | str): What is cut off the result; also 'SAME' or 'VALID'.
+        stride (int | list): Steps of the filters in the result.
+        dilation (int | list): Distance of the filters' elements.
+        groups (int, optional): Channels are in so many groups that do not see each other.
+        param_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias [num_filters]; False for none.
+        use_cudnn (bool): Has no effect; False gives a warning.
+        act (str, optional): An activation such as 'relu'.
+        data_format (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Variable: [N, num_filters, h, w] or [N, h, w, num_filters].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3, 8, 8], "float32")
+        >>> list(argosy.static.nn.conv2d_transpose(x, 4, filter_size=2, stride=2).shape)
+        [-1, 4, 16, 16]
     """
     no_effect("conv2d_transpose", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _transposed(
@@ -143,7 +201,32 @@ def conv2d_transpose(input, num_filters, output_size=None, filter_size=None, pad
 def conv3d_transpose(input, num_filters, output_size=None, filter_size=None, padding=0, stride=1,
                      dilation=1, groups=None, param_attr=None, bias_attr=None, use_cudnn=True,
                      act=None, name=None, data_format="NCDHW"):  # fmt: skip
-    """conv2d_transpose over depth, height and width."""
+    """act(transposed convolution + new bias) over depth, height and width.
+
+    Args:
+        input (Variable): [N, C, D, H, W] or [N, D, H, W, C].
+        num_filters (int): Number of channels of the result.
+        output_size (int | list, optional): Sizes of the result; follows from filter_size if left out.
+        filter_size (int | list, optional): Of the three axes; follows from output_size if left out.
+        padding (int | list | str): What is cut off the result; also 'SAME' or 'VALID'.
+        stride (int | list): Steps of the filters in the result.
+        dilation (int | list): Distance of the filters' elements.
+        groups (int, optional): Channels are in so many groups that do not see each other.
+        param_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias [num_filters]; False for none.
+        use_cudnn (bool): Has no effect; False gives a warning.
+        act (str, optional): An activation such as 'relu'.
+        data_format (str): 'NCDHW' or 'NDHWC'.
+
+    Returns:
+        Variable: [N, num_filters, d, h, w] or [N, d, h, w, num_filters].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3, 4, 8, 8], "float32")
+        >>> list(argosy.static.nn.conv3d_transpose(x, 4, filter_size=2, stride=2).shape)
+        [-1, 4, 8, 16, 16]
+    """
     no_effect("conv3d_transpose", NO_CUDNN, use_cudnn=(use_cudnn, True))
     return _transposed(
         "conv3d_transpose", F.conv3d_transpose, 3, input, num_filters, output_size, filter_size,
@@ -155,7 +238,7 @@ def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, para
                bias_attr=None, data_layout="NCHW", in_place=False, name=None,
                moving_mean_name=None, moving_variance_name=None,
                do_model_average_for_mean_and_var=True, use_global_stats=False):  # fmt: skip
-    """act(batch normalization), arXiv:1502.03167, with new scale, bias and running statistics [C].
+    """act(batch normalization) with new scale, bias and running statistics [C].
 
     In training the statistics are those of the batch, and each run updates the running ones:
     momentum times themselves plus the rest of the batch's. With is_test, use_global_stats, or in
@@ -163,9 +246,28 @@ def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, para
 
     Args:
         input (Variable): [N, C], [N, C, L], [N, C, H, W] .. or channels last.
-        act (str, optional): Such as 'relu'.
+        act (str, optional): An activation such as 'relu'.
+        is_test (bool): Whether to use the running statistics.
+        momentum (float | Variable): How much of the running statistics each run keeps.
+        epsilon (float): Added to the variance.
+        param_attr (ParamAttr, optional): Of the scale.
+        bias_attr (ParamAttr, optional): Of the bias.
         data_layout (str): 'NCHW' or 'NHWC'.
+        in_place (bool): Has no effect; True gives a warning.
         moving_mean_name, moving_variance_name (str, optional): Names of the running statistics.
+        do_model_average_for_mean_and_var (bool): Whether model averaging covers them.
+        use_global_stats (bool): Whether to use the running statistics in training, too.
+
+    Returns:
+        Variable: Of input's shape.
+
+    Paper: Batch Normalization (https://arxiv.org/abs/1502.03167).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3, 8, 8], "float32")
+        >>> list(argosy.static.nn.batch_norm(x, act="relu").shape)
+        [-1, 3, 8, 8]
     """
     no_effect("batch_norm", "the memory planner writes in place", in_place=(in_place, False))
     channels = _channels("batch_norm", input, data_layout)
@@ -190,8 +292,29 @@ def batch_norm(input, act=None, is_test=False, momentum=0.9, epsilon=1e-05, para
 
 def layer_norm(input, scale=True, shift=True, begin_norm_axis=1, epsilon=1e-05, param_attr=None,
                bias_attr=None, act=None, name=None):  # fmt: skip
-    """act(layer normalization), arXiv:1607.06450, over the axes from begin_norm_axis on, with new
-    scale (if `scale`) and bias (if `shift`) of their number of elements."""
+    """act(layer normalization) over the last axes.
+
+    Args:
+        input (Variable): Of any rank.
+        scale (bool): Whether there is a new scale.
+        shift (bool): Whether there is a new bias.
+        begin_norm_axis (int): The first of the axes.
+        epsilon (float): Added to the variance.
+        param_attr (ParamAttr, optional): Of the scale, a vector of as many elements as the axes have.
+        bias_attr (ParamAttr, optional): Of the bias, the same.
+        act (str, optional): An activation such as 'relu'.
+
+    Returns:
+        Variable: Of input's shape.
+
+    Paper: Layer Normalization (https://arxiv.org/abs/1607.06450).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 4], "float32")
+        >>> list(argosy.static.nn.layer_norm(x).shape)
+        [-1, 4]
+    """
     prefix = _prefix("layer_norm", name)
     sizes = list(input.shape[begin_norm_axis:])
     count = _known_size(sizes, "layer_norm", input)
@@ -210,9 +333,27 @@ def _given(attr):
 
 def group_norm(input, groups, epsilon=1e-05, param_attr=None, bias_attr=None, act=None,
                data_layout="NCHW", name=None):  # fmt: skip
-    """act(normalization over groups of channels), arXiv:1803.08494.
+    """act(normalization over groups of channels).
 
-    There is a scale [C] where param_attr is given, a bias [C] where bias_attr is.
+    Args:
+        input (Variable): [N, C, ..] or [N, .., C].
+        groups (int): How many; divides C.
+        epsilon (float): Added to the variance.
+        param_attr (ParamAttr, optional): Of a scale [C], which there is if it is given.
+        bias_attr (ParamAttr, optional): Of a bias [C], which there is if it is given.
+        act (str, optional): An activation such as 'relu'.
+        data_layout (str): 'NCHW' or 'NHWC'.
+
+    Returns:
+        Variable: Of input's shape.
+
+    Paper: Group Normalization (https://arxiv.org/abs/1803.08494).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 4, 8, 8], "float32")
+        >>> list(argosy.static.nn.group_norm(x, groups=2).shape)
+        [-1, 4, 8, 8]
     """
     channels = _channels("group_norm", input, data_layout)
     prefix, dtype = _prefix("group_norm", name), widened(input.dtype)
@@ -226,9 +367,27 @@ def group_norm(input, groups, epsilon=1e-05, param_attr=None, bias_attr=None, ac
 
 
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
-    """Normalization of each channel of each sample [N, C, ..], arXiv:1607.08022.
+    """Normalization of each channel of each sample.
 
-    There is a scale [C] and a bias [C] where both attributes are given.
+    Args:
+        input (Variable): [N, C, ..].
+        epsilon (float): Added to the variance.
+        param_attr (ParamAttr | bool, optional): Of a new scale [C]; False, with bias_attr, for none.
+        bias_attr (ParamAttr | bool, optional): Of a new bias [C].
+
+    Returns:
+        Variable: Of input's shape.
+
+    Raises:
+        AssertionError: One of the two attributes is False and the other is not.
+
+    Paper: Instance Normalization (https://arxiv.org/abs/1607.08022).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 4, 8, 8], "float32")
+        >>> list(argosy.static.nn.instance_norm(x).shape)
+        [-1, 4, 8, 8]
     """
     if (param_attr is False) != (bias_attr is False):
         raise AssertionError(
@@ -244,8 +403,25 @@ def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=No
 
 
 def spectral_norm(weight, dim=0, power_iters=1, eps=1e-12, name=None):
-    """weight divided by its largest singular value, arXiv:1802.05957; two new vectors hold the state
-    of the power iteration."""
+    """weight divided by its largest singular value; two new vectors hold the state of the power iteration.
+
+    Args:
+        weight (Variable): With known sizes.
+        dim (int): Which dimension the rows of the matrix are; the others are its columns.
+        power_iters (int): Iterations in each run.
+        eps (float): Keeps the division finite.
+
+    Returns:
+        Variable: Of weight's shape.
+
+    Paper: Spectral Normalization for GANs (https://arxiv.org/abs/1802.05957).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> weight = argosy.create_parameter([4, 3], "float32")
+        >>> list(argosy.static.nn.spectral_norm(weight).shape)
+        [4, 3]
+    """
     prefix = _prefix("spectral_norm", name)
     rows = weight.shape[dim]
     columns = _known_size(weight.shape, "spectral_norm", weight) // rows
@@ -263,9 +439,21 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
     Args:
         mode (str): The weight is one number ('all'), one for each channel ('channel') or one for
             each element of a sample ('element').
+        x (Variable): [N, C, ..] or [N, .., C].
+        param_attr (ParamAttr, optional): Of the weight.
+        data_format (str): 'NCHW' or 'NHWC'.
 
     Raises:
         ValueError: another mode, or data_format.
+
+    Returns:
+        Variable: Of x's shape.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 4, 8, 8], "float32")
+        >>> list(argosy.static.nn.prelu(x, "channel").shape)
+        [-1, 4, 8, 8]
     """
     check_choice("prelu", "mode", mode, ("all", "channel", "element"))
     rank = len(x.shape)
@@ -291,6 +479,20 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None,
     Args:
         x (Variable): [N, m].
         y (Variable): [N, n].
+        size (int): Columns of the result.
+        act (str, optional): An activation such as 'relu'.
+        param_attr (ParamAttr, optional): Of W.
+        bias_attr (ParamAttr | bool, optional): Of b; False for none.
+
+    Returns:
+        Variable: [N, size].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 3], "float32")
+        >>> y = argosy.static.data("y", [None, 4], "float32")
+        >>> list(argosy.static.nn.bilinear_tensor_product(x, y, 5).shape)
+        [-1, 5]
     """
     prefix = _prefix("bilinear_tensor_product", name)
     m = _known_size(x.shape[1:], "bilinear_tensor_product", x)
@@ -301,11 +503,25 @@ def bilinear_tensor_product(x, y, size, act=None, name=None, param_attr=None,
 
 
 def row_conv(input, future_context_size, param_attr=None, act=None):
-    """act(out[t] = sum of weight[k] * input[t + k], k <= future_context_size), arXiv:1512.02595, with
-    a new weight [future_context_size + 1, D]; steps past the end count as zero.
+    """act(out[t] = sum of weight[k] * input[t + k], k <= future_context_size), with a new weight; steps past the
+    end count as zero.
 
     Args:
         input (Variable): [N, T, D].
+        future_context_size (int): How many steps ahead are seen.
+        param_attr (ParamAttr, optional): Of the weight [future_context_size + 1, D].
+        act (str, optional): An activation such as 'relu'.
+
+    Returns:
+        Variable: [N, T, D].
+
+    Paper: Deep Speech 2 (https://arxiv.org/abs/1512.02595).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [None, 8, 4], "float32")
+        >>> list(argosy.static.nn.row_conv(x, 2).shape)
+        [-1, 8, 4]
     """
     features = _known_size([input.shape[-1]], "row_conv", input)
     steps = future_context_size + 1
@@ -321,8 +537,36 @@ def row_conv(input, future_context_size, param_attr=None, act=None):
 def deform_conv2d(x, offset, mask, num_filters, filter_size, stride=1, padding=0, dilation=1,
                   groups=1, deformable_groups=1, im2col_step=1, weight_attr=None, bias_attr=None,
                   name=None):  # fmt: skip
-    """Deformable convolution with new filters [num_filters, C / groups, h, w] and bias
-    [num_filters], arXiv:1703.06211, with `mask` arXiv:1811.11168; see vision.ops.deform_conv2d."""
+    """Deformable convolution with new filters [num_filters, C / groups, h, w] and a new bias.
+
+    Args:
+        x (Variable): [N, C, H, W].
+        offset (Variable): Where each element of the filters looks: [N, 2 deformable_groups h w, H', W'].
+        mask (Variable | None): The weight of each of them, [N, deformable_groups h w, H', W'].
+        num_filters (int): Number of channels of the result.
+        filter_size (int | list): Of height and width.
+        stride (int | list): Steps of the filters.
+        padding (int | list): Zeros around x.
+        dilation (int | list): Distance of the filters' elements.
+        groups (int): Channels are in so many groups that do not see each other.
+        deformable_groups (int): Channels are in so many groups with offsets of their own.
+        im2col_step (int): Has no effect; another one than 1 gives a warning.
+        weight_attr (ParamAttr, optional): Of the filters.
+        bias_attr (ParamAttr | bool, optional): Of the bias [num_filters]; False for none.
+
+    Returns:
+        Variable: [N, num_filters, H', W'].
+
+    Papers: Deformable Convolutional Networks (https://arxiv.org/abs/1703.06211), with mask Deformable ConvNets
+    v2 (https://arxiv.org/abs/1811.11168).
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [1, 3, 8, 8], "float32")
+        >>> offset = argosy.static.data("offset", [1, 18, 6, 6], "float32")
+        >>> list(argosy.static.nn.deform_conv2d(x, offset, None, 4, 3).shape)
+        [1, 4, 6, 6]
+    """
     from argosy.vision.ops import deform_conv2d as convolve
 
     no_effect("deform_conv2d", "it is for GPUs", im2col_step=(im2col_step, 1))
@@ -358,9 +602,22 @@ def nce(input, label, num_total_classes, sample_weight=None, param_attr=None, bi
             custom_dist (list).
         seed (int): 0 draws other classes each time, another number the same ones.
         is_sparse (bool): Gradients of weight and bias have only the rows that were used.
+        num_total_classes (int): How many classes there are.
+        param_attr, bias_attr (ParamAttr, optional): Of weight and bias; bias_attr False for none.
+        custom_dist (list[float], optional): A probability for each class.
 
     Returns:
         Variable: [N, 1], the mean over labels and drawn classes.
+
+    Raises:
+        ValueError: sampler is another one, or custom_dist has another length.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [2, 4], "float32")
+        >>> label = argosy.static.data("label", [2, 1], "int64")
+        >>> list(argosy.static.nn.nce(x, label, num_total_classes=10, num_neg_samples=3).shape)
+        [2, 1]
     """
     check_choice("nce", "sampler", sampler, _SAMPLERS)
     prefix = _prefix("nce", name)

@@ -91,6 +91,17 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
 
     Raises:
         ValueError: another pool_type, or input is no batch of sequences.
+
+    Returns:
+        Variable: [sequences, ..].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 1], "float32", lod_level=1)
+        >>> y = argosy.static.nn.sequence_pool(x, "sum")
+        >>> rows = argosy.base.create_lod_tensor(np.float32([[1], [2], [4]]), [[2, 1]], argosy.CPUPlace())
+        >>> argosy.static.Executor().run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+        [[3.0], [4.0]]
     """
     kind = pool_type.lower()
     no_effect("sequence_pool", "it pools alike", is_test=(is_test, False))
@@ -102,17 +113,63 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
 
 
 def sequence_first_step(input):
-    """The first row of each sequence."""
+    """The first row of each sequence.
+
+    Args:
+        input (Variable): Batch of sequences [T, ..].
+
+    Returns:
+        Variable: [sequences, ..].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 1], "float32", lod_level=1)
+        >>> y = argosy.static.nn.sequence_first_step(x)
+        >>> rows = argosy.base.create_lod_tensor(np.float32([[1], [2], [4]]), [[2, 1]], argosy.CPUPlace())
+        >>> argosy.static.Executor().run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+        [[1.0], [4.0]]
+    """
     return sequence_pool(input, "first")
 
 
 def sequence_last_step(input):
-    """The last row of each sequence."""
+    """The last row of each sequence.
+
+    Args:
+        input (Variable): Batch of sequences [T, ..].
+
+    Returns:
+        Variable: [sequences, ..].
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 1], "float32", lod_level=1)
+        >>> y = argosy.static.nn.sequence_last_step(x)
+        >>> rows = argosy.base.create_lod_tensor(np.float32([[1], [2], [4]]), [[1, 2]], argosy.CPUPlace())
+        >>> argosy.static.Executor().run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+        [[1.0], [4.0]]
+    """
     return sequence_pool(input, "last")
 
 
 def sequence_softmax(input, use_cudnn=False, name=None):
-    """Softmax within each sequence of numbers, [T] or [T, 1]."""
+    """Softmax within each sequence of numbers.
+
+    Args:
+        input (Variable): Batch of sequences [T] or [T, 1].
+        use_cudnn (bool): Has no effect; True gives a warning.
+
+    Returns:
+        Variable: Of input's shape.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 1], "float32", lod_level=1)
+        >>> y = argosy.static.nn.sequence_softmax(x)
+        >>> rows = argosy.base.create_lod_tensor(np.float32([[1], [1], [4]]), [[2, 1]], argosy.CPUPlace())
+        >>> argosy.static.Executor().run(feed={"x": rows}, fetch_list=[y])[0].tolist()
+        [[0.5], [0.5], [1.0]]
+    """
     no_effect("sequence_softmax", NO_CUDNN, use_cudnn=(use_cudnn, False))
     lengths = _lengths(input, "sequence_softmax")
     owner = _owner(lengths)
@@ -131,6 +188,23 @@ def sequence_expand(x, y, ref_level=-1, name=None):
         x (Variable): A row for each sequence of y.
         y (Variable): Batch of sequences, for its lengths only.
         ref_level (int): 0 or -1, there is one level.
+
+    Returns:
+        Variable: [T of y, ..].
+
+    Raises:
+        ValueError: ref_level is another one.
+        NotImplementedError: x is a batch of sequences itself.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 1], "float32")
+        >>> y = argosy.static.data("y", [-1, 1], "float32", lod_level=1)
+        >>> z = argosy.static.nn.sequence_expand(x, y)
+        >>> rows = argosy.base.create_lod_tensor(np.float32([[0], [0], [0]]), [[2, 1]], argosy.CPUPlace())
+        >>> feed = {"x": np.float32([[5], [6]]), "y": rows}
+        >>> argosy.static.Executor().run(feed=feed, fetch_list=[z])[0].tolist()
+        [[5.0], [5.0], [6.0]]
     """
     if ref_level not in (0, -1):
         raise ValueError(
@@ -162,6 +236,18 @@ def sequence_conv(input, num_filters, filter_size=3, filter_stride=1, padding=Tr
             -(filter_size // 2) if None.
         bias_attr, param_attr (ParamAttr, optional): Of b [num_filters] and W.
         act (str, optional): Such as 'relu'.
+
+    Returns:
+        Variable: Batch of sequences [T, num_filters].
+
+    Raises:
+        ValueError: filter_stride is not 1.
+
+    Example:
+        >>> argosy.enable_static()
+        >>> x = argosy.static.data("x", [-1, 4], "float32", lod_level=1)
+        >>> list(argosy.static.nn.sequence_conv(x, 3).shape)
+        [-1, 3]
     """
     no_effect("sequence_conv", "sequences are always padded", padding=(padding, True))
     if filter_stride != 1:

@@ -34,7 +34,7 @@ def _roles(marks):
 
 
 class Conll05st(Dataset):
-    """The test part of CoNLL-2005, the only public one.
+    r"""The test part of CoNLL-2005, the only public one.
 
     A sample is 9 int64 arrays of the length of the sentence, for one predicate of it: words; the
     word two before, one before, at, one after and two after the predicate (each repeated); the
@@ -47,12 +47,39 @@ class Conll05st(Dataset):
         verb_dict_file (str|None): predicates, one a line; None looks for ``verbDict.txt``.
         target_dict_file (str|None): labels, one a line; None looks for ``targetDict.txt``.
         emb_file (str|None): vectors of the words, for ``get_embedding``; None looks for ``emb``.
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: a file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         RuntimeError: a column of roles has unknown marks.
         ValueError: the archive is damaged.
+
+    Examples:
+        >>> argosy.text.Conll05st(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Conll05st] no such file: data_file='no-such-file'
+
+        >>> import gzip, io, os, tarfile, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> texts = {"word": "he\nruns", "verb": "run", "target": "B-V\nB-A0", "emb": ""}
+        >>> paths = [os.path.join(folder, name) for name in texts]
+        >>> for path, text in zip(paths, texts.values()):
+        ...     with open(path, "w") as file:
+        ...         written = file.write(text)
+        >>> columns = {"words": b"he\nruns\n\n", "props": b"- (A0*)\nrun (V*)\n\n"}
+        >>> with tarfile.open(os.path.join(folder, "tests"), "w:gz") as archive:
+        ...     for name, text in columns.items():
+        ...         data = gzip.compress(text)
+        ...         entry = tarfile.TarInfo(f"conll05st-release/test.wsj/{name}/test.wsj.{name}.gz")
+        ...         entry.size = len(data)
+        ...         archive.addfile(entry, io.BytesIO(data))
+        >>> data = argosy.text.Conll05st(os.path.join(folder, "tests"), *paths)
+        >>> words, verbs, labels = data.get_dict()
+        >>> words, verbs, sorted(labels)
+        ({'he': 0, 'runs': 1}, {'run': 0}, ['B-A0', 'B-V', 'I-A0', 'I-V', 'O'])
+        >>> data[0][0].tolist(), data[0][-1].tolist(), data.get_embedding() == paths[-1]
+        ([0, 1], [2, 0], True)
     """
 
     def __init__(
@@ -126,9 +153,17 @@ class Conll05st(Dataset):
         return len(self.sentences)
 
     def get_dict(self):
-        """(dictionary of words, of predicates, of labels), each from text to number."""
+        """The dictionaries.
+
+        Returns:
+            (dictionary of words, of predicates, of labels), each from text to number.
+        """
         return self.word_dict, self.predicate_dict, self.label_dict
 
     def get_embedding(self):
-        """Path of the file with the vectors of the words."""
+        """Path of the file with the vectors of the words.
+
+        Returns:
+            str.
+        """
         return self.emb_file

@@ -25,11 +25,17 @@ class Imdb(Dataset):
             folders.
         mode (str): "train" or "test". Default "train".
         cutoff (int): words that do not occur more often are "<unk>". Default 150.
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         ValueError: the archive is damaged, or no word is frequent enough.
+
+    Examples:
+        >>> argosy.text.Imdb(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Imdb] no such file: data_file='no-such-file'
     """
 
     def __init__(self, data_file=None, mode="train", cutoff=150, download=True):

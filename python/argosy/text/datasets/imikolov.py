@@ -25,12 +25,18 @@ class Imikolov(Rows):
             if positive. Default -1.
         mode (str): "train" or "test". Default "train".
         min_word_freq (int): words that do not occur more often are "<unk>". Default 50.
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         AssertionError: unknown `data_type`, or "NGRAM" without `window_size`.
         ValueError: the archive is damaged, or no word is frequent enough.
+
+    Examples:
+        >>> argosy.text.Imikolov(data_file="no-such-file", window_size=2)
+        Traceback (most recent call last):
+        FileNotFoundError: [Imikolov] no such file: data_file='no-such-file'
     """
 
     def __init__(
@@ -64,8 +70,20 @@ class Imikolov(Rows):
             self.data = [sample for words in sentences(self.mode) for sample in cut(words)]
 
     def word_count(self, f, word_freq=None):
-        """How often each word is in the lines of f, added to word_freq: a dict; "<s>" and "<e>" count
-        once for each line."""
+        """How often each word is in lines; "<s>" and "<e>" count once for each line.
+
+        Args:
+            f: the lines, an open file or a list.
+            word_freq (dict, optional): counts that these are added to.
+
+        Returns:
+            dict.
+
+        Examples:
+            >>> counts = argosy.text.Imikolov.word_count(None, ["a b a"])
+            >>> counts["a"], counts["<s>"]
+            (2, 1)
+        """
         counts = collections.defaultdict(int) if word_freq is None else word_freq
         return _count((line.split() for line in f), counts)
 

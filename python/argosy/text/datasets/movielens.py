@@ -60,11 +60,17 @@ class Movielens(Rows):
         mode (str): "train" or "test". Default "train".
         test_ratio (float): share of the test part. Default 0.1.
         rand_seed (int): seed of the division. Default 0.
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         ValueError: the archive is damaged.
+
+    Examples:
+        >>> argosy.text.Movielens(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Movielens] no such file: data_file='no-such-file'
     """
 
     def __init__(self, data_file=None, mode="train", test_ratio=0.1, rand_seed=0, download=True):

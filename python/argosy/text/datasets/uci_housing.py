@@ -23,11 +23,21 @@ class UCIHousing(Dataset):
         data_file (str|None): text of 14 numbers for each house; None looks for ``housing.data``
             in the usual folders.
         mode (str): "train" or "test". Default "train".
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         ValueError: the file does not hold 14 numbers for each house.
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "housing.data")
+        >>> np.savetxt(path, np.arange(70).reshape(5, 14))
+        >>> data = argosy.text.UCIHousing(path, mode="test")
+        >>> features, price = data[0]
+        >>> len(data), features.shape, price.tolist()
+        (1, (13,), [69.0])
     """
 
     def __init__(self, data_file=None, mode="train", download=True):

@@ -22,12 +22,18 @@ class WMT14(Translations):
             ``wmt14.tgz`` in the usual folders.
         mode (str): "train", "test" or "gen". Default "train".
         dict_size (int): words of each dictionary that are used; others are "<unk>". Must be given.
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         AssertionError: unknown mode, or `dict_size` not positive.
         ValueError: the archive is damaged or lacks a dictionary.
+
+    Examples:
+        >>> argosy.text.WMT14(data_file="no-such-file", dict_size=10)
+        Traceback (most recent call last):
+        FileNotFoundError: [WMT14] no such file: data_file='no-such-file'
     """
 
     def __init__(self, data_file=None, mode="train", dict_size=-1, download=True):
@@ -70,7 +76,29 @@ class WMT14(Translations):
         self.trg_ids_next.append([*target, self.trg_dict[_END]])
 
     def get_dict(self, reverse=False):
-        """(source, target) dictionaries from words to numbers; the other way with `reverse`."""
+        r"""The dictionaries.
+
+        Args:
+            reverse (bool): from numbers to words, else from words to numbers.
+
+        Returns:
+            (source dictionary, target dictionary).
+
+        Examples:
+            >>> import io, os, tarfile, tempfile
+            >>> path = os.path.join(tempfile.mkdtemp(), "wmt14.tgz")
+            >>> files = {"src.dict": b"<s>\n<e>\n<unk>\nhello", "trg.dict": b"<s>\n<e>\n<unk>\nsalut"}
+            >>> with tarfile.open(path, "w:gz") as archive:
+            ...     for name, text in [*files.items(), ("train/train", b"hello\tsalut")]:
+            ...         entry = tarfile.TarInfo(name)
+            ...         entry.size = len(text)
+            ...         archive.addfile(entry, io.BytesIO(text))
+            >>> data = argosy.text.WMT14(path, dict_size=4)
+            >>> data.get_dict()[0]["hello"], data.get_dict(reverse=True)[1][3]
+            (3, 'salut')
+            >>> [part.tolist() for part in data[0]]
+            [[0, 3, 1], [0, 3], [3, 1]]
+        """
         dictionaries = self.src_dict, self.trg_dict
         if reverse:
             dictionaries = tuple({i: word for word, i in d.items()} for d in dictionaries)

@@ -26,12 +26,18 @@ class WMT16(Translations):
             others are "<unk>". Must be given.
         trg_dict_size (int): the same of the target language.
         lang (str): language of the source, "en" or "de". Default "en".
-        download (bool): kept for compatibility; nothing is downloaded.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
 
     Raises:
         FileNotFoundError: there is no such file; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         AssertionError: unknown mode or language, or a size that is not positive.
         ValueError: the archive is damaged.
+
+    Examples:
+        >>> argosy.text.WMT16(data_file="no-such-file", src_dict_size=10, trg_dict_size=10)
+        Traceback (most recent call last):
+        FileNotFoundError: [WMT16] no such file: data_file='no-such-file'
     """
 
     def __init__(
@@ -79,8 +85,29 @@ class WMT16(Translations):
                 self.trg_ids_next.append([*target, end])
 
     def get_dict(self, lang, reverse=False):
-        """Dictionary of a language ("en" or "de") from words to numbers; the other way with
-        `reverse`."""
+        r"""The dictionary of a language.
+
+        Args:
+            lang (str): "en" or "de".
+            reverse (bool): from numbers to words, else from words to numbers.
+
+        Returns:
+            dict.
+
+        Examples:
+            >>> import io, os, tarfile, tempfile
+            >>> path = os.path.join(tempfile.mkdtemp(), "wmt16.tar.gz")
+            >>> with tarfile.open(path, "w:gz") as archive:
+            ...     text = b"a dog\tein Hund"
+            ...     entry = tarfile.TarInfo("wmt16/train")
+            ...     entry.size = len(text)
+            ...     archive.addfile(entry, io.BytesIO(text))
+            >>> data = argosy.text.WMT16(path, src_dict_size=9, trg_dict_size=9)
+            >>> sorted(data.get_dict("de"))
+            ['<e>', '<s>', '<unk>', 'Hund', 'ein']
+            >>> data.get_dict("en", reverse=True)[3]
+            'a'
+        """
         words = self.src_dict if lang == self.lang else self.trg_dict
         return {i: word for word, i in words.items()} if reverse else words
 

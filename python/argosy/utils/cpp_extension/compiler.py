@@ -25,6 +25,12 @@ def get_build_directory(verbose=False):
 
     Returns:
         str: its path.
+
+    Example:
+        >>> import os, tempfile
+        >>> os.environ["PADDLE_EXTENSION_DIR"] = tempfile.gettempdir()
+        >>> argosy.utils.cpp_extension.get_build_directory() == tempfile.gettempdir()
+        True
     """
     folder = os.environ.get("PADDLE_EXTENSION_DIR")
     if folder is None:

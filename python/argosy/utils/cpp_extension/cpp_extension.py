@@ -86,6 +86,16 @@ def CppExtension(sources, *args, **kwargs):
         sources (list[str]): C++ files.
         args, kwargs: As of setuptools.Extension; ``extra_compile_args`` is a list, or a dict with the
             list for 'cxx'.
+
+    Returns:
+        setuptools.Extension: For setup.
+
+    Raises:
+        NotImplementedError: a source is CUDA's.
+
+    Example:
+        >>> argosy.utils.cpp_extension.CppExtension(["relu.cc"]).name
+        'relu'
     """
     from setuptools import Extension
 
@@ -99,7 +109,20 @@ def CppExtension(sources, *args, **kwargs):
 
 
 def CUDAExtension(sources, *args, **kwargs):
-    """Refused by name: this Argosy has no GPU."""
+    """Refused by name: this Argosy has no GPU.
+
+    Args:
+        sources (list[str]): CUDA files.
+        args, kwargs: As of CppExtension.
+
+    Raises:
+        NotImplementedError: always.
+
+    Example:
+        >>> argosy.utils.cpp_extension.CUDAExtension(["relu.cu"])
+        Traceback (most recent call last):
+        NotImplementedError
+    """
     raise NotImplementedError(
         "[CUDAExtension] CUDA sources cannot be built: this Argosy has no GPU. Do this: use "
         "CppExtension with the C++ sources where is_compiled_with_cuda() is False."

@@ -25,19 +25,32 @@ def box_coder(
     axis=0,
     name=None,
 ):
-    """Boxes in terms of others, arXiv:1506.01497, and back.
+    """Boxes in terms of others, and back.
 
     Args:
         prior_box: [M, 4] x1, y1, x2, y2 that the codes refer to.
         prior_box_var: [M, 4], four numbers, or None: what the codes are divided by.
         target_box: [N, 4] boxes to encode, or [N, M, 4] codes.
-        code_type: 'encode_center_size' or 'decode_center_size'.
-        box_normalized: False if coordinates are whole pixels: sizes are larger by 1 then.
-        axis: to decode, the axis of target_box along which the boxes of prior_box are *not* (0:
+        code_type (str): 'encode_center_size' or 'decode_center_size'.
+        box_normalized (bool): False if coordinates are whole pixels: sizes are larger by 1 then.
+        axis (int): to decode, the axis of target_box along which the boxes of prior_box are *not* (0:
             prior_box belongs to axis 1).
 
     Returns:
-        [N, M, 4].
+        Tensor [N, M, 4].
+
+    Raises:
+        ValueError: ``code_type`` is unknown.
+
+    Paper: Ren et al., "Faster R-CNN", arXiv:1506.01497.
+
+    Examples:
+        >>> prior, box = argosy.to_tensor([[0.0, 0.0, 2.0, 2.0]]), argosy.to_tensor([[1.0, 1.0, 3.0, 3.0]])
+        >>> codes = argosy.vision.ops.box_coder(prior, None, box)
+        >>> codes.tolist()
+        [[[0.5, 0.5, 0.0, 0.0]]]
+        >>> argosy.vision.ops.box_coder(prior, None, codes, "decode_center_size").tolist()
+        [[[1.0, 1.0, 3.0, 3.0]]]
     """
     extra = 0.0 if box_normalized else 1.0
     check_choice("box_coder", "code_type", code_type, ("encode_center_size", "decode_center_size"))
@@ -81,19 +94,35 @@ def prior_box(
     min_max_aspect_ratios_order=False,
     name=None,
 ):
-    """The default boxes of SSD, arXiv:1512.02325, at each place of a feature map.
+    """The default boxes of SSD at each place of a feature map.
 
     Args:
-        input: [N, C, H, W] feature map; image: [N, C, IH, IW].
+        input: [N, C, H, W] feature map.
+        image: [N, C, IH, IW].
         min_sizes, max_sizes: numbers or lists of as many sizes in pixels.
-        aspect_ratios: of boxes in addition to 1; with flip also their inverses.
-        clip: keep the coordinates in [0, 1].
-        steps: width and height of a cell in pixels; 0 for the image's size over the map's.
-        offset: of a centre in its cell.
-        min_max_aspect_ratios_order: boxes in the order min, max, others instead of min, others, max.
+        aspect_ratios (list): of boxes in addition to 1; with flip also their inverses.
+        variance (list): four numbers that are given with every box.
+        flip (bool): see ``aspect_ratios``.
+        clip (bool): keep the coordinates in [0, 1].
+        steps (list): width and height of a cell in pixels; 0 for the image's size over the map's.
+        offset (float): of a centre in its cell.
+        min_max_aspect_ratios_order (bool): boxes in the order min, max, others instead of min, others,
+            max.
 
     Returns:
         [H, W, boxes, 4] coordinates in parts of the image, and their variances.
+
+    Raises:
+        ValueError: there are not as many ``max_sizes`` as ``min_sizes``.
+
+    Paper: Liu et al., "SSD", arXiv:1512.02325.
+
+    Examples:
+        >>> boxes, variances = argosy.vision.ops.prior_box(
+        ...     argosy.ones([1, 8, 1, 1]), argosy.ones([1, 3, 10, 10]), min_sizes=[4.0]
+        ... )
+        >>> boxes.tolist()
+        [[[[0.3, 0.3, 0.7, 0.7]]]]
     """
     mins = listed(min_sizes)
     maxs = [] if max_sizes is None else max_sizes

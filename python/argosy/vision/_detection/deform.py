@@ -26,19 +26,33 @@ def deform_conv2d(
     mask=None,
     name=None,
 ):
-    """Convolution whose kernel looks at moved places, arXiv:1703.06211; with a mask that weights
-    them, arXiv:1811.11168.
+    """Convolution whose kernel looks at moved places; with a mask that weights them.
 
     Args:
         x: [N, C, H, W].
         offset: [N, 2 * deformable_groups * KH * KW, OH, OW]: for each kernel element how far it is
             moved down, then how far to the right.
-        weight: [out, C / groups, KH, KW]; bias: [out].
-        deformable_groups: the channels fall into this many groups with offsets of their own.
-        mask: [N, deformable_groups * KH * KW, OH, OW].
+        weight: [out, C / groups, KH, KW].
+        bias: [out] or None.
+        stride, padding, dilation: int or two ints.
+        deformable_groups (int): the channels fall into this many groups with offsets of their own.
+        groups (int): channels fall into this many groups, each with its own filters.
+        mask: [N, deformable_groups * KH * KW, OH, OW] or None.
 
     Returns:
-        [N, out, OH, OW].
+        Tensor [N, out, OH, OW].
+
+    Raises:
+        ValueError: weight and groups do not fit x.
+
+    Paper: Dai et al., arXiv:1703.06211; Zhu et al., arXiv:1811.11168.
+
+    Examples:
+        >>> x, weight = argosy.arange(9, dtype="float32").reshape([1, 1, 3, 3]), argosy.ones([1, 1, 1, 1])
+        >>> right = argosy.zeros([1, 2, 3, 3])
+        >>> right[:, 1] = 1.0
+        >>> argosy.vision.ops.deform_conv2d(x, right, weight)[0, 0].tolist()
+        [[1.0, 2.0, 0.0], [4.0, 5.0, 0.0], [7.0, 8.0, 0.0]]
     """
     stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
     out, share, *kernel = weight.shape
@@ -58,7 +72,32 @@ def deform_conv2d(
 
 
 class DeformConv2D(nn.Layer):
-    """Layer of :func:`deform_conv2d` with learned weight and bias; called with (x, offset, mask)."""
+    """Convolution whose kernel looks at moved places, with learned weight and bias.
+
+    Args:
+        in_channels (int): channels of the input, divisible by ``groups``.
+        out_channels (int): channels of the result.
+        kernel_size, stride, padding, dilation: int or two ints.
+        deformable_groups (int): the channels fall into this many groups with offsets of their own.
+        groups (int): channels fall into this many groups, each with its own filters.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [out_channels, in_channels / groups,
+            KH,
+            KW], normal with variance 2 / (in_channels KH KW).
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [out_channels]; False leaves it
+            out.
+
+    Shape: (x [N, in_channels, H, W], offset, mask=None), see :func:`deform_conv2d`, to [N,
+        out_channels, OH,
+        OW].
+
+    Raises:
+        ValueError: ``in_channels`` is not divisible by ``groups``.
+
+    Examples:
+        >>> conv = argosy.vision.ops.DeformConv2D(3, 8, kernel_size=3)
+        >>> conv(argosy.ones([1, 3, 4, 4]), argosy.zeros([1, 18, 2, 2])).shape
+        paddle.Size([1, 8, 2, 2])
+    """
 
     def __init__(
         self,

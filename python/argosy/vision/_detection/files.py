@@ -9,7 +9,22 @@ from argosy._support import check_choice
 
 
 def read_file(filename, name=None):
-    """The bytes of a file, as a uint8 vector."""
+    """The bytes of a file.
+
+    Args:
+        filename (str): the file.
+
+    Returns:
+        uint8 Tensor [bytes].
+
+    Examples:
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "bytes")
+        >>> with open(path, "wb") as file:
+        ...     count = file.write(b"ab")
+        >>> argosy.vision.ops.read_file(path).tolist()
+        [97, 98]
+    """
     import numpy as np
 
     with open(filename, "rb") as file:
@@ -17,9 +32,27 @@ def read_file(filename, name=None):
 
 
 def decode_jpeg(x, mode="unchanged", name=None):
-    """The image [C, H, W] of the bytes x of a JPEG file, uint8; mode 'unchanged', 'gray' or 'rgb'.
+    """The image of a JPEG file, by Pillow.
 
-    Needs Pillow.
+    Args:
+        x: uint8 Tensor [bytes], as of :func:`read_file`.
+        mode (str): 'unchanged', 'gray' or 'rgb'.
+
+    Returns:
+        uint8 Tensor [C, H, W].
+
+    Raises:
+        ValueError: ``mode`` is unknown.
+        ImportError: Pillow is not installed.
+
+    Examples:
+        >>> import io
+        >>> from PIL import Image
+        >>> file = io.BytesIO()
+        >>> Image.new("RGB", (3, 2), (255, 255, 255)).save(file, "jpeg")
+        >>> data = argosy.to_tensor(np.frombuffer(file.getvalue(), "uint8"))
+        >>> argosy.vision.ops.decode_jpeg(data, mode="gray").tolist()
+        [[[255, 255, 255], [255, 255, 255]]]
     """
     import numpy as np
     from PIL import Image

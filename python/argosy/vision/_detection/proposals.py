@@ -16,18 +16,32 @@ def distribute_fpn_proposals(
     rois_num=None,
     name=None,
 ):
-    """Regions by the level of a feature pyramid that fits their size, arXiv:1612.03144.
+    """Regions by the level of a feature pyramid that fits their size.
 
     A region of area ``refer_scale ** 2`` goes to refer_level, one of four times that area to the
     next level.
 
     Args:
-        fpn_rois: [R, 4]; rois_num: [N] int32, how many each image has, or None.
-        pixel_offset: sizes are larger by 1, as coordinates are whole pixels.
+        fpn_rois: [R, 4].
+        min_level, max_level (int): the levels.
+        refer_level, refer_scale (int): see above.
+        pixel_offset (bool): sizes are larger by 1, as coordinates are whole pixels.
+        rois_num: [N] int32, how many each image has, or None.
 
     Returns:
         the regions of each level, [R, 1] int32 where each region is in their concatenation, and the
         numbers of regions of each image for each level (None without rois_num).
+
+    Raises:
+        AssertionError: ``min_level`` is above ``max_level``.
+
+    Paper: Lin et al., arXiv:1612.03144.
+
+    Examples:
+        >>> regions = argosy.to_tensor([[0.0, 0.0, 448.0, 448.0], [0.0, 0.0, 224.0, 224.0]])
+        >>> levels, restore, _ = argosy.vision.ops.distribute_fpn_proposals(regions, 4, 5, 4, 224)
+        >>> [level.shape[0] for level in levels], restore.flatten().tolist()
+        ([1, 1], [1, 0])
     """
     if min_level > max_level:
         raise AssertionError(
@@ -70,20 +84,34 @@ def generate_proposals(
     return_rois_num=False,
     name=None,
 ):
-    """Proposals of the region proposal network of Faster R-CNN, arXiv:1506.01497.
+    """Proposals of the region proposal network of Faster R-CNN.
 
     Args:
-        scores: [N, A, H, W]; bbox_deltas: [N, 4 A, H, W], codes that refer to the anchors.
+        scores: [N, A, H, W].
+        bbox_deltas: [N, 4 A, H, W], codes that refer to the anchors.
         img_size: [N, 2] height and width.
         anchors, variances: [H, W, A, 4].
-        pre_nms_top_n, post_nms_top_n: at most so many boxes before and after the suppression.
-        nms_thresh: of the suppression; min_size: smaller boxes are dropped (at least 1 pixel).
-        eta: below 1, the threshold shrinks by it at each chosen box while it is above 0.5.
-        pixel_offset: coordinates are whole pixels.
+        pre_nms_top_n, post_nms_top_n (int): at most so many boxes before and after the suppression.
+        nms_thresh (float): of the suppression.
+        min_size (float): smaller boxes are dropped (at least 1 pixel).
+        eta (float): below 1, the threshold shrinks by it at each chosen box while it is above 0.5.
+        pixel_offset (bool): coordinates are whole pixels.
+        return_rois_num (bool): what else is returned.
 
     Returns:
         [results, 4] boxes, [results, 1] scores, and with return_rois_num the number of each image
         (otherwise None).
+
+    Paper: Ren et al., "Faster R-CNN", arXiv:1506.01497.
+
+    Examples:
+        >>> anchors = argosy.to_tensor([[[[1.0, 1.0, 5.0, 5.0]]]])
+        >>> boxes, scores, _ = argosy.vision.ops.generate_proposals(
+        ...     argosy.ones([1, 1, 1, 1]), argosy.zeros([1, 4, 1, 1]), argosy.to_tensor([[8.0, 8.0]]),
+        ...     anchors, argosy.ones_like(anchors),
+        ... )
+        >>> boxes.tolist(), scores.tolist()
+        ([[1.0, 1.0, 5.0, 5.0]], [[1.0]])
     """
     kind = scores.dtype
     boxes, found, counts = _core.ops.generate_proposals(

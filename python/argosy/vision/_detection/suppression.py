@@ -10,14 +10,28 @@ def _kept(boxes, threshold, extra=0.0, eta=1.0):
 
 
 def nms(boxes, iou_threshold=0.3, scores=None, category_idxs=None, categories=None, top_k=None):
-    """Indices of boxes [R, 4] that overlap no better one by more than iou_threshold.
+    """Indices of boxes that overlap no better one by more than a threshold.
 
     Args:
+        boxes: [R, 4] x1, y1, x2, y2.
+        iou_threshold (float): largest intersection over union with a better box.
         scores: [R]; the result is in falling order of them. Without scores, boxes are taken to be
             in that order already.
         category_idxs: [R] category of each box; boxes of different categories do not compete.
         categories: list of all categories (needed with category_idxs).
-        top_k: at most so many results, where there are categories; without, as in Paddle, all.
+        top_k (int, optional): at most so many results, where there are categories; without, as in Paddle,
+            all.
+
+    Returns:
+        int64 Tensor [results].
+
+    Raises:
+        AssertionError: ``top_k`` exceeds the number of boxes, or ``categories`` are missing.
+
+    Examples:
+        >>> boxes = argosy.to_tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [5.0, 5.0, 6.0, 6.0]])
+        >>> argosy.vision.ops.nms(boxes, 0.5, scores=argosy.to_tensor([0.5, 0.9, 0.7])).tolist()
+        [1, 2]
     """
     if scores is None:
         return _kept(boxes, iou_threshold)
@@ -62,20 +76,33 @@ def matrix_nms(
     return_rois_num=True,
     name=None,
 ):
-    """Suppression by lowering scores, arXiv:2003.10152.
+    """Suppression by lowering scores.
 
     Args:
-        bboxes: [N, M, 4]; scores: [N, classes, M].
-        score_threshold: lower scores are dropped before, post_threshold: after the lowering.
-        nms_top_k, keep_top_k: at most so many boxes of a class before, and of an image after; -1
+        bboxes: [N, M, 4].
+        scores: [N, classes, M].
+        score_threshold (float): lower scores are dropped before the lowering.
+        post_threshold (float): lower scores are dropped after it.
+        nms_top_k, keep_top_k (int): at most so many boxes of a class before, and of an image after; -1
             for all.
-        use_gaussian: lower by exp(-sigma overlap^2), otherwise by 1 - overlap.
-        background_label: class that is left out; -1 for none.
-        normalized: False if coordinates are whole pixels.
+        use_gaussian (bool): lower by exp(-sigma overlap^2), otherwise by 1 - overlap.
+        gaussian_sigma (float): sigma.
+        background_label (int): class that is left out; -1 for none.
+        normalized (bool): False if coordinates are whole pixels.
+        return_index, return_rois_num (bool): what else is returned.
 
     Returns:
         [results, 6] class, score, x1, y1, x2, y2; the number of results of each image (None without
         return_rois_num); their places in bboxes as [N M, 4] (None without return_index).
+
+    Paper: Wang et al., "SOLOv2", arXiv:2003.10152.
+
+    Examples:
+        >>> boxes = argosy.to_tensor([[[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.0]]])
+        >>> scores = argosy.to_tensor([[[0.9, 0.8]]])
+        >>> out, counts, _ = argosy.vision.ops.matrix_nms(boxes, scores, 0.1, 0.0, -1, -1, background_label=-1)
+        >>> out[0].tolist(), counts.tolist()
+        ([0.0, 0.9, 0.0, 0.0, 2.0, 2.0], [1])
     """
     out, index, counts = _core.ops.matrix_nms(
         bboxes, scores, float(score_threshold), float(post_threshold), int(nms_top_k),

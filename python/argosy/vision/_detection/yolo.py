@@ -20,21 +20,39 @@ def yolo_box(
     iou_aware=False,
     iou_aware_factor=0.5,
 ):
-    """Boxes and scores of the output of YOLOv3, arXiv:1804.02767.
+    """Boxes and scores of the output of YOLOv3.
 
     Args:
         x: [N, A * (5 + class_num), H, W] (with iou_aware, A maps more in front), A anchors.
         img_size: [N, 2] int32 height and width of the images.
-        anchors: A widths and heights in turn, in pixels of the network's input.
-        conf_thresh: boxes with a lower confidence become 0.
-        downsample_ratio: pixels of the network's input for each cell.
-        clip_bbox: keep the boxes inside the image.
-        scale_x_y: stretches the centres in their cells around the middle (arXiv:2004.10934).
-        iou_aware_factor: confidence is conf^(1 - factor) * iou^factor with iou_aware.
+        anchors (list): A widths and heights in turn, in pixels of the network's input.
+        class_num (int): number of classes.
+        conf_thresh (float): boxes with a lower confidence become 0.
+        downsample_ratio (int): pixels of the network's input for each cell.
+        clip_bbox (bool): keep the boxes inside the image.
+        scale_x_y (float): stretches the centres in their cells around the middle.
+        iou_aware (bool): x also has overlaps that are predicted.
+        iou_aware_factor (float): confidence is conf^(1 - factor) * iou^factor with iou_aware.
 
     Returns:
         [N, A H W, 4] boxes x1, y1, x2, y2 and [N, A H W, class_num] scores.
+
+    Raises:
+        ValueError: the channels of x do not fit.
+
+    Paper: Redmon and Farhadi, arXiv:1804.02767; scale_x_y: Bochkovskiy et al., arXiv:2004.10934.
+
+    Examples:
+        >>> x, size = argosy.zeros([1, 6, 1, 1]), argosy.to_tensor([[32, 32]], dtype="int32")
+        >>> boxes, scores = argosy.vision.ops.yolo_box(x, size, [16, 16], 1, 0.1, 32)
+        >>> boxes.tolist(), scores.tolist()
+        ([[[8.0, 8.0, 24.0, 24.0]]], [[[0.25]]])
     """
+    if x.ndim != 4:
+        raise ValueError(
+            f"(InvalidArgument) [yolo_box] x must be [N, channels, H, W], got {list(x.shape)}. Do this:"
+            " reshape it."
+        )
     batch, _, height, width = sizes_of(x)
     count = len(anchors) // 2
     overlap = None
@@ -85,7 +103,7 @@ def yolo_loss(
     name=None,
     scale_x_y=1.0,
 ):
-    """The loss of the output of YOLOv3, arXiv:1804.02767, for each image.
+    """The loss of the output of YOLOv3, for each image.
 
     A box trains the output in the cell of its centre that belongs to the anchor whose shape is most
     like its own: place by cross entropy, size by absolute differences (small boxes count for more),
@@ -97,16 +115,25 @@ def yolo_loss(
         x: [N, A * (5 + class_num), H, H], A anchors in anchor_mask.
         gt_box: [N, B, 4] centre, width and height in parts of the image; empty boxes are skipped.
         gt_label: [N, B] int32 classes.
-        anchors: all anchors, widths and heights in turn, in pixels of the network's input.
-        anchor_mask: which of them this output has.
-        ignore_thresh: outputs that overlap a box by more are not trained to have no confidence.
-        downsample_ratio: pixels of the network's input for each cell.
+        anchors (list): all anchors, widths and heights in turn, in pixels of the network's input.
+        anchor_mask (list): which of them this output has.
+        class_num (int): number of classes.
+        ignore_thresh (float): outputs that overlap a box by more are not trained to have no confidence.
+        downsample_ratio (int): pixels of the network's input for each cell.
         gt_score: [N, B] what each box counts; 1 if None.
-        use_label_smooth: the chance of a class is at least min(1 / class_num, 1 / 40).
-        scale_x_y: stretches the centres in their cells, as in yolo_box.
+        use_label_smooth (bool): the chance of a class is at least min(1 / class_num, 1 / 40).
+        scale_x_y (float): stretches the centres in their cells, as in yolo_box.
 
     Returns:
-        [N].
+        Tensor [N].
+
+    Paper: Redmon and Farhadi, arXiv:1804.02767.
+
+    Examples:
+        >>> x, box = argosy.zeros([1, 7, 2, 2]), argosy.to_tensor([[[0.3, 0.3, 0.5, 0.5]]])
+        >>> label = argosy.zeros([1, 1], dtype="int32")
+        >>> argosy.vision.ops.yolo_loss(x, box, label, [32, 32], [0], 2, 0.7, 32).shape
+        paddle.Size([1])
     """
     if gt_score is None:
         gt_score = tensor.ones_like(gt_box[:, :, 0])

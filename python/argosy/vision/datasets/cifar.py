@@ -16,18 +16,24 @@ class Cifar10(Dataset):
     """CIFAR-10: 50,000 training and 10,000 test images of ten classes.
 
     A sample is (image, label): a PIL image of mode RGB or a float32 array [32, 32, 3]
-    (`backend`), passed through `transform`, and an int64 array of shape [].
+    (``backend``), passed through ``transform``, and an int64 array of shape [].
 
     Args:
-        data_file (str|None): cifar-10-python.tar.gz; None looks for it in the usual folders.
-        mode (str): "train" or "test". Default "train".
-        transform (callable|None): applied to each image. Default None.
-        download (bool): kept for compatibility; nothing is downloaded.
-        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+        data_file (str, optional): cifar-10-python.tar.gz; None looks for it in the usual folders.
+        mode (str): "train" or "test".
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
 
     Raises:
         FileNotFoundError: the file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
         ValueError: the file is damaged, or asks to run code.
+
+    Examples:
+        >>> argosy.vision.datasets.Cifar10(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Cifar10] no such file: data_file='no-such-file'
     """
 
     _FILE = "cifar-10-python.tar.gz"
@@ -91,7 +97,25 @@ class Cifar10(Dataset):
 class Cifar100(Cifar10):
     """CIFAR-100: 50,000 training and 10,000 test images of 100 classes (the fine labels).
 
-    The file is cifar-100-python.tar.gz; arguments and samples as in `Cifar10`.
+    A sample is (image, label): a PIL image of mode RGB or a float32 array [32, 32, 3]
+    (``backend``), passed through ``transform``, and an int64 array of shape [].
+
+    Args:
+        data_file (str, optional): cifar-100-python.tar.gz; None looks for it in the usual folders.
+        mode (str): "train" or "test".
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
+
+    Raises:
+        FileNotFoundError: the file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
+        ValueError: the file is damaged, or asks to run code.
+
+    Examples:
+        >>> argosy.vision.datasets.Cifar100(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Cifar100] no such file: data_file='no-such-file'
     """
 
     _FILE = "cifar-100-python.tar.gz"

@@ -17,21 +17,30 @@ _PARTS = {"train": "tstid", "test": "trnid", "valid": "valid"}
 class Flowers(Dataset):
     """Oxford 102 Flowers: 8,189 images of 102 kinds of flowers.
 
-    A sample is (image, label): a PIL image or a float32 array [H, W, 3] (`backend`), passed
-    through `transform`, and an int64 array [1] counted from 1. The archive is unpacked beside
+    A sample is (image, label): a PIL image or a float32 array [H, W, 3] (``backend``), passed
+    through ``transform``, and an int64 array [1] counted from 1. The archive is unpacked beside
     itself at first use.
 
     Args:
-        data_file (str|None): 102flowers.tgz; None looks for it in the usual folders.
-        label_file (str|None): imagelabels.mat; likewise. Reading it needs SciPy.
-        setid_file (str|None): setid.mat; likewise.
-        mode (str): "train", "valid" or "test". Default "train".
-        transform (callable|None): applied to each image. Default None.
-        download (bool): kept for compatibility; nothing is downloaded.
-        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+        data_file (str, optional): 102flowers.tgz; None looks for it in the usual folders.
+        label_file (str, optional): imagelabels.mat; likewise. Reading it needs SciPy.
+        setid_file (str, optional): setid.mat; likewise.
+        mode (str): "train", "valid" or "test".
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
 
     Raises:
         FileNotFoundError: a file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
+        ImportError: SciPy is not installed.
+
+    Paper: Nilsback and Zisserman, ICVGIP 2008.
+
+    Examples:
+        >>> argosy.vision.datasets.Flowers(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [Flowers] no such file: data_file='no-such-file'
     """
 
     def __init__(

@@ -51,19 +51,29 @@ def _nothing_found(what, root, extensions):
 class DatasetFolder(Dataset):
     """Files sorted into one folder per class: root/cat/1.png, root/dog/any/2.png.
 
-    A sample is (what the loader and `transform` give, number of the class in sorted order).
+    A sample is (what the loader and ``transform`` give, number of the class in sorted order).
+    Attributes: ``classes`` (names), ``class_to_idx``, ``samples`` (path, class), ``targets`` (classes).
 
     Args:
         root (str): folder of the class folders.
-        loader (callable|None): takes a path; None loads an image. Default None.
-        extensions (list|tuple|None): endings of files to use; None means images. Default None.
-        transform (callable|None): applied to what was loaded. Default None.
-        is_valid_file (callable|None): takes a path and chooses files instead of `extensions`.
-
-    Attributes: `classes` (names), `class_to_idx`, `samples` (path, class), `targets` (classes).
+        loader (callable, optional): takes a path; None loads an image.
+        extensions (list | tuple, optional): endings of files to use; None means images.
+        transform (callable, optional): applied to what was loaded.
+        is_valid_file (callable, optional): takes a path and chooses files instead of ``extensions``.
 
     Raises:
-        RuntimeError: no class folder, or no file in them. FileNotFoundError: no such root.
+        RuntimeError: no class folder, or no file in them.
+        FileNotFoundError: no such root.
+
+    Examples:
+        >>> import os, tempfile
+        >>> root = tempfile.mkdtemp()
+        >>> for name in ("cat", "dog"):
+        ...     os.mkdir(os.path.join(root, name))
+        ...     open(os.path.join(root, name, "1.txt"), "w").close()
+        >>> data = argosy.vision.datasets.DatasetFolder(root, os.path.basename, extensions=[".txt"])
+        >>> data.classes, data[1]
+        (['cat', 'dog'], ('1.txt', 1))
     """
 
     def __init__(self, root, loader=None, extensions=None, transform=None, is_valid_file=None):
@@ -100,9 +110,26 @@ class DatasetFolder(Dataset):
 
 
 class ImageFolder(Dataset):
-    """All files in a folder and its subfolders, without classes. A sample is [image].
+    """All files in a folder and its subfolders, without classes.
 
-    Arguments as in `DatasetFolder`; `samples` holds the paths.
+    A sample is [what the loader and ``transform`` give]; ``samples`` holds the paths.
+
+    Args:
+        root (str): the folder.
+        loader (callable, optional): takes a path; None loads an image.
+        extensions (list | tuple, optional): endings of files to use; None means images.
+        transform (callable, optional): applied to what was loaded.
+        is_valid_file (callable, optional): takes a path and chooses files instead of ``extensions``.
+
+    Raises:
+        RuntimeError: no file.
+
+    Examples:
+        >>> import os, tempfile
+        >>> root = tempfile.mkdtemp()
+        >>> open(os.path.join(root, "1.txt"), "w").close()
+        >>> argosy.vision.datasets.ImageFolder(root, os.path.basename, extensions=[".txt"])[0]
+        ['1.txt']
     """
 
     def __init__(self, root, loader=None, extensions=None, transform=None, is_valid_file=None):

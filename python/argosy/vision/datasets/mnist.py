@@ -53,20 +53,35 @@ def read_idx(path):
 class MNIST(Dataset):
     """MNIST: 60,000 training and 10,000 test images of handwritten digits.
 
-    A sample is (image, label): a PIL image of mode L or a float32 array [28, 28] (`backend`),
-    passed through `transform`, and an int64 array [1].
+    A sample is (image, label): a PIL image of mode L or a float32 array [28, 28] (``backend``),
+    passed through ``transform``, and an int64 array [1].
 
     Args:
-        image_path (str|None): IDX file of images; None looks for it in the usual folders.
-        label_path (str|None): IDX file of labels; None looks for it in the usual folders.
-        mode (str): "train" or "test". Default "train".
-        transform (callable|None): applied to each image. Default None.
-        download (bool): kept for compatibility; nothing is downloaded.
-        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+        image_path (str, optional): IDX file of images; None looks for it in the usual folders.
+        label_path (str, optional): IDX file of labels; None looks for it in the usual folders.
+        mode (str): "train" or "test".
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
 
     Raises:
         FileNotFoundError: a file is missing; the message says where to put it.
-        ValueError: a file is damaged.
+        AssertionError: so it is, and ``download`` is False.
+        ValueError: a file is damaged, or the two do not belong together.
+
+    Paper: LeCun et al., Proceedings of the IEEE 86 (1998).
+
+    Examples:
+        >>> import os, struct, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> images, labels = os.path.join(folder, "images"), os.path.join(folder, "labels")
+        >>> with open(images, "wb") as file:
+        ...     count = file.write(struct.pack(">BBBB3I", 0, 0, 8, 3, 1, 2, 2) + bytes([0, 1, 2, 3]))
+        >>> with open(labels, "wb") as file:
+        ...     count = file.write(struct.pack(">BBBBI", 0, 0, 8, 1, 1) + bytes([7]))
+        >>> image, label = argosy.vision.datasets.MNIST(images, labels, backend="cv2")[0]
+        >>> image.tolist(), label.tolist()
+        ([[0.0, 1.0], [2.0, 3.0]], [7])
     """
 
     NAME = "mnist"
@@ -125,8 +140,27 @@ class MNIST(Dataset):
 class FashionMNIST(MNIST):
     """Fashion-MNIST: 60,000 training and 10,000 test images of ten kinds of clothing.
 
-    Debian's package dataset-fashion-mnist is found without arguments. Arguments and samples as in
-    `MNIST`. Paper: arXiv 1708.07747.
+    Samples as in :class:`MNIST`. Debian's package dataset-fashion-mnist is found without arguments.
+
+    Args:
+        image_path (str, optional): IDX file of images; None looks for it in the usual folders.
+        label_path (str, optional): IDX file of labels; None looks for it in the usual folders.
+        mode (str): "train" or "test".
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
+        ValueError: a file is damaged, or the two do not belong together.
+
+    Paper: Xiao et al., arXiv:1708.07747.
+
+    Examples:
+        >>> argosy.vision.datasets.FashionMNIST(image_path="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [FashionMNIST] no such file: image_path='no-such-file'
     """
 
     NAME = "fashion-mnist"

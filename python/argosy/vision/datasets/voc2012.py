@@ -19,17 +19,23 @@ class VOC2012(Dataset):
     """Pascal VOC 2012 segmentation: 2,913 images with a class for each pixel.
 
     A sample is (image, label): two PIL images, or arrays float32 [H, W, 3] and [H, W]
-    (`backend`); `transform` is applied to the image.
+    (``backend``); ``transform`` is applied to the image.
 
     Args:
-        data_file (str|None): VOCtrainval_11-May-2012.tar; None looks in the usual folders.
-        mode (str): "train" (train and val), "test" (train) or "valid" (val). Default "train".
-        transform (callable|None): applied to each image. Default None.
-        download (bool): kept for compatibility; nothing is downloaded.
-        backend (str|None): "pil" or "cv2"; None means `get_image_backend()`.
+        data_file (str, optional): VOCtrainval_11-May-2012.tar; None looks in the usual folders.
+        mode (str): "train" (train and val), "test" (train) or "valid" (val).
+        transform (callable, optional): applied to each image.
+        download (bool): nothing is downloaded; False makes a missing file an AssertionError.
+        backend (str, optional): "pil" or "cv2"; None means ``get_image_backend()``.
 
     Raises:
         FileNotFoundError: the file is missing; the message says where to put it.
+        AssertionError: so it is, and ``download`` is False.
+
+    Examples:
+        >>> argosy.vision.datasets.VOC2012(data_file="no-such-file")
+        Traceback (most recent call last):
+        FileNotFoundError: [VOC2012] no such file: data_file='no-such-file'
     """
 
     def __init__(self, data_file=None, mode="train", transform=None, download=True, backend=None):

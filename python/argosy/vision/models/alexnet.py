@@ -3,7 +3,7 @@
 import math
 
 from ... import nn
-from ._build import refuse_pretrained, uniform_attr
+from ._build import builds, refuse_pretrained, uniform_attr
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -35,10 +35,19 @@ class ConvPoolLayer(nn.Layer):
 
 
 class AlexNet(nn.Layer):
-    """AlexNet: [N, 3, 224, 224] -> [N, num_classes].
+    """Five convolutions and three linear layers.
 
-    With `num_classes` <= 0 the classifier is left out and [N, 256, 6, 6] features come back.
-    Paper: arXiv 1404.5997.
+    Args:
+        num_classes (int): outputs; <= 0 leaves the classifier out.
+
+    Shape: [N, 3, 224, 224] to [N, num_classes], or to [N, 256, 6, 6] features.
+
+    Paper: Krizhevsky, arXiv:1404.5997.
+
+    Examples:
+        >>> model = argosy.vision.models.AlexNet(num_classes=0)
+        >>> model(argosy.ones([1, 3, 224, 224])).shape
+        paddle.Size([1, 256, 6, 6])
     """
 
     def __init__(self, num_classes=1000):
@@ -68,7 +77,7 @@ class AlexNet(nn.Layer):
         return x
 
 
+@builds("AlexNet", "AlexNet for 224x224 images.", 61_100_840)
 def alexnet(pretrained=False, **kwargs):
-    """AlexNet for 224x224 images; `kwargs` go to `AlexNet`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "alexnet")
     return AlexNet(**kwargs)

@@ -5,7 +5,7 @@ import math
 from argosy import nn
 from argosy.tensor import concat
 
-from ._build import refuse_pretrained, uniform_attr
+from ._build import builds, refuse_pretrained, uniform_attr
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet264"]
 
@@ -94,14 +94,26 @@ class TransitionLayer(nn.Layer):
 
 
 class DenseNet(nn.Layer):
-    """DenseNet: [N, 3, H, W] -> [N, num_classes].
+    """Blocks in which each layer sees the results of all before it.
 
     Args:
-        layers (int): 121, 161, 169, 201 or 264. Default 121.
-        bn_size (int): width of a bottleneck in units of the growth rate. Default 4.
-        dropout (float): probability of dropping a new feature. Default 0.0.
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
+        layers (int): 121, 161, 169, 201 or 264.
+        bn_size (int): width of a bottleneck in units of the growth rate.
+        dropout (float): probability of dropping a new feature.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Raises:
+        ValueError: ``layers`` is another number.
+
+    Paper: Huang et al., arXiv:1608.06993.
+
+    Examples:
+        >>> model = argosy.vision.models.DenseNet(121, num_classes=10).eval()
+        >>> model(argosy.ones([1, 3, 32, 32])).shape
+        paddle.Size([1, 10])
     """
 
     def __init__(self, layers=121, bn_size=4, dropout=0.0, num_classes=1000, with_pool=True):
@@ -154,26 +166,26 @@ def _densenet(depth, pretrained, kwargs):
     return DenseNet(layers=depth, **kwargs)
 
 
+@builds("DenseNet", "DenseNet of 121 layers.", 7_978_856)
 def densenet121(pretrained=False, **kwargs):
-    """DenseNet of 121 layers; `kwargs` go to `DenseNet`. `pretrained=True` is refused."""
     return _densenet(121, pretrained, kwargs)
 
 
+@builds("DenseNet", "DenseNet of 161 layers.", 28_681_000)
 def densenet161(pretrained=False, **kwargs):
-    """DenseNet of 161 layers; `kwargs` go to `DenseNet`. `pretrained=True` is refused."""
     return _densenet(161, pretrained, kwargs)
 
 
+@builds("DenseNet", "DenseNet of 169 layers.", 14_149_480)
 def densenet169(pretrained=False, **kwargs):
-    """DenseNet of 169 layers; `kwargs` go to `DenseNet`. `pretrained=True` is refused."""
     return _densenet(169, pretrained, kwargs)
 
 
+@builds("DenseNet", "DenseNet of 201 layers.", 20_013_928)
 def densenet201(pretrained=False, **kwargs):
-    """DenseNet of 201 layers; `kwargs` go to `DenseNet`. `pretrained=True` is refused."""
     return _densenet(201, pretrained, kwargs)
 
 
+@builds("DenseNet", "DenseNet of 264 layers.", 33_337_704)
 def densenet264(pretrained=False, **kwargs):
-    """DenseNet of 264 layers; `kwargs` go to `DenseNet`. `pretrained=True` is refused."""
     return _densenet(264, pretrained, kwargs)

@@ -5,7 +5,7 @@ import math
 from argosy import nn
 from argosy.tensor import concat
 
-from ._build import refuse_pretrained, uniform_attr
+from ._build import builds, refuse_pretrained, uniform_attr
 
 __all__ = ["GoogLeNet", "googlenet"]
 
@@ -69,11 +69,20 @@ class Inception(nn.Layer):
 
 
 class GoogLeNet(nn.Layer):
-    """GoogLeNet: [N, 3, 224, 224] -> three tensors [N, num_classes]: main, first and second auxiliary.
+    """The first Inception network, with two auxiliary classifiers.
 
     Args:
-        num_classes (int): outputs; <= 0 leaves the classifiers out and gives features. Default 1000.
-        with_pool (bool): pool the features before each classifier. Default True.
+        num_classes (int): outputs; <= 0 leaves the classifiers out and gives features.
+        with_pool (bool): pool the features before each classifier.
+
+    Shape: [N, 3, 224, 224] to three of [N, num_classes]: main, first and second auxiliary.
+
+    Paper: Szegedy et al., arXiv:1409.4842.
+
+    Examples:
+        >>> model = argosy.vision.models.GoogLeNet(num_classes=10)
+        >>> [out.shape for out in model(argosy.ones([1, 3, 224, 224]))]
+        [paddle.Size([1, 10]), paddle.Size([1, 10]), paddle.Size([1, 10])]
     """
 
     def __init__(self, num_classes=1000, with_pool=True):
@@ -122,7 +131,7 @@ class GoogLeNet(nn.Layer):
         return out, out1, out2
 
 
+@builds("GoogLeNet", "GoogLeNet for 224x224 images.", 11_535_736)
 def googlenet(pretrained=False, **kwargs):
-    """GoogLeNet for 224x224 images; `kwargs` go to `GoogLeNet`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "googlenet")
     return GoogLeNet(**kwargs)

@@ -4,7 +4,7 @@ from argosy import nn
 from argosy.tensor import concat
 
 from ..ops import ConvNormActivation
-from ._build import refuse_pretrained, uniform_attr
+from ._build import builds, refuse_pretrained, uniform_attr
 
 __all__ = ["InceptionV3", "inception_v3"]
 
@@ -157,11 +157,20 @@ class InceptionE(nn.Layer):
 
 
 class InceptionV3(nn.Layer):
-    """Inception v3: [N, 3, 299, 299] -> [N, num_classes].
+    """Inception v3, without an auxiliary classifier.
 
     Args:
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, 299, 299] to [N, num_classes].
+
+    Paper: Szegedy et al., arXiv:1512.00567.
+
+    Examples:
+        >>> model = argosy.vision.models.InceptionV3(num_classes=10).eval()
+        >>> model(argosy.ones([1, 3, 299, 299])).shape
+        paddle.Size([1, 10])
     """
 
     def __init__(self, num_classes=1000, with_pool=True):
@@ -192,7 +201,7 @@ class InceptionV3(nn.Layer):
         return x
 
 
+@builds("InceptionV3", "Inception v3 for 299x299 images.", 23_834_568)
 def inception_v3(pretrained=False, **kwargs):
-    """Inception v3 for 299x299 images; `kwargs` go to `InceptionV3`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "inception_v3")
     return InceptionV3(**kwargs)

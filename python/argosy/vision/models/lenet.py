@@ -6,10 +6,18 @@ __all__ = ["LeNet"]
 
 
 class LeNet(nn.Layer):
-    """LeNet: two convolutions and three linear layers, [N, 1, 28, 28] -> [N, num_classes].
+    """Two convolutions and three linear layers.
 
-    With `num_classes` <= 0 the classifier is left out and [N, 16, 5, 5] features come back.
-    Paper: Gradient-based learning applied to document recognition (LeCun et al., 1998).
+    Args:
+        num_classes (int): outputs; <= 0 leaves the classifier out.
+
+    Shape: [N, 1, 28, 28] to [N, num_classes], or to [N, 16, 5, 5] features.
+
+    Paper: LeCun et al., "Gradient-based learning applied to document recognition", 1998.
+
+    Examples:
+        >>> argosy.vision.models.LeNet()(argosy.ones([1, 1, 28, 28])).shape
+        paddle.Size([1, 10])
     """
 
     def __init__(self, num_classes=10):

@@ -2,7 +2,7 @@
 
 from ... import nn
 from ..ops import ConvNormActivation
-from ._build import refuse_pretrained
+from ._build import SCALE, builds, refuse_pretrained
 
 __all__ = ["MobileNetV1", "mobilenet_v1"]
 
@@ -39,12 +39,21 @@ class DepthwiseSeparable(nn.Layer):
 
 
 class MobileNetV1(nn.Layer):
-    """MobileNet v1: [N, 3, H, W] -> [N, num_classes].
+    """Depthwise separable convolutions.
 
     Args:
-        scale (float): multiplies the number of channels everywhere. Default 1.0.
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
+        scale (float): multiplies the number of channels everywhere.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Howard et al., arXiv:1704.04861.
+
+    Examples:
+        >>> model = argosy.vision.models.MobileNetV1(scale=0.25, num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, scale=1.0, num_classes=1000, with_pool=True):
@@ -71,7 +80,7 @@ class MobileNetV1(nn.Layer):
         return self.fc(x.flatten(1)) if self.num_classes > 0 else x
 
 
+@builds("MobileNetV1", "MobileNet v1.", 4_231_976, scale=SCALE)
 def mobilenet_v1(pretrained=False, scale=1.0, **kwargs):
-    """MobileNet v1 of the given width; `kwargs` go to `MobileNetV1`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "mobilenet_v1")
     return MobileNetV1(scale=scale, **kwargs)

@@ -2,7 +2,7 @@
 
 from ... import nn
 from ..ops import ConvNormActivation
-from ._build import make_divisible, refuse_pretrained
+from ._build import SCALE, builds, make_divisible, refuse_pretrained
 
 __all__ = ["InvertedResidual", "MobileNetV2", "mobilenet_v2"]
 
@@ -19,7 +19,21 @@ _STAGES = [
 
 
 class InvertedResidual(nn.Layer):
-    """Expand by a 1x1, filter by a depthwise 3x3, project by a linear 1x1; shortcut if shapes allow."""
+    """Expands by a 1x1, filters by a depthwise 3x3, projects by a linear 1x1; shortcut if shapes allow.
+
+    Args:
+        inp, oup (int): channels of input and result.
+        stride (int): 1 or 2.
+        expand_ratio (float): hidden channels over input channels.
+        norm_layer (type): normalization.
+
+    Shape: [N, inp, H, W] to [N, oup, H / stride, W / stride].
+
+    Examples:
+        >>> block = argosy.vision.models.mobilenetv2.InvertedResidual(8, 8, 1, expand_ratio=6)
+        >>> block(argosy.ones([2, 8, 4, 4])).shape
+        paddle.Size([2, 8, 4, 4])
+    """
 
     def __init__(self, inp, oup, stride, expand_ratio, norm_layer=nn.BatchNorm2D):
         super().__init__()
@@ -51,12 +65,21 @@ class InvertedResidual(nn.Layer):
 
 
 class MobileNetV2(nn.Layer):
-    """MobileNet v2: [N, 3, H, W] -> [N, num_classes].
+    """Inverted residuals with linear bottlenecks.
 
     Args:
-        scale (float): multiplies the number of channels everywhere. Default 1.0.
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
+        scale (float): multiplies the number of channels everywhere.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Sandler et al., arXiv:1801.04381.
+
+    Examples:
+        >>> model = argosy.vision.models.MobileNetV2(scale=0.25, num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, scale=1.0, num_classes=1000, with_pool=True):
@@ -88,7 +111,7 @@ class MobileNetV2(nn.Layer):
         return self.classifier(x.flatten(1)) if self.num_classes > 0 else x
 
 
+@builds("MobileNetV2", "MobileNet v2.", 3_504_872, scale=SCALE)
 def mobilenet_v2(pretrained=False, scale=1.0, **kwargs):
-    """MobileNet v2 of the given width; `kwargs` go to `MobileNetV2`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "mobilenet_v2")
     return MobileNetV2(scale=scale, **kwargs)

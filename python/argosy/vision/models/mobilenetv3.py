@@ -4,7 +4,7 @@ from functools import partial
 
 from ... import nn
 from ..ops import ConvNormActivation
-from ._build import make_divisible, refuse_pretrained
+from ._build import SCALE, builds, make_divisible, refuse_pretrained
 
 __all__ = [
     "InvertedResidual",
@@ -50,7 +50,21 @@ _LARGE = [
 
 
 class SqueezeExcitation(nn.Layer):
-    """Scale channels by a gate computed from their means (arXiv 1709.01507)."""
+    """Scales channels by a gate computed from their means.
+
+    Args:
+        input_channels, squeeze_channels (int): outer and inner channels.
+        activation, scale_activation (type): of the inner layer and of the gate.
+
+    Shape: [N, input_channels, H, W]; the result has the same.
+
+    Paper: Hu et al., arXiv:1709.01507.
+
+    Examples:
+        >>> gate = argosy.vision.models.mobilenetv3.SqueezeExcitation(8, 2)
+        >>> gate(argosy.ones([1, 8, 4, 4])).shape
+        paddle.Size([1, 8, 4, 4])
+    """
 
     def __init__(
         self,
@@ -72,7 +86,25 @@ class SqueezeExcitation(nn.Layer):
 
 
 class InvertedResidual(nn.Layer):
-    """Expand, filter per channel, optionally squeeze and excite, project; shortcut if shapes allow."""
+    """Expands, filters per channel, squeezes and excites if asked, projects; shortcut if shapes allow.
+
+    Args:
+        in_channels, expanded_channels, out_channels (int): numbers of channels.
+        filter_size (int): kernel of the depthwise convolution.
+        stride (int): 1 or 2.
+        use_se (bool): squeeze and excite.
+        activation_layer, norm_layer (type): activation and normalization.
+
+    Shape: [N, in_channels, H, W] to [N, out_channels, H / stride, W / stride].
+
+    Examples:
+        >>> nn = argosy.nn
+        >>> block = argosy.vision.models.mobilenetv3.InvertedResidual(
+        ...     8, 16, 8, 3, 1, True, nn.Hardswish, nn.BatchNorm2D
+        ... )
+        >>> block(argosy.ones([2, 8, 4, 4])).shape
+        paddle.Size([2, 8, 4, 4])
+    """
 
     def __init__(
         self,
@@ -126,15 +158,25 @@ class InvertedResidual(nn.Layer):
 
 
 class MobileNetV3(nn.Layer):
-    """MobileNet v3 from a block table: [N, 3, H, W] -> [N, num_classes].
+    """MobileNet v3 from a block table.
 
     Args:
         config (list): one tuple per block (input channels, kernel size, expanded channels,
             output channels, squeeze-excitation, hard swish, stride), before scaling.
         last_channel (int): width of the classifier's hidden layer.
-        scale (float): multiplies the number of channels everywhere. Default 1.0.
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the classifier. Default True.
+        scale (float): multiplies the number of channels everywhere.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Howard et al., arXiv:1905.02244.
+
+    Examples:
+        >>> table = [(16, 3, 16, 16, True, False, 2), (16, 3, 72, 24, False, True, 2)]
+        >>> model = argosy.vision.models.mobilenetv3.MobileNetV3(table, 64, num_classes=10)
+        >>> model(argosy.ones([2, 3, 32, 32])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, config, last_channel, scale=1.0, num_classes=1000, with_pool=True):
@@ -196,26 +238,56 @@ class MobileNetV3(nn.Layer):
 
 
 class MobileNetV3Small(MobileNetV3):
-    """MobileNet v3 small: 11 blocks. Arguments as in `MobileNetV3`."""
+    """MobileNet v3 of 11 blocks.
+
+    Args:
+        scale (float): multiplies the number of channels everywhere.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Howard et al., arXiv:1905.02244.
+
+    Examples:
+        >>> model = argosy.vision.models.MobileNetV3Small(scale=0.5, num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
+    """
 
     def __init__(self, scale=1.0, num_classes=1000, with_pool=True):
         super().__init__(_SMALL, make_divisible(1024 * scale), scale, num_classes, with_pool)
 
 
 class MobileNetV3Large(MobileNetV3):
-    """MobileNet v3 large: 15 blocks. Arguments as in `MobileNetV3`."""
+    """MobileNet v3 of 15 blocks.
+
+    Args:
+        scale (float): multiplies the number of channels everywhere.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Howard et al., arXiv:1905.02244.
+
+    Examples:
+        >>> model = argosy.vision.models.MobileNetV3Large(scale=0.5, num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
+    """
 
     def __init__(self, scale=1.0, num_classes=1000, with_pool=True):
         super().__init__(_LARGE, make_divisible(1280 * scale), scale, num_classes, with_pool)
 
 
+@builds("MobileNetV3Small", "MobileNet v3, small.", 2_542_856, scale=SCALE)
 def mobilenet_v3_small(pretrained=False, scale=1.0, **kwargs):
-    """MobileNet v3 small; `kwargs` go to `MobileNetV3Small`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "mobilenet_v3_small")
     return MobileNetV3Small(scale=scale, **kwargs)
 
 
+@builds("MobileNetV3Large", "MobileNet v3, large.", 5_483_032, scale=SCALE)
 def mobilenet_v3_large(pretrained=False, scale=1.0, **kwargs):
-    """MobileNet v3 large; `kwargs` go to `MobileNetV3Large`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "mobilenet_v3_large")
     return MobileNetV3Large(scale=scale, **kwargs)

@@ -3,7 +3,7 @@
 from argosy._support import no_effect
 
 from ... import nn
-from ._build import refuse_pretrained
+from ._build import builds, refuse_pretrained
 
 __all__ = [
     "BasicBlock",
@@ -34,7 +34,26 @@ _BLOCKS = {
 
 
 class BasicBlock(nn.Layer):
-    """Two 3x3 convolutions and a shortcut; used by ResNet-18 and 34."""
+    """Two 3x3 convolutions and a shortcut; used by ResNet-18 and 34.
+
+    Args:
+        inplanes, planes (int): channels of input and result.
+        stride (int): of the first convolution.
+        downsample (Layer, optional): applied to the shortcut.
+        groups, base_width (int): have no effect here.
+        dilation (int): only 1.
+        norm_layer (type, optional): normalization; None is BatchNorm2D.
+
+    Shape: [N, inplanes, H, W] to [N, planes, H / stride, W / stride].
+
+    Raises:
+        NotImplementedError: ``dilation`` exceeds 1.
+
+    Examples:
+        >>> block = argosy.vision.models.resnet.BasicBlock(8, 8)
+        >>> block(argosy.ones([2, 8, 4, 4])).shape
+        paddle.Size([2, 8, 4, 4])
+    """
 
     expansion = 1
 
@@ -76,7 +95,24 @@ class BasicBlock(nn.Layer):
 
 
 class BottleneckBlock(nn.Layer):
-    """1x1, 3x3 and 1x1 convolutions and a shortcut; used by ResNet-50 and deeper."""
+    """1x1, 3x3 and 1x1 convolutions and a shortcut; used by ResNet-50 and deeper.
+
+    Args:
+        inplanes (int): channels of the input.
+        planes (int): a quarter of the result's channels.
+        stride (int): of the 3x3 convolution.
+        downsample (Layer, optional): applied to the shortcut.
+        groups, base_width (int): groups of the 3x3 convolution, and the width of each where planes is 64.
+        dilation (int): of the 3x3 convolution.
+        norm_layer (type, optional): normalization; None is BatchNorm2D.
+
+    Shape: [N, inplanes, H, W] to [N, 4 planes, H / stride, W / stride].
+
+    Examples:
+        >>> block = argosy.vision.models.resnet.BottleneckBlock(8, 2)
+        >>> block(argosy.ones([2, 8, 4, 4])).shape
+        paddle.Size([2, 8, 4, 4])
+    """
 
     expansion = 4
 
@@ -122,15 +158,28 @@ class BottleneckBlock(nn.Layer):
 
 
 class ResNet(nn.Layer):
-    """ResNet: [N, 3, H, W] -> [N, num_classes].
+    """Residual network; with ``groups`` a ResNeXt, with ``width`` a wide one.
 
     Args:
         block (type): BasicBlock or BottleneckBlock.
-        depth (int): 18, 34, 50, 101 or 152. Default 50.
-        width (int): base width of a group in the 3x3 convolution. Default 64.
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
-        groups (int): groups of the 3x3 convolution. Default 1.
+        depth (int): 18, 34, 50, 101 or 152.
+        width (int): base width of a group in the 3x3 convolution.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+        groups (int): groups of the 3x3 convolution.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Raises:
+        KeyError: ``depth`` is another number.
+
+    Paper: He et al., arXiv:1512.03385; Zagoruyko and Komodakis, arXiv:1605.07146; Xie et al.,
+        arXiv:1611.05431.
+
+    Examples:
+        >>> from argosy.vision.models.resnet import BasicBlock, ResNet
+        >>> ResNet(BasicBlock, 18, num_classes=10)(argosy.ones([2, 3, 32, 32])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, block, depth=50, width=64, num_classes=1000, with_pool=True, groups=1):
@@ -191,66 +240,66 @@ def _resnet(name, block, depth, pretrained, kwargs, **fixed):
     return ResNet(block, depth, **{**kwargs, **fixed})
 
 
+@builds("ResNet", "ResNet of 18 layers.", 11_689_512)
 def resnet18(pretrained=False, **kwargs):
-    """ResNet of 18 layers; `kwargs` go to `ResNet`. `pretrained=True` is refused."""
     return _resnet("resnet18", BasicBlock, 18, pretrained, kwargs)
 
 
+@builds("ResNet", "ResNet of 34 layers.", 21_797_672)
 def resnet34(pretrained=False, **kwargs):
-    """ResNet of 34 layers; `kwargs` go to `ResNet`. `pretrained=True` is refused."""
     return _resnet("resnet34", BasicBlock, 34, pretrained, kwargs)
 
 
+@builds("ResNet", "ResNet of 50 layers.", 25_557_032)
 def resnet50(pretrained=False, **kwargs):
-    """ResNet of 50 layers; `kwargs` go to `ResNet`. `pretrained=True` is refused."""
     return _resnet("resnet50", BottleneckBlock, 50, pretrained, kwargs)
 
 
+@builds("ResNet", "ResNet of 101 layers.", 44_549_160)
 def resnet101(pretrained=False, **kwargs):
-    """ResNet of 101 layers; `kwargs` go to `ResNet`. `pretrained=True` is refused."""
     return _resnet("resnet101", BottleneckBlock, 101, pretrained, kwargs)
 
 
+@builds("ResNet", "ResNet of 152 layers.", 60_192_808)
 def resnet152(pretrained=False, **kwargs):
-    """ResNet of 152 layers; `kwargs` go to `ResNet`. `pretrained=True` is refused."""
     return _resnet("resnet152", BottleneckBlock, 152, pretrained, kwargs)
 
 
+@builds("ResNet", "ResNeXt of 50 layers, 32 groups of width 4.", 25_028_904)
 def resnext50_32x4d(pretrained=False, **kwargs):
-    """ResNeXt of 50 layers, 32 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext50_32x4d", BottleneckBlock, 50, pretrained, kwargs, groups=32, width=4)
 
 
+@builds("ResNet", "ResNeXt of 50 layers, 64 groups of width 4.", 45_192_488)
 def resnext50_64x4d(pretrained=False, **kwargs):
-    """ResNeXt of 50 layers, 64 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext50_64x4d", BottleneckBlock, 50, pretrained, kwargs, groups=64, width=4)
 
 
+@builds("ResNet", "ResNeXt of 101 layers, 32 groups of width 4.", 44_177_704)
 def resnext101_32x4d(pretrained=False, **kwargs):
-    """ResNeXt of 101 layers, 32 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext101_32x4d", BottleneckBlock, 101, pretrained, kwargs, groups=32, width=4)
 
 
+@builds("ResNet", "ResNeXt of 101 layers, 64 groups of width 4.", 83_455_272)
 def resnext101_64x4d(pretrained=False, **kwargs):
-    """ResNeXt of 101 layers, 64 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext101_64x4d", BottleneckBlock, 101, pretrained, kwargs, groups=64, width=4)
 
 
+@builds("ResNet", "ResNeXt of 152 layers, 32 groups of width 4.", 59_951_400)
 def resnext152_32x4d(pretrained=False, **kwargs):
-    """ResNeXt of 152 layers, 32 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext152_32x4d", BottleneckBlock, 152, pretrained, kwargs, groups=32, width=4)
 
 
+@builds("ResNet", "ResNeXt of 152 layers, 64 groups of width 4.", 114_971_944)
 def resnext152_64x4d(pretrained=False, **kwargs):
-    """ResNeXt of 152 layers, 64 groups of width 4. `pretrained=True` is refused."""
     return _resnet("resnext152_64x4d", BottleneckBlock, 152, pretrained, kwargs, groups=64, width=4)
 
 
+@builds("ResNet", "Wide ResNet of 50 layers, twice the inner width.", 68_883_240)
 def wide_resnet50_2(pretrained=False, **kwargs):
-    """Wide ResNet of 50 layers, twice the inner width. `pretrained=True` is refused."""
     return _resnet("wide_resnet50_2", BottleneckBlock, 50, pretrained, kwargs, width=128)
 
 
+@builds("ResNet", "Wide ResNet of 101 layers, twice the inner width.", 126_886_696)
 def wide_resnet101_2(pretrained=False, **kwargs):
-    """Wide ResNet of 101 layers, twice the inner width. `pretrained=True` is refused."""
     return _resnet("wide_resnet101_2", BottleneckBlock, 101, pretrained, kwargs, width=128)

@@ -5,7 +5,7 @@ from argosy._support import sizes_of
 from argosy.tensor import concat
 
 from ..ops import ConvNormActivation
-from ._build import refuse_pretrained
+from ._build import builds, refuse_pretrained
 
 __all__ = [
     "ShuffleNetV2",
@@ -90,13 +90,26 @@ class InvertedResidualDS(nn.Layer):
 
 
 class ShuffleNetV2(nn.Layer):
-    """ShuffleNet v2: [N, 3, H, W] -> [N, num_classes].
+    """Halves of the channels that are transformed in turn and shuffled.
 
     Args:
-        scale (float): 0.25, 0.33, 0.5, 1.0, 1.5 or 2.0. Default 1.0.
-        act (str|None): "relu", "swish" or None. Default "relu".
-        num_classes (int): outputs of the last layer; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image before the last layer. Default True.
+        scale (float): 0.25, 0.33, 0.5, 1.0, 1.5 or 2.0.
+        act (str, optional): "relu", "swish" or None.
+        num_classes (int): outputs of the last layer; <= 0 leaves it out.
+        with_pool (bool): average over the image before the last layer.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Raises:
+        NotImplementedError: ``scale`` is another number.
+        RuntimeError: ``act`` is unknown.
+
+    Paper: Ma et al., arXiv:1807.11164.
+
+    Examples:
+        >>> model = argosy.vision.models.ShuffleNetV2(scale=0.25, num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, scale=1.0, act="relu", num_classes=1000, with_pool=True):
@@ -154,36 +167,36 @@ def _shufflenet(name, pretrained, kwargs, **fixed):
     return ShuffleNetV2(**fixed, **kwargs)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 0.25.", 603_688)
 def shufflenet_v2_x0_25(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 0.25; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x0_25", pretrained, kwargs, scale=0.25)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 0.33.", 647_272)
 def shufflenet_v2_x0_33(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 0.33; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x0_33", pretrained, kwargs, scale=0.33)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 0.5.", 1_366_792)
 def shufflenet_v2_x0_5(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 0.5; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x0_5", pretrained, kwargs, scale=0.5)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 1.0.", 2_278_604)
 def shufflenet_v2_x1_0(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 1.0; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x1_0", pretrained, kwargs, scale=1.0)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 1.5.", 3_503_624)
 def shufflenet_v2_x1_5(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 1.5; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x1_5", pretrained, kwargs, scale=1.5)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 2.0.", 7_366_536)
 def shufflenet_v2_x2_0(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 2.0; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_x2_0", pretrained, kwargs, scale=2.0)
 
 
+@builds("ShuffleNetV2", "ShuffleNet v2 of scale 1.0 with swish.", 2_278_604)
 def shufflenet_v2_swish(pretrained=False, **kwargs):
-    """ShuffleNet v2 of scale 1.0 with swish; `kwargs` go to `ShuffleNetV2`. `pretrained=True` is refused."""
     return _shufflenet("shufflenet_v2_swish", pretrained, kwargs, scale=1.0, act="swish")

@@ -3,7 +3,7 @@
 from argosy import nn
 from argosy.tensor import concat
 
-from ._build import refuse_pretrained
+from ._build import builds, refuse_pretrained
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -48,12 +48,24 @@ class MakeFire(nn.Layer):
 
 
 class SqueezeNet(nn.Layer):
-    """SqueezeNet: [N, 3, H, W] -> [N, num_classes].
+    """Modules that squeeze channels and expand them again.
 
     Args:
         version (str): "1.0" or "1.1".
-        num_classes (int): outputs of the last convolution; <= 0 leaves it out. Default 1000.
-        with_pool (bool): average over the image at the end. Default True.
+        num_classes (int): outputs of the last convolution; <= 0 leaves it out.
+        with_pool (bool): average over the image at the end.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Raises:
+        ValueError: ``version`` is another one.
+
+    Paper: Iandola et al., arXiv:1602.07360.
+
+    Examples:
+        >>> model = argosy.vision.models.SqueezeNet("1.1", num_classes=10)
+        >>> model(argosy.ones([2, 3, 64, 64])).shape
+        paddle.Size([2, 10])
     """
 
     def __init__(self, version, num_classes=1000, with_pool=True):
@@ -90,13 +102,13 @@ class SqueezeNet(nn.Layer):
         return x
 
 
+@builds("SqueezeNet", "SqueezeNet 1.0.", 1_248_424)
 def squeezenet1_0(pretrained=False, **kwargs):
-    """SqueezeNet 1.0; `kwargs` go to `SqueezeNet`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "squeezenet1_0")
     return SqueezeNet("1.0", **kwargs)
 
 
+@builds("SqueezeNet", "SqueezeNet 1.1.", 1_235_496)
 def squeezenet1_1(pretrained=False, **kwargs):
-    """SqueezeNet 1.1; `kwargs` go to `SqueezeNet`. `pretrained=True` is refused."""
     refuse_pretrained(pretrained, "squeezenet1_1")
     return SqueezeNet("1.1", **kwargs)

@@ -1,7 +1,7 @@
 """VGG networks of 11 to 19 layers, with and without batch normalization (arXiv 1409.1556)."""
 
 from ... import nn
-from ._build import refuse_pretrained
+from ._build import builds, refuse_pretrained
 
 __all__ = ["VGG", "vgg11", "vgg13", "vgg16", "vgg19"]
 
@@ -15,12 +15,22 @@ _STAGES = {
 
 
 class VGG(nn.Layer):
-    """VGG around a `features` layer that gives 512 channels.
+    """A classifier on a layer that gives 512 channels.
 
     Args:
-        features (nn.Layer): convolutional part, [N, 3, H, W] -> [N, 512, h, w].
-        num_classes (int): outputs of the classifier; <= 0 leaves it out. Default 1000.
-        with_pool (bool): pool the features to 7x7 before the classifier. Default True.
+        features (Layer): convolutional part, [N, 3, H, W] to [N, 512, h, w].
+        num_classes (int): outputs of the classifier; <= 0 leaves it out.
+        with_pool (bool): pool the features to 7x7 before the classifier.
+
+    Shape: [N, 3, H, W] to [N, num_classes].
+
+    Paper: Simonyan and Zisserman, arXiv:1409.1556.
+
+    Examples:
+        >>> features = argosy.nn.Conv2D(3, 512, kernel_size=4, stride=4)
+        >>> model = argosy.vision.models.VGG(features, num_classes=0)
+        >>> model(argosy.ones([1, 3, 32, 32])).shape
+        paddle.Size([1, 512, 7, 7])
     """
 
     def __init__(self, features, num_classes=1000, with_pool=True):
@@ -67,21 +77,24 @@ def _vgg(depth, pretrained, batch_norm, kwargs):
     return VGG(_features(depth, batch_norm), **kwargs)
 
 
+_BATCH = " (bool): normalize after each convolution."
+
+
+@builds("VGG", "VGG of 11 layers.", 132_863_336, batch_norm=_BATCH)
 def vgg11(pretrained=False, batch_norm=False, **kwargs):
-    """VGG of 11 layers; `kwargs` go to `VGG`. `pretrained=True` is refused."""
     return _vgg(11, pretrained, batch_norm, kwargs)
 
 
+@builds("VGG", "VGG of 13 layers.", 133_047_848, batch_norm=_BATCH)
 def vgg13(pretrained=False, batch_norm=False, **kwargs):
-    """VGG of 13 layers; `kwargs` go to `VGG`. `pretrained=True` is refused."""
     return _vgg(13, pretrained, batch_norm, kwargs)
 
 
+@builds("VGG", "VGG of 16 layers.", 138_357_544, batch_norm=_BATCH)
 def vgg16(pretrained=False, batch_norm=False, **kwargs):
-    """VGG of 16 layers; `kwargs` go to `VGG`. `pretrained=True` is refused."""
     return _vgg(16, pretrained, batch_norm, kwargs)
 
 
+@builds("VGG", "VGG of 19 layers.", 143_667_240, batch_norm=_BATCH)
 def vgg19(pretrained=False, batch_norm=False, **kwargs):
-    """VGG of 19 layers; `kwargs` go to `VGG`. `pretrained=True` is refused."""
     return _vgg(19, pretrained, batch_norm, kwargs)

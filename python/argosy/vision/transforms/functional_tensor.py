@@ -251,7 +251,6 @@ def _affine_sample(img, matrix, new_width, new_height, interpolation, fill):
 
 def affine(img, matrix, interpolation="nearest", fill=0):
     width, height = image_size(img)
-    fill = (fill,) * 3 if isinstance(fill, int) else fill
     return _affine_sample(img, matrix, width, height, interpolation, fill)
 
 

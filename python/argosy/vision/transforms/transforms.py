@@ -6,7 +6,6 @@ Random transforms draw from Python's `random`, sizes and areas from `numpy.rando
 import math
 import numbers
 import random
-import traceback
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -15,6 +14,15 @@ from argosy import tensor
 
 from . import _arguments
 from . import functional as F
+from ._base import BaseTransform, Compose, _image_size
+from ._color import (
+    BrightnessTransform,
+    ColorJitter,
+    ContrastTransform,
+    Grayscale,
+    HueTransform,
+    SaturationTransform,
+)
 
 __all__ = [
     "BaseTransform",
@@ -44,103 +52,18 @@ __all__ = [
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic")
 
 
-def _image_size(img):
-    """(width, height)."""
-    if F._is_pil_image(img):
-        return img.size
-    if F._is_numpy_image(img):
-        return img.shape[1], img.shape[0]
-    if F._is_tensor_image(img):
-        return F.functional_tensor.image_size(img)
-    raise TypeError(
-        "[transforms] expected a PIL image, an array or a tensor, got "
-        f"{type(img).__name__}. Do this: use numpy.asarray or argosy.to_tensor."
-    )
-
-
-class Compose:
-    """Apply transforms one after another.
-
-    Args:
-        transforms (list|tuple): callables that take an image and give an image.
-    """
-
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def __call__(self, data):
-        for transform in self.transforms:
-            try:
-                data = transform(data)
-            except Exception as error:
-                # Which of many transforms failed is lost where workers pass errors on as text.
-                trace = traceback.format_exc()
-                print(f"fail to perform transform [{transform}] with error: {error}:\n{trace}")
-                raise
-        return data
-
-    def __repr__(self):
-        lines = "".join(f"\n    {transform}" for transform in self.transforms)
-        return f"{type(self).__name__}({lines}\n)"
-
-
-class BaseTransform:
-    """Base of transforms: calls `_apply_<key>` on the parts of the input that `keys` name.
-
-    A subclass defines `_apply_image` (and `_apply_boxes`, ...), and `_get_params` if the parts
-    share random values; these are then in `self.params`. With a tuple as input, part i is treated
-    as keys[i] says, and parts beyond the keys are passed on.
-
-    Args:
-        keys (list|tuple|None): kind of each input part: "image", "coords", "boxes", "mask", or any
-            other that the class has a method for. None means ("image",). Default None.
-    """
-
-    def __init__(self, keys=None):
-        if keys is None:
-            keys = ("image",)
-        elif not isinstance(keys, Sequence):
-            raise ValueError(
-                f"[BaseTransform] keys: expected a list or tuple of names, got {keys!r}. Do "
-                "this: use e.g. ('image', 'boxes')."
-            )
-        for key in keys:
-            if self._get_apply(key) is None:
-                raise NotImplementedError(
-                    f"[{type(self).__name__}] has no method _apply_{key} for the key {key!r}. Do "
-                    "this: define it, or leave the key out."
-                )
-        self.keys = keys
-        self.params = None
-
-    def _get_params(self, inputs):
-        return None
-
-    def __call__(self, inputs):
-        parts = inputs if isinstance(inputs, tuple) else (inputs,)
-        self.params = self._get_params(parts)
-        results = [self._get_apply(key)(part) for key, part in zip(self.keys, parts)]
-        results += parts[len(results) :]
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _get_apply(self, key):
-        return getattr(self, f"_apply_{key}", None)
-
-    def _apply_image(self, image):
-        raise NotImplementedError
-
-    def _apply_boxes(self, boxes):
-        raise NotImplementedError
-
-    def _apply_mask(self, mask):
-        raise NotImplementedError
-
-    def _apply_coords(self, coords):
-        raise NotImplementedError
-
-
 class ToTensor(BaseTransform):
-    """Image to tensor; 8-bit values are divided by 255. Arguments as in `to_tensor`."""
+    """Image to tensor; 8-bit values are divided by 255 and become float32.
+
+    Args:
+        data_format (str): "CHW" or "HWC", the layout of the result.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> image = np.array([[[0, 51, 255]]], "uint8")
+        >>> argosy.vision.transforms.ToTensor()(image).flatten().tolist()
+        [0.0, 0.2, 1.0]
+    """
 
     def __init__(self, data_format="CHW", keys=None):
         super().__init__(keys)
@@ -151,7 +74,19 @@ class ToTensor(BaseTransform):
 
 
 class Resize(BaseTransform):
-    """Resize to `size`: (height, width), or the shorter side. Arguments as in `resize`."""
+    """Resize an image, see :func:`resize`.
+
+    Args:
+        size (int | list | tuple): (height, width), or the length of the shorter side.
+        interpolation (str): "nearest", "bilinear", "bicubic"; "lanczos", "area" (arrays), "box",
+            "hamming"
+            (PIL) where the kind of image has them.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> argosy.vision.transforms.Resize(4)(np.zeros([6, 12, 3], "uint8")).shape
+        (4, 8, 3)
+    """
 
     def __init__(self, size, interpolation="bilinear", keys=None):
         super().__init__(keys)
@@ -169,11 +104,15 @@ class RandomResizedCrop(BaseTransform):
     """Cut a random rectangle and resize it.
 
     Args:
-        size (int|list|tuple): (height, width) of the result, or both.
-        scale (list|tuple): range of the rectangle's part of the area. Default (0.08, 1.0).
-        ratio (list|tuple): range of width / height. Default (3/4, 4/3).
-        interpolation (str): as in `resize`. Default "bilinear".
-        keys (list|tuple|None): as in `BaseTransform`.
+        size (int | list | tuple): (height, width) of the result, or both.
+        scale (list | tuple): range of the rectangle's part of the area.
+        ratio (list | tuple): range of width / height.
+        interpolation (str): as in :func:`resize`.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> argosy.vision.transforms.RandomResizedCrop(4)(np.zeros([6, 12, 3], "uint8")).shape
+        (4, 4, 3)
     """
 
     def __init__(
@@ -215,7 +154,16 @@ class RandomResizedCrop(BaseTransform):
 
 
 class CenterCrop(BaseTransform):
-    """Cut the middle; `size` is (height, width) or one number for both."""
+    """Cut the middle of an image.
+
+    Args:
+        size (int | list | tuple): (height, width), or both.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> argosy.vision.transforms.CenterCrop((2, 4))(np.zeros([6, 12, 3], "uint8")).shape
+        (2, 4, 3)
+    """
 
     def __init__(self, size, keys=None):
         super().__init__(keys)
@@ -236,20 +184,51 @@ class _RandomFlip(BaseTransform):
 
 
 class RandomHorizontalFlip(_RandomFlip):
-    """Mirror left and right with probability `prob` (default 0.5)."""
+    """Mirror left and right at random.
+
+    Args:
+        prob (float): probability.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> flip = argosy.vision.transforms.RandomHorizontalFlip(prob=1.0)
+        >>> flip(np.array([[1, 2, 3]], "uint8")).tolist()
+        [[3, 2, 1]]
+    """
 
     _flip = staticmethod(F.hflip)
 
 
 class RandomVerticalFlip(_RandomFlip):
-    """Mirror top and bottom with probability `prob` (default 0.5)."""
+    """Mirror top and bottom at random.
+
+    Args:
+        prob (float): probability.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> flip = argosy.vision.transforms.RandomVerticalFlip(prob=1.0)
+        >>> flip(np.array([[1], [2]], "uint8")).tolist()
+        [[2], [1]]
+    """
 
     _flip = staticmethod(F.vflip)
 
 
 class Normalize(BaseTransform):
-    """(img - mean) / std for each channel. Arguments as in `normalize`; a number counts for three
-    channels."""
+    """``(img - mean) / std`` for each channel, in float32.
+
+    Args:
+        mean, std (float | list | tuple): of each channel; a number counts for three channels.
+        data_format (str): layout of the image, "CHW" or "HWC".
+        to_rgb (bool): reverse the last axis of an array first.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> normalize = argosy.vision.transforms.Normalize(mean=127.5, std=127.5, data_format="HWC")
+        >>> normalize(np.array([[[0, 255, 51]]], "uint8")).tolist()
+        [[[-1.0, 1.0, -0.6]]]
+    """
 
     def __init__(self, mean=0.0, std=1.0, data_format="CHW", to_rgb=False, keys=None):
         super().__init__(keys)
@@ -263,7 +242,16 @@ class Normalize(BaseTransform):
 
 
 class Transpose(BaseTransform):
-    """Permute the axes of [H, W, C]; a grey image gets an axis C first. Default (2, 0, 1)."""
+    """Permute the axes of [H, W, C]; a grey image gets an axis C first.
+
+    Args:
+        order (list | tuple): old axis of each new one.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> argosy.vision.transforms.Transpose()(np.zeros([6, 12, 3], "uint8")).shape
+        (3, 6, 12)
+    """
 
     def __init__(self, order=(2, 0, 1), keys=None):
         super().__init__(keys)
@@ -277,122 +265,22 @@ class Transpose(BaseTransform):
         return (img[..., np.newaxis] if img.ndim == 2 else img).transpose(self.order)
 
 
-def _check_input(value, name, center=1, bound=(0, math.inf), clip_first_on_zero=True):
-    """[low, high] of a factor given as a half width or as a range; None if it cannot vary."""
-    if isinstance(value, numbers.Number):
-        if value < 0:
-            raise ValueError(
-                f"[transforms] {name}: expected a number >= 0 or a range (min, max), got "
-                f"{value}. Do this: correct it."
-            )
-        low = center - value
-        value = [max(low, 0) if clip_first_on_zero else low, center + value]
-    elif isinstance(value, (tuple, list)) and len(value) == 2:
-        if not bound[0] <= value[0] <= value[1] <= bound[1]:
-            raise ValueError(
-                f"[transforms] {name}: expected a range within {bound}, got {value}. Do this: "
-                "correct it."
-            )
-    else:
-        raise TypeError(
-            f"[transforms] {name}: expected a number or (min, max), got {value!r}. Do this: "
-            "pass one of them."
-        )
-    return None if value[0] == value[1] == center else value
-
-
-class _FactorTransform(BaseTransform):
-    """Applies `_adjust` with a factor from `self.value`, a range; None leaves the image."""
-
-    def _apply_image(self, img):
-        if self.value is None:
-            return img
-        return self._adjust(img, random.uniform(self.value[0], self.value[1]))
-
-
-class BrightnessTransform(_FactorTransform):
-    """Random brightness: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
-
-    _adjust = staticmethod(F.adjust_brightness)
-
-    def __init__(self, value, keys=None):
-        super().__init__(keys)
-        self.value = _check_input(value, "brightness")
-
-
-class ContrastTransform(_FactorTransform):
-    """Random contrast: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
-
-    _adjust = staticmethod(F.adjust_contrast)
-
-    def __init__(self, value, keys=None):
-        super().__init__(keys)
-        if isinstance(value, numbers.Number) and value < 0:
-            raise ValueError(
-                "[ContrastTransform] contrast: expected a number >= 0 or a range (min, max), "
-                f"got {value}. Do this: correct it."
-            )
-        self.value = _check_input(value, "contrast")
-
-
-class SaturationTransform(_FactorTransform):
-    """Random saturation: a factor in [max(0, 1 - value), 1 + value], or in the given range."""
-
-    _adjust = staticmethod(F.adjust_saturation)
-
-    def __init__(self, value, keys=None):
-        super().__init__(keys)
-        self.value = _check_input(value, "saturation")
-
-
-class HueTransform(_FactorTransform):
-    """Random hue: a turn in [-value, value], or in the given range within [-0.5, 0.5]."""
-
-    _adjust = staticmethod(F.adjust_hue)
-
-    def __init__(self, value, keys=None):
-        super().__init__(keys)
-        self.value = _check_input(
-            value, "hue", center=0, bound=(-0.5, 0.5), clip_first_on_zero=False
-        )
-
-
-class ColorJitter(BaseTransform):
-    """Random brightness, contrast, saturation and hue, in random order.
-
-    Args:
-        brightness, contrast, saturation, hue: as in the transform of that name; None skips it.
-        keys (list|tuple|None): as in `BaseTransform`.
-    """
-
-    def __init__(self, brightness=0, contrast=0, saturation=0, hue=0, keys=None):
-        super().__init__(keys)
-        self.brightness = brightness
-        self.contrast = contrast
-        self.saturation = saturation
-        self.hue = hue
-
-    def _apply_image(self, img):
-        kinds = (
-            (BrightnessTransform, self.brightness),
-            (ContrastTransform, self.contrast),
-            (SaturationTransform, self.saturation),
-            (HueTransform, self.hue),
-        )
-        transforms = [kind(value, self.keys) for kind, value in kinds if value is not None]
-        random.shuffle(transforms)
-        return Compose(transforms)(img)
-
-
 class RandomCrop(BaseTransform):
     """Cut a rectangle of a given size at a random place.
 
     Args:
-        size (int|list|tuple): (height, width), or both.
-        padding (int|list|tuple|None): padding before the cut, as in `pad`. Default None.
-        pad_if_needed (bool): pad images that are smaller than `size`. Default False.
-        fill, padding_mode: as in `pad`.
-        keys (list|tuple|None): as in `BaseTransform`.
+        size (int | list | tuple): (height, width), or both.
+        padding (int | list | tuple, optional): padding before the cut, as in :func:`pad`.
+        pad_if_needed (bool): pad images that are smaller than ``size``.
+        fill, padding_mode: as in :func:`pad`.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Raises:
+        ValueError: the image is smaller than the crop (at the call).
+
+    Examples:
+        >>> argosy.vision.transforms.RandomCrop(4)(np.zeros([6, 12, 3], "uint8")).shape
+        (4, 4, 3)
     """
 
     def __init__(
@@ -435,7 +323,23 @@ class RandomCrop(BaseTransform):
 
 
 class Pad(BaseTransform):
-    """Pad an image on all sides. Arguments as in `pad`."""
+    """Pad an image on all sides.
+
+    Args:
+        padding (int | list | tuple): pixels on every side, (left/right, top/bottom) or (left, top, right,
+            bottom).
+        fill (int | list | tuple): value for "constant".
+        padding_mode (str): "constant", "edge", "reflect" (without the edge) or "symmetric".
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Raises:
+        ValueError: ``padding`` has neither 2 nor 4 elements.
+        AssertionError: an argument has the wrong type, or the mode is unknown.
+
+    Examples:
+        >>> argosy.vision.transforms.Pad((1, 2))(np.zeros([6, 12, 3], "uint8")).shape
+        (10, 14, 3)
+    """
 
     def __init__(self, padding, fill=0, padding_mode="constant", keys=None):
         assert isinstance(padding, (numbers.Number, list, tuple))
@@ -481,12 +385,21 @@ class RandomAffine(BaseTransform):
     """Random rotation, shift, scale and shear.
 
     Args:
-        degrees (int|float|tuple): range of the angle; a number d means (-d, d).
-        translate (tuple|None): largest shift as parts of width and height. Default None.
-        scale (tuple|None): range of the factor. Default None.
-        shear (number|tuple|None): range of the shear along x, or along x and y. Default None.
-        interpolation, fill, center: as in `affine`.
-        keys (list|tuple|None): as in `BaseTransform`.
+        degrees (float | list | tuple): range of the angle; a number d means (-d, d).
+        translate (list | tuple, optional): largest shift as parts of width and height.
+        scale (list | tuple, optional): range of the factor.
+        shear (float | list | tuple, optional): range of the shear along x, or along x and y.
+        interpolation, fill, center: as in :func:`affine`.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Raises:
+        ValueError: a number or range is out of bounds.
+        TypeError: an argument is no number or sequence.
+
+    Examples:
+        >>> affine = argosy.vision.transforms.RandomAffine(10, translate=(0.1, 0.1), scale=(0.9, 1.1))
+        >>> affine(np.zeros([6, 12, 3], "uint8")).shape
+        (6, 12, 3)
     """
 
     def __init__(
@@ -551,9 +464,16 @@ class RandomRotation(BaseTransform):
     """Rotate by a random angle.
 
     Args:
-        degrees (int|float|tuple): range of the angle; a number d means (-d, d).
-        interpolation, expand, center, fill: as in `rotate`.
-        keys (list|tuple|None): as in `BaseTransform`.
+        degrees (float | list | tuple): range of the angle; a number d means (-d, d).
+        interpolation, expand, center, fill: as in :func:`rotate`.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Raises:
+        ValueError: a negative number, or a range of other than two numbers.
+
+    Examples:
+        >>> argosy.vision.transforms.RandomRotation(10)(np.zeros([6, 12, 3], "uint8")).shape
+        (6, 12, 3)
     """
 
     def __init__(
@@ -587,10 +507,17 @@ class RandomPerspective(BaseTransform):
     """Move the corners of an image inwards at random, keeping lines straight.
 
     Args:
-        prob (float): probability. Default 0.5.
-        distortion_scale (float): how far corners may go, in [0, 1]. Default 0.5.
-        interpolation, fill: as in `perspective`.
-        keys (list|tuple|None): as in `BaseTransform`.
+        prob (float): probability.
+        distortion_scale (float): how far corners may go, in [0, 1].
+        interpolation, fill: as in :func:`perspective`.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Examples:
+        >>> tilt = argosy.vision.transforms.RandomPerspective(prob=1.0)
+        >>> tilt(np.zeros([6, 12, 3], "uint8")).shape
+        (6, 12, 3)
+        >>> tilt.get_params(12, 6, distortion_scale=0.0)[0]
+        [[0, 0], [11, 0], [11, 5], [0, 5]]
     """
 
     def __init__(self, prob=0.5, distortion_scale=0.5, interpolation="nearest", fill=0, keys=None):
@@ -607,7 +534,15 @@ class RandomPerspective(BaseTransform):
         self.fill = fill
 
     def get_params(self, width, height, distortion_scale):
-        """(startpoints, endpoints): the corners and where they go."""
+        """The corners of an image, and places that they go to.
+
+        Args:
+            width, height (int): size of the image.
+            distortion_scale (float): how far corners may go, in [0, 1].
+
+        Returns:
+            (startpoints, endpoints), four [x, y] each: upper left, upper right, lower right, lower left.
+        """
         reach_x = int(distortion_scale * (width // 2)) + 1
         reach_y = int(distortion_scale * (height // 2)) + 1
         corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
@@ -626,27 +561,28 @@ class RandomPerspective(BaseTransform):
         return F.perspective(img, *points, self.interpolation, self.fill)
 
 
-class Grayscale(BaseTransform):
-    """Grey image of `num_output_channels` 1 (default) or 3."""
-
-    def __init__(self, num_output_channels=1, keys=None):
-        super().__init__(keys)
-        self.num_output_channels = num_output_channels
-
-    def _apply_image(self, img):
-        return F.to_grayscale(img, self.num_output_channels)
-
-
 class RandomErasing(BaseTransform):
-    """Fill a random rectangle (arXiv 1708.04896).
+    """Fill a random rectangle.
 
     Args:
-        prob (float): probability. Default 0.5.
-        scale (list|tuple): range of the rectangle's part of the area. Default (0.02, 0.33).
-        ratio (list|tuple): range of height / width. Default (0.3, 3.3).
-        value (number|list|tuple|str): value for all channels, for each of three, or "random".
-        inplace (bool): write into the image itself. Default False.
-        keys (list|tuple|None): as in `BaseTransform`.
+        prob (float): probability.
+        scale (list | tuple): range of the rectangle's part of the area.
+        ratio (list | tuple): range of height / width.
+        value (float | list | tuple | str): value for all channels, for each of three, or "random".
+        inplace (bool): write into the image itself.
+        keys (list | tuple, optional): kinds of the input's parts, as in :class:`BaseTransform`.
+
+    Raises:
+        ValueError: ``value`` is another word, or has neither 1 nor 3 numbers (at the call).
+        AssertionError: a probability or range is out of bounds.
+
+    Paper: Zhong et al., arXiv:1708.04896.
+
+    Examples:
+        >>> erase = argosy.vision.transforms.RandomErasing(prob=1.0, value=7)
+        >>> image = erase(np.zeros([8, 8, 3], "uint8"))
+        >>> sorted(set(image.flatten().tolist()))
+        [0, 7]
     """
 
     def __init__(

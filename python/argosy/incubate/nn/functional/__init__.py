@@ -4,6 +4,7 @@ from argosy.nn.functional import swiglu
 
 from .activation import fused_bias_act
 from .attention import fused_multi_head_attention, variable_length_memory_efficient_attention
+from .decoding import block_multihead_attention, masked_multihead_attention
 from .feedforward import fused_feedforward
 from .linear import fused_linear, fused_linear_activation, fused_matmul_bias
 from .norm import (
@@ -25,6 +26,7 @@ from .rows import (
 
 __all__ = [
     "blha_get_max_len",
+    "block_multihead_attention",
     "embedding_grad_add_to_",
     "fast_ln",
     "fast_rms_norm",
@@ -41,6 +43,7 @@ __all__ = [
     "fused_rms_norm_ext",
     "fused_rotary_position_embedding",
     "int_bincount",
+    "masked_multihead_attention",
     "moe_combine",
     "swiglu",
     "variable_length_memory_efficient_attention",

@@ -36,8 +36,27 @@ def fused_bias_act(
 ):
     """Activation of ``x + bias``.
 
-    act_method: 'gelu', 'relu', 'silu', 'swiglu' or 'geglu'; the last two halve the last dimension.
-    shift and smooth, given together: ``(result + shift) * smooth``.
+    Args:
+        x (Tensor): floating.
+        bias (Tensor, optional): broadcast to x.
+        dequant_scales: is not supported.
+        shift, smooth (Tensor, optional): the result is ``(activation + shift) * smooth``.
+        act_method (str): 'gelu', 'relu', 'silu', 'swiglu' or 'geglu'; the last two halve the last
+            dimension.
+        compute_dtype, quant_round_type, quant_max_bound, quant_min_bound: have no effect.
+        quant_scale (float): only -1, no quantization.
+
+    Returns:
+        Tensor like x, with half of the last dimension for 'swiglu' and 'geglu'.
+
+    Raises:
+        ValueError: ``act_method`` is unknown.
+        NotImplementedError: ``dequant_scales`` or ``quant_scale`` is given.
+
+    Examples:
+        >>> F = argosy.incubate.nn.functional
+        >>> F.fused_bias_act(argosy.to_tensor([-1.0, 1.0]), argosy.ones([2]), act_method="relu").tolist()
+        [0.0, 2.0]
     """
     no_quantization(
         "fused_bias_act", dequant_scales=(dequant_scales, None), quant_scale=(quant_scale, -1)

@@ -34,17 +34,43 @@ def fused_multi_head_attention(
     transpose_qkv_wb=False,
     name=None,
 ):
-    """Self-attention of x [B, S, D] with residual and layer normalization, arXiv:1706.03762.
+    """Self-attention with residual and layer normalization.
 
     Args:
+        x (Tensor): [B, S, D].
         qkv_weight: [3, heads, D / heads, D], or [D, 3 D] with transpose_qkv_wb (then num_heads is
             needed).
         linear_weight: [D, D] of the projection of the result.
-        pre_layer_norm: normalize x (pre_ln), otherwise the result (ln).
+        pre_layer_norm (bool): normalize x (pre_ln), otherwise the result (ln).
+        pre_ln_scale, pre_ln_bias, ln_scale, ln_bias: [D] or None.
+        pre_ln_epsilon, ln_epsilon (float): added to variances.
         qkv_bias: [3, heads, D / heads], or [3 D] with transpose_qkv_wb.
+        linear_bias: [D] or None.
         cache_kv: [2, B, heads, past, D / heads]; the keys and values so far, to which those of x
             are appended. The new cache is the second result then.
         attn_mask: is added to the scores [B, heads, S, S].
+        dropout_rate, attn_dropout_rate (float): probabilities for the result and for attention weights.
+        training (bool): whether to drop.
+        mode (str): 'upscale_in_train' or 'downscale_in_infer', see ``nn.functional.dropout``.
+        ring_id (int): only -1: layers are not divided between processes.
+        add_residual (bool): add x.
+        num_heads (int): see ``qkv_weight``.
+        transpose_qkv_wb (bool): see ``qkv_weight``.
+
+    Returns:
+        Tensor [B, S, D]; with a cache (it, new cache).
+
+    Raises:
+        NotImplementedError: ``ring_id`` is given.
+        AssertionError: ``transpose_qkv_wb`` without ``num_heads``.
+
+    Paper: Vaswani et al., arXiv:1706.03762.
+
+    Examples:
+        >>> x, qkv = argosy.ones([2, 3, 8]), argosy.ones([3, 2, 4, 8])
+        >>> F = argosy.incubate.nn.functional
+        >>> F.fused_multi_head_attention(x, qkv, argosy.ones([8, 8])).shape
+        paddle.Size([2, 3, 8])
     """
     unsupported("fused_multi_head_attention", ONE_PROCESS, ring_id=(ring_id, -1))
     batch, length, width = *sizes_of(x)[:2], x.shape[2]
@@ -95,12 +121,23 @@ def variable_length_memory_efficient_attention(
     """Attention of a batch of sequences of different lengths.
 
     Args:
-        query: [B, heads, S, size]; key, value: [B, kv heads, T, size].
+        query: [B, heads, S, size].
+        key, value: [B, kv heads, T, size]; heads a multiple of kv heads.
         seq_lens, kv_seq_lens: [B, 1] lengths; positions behind them are not attended to, and their
             results are 0.
         mask: is added to the scores [B, heads, S, T].
-        scale: of the scores; ``size ** -0.5`` without it.
-        causal: position i sees positions 0 to i only.
+        scale (float, optional): of the scores; ``size ** -0.5`` without it.
+        causal (bool): position i sees positions 0 to i (+ ``pre_cache_length``) only.
+        pre_cache_length (int): how many keys stand before the first query's.
+
+    Returns:
+        Tensor [B, heads, S, size].
+
+    Examples:
+        >>> x, lengths = argosy.ones([1, 1, 3, 4]), argosy.to_tensor([[2]])
+        >>> F = argosy.incubate.nn.functional
+        >>> F.variable_length_memory_efficient_attention(x, x, x, lengths, lengths)[0, 0, :, 0].tolist()
+        [1.0, 1.0, 0.0]
     """
     heads, (length, size) = query.shape[1], sizes_of(query)[2:]
     total = sizes_of(key)[2]

@@ -30,8 +30,36 @@ def fused_feedforward(
     add_residual=True,
     name=None,
 ):
-    """``x + dropout2(linear2(dropout1(activation(linear1(x)))))`` of x [B, S, D], normalized: with
-    pre_layer_norm the argument of linear1 (ln1), otherwise the result (ln2)."""
+    """``x + dropout2(linear2(dropout1(activation(linear1(x)))))``, normalized.
+
+    With pre_layer_norm the argument of linear1 is normalized (ln1), otherwise the result (ln2).
+
+    Args:
+        x (Tensor): [B, S, D].
+        linear1_weight: [D, hidden].
+        linear2_weight: [hidden, D].
+        linear1_bias, linear2_bias: [hidden], [D] or None.
+        ln1_scale, ln1_bias, ln2_scale, ln2_bias: [D] or None.
+        dropout1_rate, dropout2_rate (float): probabilities.
+        activation (str): name of a function in ``nn.functional``.
+        ln1_epsilon, ln2_epsilon (float): added to variances.
+        pre_layer_norm (bool): see above.
+        training (bool): whether to drop.
+        mode (str): 'upscale_in_train' or 'downscale_in_infer', see ``nn.functional.dropout``.
+        ring_id (int): only -1: layers are not divided between processes.
+        add_residual (bool): add x.
+
+    Returns:
+        Tensor [B, S, D].
+
+    Raises:
+        NotImplementedError: ``ring_id`` is given.
+
+    Examples:
+        >>> x, up, down = argosy.ones([2, 3, 4]), argosy.ones([4, 8]), argosy.ones([8, 4])
+        >>> argosy.incubate.nn.functional.fused_feedforward(x, up, down).shape
+        paddle.Size([2, 3, 4])
+    """
     unsupported("fused_feedforward", ONE_PROCESS, ring_id=(ring_id, -1))
     width = x.shape[-1]
     inner = F.layer_norm(x, width, ln1_scale, ln1_bias, ln1_epsilon) if pre_layer_norm else x

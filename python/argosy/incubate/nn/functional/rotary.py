@@ -35,17 +35,31 @@ def fused_rotary_position_embedding(
     time_major=False,
     rotary_emb_base=10000.0,
 ):
-    """Rotary position embedding (arXiv:2104.09864) of each of q, k and v that is given.
+    """Rotary position embedding of each of q, k and v that is given.
 
     Args:
-        q, k, v: [B, S, heads, D], or [S, B, heads, D] with time_major.
-        sin, cos: [S, D] or [1, S, 1, D]; made from rotary_emb_base without them.
-        position_ids: [B, S] rows of sin and cos to take.
-        use_neox_rotary_style: True turns neighbouring entries of D as pairs, False the entries of
+        q, k, v (Tensor, optional): [B, S, heads, D], or [S, B, heads, D] with time_major; q is needed.
+        sin, cos (Tensor, optional): [S, D] or [1, S, 1, D]; made from rotary_emb_base without them.
+        position_ids (Tensor, optional): [B, S] rows of sin and cos to take.
+        use_neox_rotary_style (bool): True turns neighbouring entries of D as pairs, False the entries of
             the first half with those of the second (needs sin and cos that repeat by halves).
+        time_major (bool): see ``q``.
+        rotary_emb_base (float): the slowest angle is about 1 / base for each position.
 
     Returns:
-        the three results, None for what was not given.
+        The three results, None for what was not given.
+
+    Raises:
+        ValueError: only one of ``sin`` and ``cos`` is given.
+        AssertionError: ``use_neox_rotary_style`` is False without them.
+
+    Paper: Su et al., arXiv:2104.09864.
+
+    Examples:
+        >>> q = argosy.to_tensor([[[[1.0, 0.0]], [[1.0, 0.0]]]])
+        >>> out, _, _ = argosy.incubate.nn.functional.fused_rotary_position_embedding(q)
+        >>> out.tolist()
+        [[[[1.0, 0.0]], [[0.5403, 0.8415]]]]
     """
     if (sin is None) != (cos is None):
         raise ValueError(

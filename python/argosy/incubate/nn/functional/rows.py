@@ -23,6 +23,12 @@ def fast_ln(x, scale, bias, epsilon=1e-5):
 
     Returns:
         tuple: y like x; mean and 1 / sqrt(variance + epsilon) of each row [..], in float32 or wider.
+
+    Examples:
+        >>> x, one, zero = argosy.to_tensor([[1.0, 3.0]]), argosy.ones([2]), argosy.zeros([2])
+        >>> y, mean, inverse = argosy.incubate.nn.functional.fast_ln(x, one, zero)
+        >>> y.tolist(), mean.tolist(), inverse.tolist()
+        ([[-1.0, 1.0]], [2.0], [1.0])
     """
     wide = _wide(x)
     mean = wide.mean(-1, keepdim=True)
@@ -42,6 +48,11 @@ def fast_rms_norm(x, scale, epsilon=1e-5):
 
     Returns:
         tuple: y like x, and 1 / sqrt(mean of squares + epsilon) of each row [..].
+
+    Examples:
+        >>> y, inverse = argosy.incubate.nn.functional.fast_rms_norm(argosy.ones([1, 2]), argosy.ones([2]))
+        >>> y.tolist(), inverse.tolist()
+        ([[1.0, 1.0]], [1.0])
     """
     wide = _wide(x)
     inverse = tensor.rsqrt((wide * wide).mean(-1, keepdim=True) + epsilon)
@@ -49,7 +60,19 @@ def fast_rms_norm(x, scale, epsilon=1e-5):
 
 
 def fused_rms_norm_ext(x, scale, epsilon=1e-5, name=None):
-    """fast_rms_norm under its second name."""
+    """:func:`fast_rms_norm` under its second name.
+
+    Args:
+        x, scale, epsilon: as there.
+
+    Returns:
+        tuple: as there.
+
+    Examples:
+        >>> x, one = argosy.ones([1, 2]), argosy.ones([2])
+        >>> argosy.incubate.nn.functional.fused_rms_norm_ext(x, one)[0].tolist()
+        [[1.0, 1.0]]
+    """
     return fast_rms_norm(x, scale, epsilon)
 
 
@@ -63,6 +86,14 @@ def int_bincount(x, low, high, dtype=None, name=None):
 
     Returns:
         Tensor: [high - low].
+
+    Raises:
+        ValueError: ``low`` is not below ``high``.
+
+    Examples:
+        >>> x = argosy.to_tensor([0, 2, 2, 9])
+        >>> argosy.incubate.nn.functional.int_bincount(x, 0, 4).tolist()
+        [1, 0, 2, 0]
     """
     if not low < high:
         raise ArgumentError(
@@ -83,6 +114,12 @@ def blha_get_max_len(seq_lens_encoder, seq_lens_decoder, batch_size):
 
     Returns:
         tuple: two tensors [1] of int32.
+
+    Examples:
+        >>> lengths, batch = argosy.to_tensor([3, 5, 9]), argosy.zeros([2])
+        >>> longest = argosy.incubate.nn.functional.blha_get_max_len(lengths, lengths, batch)
+        >>> [one.tolist() for one in longest]
+        [[5], [5]]
     """
     count = batch_size.shape[0]
     return tuple(
@@ -101,6 +138,11 @@ def moe_combine(x, combine_weights, scatter_index, name=None):
 
     Returns:
         Tensor: [s, d].
+
+    Examples:
+        >>> x, weights = argosy.to_tensor([[1.0], [3.0]]), argosy.to_tensor([[0.5, 0.5]])
+        >>> argosy.incubate.nn.functional.moe_combine(x, weights, argosy.to_tensor([[0], [1]])).tolist()
+        [[2.0]]
     """
     rows = tensor.gather(x, tensor.reshape(tensor.transpose(scatter_index, [1, 0]), [-1]))
     tokens, k = combine_weights.shape
@@ -118,6 +160,12 @@ def embedding_grad_add_to_(token_indices, main_grad_, out_grad, name=None):
 
     Returns:
         Tensor: main_grad_.
+
+    Examples:
+        >>> table, rows = argosy.zeros([3, 1]), argosy.to_tensor([[1.0], [2.0]])
+        >>> F = argosy.incubate.nn.functional
+        >>> F.embedding_grad_add_to_(argosy.to_tensor([2, 2]), table, rows).tolist()
+        [[0.0], [0.0], [3.0]]
     """
     rows = tensor.reshape(out_grad, [-1, main_grad_.shape[1]]).astype(main_grad_.dtype)
     added = tensor.index_add(main_grad_, tensor.reshape(token_indices, [-1]), 0, rows)

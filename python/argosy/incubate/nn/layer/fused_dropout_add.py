@@ -10,7 +10,19 @@ from .. import functional as F
 
 
 class FusedDropoutAdd(ForwardingLayer):
-    """``dropout(x) + y``."""
+    """``dropout(x) + y``.
+
+    Args:
+        p (float): probability that an element of x becomes zero while training.
+        mode (str): 'upscale_in_train' or 'downscale_in_infer', see ``nn.functional.dropout``.
+
+    Shape: x and y alike; the result has the same.
+
+    Examples:
+        >>> add = argosy.incubate.nn.FusedDropoutAdd().eval()
+        >>> add(argosy.ones([2]), argosy.ones([2])).tolist()
+        [2.0, 2.0]
+    """
 
     @keeps
     def __init__(self, p=0.5, mode="upscale_in_train", name=None): ...
@@ -20,7 +32,26 @@ class FusedDropoutAdd(ForwardingLayer):
 
 
 class FusedBiasDropoutResidualLayerNorm(Layer):
-    """``layer_norm(residual + dropout(x + bias))`` over the last dimension, of embed_dim entries."""
+    """``layer_norm(residual + dropout(x + bias))`` over the last dimension.
+
+    Args:
+        embed_dim (int): size of the last dimension.
+        dropout_rate (float): probability while training.
+        weight_attr (ParamAttr, optional): attributes of ``ln_scale`` [embed_dim], ones.
+        bias_attr (ParamAttr | bool, optional): attributes of ``linear_bias`` and ``ln_bias`` [embed_dim],
+            zeros.
+        epsilon (float): added to the variance.
+
+    Shape: x and residual [.., embed_dim]; the result has the same.
+
+    Raises:
+        AssertionError: ``embed_dim`` is not positive.
+
+    Examples:
+        >>> layer = argosy.incubate.nn.FusedBiasDropoutResidualLayerNorm(2).eval()
+        >>> layer(argosy.to_tensor([[1.0, 3.0]]), argosy.zeros([1, 2])).tolist()
+        [[-1.0, 1.0]]
+    """
 
     def __init__(
         self,

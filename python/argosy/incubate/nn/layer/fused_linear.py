@@ -8,7 +8,21 @@ from .. import functional as F
 
 
 class FusedLinear(Layer):
-    """``x @ weight + bias``; weight [in, out], or [out, in] with transpose_weight."""
+    """``x @ weight + bias``.
+
+    Args:
+        in_features, out_features (int): sizes of the last axis of input and result.
+        weight_attr (ParamAttr, optional): attributes of ``weight`` [in, out], or [out, in] with
+            transpose_weight.
+        bias_attr (ParamAttr | bool, optional): attributes of ``bias`` [out]; False leaves it out.
+        transpose_weight (bool): see ``weight_attr``.
+
+    Shape: [.., in_features] to [.., out_features].
+
+    Examples:
+        >>> argosy.incubate.nn.FusedLinear(2, 3)(argosy.ones([4, 2])).shape
+        paddle.Size([4, 3])
+    """
 
     def __init__(
         self,

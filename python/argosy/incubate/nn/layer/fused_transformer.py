@@ -19,8 +19,40 @@ def _positive(layer, **sizes):
 
 
 class FusedMultiHeadAttention(Layer):
-    """Self-attention with residual and layer normalization; see
-    :func:`argosy.incubate.nn.functional.fused_multi_head_attention` for what it computes."""
+    """Self-attention with residual and layer normalization.
+
+    See :func:`argosy.incubate.nn.functional.fused_multi_head_attention` for what it computes.
+
+    Args:
+        embed_dim (int): features of input and output, divisible by ``num_heads``.
+        num_heads (int): number of heads.
+        dropout_rate (float): probability for the result while training.
+        attn_dropout_rate (float): probability for attention weights while training.
+        kdim, vdim (int, optional): only None or ``embed_dim``.
+        normalize_before (bool): normalize the input, otherwise the result.
+        need_weights (bool): only False.
+        qkv_weight_attr, qkv_bias_attr (ParamAttr | bool, optional): attributes of ``qkv_weight`` and
+            ``qkv_bias``; the others likewise.
+        linear_weight_attr, linear_bias_attr (ParamAttr | bool, optional): of the result's projection.
+        pre_ln_scale_attr, pre_ln_bias_attr (ParamAttr, optional): of the normalization of the input.
+        ln_scale_attr, ln_bias_attr (ParamAttr, optional): of the normalization of the result.
+        epsilon (float): added to variances.
+        nranks, ring_id (int): only 1 and -1: layers are not divided between processes.
+        transpose_qkv_wb (bool): ``qkv_weight`` is [embed_dim, 3 embed_dim].
+
+    Shape: (query [B, S, embed_dim], key=None, value=None, attn_mask=None, cache=None) to one like query,
+        with a cache to (it, new cache). key and value are None or the query itself.
+
+    Raises:
+        AssertionError: a size does not fit, or ``need_weights``.
+        NotImplementedError: ``kdim`` or ``vdim`` differs, ``nranks`` or ``ring_id`` is given, or (at the
+            call) key or value is another tensor.
+
+    Examples:
+        >>> layer = argosy.incubate.nn.FusedMultiHeadAttention(8, 2)
+        >>> layer(argosy.ones([2, 3, 8])).shape
+        paddle.Size([2, 3, 8])
+    """
 
     def __init__(
         self,
@@ -151,8 +183,34 @@ class FusedMultiHeadAttention(Layer):
 
 
 class FusedFeedForward(Layer):
-    """Two linear layers with residual and layer normalization; see
-    :func:`argosy.incubate.nn.functional.fused_feedforward` for what it computes."""
+    """Two linear layers with residual and layer normalization.
+
+    See :func:`argosy.incubate.nn.functional.fused_feedforward` for what it computes.
+
+    Args:
+        d_model, dim_feedforward (int): outer and inner features.
+        dropout_rate (float): probability for the result while training.
+        epsilon (float): added to variances.
+        activation (str): name of a function in ``nn.functional``.
+        act_dropout_rate (float, optional): probability after the activation; None is ``dropout_rate``.
+        normalize_before (bool): normalize the input, otherwise the result.
+        linear1_weight_attr, linear1_bias_attr (ParamAttr | bool, optional): attributes of the first
+            layer's parameters.
+        linear2_weight_attr, linear2_bias_attr (ParamAttr | bool, optional): of the second layer's.
+        ln1_scale_attr, ln1_bias_attr (ParamAttr, optional): of the normalization of the input.
+        ln2_scale_attr, ln2_bias_attr (ParamAttr, optional): of the normalization of the result.
+        nranks, ring_id (int): only 1 and -1: layers are not divided between processes.
+
+    Shape: [B, S, d_model]; the result has the same.
+
+    Raises:
+        AssertionError: a size is not positive.
+        NotImplementedError: ``nranks`` or ``ring_id`` is given.
+
+    Examples:
+        >>> argosy.incubate.nn.FusedFeedForward(4, 8)(argosy.ones([2, 3, 4])).shape
+        paddle.Size([2, 3, 4])
+    """
 
     def __init__(
         self,
@@ -247,7 +305,27 @@ class FusedFeedForward(Layer):
 
 
 class FusedTransformerEncoderLayer(Layer):
-    """FusedMultiHeadAttention, then FusedFeedForward."""
+    """:class:`FusedMultiHeadAttention`, then :class:`FusedFeedForward`.
+
+    Args:
+        d_model (int): features of input and output, divisible by ``nhead``.
+        nhead (int): number of heads.
+        dim_feedforward (int): inner features of the feed-forward network.
+        dropout_rate (float): probability for both results while training.
+        activation (str): name of a function in ``nn.functional``.
+        attn_dropout_rate (float, optional): probability for attention weights; None is ``dropout_rate``.
+        act_dropout_rate (float, optional): probability after the activation; None is ``dropout_rate``.
+        normalize_before (bool): normalize the inputs of both parts, otherwise their results.
+        weight_attr, bias_attr: attributes; a list of two means attention and feed-forward.
+
+    Shape: (src [B, S, d_model], src_mask=None, cache=None) to one like src, with a cache to (it, new
+        cache).
+
+    Examples:
+        >>> layer = argosy.incubate.nn.FusedTransformerEncoderLayer(8, 2, dim_feedforward=16)
+        >>> layer(argosy.ones([2, 3, 8])).shape
+        paddle.Size([2, 3, 8])
+    """
 
     def __init__(
         self,

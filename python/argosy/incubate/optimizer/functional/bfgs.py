@@ -21,15 +21,41 @@ def minimize_bfgs(
     dtype="float32",
     name=None,
 ):
-    """Minimizes objective_func, a scalar function of a vector [N], from initial_position.
+    """Minimizes a scalar function of a vector by the method of Broyden, Fletcher, Goldfarb and Shanno.
 
-    J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 6.1. Ends when the largest
-    entry of the gradient is below tolerance_grad, the step below tolerance_change, or after
-    max_iters steps.
+    Ends when the largest entry of the gradient is below tolerance_grad, the step below
+    tolerance_change, or
+    after max_iters steps.
+
+    Args:
+        objective_func: takes a Tensor [N], gives a scalar.
+        initial_position (Tensor): [N], where to begin.
+        max_iters (int): largest number of steps.
+        tolerance_grad, tolerance_change (float): see above.
+        initial_inverse_hessian_estimate (Tensor, optional): [N, N], symmetric and positive definite;
+            the identity
+            without it.
+        line_search_fn (str): only 'strong_wolfe'.
+        max_line_search_iters (int): largest number of tries in one step.
+        initial_step_length (float): the first one.
+        dtype (str): that of ``initial_position``.
 
     Returns:
         whether it converged [1], number of calls of the function [1], the position, the value
         there, the gradient there, and the estimate of the inverse Hessian [N, N].
+
+    Raises:
+        NotImplementedError: another line search.
+        ValueError: ``initial_position`` has another dtype, or the estimate is not symmetric and
+            positive definite.
+
+    Paper: Nocedal and Wright, "Numerical Optimization", 2006, algorithm 6.1.
+
+    Examples:
+        >>> minimize = argosy.incubate.optimizer.functional.minimize_bfgs
+        >>> found = minimize(lambda x: ((x - 3.0) ** 2).sum(), argosy.zeros([2]))
+        >>> found[0].item(), found[2].tolist()
+        (True, [3.0, 3.0])
     """
     check("minimize_bfgs", initial_position, line_search_fn, dtype)
     x = initial_position.detach()

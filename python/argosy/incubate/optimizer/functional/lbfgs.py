@@ -22,14 +22,41 @@ def minimize_lbfgs(
     dtype="float32",
     name=None,
 ):
-    """Minimizes objective_func, a scalar function of a vector [N], from initial_position.
+    """Minimizes a scalar function of a vector by the limited-memory method of Broyden, Fletcher, Goldfarb
+    and Shanno.
 
-    J. Nocedal and S. Wright, Numerical Optimization, 2006, algorithm 7.5, with history_size pairs.
-    Ends as :func:`minimize_bfgs` does.
+    Ends when the largest entry of the gradient is below tolerance_grad, the step below
+    tolerance_change, or
+    after max_iters steps.
+
+    Args:
+        objective_func: takes a Tensor [N], gives a scalar.
+        initial_position (Tensor): [N], where to begin.
+        history_size (int): how many steps the estimate of the inverse Hessian is made from.
+        max_iters (int): largest number of steps.
+        tolerance_grad, tolerance_change (float): see above.
+        initial_inverse_hessian_estimate (Tensor, optional): [N, N]; the identity
+            (scaled) without it.
+        line_search_fn (str): only 'strong_wolfe'.
+        max_line_search_iters (int): largest number of tries in one step.
+        initial_step_length (float): the first one.
+        dtype (str): that of ``initial_position``.
 
     Returns:
         whether it converged [1], number of calls of the function [1], the position, the value
         there, and the gradient there.
+
+    Raises:
+        NotImplementedError: another line search.
+        ValueError: ``initial_position`` has another dtype.
+
+    Paper: Nocedal and Wright, "Numerical Optimization", 2006, algorithm 7.5.
+
+    Examples:
+        >>> minimize = argosy.incubate.optimizer.functional.minimize_lbfgs
+        >>> found = minimize(lambda x: ((x - 3.0) ** 2).sum(), argosy.zeros([2]))
+        >>> found[0].item(), found[2].tolist()
+        (True, [3.0, 3.0])
     """
     check("minimize_lbfgs", initial_position, line_search_fn, dtype)
     x = initial_position.detach()

@@ -14,7 +14,15 @@ _ignored = set()
 
 
 def ignore_module(modules):
-    """Functions of these modules (or packages) are called as they are."""
+    """Lets captured functions call the functions of some modules as they are.
+
+    Args:
+        modules (module | str | list): Modules or packages, or their names.
+
+    Example:
+        >>> import json
+        >>> argosy.jit.ignore_module([json])
+    """
     modules = modules if isinstance(modules, (list, tuple, set)) else [modules]
     _ignored.update(m if isinstance(m, str) else m.__name__ for m in modules)
 
