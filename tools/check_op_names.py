@@ -12,7 +12,7 @@ import sys
 
 HOMES = ("ops/", "passes/rules/", "op/names.h", "ps/ops/", "ps/op_names.h")
 # Rooms that know no ops: their strings are names of other things.
-BELOW = ("base/", "kernels/", "tensor/", "ps/table/", "ps/service/", "ps/mode/")
+BELOW = ("base/", "kernels/", "tensor/", "comm/", "ps/table/", "ps/service/", "ps/mode/")
 # Strings that are no names of ops where they stand: file -> {word: what it is there}.
 OTHER_WORDS = {
     "ps/config.cc": {

@@ -3,13 +3,12 @@
 Run by `make docs`, with the environment that Argosy is built in. Nothing here knows an op by name.
 """
 
-import inspect
 import pathlib
 import shutil
 
+import public_names
 import shape_notation
 
-import argosy
 from argosy import _core
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
@@ -107,23 +106,12 @@ def index(ops):
     return "\n\n".join(lines) + "\n"
 
 
-def public_modules(module, found):
-    """module and those below it that have a list of exports, by name."""
-    if getattr(module, "__all__", None):
-        found[module.__name__] = module
-    for name, value in sorted(vars(module).items()):
-        below = inspect.ismodule(value) and value.__name__ == f"{module.__name__}.{name}"
-        if below and not name.startswith("_") and value.__name__ not in found:
-            public_modules(value, found)
-    return found
-
-
 def write_api():
     """A page for each public module; Sphinx fills it from the docstrings."""
     out = DOCS / "api"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    modules = public_modules(argosy, {})
+    modules = public_names.pages()
     for name, module in modules.items():
         directive = f"```{{eval-rst}}\n.. automodule:: {name}\n   :imported-members:\n```"
         (out / f"{name}.md").write_text(f"# {name}\n\n{directive}\n")

@@ -10,12 +10,14 @@ import ast
 import contextlib
 import dataclasses
 import doctest
+import inspect
 import io
 import os
 import pathlib
 import re
 import select
 import signal
+import sys
 import time
 
 import numpy
@@ -24,6 +26,9 @@ import argosy
 from argosy import _core
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import public_names  # noqa: E402
+
 PACKAGE = ROOT / "python" / "argosy"
 LIMIT = 60  # seconds for one example
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d*(?:e[-+]?\d+)?|(?<![\w.])[-+]?\d+e[-+]?\d+", re.I)
@@ -83,6 +88,15 @@ def _walk(node, name, file):
             if sessions(text):
                 yield Example(path, text, str(file), child.lineno)
             yield from _walk(child, path, file)
+
+
+def of_made_docstrings():
+    """Examples of public names whose docstrings are made while the package is loaded."""
+    written = {example.text for example in of_docstrings()}
+    for name, value in public_names.documented().items():
+        text = inspect.cleandoc(value.__doc__ or "")
+        if sessions(text) and text not in written:
+            yield Example(name, text, inspect.getsourcefile(inspect.unwrap(value)))
 
 
 def of_ops():

@@ -7,7 +7,13 @@ PARTS = 8  # test items, so that workers share them
 
 
 def every():
-    return [*examples.of_docstrings(), *examples.of_ops(), *examples.of_pages()]
+    found = (
+        examples.of_docstrings(),
+        examples.of_made_docstrings(),
+        examples.of_ops(),
+        examples.of_pages(),
+    )
+    return [example for each in found for example in each]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -19,6 +25,11 @@ def test_examples_run(part):
 
 def test_there_are_examples():
     assert len(every()) > 10
+
+
+def test_examples_of_docstrings_that_are_made_are_found():
+    names = {example.name for example in examples.of_made_docstrings()}
+    assert {"argosy.nn.MaxPool2D", "argosy.nn.MaxPool3D"} <= names
 
 
 @pytest.mark.parametrize(

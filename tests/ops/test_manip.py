@@ -131,6 +131,7 @@ CASES = [
     Case("unbind", X, {"axis": 1}, dtypes=FEW, known={0: (1,)},
          ref=lambda x, axis: [x[:, i] for i in range(x.shape[1])]),
 
+    Case("flip", X, {"axis": []}, ref=lambda x, axis: x, dtypes=FEW),
     Case("flip", X, {"axis": [0, -1]}, ref=lambda x, axis: np.flip(x, axis), dtypes=FEW),
     Case("roll", X, {"shifts": [1, -5], "axis": [0, 2]}, dtypes=FEW,
          ref=lambda x, shifts, axis: np.roll(x, shifts, axis)),
@@ -166,6 +167,10 @@ CASES = [
     Case("ones_like", [A(2, 3)], ref=np.ones_like, dtypes=ALL, grad=False),
     Case("arange", [], {"start": 1, "end": 8, "step": 3}, out="int64",
          ref=lambda start, end, step: np.arange(start, end, step)),
+    # Numbers are converted to the dtype first, as in Paddle: from -3 to 3.
+    Case("arange", [], {"start": -3.5, "end": 3.9, "dtype": "int32"}, out="int32",
+         ref=lambda start, end, dtype: np.arange(-3, 3),
+         errors=[([], {"start": 1, "end": 5, "step": 0.5, "dtype": "int32"}, ValueError, "step must not be 0")]),
     Case("arange", [], {"start": 0.5, "end": 2.0, "step": 0.5, "dtype": "float64"}, out="float64",
          ref=lambda start, end, step, dtype: np.arange(start, end, step)),
     Case("linspace", [], {"start": -1.0, "stop": 2.0, "num": 7, "dtype": "float32"},

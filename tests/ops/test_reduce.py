@@ -56,7 +56,8 @@ def log_sum(x, axis=None, keepdim=False):
 
 def quantile(function):
     def call(x, q, axis=None, keepdim=False, interpolation="linear"):
-        return function(x, np.asarray(q), axes_of(axis), method=interpolation, keepdims=keepdim)
+        q = np.asarray(q).reshape([]) if np.size(q) == 1 else np.asarray(q)  # one has no dimension
+        return function(x, q, axes_of(axis), method=interpolation, keepdims=keepdim)
 
     return call
 

@@ -82,6 +82,7 @@ def top_ref(x, k, axis, largest):
 
 
 def kth_ref(x, k, axis=-1, keepdim=False):
+    axis = -1 if axis is None else axis
     order = np.take(np.argsort(x, axis, kind="stable"), [k - 1], axis)
     value = np.take_along_axis(x, order, axis)
     return (value, order) if keepdim else (value.squeeze(axis), order.squeeze(axis))
@@ -228,6 +229,7 @@ CASES = [
          errors=[([A(3)], {"k": 0}, ValueError, "k must be from 1 to the size")]),
     Case("kthvalue", [distinct(5, 3)], {"k": 4, "axis": 0, "keepdim": True}, ref=kth_ref,
          dtypes=FLOAT),
+    Case("kthvalue", [distinct(3, 5)], {"k": 3, "axis": None}, ref=kth_ref, dtypes=FLOAT),
     Case("mode", [A(3, 9, low=0, high=3)], ref=mode_ref, dtypes=("int32", "int64"), grad=False),
     Case("mode", [distinct(5, 2)], {"axis": 0}, ref=mode_ref, dtypes=("float32", "float64")),
     Case("searchsorted", [np.array([1.0, 3.0, 3.0, 5.0]), A(2, 3, low=0, high=6)],

@@ -166,9 +166,9 @@ def test_devices_of_generators_are_checked():
 
 def test_dump_of_backward_is_refused():
     with pytest.raises(
-        NotImplementedError, match=r"\[backward\] dump_backward_path is not supported"
+        NotImplementedError, match=r"\[backward\] dump_backward_graph_path is not supported"
     ):
-        paddle.ones([1]).backward(dump_backward_path="graph")
+        paddle.ones([1]).backward(dump_backward_graph_path="graph")
 
 
 # ---- layers --------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_texts_have_the_form(package):
         (
             lambda: argosy.nn.Conv2D(3, 4, 3, padding_mode="edge"),
             ValueError,
-            "[Conv2D] padding_mode: expected one of reflect, replicate, circular, zeros, got 'edge'."
+            "(InvalidArgument) [Conv2D] padding_mode: expected one of reflect, replicate, circular, zeros, got 'edge'."
             " Do this: use one of them.",
         ),
         (
@@ -164,10 +164,25 @@ def test_messages_of_the_core_begin_with_their_category():
         (RuntimeError, "PreconditionNotMet", lambda: overwritten("backward twice")),
         (RuntimeError, "PermissionDenied", lambda: overwritten("in place")),
         (ValueError, "NotFound", lambda: argosy.set_flags({"FLAGS_not_there": 1})),
+        (IndexError, "OutOfRange", lambda: argosy.scatter(ones, index([5]), ones[:1])),
+        (IndexError, "InvalidArgument", lambda: argosy.gather_nd(ones, index([[5]]))),
+        (ValueError, "InvalidArgument", lambda: argosy.cumprod(ones, dim=7)),
+        (IndexError, "InvalidArgument", lambda: ones.item(6)),
+        (ValueError, "InvalidArgument", lambda: ones[..., ...]),
+        (ValueError, "InvalidArgument", lambda: ones["a":]),
+        (IndexError, "InvalidArgument", lambda: ones[1.5]),
+        (ValueError, "InvalidArgument", lambda: argosy.linalg.qr(ones, mode="x")),
+        (AttributeError, "InvalidArgument", lambda: argosy.diag([1, 2])),
+        (ValueError, "InvalidArgument", lambda: argosy.meshgrid([])),
+        (ValueError, "InvalidArgument", lambda: argosy.index_sample(ones, index([[0], [1], [2]]))),
     ):
         text = str(error(call))
         assert isinstance(error(call), kind), (kind, text)
         assert text.startswith(f"({category}) "), text
+
+
+def index(places):
+    return argosy.to_tensor(places, dtype="int64")
 
 
 def overwritten(how):
@@ -188,9 +203,97 @@ def test_a_wrong_operand_of_a_program_is_a_wrong_type():
             x = argosy.static.data("x", [2, 3])
             for call in (lambda: argosy.add(x, "a"), lambda: argosy.sum(x, axis="a")):
                 assert str(error(call)).startswith("(InvalidType) [")
-            assert str(error(lambda: x.reshape([4]))).startswith("(InvalidArgument) [reshape]")
+            for call in (lambda: argosy.diag([1]), lambda: argosy.nonzero("a"), lambda: x["a":]):
+                assert isinstance(error(call), TypeError)
+                assert str(error(call)).startswith("(InvalidType) ")
+            for call in (lambda: x.reshape([4]), lambda: argosy.split(x, 2, axis=1)):
+                assert isinstance(error(call), AssertionError)
+                assert isinstance(error(call), ValueError)
+                assert str(error(call)).startswith("(InvalidArgument) [")
     finally:
         argosy.disable_static()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: argosy.Model(3), "[Model] network: expected a Layer, got int."),
+        (lambda: argosy.nn.RNN(3), "[RNN] cell: expected Layer, got int."),
+        (lambda: argosy.nn.Linear(1, 1).set_state_dict(3), "[set_state_dict] state_dict: expected"),
+        (lambda: argosy.rank("a"), "[rank] input: expected Tensor, got str."),
+        (
+            lambda: argosy.nn.initializer.calculate_gain("leaky_relu", "a"),
+            "[calculate_gain] param: expected Real, got str.",
+        ),
+        (
+            lambda: argosy.io.ComposeDataset([3]),
+            "[ComposeDataset] datasets[0]: expected Dataset, got int.",
+        ),
+        (lambda: argosy.autograd.jacobian(3, 4), "[jacobian] ys: expected"),
+        (
+            lambda: argosy.metric.Accuracy().update("a"),
+            "[Accuracy.update] correct has the wrong type",
+        ),
+        (lambda: argosy.nn.ParameterList([1]), "[Parameter] expected a Parameter, got int."),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(call, text):
+    found = error(call)
+    for kind in (AssertionError, TypeError, ValueError, AttributeError):
+        assert isinstance(found, kind)
+    assert str(found).startswith(text) and "Do this: " in str(found)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: argosy.no_grad()(3), TypeError, r"\[no_grad\] expected a function, got int"),
+        (lambda: argosy.fft.fftfreq(0), ValueError, r"\[fftfreq\] n and d must not be 0"),
+        (lambda: argosy.fft.rfftfreq(4, 0.0), ValueError, r"\[rfftfreq\] n and d must not be 0"),
+        (
+            lambda: argosy.nn.functional.max_unpool2d(
+                argosy.ones([1, 1, 2, 2]), argosy.ones([1, 1, 3, 3], "int32"), 2
+            ),
+            ValueError,
+            r"\[max_unpool2d\] x and indices must have one shape",
+        ),
+        (
+            lambda: argosy.nn.functional.maxout(argosy.ones([2, 4, 4, 4]), 2, axis=2),
+            ValueError,
+            r"\[maxout\] axis: expected 1, -1 or 3, got 2",
+        ),
+        (
+            lambda: argosy.signal.overlap_add(argosy.ones([4]), 2),
+            ValueError,
+            r"\[overlap_add\] x must be \[.., length, count\], got \[4\]",
+        ),
+        (
+            lambda: argosy.histogramdd(argosy.ones([3])),
+            AssertionError,
+            r"\[histogramdd\] x must be \[.., D\] with 2 dimensions or more",
+        ),
+        (
+            lambda: argosy.incubate.softmax_mask_fuse(argosy.ones([2, 3]), argosy.ones([2, 3])),
+            ValueError,
+            r"\[softmax_mask_fuse\] x must be \[B, heads, S, T\]",
+        ),
+        (
+            lambda: argosy.vision.ops.yolo_box(
+                argosy.ones([1, 3, 4]), argosy.ones([1, 2], "int32"), [10, 13], 2, 0.1, 32
+            ),
+            ValueError,
+            r"\[yolo_box\] x must be \[N, channels, H, W\]",
+        ),
+        (
+            lambda: argosy.quantile(argosy.ones([3]), argosy.ones([1, 1])),
+            ValueError,
+            r"\[quantile\] q: expected a tensor of 0 or 1 dimensions",
+        ),
+    ],
+)
+def test_what_paddle_refuses_is_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
 
 
 def test_an_axis_that_is_not_there_is_no_crash():

@@ -73,7 +73,7 @@ def test_without_a_gpu():
         lambda x: x.to(device=0),
         lambda x: x.cuda(),
         lambda x: x.cuda(3),
-        lambda x: x.pin_memory(0),
+        lambda x: x.pin_memory(device_id=0),
         lambda x: paddle.ones([2], device="gpu"),
         lambda x: paddle.to_tensor([1.0], place=paddle.CUDAPlace(0)),
         lambda x: paddle.nn.Linear(2, 2).to("gpu:0"),

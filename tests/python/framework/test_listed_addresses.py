@@ -75,24 +75,29 @@ def test_addresses_do_not_depend_on_what_was_asked_before():
 # Modules whose packages have an object of the same name.
 SHARED = """
 amp.auto_cast autograd.saved_tensors_hooks batch distributed.communication.all_gather
-distributed.communication.all_reduce distributed.communication.broadcast
-distributed.communication.gather distributed.communication.recv
-distributed.communication.reduce distributed.communication.reduce_scatter
-distributed.communication.scatter distributed.communication.send distributed.fleet.fleet
-distributed.spawn incubate.nn.functional.blha_get_max_len incubate.nn.functional.fast_ln
+distributed.communication.all_reduce distributed.communication.batch_isend_irecv
+distributed.communication.broadcast distributed.communication.gather
+distributed.communication.recv distributed.communication.reduce
+distributed.communication.reduce_scatter distributed.communication.scatter
+distributed.communication.send distributed.communication.stream.all_gather
+distributed.communication.stream.all_reduce distributed.communication.stream.broadcast
+distributed.communication.stream.gather distributed.communication.stream.recv
+distributed.communication.stream.reduce distributed.communication.stream.reduce_scatter
+distributed.communication.stream.scatter distributed.communication.stream.send
+distributed.fleet.fleet distributed.spawn incubate.nn.functional.blha_get_max_len
+incubate.nn.functional.block_multihead_attention incubate.nn.functional.fast_ln
 incubate.nn.functional.fast_rms_norm incubate.nn.functional.fused_bias_act
 incubate.nn.functional.fused_dropout_add incubate.nn.functional.fused_layer_norm
 incubate.nn.functional.fused_matmul_bias incubate.nn.functional.fused_rms_norm
-incubate.nn.functional.fused_rms_norm_ext
-incubate.nn.functional.fused_rotary_position_embedding incubate.nn.functional.int_bincount
+incubate.nn.functional.fused_rms_norm_ext incubate.nn.functional.fused_rotary_position_embedding
+incubate.nn.functional.int_bincount incubate.nn.functional.masked_multihead_attention
 incubate.nn.functional.moe_combine incubate.nn.functional.swiglu
 incubate.nn.functional.variable_length_memory_efficient_attention
 incubate.operators.graph_reindex incubate.operators.graph_sample_neighbors
 incubate.operators.graph_send_recv incubate.operators.softmax_mask_fuse
 incubate.operators.softmax_mask_fuse_upper_triangle nn.functional.sparse_attention
-nn.utils.clip_grad_norm_
-nn.utils.clip_grad_value_ static.nn.static_pylayer tensor.einsum text.viterbi_decode
-utils.deprecated vision.models.alexnet vision.models.googlenet
+nn.utils.clip_grad_norm_ nn.utils.clip_grad_value_ static.nn.static_pylayer tensor.einsum
+text.viterbi_decode utils.deprecated vision.models.alexnet vision.models.googlenet
 """.split()
 
 

@@ -155,6 +155,8 @@ def test_shapes_of_simple_layers(rng):
     assert list(nn.PixelShuffle(2)(image).shape) == [1, 1, 6, 6]
     assert list(nn.Upsample(scale_factor=2)(image).shape) == [1, 4, 6, 6]
     assert list(nn.UpsamplingBilinear2D(size=[5, 7])(image).shape) == [1, 4, 5, 7]
+    assert list(nn.UpsamplingBilinear2D(size=5)(image).shape) == [1, 4, 5, 5]
+    assert list(nn.UpsamplingNearest2D(6)(image).shape) == [1, 4, 6, 6]
     assert list(nn.Pad2D([1, 2, 3, 4])(image).shape) == [1, 4, 10, 6]
     assert list(nn.ZeroPad2D(1)(image).shape) == [1, 4, 5, 5]
     assert list(nn.ReflectionPad2D(1)(image).shape) == [1, 4, 5, 5]

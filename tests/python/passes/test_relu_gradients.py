@@ -25,14 +25,14 @@ def peak(r, *passes):
 
 
 @pytest.mark.parametrize("sizes", [(20, 40, 8), (20, 300, 300)])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 def test_product_into_the_gradient_of_relu(sizes, dtype):
     argosy.seed(0)
     first, second = (nn.Linear(a, b) for a, b in zip(sizes, sizes[1:]))
-    if dtype == "float64":
+    if dtype != "float32":
         first, second = first.to(dtype=dtype), second.to(dtype=dtype)
     parameters = [*first.parameters(), *second.parameters()]
-    x = np.tile(X, (20, 1)).astype(dtype)
+    x = argosy.to_tensor(np.tile(X, (20, 1))).astype(dtype)
     r = gradients(lambda x: second(F.relu(first(x))), *parameters, x=x)
     after = r.check("relu_gradients")
     assert "relu_grad" not in ops(after) and ops(after).count("gated_matmul") == 1

@@ -48,7 +48,9 @@ server = _ps.Server(json.dumps({options!r}))
 print(server.port, flush=True)
 server.wait()
 """
-    env = dict(os.environ, PYTHONPATH=ROOT, **(environ or {}))
+    given = os.environ.get("PYTHONPATH")  # of a build with sanitizers
+    path = f"{given}{os.pathsep}{ROOT}" if given else ROOT
+    env = dict(os.environ, PYTHONPATH=path, **(environ or {}))
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env)
     return process, int(process.stdout.readline())
 
@@ -259,7 +261,7 @@ class TestFileOfTokens:
         """Several start and end on one port, in several processes; whoever has it can be reached."""
         code = f"""
 import sys, time
-sys.path.insert(0, {ROOT!r})
+sys.path.append({ROOT!r})
 from tests.python.ps.jobs import serve, connect, push
 port, served, end = int(sys.argv[1]), 0, time.monotonic() + 60
 while served < 10 and time.monotonic() < end:

@@ -101,3 +101,11 @@ def test_an_element_of_an_array_with_dense_and_sparse_gradients():
 
     np.testing.assert_array_equal(train(True), [[-2, -2], [-4, -4], [-3, -3], [-2, -2]])
     np.testing.assert_array_equal(train(True), train(False))
+
+
+@pytest.mark.parametrize("mode", ["upscale_in_train", "downscale_in_infer"])
+def test_dropout_by_a_value_of_the_program_is_refused(mode):
+    x, p = static.data("x", [2, 3]), static.data("p", [1])
+    nn.functional.dropout(x, p, mode=mode)
+    with pytest.raises(NotImplementedError, match=r"\[dropout.*\] draws by a value of the Program"):
+        static.default_main_program().clone(for_test=True)

@@ -314,3 +314,12 @@ def test_print_and_assert(start, capfd):
     assert "values:" in capfd.readouterr().out
     with pytest.raises(ValueError, match="Assert"):
         exe.run(feed={"v": V - 200}, fetch_list=[y])
+
+
+def test_scales_of_interpolation_are_numbers():
+    x, scale = static.data("x", [1, 2, 4, 4]), static.data("scale", [1])
+    for value in (scale, [2.0, scale]):
+        with pytest.raises(
+            NotImplementedError, match=r"\[interpolate\] scale_factor is a value of"
+        ):
+            argosy.nn.functional.interpolate(x, scale_factor=value)

@@ -369,3 +369,29 @@ def test_a_clone_for_test_keeps_what_forward_operations_write(start):
     ]
     for n in names:
         np.testing.assert_array_equal(np.array(scope.find_var(n).get_tensor()), before[n])
+
+
+def test_parameters_of_one_name_have_one_form():
+    attr = argosy.ParamAttr(name="shared")
+    first = static.create_parameter([2, 3], "float32", attr=attr)
+    again = static.create_parameter([2, 3], "float32", attr=attr)
+    assert first.name == again.name
+    for shape, dtype in (([3, 2], "float32"), ([2, 3], "float64")):
+        with pytest.raises(ValueError, match="has a parameter 'shared' of another form"):
+            static.create_parameter(shape, dtype, attr=attr)
+    with static.program_guard(static.Program(), static.Program()):
+        assert static.create_parameter([3, 2], "float32", attr=attr).shape == [3, 2]
+
+
+def test_variables_with_a_value_keep_what_stop_gradient_says():
+    block = static.default_main_program().global_block()
+    x = static.data("x", [2])
+    for stop in (False, True):
+        v = block.create_var(
+            name=f"v{stop}", shape=[2], dtype="float32", persistable=True, stop_gradient=stop
+        )
+        assert v.stop_gradient is stop and (v * x).stop_gradient is stop
+    # Optimizers train parameters alone.
+    weight = static.create_parameter([2], "float32")
+    loss = (block.var("vFalse") * weight).sum()
+    assert [p.name for p, _ in argosy.optimizer.SGD(0.1).minimize(loss)[1]] == [weight.name]

@@ -113,6 +113,11 @@ def test_to_tensor_of_lists_with_tensors_promotes_as_numpy(data, dtype):
     assert flat == want
 
 
+def test_to_tensor_of_lists_keeps_the_digits_of_python_floats():
+    assert paddle.to_tensor([paddle.ones([]), 0.1]).numpy()[1] == 0.1
+    assert paddle.to_tensor([paddle.ones([1]), [0.1]]).numpy()[1, 0] == 0.1
+
+
 def test_numpy_takes_blocking_and_places_compare():
     x = paddle.ones([2])
     assert (x.numpy(False) == x.numpy(True)).all()

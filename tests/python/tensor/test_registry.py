@@ -74,7 +74,7 @@ def test_nobody_else_gives_tensor_attributes():
 
 def test_what_replaces_an_op_is_known():
     replacing = {n for n, e in registry.TABLE.entries.items() if e.replaces is not None}
-    assert replacing == {"cumsum_", "expand", "reshape", "reshape_", "tile", "transpose"}
+    assert replacing == {"cumsum_", "expand", "reshape", "reshape_", "scale", "tile", "transpose"}
 
 
 def test_what_only_values_of_programs_have():

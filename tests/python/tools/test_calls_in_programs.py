@@ -23,7 +23,7 @@ spec.loader.exec_module(tool)
 TOPICS = [
     "activations", "compat", "convolution", "creation", "elementwise", "indexing", "layers",
     "linear_algebra", "losses", "manipulation", "reduction", "reforming", "tensor_methods",
-    "zero_dim",
+    "zero_dim", "calls_layers", "calls_linalg", "calls_losses", "calls_manipulation", "calls_math", "calls_nn",
 ]  # fmt: skip
 # Draw numbers, need eager gradients, or change their dtype in place, which no Program does.
 APART = ("rand", "ropout", "static", "backward", ".grad", "gradients", "constant(", "seed(",
@@ -106,7 +106,8 @@ def complaint(case, names, wanted, known):
         want, value = wanted[i], np.asarray(value)
         fits = len(shape) == value.ndim and all(a in (-1, b) for a, b in zip(shape, value.shape))
         # squeeze() of unknown sizes only knows when it runs which are 1.
-        if known and not (fits and dtype == str(value.dtype)):
+        held = "uint16" if dtype == "bfloat16" else dtype  # NumPy has none
+        if known and not (fits and held == str(value.dtype)):
             return f"result {i} is {value.dtype}{list(value.shape)}, inferred was {dtype}{shape}"
         if value.shape != want.shape or value.dtype != want.dtype:
             return f"result {i} is {value.dtype}{value.shape}, eagerly {want.dtype}{want.shape}"
@@ -136,7 +137,7 @@ def complaints(topic):
 def test_calls_give_the_same_in_a_program(topic):
     # In a process of its own: calls of the table change modes and defaults.
     command = [sys.executable, "-W", "ignore", __file__, topic]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 

@@ -29,7 +29,8 @@ def test_cases_are_python(topic):
 
 
 def test_the_table_is_broad():
-    assert sum(len(tool.cases_of(topic)) for topic in tool.topics()) >= 1500
+    count = sum(len(tool.cases_of(topic)) * len(tool.modes_of(topic)) for topic in tool.topics())
+    assert count >= 25_000
 
 
 def tensor(values, dtype="float32", shape=None, stop=True):
@@ -79,6 +80,60 @@ def test_values_are_described_without_the_framework():
     assert [item["kind"] for item in found["items"]] == ["tensor", "array", "dict"]
     assert found["items"][0]["dtype"] == "bfloat16" and found["items"][0]["data"] == [1.0, 1.0]
     assert tool.compare({"ok": found}, {"ok": found}) is None
+
+
+def test_calls_become_functions_of_their_operands():
+    makers, text = tool.as_function("x = T(2, 3);; x.sum() + T(3, seed=1) * f(lambda: T(2), [4])")
+    assert makers == ["T(2, 3)", "T(3, seed=1)"]
+    assert text.splitlines() == [
+        "def call(_0, _1):",
+        "    x = _0",
+        "    _found = x.sum() + _1 * f(lambda: T(2), [4])",
+        "    return _found",
+    ]
+
+
+@pytest.mark.parametrize("mode", tool.MODES)
+def test_modes_give_values_and_gradients(mode):
+    names = tool.namespace(argosy)
+    found = tool.evaluate_in("x = T(2);; {'y': [x * 2, x.shape[0]]}", names, argosy, mode)
+    ((key, items),) = found["ok"]["items"]
+    assert key == "y" and items["items"][1] == {"kind": "int", "value": 2}
+    assert items["items"][0]["data"] == [pytest.approx(v) for v in (0.1952540, 0.8607574)]
+    assert list(found["gradient"]["items"][0]["shape"]) == [2]
+    assert tool.evaluate_in("T(2, 3) @ T(2, 3)", names, argosy, mode)["error"].endswith("Error")
+
+
+def test_a_mode_may_agree_with_another():
+    one, other = {"ok": tensor([1.0])}, {"ok": tensor([2.0])}
+    error = {"error": "ValueError", "text": "no such mode"}
+    assert tool.compare_in(one, one, other) is None
+    assert tool.compare_in(one, other, one) is None
+    assert tool.compare_in(one, error, one) is None
+    assert "1 of 1 values" in tool.compare_in(one, other, other)
+
+
+def test_gradients_are_compared():
+    a = {"ok": tensor([1.0]), "gradient": {"kind": "list", "items": [tensor([1.0])]}}
+    b = {"ok": tensor([1.0]), "gradient": {"kind": "list", "items": [tensor([2.0])]}}
+    none = {
+        "ok": tensor([1.0]),
+        "gradient": {"kind": "list", "items": [tool.describe(None, argosy)]},
+    }
+    assert tool.compare(a, a) is None
+    assert "gradient of operand 0" in tool.compare(a, b)
+    assert tool.compare(a, none) is None  # one more than Paddle has
+    assert "gradient of operand 0" in tool.compare(none, a)
+    assert "no gradient" in tool.compare({"ok": tensor([1.0])}, a)
+
+
+def test_families_try_each_value_of_each_parameter():
+    families = tool.module_of("calls_math")
+    calls = families.spread("f", "T(2)", "x=T()", a="1 | [2]", b=["'c'"], always="a", pairs=0)
+    assert calls == ["f(T(2), a=1)", "f(x=T(), a=1)", "f(T(2), a=[2])", "f(T(2), a=1, b='c')"]
+    assert families.spread("f", "T(2)", a="1 | 2", b="3", pairs=9) == families.spread(
+        "f", "T(2)", a="1 | 2", b="3", pairs=9
+    )
 
 
 def test_statements_run_before_the_expression():

@@ -156,6 +156,10 @@ def test_tensors_and_arrays_agree():
     near(F.adjust_hue(red, 1 / 3).numpy()[:, 0, 0], [0, 1, 0], 1e-5)
 
 
+def test_affine_of_a_grey_tensor_keeps_its_channel():
+    assert list(F.affine(tensor()[:1], 0.0, [1, 2], 1.0, 0.0).shape) == [1, *tensor().shape[1:]]
+
+
 def test_affine_moves():
     moved = F.affine(tensor(), 0.0, [1, 2], 1.0, 0.0)
     near(as_array(moved)[2:, 1:], IMAGE[:-2, :-1])

@@ -1,0 +1,170 @@
+"""Calls that random ones found to end the process, hang, or read and write outside of tensors. Each is
+refused by name, eagerly and in a Program; tests/fuzz/calls.py looks for more."""
+
+import numpy as np
+import pytest
+
+import argosy
+from argosy import _core, static
+
+ops = _core.ops
+
+
+def f(*shape, dtype="float32"):
+    return np.ones(shape, "float32" if dtype == "bfloat16" else dtype)
+
+
+def i(*shape, value=0, dtype="int64"):
+    return np.full(shape, value, dtype)
+
+
+# A function of tensors, their arrays, and a word of the message.
+CALLS = {
+    "as_strided_add": (lambda dy, x: ops.as_strided_add(dy, x), [f(3, 2), f(3, 2)], "dy"),
+    "avg_pool_like": (lambda x, y: ops.avg_pool_like(x, y), [f(6, 1, 4, 4), f()], "like"),
+    "batch_norm_grad": (
+        lambda x, m, v, dy: ops.batch_norm_grad(x, None, m, v, dy),
+        [f(8), f(4, 6), f(4, 6), f(4)],
+        "x has the wrong number",
+    ),
+    "group_norm_grad": (
+        lambda x, m, v, dy: ops.group_norm_grad(x, None, m, v, dy, 2),
+        [f(2, 4, 3), f(2, 2), f(2, 2), f(2, 4)],
+        "dy does not fit",
+    ),
+    "channel_window_sum": (lambda x: ops.channel_window_sum(x, 4, 1, 1), [f(2, 3)], "out of range"),
+    "cluster_labels": (lambda x: ops.cluster_labels(x), [i(4)], "cutoff"),
+    "continuous_value_model_grad": (
+        lambda dy, cvm, x: ops.continuous_value_model_grad(dy, cvm, x),
+        [f(3, 6), f(3, 2), f(3, 5)],
+        "dy does not fit",
+    ),
+    "conv_data": (
+        lambda dy, w, x: ops.conv_data(dy, w, x, [1, 1], [0, 0, 0, 0], "EXPLICIT", [1, 1]),
+        [f(1, 2, 9, 9), f(2, 3, 3, 3), f(1, 3, 4, 4)],
+        "dy does not fit",
+    ),
+    "conv_weight": (
+        lambda x, dy, w: ops.conv_weight(x, dy, w, [1, 1], [0, 0, 0, 0], "EXPLICIT", [1, 1]),
+        [f(1, 3, 4, 4), f(1, 2, 3, 2), f(2, 3, 3, 3)],
+        "dy does not fit",
+    ),
+    "deform_columns_grad": (
+        lambda dy, x, o: ops.deform_columns_grad(dy, x, o, None, [1, 1], [1, 1], [0, 0], [1, 1]),
+        [f(1, 2, 3), f(1, 2, 4, 4), f(1, 2, 4, 4)],
+        "dy does not fit",
+    ),
+    "embedding_rows_grad": (
+        lambda x, dy, w: ops.embedding_rows_grad(x, dy, w), [i(3), f(4, 2), f(5, 2)], "wrong size",
+    ),
+    "grid_sample_grad": (
+        lambda x, g, dy: ops.grid_sample_grad(x, g, dy), [f(1, 4), f(1, 4, 1, 1), f(1, 4, 1)], "grid",
+    ),
+    "hard_cross_entropy_grad": (
+        lambda x, p, y, dl: ops.hard_cross_entropy_grad(x, p, y, None, dl),
+        [f(2, 3), f(2, 3), i(2, 1), f(2, 3)],
+        "dloss has the wrong size",
+    ),
+    "interpolate_grad": (
+        lambda dy, x: ops.interpolate_grad(dy, x, None, [2.0], "nearest"),
+        [f(1, 2, 4), f(1, 2, 4)],
+        "dy does not fit",
+    ),
+    "lp_pool_grad": (
+        lambda x, y, dy: ops.lp_pool_grad(x, y, dy, 2.0, [2], [2], [0, 0]),
+        [f(1, 1, 4), f(1, 1, 2), f(1, 1, 3)],
+        "dy does not fit",
+    ),
+    "max_indices": (
+        lambda x, y: ops.max_indices(x, y, [2], [2], [0, 0]), [f(1, 1, 4), f(1, 1, 3)], "y does not fit",
+    ),
+    "max_pool_grad": (
+        lambda dy, at, x: ops.max_pool_grad(dy, at, x, [2], [2], [0, 0]),
+        [f(1, 1, 2), i(1, 1, 2, value=9, dtype="int32"), f(1, 1, 4)],
+        "indices must be from 0 to 3",
+    ),
+    "multi_label_margin_rows": (
+        lambda x, y: ops.multi_label_margin_rows(x, y), [f(3, 2), i(3, 4)], "label does not fit",
+    ),
+    "multi_label_margin_rows_grad": (
+        lambda x, y, dl: ops.multi_label_margin_rows_grad(x, y, dl),
+        [f(3, 2), i(3, 2, value=7), f(3)],
+        "label values should be < 2",
+    ),
+    "quantile_positions": (
+        lambda x: ops.quantile_positions(x, [2.0], "nearest"), [f(6)], "q must be from 0 to 1",
+    ),
+    "repeat_interleave_grad": (
+        lambda dy, n, x: ops.repeat_interleave_grad(dy, n, x, 0), [f(4), i(3, value=3), f(3)], "add up",
+    ),
+    "roi_align": (
+        lambda x, b, n: ops.roi_align(x, b, n), [f(1, 1, 4, 4), f(2, 4), i(2, value=5)], "no image 5",
+    ),
+    "roi_align_grad": (
+        lambda dy, x, b, n: ops.roi_align_grad(dy, x, b, n, 2, 2),
+        [f(2, 1, 1, 1), f(1, 1, 4, 4), f(2, 4), i(2)],
+        "dy does not fit",
+    ),
+    "psroi_pool_grad": (
+        lambda dy, x, b, n: ops.psroi_pool_grad(dy, x, b, n, 2, 2),
+        [f(2, 4, 2, 2), f(1, 4, 4, 4), f(2, 4), i(2)],
+        "dy does not fit",
+    ),
+    "roi_pool_grad": (
+        lambda dy, x, at, n: ops.roi_pool_grad(dy, x, at, n, 2, 2),
+        [f(1, 1, 2, 2), f(1, 1, 4, 4), i(1, 1, 2, 2, value=99), i(1)],
+        "argmax must be below 16",
+    ),
+    "unfold_grad": (
+        lambda dy, x: ops.unfold_grad(dy, x, [2, 2], [1, 1], [0, 0, 0, 0], [1, 1]),
+        [f(1, 4, 5), f(1, 1, 4, 4)],
+        "dy does not fit",
+    ),
+    "poisson": (lambda x: argosy.poisson(x), [f(2) * 3e9], "at most"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("known", [True, False, None])
+def test_refused(name, known):
+    function, arrays, text = CALLS[name]
+    if known is None:
+        with pytest.raises(ValueError, match=text):
+            function(*map(argosy.to_tensor, arrays))
+        return
+    argosy.enable_static()
+    try:
+        main = static.Program()
+        with static.program_guard(main, static.Program()), pytest.raises(ValueError, match=text):
+            slots = [
+                static.data(f"x{k}", list(a.shape) if known else [-1] * a.ndim, str(a.dtype))
+                for k, a in enumerate(arrays)
+            ]
+            found = function(*slots)
+            static.Executor().run(main, {f"x{k}": a for k, a in enumerate(arrays)}, [found])
+    finally:
+        argosy.disable_static()
+
+
+def test_more_bytes_than_addresses():
+    argosy.enable_static()
+    try:
+        main = static.Program()
+        with static.program_guard(main, static.Program()):
+            found = argosy.full([2**31, 2**31], 1.0)
+            with pytest.raises(MemoryError, match="more bytes than a machine has addresses"):
+                static.Executor().run(main, {}, [found])
+    finally:
+        argosy.disable_static()
+
+
+def test_masters_have_as_many_elements():
+    one, two = argosy.ones([2], "float16"), argosy.ones([3], "float32")
+    with pytest.raises(ValueError, match="master 0 has the wrong shape"):
+        ops.rprop_([one], [one], [one.astype("float32")], [one.astype("float32")], [two])
+
+
+def test_steps_of_asgd_are_counted():
+    x = argosy.ones([2])
+    with pytest.raises(ValueError, match="must be a number of steps"):
+        ops.asgd_([x], [x], [x + 0], [x + 0], [argosy.to_tensor([-1])], [])
