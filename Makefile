@@ -45,16 +45,18 @@ faults-nightly: build  ## the same without end, from a seed of this second on
 
 # FUZZ_SECONDS for each.
 FUZZ_SECONDS ?= 60
+FUZZ_CALLS ?= 20000
 FUZZERS := program_bytes program_text weights infer service multislot
 PYTHON_FUZZERS := pickle
 
-fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each; finds go to build/fuzz/found
+fuzz: build  ## feed the loaders mutated files for FUZZ_SECONDS each, make FUZZ_CALLS random calls; finds go to build/fuzz
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZERS:%=%_fuzz)
 	@for name in $(FUZZERS); do echo "$$name:"; build/fuzz/tests/$${name}_fuzz $(FUZZ_SECONDS) \
 	  build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
 	@for name in $(PYTHON_FUZZERS); do echo "$$name:"; $(PY) tests/fuzz/$${name}_fuzz.py \
 	  $(FUZZ_SECONDS) build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; done
+	@$(PY) -m tests.fuzz.calls --calls $(FUZZ_CALLS) --seed $$(date +%s) --jobs $(JOBS)
 
 lint: build  ## format, style, layers, floors, locks, tests unrun or without assertion, headers that do not compile alone
 	@JOBS=$(JOBS) PRESET=$(PRESET) tools/lint.sh

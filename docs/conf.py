@@ -24,7 +24,7 @@ html_copy_source = False
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "alphabetical"
 autodoc_typehints = "none"
-napoleon_custom_sections = ["Shapes", "Paper"]
+napoleon_custom_sections = ["Shape", "Shapes", "Paper"]
 
 
 def escape_formulas(app, what, name, obj, options, lines):
