@@ -20,6 +20,14 @@ std::string name_of_message(const Board& board, const Transfer& t) {
   return m.str();
 }
 
+std::string interrupted_text(const Board& board) {
+  Message m;
+  m << "[send] rank " << board.ranks()[static_cast<size_t>(board.rank())]
+    << " was interrupted while it exchanged tensors in group " << board.number()
+    << ". Do this: see what that process wrote last.";
+  return m.str();
+}
+
 bool whole(const Transfer& t) {
   return t.moved == sizeof(Header) + t.data.bytes();
 }
@@ -95,7 +103,16 @@ void Exchange::run(std::shared_ptr<Transfer> transfer) {
     if (others) board_->ring_bell(board_->rank());
   }
   if (!others) drive(transfer.get());
-  transfer->work->wait();
+  try {
+    transfer->work->wait();
+  } catch (...) {
+    // Ctrl-C while the thread drives. What is pending ends by what is posted.
+    if (!transfer->work->done()) {
+      board_->post(Failure::lost, interrupted_text(*board_));
+      board_->ring_bell(board_->rank());
+    }
+    throw;
+  }
 }
 
 void Exchange::wake_thread() {
@@ -129,21 +146,20 @@ void Exchange::drive(const Transfer* mine) {
       MutexLock lock(mutex_);
       std::exception_ptr error, others;
       try {
-        board_->check();
+        // Asked before what is there is taken: who sent it may have gone on, and failed, since.
+        const bool failed = board_->failed();
         moved = advance();
+        if (failed) board_->check();
         if (!moved || due) check_waiting(due);
         if (interrupted) std::rethrow_exception(interrupted);
       } catch (const CommError&) {
         error = std::current_exception();
       } catch (...) {
         error = std::current_exception();
-        Message m;
-        m << "[send] rank " << board_->ranks()[static_cast<size_t>(board_->rank())]
-          << " was interrupted while it exchanged tensors in group " << board_->number()
-          << ". Do this: see what that process wrote last.";
+        const std::string text = interrupted_text(*board_);
         // What interrupted it is the caller's, who may take it once.
-        others = std::make_exception_ptr(CommError(Failure::lost, m));
-        board_->post(Failure::lost, m.str());
+        others = std::make_exception_ptr(CommError(Failure::lost, Message() << text));
+        board_->post(Failure::lost, text);
       }
       if (error) {
         dump_failure(*board_, error);
@@ -273,7 +289,6 @@ void Exchange::end(Transfer& t, std::exception_ptr error) {
 }
 
 void Exchange::check_waiting(bool due) {
-  board_->check();
   const auto now = Clock::now();
   // Of each direction and peer the first one only: the others' turn has not come.
   std::vector<bool> busy(2 * static_cast<size_t>(board_->size()));

@@ -379,6 +379,7 @@ std::shared_ptr<Work> ProcessGroup::transfer(const Tensor& tensor, int peer, boo
 
 std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode) {
   std::shared_ptr<Work> work = task->work;
+  Header header;
   bool here = false;
   {
     MutexLock lock(mutex_);
@@ -389,6 +390,7 @@ std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode
     check_failed();
     task->job.header.sequence = sequence_++;
     task->number = record(task->job.header, task->rank);
+    header = task->job.header;
     here = mode == Mode::sync && !busy_ && queue_.empty();
     if (here) {
       busy_ = true;
@@ -404,8 +406,23 @@ std::shared_ptr<Work> ProcessGroup::submit(std::unique_ptr<Task> task, Mode mode
     busy_ = false;
     if (!queue_.empty()) changed_.notify_all();
   }
-  if (mode == Mode::sync) work->wait();
+  if (mode == Mode::sync) {
+    try {
+      work->wait();
+    } catch (...) {
+      if (!work->done()) post_interrupted(header);  // Ctrl-C while it waited for its turn
+      throw;
+    }
+  }
   return work;
+}
+
+void ProcessGroup::post_interrupted(const Header& header) {
+  Message m;
+  m << '[' << name_of(header.kind) << "] rank " << ranks()[static_cast<size_t>(rank())]
+    << " was interrupted in collective " << header.sequence << " of group " << number() << ", "
+    << describe(header) << ". Do this: see what that process wrote last.";
+  board_->post(Failure::lost, m.str());
 }
 
 void ProcessGroup::execute(Task& task) {
@@ -418,11 +435,7 @@ void ProcessGroup::execute(Task& task) {
     if (e.failure() != Failure::closed) dump_records(task.rank, e.what());
   } catch (...) {  // Ctrl-C, no memory: the others would wait for this rank
     error = std::current_exception();
-    Message m;
-    m << '[' << name_of(task.kind()) << "] rank " << task.rank << " was interrupted in collective "
-      << task.job.header.sequence << " of group " << number() << ", " << describe(task.job.header)
-      << ". Do this: see what that process wrote last.";
-    board_->post(Failure::lost, m.str());
+    post_interrupted(task.job.header);
   }
   finish(task.number, error ? Stage::failed : Stage::done);
   task.keep.clear();

@@ -83,6 +83,7 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   std::shared_ptr<Work> submit(std::unique_ptr<Task> task, Mode mode);
   std::shared_ptr<Work> transfer(const Tensor& tensor, int peer, bool sending, Mode mode);
   void execute(Task& task);
+  void post_interrupted(const Header& header);
   void loop();
   void forget() ARGOSY_UNCHECKED;
 

@@ -103,8 +103,10 @@ def test_an_interrupted_rank(tmp_path):
     assert "rank 0 was interrupted in collective" in started[1].text, started[1].text
 
 
-def test_an_interrupted_message(tmp_path):
-    started = ranks.start("fails", 2, "interrupt", environ={"FOLDER": str(tmp_path)})
+@pytest.mark.parametrize("seconds", ["0", "0.5"])
+def test_an_interrupted_message(tmp_path, seconds):
+    environ = {"FOLDER": str(tmp_path), "SECONDS": seconds}
+    started = ranks.start("fails", 2, "interrupt", environ=environ)
     ranks.wait_for(tmp_path / "0")
     time.sleep(0.3)
     started[0].process.send_signal(signal.SIGINT)

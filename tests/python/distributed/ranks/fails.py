@@ -4,6 +4,7 @@ import datetime
 import os
 import pathlib
 import sys
+import time
 
 import argosy as paddle
 import argosy.distributed as dist
@@ -30,8 +31,6 @@ def wait_for_others(rank):
         group = dist.new_group(timeout=seconds)
     (folder / str(rank)).touch()
     if rank == 1:
-        import time
-
         time.sleep(2 if len(sys.argv) > 2 else 1 if dist.get_world_size() == 2 else 60)
         dist.barrier(group)
     elif way == "wait-message":
@@ -57,6 +56,7 @@ def interrupt(rank):
     if rank == 1:
         dist.recv(paddle.ones([4]), src=0)
     task = dist.irecv(paddle.ones([9]), src=1)
+    time.sleep(float(os.environ["SECONDS"]))  # 0.5: the group's thread moves messages by then
     (folder / str(rank)).touch()
     try:
         dist.recv(paddle.ones([4]), src=1)
