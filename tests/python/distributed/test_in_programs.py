@@ -1,0 +1,12 @@
+"""Collectives and data parallelism in captured and static Programs."""
+
+import pytest
+from tests.python.distributed.ranks import run as ranks
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_collectives_are_operations_of_programs(count):
+    for rank in ranks.run("in_programs", count, limit=180):
+        assert "all is well" in rank.text
