@@ -6,6 +6,7 @@ import weakref
 import zlib
 
 from argosy import _backward, _core
+from argosy._framework import in_dynamic_mode
 from argosy import tensor as tensors
 from argosy.autograd import no_grad
 
@@ -151,4 +152,5 @@ class _Reached:
         self._index = index
 
     def __call__(self):
-        self._reached.add(self._index)
+        if in_dynamic_mode():  # else a step is being captured, which exchanges by operations
+            self._reached.add(self._index)

@@ -11,7 +11,11 @@ from argosy._job import get_rank, get_world_size, number_of
 from argosy._support import no_effect
 from argosy.autograd import is_grad_enabled
 
+from argosy._programs.mode import default_main_program, default_startup_program
+from argosy.jit.capture import capturing, note
+
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
+from ._program_exchange import ProgramExchange, start_alike
 from ._reducer import Reducer, copy_from_first
 
 __all__ = []
@@ -149,7 +153,7 @@ class DataParallel(nn.Layer):
         group (Group, optional): Of the processes; all by default.
 
     Raises:
-        NotImplementedError: Called while a Program is recorded, in several processes.
+        NotImplementedError: A step of jit.compile_step runs within no_sync().
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
     """
@@ -169,6 +173,7 @@ class DataParallel(nn.Layer):
         self._layers = layers
         self._synchronizes = True
         self._reducer = None
+        self._exchange = None  # what Programs do in the place of the reducer
         if group is None or group.nranks == 1:
             no_effect(
                 "DataParallel", "one process exchanges no gradients",
@@ -183,22 +188,43 @@ class DataParallel(nn.Layer):
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )
-        copy_from_first([*layers.parameters(), *layers.buffers()], group)
         limits = [int(size * (1 << 20)) for size in (last_comm_buffer_size, comm_buffer_size)]
+        self._exchange = ProgramExchange(group, limits, trained)
+        state = [*layers.parameters(), *layers.buffers()]
+        if not in_dynamic_mode():
+            start_alike(default_startup_program(), group, state)
+            return
+        copy_from_first(state, group)
         self._reducer = Reducer(trained, group, limits, bool(find_unused_parameters))
 
     def forward(self, *inputs, **kwargs):
         """The layer's own forward."""
-        if self._reducer is not None:
-            if not in_dynamic_mode():
-                raise NotImplementedError(
-                    "[DataParallel] gradients of several processes are exchanged after eager backward only,"
-                    " and a Program is being recorded. Do this: capture the inner layer"
-                    " (jit.to_static) and put DataParallel around it."
-                )
+        self._begin_pass()
+        return self._layers(*inputs, **kwargs)
+
+    def _begin_pass(self):
+        """Before a forward pass, at once or as part of a captured function: whether the backward pass
+        after it exchanges gradients. While one is captured, whoever captures it is told."""
+        if self._exchange is None:
+            return
+        if in_dynamic_mode():
             if is_grad_enabled():
                 self._reducer.wanted = self._synchronizes
-        return self._layers(*inputs, **kwargs)
+        elif capturing():
+            note(self)
+        else:
+            exchanges = default_main_program()._exchanges
+            if self._exchange not in exchanges:
+                exchanges.append(self._exchange)
+
+    def _begin_step(self):
+        """Before a captured step, which exchanges gradients and updates."""
+        if not self._synchronizes:
+            raise NotImplementedError(
+                "[DataParallel.no_sync] a step of compile_step exchanges gradients before it updates:"
+                " expected it to be called outside of no_sync(). Do this: leave no_sync() out, or train"
+                " eagerly."
+            )
 
     def scale_loss(self, loss):
         """The loss unchanged (kept for old programs)."""

@@ -687,6 +687,8 @@ class Optimizer:
         with mode.recording(program), role(program, 2), no_grad():
             self._program = program
             self._update_all(params_grads, self._static_rate(program))
+        for exchange in program._exchanges:
+            exchange.average(program._handle, {id(p): g for p, g in params_grads if g is not None})
         return program.global_block().ops[count:]
 
     def _update_all(self, params_grads, rate):

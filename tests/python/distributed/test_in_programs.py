@@ -10,3 +10,10 @@ pytestmark = pytest.mark.timeout(240)
 def test_collectives_are_operations_of_programs(count):
     for rank in ranks.run("in_programs", count, limit=180):
         assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("way", ["eager", "to_static", "compile_step", "static", "fleet"])
+def test_processes_train_a_program_as_one(way, count):
+    for rank in ranks.run("trains_in_programs", count, way, limit=180):
+        assert "all is well" in rank.text

@@ -14,6 +14,7 @@ from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
 from .collective_client import group_client
 from .distributed_optimizer import DistributedOptimizer
+from .static_collective import train_together
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -352,7 +353,8 @@ class Fleet:
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Adds gradients and updates of loss to its program, then divides it: on a worker the
-        program becomes the trainer's part, in place.
+        program becomes the trainer's part, in place. Without servers, gradients become averages over
+        the workers.
 
         Args:
             loss (Variable|list[Variable]): what is minimized; a list of several programs' losses.
@@ -384,12 +386,6 @@ class Fleet:
                     "Do this: call argosy.enable_static() before the model is built."
                 )
             return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        if self._is_collective and not self._roles()._is_non_distributed():
-            raise NotImplementedError(
-                f"[fleet.minimize] this process is one of {self.worker_num()} of a collective job, which"
-                " exchange gradients in eager mode only. Do this: disable_static(), or start the program"
-                " alone."
-            )
         if isinstance(startup_program, (list, tuple)):
             startups = list(startup_program)
         else:
@@ -400,6 +396,8 @@ class Fleet:
             )
         for one, startup in zip(losses, startups):
             out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
+            if self._is_collective and self.worker_num() > 1:
+                train_together(one.block.program, startup, self._user_defined_strategy)
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)

@@ -1,0 +1,59 @@
+"""Averaging gradients over processes in Programs."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy import tensor as tensors
+from argosy._programs import mode
+from argosy.autograd import no_grad
+
+__all__ = []
+
+
+class ProgramExchange:
+    """How the gradients of some parameters are averaged in Programs: the pass data_parallel.
+
+    Args:
+        group (Group): Of processes that run the Program, each on its part of the batch.
+        limits (list): Bytes of the first exchange and of further ones.
+        parameters (list, optional): Whose gradients; all that are updated if None.
+        wire (str, optional): The dtype in which floating gradients are exchanged.
+    """
+
+    def __init__(self, group, limits, parameters=None, wire=None):
+        self._parameters = parameters
+        self._options = {
+            "data_parallel.group": str(group.id),
+            "data_parallel.first_bucket": str(limits[0]),
+            "data_parallel.bucket": str(limits[-1]),
+            **({} if wire is None else {"data_parallel.wire": wire}),
+        }
+
+    def average(self, program, gradients=None):
+        """Lets updates in a core Program read averages.
+
+        Args:
+            program: The Program, with its updates.
+            gradients (dict, optional): Of parameters, by their id(); needed if some were chosen.
+        """
+        options = dict(self._options)
+        if self._parameters is not None:
+            chosen = [gradients[id(p)] for p in self._parameters if id(p) in gradients]
+            ids = [str(_core.program_id_of_value(g)) for g in chosen]
+            if not ids:
+                return
+            options["data_parallel.gradients"] = ",".join(ids)
+        _core.passes_run(program, ["data_parallel"], options)
+
+
+def start_alike(startup, group, states):
+    """Lets state of a static Program begin with what the group's first process drew.
+
+    Args:
+        startup (Program): Its startup Program, which gives the state its first values.
+        group (Group): The processes.
+        states (list): Handles of the state.
+    """
+    with mode.recording(startup), no_grad():
+        for state in states:
+            tensors.assign(_core.ops.broadcast_from(state, 0, group.id), state)

@@ -1,0 +1,199 @@
+"""DataParallel and fleet in Programs beside one process that has the whole batch: float64, 20 steps.
+
+    trains_in_programs.py eager|to_static|compile_step|static|fleet
+
+All ways start from the same parameters, so all give the same as one process.
+"""
+
+import sys
+
+import numpy as np
+
+import argosy as paddle
+import argosy.distributed as dist
+import argosy.nn.functional as F
+from argosy.distributed import fleet
+
+way = sys.argv[1]
+if way == "fleet":
+    strategy = fleet.DistributedStrategy()
+    strategy.fuse_grad_size_in_MB = 1
+    fleet.init(is_collective=True, strategy=strategy)
+else:
+    dist.init_parallel_env()
+rank, size = dist.get_rank(), dist.get_world_size()
+BATCH, STEPS = 4, 20
+mine = slice(rank * BATCH, (rank + 1) * BATCH)
+paddle.set_default_dtype("float64")
+
+
+class Mlp(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = paddle.nn.Linear(7, 16)
+        self.second = paddle.nn.Linear(16, 16)
+        self.last = paddle.nn.Linear(16, 3)
+
+    def forward(self, x):
+        return self.last(F.relu(self.second(F.tanh(self.first(x)))))
+
+    @staticmethod
+    def batch(draw):
+        return draw.randn(size * BATCH, 7), draw.randint(0, 3, [size * BATCH])
+
+    form = ([-1, 7], "float64")
+
+
+class Residual(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.stem = paddle.nn.Conv2D(2, 6, 3, padding=1)
+        self.one = paddle.nn.Conv2D(6, 6, 3, padding=1)
+        self.two = paddle.nn.Conv2D(6, 6, 3, padding=1)
+        self.norm = paddle.nn.GroupNorm(2, 6)
+        self.last = paddle.nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = F.relu(self.stem(x))
+        x = F.relu(x + self.two(F.relu(self.norm(self.one(x)))))
+        return self.last(x.mean([2, 3]))
+
+    @staticmethod
+    def batch(draw):
+        return draw.randn(size * BATCH, 2, 6, 6), draw.randint(0, 3, [size * BATCH])
+
+    form = ([-1, 2, 6, 6], "float64")
+
+
+class Transformer(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.table = paddle.nn.Embedding(11, 8, sparse=way != "static")
+        layer = paddle.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
+        self.encoder = paddle.nn.TransformerEncoder(layer, 2)
+        self.last = paddle.nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.last(self.encoder(self.table(x)).mean(1))
+
+    @staticmethod
+    def batch(draw):
+        return draw.randint(0, 11, [size * BATCH, 5]), draw.randint(0, 3, [size * BATCH])
+
+    form = ([-1, 5], "int64")
+
+
+def optimizer_of(kind, parameters):
+    if kind is Transformer:  # its table has gradients with rows only
+        return paddle.optimizer.SGD(
+            0.1, parameters=parameters, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
+        )
+    return paddle.optimizer.AdamW(
+        0.01, parameters=parameters, weight_decay=0.1, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
+    )
+
+
+def made(kind, seed):
+    paddle.seed(seed)
+    return kind()
+
+
+def batches(kind):
+    draw = np.random.RandomState(3)
+    return [kind.batch(draw) for _ in range(STEPS)]
+
+
+def reference(kind):
+    """The parameters after each step of one process."""
+    network = made(kind, 10)
+    optimizer = optimizer_of(kind, network.parameters())
+    history = []
+    for x, y in batches(kind):
+        F.cross_entropy(network(paddle.to_tensor(x)), paddle.to_tensor(y)).backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        history.append([p.numpy() for p in network.parameters()])
+    return history
+
+
+def check(parameters, wanted):
+    for one, two in zip(parameters, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(one), two, rtol=1e-12, atol=1e-12)
+
+
+def train_dynamic(kind, wanted):
+    network = made(kind, 10 + rank)
+    model = paddle.DataParallel(network, comm_buffer_size=0.001, last_comm_buffer_size=0.0005)
+    optimizer = optimizer_of(kind, network.parameters())
+    forward = model
+    if way == "to_static":
+        forward = paddle.jit.to_static(lambda x: model(x), full_graph=True)
+    if way == "compile_step":
+        step = paddle.jit.compile_step(model, F.cross_entropy, optimizer)
+    for (x, y), after in zip(batches(kind), wanted):
+        x, y = paddle.to_tensor(x[mine]), paddle.to_tensor(y[mine])
+        if way == "compile_step":
+            step(x, y)
+        else:
+            F.cross_entropy(forward(x), y).backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        check([p.numpy() for p in network.parameters()], after)
+    if way == "to_static" and size > 1:
+        with model.no_sync():
+            F.cross_entropy(forward(x), y).backward()
+        local = network.last.bias.grad.numpy()
+        F.cross_entropy(forward(x), y).backward()
+        together = paddle.to_tensor(2 * local)
+        dist.all_reduce(together, op=dist.ReduceOp.AVG)
+        check([network.last.bias.grad.numpy()], [together.numpy()])
+        optimizer.clear_grad()
+    if way == "compile_step" and size > 1:
+        (program, _, _), = step.program_cache.values()
+        text = str(paddle.static.Program(program))
+        assert "all_reduce_start" in text and "all_reduce_wait" in text, text
+        assert ("average_rows" in text) == (kind is Transformer)
+        try:
+            with model.no_sync():
+                step(x, y)
+        except NotImplementedError as error:
+            assert "[DataParallel.no_sync] a step of compile_step" in str(error), error
+        else:
+            sys.exit("no_sync was ignored")
+
+
+def train_static(kind, wanted):
+    paddle.enable_static()
+    main, startup = paddle.static.Program(), paddle.static.Program()
+    with paddle.static.program_guard(main, startup):
+        network = made(kind, 10 + rank)
+        x = paddle.static.data("x", *kind.form)
+        y = paddle.static.data("y", [-1], "int64")
+        model = paddle.DataParallel(network) if way == "static" else network
+        loss = F.cross_entropy(model(x), y)
+        optimizer = optimizer_of(kind, None)
+        if way == "fleet":
+            optimizer = fleet.distributed_optimizer(optimizer)
+        optimizer.minimize(loss)
+        test = main.clone(for_test=True)
+    assert size == 1 or "all_reduce_start" in str(main)
+    assert "all_reduce" not in str(test)
+    exe = paddle.static.Executor()
+    scope = paddle.static.Scope()
+    with paddle.static.scope_guard(scope):
+        exe.run(startup)
+        names = [p.name for p in network.parameters()]
+        for (x, y), after in zip(batches(kind), wanted):
+            gradient = network.last.bias.name + "@GRAD"
+            out = exe.run(main, {"x": x[mine], "y": y[mine]}, [loss, gradient])
+            told = []
+            check([scope.find_var(n).get_tensor() for n in names], after)
+        dist.all_gather_object(told, out[1])
+        assert all((g == told[0]).all() for g in told), "a fetched gradient is no average"
+    paddle.disable_static()
+
+
+for kind in (Mlp, Residual, Transformer):
+    wanted = reference(kind)
+    (train_static if way in ("static", "fleet") else train_dynamic)(kind, wanted)
+print("all is well")
