@@ -39,7 +39,7 @@ class ProgramExchange:
         options = dict(self._options)
         if self._parameters is not None:
             chosen = [gradients[id(p)] for p in self._parameters if id(p) in gradients]
-            ids = [str(_core.program_id_of_value(g)) for g in chosen]
+            ids = [str(_core.program_about(g)[1]) for g in chosen]
             if not ids:
                 return
             options["data_parallel.gradients"] = ",".join(ids)

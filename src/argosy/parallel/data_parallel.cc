@@ -246,7 +246,7 @@ GradientList chosen(const Program& p, std::string_view text) {
     const auto [next, error] = std::from_chars(at, end, id);
     ARGOSY_CHECK(error == std::errc() && (next == end || *next == ','), invalid_argument)
         << "[data_parallel] data_parallel.gradients: expected numbers of values by commas, got '"
-        << std::string(text) << "'. Do this: pass them as program_id_of_value gives them.";
+        << std::string(text) << "'. Do this: pass those of gradients.";
     ids.insert(id);
     at = next + 1;
   }

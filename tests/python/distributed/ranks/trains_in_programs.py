@@ -83,13 +83,13 @@ class Transformer(paddle.nn.Layer):
     form = ([-1, 5], "int64")
 
 
-def optimizer_of(kind, parameters):
+def optimizer_of(kind, parameters):  # rates that float32 has, as static Programs keep them
     if kind is Transformer:  # its table has gradients with rows only
         return paddle.optimizer.SGD(
-            0.1, parameters=parameters, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
+            0.125, parameters=parameters, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
         )
     return paddle.optimizer.AdamW(
-        0.01, parameters=parameters, weight_decay=0.1, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
+        2.0**-7, parameters=parameters, weight_decay=0.1, grad_clip=paddle.nn.ClipGradByGlobalNorm(0.5)
     )
 
 
@@ -104,8 +104,9 @@ def batches(kind):
 
 
 def reference(kind):
-    """The parameters after each step of one process."""
+    """The parameters of one process at first, and after each step."""
     network = made(kind, 10)
+    first = [p.numpy() for p in network.parameters()]
     optimizer = optimizer_of(kind, network.parameters())
     history = []
     for x, y in batches(kind):
@@ -113,7 +114,7 @@ def reference(kind):
         optimizer.step()
         optimizer.clear_grad()
         history.append([p.numpy() for p in network.parameters()])
-    return history
+    return first, history
 
 
 def check(parameters, wanted):
@@ -162,7 +163,7 @@ def train_dynamic(kind, wanted):
             sys.exit("no_sync was ignored")
 
 
-def train_static(kind, wanted):
+def train_static(kind, first, wanted):
     paddle.enable_static()
     main, startup = paddle.static.Program(), paddle.static.Program()
     with paddle.static.program_guard(main, startup):
@@ -183,6 +184,12 @@ def train_static(kind, wanted):
     with paddle.static.scope_guard(scope):
         exe.run(startup)
         names = [p.name for p in network.parameters()]
+        begun = []
+        dist.all_gather_object(begun, [np.asarray(scope.find_var(n).get_tensor()) for n in names])
+        for other in begun:
+            check(other, begun[0])
+        for name, value in zip(names, first):
+            scope.find_var(name).get_tensor().set(value, paddle.CPUPlace())
         for (x, y), after in zip(batches(kind), wanted):
             gradient = network.last.bias.name + "@GRAD"
             out = exe.run(main, {"x": x[mine], "y": y[mine]}, [loss, gradient])
@@ -194,6 +201,9 @@ def train_static(kind, wanted):
 
 
 for kind in (Mlp, Residual, Transformer):
-    wanted = reference(kind)
-    (train_static if way in ("static", "fleet") else train_dynamic)(kind, wanted)
+    first, wanted = reference(kind)
+    if way in ("static", "fleet"):
+        train_static(kind, first, wanted)
+    else:
+        train_dynamic(kind, wanted)
 print("all is well")
