@@ -29,21 +29,29 @@ class ProgramExchange:
             **({} if wire is None else {"data_parallel.wire": wire}),
         }
 
-    def average(self, program, gradients=None):
-        """Lets updates in a core Program read averages.
+    def average(self, program, pairs):
+        """Lets updates in a core Program read averages; gradients with a name become them.
 
         Args:
             program: The Program, with its updates.
-            gradients (dict, optional): Of parameters, by their id(); needed if some were chosen.
+            pairs (list): Of parameters and gradients, as backward gave them.
         """
+        gradients = [g for p, g in pairs if g is not None and self._concerns(p)]
+        if not gradients:
+            return
         options = dict(self._options)
-        if self._parameters is not None:
-            chosen = [gradients[id(p)] for p in self._parameters if id(p) in gradients]
-            ids = [str(_core.program_about(g)[1]) for g in chosen]
-            if not ids:
-                return
-            options["data_parallel.gradients"] = ",".join(ids)
+        options["data_parallel.gradients"] = ",".join(
+            str(_core.program_about(g)[1]) for g in gradients
+        )
+        names = [getattr(g, "name", None) for g in gradients]
         _core.passes_run(program, ["data_parallel"], options)
+        for gradient, name in zip(gradients, names):
+            found = _core.program_find(program, name) if name else None
+            if found is not None:
+                gradient._set_data(found)
+
+    def _concerns(self, parameter):
+        return self._parameters is None or any(parameter is p for p in self._parameters)
 
 
 def start_alike(startup, group, states):

@@ -163,7 +163,7 @@ class CompiledStep:
             with noting() as exchanging, recording(program), optimizer._taking_rate(rate):
                 value = self._value(inputs)
                 _core.backward(value, None, False)
-                gradients = {id(p): p.grad for p in parameters if p.grad is not None}
+                gradients = [(p, p.grad) for p in parameters]
                 _core.program_set_role(program, 2)
                 with autocast.as_called():
                     optimizer.step()

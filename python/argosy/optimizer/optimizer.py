@@ -688,7 +688,7 @@ class Optimizer:
             self._program = program
             self._update_all(params_grads, self._static_rate(program))
         for exchange in program._exchanges:
-            exchange.average(program._handle, {id(p): g for p, g in params_grads if g is not None})
+            exchange.average(program._handle, params_grads)
         return program.global_block().ops[count:]
 
     def _update_all(self, params_grads, rate):

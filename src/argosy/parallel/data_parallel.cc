@@ -251,6 +251,12 @@ GradientList chosen(const Program& p, std::string_view text) {
     at = next + 1;
   }
   std::erase_if(all, [&](const Ref<Value>& v) { return !ids.count(v->id); });
+  for (const Ref<Value>& v : all) ids.erase(v->id);
+  ARGOSY_CHECK(ids.empty(), invalid_argument)
+      << "[data_parallel] data_parallel.gradients: expected gradients that updates read, got value "
+      << *ids.begin()
+      << ", which is none, so that ranks would train apart. Do this: average gradients as backward "
+         "gives them.";
   return all;
 }
 

@@ -179,6 +179,9 @@ TEST(DataParallel, WrongOptions) {
             std::string::npos);
   EXPECT_NE(error({{"data_parallel.gradients", "1;2"}}).find("expected numbers of values by commas"),
             std::string::npos);
+  EXPECT_NE(error({{"data_parallel.gradients", "0"}})
+                .find("expected gradients that updates read, got value 0, which is none"),
+            std::string::npos);
 }
 
 }  // namespace argosy::parallel

@@ -14,7 +14,7 @@ from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
 from .collective_client import group_client
 from .distributed_optimizer import DistributedOptimizer
-from .static_collective import train_together
+from .static_collective import begin_alike, exchange_gradients
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -395,9 +395,12 @@ class Fleet:
                 f"[fleet.minimize] {len(losses)} losses but {len(startups)} startup programs."
             )
         for one, startup in zip(losses, startups):
+            together = self._is_collective and self.worker_num() > 1
+            if together:
+                exchange_gradients(one.block.program, self._user_defined_strategy)
             out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
-            if self._is_collective and self.worker_num() > 1:
-                train_together(one.block.program, startup, self._user_defined_strategy)
+            if together:
+                begin_alike(startup)
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)

@@ -1,30 +1,37 @@
-"""Static Programs that several processes train without servers."""
+"""Static Programs that several processes train without servers, as one with all their samples."""
 
 from __future__ import annotations
 
 from argosy.distributed._groups import default_group
 from argosy.distributed._program_exchange import ProgramExchange, start_alike
 
-__all__ = ["train_together"]
+__all__ = ["begin_alike", "exchange_gradients"]
 
 _MEGABYTE = 1 << 20
 
 
-def train_together(program, startup, strategy):
-    """Lets processes train a Program as one with all their samples: what is drawn first is the first
-    process's, and updates read gradients averaged over all.
+def exchange_gradients(program, strategy):
+    """Lets the updates that a Program gets read gradients averaged over all processes.
 
     Args:
-        program (Program): With gradients and updates.
-        startup (Program): Its startup Program.
+        program (Program): Of the loss. Where DataParallel layers have said how, it stays at that.
         strategy (DistributedStrategy): fuse_grad_size_in_MB, last_comm_group_size_MB and fp16_allreduce
-            say how gradients are exchanged.
+            say how.
     """
-    group = default_group("fleet.minimize")
+    if program._exchanges:
+        return
     limits = [
         int(size * _MEGABYTE)
         for size in (strategy.last_comm_group_size_MB, strategy.fuse_grad_size_in_MB)
     ]
     wire = "float16" if strategy.fp16_allreduce else None
-    ProgramExchange(group, limits, wire=wire).average(program._handle)
-    start_alike(startup, group, list(startup._states.values()))
+    program._exchanges.append(ProgramExchange(default_group("fleet.minimize"), limits, wire=wire))
+
+
+def begin_alike(startup):
+    """Lets all state begin with what the first process drew.
+
+    Args:
+        startup (Program): The startup Program, once everything has its first value there.
+    """
+    start_alike(startup, default_group("fleet.minimize"), list(startup._states.values()))
