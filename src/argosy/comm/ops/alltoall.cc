@@ -1,4 +1,5 @@
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/creation/creation.h"
 #include "argosy/ops/math/math.h"
 
@@ -65,6 +66,12 @@ ARGOSY_OP(alltoall, GroupAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool alltoall_described =
+    describe_exchange("alltoall", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<GroupAttrs>(attrs);
+      return exchange(Kind::alltoall, a.group, in.list(0));
+    });
+
 void all_gather_unequal_infer(InferContext& c, const GroupAttrs&) {
   const auto likes = c.in.list(1);
   check_ranks(c.name(), static_cast<int64_t>(likes.size()));
@@ -102,6 +109,12 @@ ARGOSY_OP(all_gather_unequal, GroupAttrs)
     .gradient(all_gather_unequal_grad)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool all_gather_unequal_described =
+    describe_exchange("all_gather_unequal", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<GroupAttrs>(attrs);
+      return exchange(Kind::all_gather_v, a.group, in.list(0));
+    });
 
 }  // namespace
 

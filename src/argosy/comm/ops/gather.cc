@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/math/math.h"
 
 // Collectives between one tensor a rank, [*s], and a tensor that has one for each, [ranks, *s]:
@@ -42,6 +43,12 @@ ARGOSY_OP(all_gather, AllGatherAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool all_gather_described =
+    describe_exchange("all_gather", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<AllGatherAttrs>(attrs);
+      return exchange(Kind::all_gather, a.group, in.list(0));
+    });
+
 struct ReduceScatterAttrs {
   int64_t ranks = 1;
   int64_t group = 0;
@@ -80,6 +87,12 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool reduce_scatter_described =
+    describe_exchange("reduce_scatter", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<ReduceScatterAttrs>(attrs);
+      return exchange(Kind::reduce_scatter, a.group, in.list(0), reduce_of("reduce_scatter", a.reduce));
+    });
+
 // --- from and to one rank ---
 
 struct RootAttrs {
@@ -113,6 +126,12 @@ ARGOSY_OP(gather_to, RootAttrs)
     .gradient(gather_to_grad)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool gather_to_described =
+    describe_exchange("gather_to", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<RootAttrs>(attrs);
+      return exchange(Kind::gather, a.group, in.list(0), Reduce::none, a.root);
+    });
 
 void scatter_from_infer(InferContext& c, const RootAttrs& a) {
   check_ranks(c.name(), a.ranks);
@@ -150,6 +169,12 @@ ARGOSY_OP(scatter_from, RootAttrs)
     .gradient(scatter_from_grad)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool scatter_from_described =
+    describe_exchange("scatter_from", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<RootAttrs>(attrs);
+      return exchange(Kind::scatter, a.group, in.list(0), Reduce::none, a.root);
+    });
 
 Tensors gather_to_grad(const GradCall& c, const RootAttrs& a) {
   const Tensor in[] = {c.in[0], c.dy()};

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/manip/manip.h"
 #include "argosy/ops/math/math.h"
 
@@ -48,6 +49,12 @@ ARGOSY_OP(all_reduce, AllReduceAttrs)
     .gradient(all_reduce_grad)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool all_reduce_described =
+    describe_exchange("all_reduce", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<AllReduceAttrs>(attrs);
+      return exchange(Kind::all_reduce, a.group, in.list(0), reduce_of("all_reduce", a.reduce));
+    });
 
 Tensors all_reduce_grad(const GradCall& c, const AllReduceAttrs& a) {
   if (a.reduce != "sum" && a.reduce != "avg") no_gradient(c.op.name.c_str(), a.reduce);
@@ -110,6 +117,12 @@ ARGOSY_OP(reduce_to, ReduceAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool reduce_to_described =
+    describe_exchange("reduce_to", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<ReduceAttrs>(attrs);
+      return exchange(Kind::reduce, a.group, in.list(0), reduce_of("reduce_to", a.reduce), a.root);
+    });
+
 void broadcast_infer(InferContext& c, const BroadcastAttrs& a) {
   check_others(c.name(), a.others, kRoot, kOwn);
 }
@@ -139,6 +152,12 @@ ARGOSY_OP(broadcast_from, BroadcastAttrs)
     .gradient(broadcast_grad)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool broadcast_from_described =
+    describe_exchange("broadcast_from", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<BroadcastAttrs>(attrs);
+      return exchange(Kind::broadcast, a.group, in.list(0), Reduce::none, a.root);
+    });
 
 // Of own tensors that stay, the gradient stays too.
 Tensors reduce_grad(const GradCall& c, const ReduceAttrs& a) {

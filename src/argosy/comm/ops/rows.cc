@@ -1,4 +1,5 @@
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 #include "argosy/ops/math/math.h"
 
 // Gradients with a few rows: averaging them is joining them.
@@ -59,6 +60,11 @@ ARGOSY_OP(average_rows, AverageRowsAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool average_rows_described =
+    describe_exchange("average_rows", [](const op::Inputs& in, const void* attrs) {
+      return exchange(Kind::all_gather_v, as<AverageRowsAttrs>(attrs).group, in.list(0));
+    });
 
 }  // namespace
 }  // namespace argosy::comm

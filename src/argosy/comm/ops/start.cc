@@ -1,4 +1,5 @@
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 
 // all_reduce in two parts, between which the executor goes on. In a Program the first gives new
 // values for its operands, in their memory where that is legal, which nobody but the second may
@@ -48,6 +49,15 @@ ARGOSY_OP(all_reduce_start, StartAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool start_described =
+    describe_exchange("all_reduce_start", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<StartAttrs>(attrs);
+      Exchange e = exchange(Kind::all_reduce, a.group, in.list(0),
+                            reduce_of("all_reduce_start", a.reduce));
+      e.begins = true;
+      return e;
+    });
+
 void wait_infer(InferContext& c, const op::NoAttrs&) {
   const auto xs = c.in.list(0);
   c.out.resize(xs.size());
@@ -69,6 +79,13 @@ ARGOSY_OP(all_reduce_wait, op::NoAttrs)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool wait_described =
+    describe_exchange("all_reduce_wait", [](const op::Inputs&, const void*) {
+      Exchange e;
+      e.waits = true;
+      return e;
+    });
 
 }  // namespace
 }  // namespace argosy::comm

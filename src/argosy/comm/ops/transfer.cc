@@ -1,4 +1,5 @@
 #include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
 
 // What is no collective: messages between two ranks, which have no gradient, and barriers.
 namespace argosy::comm {
@@ -27,6 +28,12 @@ ARGOSY_OP(send_to, PeerAttrs)
     .effect(op::Effect::communicates)
     .done();
 
+[[maybe_unused]] const bool send_to_described =
+    describe_exchange("send_to", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<PeerAttrs>(attrs);
+      return exchange(Kind::send, a.group, in.list(0), Reduce::none, a.peer);
+    });
+
 void recv_from_run(KernelFrame& f, const PeerAttrs& a) {
   Groups::current().find(a.group, f.name())->recv(f.out[0], static_cast<int>(a.peer));
 }
@@ -34,12 +41,17 @@ void recv_from_run(KernelFrame& f, const PeerAttrs& a) {
 ARGOSY_OP(recv_from, PeerAttrs)
     .doc("What rank `peer` of a group sends to this one, of the form of `like`.")
     .input("like")
-    .shape_only()
     .index_output("out")
     .kernel("group", recv_from_run)
     .strided()
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool recv_from_described =
+    describe_exchange("recv_from", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<PeerAttrs>(attrs);
+      return exchange(Kind::recv, a.group, in.list(0), Reduce::none, a.peer);
+    });
 
 struct BarrierAttrs {
   int64_t group = 0;
@@ -57,6 +69,11 @@ ARGOSY_OP(barrier, BarrierAttrs)
     .kernel("group", barrier_run)
     .effect(op::Effect::communicates)
     .done();
+
+[[maybe_unused]] const bool barrier_described =
+    describe_exchange("barrier", [](const op::Inputs&, const void* attrs) {
+      return exchange(Kind::barrier, as<BarrierAttrs>(attrs).group, {});
+    });
 
 }  // namespace
 }  // namespace argosy::comm
