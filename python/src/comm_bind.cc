@@ -186,16 +186,12 @@ PyObject* f_records(Args) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-PyMethodDef functions[] = {FUNCTION("comm_connect", f_connect, 6),
-                           FUNCTION("comm_subgroup", f_subgroup, 3),
-                           FUNCTION("comm_enter", f_enter, 2),
-                           FUNCTION("comm_close", f_close, 1),
-                           FUNCTION("comm_call", f_call, 7),
-                           FUNCTION("comm_wait", f_wait, 1),
-                           FUNCTION("comm_done", f_done, 1),
-                           FUNCTION("comm_info", f_info, 1),
-                           FUNCTION("comm_records", f_records, 0),
-                           {}};
+PyMethodDef functions[] = {
+    FUNCTION("comm_connect", f_connect, 6), FUNCTION("comm_subgroup", f_subgroup, 3),
+    FUNCTION("comm_enter", f_enter, 2),     FUNCTION("comm_close", f_close, 1),
+    FUNCTION("comm_call", f_call, 7),       FUNCTION("comm_wait", f_wait, 1),
+    FUNCTION("comm_done", f_done, 1),       FUNCTION("comm_info", f_info, 1),
+    FUNCTION("comm_records", f_records, 0), {}};
 
 PyObject* error_class(const char* name, const char* doc, PyObject* first, PyObject* second) {
   Py bases(check(second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first)));

@@ -64,7 +64,9 @@ def number(shape, dtype):
 
 def same(one, two):
     assert one.dtype == two.dtype and one.shape == two.shape
-    np.testing.assert_array_equal(one.astype("complex128").numpy(), two.astype("complex128").numpy())
+    np.testing.assert_array_equal(
+        one.astype("complex128").numpy(), two.astype("complex128").numpy()
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -6,8 +6,8 @@ import weakref
 import zlib
 
 from argosy import _backward, _core
-from argosy._framework import in_dynamic_mode
 from argosy import tensor as tensors
+from argosy._framework import in_dynamic_mode
 from argosy.autograd import no_grad
 
 from .communication import _calls

@@ -8,10 +8,9 @@ import os
 from argosy import nn
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
+from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect
 from argosy.autograd import is_grad_enabled
-
-from argosy._programs.mode import default_main_program, default_startup_program
 from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401

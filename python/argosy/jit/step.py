@@ -103,6 +103,7 @@ class CompiledStep:
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
         self._rate = None
+        self._exchanging = []  # DataParallel layers of the step
 
     def __call__(self, *batch):
         batch = [v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in batch]
@@ -116,8 +117,8 @@ class CompiledStep:
             if len(self.program_cache) >= _MOST_FORMS:
                 del self.program_cache[next(iter(self.program_cache))]
             found = self.program_cache[key] = self._capture(batch)
-        program, fetches, exchanging = found
-        for layer in exchanging:
+        program, fetches = found
+        for layer in self._exchanging:
             layer._begin_step()
         return execute(program, [*batch, self._current_rate()], fetches)[0]
 
@@ -174,7 +175,8 @@ class CompiledStep:
         for layer in exchanging:
             layer._begin_step()
             layer._exchange.average(program, gradients)
-        return program, [value], exchanging
+        self._exchanging = exchanging
+        return program, [value]
 
     def _value(self, inputs):
         run = call(self.model)

@@ -69,6 +69,11 @@ class Program:
         self._plans = {}
         self._is_start_up_program_ = False
 
+    def _exchange_gradients(self, pairs):
+        """Lets updates that were added for (parameter, gradient) pairs read what `_exchanges` make of these."""
+        for exchange in self._exchanges:
+            exchange.average(self._handle, pairs)
+
     # ---- copies -------------------------------------------------------------------------------
 
     def clone(self, for_test=False):

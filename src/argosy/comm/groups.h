@@ -29,8 +29,9 @@ class ARGOSY_API Groups {
   int64_t begin(std::shared_ptr<ProcessGroup> group, std::shared_ptr<Work> work);
   // Waits for it; throws what ended it.
   void end(int64_t number);
-  // Returns when nothing that was started uses memory any more, and forgets it. What the other ranks
-  // keep waiting for ends after some seconds: this rank's run has failed, so its group is closed.
+  // Returns when nothing that was started uses memory any more, and forgets it. What the other
+  // ranks keep waiting for ends after some seconds: this rank's run has failed, so its group is
+  // closed.
   void settle();
 
   class ARGOSY_API Scope {

@@ -119,8 +119,8 @@ WatchedCall::~WatchedCall() {
     if (profile::enabled()) profile::sample(name_of_memory(place), allocated);
   }
   const bool exchange = op_.effect == Effect::communicates;
-  profile::detail::close(op_.name.c_str(),
-                         exchange ? profile::Kind::communication : profile::Kind::op, begin_, note_);
+  profile::detail::close(
+      op_.name.c_str(), exchange ? profile::Kind::communication : profile::Kind::op, begin_, note_);
 }
 
 Unchecked::Unchecked() {

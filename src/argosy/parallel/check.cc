@@ -19,7 +19,8 @@ using program::Value;
 
 namespace {
 
-constexpr uint64_t kRoom = 128 << 10;  // bytes of messages from one rank to another that wait unread
+constexpr uint64_t kRoom =
+    128 << 10;  // bytes of messages from one rank to another that wait unread
 
 // An operation that communicates, as its rank comes to it.
 struct Event {
@@ -65,8 +66,8 @@ class Reader {
     if (o.op->effect != op::Effect::communicates) return;
     std::vector<Tensor> in;
     for (const Ref<Value>& v : o.inputs()) in.push_back(program::handle(v));
-    auto found = comm::exchange_of(
-        *o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()), o.attrs.get());
+    auto found = comm::exchange_of(*o.op, op::Inputs(in, o.ends.empty() ? nullptr : o.ends.data()),
+                                   o.attrs.get());
     if (!found) return;
     Event e{*found, &o, 0};
     if (found->waits) {
@@ -108,7 +109,8 @@ class Reader {
 // waited for is woken when it may go on.
 class Walk {
  public:
-  Walk(std::span<const Program* const> programs, const GroupRanks& groups) : ranks_(programs.size()) {
+  Walk(std::span<const Program* const> programs, const GroupRanks& groups)
+      : ranks_(programs.size()) {
     for (const auto& [number, members] : groups) groups_[number].members = members;
     auto& all = groups_[0].members;
     for (size_t r = 0; all.size() < ranks_.size(); ++r) all.push_back(static_cast<int>(r));
@@ -139,8 +141,8 @@ class Walk {
   struct Rank {
     std::vector<Event> events;
     size_t at = 0;
-    bool shown = false;                      // the others know that it has come to `at`
-    std::map<int64_t, size_t> count;         // of its collectives in a group
+    bool shown = false;                         // the others know that it has come to `at`
+    std::map<int64_t, size_t> count;            // of its collectives in a group
     std::unordered_map<size_t, size_t> number;  // of the collective of an event in its group
   };
   struct Channel {
@@ -153,9 +155,9 @@ class Walk {
   bool step(int r) {
     Rank& rank = ranks_[static_cast<size_t>(r)];
     const Event& e = rank.events[rank.at];
-    const bool passes = e.exchange.waits                        ? is_done(rank, e.begun)
+    const bool passes = e.exchange.waits                      ? is_done(rank, e.begun)
                         : is_transfer(e.exchange.header.kind) ? transfer(r, rank, e)
-                                                                : collective(r, rank, e);
+                                                              : collective(r, rank, e);
     if (passes) {
       ++rank.at;
       rank.shown = false;
@@ -191,16 +193,18 @@ class Walk {
         c.first_rank = r;
       } else if (!same(c.first->exchange.header, e.exchange.header)) {
         Message m;
-        m << "ranks disagree about collective " << number << " of group " << e.exchange.group << ": "
-          << place_of(*c.first) << " on rank " << c.first_rank << ", " << place_of(e) << " on rank "
-          << r << ".\n";
+        m << "ranks disagree about collective " << number << " of group " << e.exchange.group
+          << ": " << place_of(*c.first) << " on rank " << c.first_rank << ", " << place_of(e)
+          << " on rank " << r << ".\n";
         mistakes_ += m.str();
       }
     }
     return e.exchange.begins || is_done(rank, rank.at);
   }
 
-  Channel& channel(const Event& e, int from, int to) { return channels_[{e.exchange.group, from, to}]; }
+  Channel& channel(const Event& e, int from, int to) {
+    return channels_[{e.exchange.group, from, to}];
+  }
   int peer_of(const Event& e) {
     const auto& members = groups_[e.exchange.group].members;
     const auto at = static_cast<size_t>(e.exchange.header.root);
@@ -230,8 +234,8 @@ class Walk {
     mine.root = theirs.root;
     if (!same(mine, theirs)) {
       Message m;
-      m << "rank " << r << " expects another message of rank " << peer << ": " << place_of(e) << ", sent was "
-        << place_of(sent) << ".\n";
+      m << "rank " << r << " expects another message of rank " << peer << ": " << place_of(e)
+        << ", sent was " << place_of(sent) << ".\n";
       mistakes_ += m.str();
     }
     c.bytes -= bytes_of(sent.exchange.header);

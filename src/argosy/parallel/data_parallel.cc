@@ -28,7 +28,7 @@ size_t bytes_of(const Value& v) {
 struct Bucket {
   GradientList gradients;
   size_t bytes = 0;
-  size_t made = 0;   // by this operation, the last of them
+  size_t made = 0;     // by this operation, the last of them
   size_t read = kEnd;  // by this operation of the update, first
 };
 
@@ -71,9 +71,10 @@ class Averager {
     std::erase_if(gradients, [&](const Ref<Value>& v) {
       return !made_.count(v.get()) || !read_.count(v.get());
     });
-    std::stable_sort(
-        gradients.begin(), gradients.end(),
-        [&](const Ref<Value>& a, const Ref<Value>& b) { return made_.at(a.get()) < made_.at(b.get()); });
+    std::stable_sort(gradients.begin(), gradients.end(),
+                     [&](const Ref<Value>& a, const Ref<Value>& b) {
+                       return made_.at(a.get()) < made_.at(b.get());
+                     });
     std::vector<Bucket> buckets;
     std::map<DType, size_t> open;  // the last bucket of each dtype
     for (const Ref<Value>& v : gradients) {
@@ -223,8 +224,7 @@ GradientList gradients_of(const Program& p) {
   for (const auto& o : p.main.operations) {
     if (o->role != Role::backward || o->op->effect == op::Effect::communicates) continue;
     for (const Ref<Value>& v : o->results)
-      if (read.count(v.get()) && is_differentiable(v->dtype) &&
-          v->layout != Layout::tensor_array)
+      if (read.count(v.get()) && is_differentiable(v->dtype) && v->layout != Layout::tensor_array)
         list.push_back(v);
   }
   return list;
@@ -263,8 +263,8 @@ GradientList chosen(const Program& p, std::string_view text) {
 bool run(Program& p, const passes::PassContext& c) {
   DataParallel options;
   options.group = c.number("data_parallel.group", options.group);
-  options.bucket = static_cast<size_t>(
-      c.number("data_parallel.bucket", static_cast<int64_t>(options.bucket)));
+  options.bucket =
+      static_cast<size_t>(c.number("data_parallel.bucket", static_cast<int64_t>(options.bucket)));
   options.first_bucket = static_cast<size_t>(
       c.number("data_parallel.first_bucket", static_cast<int64_t>(options.first_bucket)));
   if (const std::string_view wire = c.option("data_parallel.wire"); !wire.empty()) {
@@ -276,16 +276,17 @@ bool run(Program& p, const passes::PassContext& c) {
   return average_gradients(p, chosen(p, c.option("data_parallel.gradients")), options);
 }
 
-ARGOSY_PASS(data_parallel, passes::Rounding::meaning,
-            "Updates read gradients that are averaged over the ranks of a group, for a Program that "
-            "every rank runs on its part of the batch: before plans split updates. Exchanges begin "
-            "where gradients are made and are waited for where updates, clipping or the search for "
-            "infinities first read them. Options: data_parallel.group (0); data_parallel.bucket, "
-            "bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
-            "exchange (1048576); data_parallel.wire, the dtype in which floating gradients are "
-            "exchanged (their own); data_parallel.gradients, numbers of the values that are "
-            "averaged, by commas (all that updates read).",
-            run)
+ARGOSY_PASS(
+    data_parallel, passes::Rounding::meaning,
+    "Updates read gradients that are averaged over the ranks of a group, for a Program that "
+    "every rank runs on its part of the batch: before plans split updates. Exchanges begin "
+    "where gradients are made and are waited for where updates, clipping or the search for "
+    "infinities first read them. Options: data_parallel.group (0); data_parallel.bucket, "
+    "bytes exchanged at a time (26214400); data_parallel.first_bucket, of the first "
+    "exchange (1048576); data_parallel.wire, the dtype in which floating gradients are "
+    "exchanged (their own); data_parallel.gradients, numbers of the values that are "
+    "averaged, by commas (all that updates read).",
+    run)
 
 }  // namespace
 }  // namespace argosy::parallel

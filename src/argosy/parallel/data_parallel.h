@@ -25,10 +25,10 @@ struct DataParallel {
 // read, in the order in which they are made. Not what has been averaged already.
 ARGOSY_API GradientList gradients_of(const program::Program& p);
 
-// Lets operations of the update read the averages of these gradients. They are exchanged in buckets,
-// each of one dtype: begun right after the last gradient of a bucket is made, waited for before the
-// first operation of the update that reads one of it; so unscaling, the search for infinities,
-// clipping and the update see averages. What the gradient itself reads stays.
+// Lets operations of the update read the averages of these gradients. They are exchanged in
+// buckets, each of one dtype: begun right after the last gradient of a bucket is made, waited for
+// before the first operation of the update that reads one of it; so unscaling, the search for
+// infinities, clipping and the update see averages. What the gradient itself reads stays.
 // Row-sparse gradients are joined before the update. Says whether anything changed.
 // REQUIRES: gradients are values of the main block, made by operations of it.
 ARGOSY_API bool average_gradients(program::Program& p, const GradientList& gradients,

@@ -65,22 +65,25 @@ TEST(CheckRanks, WhoWaitsForWhatNobodySends) {
     if (rank != 2) call("all_reduce", {x});
     if (rank == 1) call("recv_from", {x}, with<int64_t>("peer", 0));
   };
-  EXPECT_EQ(said(3, record),
-            "rank 0 waits in all_reduce(sum) of 4 float32 of group 0 for rank 2, which has ended.\n"
-            "rank 1 waits in all_reduce(sum) of 4 float32 of group 0 for rank 2, which has ended.\n");
+  EXPECT_EQ(
+      said(3, record),
+      "rank 0 waits in all_reduce(sum) of 4 float32 of group 0 for rank 2, which has ended.\n"
+      "rank 1 waits in all_reduce(sum) of 4 float32 of group 0 for rank 2, which has ended.\n");
   EXPECT_FALSE(ends(3, record));
-  EXPECT_EQ(said(2,
-                 [](int rank, const Tensor& x) {
-                   if (rank) call("recv_from", {x}, with<int64_t>("peer", 0));
-                 }),
-            "rank 1 waits in recv from member 0 of 4 float32 of group 0 for rank 0, which has ended.\n");
+  EXPECT_EQ(
+      said(2,
+           [](int rank, const Tensor& x) {
+             if (rank) call("recv_from", {x}, with<int64_t>("peer", 0));
+           }),
+      "rank 1 waits in recv from member 0 of 4 float32 of group 0 for rank 0, which has ended.\n");
   // Each waits for the other's message before it sends.
   const auto crossed = [](int rank, const Tensor& x) {
     call("recv_from", {x}, with<int64_t>("peer", 1 - rank));
     call("send_to", {x}, with<int64_t>("peer", 1 - rank));
   };
-  EXPECT_NE(said(2, crossed).find("rank 0 waits in recv from member 1 of 4 float32 of group 0 for rank "
-                                  "1, which waits in recv"),
+  EXPECT_NE(said(2, crossed)
+                .find("rank 0 waits in recv from member 1 of 4 float32 of group 0 for rank "
+                      "1, which waits in recv"),
             std::string::npos)
       << said(2, crossed);
   EXPECT_FALSE(ends(2, crossed));
@@ -106,9 +109,10 @@ TEST(CheckRanks, Disagreement) {
   const auto record = [](int rank, const Tensor& x) {
     call("all_reduce", {x}, with<std::string>("reduce", rank ? "max" : "sum"));
   };
-  EXPECT_EQ(said(2, record),
-            "ranks disagree about collective 0 of group 0: all_reduce(sum) of 4 float32 of group 0 on "
-            "rank 0, all_reduce(max) of 4 float32 of group 0 on rank 1.\n");
+  EXPECT_EQ(
+      said(2, record),
+      "ranks disagree about collective 0 of group 0: all_reduce(sum) of 4 float32 of group 0 on "
+      "rank 0, all_reduce(max) of 4 float32 of group 0 on rank 1.\n");
   EXPECT_FALSE(ends(2, record));
 }
 
@@ -117,8 +121,9 @@ TEST(CheckRanks, Groups) {
     call("all_reduce", {x}, with<int64_t>("group", rank < 2 ? 1 : 2));
   };
   EXPECT_EQ(said(4, record, {{1, {0, 1}}, {2, {2, 3}}}), "");
-  EXPECT_EQ(said(4, record, {{1, {0, 1}}, {2, {2}}}),
-            "rank 3 is no member of group 2, but comes to all_reduce(sum) of 4 float32 of group 2.\n");
+  EXPECT_EQ(
+      said(4, record, {{1, {0, 1}}, {2, {2}}}),
+      "rank 3 is no member of group 2, but comes to all_reduce(sum) of 4 float32 of group 2.\n");
 }
 
 }  // namespace argosy::parallel

@@ -109,7 +109,8 @@ TEST(DataParallel, ANarrowWireHasHalfTheBytes) {
 // Exchanges begin before the rest of the gradient is computed, and end before what is clipped.
 TEST(DataParallel, PlacesOfStartsAndWaits) {
   Step step(samples(1));
-  step.r.rewrite({"data_parallel"}, {{"data_parallel.bucket", "1"}, {"data_parallel.first_bucket", "1"}});
+  step.r.rewrite({"data_parallel"},
+                 {{"data_parallel.bucket", "1"}, {"data_parallel.first_bucket", "1"}});
   const auto ops = step.r.ops();
   EXPECT_EQ(count(*step.r.program, "all_reduce_start"), 3u);
   EXPECT_EQ(count(*step.r.program, "all_reduce_wait"), 3u);
@@ -177,8 +178,9 @@ TEST(DataParallel, WrongOptions) {
                 .find("[data_parallel] data_parallel.wire: expected a floating dtype such as "
                       "bfloat16, got 'int8'."),
             std::string::npos);
-  EXPECT_NE(error({{"data_parallel.gradients", "1;2"}}).find("expected numbers of values by commas"),
-            std::string::npos);
+  EXPECT_NE(
+      error({{"data_parallel.gradients", "1;2"}}).find("expected numbers of values by commas"),
+      std::string::npos);
   EXPECT_NE(error({{"data_parallel.gradients", "0"}})
                 .find("expected gradients that updates read, got value 0, which is none"),
             std::string::npos);

@@ -3,8 +3,8 @@
 #include "argosy/program/serialize.h"
 #include "tests/cpp/parallel/ranks.h"
 
-// The ops of collectives: what they give, in eager calls and in plans, and that each gradient is the
-// adjoint: the sum over ranks of <out, dy> is that of <x, dx>.
+// The ops of collectives: what they give, in eager calls and in plans, and that each gradient is
+// the adjoint: the sum over ranks of <out, dy> is that of <x, dx>.
 namespace argosy::parallel {
 namespace {
 
@@ -49,8 +49,7 @@ void check_adjoint(ProcessGroup& g, const std::vector<Shape>& shapes,
   std::vector<Tensor> dys;
   for (const Tensor& out : outs)
     dys.push_back(r.input(whole(out.shape(), g.rank(), static_cast<int>(7 + dys.size()))));
-  const Tensors dxs =
-      r.program->builder().gradients({outs.begin(), outs.end()}, dys, xs);
+  const Tensors dxs = r.program->builder().gradients({outs.begin(), outs.end()}, dys, xs);
   for (const Tensor& out : outs) r.output(out);
   for (const Tensor& dx : dxs) {
     ASSERT_TRUE(dx.defined());
@@ -134,7 +133,8 @@ TEST(CollectiveOps, ReduceAndBroadcast) {
 
 TEST(CollectiveOps, OneForEachRank) {
   const auto ranks_of = [](int ranks) { return with<int64_t>("ranks", ranks); };
-  check_adjoint({{3, 2}}, [=](const auto& xs, int n) { return call("all_gather", xs, ranks_of(n)); });
+  check_adjoint({{3, 2}},
+                [=](const auto& xs, int n) { return call("all_gather", xs, ranks_of(n)); });
   check_adjoint({{kUnknown, 3}},
                 [=](const auto& xs, int n) { return call("reduce_scatter", xs, ranks_of(n)); });
   check_adjoint({{kUnknown}}, [=](const auto& xs, int n) {
@@ -214,7 +214,8 @@ TEST(CollectiveOps, AStartLeavesOthersTheirValue) {
   on_ranks(3, [](ProcessGroup& g) {
     Recorded r;
     const Tensor x = r.input(whole({3}, g.rank()));
-    const Tensor a = call("add", {x, x})[0], old = call("assign", {a})[0], view = call("add", {old, x})[0];
+    const Tensor a = call("add", {x, x})[0], old = call("assign", {a})[0],
+                 view = call("add", {old, x})[0];
     const Tensor started = call("all_reduce_start", {a}, {}, {1})[0];
     const Tensor later = call("multiply", {old, old})[0];
     call("all_reduce_wait", {a, started}, {}, {1, 2});
@@ -273,29 +274,35 @@ TEST(CollectiveOps, Errors) {
       }
       return std::string("no error");
     };
-    EXPECT_EQ(error([&] { call("all_reduce", {x}, with<int64_t>("group", 5)); }).find(
-                  "[all_reduce] the Program exchanges tensors in group 5: expected this process to "
+    EXPECT_EQ(
+        error([&] { call("all_reduce", {x}, with<int64_t>("group", 5)); })
+            .find("[all_reduce] the Program exchanges tensors in group 5: expected this process to "
                   "be a member of it, got no such group. Do this: call new_group()"),
+        0u);
+    EXPECT_EQ(
+        error([&] { call("all_gather", {x}, with<int64_t>("ranks", 3)); })
+            .find(
+                "[all_gather] the Program was made for a group of 3 ranks: expected group 0 to be "
+                "one, got 2 ranks."),
+        0u);
+    EXPECT_EQ(error([&] {
+                call("all_reduce", {x}, with<std::string>("reduce", "median"));
+              }).find("[all_reduce] reduce: expected sum, prod, max, min or avg, got 'median'."),
               0u);
-    EXPECT_EQ(error([&] { call("all_gather", {x}, with<int64_t>("ranks", 3)); }).find(
-                  "[all_gather] the Program was made for a group of 3 ranks: expected group 0 to be "
-                  "one, got 2 ranks."),
-              0u);
-    EXPECT_EQ(error([&] { call("all_reduce", {x}, with<std::string>("reduce", "median")); }).find(
-                  "[all_reduce] reduce: expected sum, prod, max, min or avg, got 'median'."),
-              0u);
-    EXPECT_EQ(error([&] { call("reduce_scatter", {x}, with<int64_t>("ranks", 2)); }).find(
-                  "[reduce_scatter] expected a tensor of 2 rows, one for each rank of the group"),
-              0u);
+    EXPECT_EQ(
+        error([&] {
+          call("reduce_scatter", {x}, with<int64_t>("ranks", 2));
+        }).find("[reduce_scatter] expected a tensor of 2 rows, one for each rank of the group"),
+        0u);
     if (g.rank() == 0) {
-      EXPECT_EQ(error([&] { call("scatter_from", {x, Tensor()}, with<int64_t>("ranks", 2)); }).find(
-                    "[scatter_from] rank 0 has to have what is scattered"),
+      EXPECT_EQ(error([&] {
+                  call("scatter_from", {x, Tensor()}, with<int64_t>("ranks", 2));
+                }).find("[scatter_from] rank 0 has to have what is scattered"),
                 0u);
     }
   });
-  const auto errors = errors_on_ranks(2, 20, [](ProcessGroup& g) {
-    call("all_reduce", {whole({g.rank() ? 4 : 3}, 0)});
-  });
+  const auto errors = errors_on_ranks(
+      2, 20, [](ProcessGroup& g) { call("all_reduce", {whole({g.rank() ? 4 : 3}, 0)}); });
   for (const std::string& e : errors)
     EXPECT_NE(e.find("disagree about collective"), std::string::npos) << e;
 }

@@ -10,8 +10,8 @@
 namespace argosy::parallel {
 
 // Runs body(group) on `size` ranks, for whose Programs the group is number 0. What each rank threw.
-inline std::vector<std::string> errors_on_ranks(int size, double seconds,
-                                          const std::function<void(comm::ProcessGroup&)>& body) {
+inline std::vector<std::string> errors_on_ranks(
+    int size, double seconds, const std::function<void(comm::ProcessGroup&)>& body) {
   return comm::run_ranks(size, seconds, [&](comm::ProcessGroup& group) {
     comm::Groups groups;
     groups.enter(0, group.shared_from_this());

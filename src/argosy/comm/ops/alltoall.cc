@@ -53,8 +53,9 @@ Tensors alltoall_grad(const GradCall& c, const GroupAttrs& a) {
 }
 
 ARGOSY_OP(alltoall, GroupAttrs)
-    .doc("out[r], of the form of likes[r], gets what rank r of a group has for this one: its "
-         "x[this rank].")
+    .doc(
+        "out[r], of the form of likes[r], gets what rank r of a group has for this one: its "
+        "x[this rank].")
     .list_input("x", kAny, op::Save::shape)
     .list_input("likes", kAny, op::Save::shape)
     .shape_only()

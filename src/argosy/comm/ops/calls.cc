@@ -33,8 +33,8 @@ void check_ranks(const char* what, int64_t ranks) {
 std::shared_ptr<ProcessGroup> group_of(const char* what, int64_t number, int64_t ranks) {
   std::shared_ptr<ProcessGroup> group = Groups::current().find(number, what);
   ARGOSY_CHECK(group->size() == ranks, invalid_argument)
-      << '[' << what << "] the Program was made for a group of " << ranks << " ranks: expected group "
-      << number << " to be one, got " << group->size()
+      << '[' << what << "] the Program was made for a group of " << ranks
+      << " ranks: expected group " << number << " to be one, got " << group->size()
       << " ranks. Do this: start as many processes, or make the Program anew.";
   return group;
 }
@@ -59,8 +59,7 @@ TensorList rows_of(const Tensor& x) {
   shape.erase(0);
   strides.erase(0);
   TensorList rows;
-  for (int64_t r = 0; r < x.dim(0); ++r)
-    rows.push_back(x.view(shape, strides, r * x.strides()[0]));
+  for (int64_t r = 0; r < x.dim(0); ++r) rows.push_back(x.view(shape, strides, r * x.strides()[0]));
   return rows;
 }
 

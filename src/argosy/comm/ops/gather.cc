@@ -90,7 +90,8 @@ ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
 [[maybe_unused]] const bool reduce_scatter_described =
     describe_exchange("reduce_scatter", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<ReduceScatterAttrs>(attrs);
-      return exchange(Kind::reduce_scatter, a.group, in.list(0), reduce_of("reduce_scatter", a.reduce));
+      return exchange(Kind::reduce_scatter, a.group, in.list(0),
+                      reduce_of("reduce_scatter", a.reduce));
     });
 
 // --- from and to one rank ---

@@ -64,7 +64,8 @@ Tensors all_reduce_grad(const GradCall& c, const AllReduceAttrs& a) {
 // --- reduce and broadcast ---
 
 // What ranks other than the root have in the end.
-constexpr const char* kOwn = "own";    // reduce: their own tensor; broadcast: that added to the root's
+constexpr const char* kOwn =
+    "own";  // reduce: their own tensor; broadcast: that added to the root's
 constexpr const char* kZero = "zero";  // reduce: zeros
 constexpr const char* kRoot = "root";  // broadcast: the root's tensor
 
@@ -106,8 +107,9 @@ void reduce_run(KernelFrame& f, const ReduceAttrs& a) {
 Tensors reduce_grad(const GradCall& c, const ReduceAttrs& a);
 
 ARGOSY_OP(reduce_to, ReduceAttrs)
-    .doc("x reduced over the ranks of a group, at its rank `root`. The others have their own x, or "
-         "zeros.")
+    .doc(
+        "x reduced over the ranks of a group, at its rank `root`. The others have their own x, or "
+        "zeros.")
     .input("x")
     .output("out")
     .infer(reduce_infer)
@@ -168,9 +170,9 @@ Tensors reduce_grad(const GradCall& c, const ReduceAttrs& a) {
 
 Tensors broadcast_grad(const GradCall& c, const BroadcastAttrs& a) {
   return reduce_to_op(c.dy(), {.root = a.root,
-                            .group = a.group,
-                            .reduce = "sum",
-                            .others = a.others == kOwn ? kOwn : kZero});
+                               .group = a.group,
+                               .reduce = "sum",
+                               .others = a.others == kOwn ? kOwn : kZero});
 }
 
 }  // namespace

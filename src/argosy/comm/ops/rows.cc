@@ -45,13 +45,14 @@ void average_rows_run(KernelFrame& f, const AverageRowsAttrs& a) {
   group->all_gather(rows_of(counts), count, false);
   const Tensor all_rows = joined(*group, rows, counts);
   const Tensor values = joined(*group, op::contiguous(x.parts()[1]), counts);
-  f.out[0] = Tensor::row_sparse(all_rows, ops::scale(values, 1.0 / static_cast<double>(ranks)),
-                                x.dim(0));
+  f.out[0] =
+      Tensor::row_sparse(all_rows, ops::scale(values, 1.0 / static_cast<double>(ranks)), x.dim(0));
 }
 
 ARGOSY_OP(average_rows, AverageRowsAttrs)
-    .doc("The average of row-sparse tensors over the ranks of a group: the rows of all, in the "
-         "order of the ranks, with their values divided.")
+    .doc(
+        "The average of row-sparse tensors over the ranks of a group: the rows of all, in the "
+        "order of the ranks, with their values divided.")
     .input("x")
     .layouts({Layout::row_sparse})
     .output("out")

@@ -38,8 +38,9 @@ void start_run(KernelFrame& f, const StartAttrs& a) {
 }
 
 ARGOSY_OP(all_reduce_start, StartAttrs)
-    .doc("Begins to reduce x over the ranks of a group. Nobody may use x before all_reduce_wait of "
-         "it.")
+    .doc(
+        "Begins to reduce x over the ranks of a group. Nobody may use x before all_reduce_wait of "
+        "it.")
     .list_input("x")
     .index_output("started")
     .infer(start_infer)
@@ -52,8 +53,8 @@ ARGOSY_OP(all_reduce_start, StartAttrs)
 [[maybe_unused]] const bool start_described =
     describe_exchange("all_reduce_start", [](const op::Inputs& in, const void* attrs) {
       const auto& a = as<StartAttrs>(attrs);
-      Exchange e = exchange(Kind::all_reduce, a.group, in.list(0),
-                            reduce_of("all_reduce_start", a.reduce));
+      Exchange e =
+          exchange(Kind::all_reduce, a.group, in.list(0), reduce_of("all_reduce_start", a.reduce));
       e.begins = true;
       return e;
     });

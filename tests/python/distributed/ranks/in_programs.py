@@ -1,6 +1,5 @@
 """Collectives in captured functions and static Programs: what eager calls give, and gradients."""
 
-import io
 import sys
 
 import numpy as np
@@ -136,7 +135,9 @@ with paddle.static.program_guard(program):
     dist.all_reduce(y)
     stored = paddle.static.serialize_program([data], [y], program=program)
 loaded = paddle.static.deserialize_program(stored)
-(found,) = exe.run(loaded, feed={"x": x}, fetch_list=[loaded.global_block().ops[-1].output_arg_names[0]])
+(found,) = exe.run(
+    loaded, feed={"x": x}, fetch_list=[loaded.global_block().ops[-1].output_arg_names[0]]
+)
 np.testing.assert_array_equal(found, sum(numbers(k, 4) for k in range(size)))
 
 if size > 1:
