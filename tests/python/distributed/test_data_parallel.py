@@ -3,7 +3,7 @@
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
-from argosy.distributed._reducer import in_buckets
+from argosy.distributed._buckets import in_buckets
 
 pytestmark = pytest.mark.timeout(120)
 

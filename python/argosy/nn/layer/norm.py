@@ -209,9 +209,11 @@ class BatchNorm3D(_BatchNormNd, dims=3):
 
 
 class SyncBatchNorm(_BatchNormBase):
-    """Batch normalization under the name of the form that covers the batches of all processes.
+    """Batch normalization over the batches of all processes, which may be of different sizes.
 
-    In a single process it is the same as batch normalization.
+    In a single process, and in ``eval()``, it is the same as batch normalization. In several all of them
+    call it, and so are its gradients: each process has the one of its own x and, of ``weight`` and
+    ``bias``, its own share, which DataParallel averages.
 
     Args:
         num_features (int): number of channels.
@@ -225,12 +227,14 @@ class SyncBatchNorm(_BatchNormBase):
 
     Raises:
         ValueError: fewer than 2 dimensions, or data_format is unknown (at the call).
-        NotImplementedError: it trains in one of several processes.
+        NotImplementedError: a Program is recorded, or second derivatives are wanted, in several processes.
 
     Examples:
         >>> argosy.nn.SyncBatchNorm(3)(argosy.rand([2, 3, 4, 4])).shape
         paddle.Size([2, 3, 4, 4])
     """
+
+    _over_processes = None  # function(layer, x); argosy.distributed, a higher room, sets it
 
     def __init__(
         self,
@@ -258,11 +262,9 @@ class SyncBatchNorm(_BatchNormBase):
 
     def forward(self, x):
         if self.training and get_world_size() > 1:
-            raise NotImplementedError(
-                f"[SyncBatchNorm] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-                " version of Argosy does not join the statistics of several. Do this: use BatchNorm, or"
-                " a normalization without them (GroupNorm, LayerNorm)."
-            )
+            self._check_data_format(self._data_format)
+            self._check_input_dim(x)
+            return self._over_processes(self, x)
         return super().forward(x)
 
     @classmethod
