@@ -14,6 +14,12 @@ def test_several_processes_train_as_one(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_exchange_while_backward_goes_on(count):
+    for rank in ranks.run("overlap", count):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_fleet_program_without_servers(count):
     for rank in ranks.run("fleet_collective", count):
