@@ -30,7 +30,7 @@ GOALS = {
 }
 STEPS = ["MLP step", "Transformer step"]
 SCALING_GOAL = 0.85
-STEPS_TO_CHECK = 3
+STEPS_TO_CHECK, RATE = 3, 0.001
 # MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
 BATCH, HIDDEN, CLASSES = 64, 1024, 10
 LAYERS, LENGTH, WIDTH, HEADS, SENTENCES = 4, 64, 256, 4, 8
@@ -62,7 +62,7 @@ class Argosy:
         """(function of a batch that makes a step and gives the loss, how labels are shaped)"""
         self.framework.seed(0)
         network = self.framework.DataParallel(self.network(name))
-        optimizer = self.framework.optimizer.SGD(0.01, parameters=network.parameters())
+        optimizer = self.framework.optimizer.SGD(RATE, parameters=network.parameters())
         entropy = self.framework.nn.CrossEntropyLoss()
 
         def step(x, y):
@@ -108,7 +108,7 @@ class Torch(Argosy):
         network = self.network(name)
         if self.distributed.get_world_size() > 1:
             network = self.framework.nn.parallel.DistributedDataParallel(network)
-        optimizer = self.framework.optim.SGD(network.parameters(), lr=0.01)
+        optimizer = self.framework.optim.SGD(network.parameters(), lr=RATE)
         entropy = self.framework.nn.CrossEntropyLoss()
 
         def step(x, y):
