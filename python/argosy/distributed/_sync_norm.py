@@ -90,8 +90,8 @@ class _Normalize(PyLayer):
 
 
 def _forward(layer, x):
-    """Training of a SyncBatchNorm in one of several processes; the result is x where all of them together
-    have one value for each channel, as that of BatchNorm is."""
+    """Training of a SyncBatchNorm in one of several processes. None where all of them together have one
+    value for each channel: then it is what BatchNorm does."""
     if not in_dynamic_mode():
         raise NotImplementedError(
             "[SyncBatchNorm] statistics of several processes are joined in eager mode only, and a Program"
@@ -103,11 +103,11 @@ def _forward(layer, x):
         axes = _Axes(x, norm.CHANNEL_LAST[layer._data_format])
         mean, variance, total = _joined_statistics(wide, axes, group)
         if total == 1:
-            return x
+            return None
         for running, batch in ((layer._mean, mean), (layer._variance, variance)):
             mixed = running * layer._momentum + batch.astype(running.dtype) * (1 - layer._momentum)
             tensors.assign(mixed, running)
     return _Normalize.apply(x, layer.weight, layer.bias, mean, variance, total, group, layer)
 
 
-norm.SyncBatchNorm._over_processes = staticmethod(_forward)
+norm.normalize_over_processes = _forward

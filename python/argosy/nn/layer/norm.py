@@ -208,12 +208,24 @@ class BatchNorm3D(_BatchNormNd, dims=3):
     _others = "BatchNorm1D or 2D"
 
 
+# function(layer, x): x normalized over the batches of all processes, None where they have one value for
+# each channel together; argosy.distributed, a higher room, sets it.
+normalize_over_processes = None
+
+
+def over_processes(layer, x):
+    """What a SyncBatchNorm gives in training in one of several processes; None: what BatchNorm does."""
+    if not layer.training or layer._use_global_stats or get_world_size() == 1:
+        return None
+    return normalize_over_processes(layer, x)
+
+
 class SyncBatchNorm(_BatchNormBase):
     """Batch normalization over the batches of all processes, which may be of different sizes.
 
-    In a single process, and in ``eval()``, it is the same as batch normalization. In several all of them
-    call it, and so are its gradients: each process has the one of its own x and, of ``weight`` and
-    ``bias``, its own share, which DataParallel averages.
+    In a single process, and in ``eval()``, it is the same as batch normalization. All processes of a job
+    take part in each call, and in its backward: that gives each the gradient of its own x and its share
+    of those of ``weight`` and ``bias``, which DataParallel averages.
 
     Args:
         num_features (int): number of channels.
@@ -233,8 +245,6 @@ class SyncBatchNorm(_BatchNormBase):
         >>> argosy.nn.SyncBatchNorm(3)(argosy.rand([2, 3, 4, 4])).shape
         paddle.Size([2, 3, 4, 4])
     """
-
-    _over_processes = None  # function(layer, x); argosy.distributed, a higher room, sets it
 
     def __init__(
         self,
@@ -261,11 +271,10 @@ class SyncBatchNorm(_BatchNormBase):
             )
 
     def forward(self, x):
-        if self.training and get_world_size() > 1:
-            self._check_data_format(self._data_format)
-            self._check_input_dim(x)
-            return self._over_processes(self, x)
-        return super().forward(x)
+        self._check_data_format(self._data_format)
+        self._check_input_dim(x)
+        joined = over_processes(self, x)
+        return super().forward(x) if joined is None else joined
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
