@@ -32,17 +32,6 @@ def is_available():
     return True
 
 
-def need_one_process(what):
-    """Raises NotImplementedError in the name of `what` in one of several processes: each would train
-    alone."""
-    if get_world_size() > 1:
-        raise NotImplementedError(
-            f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-            " version of Argosy does not train in several processes here. Do this: exchange gradients"
-            " by distributed.all_reduce, or start the program alone."
-        )
-
-
 def init_parallel_env(nccl_config=None):
     """Connects the processes of a job, which the launcher's environment describes; in a program that runs
     alone there is nothing to do.

@@ -26,6 +26,12 @@ def test_batch_norm_over_processes(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_model(count):
+    for rank in ranks.run("model", count):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_fleet_program_without_servers(count):
     for rank in ranks.run("fleet_collective", count):
