@@ -32,6 +32,12 @@ def test_model(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_switches_of_a_strategy(count):
+    for rank in ranks.run("fleet_switches", count):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_fleet_program_without_servers(count):
     for rank in ranks.run("fleet_collective", count):

@@ -77,8 +77,8 @@ def _check_replaceable(switch, optimizer, rule, *without):
         given.append("parameter groups")
     if given:
         raise NotImplementedError(
-            f"[fleet.distributed_optimizer] strategy.{switch}: expected an {rule.__name__} without"
-            f" {' and '.join(given)}. Do this: leave them out, or strategy.{switch}."
+            f"[fleet.distributed_optimizer] strategy.{switch}: expected a plain {rule.__name__}, got one"
+            f" with {' and '.join(given)}. Do this: leave them out, or strategy.{switch}."
         )
 
 
