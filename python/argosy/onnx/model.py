@@ -242,17 +242,28 @@ def _value(port, value):
 
 def _tensor(port, value):
     if not isinstance(value, Tensor):
-        array = np.asarray(value)
-        # Lists of Python numbers, and numbers narrower than any dtype of ours, are of no dtype that
-        # could be wrong.
-        fits = isinstance(value, (np.ndarray, np.generic)) and array.dtype.isbuiltin == 1
-        value = _core.to_tensor(array if fits else array.astype(port.dtype), None, True)
+        value = _from_array(port, value)
     if dtype_name(value.dtype) != port.dtype:
         raise TypeError(
             f"[onnx] input {port.name!r}: expected {port.dtype}, got {dtype_name(value.dtype)}."
             f" Do this: cast it with astype({port.dtype!r})."
         )
     return value
+
+
+_BITS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+
+
+def _from_array(port, value):
+    array = np.asarray(value)
+    if array.dtype.isbuiltin != 1 and array.dtype.name == port.dtype:
+        bits = np.ascontiguousarray(array).view(_BITS[port.dtype]).reshape(array.shape)
+        return _core.ops.view_dtype(_core.to_tensor(bits, None, True), port.dtype)
+    # Lists of Python numbers, and numbers narrower than any dtype of ours, have no dtype that could
+    # be wrong.
+    if not isinstance(value, (np.ndarray, np.generic)) or array.dtype.isbuiltin != 1:
+        array = array.astype(port.dtype)
+    return _core.to_tensor(array, None, True)
 
 
 def _given(value, needs_value):

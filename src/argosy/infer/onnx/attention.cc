@@ -113,27 +113,13 @@ Items attention(const Node& n) {
   const auto precision = dtype_of_element(n.element_attribute("softmax_precision", 0));
   Tensor scores = ops::matmul(ops::scale(q, root), ops::scale(k, root), false, true);
   Tensor shown = scores;
-  auto capped = [&] {
-    if (cap > 0) scores = ops::scale(ops::tanh(ops::scale(scores, 1 / cap)), cap);
-  };
-  auto masked = [&] {
-    if (bias.added.defined()) scores = ops::add(scores, as(bias.added, scores.dtype()));
-    if (bias.allowed.defined())
-      scores = ops::where(bias.allowed, scores,
-                          number(-std::numeric_limits<double>::infinity(), scores));
-  };
-  // Before version 25 the cap came after the mask.
-  if (n.opset >= 25) {
-    capped();
-    if (mode == 1) shown = scores;
-    masked();
-    if (mode == 2) shown = scores;
-  } else {
-    masked();
-    if (mode == 1) shown = scores;
-    capped();
-    if (mode == 2) shown = scores;
-  }
+  if (cap > 0) scores = ops::scale(ops::tanh(ops::scale(scores, 1 / cap)), cap);
+  if (mode == 1) shown = scores;
+  if (bias.added.defined()) scores = ops::add(scores, as(bias.added, scores.dtype()));
+  if (bias.allowed.defined())
+    scores = ops::where(bias.allowed, scores,
+                        number(-std::numeric_limits<double>::infinity(), scores));
+  if (mode == 2) shown = scores;
   const DType dtype = scores.dtype();
   Tensor weights = ops::softmax(precision ? as(scores, *precision) : scores, -1);
   // A query that sees no key gives zeros.

@@ -93,7 +93,6 @@ Items conv_transpose(const Node& n) {
 
 // --- pools ---
 
-// For ceil_mode the windows that begin in the padding behind are none.
 bool is_dilated(const Window& w) {
   for (int64_t d : w.dilation)
     if (d != 1) return true;
@@ -113,6 +112,16 @@ int64_t count_windows(const Node& n, const Tensor& x, const Window& w, size_t d,
     if ((count - 1) * w.stride[d] >= in + w.padding[2 * d]) --count;
   }
   return count;
+}
+
+// With as much padding behind as ceil_mode asks for. Windows that would begin in it are none.
+Window with_whole_windows(const Node& n, const Tensor& x, Window w) {
+  for (size_t d = 0; d < w.kernel.size(); ++d) {
+    const int64_t need = (count_windows(n, x, w, d, true) - 1) * w.stride[d] + w.kernel[d];
+    w.padding[2 * d + 1] =
+        std::max<int64_t>(need - x.dim(static_cast<int>(2 + d)) - w.padding[2 * d], 0);
+  }
+  return w;
 }
 
 // The elements of each window at one place of the kernel, for all places: x is padded by `value` so
@@ -177,7 +186,8 @@ Items max_pool(const Node& n) {
   const Tensor& given = n.in();
   const bool ceil = n.flag("ceil_mode");
   n.integer("storage_order", 0);
-  const Window w = window_of(n, given, n.integers("kernel_shape"), false);
+  const Window asked = window_of(n, given, n.integers("kernel_shape"), false);
+  const Window w = ceil && !is_dilated(asked) ? with_whole_windows(n, given, asked) : asked;
   const Tensor x = is_floating(given.dtype()) ? given : as(given, DType::float32);
   if (is_dilated(w)) {
     if (n.wants(1)) n.unsupported("places of a dilated pool");
@@ -186,8 +196,7 @@ Items max_pool(const Node& n) {
   }
   const char* tail = n.wants(1) ? "_with_index" : "";
   const Tensors out = call_all(with_dims("max_pool", w.kernel.size(), tail), {x},
-                               {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding},
-                                {"ceil_mode", ceil}});
+                               {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding}});
   Items items{as(out[0], given.dtype())};
   if (n.wants(1)) items.emplace_back(whole_indices(n, x, out[1]));
   return items;
@@ -197,12 +206,11 @@ Items average_pool(const Node& n) {
   const Tensor& x = n.in();
   const bool ceil = n.flag("ceil_mode"), padding_counts = n.flag("count_include_pad");
   const Window w = window_of(n, x, n.integers("kernel_shape"), false);
-  bool padded = false;
-  for (int64_t p : w.padding) padded = padded || p != 0;
-  if (!is_dilated(w) && !(ceil && padding_counts && padded))
+  if (!is_dilated(w) && !(ceil && padding_counts))
     return {call(with_dims("avg_pool", w.kernel.size()), {x},
-                 {{"kernel", w.kernel}, {"stride", w.stride}, {"padding", w.padding},
-                  {"ceil_mode", ceil}, {"exclusive", !padding_counts || ceil}})};
+                 {{"kernel", w.kernel}, {"stride", w.stride},
+                  {"padding", ceil ? with_whole_windows(n, x, w).padding : w.padding},
+                  {"exclusive", !padding_counts}})};
   // Sums of windows over how many elements they have.
   const Tensor sum = added(taps(n, x, w, ceil, 0));
   Window inner = w;

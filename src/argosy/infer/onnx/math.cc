@@ -78,8 +78,14 @@ Items clip(const Node& n) {
 Items shift(const Node& n) {
   const std::string direction = n.text("direction", "");
   n.expect(direction == "LEFT" || direction == "RIGHT", "direction has to be LEFT or RIGHT");
-  const char* op = direction == "LEFT" ? "bitwise_left_shift" : "bitwise_right_shift";
-  return {call(op, {n.in(0), n.in(1)}, {{"is_arithmetic", false}})};
+  const Tensor &x = n.in(0), &by = n.in(1);
+  if (direction == "LEFT") return {call("bitwise_left_shift", {x, by}, {{"is_arithmetic", false}})};
+  if (kUnsigned.has(x.dtype()))
+    return {call("bitwise_right_shift", {x, by}, {{"is_arithmetic", false}})};
+  // What is shifted out of a signed number is its sign, however far.
+  const Tensor most = number(8 * item_size(x.dtype()) - 1, by);
+  const Tensor far = ops::logical_or(ops::less_than(by, number(0, by)), ops::greater_than(by, most));
+  return {call("bitwise_right_shift", {x, ops::where(far, most, by)}, {{"is_arithmetic", true}})};
 }
 
 Items where(const Node& n) {

@@ -1,6 +1,5 @@
-#include <limits>
-
 #include "argosy/infer/onnx/common.h"
+#include "argosy/infer/onnx/narrow.h"
 
 namespace argosy::infer::onnx {
 namespace {
@@ -42,8 +41,8 @@ Items mean(const Node& n) {
   return {as(call("mean", {wide}, {{"axis", a.axes}, {"keepdim", a.keep}}), x.dtype())};
 }
 
-Tensor size_zero_fill(const Tensor& x, const Axes& a, double value) {
-  // The sum of nothing has the shape; it is 0.
+// The form of a reduction of x, all of one value.
+Tensor filled_form(const Tensor& x, const Axes& a, double value) {
   const Tensor form = call("sum", {x}, {{"axis", a.axes}, {"keepdim", a.keep}, {"dtype", x.dtype()}});
   return ops::full_like(form, op::Scalar(value));
 }
@@ -57,9 +56,8 @@ Items extreme(const Node& n) {
   for (int64_t size : x.shape()) empty = empty || size == 0;
   if (empty) {
     const bool largest = std::string_view(op.text) == "max";
-    n.expect(is_floating(x.dtype()), "integers of no elements have no extreme");
-    const double infinity = std::numeric_limits<double>::infinity();
-    return {size_zero_fill(x, a, largest ? -infinity : infinity)};
+    const Range range = x.dtype() == DType::bool_ ? Range{0, 1} : range_of(element_of_dtype(x.dtype()));
+    return {filled_form(x, a, largest ? range.low : range.high)};
   }
   return {call(op.text, {x}, {{"axis", a.axes}, {"keepdim", a.keep}})};
 }

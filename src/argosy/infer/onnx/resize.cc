@@ -25,7 +25,8 @@ struct Axis {
 // The place in the input of place i of the result.
 double source(const Form& f, const Axis& a, double i) {
   const double in = static_cast<double>(a.in), out = static_cast<double>(a.out);
-  if (f.coordinates == "align_corners") return out == 1 ? 0 : i * (in - 1) / (out - 1);
+  if (f.coordinates == "align_corners")  // by the size that the scale says, before it is rounded
+    return out == 1 ? 0 : i * (in - 1) / (in * a.scale - 1);
   if (f.coordinates == "asymmetric") return i / a.scale;
   if (f.coordinates == "pytorch_half_pixel") return out > 1 ? (i + 0.5) / a.scale - 0.5 : 0;
   if (f.coordinates == "tf_half_pixel_for_nn") return (i + 0.5) / a.scale;
@@ -70,7 +71,7 @@ Tensor weights(const Form& f, const Axis& a, DType dtype) {
       const double far = (static_cast<double>(k) - x) * widen;
       const double part = linear ? std::max(0.0, 1 - std::abs(far)) : cubic_weight(f.cubic, far);
       const bool inside = k >= 0 && k < a.in;
-      if (!inside && (f.exclude_outside || f.antialias)) continue;
+      if (!inside && f.exclude_outside) continue;
       sum += part;
       row[std::clamp<int64_t>(k, 0, a.in - 1)] += part;
     }
@@ -120,6 +121,16 @@ Tensor by_interpolate(const Form& f, const Tensor& x, const std::vector<double>&
     for (size_t d = 0; d < 2; ++d)
       if (sizes[d] >= 0 && x.dim(static_cast<int>(d)) >= 0 && sizes[d] != x.dim(static_cast<int>(d)))
         return {};
+  // The op rounds the sizes of scales first, and takes the middle where a size is 1.
+  for (int d = 2; d < x.rank(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    const int64_t in = x.dim(d);
+    if (scaled && in >= 0 && f.mode != "nearest") {
+      const double size = static_cast<double>(in) * scales[i];
+      if (size != std::floor(size) || size <= 1) return {};
+    }
+    if (!scaled && sizes[i] == 1) return {};
+  }
   const bool floors = f.coordinates == "asymmetric" && f.nearest == "floor";
   const bool same = whole && scaled && f.nearest.starts_with("round") &&
                     (f.coordinates == "half_pixel" || f.coordinates == "pytorch_half_pixel");
@@ -158,13 +169,14 @@ void keep_ratio(const Form& f, std::vector<Axis>* axes) {
 }
 
 Tensor resized(const Node& n, const Form& f, const Tensor& x, const std::vector<int64_t>& which,
-               const std::vector<double>& scales, const op::IntArray& sizes,
+               const std::vector<double>& scales, const op::IntArray& given_sizes,
                const std::vector<double>& region) {
+  op::IntArray sizes = given_sizes;
   const bool all = which == iota(0, x.rank());
   if (f.mode != "nearest" && f.mode != "linear" && f.mode != "cubic") n.unsupported("mode " + f.mode);
   if (all && f.coordinates != "tf_crop_and_resize")
     if (const Tensor y = by_interpolate(f, x, scales, sizes); y.defined()) return y;
-  if (!sizes.symbols.empty()) n.session.need_shapes(n);
+  if (!given_sizes.symbols.empty()) sizes = op::IntArray(std::span<const int64_t>(n.known(3)));
   std::vector<Axis> axes;
   for (size_t i = 0; i < which.size(); ++i) {
     Axis a;

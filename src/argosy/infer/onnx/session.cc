@@ -219,7 +219,11 @@ op::IntArray Session::integers(const Tensor& t) const {
     return list;
   }
   if (const Tensor known = program::known(t); known.defined()) return integers(known);
-  if (t.numel() < 0) throw NeedsMore{{}};
+  if (t.numel() < 0) {
+    NeedsMore more;
+    ask_for(t, true, &more);
+    throw more;
+  }
   const Tensor wide = t.dtype() == DType::int64 ? t : call("cast", {t}, {{"dtype", DType::int64}});
   for (int64_t i = 0; i < t.numel(); ++i) {
     list.values.push_back(kUnknown);
@@ -229,41 +233,45 @@ op::IntArray Session::integers(const Tensor& t) const {
   return list;
 }
 
+void Session::ask_for(const Tensor& t, bool sizes, NeedsMore* more) const {
+  std::set<std::pair<const program::Value*, bool>> seen;
+  std::vector<std::pair<const program::Value*, bool>> open{{program::value_of(t), sizes}};
+  auto ask = [&](const program::Value& v, bool value) {
+    if (!value && v.shape.known()) return;
+    for (const OnnxPort& port : ports_)
+      if (v.name == port.name || v.name.starts_with(port.name + "."))
+        more->needs.push_back({port.name, value});
+  };
+  while (!open.empty()) {
+    const auto [v, sizes_only] = open.back();
+    open.pop_back();
+    if (!v || !seen.insert({v, sizes_only}).second) continue;
+    if (!v->producer && v->block == &program_->main) {
+      ask(*v, !sizes_only);
+    } else if (!v->producer) {
+      // An argument of a block: from which values outside is not told before it is closed.
+      for (const auto& input : program_->main.arguments)
+        ask(*input, is_integral(input->dtype) || input->dtype == DType::bool_);
+    } else {
+      const program::Operation& o = *v->producer;
+      for (size_t i = 0; i < o.operands.size(); ++i) {
+        const bool is_attr = i >= o.inputs().size();
+        const size_t input = o.ends.empty() ? i : 0;
+        const bool reads_sizes = !is_attr && input < o.op->inputs.size() &&
+                                 o.op->inputs[input].reads == op::Reads::shape;
+        open.emplace_back(o.operands[i].get(), !is_attr && (sizes_only || reads_sizes));
+      }
+    }
+  }
+}
+
 Tensor Session::need(const Node& n, const Tensor& t) {
   if (!t.symbolic()) return t;
   if (const Tensor known = program::known(t); known.defined()) return known;
-  // The inputs from which it is computed.
-  std::set<const program::Value*> seen;
-  std::vector<const program::Value*> open{program::value_of(t)};
-  bool inner = false;
   NeedsMore more;
-  auto ask = [&](const std::string& name) {
-    for (const OnnxPort& port : ports_)
-      if (name == port.name || name.starts_with(port.name + ".")) {
-        more.needs.push_back({port.name, true});
-        return;
-      }
-  };
-  while (!open.empty()) {
-    const program::Value* v = open.back();
-    open.pop_back();
-    if (!v || !seen.insert(v).second) continue;
-    if (!v->producer) {
-      if (v->block == &program_->main)
-        ask(v->name);
-      else
-        inner = true;
-      continue;
-    }
-    for (const auto& operand : v->producer->operands) open.push_back(operand.get());
-  }
-  if (inner) {
-    for (const auto& v : program_->main.arguments)
-      if (is_integral(v->dtype) || v->dtype == DType::bool_) ask(v->name);
-  }
+  ask_for(t, false, &more);
   if (more.needs.empty())
-    n.unsupported("an input that only a run decides, where the kind or number of the results depends "
-                  "on it,");
+    n.unsupported("an input that only a run knows, which decides the form of the results,");
   throw more;
 }
 
@@ -274,10 +282,9 @@ bool Session::is_fed(const Tensor& t) const {
 
 void Session::need_shapes(const Node& n) {
   NeedsMore more;
-  for (const auto& v : program_->main.arguments)
-    if (!v->shape.known())
-      for (const OnnxPort& port : ports_)
-        if (port.name == v->name) more.needs.push_back({port.name, false});
+  for (size_t i = 0; i < n.inputs(); ++i)
+    if (n.has(i) && n.item(i).kind == Item::Kind::tensor && n.in(i).symbolic())
+      ask_for(n.in(i), true, &more);
   if (more.needs.empty()) n.unsupported("a size that only a run knows");
   throw more;
 }

@@ -44,7 +44,7 @@ class Session {
   bool remembers(const Tensor& t) const { return numbers_.contains(t.impl()); }
   // The values of t, if they are known; else throws NeedsMore for the inputs that decide them.
   Tensor need(const Node& n, const Tensor& t);
-  // Asks for the sizes of all inputs.
+  // Throws NeedsMore for the inputs that decide the sizes of the node's inputs.
   [[noreturn]] void need_shapes(const Node& n);
   bool is_known(const Tensor& t) const { return !t.symbolic(); }
   // Is it itself an input of the Program?
@@ -59,6 +59,8 @@ class Session {
 
  private:
   const Item& look_up(const std::string& name) const;
+  // Adds the inputs of the Program from which t is computed; only its sizes are wanted.
+  void ask_for(const Tensor& t, bool sizes, NeedsMore* more) const;
   void define(const file::Graph& graph, const Items& in);
   void run_node(const file::Node& proto);
   Items convert(const file::Node& proto, Items in);

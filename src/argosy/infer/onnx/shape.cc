@@ -248,6 +248,7 @@ Items depth_to_space(const Node& n) {
 
 Items space_to_depth(const Node& n) {
   const int64_t block = n.integer("blocksize");
+  const bool columns = n.text("mode", "DCR") == "CRD";
   const Tensor& x = n.in();
   n.expect(x.rank() == 4 && block > 0, "images and a positive block are expected");
   if (x.dim(2) < 0 || x.dim(3) < 0) n.session.need_shapes(n);
@@ -256,7 +257,9 @@ Items space_to_depth(const Node& n) {
   ops::push_size(apart, x, 0);
   ops::push_size(apart, x, 1);
   for (int64_t v : {x.dim(2) / block, block, x.dim(3) / block, block}) push(apart, v);
-  const Tensor placed = ops::transpose(ops::reshape(x, apart), {0, 3, 5, 1, 2, 4});
+  const Tensor placed = ops::transpose(
+      ops::reshape(x, apart),
+      columns ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4});
   return {ops::flatten(placed, 1, 3)};
 }
 

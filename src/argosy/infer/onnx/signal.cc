@@ -7,9 +7,9 @@
 namespace argosy::infer::onnx {
 namespace {
 
-// [.., 2] or, of real numbers, [.., 1] as complex numbers [..].
-Tensor to_complex(const Node& n, const Tensor& x) {
-  const Tensor wide = x.dtype() == DType::float64 ? x : as(x, DType::float32);
+// [.., 2] or, of real numbers, [.., 1] as complex numbers [..] with parts of type `dtype`.
+Tensor to_complex(const Node& n, const Tensor& x, DType dtype) {
+  const Tensor wide = as(x, dtype);
   n.expect(x.rank() >= 1 && (x.dim(-1) == 1 || x.dim(-1) == 2),
            "the last dimension is that of real and imaginary parts");
   if (x.dim(-1) == 2) return call("as_complex", {wide});
@@ -39,7 +39,7 @@ Items dft(const Node& n) {
   int64_t said = n.opset < 20 ? n.integer("axis", 1) : n.has(2) ? n.known_integer(2) : -2;
   const int axis = n.axis(said, x.rank());
   n.expect(axis < x.rank() - 1, "the last dimension is that of real and imaginary parts");
-  Tensor z = to_complex(n, x);
+  Tensor z = to_complex(n, x, DType::float64);
   int64_t length = n.has(1) ? n.known_integer(1) : 0;
   if (inverse && onesided) {
     // The half that is left out mirrors this one.
@@ -87,7 +87,8 @@ Items stft(const Node& n) {
   const Tensor places = ops::add(ops::unsqueeze(starts, op::IntArray{1}), positions(op::IntArray{length}));
   Tensor frames = ops::take_slices(signal, places, 1);  // [batch, frames, length, parts]
   if (n.has(2)) frames = ops::multiply(frames, ops::unsqueeze(n.in(2), op::IntArray{1}));
-  Tensor y = transform(to_complex(n, frames), 2, true, 1);
+  Tensor y = transform(to_complex(n, frames, x.dtype() == DType::float64 ? x.dtype() : DType::float32), 2,
+                       true, 1);
   if (onesided) y = ops::slice(y, 2, 0, length / 2 + 1);
   return {as(call("as_real", {y}), x.dtype())};
 }
