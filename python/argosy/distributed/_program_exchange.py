@@ -22,11 +22,11 @@ class ProgramExchange:
 
     def __init__(self, group, limits, parameters=None, wire=None):
         self._parameters = parameters
+        self.wire = wire
         self._options = {
             "data_parallel.group": str(group.id),
             "data_parallel.first_bucket": str(limits[0]),
             "data_parallel.bucket": str(limits[-1]),
-            **({} if wire is None else {"data_parallel.wire": wire}),
         }
 
     def average(self, program, pairs):
@@ -40,6 +40,8 @@ class ProgramExchange:
         if not gradients:
             return
         options = dict(self._options)
+        if self.wire is not None:
+            options["data_parallel.wire"] = self.wire
         options["data_parallel.gradients"] = ",".join(
             str(_core.program_about(g)[1]) for g in gradients
         )

@@ -17,6 +17,10 @@ cudnn_batchnorm_spatial_persistent without_graph_optimization fuse_grad_merge
 split_data calc_comm_same_stream nccl_comm_num hierarchical_allreduce_inter_nranks
 fuse_grad_size_in_num conv_workspace_size_limit
 """.split()
+# What eager training does (fleet.distributed_model, fleet.distributed_optimizer).
+_EAGER = """
+amp recompute localsgd gradient_merge lars lamb fp16_allreduce sync_batch_norm
+""".split()
 # What static Programs do (Fleet.minimize).
 _IN_PROGRAMS = ("fp16_allreduce",)
 # Of DataParallel: fleet.distributed_model gives it these.
@@ -28,10 +32,11 @@ def check_collective(strategy, what):
     what is computed; warns of those that only say how processes exchange gradients."""
     message = strategy.strategy
     for name in SWITCHES:
-        if getattr(message, name) and not (name in _IN_PROGRAMS and not in_dynamic_mode()):
+        if getattr(message, name) and name not in (_EAGER if in_dynamic_mode() else _IN_PROGRAMS):
             raise NotImplementedError(
-                f"[{what}] strategy.{name} is not supported without parameter servers: expected False, got"
-                f" True. Do this: leave it out{_INSTEAD.get(name, '')}."
+                f"[{what}] strategy.{name} is not supported"
+                f"{' for Programs' if name in _EAGER else ''} without parameter servers: expected False,"
+                f" got True. Do this: leave it out{_INSTEAD.get(name, '')}."
             )
     for name in _DEGREES:
         degree = getattr(message.hybrid_configs, name, 1)
