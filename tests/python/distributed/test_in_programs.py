@@ -25,3 +25,23 @@ def test_processes_train_a_program_as_one(way, count):
 def test_losses_are_those_of_one_process(way, precision):
     for rank in ranks.run("trains_in_programs", 2, way, precision, limit=180):
         assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(
+    "way, error",
+    [
+        ("killed", "RankLostError"),
+        ("leaves", "RankLostError"),
+        ("late", "CommunicationTimeout"),
+        ("differ", "RanksDisagreeError"),
+    ],
+)
+def test_a_captured_step_fails_on_all(way, error, count):
+    started = ranks.start("program_fails", count, way, environ={"ARGOSY_COMM_TIMEOUT": "3"})
+    for number, rank in enumerate(ranks.finish(started, 60)):
+        if number == count - 1 and way in ("killed", "leaves"):
+            assert rank.code == (-9 if way == "killed" else 0)
+            continue
+        assert rank.code == 3, f"rank {number} ended with {rank.code}:\n{rank.text}"
+        assert f"{error}: " in rank.text, rank.text
