@@ -114,7 +114,7 @@ class ParallelMode:
 
 def __getattr__(name):
     # fleet needs the layers of argosy.nn: loaded when it is asked for.
-    if name in ("fleet", "launch"):
+    if name in ("fleet", "launch", "rpc"):
         import importlib
 
         return importlib.import_module(f"argosy.distributed.{name}")
