@@ -47,7 +47,9 @@ def test_workers_that_do_not_come_are_named(monkeypatch):
     monkeypatch.setenv("ARGOSY_JOB_TOKEN", "secret")
     monkeypatch.setenv("PADDLE_PG_TIMEOUT", "500")
     (port,) = ports.pick(1)
-    with pytest.raises(TimeoutError, match=r"\[rpc.init_rpc\] worker 1, 2 did not come within 0.5 s"):
+    with pytest.raises(
+        TimeoutError, match=r"\[rpc.init_rpc\] worker 1, 2 did not come within 0.5 s"
+    ):
         rpc.init_rpc("a", 0, 3, f"127.0.0.1:{port}")
     with pytest.raises(RuntimeError, match="no worker yet"):
         rpc.get_current_worker_info()

@@ -370,7 +370,10 @@ class Fleet:
             )
         self._applied = model_settings(strategy)
         return distribute(
-            model, strategy, several, lambda: getattr(self._eager_optimizer, "keeps_gradients", False)
+            model,
+            strategy,
+            several,
+            lambda: getattr(self._eager_optimizer, "keeps_gradients", False),
         )
 
     def distributed_scaler(self, scaler):

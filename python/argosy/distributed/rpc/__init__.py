@@ -132,7 +132,6 @@ class _Agent:
                 for connection in connections:
                     connection.close()
 
-
     def _close_servers(self):
         for server in (self._server, self._meeting):
             if server is not None:
@@ -152,7 +151,9 @@ def _own_host():
 
 def _needed(what):
     if _agent is None:
-        raise RuntimeError(f"[{what}] this process is no worker yet. Do this: call rpc.init_rpc(name).")
+        raise RuntimeError(
+            f"[{what}] this process is no worker yet. Do this: call rpc.init_rpc(name)."
+        )
     return _agent
 
 

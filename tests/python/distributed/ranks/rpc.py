@@ -72,7 +72,9 @@ def name(r):
     return f"worker{r % size}"
 
 
-raises(RuntimeError, "[rpc.rpc_sync] this process is no worker yet", rpc.rpc_sync, "worker0", add, (1,))
+raises(
+    RuntimeError, "[rpc.rpc_sync] this process is no worker yet", rpc.rpc_sync, "worker0", add, (1,)
+)
 rpc.init_rpc(name(rank), **({"master_endpoint": sys.argv[1]} if len(sys.argv) > 1 else {}))
 assert [w.rank for w in rpc.get_all_worker_infos()] == list(range(size))
 assert rpc.get_worker_info(name(rank)) == rpc.get_current_worker_info()
@@ -81,7 +83,9 @@ assert rpc.rpc_sync(name(rank + 1), add, (2,), {"y": 5}) == 7
 x = paddle.to_tensor([1.0, 2.0])
 np.testing.assert_array_equal(rpc.rpc_sync(name(rank + 1), add, (x, x)).numpy(), [2, 4])
 rpc.rpc_sync(name(rank + 1), put, (("from", rank), np.arange(1 << 20)))
-assert rpc.rpc_sync(name(rank + 1), get, (("from", rank),)).sum() == (1 << 20) * ((1 << 20) - 1) // 2
+assert (
+    rpc.rpc_sync(name(rank + 1), get, (("from", rank),)).sum() == (1 << 20) * ((1 << 20) - 1) // 2
+)
 calls = [rpc.rpc_async(name(r), add, (r, 10)) for r in range(40)]
 assert [c.wait() for c in calls] == [r + 10 for r in range(40)]
 path = [name(rank + k) for k in range(1, 6)]
@@ -91,9 +95,19 @@ raises(ArithmeticError, "on purpose", rpc.rpc_sync, name(rank + 1), fail)
 raises(ArithmeticError, "on purpose", rpc.rpc_async(name(rank + 1), fail).wait)
 raises(RuntimeError, "Unpicklable: 1 and 2", rpc.rpc_sync, name(rank + 1), fail_oddly)
 raises(pickle.PicklingError, "<lambda>", rpc.rpc_sync, name(rank + 1), lambda: 1)
-raises(ValueError, "there is no worker 'nobody': expected one of worker0", rpc.rpc_sync, "nobody", add)
+raises(
+    ValueError, "there is no worker 'nobody': expected one of worker0", rpc.rpc_sync, "nobody", add
+)
 raises(RuntimeError, "this process is worker", rpc.init_rpc, "again")
-took = raises(TimeoutError, "has not answered within 0.3 s", rpc.rpc_sync, name(rank + 1), sleep, (2,), timeout=0.3)
+took = raises(
+    TimeoutError,
+    "has not answered within 0.3 s",
+    rpc.rpc_sync,
+    name(rank + 1),
+    sleep,
+    (2,),
+    timeout=0.3,
+)
 assert took < 1.5, took
 assert rpc.rpc_sync(name(rank + 1), sleep, (1.5,)) == 1.5  # a beat in between
 
