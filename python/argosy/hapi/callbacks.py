@@ -580,7 +580,8 @@ class EarlyStopping(_Watch):
     Args:
         monitor (str): The figure, ``loss`` or the name of a metric.
         mode (str): ``min``, ``max``, or ``auto``: max if the name contains ``acc``, else min.
-        patience (int): Evaluations without improvement that are tolerated.
+        patience (int): Training ends with this many evaluations in a row without improvement; 0: after the
+            first one.
         verbose (int): 1 says why training ends.
         min_delta (float): How much better counts as better.
         baseline (float, optional): What the figure must beat at first.
@@ -594,7 +595,7 @@ class EarlyStopping(_Watch):
         >>> stop = argosy.callbacks.EarlyStopping(patience=2, verbose=0, min_delta=100.0)
         >>> model.fit(data, data, epochs=9, verbose=0, callbacks=stop)
         >>> stop.stopped_epoch
-        4
+        3
     """
 
     def __init__(
@@ -636,13 +637,13 @@ class EarlyStopping(_Watch):
                 self.model.save(os.path.join(self.save_dir, "best_model"))
         else:
             self.wait_epoch += 1
-            if self.wait_epoch > self.patience:
-                self.model.stop_training = True
-                if self.verbose > 0:
-                    print(
-                        f"Epoch {self.stopped_epoch + 1}: early stopping, {self.monitor} has not "
-                        f"got better than {self.best_value:.5f} for {self.wait_epoch} evaluations."
-                    )
+        if self.wait_epoch >= self.patience:
+            self.model.stop_training = True
+            if self.verbose > 0:
+                print(
+                    f"Epoch {self.stopped_epoch + 1}: early stopping, {self.monitor} has not "
+                    f"got better than {self.best_value:.5f} for {self.wait_epoch} evaluations."
+                )
         self.stopped_epoch += 1
 
 

@@ -446,10 +446,11 @@ class Model:
         return data[:count], data[count:]
 
     def _run_epoch(self, loader, callbacks, mode, steps, accumulate=1, limit=None):
-        """One pass over the loader; at most `limit` steps. Returns the figures at its end."""
+        """One pass over the loader; at most `limit` steps. Returns the figures at its end.
+
+        Metrics are reset after it: a pass begins with what single batches have added to them. [= Paddle]
+        """
         logs = {}
-        for metric in self._metrics:
-            metric.reset()
         outputs = []
         if self._processes is not None:
             self._processes.begin_pass(None if mode == "train" else loader)
@@ -474,6 +475,8 @@ class Model:
             logs["step"] = step
             logs["batch_size"] = size
             callbacks.on_batch_end(mode, step, dict(logs))
+        for metric in self._metrics:
+            metric.reset()
         return (logs, outputs) if mode == "predict" else logs
 
     def _add_figures(self, logs, result):
