@@ -15,6 +15,13 @@ def test_several_processes_train_as_one(count):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("network", ["mlp", "resnet", "transformer"])
+def test_networks_train_as_one(network, count):
+    for rank in ranks.run("as_one", count, network):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
 def test_exchange_while_backward_goes_on(count):
     for rank in ranks.run("overlap", count):
         assert "all is well" in rank.text
