@@ -1,6 +1,6 @@
 """Train with a communication hook of our own beside the mean of all gradients.
 
-    argosy launch --nproc_per_node 2 examples/own_parallel/train.py [--steps 300]
+argosy launch --nproc_per_node 2 examples/own_parallel/train.py [--steps 300]
 """
 
 import argparse

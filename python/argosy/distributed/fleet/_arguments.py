@@ -1,5 +1,6 @@
 """Arguments that several methods of Fleet check."""
 
+
 def check_executor(what, executor):
     from argosy import static
 
