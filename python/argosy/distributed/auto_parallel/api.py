@@ -89,6 +89,9 @@ def dtensor_from_fn(fn, mesh, placements, *args, **kwargs):
         args: Of fn.
         kwargs: The same by name.
 
+    Returns:
+        Tensor: With process_mesh and placements.
+
     Example:
         >>> import argosy.distributed as dist
         >>> dist.dtensor_from_fn(argosy.ones, dist.ProcessMesh([0]), [dist.Replicate()], [2]).tolist()
@@ -104,6 +107,9 @@ def reshard(dist_tensor, mesh, placements):
         dist_tensor (Tensor): It.
         mesh (ProcessMesh): The grid, of one process.
         placements (list[Placement]): One for each axis of the grid.
+
+    Returns:
+        Tensor: Another one.
 
     Example:
         >>> import argosy.distributed as dist
@@ -121,6 +127,9 @@ def unshard_dtensor(dist_tensor):
 
     Args:
         dist_tensor (Tensor): A placed one.
+
+    Returns:
+        Tensor: Another one.
 
     Example:
         >>> import argosy.distributed as dist

@@ -24,7 +24,13 @@ class Placement:
     """Shard, Replicate or Partial."""
 
     def is_shard(self, dim=None):
-        """Whether it is Shard, of this axis if one is given.
+        """Whether it is Shard.
+
+        Args:
+            dim (int, optional): Of this axis.
+
+        Returns:
+            bool: That.
 
         Example:
             >>> argosy.distributed.Shard(1).is_shard(1)
@@ -35,6 +41,9 @@ class Placement:
     def is_replicated(self):
         """Whether it is Replicate.
 
+        Returns:
+            bool: That.
+
         Example:
             >>> argosy.distributed.Replicate().is_replicated()
             True
@@ -43,6 +52,9 @@ class Placement:
 
     def is_partial(self):
         """Whether it is Partial.
+
+        Returns:
+            bool: That.
 
         Example:
             >>> argosy.distributed.Partial().is_partial()
@@ -71,6 +83,9 @@ class Shard(Placement):
 
     def get_dim(self):
         """The axis.
+
+        Returns:
+            int: It.
 
         Example:
             >>> argosy.distributed.Shard(1).get_dim()
@@ -105,6 +120,9 @@ class Partial(Placement):
 
     def reduce_type(self):
         """By which operation they make the whole.
+
+        Returns:
+            ReduceType: It.
 
         Example:
             >>> argosy.distributed.Partial().reduce_type().name

@@ -24,8 +24,8 @@ class ProcessMesh:
         >>> mesh = argosy.distributed.ProcessMesh([[0, 1], [2, 3]], dim_names=["x", "y"])
         >>> mesh.shape, mesh.process_ids, mesh.get_dim_size("y")
         ([2, 2], [0, 1, 2, 3], 2)
-        >>> mesh.get_rank_by_dim_and_process_id("y", 3)
-        1
+        >>> mesh.get_rank_by_dim_and_process_id("y", 3), mesh.get_mesh_with_dim("y", 0).process_ids
+        (1, [0, 2])
     """
 
     def __init__(self, mesh=None, dim_names=None, shape=None, process_ids=None):
@@ -83,16 +83,39 @@ class ProcessMesh:
         return self._names
 
     def get_dim_size(self, dim):
-        """How long an axis is, by its name or number."""
+        """How long an axis is.
+
+        Args:
+            dim (str | int): Its name or number.
+
+        Returns:
+            int: That.
+        """
         return self._mesh.shape[self._axis(dim)]
 
     def get_rank_by_dim_and_process_id(self, dim, process_id):
-        """The place of a process along an axis; -1 if it is not in the grid."""
+        """The place of a process along an axis.
+
+        Args:
+            dim (str | int): The axis.
+            process_id (int): The rank.
+
+        Returns:
+            int: It; -1 if it is not in the grid.
+        """
         found = np.argwhere(self._mesh == process_id)
         return int(found[0][self._axis(dim)]) if len(found) else -1
 
     def get_mesh_with_dim(self, dim_name, index=None):
-        """The grid with this axis first; of that the part at `index`, if it is given."""
+        """The grid with an axis first, or a part of that.
+
+        Args:
+            dim_name (str): The axis.
+            index (int, optional): The place along it whose part is given.
+
+        Returns:
+            ProcessMesh: It.
+        """
         axis = self._axis(dim_name)
         turned = np.moveaxis(self._mesh, axis, 0)
         names = [self._names[axis], *(n for i, n in enumerate(self._names) if i != axis)]
@@ -121,7 +144,10 @@ _of_process = None
 
 
 def get_mesh():
-    """The grid that set_mesh was given last, None without one.
+    """The grid that set_mesh was given last.
+
+    Returns:
+        ProcessMesh: It; None without one.
 
     Example:
         >>> argosy.distributed.get_mesh()
@@ -134,6 +160,9 @@ def set_mesh(mesh):
 
     Args:
         mesh (ProcessMesh): It.
+
+    Raises:
+        TypeError: It is none.
 
     Example:
         >>> argosy.distributed.set_mesh(argosy.distributed.ProcessMesh([0]))

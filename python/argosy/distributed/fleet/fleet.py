@@ -313,6 +313,9 @@ class Fleet:
             optimizer (Optimizer): what updates the parameters.
             strategy (DistributedStrategy, optional): else the one of init.
 
+        Returns:
+            Optimizer | DistributedOptimizer: That.
+
         Raises:
             TypeError: strategy is none, or the optimizer is not the one that lamb or lars stands for.
             NotImplementedError: A switch is not supported here.
@@ -363,6 +366,12 @@ class Fleet:
         Raises:
             NotImplementedError: A switch is not supported, or there are servers.
             ValueError: Settings contradict each other, or name no sublayer.
+
+        Example:
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
+            >>> layer = argosy.nn.Linear(2, 2)
+            >>> argosy.distributed.fleet.distributed_model(layer) is layer
+            True
         """
         strategy = self._user_defined_strategy
         several = self._roles()._worker_num() > 1

@@ -21,6 +21,9 @@ class CommunicateTopology:
         hybrid_group_names (list[str]): Names of the axes.
         dims (list[int]): How long each is.
 
+    Raises:
+        ValueError: There are not as many numbers as names.
+
     Example:
         >>> from argosy.distributed.fleet import CommunicateTopology
         >>> grid = CommunicateTopology(["data", "model"], [2, 2])
@@ -28,6 +31,10 @@ class CommunicateTopology:
         (Coordinate(data=1, model=0), 1)
         >>> grid.get_comm_list("data"), grid.get_axis_list("model", 0)
         ([[0, 2], [1, 3]], [0, 2])
+        >>> grid.get_fused_ranks(["data", "model"]), grid.get_rank_from_stage(3, data=0)
+        ([[0, 1, 2, 3]], 1)
+        >>> grid.get_hybrid_group_names(), grid.get_dim("data"), grid.get_dim_size("data"), grid.world_size()
+        (['data', 'model'], 2, 2, 4)
     """
 
     def __init__(self, hybrid_group_names=_NAMES, dims=(1,) * len(_NAMES)):
@@ -44,25 +51,57 @@ class CommunicateTopology:
         self._ranks = {coord: rank for rank, coord in enumerate(self._coords)}
 
     def get_hybrid_group_names(self):
-        """Names of the axes."""
+        """Names of the axes.
+
+        Returns:
+            list[str]: They.
+        """
         return self._names
 
     def get_dim(self, axis_name):
-        """How long an axis is."""
+        """How long an axis is.
+
+        Args:
+            axis_name (str): Its name.
+
+        Returns:
+            int: That.
+        """
         return self._dims[self._names.index(axis_name)]
 
     get_dim_size = get_dim
 
     def world_size(self):
-        """How many processes there are."""
+        """How many processes there are.
+
+        Returns:
+            int: That.
+        """
         return math.prod(self._dims)
 
     def get_rank(self, **args):
-        """The rank of the process at these coordinates, one for each axis."""
+        """The rank of a process.
+
+        Args:
+            **args (int): Its place along each axis, by name.
+
+        Returns:
+            int: It.
+        """
         return self._ranks[self.coordinate(**args)]
 
     def get_coord(self, rank):
-        """Where a process stands."""
+        """Where a process stands.
+
+        Args:
+            rank (int): Its rank.
+
+        Returns:
+            namedtuple: Its place along each axis.
+
+        Raises:
+            ValueError: There is no such process.
+        """
         if rank not in range(len(self._coords)):
             raise ValueError(
                 f"[CommunicateTopology.get_coord] rank: expected one below {len(self._coords)}, got {rank}."
@@ -70,16 +109,38 @@ class CommunicateTopology:
         return self._coords[rank]
 
     def get_axis_list(self, axis_name, index):
-        """The ranks of all processes at one place of an axis."""
+        """The ranks of all processes at one place of an axis.
+
+        Args:
+            axis_name (str): The axis.
+            index (int): The place.
+
+        Returns:
+            list[int]: They.
+        """
         axis = self._names.index(axis_name)
         return [rank for rank, coord in enumerate(self._coords) if coord[axis] == index]
 
     def get_comm_list(self, axis_name):
-        """The lists of ranks that differ along one axis alone."""
+        """The ranks that differ along one axis alone.
+
+        Args:
+            axis_name (str): The axis.
+
+        Returns:
+            list[list[int]]: Those of each group.
+        """
         return self.get_fused_ranks([axis_name])
 
     def get_fused_ranks(self, fused_axis):
-        """The lists of ranks that differ along these axes alone."""
+        """The ranks that differ along some axes alone.
+
+        Args:
+            fused_axis (list[str]): The axes.
+
+        Returns:
+            list[list[int]]: Those of each group.
+        """
         groups = {}
         for rank, coord in enumerate(self._coords):
             fixed = tuple(c for c, name in zip(coord, self._names) if name not in fused_axis)
@@ -87,7 +148,15 @@ class CommunicateTopology:
         return list(groups.values())
 
     def get_rank_from_stage(self, global_rank, **kwargs):
-        """The rank of who stands where `global_rank` does but for the coordinates given."""
+        """The rank of who stands where another process does, but for some axes.
+
+        Args:
+            global_rank (int): The other process.
+            **kwargs (int): Places along those axes, by name.
+
+        Returns:
+            int: It.
+        """
         return self._ranks[self.get_coord(global_rank)._replace(**kwargs)]
 
 
@@ -109,6 +178,14 @@ class HybridCommunicateGroup:
         >>> group = fleet.get_hybrid_communicate_group()
         >>> group.get_data_parallel_world_size(), group.get_model_parallel_rank()
         (1, 0)
+        >>> group.get_data_parallel_rank(), group.get_data_parallel_group_src_rank(), group.get_stage_id()
+        (0, 0, 0)
+        >>> group.get_data_parallel_group().ranks, group.get_check_parallel_group().ranks
+        ([0], [0])
+        >>> group.get_parallel_mode(), group.get_global_rank(), group.get_rank_from_stage(0)
+        (0, 0, 0)
+        >>> group.topology().world_size(), group.get_p2p_groups()
+        (1, None)
     """
 
     def __init__(self, topology, hybrid_configs=None):
@@ -142,31 +219,59 @@ class HybridCommunicateGroup:
         return groups[distributed.get_rank()]
 
     def topology(self):
-        """The topology."""
+        """The topology.
+
+        Returns:
+            CommunicateTopology: It.
+        """
         return self._topology
 
     def get_parallel_mode(self):
-        """How the job trains: ParallelMode.DATA_PARALLEL."""
+        """How the job trains.
+
+        Returns:
+            int: ParallelMode.DATA_PARALLEL.
+        """
         return ParallelMode.DATA_PARALLEL
 
     def get_global_rank(self):
-        """The rank of this process among all."""
+        """The rank of this process among all.
+
+        Returns:
+            int: It.
+        """
         return self.global_rank
 
     def get_data_parallel_rank(self):
-        """The place of this process along "data"."""
+        """The place of this process along "data".
+
+        Returns:
+            int: It.
+        """
         return self.global_rank
 
     def get_data_parallel_world_size(self):
-        """How many processes have other samples."""
+        """How many processes have other samples.
+
+        Returns:
+            int: That.
+        """
         return self.nranks
 
     def get_data_parallel_group(self):
-        """The group of all who have other samples."""
+        """The group of all who have other samples.
+
+        Returns:
+            Group: It.
+        """
         return self._data
 
     def get_data_parallel_group_src_rank(self):
-        """The rank of the first of that group."""
+        """The rank of the first of that group.
+
+        Returns:
+            int: 0.
+        """
         return 0
 
     def get_check_parallel_group(self, sharding=False):
@@ -174,15 +279,30 @@ class HybridCommunicateGroup:
 
         Args:
             sharding (bool): Makes no difference.
+
+        Returns:
+            Group: It.
         """
         return self._alone
 
     def get_rank_from_stage(self, stage_id, **kwargs):
-        """The rank of the process at a stage of the pipeline, of which there is one."""
+        """The rank of the process at a stage of the pipeline, of which there is one.
+
+        Args:
+            stage_id (int): 0.
+            **kwargs (int): Places along other axes, by name.
+
+        Returns:
+            int: It.
+        """
         return self._topology.get_rank_from_stage(self.global_rank, pipe=stage_id, **kwargs)
 
     def get_stage_id(self):
-        """The stage of the pipeline that this process computes: 0."""
+        """The stage of the pipeline that this process computes.
+
+        Returns:
+            int: 0.
+        """
         return 0
 
     def get_p2p_groups(self):
@@ -205,13 +325,29 @@ def _along(axis, what):
     def group_src_rank(self):
         return self.global_rank
 
-    rank.__doc__ = f"The place of this process along the axis of {what}: 0."
-    world_size.__doc__ = f"How long the axis of {what} is: 1."
-    group.__doc__ = f"The group along the axis of {what}: this process."
-    group_src_rank.__doc__ = "The rank of the first of that group."
-    for getter in (rank, world_size, group, group_src_rank):
-        name = getter.__name__
-        setattr(HybridCommunicateGroup, f"get_{axis}_parallel_{name}", getter)
+    docs = {
+        rank: (f"The place of this process along the axis of {what}.", "int: 0."),
+        world_size: (f"How long the axis of {what} is.", "int: 1."),
+        group: (f"The group along the axis of {what}.", "Group: This process alone."),
+        group_src_rank: (
+            f"The rank of the first of the group along the axis of {what}.",
+            "int: Its own.",
+        ),
+    }
+    for getter, (text, result) in docs.items():
+        name = f"get_{axis}_parallel_{getter.__name__}"
+        getter.__name__ = name
+        getter.__doc__ = f"""{text}
+
+        Returns:
+            {result}
+
+        Example:
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
+            >>> groups = argosy.distributed.fleet.get_hybrid_communicate_group()
+            >>> _ = groups.{name}()
+        """
+        setattr(HybridCommunicateGroup, name, getter)
 
 
 for _axis, _what in (

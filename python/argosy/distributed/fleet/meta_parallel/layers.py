@@ -29,6 +29,8 @@ class ColumnParallelLinear(nn.Layer):
         mp_group (Group, optional): Of one process.
         name (str, optional): For people.
 
+    Shape: [.., in_features]; the result has [.., out_features].
+
     Raises:
         NotImplementedError: The group has several processes.
 
@@ -74,6 +76,8 @@ class RowParallelLinear(nn.Layer):
         fuse_matmul_bias (bool): Only False.
         mp_group (Group, optional): Of one process.
         name (str, optional): For people.
+
+    Shape: [.., in_features]; the result has [.., out_features].
 
     Raises:
         NotImplementedError: The group has several processes.
@@ -128,6 +132,8 @@ class VocabParallelEmbedding(nn.Layer):
         mp_group (Group, optional): Of one process.
         name (str, optional): For people.
 
+    Shape: indices [..]; the result has [.., embedding_dim].
+
     Raises:
         NotImplementedError: The group has several processes.
 
@@ -158,6 +164,8 @@ class ParallelCrossEntropy(nn.Layer):
         mp_group (Group, optional): Of one process.
         name (str, optional): For people.
         ignore_index (int): The label whose loss is 0.
+
+    Shape: logits [.., classes] and labels [..] or [.., 1]; the result has [.., 1].
 
     Raises:
         NotImplementedError: The group has several processes.

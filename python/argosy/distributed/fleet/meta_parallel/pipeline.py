@@ -16,6 +16,9 @@ class LayerDesc:
         layer_func (type): The layer's class.
         *inputs, **kwargs: Its arguments.
 
+    Raises:
+        TypeError: It is no class of layers.
+
     Example:
         >>> from argosy.distributed.fleet.meta_parallel import LayerDesc
         >>> type(LayerDesc(argosy.nn.Linear, 2, 3).build_layer()).__name__
@@ -32,7 +35,11 @@ class LayerDesc:
         self.kwargs = kwargs
 
     def build_layer(self):
-        """The layer."""
+        """Makes the layer.
+
+        Returns:
+            Layer: It.
+        """
         return self.layer_func(*self.inputs, **self.kwargs)
 
 
@@ -82,6 +89,8 @@ class PipelineLayer(nn.Layer):
         use_cudagraph (bool): Only False.
         use_dualpipev (bool): Only False.
 
+    Shape: what the first layer takes; the result is the last one's.
+
     Raises:
         NotImplementedError: There are several stages.
 
@@ -90,6 +99,8 @@ class PipelineLayer(nn.Layer):
         >>> net = PipelineLayer([LayerDesc(argosy.nn.Linear, 2, 3), argosy.nn.functional.relu], num_stages=1)
         >>> net(argosy.ones([4, 2])).shape
         paddle.Size([4, 3])
+        >>> net.get_num_virtual_stages(), net.get_stage_from_index(1)
+        (1, 0)
     """
 
     def __init__(
@@ -141,11 +152,25 @@ class PipelineLayer(nn.Layer):
         return given
 
     def get_num_virtual_stages(self):
-        """1."""
+        """How many parts of the row a process has.
+
+        Returns:
+            int: 1.
+        """
         return 1
 
     def get_stage_from_index(self, layer_idx):
-        """The stage of a layer: 0."""
+        """The stage of a layer.
+
+        Args:
+            layer_idx (int): Its place in the row.
+
+        Returns:
+            int: 0.
+
+        Raises:
+            ValueError: There is no such layer.
+        """
         if layer_idx not in range(len(self.run_function)):
             raise ValueError(
                 f"[PipelineLayer.get_stage_from_index] layer_idx: expected one below"

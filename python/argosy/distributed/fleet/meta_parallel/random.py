@@ -24,6 +24,8 @@ class RNGStatesTracker:
         ...     first = argosy.rand([1])
         >>> tracker.get_states_tracker().keys()
         dict_keys(['dropout'])
+        >>> tracker.set_states_tracker(tracker.get_states_tracker())
+        >>> tracker.reset()
     """
 
     def __init__(self):
@@ -36,6 +38,10 @@ class RNGStatesTracker:
 
     def add(self, name, seed):
         """Makes a state of a seed.
+
+        Args:
+            name (str): The state's.
+            seed (int): Another one for each state.
 
         Raises:
             ValueError: The name or the seed is there already.
@@ -51,16 +57,30 @@ class RNGStatesTracker:
         set_rng_state(before)
 
     def get_states_tracker(self):
-        """The states, a dict."""
+        """The states.
+
+        Returns:
+            dict: They, by name.
+        """
         return dict(self.states_)
 
     def set_states_tracker(self, states):
-        """Takes states that get_states_tracker gave."""
+        """Takes states.
+
+        Args:
+            states (dict): What get_states_tracker gave.
+        """
         self.states_ = dict(states)
 
     @contextlib.contextmanager
     def rng_state(self, name=MODEL_PARALLEL_RNG):
-        """A context in which numbers are drawn from a state, which goes on from there.
+        """Lets numbers be drawn from a state, which goes on from there.
+
+        Args:
+            name (str): The state's.
+
+        Returns:
+            A context.
 
         Raises:
             ValueError: There is no state of this name.
@@ -83,7 +103,17 @@ _tracker = RNGStatesTracker()
 
 
 def get_rng_state_tracker():
-    """The process's RNGStatesTracker."""
+    """The process's states under names.
+
+    Returns:
+        RNGStatesTracker: It.
+
+    Example:
+        >>> from argosy.distributed.fleet import meta_parallel
+        >>> meta_parallel.model_parallel_random_seed(3)
+        >>> list(meta_parallel.get_rng_state_tracker().get_states_tracker())
+        ['model_parallel_rng']
+    """
     return _tracker
 
 
@@ -92,6 +122,12 @@ def model_parallel_random_seed(seed=None):
 
     Args:
         seed (int, optional): Other numbers come of each; by default one for each process.
+
+    Example:
+        >>> from argosy.distributed.fleet import meta_parallel
+        >>> meta_parallel.model_parallel_random_seed(3)
+        >>> with meta_parallel.get_rng_state_tracker().rng_state():
+        ...     drawn = argosy.rand([2])
     """
     seed = seed if seed is not None else 2048 + get_rank()
     _tracker.reset()
