@@ -481,7 +481,10 @@ class Fleet:
                 "[fleet.init_server] expected (dirname=None, var_names=None), got "
                 f"{len(args)} arguments and {sorted(kwargs)}."
             )
-        part.init_server(**names, **kwargs)
+        names |= kwargs
+        if names.get("dirname"):
+            names["dirname"] = _folder("init_server", names["dirname"])
+        part.init_server(**names)
 
     def run_server(self):
         """Serves until the job has ended: all workers have called stop_worker and their processes have
@@ -555,7 +558,7 @@ class Fleet:
         """
         _check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
-            os.fspath(dirname), main_program, _mode(mode, "save_persistables")
+            _folder("save_persistables", dirname), main_program, _mode(mode, "save_persistables")
         )
 
     def save_inference_model(
@@ -577,7 +580,7 @@ class Fleet:
                 export_for_deployment=(export_for_deployment, True),
             )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
-            os.fspath(dirname),
+            _folder("save_inference_model", dirname),
             listed(feeded_var_names),
             listed(target_vars),
             main_program,
@@ -592,7 +595,7 @@ class Fleet:
             path (str): The folder.
             mode (int): As given to save_persistables.
         """
-        self._worker("load_model").load_model(os.fspath(path), _mode(mode, "load_model"))
+        self._worker("load_model").load_model(_folder("load_model", path), _mode(mode, "load_model"))
 
     def load_inference_model(self, path, mode):
         """Loads the tables that save_inference_model wrote.
@@ -602,7 +605,7 @@ class Fleet:
             mode (int): As given to save_inference_model.
         """
         self._worker("load_inference_model").load_inference_model(
-            os.fspath(path), _mode(mode, "load_inference_model")
+            _folder("load_inference_model", path), _mode(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
@@ -615,7 +618,7 @@ class Fleet:
             mode (int): As of save_persistables.
         """
         self._worker("save_one_table").save_one_table(
-            table_id, os.fspath(path), _mode(mode, "save_one_table")
+            table_id, _folder("save_one_table", path), _mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
@@ -628,7 +631,7 @@ class Fleet:
             mode (int): As given when it was saved.
         """
         self._worker("load_one_table").load_one_table(
-            table_id, os.fspath(path), _mode(mode, "load_one_table")
+            table_id, _folder("load_one_table", path), _mode(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -643,7 +646,7 @@ class Fleet:
         """
         _check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
-            executor, os.fspath(dirname), scope, program, var_names
+            executor, _folder("save_dense_params", dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
@@ -655,7 +658,7 @@ class Fleet:
             mode=(configs.get("mode", 0), 0),
         )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
-            os.fspath(dirname),
+            _folder("save_cache_model", dirname),
             _mode(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
@@ -731,6 +734,19 @@ def _check_executor(what, executor):
             f"[fleet.{what}] executor: expected a static.Executor or None, got "
             f"{type(executor).__name__}. Do this: leave it out."
         )
+
+
+def _folder(what, path):
+    """The name of a folder of this host; a name of a cluster's file system would become one."""
+    path = os.fspath(path)
+    scheme, colon, _ = path.partition("/")[0].partition(":")
+    if colon and scheme.isalnum():
+        raise ValueError(
+            f"[fleet.{what}] {path!r}: expected a folder of this host, got a name of the file system "
+            f"{scheme!r}. Do this: name a folder, and copy it with fleet.utils.HDFSClient (upload, "
+            "download); or mount that file system."
+        )
+    return path
 
 
 def _mode(mode, what):
