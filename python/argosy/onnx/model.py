@@ -179,7 +179,9 @@ class Model(Layer):
         program, outputs, needs = _core.onnx_build(self._handle, list(fixed.items()))
         if program is not None:
             return _Made(program, outputs), None
-        news = {name for name, value in needs if name not in fixed or value != self._needs.get(name)}
+        news = {
+            name for name, value in needs if name not in fixed or value != self._needs.get(name)
+        }
         if not news:
             raise NotImplementedError(
                 "[onnx] the model cannot be fixed for these inputs: an operator needs a size or a value"
@@ -282,6 +284,8 @@ def _key(given):
     if given is None:
         return None
     return tuple(
-        (tuple(t.shape), t.numpy().tobytes()) if isinstance(t, Tensor) else (tuple(t[0]), dtype_name(t[1]))
+        (tuple(t.shape), t.numpy().tobytes())
+        if isinstance(t, Tensor)
+        else (tuple(t[0]), dtype_name(t[1]))
         for t in given
     )

@@ -31,7 +31,9 @@ def chosen_rule(optimizer, strategy):
     """Lamb in the place of Adam, LARS in that of Momentum, if `strategy` says so."""
     if strategy.lamb:
         configs = strategy.lamb_configs
-        _check_replaceable("lamb", optimizer, optimizers.Adam, "_amsgrad", "_lazy_mode", "regularization")
+        _check_replaceable(
+            "lamb", optimizer, optimizers.Adam, "_amsgrad", "_lazy_mode", "regularization"
+        )
         parts = configs["exclude_from_weight_decay"]
         optimizer = optimizers.Lamb(
             optimizer._learning_rate,

@@ -17,6 +17,7 @@ from .collective_model import distribute, model_settings
 from .collective_optimizer import with_strategy
 from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
+from .static_collective import begin_alike, exchange_gradients
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -370,7 +371,10 @@ class Fleet:
             )
         self._applied = model_settings(strategy)
         return distribute(
-            model, strategy, several, lambda: getattr(self._eager_optimizer, "keeps_gradients", False)
+            model,
+            strategy,
+            several,
+            lambda: getattr(self._eager_optimizer, "keeps_gradients", False),
         )
 
     def distributed_scaler(self, scaler):
@@ -397,7 +401,8 @@ class Fleet:
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Adds gradients and updates of loss to its program, then divides it: on a worker the
-        program becomes the trainer's part, in place.
+        program becomes the trainer's part, in place. Without servers, gradients become averages over
+        the workers.
 
         Args:
             loss (Variable|list[Variable]): what is minimized; a list of several programs' losses.
@@ -429,12 +434,6 @@ class Fleet:
                     "Do this: call argosy.enable_static() before the model is built."
                 )
             return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        if self._is_collective and not self._roles()._is_non_distributed():
-            raise NotImplementedError(
-                f"[fleet.minimize] this process is one of {self.worker_num()} of a collective job, which"
-                " exchange gradients in eager mode only. Do this: disable_static(), or start the program"
-                " alone."
-            )
         if isinstance(startup_program, (list, tuple)):
             startups = list(startup_program)
         else:
@@ -444,7 +443,12 @@ class Fleet:
                 f"[fleet.minimize] {len(losses)} losses but {len(startups)} startup programs."
             )
         for one, startup in zip(losses, startups):
+            together = self._is_collective and self.worker_num() > 1
+            if together:
+                exchange_gradients(one.block.program, self._user_defined_strategy)
             out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
+            if together:
+                begin_alike(startup)
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)
