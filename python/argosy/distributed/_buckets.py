@@ -61,6 +61,9 @@ def average(bucket):
     return bucket.all_reduce(bucket.gradients, ReduceOp.AVG)
 
 
+average.wire = None  # Programs do it by an operation: the dtype that is sent, None for the own one
+
+
 class _Widening:
     """Waits for narrow values and writes them into wide ones, once."""
 
@@ -88,4 +91,5 @@ def average_in(dtype):
         narrow = [(g / bucket.group.nranks).astype(narrow_dtype) for g in gradients]
         return _Widening(bucket.all_reduce(narrow, ReduceOp.SUM), narrow, gradients)
 
+    average_narrow.wire = dtype
     return average_narrow

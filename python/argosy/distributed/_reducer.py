@@ -6,6 +6,7 @@ import weakref
 
 from argosy import _backward, _core
 from argosy import tensor as tensors
+from argosy._framework import in_dynamic_mode
 from argosy.amp._state import as_called
 from argosy.autograd import no_grad
 
@@ -309,7 +310,8 @@ class _Arrival:
 
     def __call__(self):
         reducer = self._reducer()
-        if reducer is not None:
+        # While a step is captured, gradients are exchanged by operations.
+        if reducer is not None and in_dynamic_mode():
             reducer.arrive(self._index)
 
 

@@ -8,10 +8,13 @@ import os
 from argosy import nn
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
+from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect
 from argosy.autograd import is_grad_enabled
+from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
+from ._program_exchange import ProgramExchange, start_alike
 from ._reducer import Reducer
 from ._same_start import copy_from_first
 
@@ -142,7 +145,8 @@ class DataParallel(nn.Layer):
     Shape: as of the layer.
 
     Raises:
-        NotImplementedError: Called while a Program is recorded, in several processes.
+        NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
+            communication hook.
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
 
@@ -173,6 +177,7 @@ class DataParallel(nn.Layer):
         self._synchronizes = True
         self._keeps_gradients = None  # fleet: says whether those of a pass are left unexchanged
         self._reducer = None
+        self._exchange = None  # what Programs do in the place of the reducer
         if group is None or group.nranks == 1:
             no_effect(
                 "DataParallel", "one process exchanges no gradients",
@@ -187,23 +192,46 @@ class DataParallel(nn.Layer):
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )
-        copy_from_first([*layers.parameters(), *layers.buffers()], group)
         limits = [int(size * (1 << 20)) for size in (last_comm_buffer_size, comm_buffer_size)]
+        self._exchange = ProgramExchange(group, limits, trained)
+        state = [*layers.parameters(), *layers.buffers()]
+        if not in_dynamic_mode():
+            start_alike(default_startup_program(), group, state)
+            return
+        copy_from_first(state, group)
         self._reducer = Reducer(trained, group, limits, bool(find_unused_parameters))
 
     def forward(self, *inputs, **kwargs):
         """The layer's own forward."""
-        if self._reducer is not None:
-            if not in_dynamic_mode():
-                raise NotImplementedError(
-                    "[DataParallel] gradients of several processes are exchanged after eager backward only,"
-                    " and a Program is being recorded. Do this: capture the inner layer"
-                    " (jit.to_static) and put DataParallel around it."
-                )
+        self._begin_pass()
+        return self._layers(*inputs, **kwargs)
+
+    def _begin_pass(self):
+        """Before a forward pass, at once or as part of a captured function: whether the backward pass
+        after it exchanges gradients. While one is captured, whoever captures it is told."""
+        if self._exchange is None:
+            return
+        if in_dynamic_mode():
             if is_grad_enabled():
                 kept = self._keeps_gradients is not None and self._keeps_gradients()
                 self._reducer.wanted = self._synchronizes and not kept
-        return self._layers(*inputs, **kwargs)
+        elif capturing():
+            note(self)
+        else:
+            exchanges = default_main_program()._exchanges
+            if self._exchange not in exchanges:
+                exchanges.append(self._exchange)
+
+    def _begin_step(self):
+        """Before a captured step, which exchanges gradients and updates."""
+        kept = self._keeps_gradients is not None and self._keeps_gradients()
+        if kept or not self._synchronizes:
+            raise NotImplementedError(
+                "[DataParallel.no_sync] a step of compile_step exchanges gradients before it updates:"
+                " expected it to be called outside of no_sync() and without gradient_merge. Do this: leave"
+                " these out, or train eagerly."
+            )
+        self._exchange.wire = _wire_of(self._reducer.hook)
 
     def scale_loss(self, loss):
         """The loss unchanged (kept for old programs).
@@ -253,6 +281,8 @@ class DataParallel(nn.Layer):
             )
         if self._reducer is not None:
             self._reducer.hook = hook
+        elif self._exchange is not None:
+            self._exchange.wire = _wire_of(hook)
 
     @contextlib.contextmanager
     def no_sync(self):
@@ -277,3 +307,14 @@ class DataParallel(nn.Layer):
         return self._layers.set_state_dict(*args, **kwargs)
 
     set_dict = load_dict = set_state_dict
+
+
+def _wire_of(hook):
+    """The dtype in which a Program exchanges gradients as a communication hook does."""
+    if not hasattr(hook, "wire"):
+        raise NotImplementedError(
+            "[DataParallel.register_comm_hook] a communication hook is called in eager backward: expected none"
+            f" where a Program trains, got {hook!r}. Do this: train eagerly, or rewrite the Program by a"
+            " pass of your own (argosy.passes)."
+        )
+    return hook.wire

@@ -2,23 +2,23 @@
 
 import copy
 import logging
-import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
 from argosy.distributed.parallel import init_parallel_env
 
-from ._arguments import check_executor, checked_mode
+from ._arguments import check_executor, checked_mode, local_folder
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.topology import CommunicateTopology, HybridCommunicateGroup
 from .base.util_factory import UtilBase
 from .collective_client import group_client
-from .collective_model import distribute, model_settings
+from .collective_model import check_applied, distribute, model_settings
 from .collective_optimizer import with_strategy
 from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
+from .static_collective import begin_alike, exchange_gradients
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -336,14 +336,7 @@ class Fleet:
         self._optimizer = DistributedOptimizer(self, optimizer)
         if not eager:
             return self._optimizer
-        settings = model_settings(self._user_defined_strategy)
-        if self._applied not in (None, settings):
-            changed = [name for name, value in settings.items() if self._applied[name] != value]
-            raise RuntimeError(
-                f"[fleet.distributed_optimizer] strategy.{changed[0]} concerns the model, and"
-                " fleet.distributed_model was called before, with another one. Do this: give the strategy to"
-                " fleet.init, or call distributed_optimizer first."
-            )
+        check_applied(self._applied, self._user_defined_strategy)
         # Without a program there is nothing to divide, and other code may want the very class.
         self._eager_optimizer = with_strategy(
             optimizer, self._user_defined_strategy, self.worker_num() > 1
@@ -429,7 +422,8 @@ class Fleet:
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Adds gradients and updates of loss to its program, then divides it: on a worker the
-        program becomes the trainer's part, in place.
+        program becomes the trainer's part, in place. Without servers, gradients become averages over
+        the workers.
 
         Args:
             loss (Variable|list[Variable]): what is minimized; a list of several programs' losses.
@@ -461,12 +455,6 @@ class Fleet:
                     "Do this: call argosy.enable_static() before the model is built."
                 )
             return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        if self._is_collective and not self._roles()._is_non_distributed():
-            raise NotImplementedError(
-                f"[fleet.minimize] this process is one of {self.worker_num()} of a collective job, which"
-                " exchange gradients in eager mode only. Do this: disable_static(), or start the program"
-                " alone."
-            )
         if isinstance(startup_program, (list, tuple)):
             startups = list(startup_program)
         else:
@@ -476,7 +464,12 @@ class Fleet:
                 f"[fleet.minimize] {len(losses)} losses but {len(startups)} startup programs."
             )
         for one, startup in zip(losses, startups):
+            together = self._is_collective and self.worker_num() > 1
+            if together:
+                exchange_gradients(one.block.program, self._user_defined_strategy)
             out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
+            if together:
+                begin_alike(startup)
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)
@@ -558,7 +551,10 @@ class Fleet:
                 "[fleet.init_server] expected (dirname=None, var_names=None), got "
                 f"{len(args)} arguments and {sorted(kwargs)}."
             )
-        part.init_server(**names, **kwargs)
+        names |= kwargs
+        if names.get("dirname"):
+            names["dirname"] = local_folder("init_server", names["dirname"])
+        part.init_server(**names)
 
     def run_server(self):
         """Serves until the job has ended: all workers have called stop_worker and their processes have
@@ -632,7 +628,9 @@ class Fleet:
         """
         check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
-            os.fspath(dirname), main_program, checked_mode(mode, "save_persistables")
+            local_folder("save_persistables", dirname),
+            main_program,
+            checked_mode(mode, "save_persistables"),
         )
 
     def save_inference_model(
@@ -654,7 +652,7 @@ class Fleet:
                 export_for_deployment=(export_for_deployment, True),
             )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
-            os.fspath(dirname),
+            local_folder("save_inference_model", dirname),
             listed(feeded_var_names),
             listed(target_vars),
             main_program,
@@ -669,7 +667,9 @@ class Fleet:
             path (str): The folder.
             mode (int): As given to save_persistables.
         """
-        self._worker("load_model").load_model(os.fspath(path), checked_mode(mode, "load_model"))
+        self._worker("load_model").load_model(
+            local_folder("load_model", path), checked_mode(mode, "load_model")
+        )
 
     def load_inference_model(self, path, mode):
         """Loads the tables that save_inference_model wrote.
@@ -679,7 +679,7 @@ class Fleet:
             mode (int): As given to save_inference_model.
         """
         self._worker("load_inference_model").load_inference_model(
-            os.fspath(path), checked_mode(mode, "load_inference_model")
+            local_folder("load_inference_model", path), checked_mode(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
@@ -692,7 +692,7 @@ class Fleet:
             mode (int): As of save_persistables.
         """
         self._worker("save_one_table").save_one_table(
-            table_id, os.fspath(path), checked_mode(mode, "save_one_table")
+            table_id, local_folder("save_one_table", path), checked_mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
@@ -705,7 +705,7 @@ class Fleet:
             mode (int): As given when it was saved.
         """
         self._worker("load_one_table").load_one_table(
-            table_id, os.fspath(path), checked_mode(mode, "load_one_table")
+            table_id, local_folder("load_one_table", path), checked_mode(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -720,7 +720,7 @@ class Fleet:
         """
         check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
-            executor, os.fspath(dirname), scope, program, var_names
+            executor, local_folder("save_dense_params", dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
@@ -732,7 +732,7 @@ class Fleet:
             mode=(configs.get("mode", 0), 0),
         )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
-            os.fspath(dirname),
+            local_folder("save_cache_model", dirname),
             checked_mode(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
