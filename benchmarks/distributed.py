@@ -88,7 +88,9 @@ class Argosy:
             for given, wanted in zip(sizes, sizes[1:]):
                 layers += [nn.Linear(given, wanted), nn.ReLU()]
             return nn.Sequential(*layers, nn.Linear(HIDDEN, CLASSES))
-        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, **self.layer_options)
+        layer = nn.TransformerEncoderLayer(
+            WIDTH, HEADS, 4 * WIDTH, dropout=0.0, **self.layer_options
+        )
         flat = nn.Flatten(0, 1)
         encoder = nn.TransformerEncoder(layer, LAYERS, **self.encoder_options)
         return nn.Sequential(encoder, flat, nn.Linear(WIDTH, CLASSES))
@@ -231,7 +233,9 @@ def time_all(frameworks, names, rounds, seconds):
     """frameworks: by what they are called in the table."""
     for name in names:
         taking_part = {
-            called: one for called, one in frameworks.items() if name in STEPS or "alone" not in called
+            called: one
+            for called, one in frameworks.items()
+            if name in STEPS or "alone" not in called
         }
         repeats = {}
         for called, one in taking_part.items():
@@ -250,7 +254,9 @@ def median_ratio(times, one, other):
 
 
 def report(name, times):
-    text = "  ".join(f"{called} {statistics.median(t) * 1e6:10.1f} us" for called, t in times.items())
+    text = "  ".join(
+        f"{called} {statistics.median(t) * 1e6:10.1f} us" for called, t in times.items()
+    )
     if "torch" in times:
         ratio = median_ratio(times, "argosy", "torch")
         text += f"  ratio {ratio:.3f}  (goal {GOALS[name]})"

@@ -142,11 +142,23 @@ class DataParallel(nn.Layer):
             uses keeps its gradient.
         group (Group, optional): Of the processes; all by default.
 
+    Shape: as of the layer.
+
     Raises:
         NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
             communication hook.
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
+
+    Example:
+        >>> import argosy as paddle
+        >>> model = paddle.DataParallel(paddle.nn.Linear(2, 1))
+        >>> with model.no_sync():
+        ...     model(paddle.ones([3, 2])).mean().backward()
+        >>> loss = model.scale_loss(model(paddle.ones([3, 2])).mean())
+        >>> loss.backward()
+        >>> model.init_reducer(), model.apply_collective_grads()
+        (None, None)
     """
 
     def __init__(
@@ -222,7 +234,14 @@ class DataParallel(nn.Layer):
         self._exchange.wire = _wire_of(self._reducer.hook)
 
     def scale_loss(self, loss):
-        """The loss unchanged (kept for old programs)."""
+        """The loss unchanged (kept for old programs).
+
+        Args:
+            loss (Tensor): It.
+
+        Returns:
+            Tensor: It.
+        """
         return loss
 
     def apply_collective_grads(self):
@@ -267,8 +286,12 @@ class DataParallel(nn.Layer):
 
     @contextlib.contextmanager
     def no_sync(self):
-        """A context in which gradients are not exchanged: those of forward passes in it stay with this
-        process until the next backward of a forward pass outside of it."""
+        """Lets gradients not be exchanged: those of forward passes in the context stay with this process
+        until the next backward of a forward pass outside of it.
+
+        Returns:
+            The context.
+        """
         before, self._synchronizes = self._synchronizes, False
         try:
             yield

@@ -247,7 +247,12 @@ def test_recompute():
     begin(recompute=True)
     raises(ValueError, "expected names of sublayers", fleet.distributed_model, network_of())
     begin(recompute=True, recompute_configs={"checkpoints": ["0"], "enable_offload": True})
-    raises(NotImplementedError, "enable_offload is not supported", fleet.distributed_model, network_of())
+    raises(
+        NotImplementedError,
+        "enable_offload is not supported",
+        fleet.distributed_model,
+        network_of(),
+    )
 
 
 def test_amp():
@@ -265,9 +270,13 @@ def test_amp():
     same_everywhere(net)
     assert paddle.matmul(paddle.ones([2, 2]), paddle.ones([2, 2])).dtype == paddle.float32
     begin(amp=True, amp_configs={"use_pure_bf16": True, "use_pure_fp16": True})
-    raises(ValueError, "expected one of use_pure_fp16 and use_pure_bf16", fleet.distributed_model, net)
+    raises(
+        ValueError, "expected one of use_pure_fp16 and use_pure_bf16", fleet.distributed_model, net
+    )
     begin(amp=True, amp_configs={"custom_black_varnames": ["x"]})
-    raises(NotImplementedError, "custom_black_varnames is not supported", fleet.distributed_model, net)
+    raises(
+        NotImplementedError, "custom_black_varnames is not supported", fleet.distributed_model, net
+    )
 
 
 def doubled(bucket):
@@ -280,10 +289,14 @@ def test_communication_hook():
         net, whole = network_of(rank), network_of()
         model = fleet.distributed_model(net)
         train_both(model, fleet.distributed_optimizer(sgd(net)), whole, sgd(whole, 0.1 * size), 2)
-    raises(TypeError, "communication_hook: expected a function", begin_with, "communication_hook", 3)
+    raises(
+        TypeError, "communication_hook: expected a function", begin_with, "communication_hook", 3
+    )
     if size > 1:
         begin(communication_hook=doubled, fp16_allreduce=True)
-        raises(ValueError, "expected False beside a communication_hook", fleet.distributed_model, net)
+        raises(
+            ValueError, "expected False beside a communication_hook", fleet.distributed_model, net
+        )
 
 
 def begin_with(name, value):
@@ -310,7 +323,15 @@ def test_all_skip_a_step_that_one_cannot_make():
 
 
 def test_what_is_not_there():
-    for name in ("dgc", "pipeline", "sharding", "adaptive_localsgd", "tensor_parallel", "asp", "qat"):
+    for name in (
+        "dgc",
+        "pipeline",
+        "sharding",
+        "adaptive_localsgd",
+        "tensor_parallel",
+        "asp",
+        "qat",
+    ):
         raises(NotImplementedError, f"strategy.{name} is not supported", begin_with, name, True)
     begin()
     fleet.distributed_model(network_of())

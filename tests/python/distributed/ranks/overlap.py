@@ -53,7 +53,9 @@ class Pair:
     def __init__(self, make=Chain, **options):
         self.one, self.whole = make(), make()
         self.model = paddle.DataParallel(self.one, **tiny, **options)
-        self.rates = [paddle.optimizer.SGD(0.5, parameters=n.parameters()) for n in (self.one, self.whole)]
+        self.rates = [
+            paddle.optimizer.SGD(0.5, parameters=n.parameters()) for n in (self.one, self.whole)
+        ]
 
     def losses(self, x, **how):
         mean = (self.model(paddle.to_tensor(x[mine]), **how) ** 2).mean()
@@ -168,7 +170,7 @@ def test_who_reads_a_gradient_waits():
     pair.step()
     last = pair.one.parts[3].weight
     seen = []
-    first = pair.losses(x := batch())
+    first = pair.losses(batch())
     pair.one.parts[0].weight.register_hook(lambda g: seen.append(last.grad.numpy()))
     first[0].backward()
     first[1].backward()
@@ -238,7 +240,9 @@ class Doubled(paddle.autograd.PyLayer):
 class WithPyLayer(Chain):
     def __init__(self):
         super().__init__()
-        self.scale = self.create_parameter([8], dtype="float64", attr=paddle.nn.initializer.Constant(0.7))
+        self.scale = self.create_parameter(
+            [8], dtype="float64", attr=paddle.nn.initializer.Constant(0.7)
+        )
 
     def forward(self, x):
         return super().forward(Doubled.apply(super().forward(x), self.scale))
@@ -258,7 +262,9 @@ def test_gradients_in_float32_of_parameters_in_16_bits():
     net, sgd = paddle.amp.decorate(net, sgd, level="O2", dtype="bfloat16", master_grad=True)
     for _ in range(3):
         with paddle.amp.auto_cast(level="O2", dtype="bfloat16"):
-            model(paddle.to_tensor(batch()[mine].astype("float32"))).astype("float32").mean().backward()
+            model(paddle.to_tensor(batch()[mine].astype("float32"))).astype(
+                "float32"
+            ).mean().backward()
         for p in net.parameters():
             assert p.dtype == paddle.bfloat16 and p.grad.dtype == paddle.float32
             told = []
