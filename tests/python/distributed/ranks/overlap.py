@@ -178,6 +178,35 @@ def test_who_reads_a_gradient_waits():
     np.testing.assert_array_equal(seen[0], last.grad.numpy())
 
 
+class Halving:
+    """Work that computes when it is waited for."""
+
+    def __init__(self, bucket):
+        self.bucket = bucket
+        self.task = bucket.all_reduce(bucket.gradients, dist.ReduceOp.AVG)
+
+    def wait(self):
+        self.task.wait()
+        for parameter, gradient in zip(self.bucket.parameters, self.bucket.gradients):
+            gradient.scale_(0.5)
+            assert parameter.grad is not None  # asks for itself
+
+
+def test_work_is_waited_for_once():
+    pair = Pair()
+    pair.model.register_comm_hook(Halving)
+    scale = 0.5 if size > 1 else 1.0
+    for _ in range(3):
+        first = pair.losses(batch())
+        hook = pair.one.parts[0].weight.register_hook(
+            lambda g: [p.grad for p in pair.one.parts[3].parameters()] and None
+        )
+        first[0].backward()
+        (scale * first[1]).backward()
+        hook.remove()
+        pair.check()
+
+
 def test_a_pass_that_fails_everywhere():
     pair = Pair()
     pair.step()
