@@ -44,7 +44,8 @@ def close(one, two, what="parameters"):
     for a, b in zip(one.parameters(), two.parameters()):
         if what == "gradients":
             a, b = (paddle.zeros_like(p) if p.grad is None else p.grad for p in (a, b))
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+        largest = max(1.0, float(b.abs().max()))
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12 * largest)
 
 
 class Pair:
@@ -318,6 +319,7 @@ def test_the_callers_gradient_stays_after_the_model_is_gone():
 
 for name, test in list(globals().items()):
     if name.startswith("test_") and not (size == 1 and name == "test_exchange_begins_in_backward"):
+        draw.seed(5)
         test()
         dist.barrier()
 print("all is well")
