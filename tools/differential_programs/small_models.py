@@ -13,7 +13,7 @@ def draw(*shape):
 
 
 # An equation u'' + u = 0 by its residual.
-net = fixed(nn.Sequential(nn.Linear(1, 12), nn.Tanh(), nn.Linear(12, 12), nn.Softplus(beta=2), nn.Linear(12, 1)))
+net = fixed(nn.Sequential(nn.Linear(1, 12), nn.Tanh(), nn.Linear(12, 12), nn.Tanh(), nn.Linear(12, 1)))
 optimizer = paddle.optimizer.Adam(0.01, parameters=net.parameters())
 for step in range(5):
     t = paddle.to_tensor(rng.rand(10, 1).astype("float32"), stop_gradient=False)
