@@ -344,6 +344,13 @@ EXPECTED.update({case: reason for reason, cases in _BY_REASON.items() for case i
 # Differences of topics with modes: topic, what the call contains (a regular expression), the reason,
 # and the mode if it is one alone. docs/numerics.md speaks of those that programs may meet.
 _MEANT = [
+    ("inplace_gradients", r"\*\*= 2", "a power keeps the view that it reads; Paddle keeps a copy of views with gaps"),
+    ("inplace_gradients", r"z\[(x|\[True).*\] ([+*]= w|= w \* 2)", "what is written through a mask has a gradient"),
+    ("inplace_gradients", r"y = z \* w;; z\.(flatten|reshape|squeeze|t|transpose|unsqueeze)_\(", "another exception for the same mistake"),
+    ("inplace_gradients", r"v.put_along_axis_\(I\(3", "indices have as many rows as what they are written into"),
+    ("inplace_gradients", r"u.floor_divide_\(w\)", "a leaf that needs a gradient is not written in place"),
+    ("inplace_gradients", r"z.sinc_\(", "the function in place gives its operand back"),
+    ("inplace_gradients", r"z.chunk\(2, 1\)|z = T\(3, 4\);; v = z.expand\(.*z.fill_", "pieces and expanded tensors are views (docs/numerics.md)"),
     ("calls_nn", r"embedding\(.*max_norm", "rows of a slot are scaled without a gradient", "static"),
     ("calls_math", r"frexp\(", "the exponent has no gradient"),
     ("calls_losses", r"label_smooth\(.*prior_dist=T", "it has a gradient"),
