@@ -199,7 +199,8 @@ def load(path, **configs):
         configs: model_filename, params_filename: the names that `path` gives, if any.
 
     Returns:
-        TranslatedLayer: It can be called, trained further, and saved again.
+        TranslatedLayer: It can be called, trained further, and saved again. Calls give the tensors of the
+        function's result, in a list if there are several, whatever it held them in. [= Paddle]
 
     Raises:
         ValueError: other configs, or there is no such file.
@@ -288,11 +289,10 @@ class TranslatedLayer(Layer):
         for v, grad in zip(outputs, needed):
             v.stop_gradient = not grad
         text = metadata.get("result")
+        leaves = [Leaf(i) for i in range(len(outputs))]
         if text:
-            structure = _decode(json.loads(text))
-        else:
-            structure = [Leaf(i) for i in range(len(outputs))]
-            structure = structure[0] if len(structure) == 1 else structure
+            leaves = [v for v in flatten(_decode(json.loads(text))) if type(v) is Leaf]
+        structure = leaves[0] if len(leaves) == 1 else leaves
         self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
         if name != "forward":
             self.__dict__[name] = lambda *args: self._run(name, args)
