@@ -32,6 +32,13 @@ const std::vector<Pipeline>& table() {
       {"inference", clean},
       // For a model whose parameters are final: into constants, with other rounding.
       {"deploy", with({"dropout_removal", "batch_norm_inference", "conv_batch_norm"}, clean)},
+      // The predictor's: of a model as it is loaded, and once more of a plan, whose sizes are known.
+      {"load_exact", with({"freeze_state", "dropout_removal", "batch_norm_inference"}, clean)},
+      {"load",
+       with({"freeze_state", "dropout_removal", "batch_norm_inference", "conv_batch_norm",
+             "constant_folding", "algebraic", "cse", "channels_last", "pack_linear"},
+            {"cse", "dead_code", "fuse_epilogues", "dead_code"})},
+      {"plan", with(clean, {"fuse_epilogues", "dead_code"})},
   };
   return pipelines;
 }
