@@ -4,8 +4,10 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/parallel.h"
+#include "argosy/kernels/cpu/isa.h"
 #include "argosy/kernels/cpu/packed_primitive.h"
 #include "argosy/kernels/cpu/scratch.h"
+#include "argosy/kernels/cpu/simd/packed.h"
 
 // Convolutions with packed weights, channels last, cut into images or into rows of an image.
 namespace argosy::cpu {
@@ -91,18 +93,29 @@ class Run {
           y_ + out);
   }
 
-  // The whole by code that likes another order, into which the weights are put each time.
-  void reordered(const ConvShape& s) const {
-    PackedKey any = key(s);
-    any.form[0] = any.form[1] = -1;
+  // Where there is no code for the weights in their order, or none that applies the epilogue: by
+  // code that likes another order, into which they are put each time, then the epilogue.
+  void step_by_step(const ConvShape& s) const {
+    PackedEpilogue only_bias;
+    only_bias.bias = epilogue_.bias;
+    const Run plain(form_, x_, packed_, only_bias, y_);
+    PackedKey any = plain.key(s);
+    any.form[0] = any.form[1] = 0;
     const auto p = packed_primitive(any, [] { return std::nullopt; });
     ARGOSY_CHECK(p, not_implemented)
-        << "[packed_conv2d] there is no vector code for " << s.in[0] << " x " << s.in[1]
-        << " with weights packed for " << form_.in[0] << " x " << form_.in[1]
-        << ". Do this: leave out the pass pack_weights.";
+        << "[packed_conv2d] there is no vector code for an input of " << s.in[0] << " x " << s.in[1]
+        << ". Do this: leave out the pass channels_last.";
     Scratch weights(p->weights().get_size());
     reorder_weights(reference(form_)->weights(), packed_, p->weights(), weights.as());
-    p->run(x_, weights.as(), epilogue_, y_);
+    p->run(x_, weights.as(), only_bias, y_);
+    const int64_t row = s.out[1] * s.out_channels;
+    const bool wide = isa() == Isa::avx512;
+    parallel_for(s.batch * s.out[0], std::max<int64_t>(1, 16384 / row), [&](int64_t begin, int64_t end) {
+      PackedEpilogue part = epilogue_;
+      if (part.residual) part.residual += begin * row;
+      (wide ? avx512::finish_elements : avx2::finish_elements)(part, y_ + begin * row,
+                                                               (end - begin) * row);
+    });
   }
 
  private:
@@ -149,7 +162,7 @@ void packed_conv(const ConvShape& form, const ConvShape& s, const float* x, cons
   const int64_t slabs = slabs_of(s);
   if (slabs == 1 && s.batch == 1) {
     const auto p = run.primitive(s);
-    return p ? run.part(*p, s, 0, 0, 0) : run.reordered(s);
+    return p ? run.part(*p, s, 0, 0, 0) : run.step_by_step(s);
   }
   // Slabs of an image, else images one by one.
   struct Part {
@@ -161,7 +174,7 @@ void packed_conv(const ConvShape& form, const ConvShape& s, const float* x, cons
     const int64_t begin = s.out[0] * i / slabs, end = s.out[0] * (i + 1) / slabs;
     const Slab slab = slab_of(s, begin, end);
     parts.push_back({run.primitive(slab.shape), slab.first_in, begin});
-    if (!parts.back().primitive) return run.reordered(s);
+    if (!parts.back().primitive) return run.step_by_step(s);
   }
   parallel_for(s.batch * slabs, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -214,4 +214,10 @@ void panel_product(const PanelProduct& p) {
     edge(p);
 }
 
+void finish_elements(const PackedEpilogue& e, float* y, int64_t n) {
+  if (e.residual)
+    for (int64_t i = 0; i < n; ++i) y[i] += e.residual[i];
+  apply_post(e, y, n);
+}
+
 }  // namespace argosy::cpu::ARGOSY_ISA

@@ -25,9 +25,12 @@ struct PanelProduct {
 
 namespace avx2 {
 void panel_product(const PanelProduct& p);
-}
+// y[0, n) = post(y + residual), the bias being in it.
+void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
+}  // namespace avx2
 namespace avx512 {
 void panel_product(const PanelProduct& p);
-}
+void finish_elements(const PackedEpilogue& e, float* y, int64_t n);
+}  // namespace avx512
 
 }  // namespace argosy::cpu
