@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/memory.h"
 #include "argosy/op/dispatch.h"
 #include "argosy/passes/pass.h"
 #include "argosy/program/builder.h"
@@ -36,6 +37,10 @@ Engine::Engine(const Options& options)
   plan_passes_ =
       pipeline_without(options.optimize ? "plan" : "inference", options.without);
   for (const program::StateUse& s : program_->states) writes_state_ = writes_state_ || s.last;
+  // Weights as they were loaded, where all that is needed of them is packed by now.
+  if (program_->states.empty()) scope_ = std::make_shared<program::Scope>();
+  model = {};
+  memory::release_cached({});
 }
 
 size_t Engine::Hash::operator()(const Form& form) const {

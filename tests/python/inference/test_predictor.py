@@ -47,8 +47,9 @@ def answer(predictor, x):
 
 def test_what_jit_save_wrote(linear):
     prefix, net = linear
-    for path in (prefix, prefix + ".argosy"):
-        predictor = create_predictor(Config(path))
+    paths = [[prefix], [prefix + ".argosy"], [prefix + ".pdmodel", prefix + ".pdiparams"]]
+    for path in paths:
+        predictor = create_predictor(Config(*path))
         assert predictor.get_input_names() == ["x"]
         assert predictor.get_output_names() == ["output_0"]
         for rows in (4, 1, 9, 4):

@@ -42,9 +42,20 @@ std::vector<std::string> programs_in(const std::string& folder) {
   return found;
 }
 
+// PREFIX.argosy for PREFIX, and for PREFIX.pdmodel or PREFIX.json, as programs written for Paddle
+// call what jit.save has written; empty if there is none.
+std::string named(const std::string& path) {
+  const std::string appended = path + std::string(kProgram);
+  if (is_file(appended)) return appended;
+  fs::path other(path);
+  if (other.extension() != ".pdmodel" && other.extension() != ".json") return {};
+  other.replace_extension(kProgram);
+  return is_file(other) ? other.string() : std::string();
+}
+
 std::string program_at(const std::string& path) {
   if (is_file(path)) return path;
-  if (is_file(path + std::string(kProgram))) return path + std::string(kProgram);
+  if (const std::string found = named(path); !found.empty()) return found;
   const std::vector<std::string> found = programs_in(path);
   if (found.size() <= 1) return found.empty() ? std::string() : found[0];
   ARGOSY_THROW(invalid_argument) << "[infer] folder '" << path << "' holds several models, '"
@@ -54,7 +65,7 @@ std::string program_at(const std::string& path) {
 
 bool recognizes(const std::string& path, std::string_view head) {
   if (!head.empty()) return is_ours(head);
-  return is_file(path + std::string(kProgram)) || !programs_in(path).empty();
+  return !named(path).empty() || !programs_in(path).empty();
 }
 
 std::string weights_beside(const std::string& program) {
@@ -79,6 +90,10 @@ program::Model load_saved(const ImportOptions& options) {
     weights = program::parse_weights(options.weight_bytes);
   } else {
     if (from.empty() && options.program_bytes.empty()) from = weights_beside(file);
+    if (!from.empty() && !is_file(from)) {  // PREFIX.pdiparams of what jit.save has written
+      const std::string other = fs::path(from).replace_extension(".safetensors");
+      if (is_file(other)) from = other;
+    }
     if (!from.empty()) weights = program::load_weights(from);
   }
   return program::with_weights(program::deserialize(bytes, weights), weights,
