@@ -150,7 +150,9 @@ def main():
             subprocess.run(nets, check=True, env=env)
             subprocess.run([args.peer, HERE / "inference_onnx.py", folder], check=True)
         print(f"load average {os.getloadavg()[0]:.1f}")
-        print("net           batch threads  argosy ms  ort ms   ratio  (best)  goal  first  memory  error")
+        print(
+            "net           batch threads  argosy ms  ort ms   ratio  (best)  goal  first  memory  error"
+        )
         for net in args.nets:
             for batch in args.batch:
                 for threads in args.threads:

@@ -99,7 +99,9 @@ class Graph:
         v = self.node("Transpose", [value], out + "_v", perm=[0, 2, 1, 3])
         scores = self.node("MatMul", [q, k], out + "_scores")
         root = self.constant(out + "_root", 8, np.float32)  # of 64 elements a head
-        weights = self.node("Softmax", [self.node("Div", [scores, root], out + "_scaled")], out + "_p")
+        weights = self.node(
+            "Softmax", [self.node("Div", [scores, root], out + "_scaled")], out + "_p"
+        )
         mixed = self.node("MatMul", [weights, v], out + "_mixed")
         self.node("Transpose", [mixed], out, perm=[0, 2, 1, 3])
 

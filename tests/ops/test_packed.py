@@ -58,9 +58,16 @@ def linear(x, w, bias=None, residual=None, post="", a=0.0, b=0.0, transposed=Fal
 # One row, remainders of every register tile, many rows; widths of part of a vector, of a panel, of
 # several; depths of one block and more.
 @pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 13, 49, 200])
-@pytest.mark.parametrize("k, n", [(1, 1), (3, 16), (64, 24), (65, 64), (32, 1000), (1025, 80), (2100, 70)])
+@pytest.mark.parametrize(
+    "k, n", [(1, 1), (3, 16), (64, 24), (65, 64), (32, 1000), (1025, 80), (2100, 70)]
+)
 def test_packed_linear(m, k, n):
-    x, w, bias, residual = values(m, k), values(k, n, seed=1), values(n, seed=2), values(m, n, seed=3)
+    x, w, bias, residual = (
+        values(m, k),
+        values(k, n, seed=1),
+        values(n, seed=2),
+        values(m, n, seed=3),
+    )
     product = x.astype("float64") @ w
     for transposed in (False, True):
         np.testing.assert_allclose(linear(x, w, transposed=transposed), product, 1e-4, 1e-4)
@@ -134,7 +141,16 @@ def test_packed_conv2d(case, batch):
     last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
     # Packed for the sizes that come, and for others.
     for form in ((h, w), (28, 28)):
-        attrs = (cin, cout, groups, list(kernel), list(stride), list(padding), list(dilation), list(form))
+        attrs = (
+            cin,
+            cout,
+            groups,
+            list(kernel),
+            list(stride),
+            list(padding),
+            list(dilation),
+            list(form),
+        )
         packed = ops.pack_conv2d(argosy.to_tensor(weight), *attrs, "", 0.0, 0.0)
         y = ops.packed_conv2d(
             argosy.to_tensor(last), packed, argosy.to_tensor(bias), None, *attrs, "", 0.0, 0.0

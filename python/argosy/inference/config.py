@@ -29,11 +29,15 @@ class _PassBuilder:
 
     def append_pass(self, name):
         """Not supported: raises NotImplementedError."""
-        unsupported("pass_builder", "run passes.rewrite on the Program first", append_pass=(name, None))
+        unsupported(
+            "pass_builder", "run passes.rewrite on the Program first", append_pass=(name, None)
+        )
 
     def insert_pass(self, index, name):
         """Not supported: raises NotImplementedError."""
-        unsupported("pass_builder", "run passes.rewrite on the Program first", insert_pass=(name, None))
+        unsupported(
+            "pass_builder", "run passes.rewrite on the Program first", insert_pass=(name, None)
+        )
 
     def turn_on_debug(self):
         """Has no effect: `argosy show --passes` prints what passes change."""
@@ -105,7 +109,9 @@ class Config:
             TypeError: they are no bytes.
         """
         for name, value in (("prog", prog), ("params", params)):
-            need_type("Config.set_model_buffer", name, value, (bytes, bytearray), "read files as 'rb'")
+            need_type(
+                "Config.set_model_buffer", name, value, (bytes, bytearray), "read files as 'rb'"
+            )
         self._path = self._params = ""
         self._program_bytes = bytes(prog[:prog_size])
         self._weight_bytes = bytes(params[:params_size])
@@ -271,8 +277,8 @@ class Config:
     disable_onednn = disable_mkldnn
 
     def disable_mkldnn_fc_passes(self):
-        """Leaves out the pass pack_linear."""
-        self.delete_pass("pack_linear")
+        """Leaves out the pass pack_products."""
+        self.delete_pass("pack_products")
 
     disable_onednn_fc_passes = disable_mkldnn_fc_passes
 
@@ -284,13 +290,17 @@ class Config:
 
     def set_mkldnn_op(self, ops):
         """Has no effect: kernels are chosen by their speed."""
-        no_effect("Config.set_mkldnn_op", "kernels are chosen by their speed", ops=(set(ops), set()))
+        no_effect(
+            "Config.set_mkldnn_op", "kernels are chosen by their speed", ops=(set(ops), set())
+        )
 
     set_onednn_op = set_mkldnn_op
 
     def enable_mkldnn_bfloat16(self):
         """Not supported: raises NotImplementedError."""
-        unsupported("enable_mkldnn_bfloat16", "use convert_to_mixed_precision", enable=(True, False))
+        unsupported(
+            "enable_mkldnn_bfloat16", "use convert_to_mixed_precision", enable=(True, False)
+        )
 
     enable_onednn_bfloat16 = enable_mkldnn_bfloat16
 
@@ -397,7 +407,9 @@ class Config:
         width = max(len(str(value)) for _, value in [*rows, ("", "Value")])
         line = f"+-----------------+-{'-' * width}-+"
         body = [f"| {name:<15} | {value!s:<{width}} |" for name, value in rows]
-        return "\n".join(["", line, f"| {'Option':<15} | {'Value':<{width}} |", line, *body, line, ""])
+        return "\n".join(
+            ["", line, f"| {'Option':<15} | {'Value':<{width}} |", line, *body, line, ""]
+        )
 
     def _options(self):
         """As infer_load takes them."""

@@ -29,13 +29,9 @@ Engine::Engine(const Options& options)
     inputs.push_back({v->name, v->dtype, v->shape});
   for (const program::Output& o : program_->outputs)
     outputs.push_back({o.name, o.value->dtype, o.value->shape});
-  passes::PassContext context;
-  context.inference = true;
-  context.scope = scope_.get();
   const char* first = options.optimize ? "load" : "load_exact";
-  passes::run_pipeline(*program_, pipeline_without(first, options.without), context);
-  plan_passes_ =
-      pipeline_without(options.optimize ? "plan" : "inference", options.without);
+  passes::optimize_with(*program_, pipeline_without(first, options.without), scope_.get(), {});
+  plan_passes_ = pipeline_without(options.optimize ? "plan" : "inference", options.without);
   for (const program::StateUse& s : program_->states) writes_state_ = writes_state_ || s.last;
   // Weights as they were loaded, where all that is needed of them is packed by now.
   if (program_->states.empty()) scope_ = std::make_shared<program::Scope>();

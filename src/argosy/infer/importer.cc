@@ -49,7 +49,8 @@ program::Model load(const ImportOptions& options) {
     if (importer.recognizes(options.path, head)) return importer.load(options);
   ARGOSY_CHECK(kind != Kind::nothing, not_found)
       << "[infer] there is no model at '" << options.path
-      << "'. Do this: pass the file of the model, its folder, or the prefix that jit.save was given.";
+      << "'. Do this: pass the file of the model, its folder, or the prefix that jit.save was "
+         "given.";
   Message known;
   for (const Importer& importer : importers())
     known << (importer.name == importers().front().name ? "" : ", ") << importer.name;

@@ -45,9 +45,7 @@ struct Saved {
     program::save_model(*p, folder + "/model");
   }
   ~Saved() { std::filesystem::remove_all(folder); }
-  Tensor expected(const Tensor& x) const {
-    return ops::matmul(ops::relu(ops::matmul(x, w0)), w1);
-  }
+  Tensor expected(const Tensor& x) const { return ops::matmul(ops::relu(ops::matmul(x, w0)), w1); }
   Options options() const {
     Options o;
     o.model.path = folder + "/model";
@@ -156,8 +154,9 @@ TEST(Predictor, WrongInputsAreErrorsAndLeaveItUsable) {
   const Saved saved;
   Predictor p(saved.options());
   expect_error(ErrorKind::invalid_argument, "'x' has no value", [&] { p.run(); });
-  expect_error(ErrorKind::invalid_argument, "expected float32[?, 70], got float32[2, 71]",
-               [&] { p.set_input(0, filled({2, 71}, 0)); });
+  expect_error(ErrorKind::invalid_argument, "expected float32[?, 70], got float32[2, 71]", [&] {
+    p.set_input(0, filled({2, 71}, 0));
+  });
   expect_error(ErrorKind::not_found, "no input 'z'. Do this: use one of x",
                [&] { (void)p.input("z"); });
   const Tensor x = filled({2, 70}, 0.1f);

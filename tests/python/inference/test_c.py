@@ -70,7 +70,9 @@ int main(int argc, char **argv) {
 
 @pytest.fixture
 def model(tmp_path):
-    net = paddle.nn.Sequential(paddle.nn.Linear(40, 120), paddle.nn.ReLU(), paddle.nn.Linear(120, 3))
+    net = paddle.nn.Sequential(
+        paddle.nn.Linear(40, 120), paddle.nn.ReLU(), paddle.nn.Linear(120, 3)
+    )
     net.eval()
     spec = [static.InputSpec([None, 40], "float32", "x")]
     paddle.jit.save(net, str(tmp_path / "net"), input_spec=spec)
@@ -79,7 +81,13 @@ def model(tmp_path):
 
 def build(source, target, compiler):
     command = [*compiler, "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{HEADER}", str(source)]
-    command += ["-o", str(target), str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}", "-Wl,--allow-shlib-undefined"]
+    command += [
+        "-o",
+        str(target),
+        str(LIBRARY),
+        f"-Wl,-rpath,{LIBRARY.parent}",
+        "-Wl,--allow-shlib-undefined",
+    ]
     subprocess.run(command, check=True, timeout=300)
     return target
 
@@ -117,7 +125,9 @@ def test_the_example(model, tmp_path):
 
 
 def test_only_the_header_is_shown():
-    listed = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True
+    )
     names = {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
     assert names and all(name.startswith("argosy_") for name in names), names
     text = (HEADER / "argosy.h").read_text()

@@ -68,10 +68,16 @@ def test_residual_block(tmp_path):
 
 @pytest.mark.parametrize("activation", [nn.ReLU6, nn.Hardswish, nn.Silu, nn.GELU, nn.LeakyReLU, nn.ELU, nn.Sigmoid, nn.Tanh, nn.Hardsigmoid])  # fmt: skip
 def test_activations(tmp_path, activation):
-    net = nn.Sequential(nn.Conv2D(8, 16, 3), activation(), nn.Flatten(), nn.Linear(16 * 36, 70), activation())
+    net = nn.Sequential(
+        nn.Conv2D(8, 16, 3), activation(), nn.Flatten(), nn.Linear(16 * 36, 70), activation()
+    )
     ops = check(net, tmp_path, [None, 8, 8, 8], [(2, 8, 8, 8)])
     assert [o for o in ops if o.startswith("packed")] == ["packed_conv2d", "packed_linear"]
-    assert not [o for o in ops if o not in ("packed_conv2d", "packed_linear", "transpose", "flatten", "reshape", "assign")]
+    assert not [
+        o
+        for o in ops
+        if o not in ("packed_conv2d", "packed_linear", "transpose", "flatten", "reshape", "assign")
+    ]
 
 
 class Branches(nn.Layer):
@@ -99,7 +105,9 @@ def test_branches_stay_channels_last(tmp_path):
 
 
 def test_what_is_fetched_has_its_form(tmp_path):
-    ops = check(nn.Sequential(nn.Conv2D(4, 16, 3), nn.ReLU()), tmp_path, [None, 4, 9, 9], [(2, 4, 9, 9)])
+    ops = check(
+        nn.Sequential(nn.Conv2D(4, 16, 3), nn.ReLU()), tmp_path, [None, 4, 9, 9], [(2, 4, 9, 9)]
+    )
     assert ops.count("transpose") == 2
 
 
@@ -122,7 +130,9 @@ def test_one_weight_for_two_products(tmp_path):
             self.w = self.create_parameter([64, 64])
 
         def forward(self, x):
-            return paddle.matmul(paddle.matmul(x, self.w), self.w) + paddle.matmul(x, self.w, transpose_y=True)
+            return paddle.matmul(paddle.matmul(x, self.w), self.w) + paddle.matmul(
+                x, self.w, transpose_y=True
+            )
 
     predictor = load(Twice(), tmp_path, [None, 64])
     text = _core.program_print(_core.infer_program(predictor._handle))

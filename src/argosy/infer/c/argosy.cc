@@ -94,7 +94,8 @@ Shape shape_of(const char* what, int32_t rank, const int64_t* sizes) {
   Shape shape;
   for (int32_t d = 0; d < rank; ++d) {
     ARGOSY_CHECK(sizes[d] >= 0, invalid_argument)
-        << '[' << what << "] size " << d << " is " << sizes[d] << ". Do this: pass sizes of 0 or more.";
+        << '[' << what << "] size " << d << " is " << sizes[d]
+        << ". Do this: pass sizes of 0 or more.";
     shape.push_back(sizes[d]);
   }
   return shape;
@@ -108,9 +109,8 @@ Tensor borrowed(const char* what, argosy_dtype dtype, int32_t rank, const int64_
       << '[' << what << "] there is no dtype " << code << '.';
   ARGOSY_CHECK(data || shape.numel() == 0, invalid_argument) << '[' << what << "] data is null.";
   static char nothing;
-  return Tensor::wrap(data ? const_cast<void*>(data) : &nothing, shape,
-                      shape.contiguous_strides(), static_cast<DType>(code), {}, nullptr,
-                      [](void*) {});
+  return Tensor::wrap(data ? const_cast<void*>(data) : &nothing, shape, shape.contiguous_strides(),
+                      static_cast<DType>(code), {}, nullptr, [](void*) {});
 }
 
 argosy_view view_of(const Shape& shape, DType dtype) {
@@ -153,9 +153,10 @@ const char* argosy_last_error(void) {
 
 argosy_status argosy_options_create(uint32_t abi_version, argosy_options** options) {
   if (abi_version != ARGOSY_ABI_VERSION)
-    return failed(ARGOSY_ABI_MISMATCH,
-                  "[argosy_options_create] the program was compiled for another version of argosy.h. "
-                  "Do this: compile it with the header beside this library.");
+    return failed(
+        ARGOSY_ABI_MISMATCH,
+        "[argosy_options_create] the program was compiled for another version of argosy.h. "
+        "Do this: compile it with the header beside this library.");
   return guarded([&] {
     need("argosy_options_create", options);
     *options = new argosy_options;

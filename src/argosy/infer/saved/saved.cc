@@ -5,8 +5,8 @@
 #include "argosy/infer/importer.h"
 #include "argosy/program/serialize.h"
 
-// Models of our own format: PREFIX.argosy and PREFIX.safetensors (jit.save), or the same in files of
-// other names (static.save_inference_model: NAME.pdmodel and NAME.pdiparams).
+// Models of our own format: PREFIX.argosy and PREFIX.safetensors (jit.save), or the same in files
+// of other names (static.save_inference_model: NAME.pdmodel and NAME.pdiparams).
 namespace argosy::infer {
 namespace {
 

@@ -16,9 +16,9 @@ namespace argosy::cpu {
 
 enum class PostOp : uint8_t {
   none,
-  relu,         // slope alpha below 0
-  clip,         // to [alpha, beta]
-  elu,          // alpha
+  relu,  // slope alpha below 0
+  clip,  // to [alpha, beta]
+  elu,   // alpha
   sigmoid,
   tanh,
   silu,

@@ -110,12 +110,13 @@ class Run {
     p->run(x_, weights.as(), only_bias, y_);
     const int64_t row = s.out[1] * s.out_channels;
     const bool wide = isa() == Isa::avx512;
-    parallel_for(s.batch * s.out[0], std::max<int64_t>(1, 16384 / row), [&](int64_t begin, int64_t end) {
-      PackedEpilogue part = epilogue_;
-      if (part.residual) part.residual += begin * row;
-      (wide ? avx512::finish_elements : avx2::finish_elements)(part, y_ + begin * row,
-                                                               (end - begin) * row);
-    });
+    parallel_for(s.batch * s.out[0], std::max<int64_t>(1, 16384 / row),
+                 [&](int64_t begin, int64_t end) {
+                   PackedEpilogue part = epilogue_;
+                   if (part.residual) part.residual += begin * row;
+                   (wide ? avx512::finish_elements : avx2::finish_elements)(part, y_ + begin * row,
+                                                                            (end - begin) * row);
+                 });
   }
 
  private:
@@ -146,11 +147,10 @@ int64_t packed_conv_bytes(const ConvShape& form) {
 void pack_conv(const ConvShape& form, const float* w, void* packed) {
   using dnnl::memory;
   const int64_t inner = form.in_channels / form.groups;
-  const memory::dims dims = form.groups > 1
-                                ? memory::dims{form.groups, form.out_channels / form.groups, inner,
-                                               form.kernel[0], form.kernel[1]}
-                                : memory::dims{form.out_channels, inner, form.kernel[0],
-                                               form.kernel[1]};
+  const memory::dims dims =
+      form.groups > 1 ? memory::dims{form.groups, form.out_channels / form.groups, inner,
+                                     form.kernel[0], form.kernel[1]}
+                      : memory::dims{form.out_channels, inner, form.kernel[0], form.kernel[1]};
   const auto tag = form.groups > 1 ? memory::format_tag::abcde : memory::format_tag::abcd;
   reorder_weights(memory::desc(dims, memory::data_type::f32, tag), w, reference(form)->weights(),
                   packed);

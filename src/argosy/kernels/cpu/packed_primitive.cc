@@ -117,18 +117,19 @@ void PackedPrimitive::make(const PackedKey& key, const memory::desc& weights,
   memory::dims dilation, after;
   for (int d = 0; d < 2; ++d) {
     dilation.push_back(key.dilation[d] - 1);
-    const int64_t needed = (key.out[d] - 1) * key.stride[d] + (key.kernel[d] - 1) * key.dilation[d] + 1;
+    const int64_t needed =
+        (key.out[d] - 1) * key.stride[d] + (key.kernel[d] - 1) * key.dilation[d] + 1;
     after.push_back(std::max<int64_t>(needed - key.in[d] - key.pad[d], 0));
   }
   const memory::dims stride{key.stride[0], key.stride[1]}, before{key.pad[0], key.pad[1]};
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   using Conv = dnnl::convolution_forward;
-  const auto desc =
-      key.bias ? Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, bias_, y, stride,
-                                      dilation, before, after, attributes)
-               : Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, y, stride,
-                                      dilation, before, after, attributes);
+  const auto desc = key.bias
+                        ? Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, bias_,
+                                               y, stride, dilation, before, after, attributes)
+                        : Conv::primitive_desc(packed_engine(), kKind, kDirect, x, weights, y,
+                                               stride, dilation, before, after, attributes);
   const std::string_view name = desc.impl_info_str();
   fast_ = name.find("ref") == name.npos && name.find("gemm:") == name.npos;
   primitive_ = Conv(desc);
@@ -228,7 +229,8 @@ void reorder_weights(const memory::desc& from, const void* plain, const memory::
   // Gaps that the order has are zero.
   if (to.get_size() > from.get_size()) std::memset(packed, 0, to.get_size());
   dnnl::reorder::primitive_desc desc(packed_engine(), from, packed_engine(), to);
-  memory source(from, packed_engine(), const_cast<void*>(plain)), target(to, packed_engine(), packed);
+  memory source(from, packed_engine(), const_cast<void*>(plain)),
+      target(to, packed_engine(), packed);
   dnnl::stream stream(packed_engine());
   dnnl::reorder(desc).execute(stream, source, target);
   stream.wait();

@@ -7,7 +7,8 @@
 
 #include "argosy/kernels/cpu/packed.h"
 
-// oneDNN's convolutions that read packed weights, kept by what they compute. Private to kernels/cpu.
+// oneDNN's convolutions that read packed weights, kept by what they compute. Private to
+// kernels/cpu.
 namespace argosy::cpu {
 
 // What a primitive depends on. Compared and hashed as bytes.

@@ -18,8 +18,9 @@ using op::KernelFrame;
 constexpr DTypes kFloat32 = only(DType::float32), kBytes = only(DType::uint8);
 
 // In the order of cpu::PostOp.
-constexpr std::string_view kPosts[] = {"",     "relu", "clip",      "elu",       "sigmoid",    "tanh",
-                                       "silu", "gelu", "gelu_tanh", "hardswish", "hardsigmoid"};
+constexpr std::string_view kPosts[] = {"",          "relu",      "clip",       "elu",
+                                       "sigmoid",   "tanh",      "silu",       "gelu",
+                                       "gelu_tanh", "hardswish", "hardsigmoid"};
 
 void check_post(const InferContext& c, const std::string& post) {
   ARGOSY_CHECK(std::find(std::begin(kPosts), std::end(kPosts), post) != std::end(kPosts),
@@ -48,8 +49,7 @@ void expect_epilogue(const InferContext& c, int64_t channels) {
 void expect_packed(const InferContext& c, size_t i, int64_t bytes) {
   ARGOSY_CHECK(bytes > 0 && c.in[i].rank() == 1 && may_equal(c.in[i].dim(0), bytes),
                invalid_argument)
-      << '[' << c.name() << "] weight: expected " << bytes
-      << " packed bytes, got " << c.in[i]
+      << '[' << c.name() << "] weight: expected " << bytes << " packed bytes, got " << c.in[i]
       << ". Do this: pack the weights on this machine, with the attributes of this operation.";
 }
 
@@ -176,8 +176,9 @@ void pack_conv_run(KernelFrame& f, const PackedConvAttrs& a) {
 }
 
 ARGOSY_OP(pack_conv2d, PackedConvAttrs)
-    .doc("The weights of a convolution, [out, in / groups, kernel..], in the order that "
-         "packed_conv2d reads.")
+    .doc(
+        "The weights of a convolution, [out, in / groups, kernel..], in the order that "
+        "packed_conv2d reads.")
     .input("weight", kFloat32)
     .index_output("out")
     .infer(pack_conv_infer)

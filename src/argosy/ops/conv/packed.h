@@ -6,9 +6,9 @@
 #include "argosy/op/attrs.h"
 #include "argosy/tensor/tensor.h"
 
-// Products and convolutions with packed weights (kernels/cpu/packed.h): what passes make of those of
-// a model whose weights are final. What follows the product is a part of them: y = post(product +
-// bias + residual), where `post` names an activation and alpha and beta are its numbers.
+// Products and convolutions with packed weights (kernels/cpu/packed.h): what passes make of those
+// of a model whose weights are final. What follows the product is a part of them: y = post(product
+// + bias + residual), where `post` names an activation and alpha and beta are its numbers.
 namespace argosy::ops {
 
 struct PackedLinearAttrs {

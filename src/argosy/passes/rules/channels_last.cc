@@ -159,8 +159,7 @@ class ChannelsLast {
     }
     if (!any) return;
     std::vector<Ref<Value>> operands;
-    for (const Ref<Value>& v : o.operands)
-      operands.push_back(v->shape.rank() == 4 ? last(v) : v);
+    for (const Ref<Value>& v : o.operands) operands.push_back(v->shape.rank() == 4 ? last(v) : v);
     op::AttrBox attrs(*o.op->attrs, o.attrs.get());
     finish(o, r_.insert(o.op->name, std::move(operands), std::move(attrs)).results[0]);
   }
@@ -183,7 +182,8 @@ class ChannelsLast {
     const auto& axis = attr<op::IntArray>(o, "axis");
     if (axis.size() != 1 || o.results[0]->shape.rank() != 4) return;
     if (axis[0] != 1 && axis[0] != -3) return;
-    if (!std::all_of(o.operands.begin(), o.operands.end(), [](const auto& v) { return v && twin(v); }))
+    if (!std::all_of(o.operands.begin(), o.operands.end(),
+                     [](const auto& v) { return v && twin(v); }))
       return;
     std::vector<Ref<Value>> operands;
     for (const Ref<Value>& v : o.operands) operands.push_back(twin(v));

@@ -70,7 +70,7 @@ class Fuser {
   void add(Operation& o) {
     if (o.attr_operands || attr<double>(o, "alpha") != 1) return;
     for (size_t i = 0; i < 2; ++i) {
-      const Ref<Value> &v = o.operands[i], &other = o.operands[1 - i];
+      const Ref<Value>&v = o.operands[i], &other = o.operands[1 - i];
       Operation* product = open(v);
       if (!product || v == other || other->dtype != DType::float32) continue;
       const size_t place = place_of(*product, v, other);

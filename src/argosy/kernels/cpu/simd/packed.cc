@@ -22,7 +22,8 @@ struct Vec {
   ARGOSY_INLINE static Vec max(Vec a, Vec b) { return {_mm512_maskz_max_ps(0xffff, a.v, b.v)}; }
   ARGOSY_INLINE static Vec min(Vec a, Vec b) { return {_mm512_maskz_min_ps(0xffff, a.v, b.v)}; }
 };
-// Vectors of a strip of columns, and rows of its tiles: as many accumulators as there are registers.
+// Vectors of a strip of columns, and rows of its tiles: as many accumulators as there are
+// registers.
 constexpr int kStrip = 4;
 constexpr int kRows[] = {0, 14, 12, 8, 6};
 #else

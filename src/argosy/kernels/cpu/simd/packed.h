@@ -11,15 +11,15 @@ namespace argosy::cpu {
 inline constexpr int64_t kPanel = 64;
 
 struct PanelProduct {
-  int64_t m, k;      // rows of x; of the panel that are multiplied
-  int64_t width;     // of the panel
-  int64_t columns;   // of them in y
-  const float* x;    // rows x_step apart
+  int64_t m, k;     // rows of x; of the panel that are multiplied
+  int64_t width;    // of the panel
+  int64_t columns;  // of them in y
+  const float* x;   // rows x_step apart
   int64_t x_step;
   const float* w;
-  float* y;          // rows y_step apart
+  float* y;  // rows y_step apart
   int64_t y_step;
-  bool first, last;  // y is written; the epilogue is applied
+  bool first, last;         // y is written; the epilogue is applied
   PackedEpilogue epilogue;  // residual: rows y_step apart
 };
 

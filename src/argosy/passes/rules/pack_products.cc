@@ -69,7 +69,7 @@ bool run(Program& p, const PassContext&) {
   return Linears(p).run();
 }
 
-ARGOSY_PASS(pack_linear, Rounding::changed,
+ARGOSY_PASS(pack_products, Rounding::changed,
             "Products with a constant float32 matrix read it in the order that is fastest, into "
             "which it is put once (packed_linear). For Programs that are run here, not saved.",
             run)
