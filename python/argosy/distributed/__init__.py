@@ -11,6 +11,7 @@ from argosy._core import (
     RanksDisagreeError,
 )
 
+from . import _sync_norm  # noqa: F401
 from ._groups import (
     Group,
     destroy_process_group,
@@ -111,12 +112,23 @@ class ParallelMode:
     SEGMENT_PARALLEL = 4
 
 
-def __getattr__(name):
-    # fleet needs the layers of argosy.nn: loaded when it is asked for.
-    if name in ("fleet", "launch"):
-        import importlib
+# What needs the layers of argosy.nn is loaded when it is asked for.
+_PACKAGES = ("auto_parallel", "fleet", "launch", "rpc")
+_PLACING = frozenset(
+    """
+    Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh
+    shard_dataloader shard_layer shard_optimizer shard_tensor split unshard_dtensor
+    """.split()
+)
 
+
+def __getattr__(name):
+    import importlib
+
+    if name in _PACKAGES:
         return importlib.import_module(f"argosy.distributed.{name}")
+    if name in _PLACING:
+        return getattr(importlib.import_module("argosy.distributed.auto_parallel"), name)
     if name in ("InMemoryDataset", "QueueDataset"):
         from argosy.distributed import _dataset
 
