@@ -57,6 +57,7 @@ FLOORS = (
     "vision",
     "text",
     "jit",
+    "inference",
     "profiler",
     "distributed",
     "incubate",

@@ -116,6 +116,7 @@ _LAZY = {
     "hub": "argosy.hub",
     "reader": "argosy.reader",
     "incubate": "argosy.incubate",
+    "inference": "argosy.inference",
     "io": "argosy.io",
     "jit": "argosy.jit",
     "linalg": "argosy.linalg",

@@ -6,7 +6,6 @@ import os
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, only_known, unsupported
-from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
 from argosy.utils.layers_utils import flatten
@@ -271,12 +270,11 @@ class TranslatedLayer(Layer):
 
     @classmethod
     def _from_inference_model(cls, path):
-        from argosy.static.io import load_from_file
+        from argosy.static.io import load_from_file, values_in_file
 
         program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
-        weights = (
-            framework_io.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
-        )
+        params = path + ".pdiparams"
+        weights = values_in_file(params) if os.path.exists(params) else {}
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):
