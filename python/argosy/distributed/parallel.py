@@ -12,7 +12,8 @@ from argosy._support import no_effect
 from argosy.autograd import is_grad_enabled
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
-from ._reducer import Reducer, copy_from_first
+from ._reducer import Reducer
+from ._same_start import copy_from_first
 
 __all__ = []
 
@@ -29,17 +30,6 @@ def is_available():
         True
     """
     return True
-
-
-def need_one_process(what):
-    """Raises NotImplementedError in the name of `what` in one of several processes: each would train
-    alone."""
-    if get_world_size() > 1:
-        raise NotImplementedError(
-            f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-            " version of Argosy does not train in several processes here. Do this: exchange gradients"
-            " by distributed.all_reduce, or start the program alone."
-        )
 
 
 def init_parallel_env(nccl_config=None):
@@ -134,10 +124,11 @@ class ParallelEnv:
 
 class DataParallel(nn.Layer):
     """A layer that is trained by several processes, each with its part of the batch: gradients are
-    averaged when backward has ended. With one process, the layer itself.
+    averaged while backward computes further ones. With one process, the layer itself.
 
     Parameters and buffers become those of the first process. Where N processes have a mean loss over B
-    samples each, the gradients are those of N x B samples.
+    samples each, the gradients are those of N x B samples. When backward has ended they are those of all
+    processes: clipping, looking for infinities and the update come after it.
 
     Args:
         layers (Layer): What is trained; the same in all processes.
@@ -168,6 +159,7 @@ class DataParallel(nn.Layer):
         no_effect("DataParallel", "gradients are averaged anyway", strategy=(strategy, None))
         self._layers = layers
         self._synchronizes = True
+        self._keeps_gradients = None  # fleet: says whether those of a pass are left unexchanged
         self._reducer = None
         if group is None or group.nranks == 1:
             no_effect(
@@ -197,7 +189,8 @@ class DataParallel(nn.Layer):
                     " (jit.to_static) and put DataParallel around it."
                 )
             if is_grad_enabled():
-                self._reducer.wanted = self._synchronizes
+                kept = self._keeps_gradients is not None and self._keeps_gradients()
+                self._reducer.wanted = self._synchronizes and not kept
         return self._layers(*inputs, **kwargs)
 
     def scale_loss(self, loss):
@@ -209,6 +202,38 @@ class DataParallel(nn.Layer):
 
     def init_reducer(self):
         """Nothing (kept for old programs): the layer is ready."""
+
+    def register_comm_hook(self, hook):
+        """Lets a function exchange gradients in the place of the mean over processes.
+
+        Args:
+            hook (callable): hook(bucket) begins the exchange of a bucket, in the middle of backward, and
+                returns what has wait(), which is called at its end; or None if all is done. Then
+                ``bucket.gradients``, tensors of one dtype, have to be the same in all processes, written
+                in place. Further attributes: ``bucket.parameters``, ``bucket.group``, and
+                ``bucket.index``, its number in this pass. ``bucket.all_reduce(tensors, op)`` begins an
+                all_reduce of a list. All processes call it for the same buckets in the same order.
+                Gradients with rows only are not given to it.
+
+        Raises:
+            TypeError: hook is no function.
+
+        Example:
+            >>> import argosy as paddle
+            >>> def halved(bucket):
+            ...     work = bucket.all_reduce(bucket.gradients, paddle.distributed.ReduceOp.SUM)
+            ...     work.wait()
+            ...     for gradient in bucket.gradients:
+            ...         gradient.scale_(0.5)
+            >>> model = paddle.DataParallel(paddle.nn.Linear(2, 2))
+            >>> model.register_comm_hook(halved)
+        """
+        if not callable(hook):
+            raise TypeError(
+                f"[DataParallel.register_comm_hook] hook: expected a function, got {type(hook).__name__}."
+            )
+        if self._reducer is not None:
+            self._reducer.hook = hook
 
     @contextlib.contextmanager
     def no_sync(self):

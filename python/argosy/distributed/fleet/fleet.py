@@ -6,13 +6,16 @@ import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
-from argosy.distributed.parallel import DataParallel, init_parallel_env
+from argosy.distributed.parallel import init_parallel_env
 
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
 from .collective_client import group_client
+from .collective_model import distribute, model_settings
+from .collective_optimizer import with_strategy
+from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
 
 __all__ = ["DistributedOptimizer", "Fleet"]
@@ -57,6 +60,8 @@ class Fleet:
         self._is_collective = False
         self._runtime = None
         self._optimizer = None
+        self._eager_optimizer = None  # what distributed_optimizer gave last
+        self._applied = None  # settings of distributed_model, when it was called last
         self._util = UtilBase()
         self._util._client = self._client
         self._util._stopped = lambda: self._runtime is not None and self._runtime.stopped
@@ -115,6 +120,8 @@ class Fleet:
         self._user_defined_strategy = copy.deepcopy(strategy)
         self._runtime = None
         self._optimizer = None
+        self._eager_optimizer = None
+        self._applied = None
         self._util._set_role_maker(role_maker)
         self._util._set_strategy(self._user_defined_strategy)
         return self
@@ -292,11 +299,20 @@ class Fleet:
     # The program
 
     def distributed_optimizer(self, optimizer, strategy=None):
-        """The optimizer, as one whose minimize divides the program; strategy says how.
+        """The optimizer as strategy wants it: for a Program one whose minimize divides it.
+
+        Eager training without servers takes of a strategy: lamb (for Adam), lars (for Momentum),
+        gradient_merge (step() updates once in k_steps calls) and localsgd with their configs; what
+        concerns the model is distributed_model's. Without any of them the optimizer itself is given.
 
         Args:
             optimizer (Optimizer): what updates the parameters.
             strategy (DistributedStrategy, optional): else the one of init.
+
+        Raises:
+            TypeError: strategy is none, or the optimizer is not the one that lamb or lars stands for.
+            NotImplementedError: A switch is not supported here.
+            RuntimeError: distributed_model was called before, with other settings for the model.
         """
         self._roles()
         if strategy is not None:
@@ -307,35 +323,59 @@ class Fleet:
                 )
             self._user_defined_strategy = copy.deepcopy(strategy)
             self._util._set_strategy(self._user_defined_strategy)
+        eager = in_dynamic_mode() and (self._is_collective or self._roles()._is_non_distributed())
         if self._is_collective or in_dynamic_mode():
             check_collective(self._user_defined_strategy, "fleet.distributed_optimizer")
         self._optimizer = DistributedOptimizer(self, optimizer)
+        if not eager:
+            return self._optimizer
+        settings = model_settings(self._user_defined_strategy)
+        if self._applied not in (None, settings):
+            changed = [name for name, value in settings.items() if self._applied[name] != value]
+            raise RuntimeError(
+                f"[fleet.distributed_optimizer] strategy.{changed[0]} concerns the model, and"
+                " fleet.distributed_model was called before, with another one. Do this: give the strategy to"
+                " fleet.init, or call distributed_optimizer first."
+            )
         # Without a program there is nothing to divide, and other code may want the very class.
-        if in_dynamic_mode() and (self._is_collective or self._roles()._is_non_distributed()):
-            return optimizer
-        return self._optimizer
+        self._eager_optimizer = with_strategy(
+            optimizer, self._user_defined_strategy, self.worker_num() > 1
+        )
+        return self._eager_optimizer
 
     def distributed_model(self, model):
-        """The model; with several processes DataParallel of it, as strategy says."""
+        """The model as the strategy wants it, changed in place; with several processes DataParallel of it.
+
+        Eager training takes of a strategy: amp and amp_configs, recompute (checkpoints: names of
+        sublayers), sync_batch_norm, fp16_allreduce, communication_hook, find_unused_parameters,
+        fuse_grad_size_in_MB, last_comm_group_size_MB.
+
+        Args:
+            model (Layer): What is trained.
+
+        Returns:
+            Layer: The model, or DataParallel of it.
+
+        Raises:
+            NotImplementedError: A switch is not supported, or there are servers.
+            ValueError: Settings contradict each other, or name no sublayer.
+        """
         strategy = self._user_defined_strategy
         several = self._roles()._worker_num() > 1
         check_collective(strategy, "fleet.distributed_model")
-        if not several:
-            return model
-        if not self._is_collective:
+        if several and not self._is_collective:
             raise NotImplementedError(
                 "[fleet.distributed_model] servers train static programs only. Do this:"
                 " fleet.init(is_collective=True), without servers."
             )
-        return DataParallel(
-            model,
-            comm_buffer_size=strategy.fuse_grad_size_in_MB,
-            last_comm_buffer_size=strategy.last_comm_group_size_MB,
-            find_unused_parameters=strategy.find_unused_parameters,
+        self._applied = model_settings(strategy)
+        return distribute(
+            model, strategy, several, lambda: getattr(self._eager_optimizer, "keeps_gradients", False)
         )
 
     def distributed_scaler(self, scaler):
-        """The scaler itself: with one process there is nothing to add.
+        """The scaler, changed in place: processes agree on whether gradients are finite, and gradient_merge
+        keeps the scale as it is between two updates.
 
         Args:
             scaler (GradScaler): It.
@@ -345,10 +385,15 @@ class Fleet:
 
         Example:
             >>> scaler = argosy.amp.GradScaler(enable=False)
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
             >>> argosy.distributed.fleet.distributed_scaler(scaler) is scaler
             True
         """
-        return scaler
+        return with_agreement(
+            scaler,
+            self._is_collective and self.worker_num() > 1,
+            lambda: getattr(self._eager_optimizer, "only_counted", False),
+        )
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Adds gradients and updates of loss to its program, then divides it: on a worker the

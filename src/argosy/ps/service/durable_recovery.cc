@@ -24,6 +24,8 @@ void Recovery::replay(const LoadedCut& cut) {
   const std::string directory = join_path(k_.own, "log");
   LogOptions options;
   options.directory = directory;
+  // Whole segments go when a snapshot covers them: what stays must not bring the next one.
+  options.segment_bytes = std::min(options.segment_bytes, k_.host.options().snapshot_log_bytes / 4);
   k_.log = std::make_unique<Log>(options, cut.lowest());
   ARGOSY_CHECK(k_.log->last() >= cut.highest(), io)
       << "[log] '" << directory << "' ends at record " << k_.log->last()
