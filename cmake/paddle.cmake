@@ -16,6 +16,11 @@ target_include_directories(argosy_paddle_proto SYSTEM PUBLIC ${paddle_generated}
 target_link_libraries(argosy_paddle_proto PUBLIC protobuf::libprotobuf-lite)
 target_compile_options(argosy_paddle_proto PRIVATE -O1 -w)
 
+if(ARGOSY_FUZZ)  # see library.cmake
+  set_source_files_properties(${paddle_sources} PROPERTIES COMPILE_OPTIONS
+    "-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer;-O1;-g1;-fsanitize-coverage=trace-pc")
+endif()
+
 add_library(argosy_paddle SHARED ${paddle_sources})
 target_link_libraries(argosy_paddle PUBLIC argosy)
 target_link_libraries(argosy_paddle PRIVATE argosy_flags argosy_baseline argosy_paddle_proto)

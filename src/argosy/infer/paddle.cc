@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace argosy::infer {
 namespace {
@@ -19,8 +20,9 @@ PaddleLibrary open_library() {
                                  << ", which reads models of Paddle: " << dlerror()
                                  << ". Do this: install Argosy with it, or Protobuf.";
   void* entry = dlsym(library, kEntry);
-  ARGOSY_CHECK(entry, runtime) << "[paddle] " << path << " is of another version of Argosy: it has no "
-                               << kEntry << ". Do this: install both from one build.";
+  ARGOSY_CHECK(entry, runtime) << "[paddle] " << path
+                               << " is of another version of Argosy: it has no " << kEntry
+                               << ". Do this: install both from one build.";
   return reinterpret_cast<PaddleLibrary (*)()>(entry)();
 }
 
@@ -29,25 +31,34 @@ const PaddleLibrary& library() {
   return loaded;
 }
 
+// A Protobuf of blocks begins with the key of its first field. (Other JSON files are in use, and
+// Programs of our own have been called .pdmodel.)
+bool begins_like_paddle(bool json, std::string_view head) {
+  return json ? head.find("\"base_code\"") != std::string_view::npos
+              : head[0] == '\n' && head.size() > 2;
+}
+
 }  // namespace
 
 bool recognizes_paddle(const std::string& path, std::string_view head) {
   const std::filesystem::path p(path);
-  if (head.empty()) {
-    std::error_code none;
-    return std::filesystem::exists(p / "__model__", none);
+  if (!head.empty()) return begins_like_paddle(p.extension() == ".json", head);
+  // A folder, or a prefix.
+  const std::filesystem::path candidates[] = {path + ".json", path + ".pdmodel", p / "__model__",
+                                              p / "inference.json", p / "inference.pdmodel"};
+  for (const auto& file : candidates) {
+    char bytes[256];
+    std::ifstream in(file, std::ios::binary);
+    in.read(bytes, sizeof bytes);
+    if (in.gcount() > 0 &&
+        begins_like_paddle(file.extension() == ".json", {bytes, static_cast<size_t>(in.gcount())}))
+      return true;
   }
-  if (p.extension() == ".json") return head.find("\"base_code\"") != std::string_view::npos;
-  // A Protobuf of blocks: the key of its first field. (Programs of ours once had this suffix too.)
-  return (p.extension() == ".pdmodel" || p.filename() == "__model__") && head[0] == '\n';
+  return false;
 }
 
 program::Model load_paddle(const ImportOptions& options) {
   return library().load(options);
-}
-
-PaddleFiles write_paddle(const program::Program& program, const program::Scope* scope) {
-  return library().write(program, scope);
 }
 
 }  // namespace argosy::infer

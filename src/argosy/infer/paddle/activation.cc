@@ -32,8 +32,8 @@ Tensor hard_swish_of(const Tensor& x, double threshold, double scale, double off
 }
 
 void hard_swish(const Node& n) {
-  n.out("Out", hard_swish_of(n.in("X"), n.real("threshold", 6), n.real("scale", 6),
-                             n.real("offset", 3)));
+  n.out("Out",
+        hard_swish_of(n.in("X"), n.real("threshold", 6), n.real("scale", 6), n.real("offset", 3)));
 }
 
 void hard_sigmoid(const Node& n) {
@@ -78,8 +78,9 @@ void thresholded_relu(const Node& n) {
 }
 
 void stanh(const Node& n) {
-  n.out("Out", call("stanh", {n.in("X")},
-                    {{"scale_a", n.real("scale_a", 0.67)}, {"scale_b", n.real("scale_b", 1.7159)}}));
+  n.out("Out",
+        call("stanh", {n.in("X")},
+             {{"scale_a", n.real("scale_a", 0.67)}, {"scale_b", n.real("scale_b", 1.7159)}}));
 }
 
 // One weight for all ("all"), for each channel, or for each element.
@@ -199,8 +200,7 @@ Tensor activate(const Node& n, const Tensor& x, const std::string& name) {
     if (name == plain) return call(name, {x});
   if (name == "swish") return call("silu", {x});
   if (name == "hard_swish") return call("hardswish", {x});
-  if (name == "hard_sigmoid")
-    return call("hardsigmoid", {x}, {{"slope", 0.2}, {"offset", 0.5}});
+  if (name == "hard_sigmoid") return call("hardsigmoid", {x}, {{"slope", 0.2}, {"offset", 0.5}});
   if (name == "leaky_relu")
     return call("leaky_relu", {x}, {{"negative_slope", n.real("fuse_alpha", 0.01)}});
   n.unsupported("activation " + name);

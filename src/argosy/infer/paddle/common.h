@@ -53,6 +53,10 @@ inline op::IntArray sizes_of(const Tensor& x) {
   for (int d = 0; d < x.rank(); ++d) ops::push_size(all, x, d);
   return all;
 }
+// A number of one element that only a run may know.
+op::Scalar scalar_of(const Tensor& t);
+// 0, 1, .., count - 1 as int64; count: of one element.
+Tensor count_up_to(const Tensor& count);
 // One more number at the end of a: number i of b.
 inline void push(op::IntArray& a, const op::IntArray& b, size_t i) {
   for (const op::IntArray::Symbol& s : b.symbols)

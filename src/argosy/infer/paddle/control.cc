@@ -5,28 +5,11 @@
 
 // Branches, loops, arrays.
 //
-// `conditional_block` and `while` write variables of the blocks around them. Such a variable becomes a
-// result of our `if` or `while`. The regions of `.json` files have arguments and yields instead.
+// `conditional_block` and `while` write variables of the blocks around them. Such a variable
+// becomes a result of our `if` or `while`. The regions of `.json` files have arguments and yields
+// instead.
 namespace argosy::infer::paddle {
 namespace {
-
-// A block of the builder, left again if something is thrown.
-class Recorded {
- public:
-  explicit Recorded(program::Builder& b) : b_(b) { b.begin_block(); }
-  ~Recorded() {
-    if (open_) b_.abandon_block();
-  }
-  Recorded(const Recorded&) = delete;
-  program::Draft end(std::span<const Tensor> yields) {
-    open_ = false;
-    return b_.end_block(yields);
-  }
-
- private:
-  program::Builder& b_;
-  bool open_ = true;
-};
 
 Tensor as_condition(const Tensor& t) {
   return as(t.rank() == 0 ? t : ops::reshape(t, op::IntArray{}), DType::bool_);
@@ -110,7 +93,8 @@ void select_input(const Node& n) {
   const Tensor known = known_condition(n, mask);
   if (known.defined()) return n.out("Out", s.get((*names)[truth(known)]));
   const Item no = s.get((*names)[0]), yes = s.get((*names)[1]);
-  n.expect(no.kind == Item::Kind::tensor && yes.kind == Item::Kind::tensor, "values are no tensors");
+  n.expect(no.kind == Item::Kind::tensor && yes.kind == Item::Kind::tensor,
+           "values are no tensors");
   if (no.tensor.is(yes.tensor)) return n.out("Out", yes);
   program::Draft then_block, else_block;
   {
@@ -121,8 +105,8 @@ void select_input(const Node& n) {
     Recorded block(s.builder());
     else_block = block.end({&no.tensor, 1});
   }
-  n.out("Out", s.builder().append_if(as_condition(mask), std::move(then_block),
-                                     std::move(else_block))[0]);
+  n.out("Out",
+        s.builder().append_if(as_condition(mask), std::move(then_block), std::move(else_block))[0]);
 }
 
 void select_output(const Node& n) {
@@ -160,8 +144,8 @@ void region_if(const Node& n) {
 
 struct Loop {
   int64_t block;
-  std::vector<Tensor> init;         // the condition comes first
-  std::vector<std::string> names;   // what a round knows them by; the first may be empty
+  std::vector<Tensor> init;        // the condition comes first
+  std::vector<std::string> names;  // what a round knows them by; the first may be empty
   std::function<std::vector<Tensor>(const Session::Ran&)> next;
 };
 
@@ -221,8 +205,7 @@ class LoopRecorder {
       }
     }
     const auto recording = n_.session.recording();
-    for (const auto& [i, sizes] : changed)
-      loop_.init[i] = ops::forget_sizes(loop_.init[i], sizes);
+    for (const auto& [i, sizes] : changed) loop_.init[i] = ops::forget_sizes(loop_.init[i], sizes);
     return !changed.empty();
   }
 
@@ -235,8 +218,9 @@ void while_block(const Node& n) {
   Session& s = n.session;
   const std::vector<int64_t> blocks = n.blocks();
   n.expect(blocks.size() == 1, "it owns one block");
-  const std::string& condition = n.op.input("Condition")->front();
-  Loop loop{blocks[0], {n.in("Condition")}, {condition}, {}};
+  const Tensor more = n.in("Condition");
+  const std::string condition = n.op.input("Condition")->front();
+  Loop loop{blocks[0], {more}, {condition}, {}};
   for (const std::string& name : s.written_by(blocks[0])) {
     const Item* item = s.find(name);
     if (name == condition || !item) continue;  // what has no value yet is of one round
@@ -283,13 +267,18 @@ Tensor index_of(const Tensor& i) {
 
 void array_write(const Node& n) {
   const Tensor x = n.in("X");
-  const std::string& name = n.op.output("Out")->front();
+  n.expect(n.wants("Out"), "it has no output");
+  // In place, whatever the result is called.
+  const std::vector<std::string>* given = n.op.input("Array");
+  const std::string& name = given ? given->front() : n.op.output("Out")->front();
   const Item* before = n.session.find(name);
   const auto recording = n.session.recording();
   const Tensor array = before && before->kind == Item::Kind::tensor && is_array(before->tensor)
                            ? before->tensor
                            : ops::array_new(x.dtype());
-  n.out("Out", Item::without_lengths(ops::array_write(array, index_of(n.in("I")), x)));
+  const Item after = Item::without_lengths(ops::array_write(array, index_of(n.in("I")), x));
+  n.session.set(name, after);
+  n.out("Out", after);
 }
 
 void array_read(const Node& n) {
@@ -318,15 +307,28 @@ void array_to_tensor(const Node& n) {
   if (!v) n.fail("nothing is known of the result");
   std::vector<int64_t> element(v->shape.begin(), v->shape.end());
   const auto at = static_cast<std::ptrdiff_t>(n.axis(axis, v->shape.rank()));
-  if (stacks) element.erase(element.begin() + at);
-  else element[static_cast<size_t>(at)] = kUnknown;
-  const Tensors both = call_all("array_join", {array},
-                                {{"axis", axis}, {"stack", stacks}, {"element", element}});
+  if (stacks)
+    element.erase(element.begin() + at);
+  else
+    element[static_cast<size_t>(at)] = kUnknown;
+  const Tensors both =
+      call_all("array_join", {array}, {{"axis", axis}, {"stack", stacks}, {"element", element}});
   n.out("Out", both[0]);
   n.out("OutIndex", as(both[1], DType::int32));
 }
 
-void nothing(const Node&) {}
+void assert_true(const Node& n) {
+  std::vector<Tensor> in{as(n.in("Cond"), DType::bool_)};
+  for (const Tensor& t : n.tensors("Data")) in.push_back(t);
+  const auto recording = n.session.recording();
+  const std::vector<Arg> args{{"summarize", n.integer("summarize", 20)}};
+  call_all("assert_true", in, args);
+}
+
+// Deployed models do not print.
+void print(const Node& n) {
+  n.out("Out", n.item("In"));
+}
 
 constexpr Row kRows[] = {
     {"conditional_block", conditional_block},
@@ -341,8 +343,8 @@ constexpr Row kRows[] = {
     {"lod_array_length", array_length},
     {"create_array", create_array},
     {"tensor_array_to_tensor", array_to_tensor},
-    {"assert", nothing},
-    {"print", nothing},
+    {"assert", assert_true},
+    {"print", print},
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 namespace argosy::infer::paddle {
 
 bool channels_last(const Node& n, const char* attribute) {
-  const std::string format =
-      n.text(attribute, n.has_attribute("data_layout") ? n.text("data_layout", "").c_str() : "NCHW");
+  const std::string format = n.text(
+      attribute, n.has_attribute("data_layout") ? n.text("data_layout", "").c_str() : "NCHW");
   return format == "NHWC" || format == "NDHWC" || format == "NLC";
 }
 
@@ -120,18 +120,19 @@ void pool(const Node& n) {
                         {"ceil_mode", n.flag("ceil_mode")},
                         {"cl", channels_last(n)}};
   if (!max) args.emplace_back("exclusive", n.flag("exclusive", true));
-  n.out("Out", call_all(with_dims(max ? "max_pool" : "avg_pool", p.dims), std::span(&x, 1), args)[0]);
+  n.out("Out",
+        call_all(with_dims(max ? "max_pool" : "avg_pool", p.dims), std::span(&x, 1), args)[0]);
 }
 
 void max_pool_with_index(const Node& n) {
   const Tensor x = n.in("X");
   const Pool p = pool_of(n, x);
-  const Tensors both =
-      p.all || n.flag("adaptive")
-          ? adaptive(n, x, p, true)
-          : call_all(with_dims("max_pool", p.dims), {x},
-                     {{"kernel", p.kernel}, {"stride", p.stride}, {"padding", p.padding},
-                      {"ceil_mode", n.flag("ceil_mode")}});
+  const Tensors both = p.all || n.flag("adaptive") ? adaptive(n, x, p, true)
+                                                   : call_all(with_dims("max_pool", p.dims), {x},
+                                                              {{"kernel", p.kernel},
+                                                               {"stride", p.stride},
+                                                               {"padding", p.padding},
+                                                               {"ceil_mode", n.flag("ceil_mode")}});
   n.out("Out", both[0]);
   n.out("Mask", as(both[1], DType::int32));
 }

@@ -1,4 +1,5 @@
 #include "argosy/infer/paddle/common.h"
+#include "argosy/program/attributes.h"
 
 // Inputs, constants, random numbers.
 namespace argosy::infer::paddle {
@@ -6,8 +7,24 @@ namespace argosy::infer::paddle {
 void check_folded(const Node& n, const op::IntArray& shape) {
   int64_t elements = 1;
   for (const int64_t v : shape.values)
-    if (v > 0 && (__builtin_mul_overflow(elements, v, &elements) || elements > kMaxElements))
-      n.fail("the file asks for a tensor of more than " + std::to_string(kMaxElements) + " elements");
+    if (v > 1 && (__builtin_mul_overflow(elements, v, &elements) || elements > kMaxElements))
+      n.fail("the file asks for a tensor of more than " + std::to_string(kMaxElements) +
+             " elements");
+}
+
+op::Scalar scalar_of(const Tensor& t) {
+  if (!t.symbolic()) return program::number_in(t);
+  op::Scalar s = is_integral(t.dtype()) ? op::Scalar(int64_t{0}) : op::Scalar(0.0);
+  s.tensor = t.rank() == 0 ? t : ops::reshape(t, op::IntArray{});
+  return s;
+}
+
+Tensor count_up_to(const Tensor& count) {
+  return call("arange", std::span<const Tensor>{},
+              {{"start", op::Scalar(int64_t{0})},
+               {"end", scalar_of(count)},
+               {"step", op::Scalar(int64_t{1})},
+               {"dtype", DType::int64}});
 }
 
 namespace {
@@ -21,7 +38,8 @@ op::Scalar fill_value(const Node& n) {
   }
   if (text == "inf" || text == "-inf" || text == "nan") return op::Scalar(std::stod(text));
   try {
-    if (text.find_first_of(".eE") == std::string::npos) return op::Scalar(int64_t{std::stoll(text)});
+    if (text.find_first_of(".eE") == std::string::npos)
+      return op::Scalar(int64_t{std::stoll(text)});
     return op::Scalar(std::stod(text));
   } catch (const std::exception&) {
     n.fail("'" + text + "' is no number");
@@ -39,7 +57,8 @@ void fill_constant(const Node& n) {
   const DType dtype = n.dtype("dtype", DType::float32);
   if (n.has("ValueTensor")) {
     const Tensor value = as(n.in("ValueTensor"), dtype);
-    return n.out("Out", ops::expand(value.rank() <= 1 ? ops::reshape(value, op::IntArray{}) : value, shape));
+    return n.out(
+        "Out", ops::expand(value.rank() <= 1 ? ops::reshape(value, op::IntArray{}) : value, shape));
   }
   const Tensor out = filled(n, shape, fill_value(n), dtype);
   n.out("Out", out);
@@ -63,7 +82,8 @@ void fill_batch_size_like(const Node& n) {
     }
   }
   check_folded(n, shape);
-  n.out("Out", Item::without_lengths(ops::full(shape, fill_value(n), n.dtype("dtype", DType::float32))));
+  n.out("Out",
+        Item::without_lengths(ops::full(shape, fill_value(n), n.dtype("dtype", DType::float32))));
 }
 
 void fill_like(const Node& n) {
@@ -95,8 +115,10 @@ void assign_value(const Node& n) {
   is_whole = !whole.empty();
   const auto count = static_cast<int64_t>(is_whole ? whole.size() : reals.size());
   const Tensor values = Tensor::empty({count}, is_whole ? DType::int64 : DType::float64);
-  if (is_whole) std::ranges::copy(whole, values.data<int64_t>());
-  else std::ranges::copy(reals, values.data<double>());
+  if (is_whole)
+    std::ranges::copy(whole, values.data<int64_t>());
+  else
+    std::ranges::copy(reals, values.data<double>());
   n.out("Out", ops::reshape(ops::cast(values, dtype), shape));
 }
 
@@ -116,7 +138,9 @@ void range(const Node& n) {
     check_folded(n, {static_cast<int64_t>(std::clamp(count, 0.0, 1e18))});
   }
   n.out("Out", call("arange", std::span<const Tensor>{},
-                    {{"start", from}, {"end", to}, {"step", step},
+                    {{"start", from},
+                     {"end", to},
+                     {"step", step},
                      {"dtype", n.dtype("dtype", start.dtype())}}));
 }
 
@@ -124,8 +148,10 @@ void linspace(const Node& n) {
   const op::Scalar count = n.scalar("", 0, "Num");
   if (!count.tensor.defined()) check_folded(n, {count.integer()});
   n.out("Out", call("linspace", std::span<const Tensor>{},
-                    {{"start", n.scalar("", 0, "Start")}, {"stop", n.scalar("", 0, "Stop")},
-                     {"num", count}, {"dtype", n.dtype("dtype", n.in("Start").dtype())}}));
+                    {{"start", n.scalar("", 0, "Start")},
+                     {"stop", n.scalar("", 0, "Stop")},
+                     {"num", count},
+                     {"dtype", n.dtype("dtype", n.in("Start").dtype())}}));
 }
 
 void eye(const Node& n) {
@@ -133,7 +159,8 @@ void eye(const Node& n) {
   const int64_t columns = n.known_number("num_columns", -1, "Columns");
   check_folded(n, {rows, columns < 0 ? rows : columns});
   n.out("Out", call("eye", std::span<const Tensor>{},
-                    {{"num_rows", rows}, {"num_columns", columns < 0 ? rows : columns},
+                    {{"num_rows", rows},
+                     {"num_columns", columns < 0 ? rows : columns},
                      {"dtype", n.dtype("dtype", DType::float32)}}));
 }
 
@@ -142,8 +169,10 @@ void uniform(const Node& n) {
   const op::IntArray shape = n.numbers("shape", "ShapeTensor", "ShapeTensorList");
   const auto recording = n.session.recording();
   n.out("Out", call("uniform", std::span<const Tensor>{},
-                    {{"shape", shape}, {"min", n.scalar("min", -1, "Min")},
-                     {"max", n.scalar("max", 1, "Max")}, {"seed", n.integer("seed", 0)},
+                    {{"shape", shape},
+                     {"min", n.scalar("min", -1, "Min")},
+                     {"max", n.scalar("max", 1, "Max")},
+                     {"seed", n.integer("seed", 0)},
                      {"dtype", n.dtype("dtype", DType::float32)}}));
 }
 
@@ -151,15 +180,20 @@ void gaussian(const Node& n) {
   const op::IntArray shape = n.numbers("shape", "ShapeTensor", "ShapeTensorList");
   const auto recording = n.session.recording();
   n.out("Out", call("gaussian", std::span<const Tensor>{},
-                    {{"shape", shape}, {"mean", n.real("mean", 0)}, {"std", n.real("std", 1)},
-                     {"seed", n.integer("seed", 0)}, {"dtype", n.dtype("dtype", DType::float32)}}));
+                    {{"shape", shape},
+                     {"mean", n.real("mean", 0)},
+                     {"std", n.real("std", 1)},
+                     {"seed", n.integer("seed", 0)},
+                     {"dtype", n.dtype("dtype", DType::float32)}}));
 }
 
 void randint(const Node& n) {
   const op::IntArray shape = n.numbers("shape", "ShapeTensor", "ShapeTensorList");
   const auto recording = n.session.recording();
   n.out("Out", call("randint", std::span<const Tensor>{},
-                    {{"low", n.integer("low", 0)}, {"high", n.integer("high", 1)}, {"shape", shape},
+                    {{"low", n.integer("low", 0)},
+                     {"high", n.integer("high", 1)},
+                     {"shape", shape},
                      {"dtype", n.dtype("dtype", DType::int64)}}));
 }
 

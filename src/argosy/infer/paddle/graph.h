@@ -9,9 +9,9 @@
 
 #include "argosy/tensor/tensor.h"
 
-// A Program of Paddle as its files have it, the same for both formats: blocks of operations that read
-// and write variables by name. A `.json` file is turned into this with the op names, inputs and
-// attributes that a `.pdmodel` has (pir_names.h), so that one table of rows serves both.
+// A Program of Paddle as its files have it, the same for both formats: blocks of operations that
+// read and write variables by name. A `.json` file is turned into this with the op names, inputs
+// and attributes that a `.pdmodel` has (pir_names.h), so that one table of rows serves both.
 namespace argosy::infer::paddle {
 
 // Paddle's numbers of dtypes and of other kinds of variables.
@@ -28,8 +28,10 @@ enum Kind : int {
 // Throws for numbers of dtypes that we do not have; `what` is named.
 DType dtype_of_number(int64_t number, std::string_view what);
 int64_t number_of_dtype(DType dtype);
-// Memory that a file may ask for beyond what it holds.
-inline constexpr int64_t kMaxElements = int64_t{1} << 31;
+// What a file may ask for while it is read, beyond what it holds: elements of one tensor, and bytes
+// of all that is computed then.
+inline constexpr int64_t kMaxElements = int64_t{1} << 26;
+inline constexpr int64_t kMaxFoldedBytes = int64_t{1} << 31;
 
 struct Blocks {  // places in Graph::blocks
   std::vector<int64_t> indices;

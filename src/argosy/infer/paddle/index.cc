@@ -21,7 +21,13 @@ void lookup_table_v2(const Node& n) {
 void one_hot(const Node& n, bool last_is_one) {
   Tensor ids = n.in("X");
   if (last_is_one && ids.rank() > 1) ids = ops::squeeze(ids, {ids.rank() - 1});
-  const Tensor out = call("one_hot", {ids}, {{"num_classes", n.numbers("depth", "depth_tensor")}});
+  op::IntArray classes = n.numbers("depth", "depth_tensor");
+  if (!ids.symbolic()) {
+    op::IntArray size = classes;
+    size.values.push_back(ids.numel());
+    check_folded(n, size);
+  }
+  const Tensor out = call("one_hot", {ids}, {{"num_classes", classes}});
   n.out("Out", as(out, n.dtype("dtype", DType::float32)));
 }
 void one_hot_v1(const Node& n) {
@@ -61,7 +67,8 @@ void index_sample(const Node& n) {
 
 void take_along_axis(const Node& n) {
   const Tensor x = n.in("Input"), index = n.in("Index");
-  n.out("Result", call("take_along", {x, index}, {{"axis", n.axis(n.integer("Axis", 0), x.rank())}}));
+  n.out("Result",
+        call("take_along", {x, index}, {{"axis", n.axis(n.integer("Axis", 0), x.rank())}}));
 }
 
 void put_along_axis(const Node& n) {
@@ -88,8 +95,8 @@ void index_put(const Node& n) {
   for (const Tensor& i : indices)
     if (i.dtype() == DType::bool_) n.unsupported("index_put by a mask");
   in.insert(in.end(), indices.begin(), indices.end());
-  n.out("out", call("index_put", in,
-                    {{"axes", iota(0, count)}, {"accumulate", n.flag("accumulate")}}));
+  n.out("out",
+        call("index_put", in, {{"axes", iota(0, count)}, {"accumulate", n.flag("accumulate")}}));
 }
 
 void where(const Node& n) {

@@ -33,7 +33,8 @@ Tensor as_matrix(const Tensor& x, int columns) {
   return t;
 }
 
-Tensor product(const Node& n, const Tensor& x, const Tensor& y, int64_t x_columns, int64_t y_columns) {
+Tensor product(const Node& n, const Tensor& x, const Tensor& y, int64_t x_columns,
+               int64_t y_columns) {
   n.expect(x_columns >= 1 && x_columns < x.rank() && y_columns >= 1 && y_columns < y.rank(),
            "a number of columns is impossible");
   const auto xc = static_cast<int>(x_columns), yc = static_cast<int>(y_columns);
@@ -73,8 +74,8 @@ void norm(const Node& n) {
 // x over its norm along an axis, and that norm.
 void normalize(const Node& n) {
   const Tensor x = n.in("X");
-  const Tensor norm = ops::sqrt(ops::scale(ops::sum(ops::square(x), {n.integer("axis", -1)}, true), 1,
-                                           n.real("epsilon", 1e-10)));
+  const Tensor norm = ops::sqrt(ops::scale(ops::sum(ops::square(x), {n.integer("axis", -1)}, true),
+                                           1, n.real("epsilon", 1e-10)));
   n.out("Norm", norm);
   n.out("Out", ops::divide(x, norm));
 }
@@ -95,15 +96,19 @@ void bilinear(const Node& n) {
                                  bias.defined() ? ops::reshape(bias, {1, -1}) : bias}));
 }
 
+void mv(const Node& n) {
+  n.out("Out", call("mv", {n.in("X"), n.in("Vec")}));
+}
+
 void dot(const Node& n) {
   n.out("Out", call("dot", {n.in("X"), n.in("Y")}));
 }
 
 void attention(const Node& n) {
   if (n.real("dropout_prob", 0) != 0 && !n.flag("is_test")) n.unsupported("dropout of attention");
-  n.out("Out", call("scaled_dot_product_attention",
-                    {n.in("Q"), n.in("K"), n.in("V"), n.optional("Mask")},
-                    {{"is_causal", n.flag("causal")}}));
+  n.out("Out",
+        call("scaled_dot_product_attention", {n.in("Q"), n.in("K"), n.in("V"), n.optional("Mask")},
+             {{"is_causal", n.flag("causal")}}));
 }
 
 constexpr Row kRows[] = {
@@ -112,7 +117,7 @@ constexpr Row kRows[] = {
     {"mul", mul},
     {"fc", fc},
     {"bmm", binary<"bmm">},
-    {"mv", binary<"mv">},
+    {"mv", mv},
     {"dot", dot},
     {"addmm", addmm},
     {"p_norm", norm},

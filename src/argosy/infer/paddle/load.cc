@@ -124,5 +124,5 @@ program::Model load(const ImportOptions& options) {
 
 extern "C" ARGOSY_API argosy::infer::PaddleLibrary argosy_paddle_library();
 extern "C" argosy::infer::PaddleLibrary argosy_paddle_library() {
-  return {argosy::infer::paddle::load, nullptr};
+  return {argosy::infer::paddle::load};
 }

@@ -97,13 +97,15 @@ void sum(const Node& n) {
 void pow(const Node& n) {
   const Tensor x = n.in("X");
   const op::Scalar factor = n.scalar("factor", 1, "FactorTensor");
-  const Tensor y = factor.tensor.defined() ? as(factor.tensor, x.dtype()) : number(factor.real(), x);
+  const Tensor y =
+      factor.tensor.defined() ? as(factor.tensor, x.dtype()) : number(factor.real(), x);
   n.out("Out", call("pow", {x, y}));
 }
 
 void clip(const Node& n) {
   const Tensor x = n.in("X");
-  n.out("Out", as(call("clip", {x}, {{"min", n.scalar("min", 0, "Min")}, {"max", n.scalar("max", 0, "Max")}}),
+  n.out("Out", as(call("clip", {x},
+                       {{"min", n.scalar("min", 0, "Min")}, {"max", n.scalar("max", 0, "Max")}}),
                   x.dtype()));
 }
 

@@ -1,9 +1,6 @@
 #include "argosy/infer/paddle/node.h"
 
-#include "argosy/infer/paddle/session.h"
-#include "argosy/op/dispatch.h"
-#include "argosy/ops/math/math.h"
-#include "argosy/program/attributes.h"
+#include "argosy/infer/paddle/common.h"
 
 namespace argosy::infer::paddle {
 namespace {
@@ -43,8 +40,10 @@ std::vector<Tensor> Node::tensors(std::string_view slot) const {
   for (const std::string& name : or_nothing(op.input(slot))) {
     if (name.empty()) continue;
     const Item& item = session.get(name);
-    if (item.kind == Item::Kind::tensor) all.push_back(item.tensor);
-    else all.insert(all.end(), item.elements.begin(), item.elements.end());
+    if (item.kind == Item::Kind::tensor)
+      all.push_back(item.tensor);
+    else
+      all.insert(all.end(), item.elements.begin(), item.elements.end());
   }
   return all;
 }
@@ -177,6 +176,7 @@ op::IntArray Node::numbers(std::string_view attribute, std::string_view tensor,
     const std::vector<int64_t> known = integers(attribute);
     return op::IntArray(std::span(known));
   }
+  if (parts.size() == 1) return session.integers(parts.front());
   op::IntArray all;
   for (const Tensor& part : parts) {
     op::IntArray one = session.integers(part);
@@ -191,8 +191,7 @@ op::IntArray Node::numbers(std::string_view attribute, std::string_view tensor,
 std::vector<int64_t> Node::known_numbers(std::string_view attribute, std::string_view tensor,
                                          std::string_view list) const {
   const op::IntArray all = numbers(attribute, tensor, list);
-  if (!all.symbols.empty())
-    unsupported(std::string(attribute) + " that only a run knows");
+  if (!all.symbols.empty()) unsupported(std::string(attribute) + " that only a run knows");
   return {all.values.begin(), all.values.end()};
 }
 
@@ -215,13 +214,8 @@ op::Scalar Node::scalar(std::string_view attribute, double otherwise,
   Tensor t = in(tensor);
   if (t.symbolic())
     if (const Tensor known = session.builder().known(t); known.defined()) t = known;
-  if (!t.symbolic()) {
-    expect(t.numel() == 1, "one number is expected");
-    return program::number_in(t);
-  }
-  op::Scalar s = is_integral(t.dtype()) ? op::Scalar(int64_t{0}) : op::Scalar(0.0);
-  s.tensor = t.rank() == 0 ? t : call("reshape", {t}, {{"shape", op::IntArray{}}});
-  return s;
+  if (!t.symbolic()) expect(t.numel() == 1, "one number is expected");
+  return scalar_of(t);
 }
 
 int Node::axis(int64_t axis, int rank) const {
@@ -245,8 +239,8 @@ const Row* find_row(std::string_view name) {
     std::unordered_map<std::string_view, const Row*> all;
     for (const auto family :
          {activation_rows(), control_rows(), conv_rows(), creation_rows(), detection_rows(),
-          fused_rows(), index_rows(), linear_rows(), math_rows(), norm_rows(), reduce_rows(),
-          rnn_rows(), sequence_rows(), shape_rows(), vision_rows()})
+          index_rows(), linear_rows(), math_rows(), norm_rows(), reduce_rows(), rnn_rows(),
+          sequence_rows(), shape_rows(), vision_rows()})
       for (const Row& row : family) all.emplace(row.name, &row);
     return all;
   }();

@@ -81,8 +81,8 @@ class Node {
   DType dtype(std::string_view name, DType otherwise) const;
   std::vector<int64_t> blocks() const;
 
-  // Sizes or places: of the list of tensors, of the tensor, else of the attribute, whichever is there.
-  // Those that only a run knows are symbols.
+  // Sizes or places: of the list of tensors, of the tensor, else of the attribute, whichever is
+  // there. Those that only a run knows are symbols.
   op::IntArray numbers(std::string_view attribute, std::string_view tensor = {},
                        std::string_view list = {}) const;
   // The same, which must be known now.
@@ -91,7 +91,8 @@ class Node {
   int64_t known_number(std::string_view attribute, int64_t otherwise,
                        std::string_view tensor = {}) const;
   // A number that may be a tensor of one element.
-  op::Scalar scalar(std::string_view attribute, double otherwise, std::string_view tensor = {}) const;
+  op::Scalar scalar(std::string_view attribute, double otherwise,
+                    std::string_view tensor = {}) const;
   int axis(int64_t axis, int rank) const;
 
   [[noreturn]] void fail(const std::string& what) const;
@@ -116,7 +117,6 @@ std::span<const Row> control_rows();
 std::span<const Row> conv_rows();
 std::span<const Row> creation_rows();
 std::span<const Row> detection_rows();
-std::span<const Row> fused_rows();
 std::span<const Row> index_rows();
 std::span<const Row> linear_rows();
 std::span<const Row> math_rows();

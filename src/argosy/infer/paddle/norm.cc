@@ -8,8 +8,7 @@ void batch_norm(const Node& n) {
   const Tensor x = n.in("X");
   const bool given = n.flag("is_test") || n.flag("use_global_stats");
   const Tensors all = call_all(
-      "batch_norm",
-      {x, n.in("Mean"), n.in("Variance"), n.optional("Scale"), n.optional("Bias")},
+      "batch_norm", {x, n.in("Mean"), n.in("Variance"), n.optional("Scale"), n.optional("Bias")},
       {{"batch_stats", !given},
        {"momentum", n.real("momentum", 0.9)},
        {"epsilon", n.real("epsilon", 1e-5)},
@@ -20,16 +19,16 @@ void batch_norm(const Node& n) {
 }
 
 void layer_norm(const Node& n) {
-  const Tensors all = call_all("layer_norm", {n.in("X"), n.optional("Scale"), n.optional("Bias")},
-                               {{"begin_norm_axis", n.integer("begin_norm_axis", 1)},
-                                {"epsilon", n.real("epsilon", 1e-5)}});
+  const Tensors all = call_all(
+      "layer_norm", {n.in("X"), n.optional("Scale"), n.optional("Bias")},
+      {{"begin_norm_axis", n.integer("begin_norm_axis", 1)}, {"epsilon", n.real("epsilon", 1e-5)}});
   n.out("Y", all[0]);
 }
 
 void rms_norm(const Node& n) {
-  const Tensors all = call_all("rms_norm", {n.in("X"), n.optional("Scale"), n.optional("Bias")},
-                               {{"begin_norm_axis", n.integer("begin_norm_axis", 1)},
-                                {"epsilon", n.real("epsilon", 1e-5)}});
+  const Tensors all = call_all(
+      "rms_norm", {n.in("X"), n.optional("Scale"), n.optional("Bias")},
+      {{"begin_norm_axis", n.integer("begin_norm_axis", 1)}, {"epsilon", n.real("epsilon", 1e-5)}});
   n.out("Y", all[0]);
 }
 
@@ -80,7 +79,8 @@ void data_norm(const Node& n) {
 void dropout(const Node& n) {
   const Tensor x = n.in("X");
   const op::Scalar p = n.scalar("dropout_prob", 0.5, "ProbTensor");
-  const bool upscales = n.text("dropout_implementation", "downgrade_in_infer") == "upscale_in_train";
+  const bool upscales =
+      n.text("dropout_implementation", "downgrade_in_infer") == "upscale_in_train";
   n.out("Out", call("dropout", {x},
                     {{"p", p},
                      {"training", !n.flag("is_test")},

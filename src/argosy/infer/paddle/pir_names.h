@@ -6,14 +6,16 @@
 namespace argosy::infer::paddle {
 
 struct PirName {
-  const char* pir;         // without its dialect
-  const char* op;          // the row's name
-  const char* inputs;      // slots of its operands, in order
-  const char* outputs;     // slots of its results
-  const char* attributes;  // "pir=ours" for those called otherwise, "+name=number" for what is meant
+  const char* pir;      // without its dialect
+  const char* op;       // the row's name
+  const char* inputs;   // slots of its operands, in order
+  const char* outputs;  // slots of its results
+  const char*
+      attributes;  // "pir=ours" for those called otherwise, "+name=number" for what is meant
 };
 
-// Null for what we do not know. A `_` at the end, which says that it works in place, does not count.
+// Null for what we do not know. A `_` at the end, which says that it works in place, does not
+// count.
 const PirName* find_pir_name(std::string_view pir);
 
 }  // namespace argosy::infer::paddle

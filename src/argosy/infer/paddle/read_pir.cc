@@ -1,13 +1,15 @@
-#include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "argosy/infer/paddle/graph.h"
 #include "argosy/infer/paddle/pir_names.h"
 
-// .json: {"base_code": {..}, "program": {"regions": [{"blocks": [{"args": [..], "ops": [op, ..]}]}]}}.
+// .json: {"base_code": {..}, "program": {"regions": [{"blocks": [{"args": [..], "ops": [op,
+// ..]}]}]}}.
 //   op     {"#": "1.conv2d", "I": [{"%": 9}, ..], "O": [{"%": 10, "TT": type}, ..],
 //           "A": [{"N": name, "AT": attribute}, ..], "OA": .., "regions": [..]}
-//          "#": 0 is the dialect builtin, 1 pd_op, 2 cf. A parameter is "p", its "A" ends in its name.
+//          "#": 0 is the dialect builtin, 1 pd_op, 2 cf. A parameter is "p", its "A" ends in its
+//          name.
 //   type   {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, sizes, layout, offsets, offset]}
 //   attribute {"#": "0.a_i32", "D": value}; an array's "D" is a list of attributes.
 namespace argosy::infer::paddle {
@@ -19,13 +21,20 @@ constexpr int kMaxNesting = 64;
 constexpr char kNonPersistable[] = "__non_persistable";
 
 constexpr std::pair<std::string_view, DType> kTypes[] = {
-    {"0.t_bool", DType::bool_},        {"0.t_ui8", DType::uint8},
-    {"0.t_i8", DType::int8},           {"0.t_i16", DType::int16},
-    {"0.t_i32", DType::int32},         {"0.t_i64", DType::int64},
-    {"0.t_f16", DType::float16},       {"0.t_bf16", DType::bfloat16},
-    {"0.t_f32", DType::float32},       {"0.t_f64", DType::float64},
-    {"0.t_c64", DType::complex64},     {"0.t_c128", DType::complex128},
-    {"0.t_f8e4m3fn", DType::float8_e4m3}, {"0.t_f8e5m2", DType::float8_e5m2},
+    {"0.t_bool", DType::bool_},
+    {"0.t_ui8", DType::uint8},
+    {"0.t_i8", DType::int8},
+    {"0.t_i16", DType::int16},
+    {"0.t_i32", DType::int32},
+    {"0.t_i64", DType::int64},
+    {"0.t_f16", DType::float16},
+    {"0.t_bf16", DType::bfloat16},
+    {"0.t_f32", DType::float32},
+    {"0.t_f64", DType::float64},
+    {"0.t_c64", DType::complex64},
+    {"0.t_c128", DType::complex128},
+    {"0.t_f8e4m3fn", DType::float8_e4m3},
+    {"0.t_f8e5m2", DType::float8_e5m2},
 };
 
 // "%9" of {"%": 9}; 0 stands for an operand that is missing.
@@ -38,8 +47,10 @@ Variable variable_of(const std::string& name, const Json& type) {
   Variable v;
   v.name = name;
   const auto kind = type.at("#").get<std::string>();
-  if (kind == "1.t_dtensorarray" || kind == "0.t_dtensorarray") v.kind = kLodTensorArray;
-  else if (kind != "0.t_dtensor") v.kind = kRaw;
+  if (kind == "1.t_dense_tensor_array")
+    v.kind = kLodTensorArray;
+  else if (kind != "0.t_dtensor")
+    v.kind = kRaw;
   if (v.kind == kRaw) return v;
   const Json& d = type.at("D");
   const auto dtype = d.at(0).at("#").get<std::string>();
@@ -62,6 +73,7 @@ Variable variable_of(const std::string& name, const Json& type) {
 
 // Numbers that JSON does not have are texts.
 double real_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
   if (value.is_string()) {
     const auto text = value.get<std::string>();
     if (text == "nan" || text == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -70,6 +82,11 @@ double real_of(const Json& value) {
     if (text == "-inf" || text == "-Infinity") return -infinity;
   }
   return value.get<double>();
+}
+
+// The last of a list; throws where there is none.
+const Json& last_of(const Json& list) {
+  return list.at(list.size() - 1);
 }
 
 const Json& data_of(const Json& a) {
@@ -88,12 +105,18 @@ Attribute array_of(const Json& list) {
   std::vector<std::string> texts;
   for (const Json& e : list) {
     const auto kind = e.at("#").get<std::string>();
-    if (kind == "0.a_str") texts.push_back(data_of(e).get<std::string>());
-    else if (kind == "0.a_bool") integers.push_back(data_of(e).get<bool>());
-    else if (kind == "0.a_i32" || kind == "0.a_i64" || kind == "0.a_index") integers.push_back(data_of(e).get<int64_t>());
-    else if (kind == "0.a_f32" || kind == "0.a_f64") reals.push_back(real_of(data_of(e)));
-    else if (kind == "1.a_scalar") reals.push_back(real_of(data_of(e).is_array() ? data_of(e).back() : data_of(e)));
-    else return {};
+    if (kind == "0.a_str")
+      texts.push_back(data_of(e).get<std::string>());
+    else if (kind == "0.a_bool")
+      integers.push_back(data_of(e).get<bool>());
+    else if (kind == "0.a_i32" || kind == "0.a_i64" || kind == "0.a_index")
+      integers.push_back(data_of(e).get<int64_t>());
+    else if (kind == "0.a_f32" || kind == "0.a_f64")
+      reals.push_back(real_of(data_of(e)));
+    else if (kind == "1.a_scalar")
+      reals.push_back(real_of(data_of(e).is_array() ? last_of(data_of(e)) : data_of(e)));
+    else
+      return {};
   }
   if (!reals.empty()) return reals;
   if (!texts.empty()) return texts;
@@ -105,13 +128,14 @@ Attribute attribute_of(const Json& a) {
   if (kind == "0.a_array") return array_of(data_of(a));
   if (kind == "0.a_str") return data_of(a).get<std::string>();
   if (kind == "0.a_bool") return data_of(a).get<bool>();
-  if (kind == "0.a_i32" || kind == "0.a_i64" || kind == "0.a_index") return data_of(a).get<int64_t>();
+  if (kind == "0.a_i32" || kind == "0.a_i64" || kind == "0.a_index")
+    return data_of(a).get<int64_t>();
   if (kind == "0.a_f32" || kind == "0.a_f64") return real_of(data_of(a));
   if (kind == "1.a_intarray") return data_of(a).get<std::vector<int64_t>>();
   if (kind == "1.a_dtype") return dtype_attribute(data_of(a).get<std::string>());
   if (kind == "1.a_scalar") {
     const Json& d = data_of(a);
-    const Json& value = d.is_array() ? d.back() : d;
+    const Json& value = d.is_array() ? last_of(d) : d;
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number_integer()) return value.get<int64_t>();
     return real_of(value);
@@ -193,14 +217,16 @@ class Reader {
   }
 
   void read_parameter(const Json& op, Block* b) {
-    const auto name = op.at("A").back().get<std::string>();
+    const auto name = last_of(op.at("A")).get<std::string>();
     const Json& out = op.at("O").is_array() ? op.at("O").at(0) : op.at("O");
     Variable v = variable_of(name, out.at("TT"));
     v.persistable = v.parameter = true;
     v.in_file = !name.ends_with(kNonPersistable);
     ARGOSY_CHECK(g_.blocks.size() == 1, invalid_argument)
         << "[paddle] parameter '" << name << "' stands in a nested region.";
+    const bool has_value = v.in_file;
     b->variables[name] = std::move(v);
+    if (!has_value) return;
     Operation o;
     o.type = "assign";
     o.inputs = {{"X", {name}}};
@@ -225,7 +251,8 @@ class Reader {
     Operation o;
     std::string name = full.substr(full.find('.') + 1);
     if (full == "0.split" || full == "0.slice") name += "_builtin";
-    const PirName* known = full.starts_with("0.") || full.starts_with("1.") ? find_pir_name(name) : nullptr;
+    const PirName* known =
+        full.starts_with("0.") || full.starts_with("1.") ? find_pir_name(name) : nullptr;
     o.foreign = name;
     for (const Json& a : op.at("A"))
       o.attributes[a.at("N").get<std::string>()] = attribute_of(a.at("AT"));
@@ -253,8 +280,8 @@ Graph read_pir(std::string_view bytes) {
   try {
     return Reader().read(Json::parse(bytes));
   } catch (const Json::exception& e) {
-    ARGOSY_THROW(invalid_argument) << "[paddle] this .json file is no Program of Paddle: " << e.what()
-                                   << '.';
+    ARGOSY_THROW(invalid_argument)
+        << "[paddle] this .json file is no Program of Paddle: " << e.what() << '.';
   }
 }
 

@@ -19,20 +19,34 @@ double number(const file::Scalar& s) {
 
 Attribute attribute_of(const file::Attribute& a) {
   switch (a.type()) {
-    case 0: return int64_t{a.i()};
-    case 1: return static_cast<double>(a.f());
-    case 2: return a.s();
-    case 3: return list_of<int64_t>(a.ints());
-    case 4: return list_of<double>(a.floats());
-    case 5: return list_of<std::string>(a.strings());
-    case 6: return a.b();
-    case 7: return list_of<int64_t>(a.bools());
-    case 8: return Blocks{{a.block_idx()}};
-    case 9: return a.l();
-    case 10: return Blocks{list_of<int64_t>(a.blocks_idx())};
-    case 11: return list_of<int64_t>(a.longs());
-    case 12: return list_of<double>(a.float64s());
-    case 15: return a.float64();
+    case 0:
+      return int64_t{a.i()};
+    case 1:
+      return static_cast<double>(a.f());
+    case 2:
+      return a.s();
+    case 3:
+      return list_of<int64_t>(a.ints());
+    case 4:
+      return list_of<double>(a.floats());
+    case 5:
+      return list_of<std::string>(a.strings());
+    case 6:
+      return a.b();
+    case 7:
+      return list_of<int64_t>(a.bools());
+    case 8:
+      return Blocks{{a.block_idx()}};
+    case 9:
+      return a.l();
+    case 10:
+      return Blocks{list_of<int64_t>(a.blocks_idx())};
+    case 11:
+      return list_of<int64_t>(a.longs());
+    case 12:
+      return list_of<double>(a.float64s());
+    case 15:
+      return a.float64();
     case 16:
       if (a.scalar().type() == 1) return a.scalar().b();
       if (a.scalar().type() == 2) return a.scalar().i();
@@ -42,7 +56,8 @@ Attribute attribute_of(const file::Attribute& a) {
       for (const file::Scalar& s : a.scalars()) values.push_back(number(s));
       return values;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -60,9 +75,12 @@ Operation operation_of(const file::Operation& from) {
   o.outputs = slots_of(from.outputs());
   for (const file::Attribute& a : from.attrs()) {
     // An attribute that variables give is an input of that name.
-    if (a.type() == 13) o.inputs.push_back({a.name(), {a.var_name()}});
-    else if (a.type() == 14) o.inputs.push_back({a.name(), list_of<std::string>(a.vars_name())});
-    else o.attributes[a.name()] = attribute_of(a);
+    if (a.type() == 13)
+      o.inputs.push_back({a.name(), {a.var_name()}});
+    else if (a.type() == 14)
+      o.inputs.push_back({a.name(), list_of<std::string>(a.vars_name())});
+    else
+      o.attributes[a.name()] = attribute_of(a);
   }
   return o;
 }
@@ -93,7 +111,8 @@ Variable variable_of(const file::Variable& from) {
 void check_nesting(const Graph& g) {
   for (size_t i = 0; i < g.blocks.size(); ++i) {
     int depth = 0;
-    for (int64_t at = static_cast<int64_t>(i); at >= 0; at = g.blocks[static_cast<size_t>(at)].parent)
+    for (int64_t at = static_cast<int64_t>(i); at >= 0;
+         at = g.blocks[static_cast<size_t>(at)].parent)
       ARGOSY_CHECK(++depth <= kMaxNesting, invalid_argument)
           << "[paddle] block " << i << " is nested more than " << kMaxNesting << " deep.";
   }

@@ -43,8 +43,8 @@ void arg(const Node& n, const char* op) {
   const bool keepdim = n.flag("keepdims");
   const DType dtype = n.dtype("dtype", DType::int64);
   if (n.flag("flatten"))
-    return n.out("Out", with_declared_rank(
-                            n, call(op, {x}, {{"keepdim", keepdim}, {"dtype", dtype}})));
+    return n.out("Out",
+                 with_declared_rank(n, call(op, {x}, {{"keepdim", keepdim}, {"dtype", dtype}})));
   n.out("Out", call(op, {x},
                     {{"axis", n.known_number("axis", -1, "AxisTensor")},
                      {"keepdim", keepdim},
@@ -58,10 +58,9 @@ void arg_min(const Node& n) {
 }
 
 void argsort(const Node& n) {
-  const Tensors both = call_all("sort_with_index", {n.in("X")},
-                                {{"axis", n.integer("axis", -1)},
-                                 {"descending", n.flag("descending")},
-                                 {"stable", true}});
+  const Tensors both = call_all(
+      "sort_with_index", {n.in("X")},
+      {{"axis", n.integer("axis", -1)}, {"descending", n.flag("descending")}, {"stable", true}});
   n.out("Out", both[0]);
   n.out("Indices", both[1]);
 }
@@ -94,9 +93,9 @@ void cumprod(const Node& n) {
 }
 
 void kthvalue(const Node& n) {
-  const Tensors both = call_all("kthvalue", {n.in("X")},
-                                {{"k", n.integer("k", 1)}, {"axis", n.integer("axis", -1)},
-                                 {"keepdim", n.flag("keepdim")}});
+  const Tensors both = call_all(
+      "kthvalue", {n.in("X")},
+      {{"k", n.integer("k", 1)}, {"axis", n.integer("axis", -1)}, {"keepdim", n.flag("keepdim")}});
   n.out("Out", both[0]);
   n.out("Indices", both[1]);
 }

@@ -41,8 +41,8 @@ void Session::check_operations() const {
   if (unknown.empty()) return;
   std::string list;
   for (const std::string& name : unknown) list += (list.empty() ? "" : ", ") + name;
-  ARGOSY_THROW(not_implemented)
-      << "[paddle] the model has operations that are not supported: " << list << '.';
+  ARGOSY_THROW(not_implemented) << "[paddle] the model has operations that are not supported: "
+                                << list << '.';
 }
 
 program::Model Session::finish() {
@@ -60,8 +60,7 @@ program::Model Session::finish() {
   std::ranges::stable_sort(feeds, by_column);
   for (const Operation* o : feeds) {
     const auto* out = o->output("Out");
-    ARGOSY_CHECK(out && out->size() == 1, invalid_argument)
-        << "[paddle] feed gives one variable.";
+    ARGOSY_CHECK(out && out->size() == 1, invalid_argument) << "[paddle] feed gives one variable.";
     const Variable* v = variable(out->front());
     ARGOSY_CHECK(v && v->typed, invalid_argument)
         << "[paddle] nothing is known of the input '" << out->front() << "'.";
@@ -166,15 +165,15 @@ Session::Ran Session::run(int64_t block, std::span<const std::pair<std::string, 
   return ran;
 }
 
-void Session::collect_written(int64_t block, std::vector<std::string>* names,
-                              std::unordered_set<std::string>* seen) const {
+void Session::collect_written(int64_t block, std::vector<std::string>* names) const {
   const Block& b = graph_.blocks[static_cast<size_t>(block)];
   std::vector<std::string> here;
   for (const Operation& o : b.operations) {
-    for (const auto& [slot, outputs] : o.outputs) here.insert(here.end(), outputs.begin(), outputs.end());
+    for (const auto& [slot, outputs] : o.outputs)
+      here.insert(here.end(), outputs.begin(), outputs.end());
     for (const auto& [name, value] : o.attributes)
       if (const auto* inner = std::get_if<Blocks>(&value))
-        for (const int64_t i : inner->indices) collect_written(i, &here, seen);
+        for (const int64_t i : inner->indices) collect_written(i, &here);
   }
   for (const std::string& name : here)
     if (!b.variables.contains(name)) names->push_back(name);
@@ -183,7 +182,7 @@ void Session::collect_written(int64_t block, std::vector<std::string>* names,
 std::vector<std::string> Session::written_by(int64_t block) const {
   std::vector<std::string> all, names;
   std::unordered_set<std::string> seen;
-  collect_written(block, &all, &seen);
+  collect_written(block, &all);
   for (std::string& name : all)
     if (seen.insert(name).second) names.push_back(std::move(name));
   return names;
@@ -199,6 +198,7 @@ void Session::run_operation(const Operation& o) {
   try {
     find_row(o.type)->convert(Node(*this, o));
     inherit_lengths(o);
+    count_folded(o);
   } catch (const Error& e) {
     const std::string text = e.what();
     if (text.starts_with("[paddle]")) throw;
@@ -209,7 +209,8 @@ void Session::run_operation(const Operation& o) {
   }
 }
 
-// Results with as many rows as an input of sequences are sequences too, unless the row says otherwise.
+// Results with as many rows as an input of sequences are sequences too, unless the row says
+// otherwise.
 void Session::inherit_lengths(const Operation& o) {
   const Item* from = nullptr;
   for (const auto& [slot, names] : o.inputs)
@@ -226,6 +227,18 @@ void Session::inherit_lengths(const Operation& o) {
           item.tensor.rank() >= 1 && item.tensor.dim(0) == rows.dim(0))
         item.lengths = lengths;
     }
+}
+
+void Session::count_folded(const Operation& o) {
+  for (const auto& [slot, names] : o.outputs)
+    for (const std::string& name : names) {
+      const auto it = scopes_.back().items.find(name);
+      if (it == scopes_.back().items.end() || it->second.kind != Item::Kind::tensor) continue;
+      const Tensor& t = it->second.tensor;
+      if (!t.symbolic() && t.has_data()) folded_bytes_ += static_cast<int64_t>(t.nbytes());
+    }
+  ARGOSY_CHECK(folded_bytes_ <= kMaxFoldedBytes, memory)
+      << "[paddle] the constants of the model take more than " << kMaxFoldedBytes << " bytes.";
 }
 
 // --- numbers ---

@@ -18,9 +18,9 @@ using Weights = std::unordered_map<std::string, Tensor>;
 
 // The making of one Program. Used by one thread.
 //
-// Variables of Paddle are written many times and a block writes those of the blocks around it; a Value
-// is made once. So each block that is being imported has a table of what its names stand for now, and
-// what it wrote of outer blocks is handed out when it ends (`run`).
+// Variables of Paddle are written many times and a block writes those of the blocks around it; a
+// Value is made once. So each block that is being imported has a table of what its names stand for
+// now, and what it wrote of outer blocks is handed out when it ends (`run`).
 class Session {
  public:
   Session(const Graph& graph, Weights weights);
@@ -29,8 +29,8 @@ class Session {
 
   const Graph& graph() const { return graph_; }
   program::Builder& builder() { return program_->builder(); }
-  // What is called with no operand of the Program meanwhile becomes an operation too: arrays, random
-  // numbers.
+  // What is called with no operand of the Program meanwhile becomes an operation too: arrays,
+  // random numbers.
   program::Recording recording() { return program::Recording(program_); }
 
   // --- names ---
@@ -71,17 +71,36 @@ class Session {
   bool define_weight(const std::string& name);
   void check_operations() const;
   void inherit_lengths(const Operation& o);
-  void collect_written(int64_t block, std::vector<std::string>* names,
-                       std::unordered_set<std::string>* seen) const;
+  void count_folded(const Operation& o);
+  void collect_written(int64_t block, std::vector<std::string>* names) const;
 
   const Graph& graph_;
   Weights weights_;
   std::shared_ptr<program::Program> program_;
   std::shared_ptr<program::Scope> scope_;
   std::vector<Scope> scopes_;
+  int64_t folded_bytes_ = 0;  // of what has been computed while reading
   std::vector<std::pair<int64_t, program::Output>> fetched_;
   // The key is the tensor that is kept beside it.
   std::unordered_map<const TensorImpl*, std::pair<Tensor, op::IntArray>> numbers_;
+};
+
+// A block of the builder, left again if something is thrown.
+class Recorded {
+ public:
+  explicit Recorded(program::Builder& b) : b_(b) { b.begin_block(); }
+  ~Recorded() {
+    if (open_) b_.abandon_block();
+  }
+  Recorded(const Recorded&) = delete;
+  program::Draft end(std::span<const Tensor> yields) {
+    open_ = false;
+    return b_.end_block(yields);
+  }
+
+ private:
+  program::Builder& b_;
+  bool open_ = true;
 };
 
 }  // namespace argosy::infer::paddle

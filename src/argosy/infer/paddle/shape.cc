@@ -26,8 +26,7 @@ void shape(const Node& n) {
   }
   op::IntArray numbers;
   for (int d = 0; d < x.rank(); ++d) {
-    if (x.dim(d) < 0)
-      numbers.symbols.push_back({static_cast<uint32_t>(d), ops::pick(out, 0, d)});
+    if (x.dim(d) < 0) numbers.symbols.push_back({static_cast<uint32_t>(d), ops::pick(out, 0, d)});
     numbers.values.push_back(x.dim(d));
   }
   n.session.remember(out, numbers);
@@ -104,7 +103,8 @@ void concat(const Node& n) {
   const int64_t axis = n.known_number("axis", 0, "AxisTensor");
   const Tensor out = ops::concat(parts, axis);
   if (out.symbolic() && out.rank() == 1 && is_integral(out.dtype()) && out.dim(0) >= 0 &&
-      out.dim(0) <= kMaxRank && std::ranges::any_of(parts, [&](const Tensor& p) { return n.session.remembers(p); })) {
+      out.dim(0) <= kMaxRank &&
+      std::ranges::any_of(parts, [&](const Tensor& p) { return n.session.remembers(p); })) {
     op::IntArray all;
     for (const Tensor& part : parts) {
       const op::IntArray numbers = n.session.integers(part);
@@ -130,8 +130,8 @@ void stack(const Node& n) {
 void split(const Node& n) {
   const Tensor x = n.in("X");
   const int axis = n.axis(n.known_number("axis", 0, "AxisTensor"), x.rank());
-  const op::IntArray sections = n.numbers("sections", n.session.graph().pir ? "Sections" : "",
-                                          "SectionsTensorList");
+  const op::IntArray sections =
+      n.numbers("sections", n.session.graph().pir ? "Sections" : "", "SectionsTensorList");
   Tensors parts;
   if (sections.size()) {
     parts = ops::split(x, sections, axis);
@@ -145,7 +145,8 @@ void split(const Node& n) {
       for (int64_t i = 0; i < count; ++i) sizes.values.push_back(x.dim(axis) / count);
     } else {
       const Tensor whole = ops::size_of(x, axis, DType::int64);
-      const Tensor part = call("floor_divide", {whole, ops::constant(op::Scalar(count), DType::int64)});
+      const Tensor part =
+          call("floor_divide", {whole, ops::constant(op::Scalar(count), DType::int64)});
       for (int64_t i = 0; i < count; ++i) {
         sizes.symbols.push_back({static_cast<uint32_t>(i), part});
         sizes.values.push_back(kUnknown);
@@ -175,8 +176,9 @@ void slice(const Node& n) {
   std::vector<int64_t> strides = n.known_numbers("strides", "StridesTensor", "StridesTensorList");
   if (strides.empty()) strides.assign(axes.size(), 1);
   const std::vector<int64_t> gone = n.integers("decrease_axis");
-  n.expect(starts.size() == axes.size() && ends.size() == axes.size() && strides.size() == axes.size(),
-           "axes, starts and ends are of different lengths");
+  n.expect(
+      starts.size() == axes.size() && ends.size() == axes.size() && strides.size() == axes.size(),
+      "axes, starts and ends are of different lengths");
   for (size_t i = 0; i < axes.size(); ++i) {
     // [-1:0] with the axis gone is the last element.
     const bool last = std::ranges::find(gone, axes[i]) != gone.end() && starts[i] == -1 &&
@@ -201,7 +203,9 @@ void slice(const Node& n) {
       starts.symbols.empty() && ends.symbols.empty()) {
     const op::IntArray numbers = n.session.integers(x);
     const auto size = static_cast<int64_t>(numbers.size());
-    const auto bound = [&](int64_t v) { return std::clamp(v < 0 ? v + size : v, int64_t{0}, size); };
+    const auto bound = [&](int64_t v) {
+      return std::clamp(v < 0 ? v + size : v, int64_t{0}, size);
+    };
     op::IntArray kept;
     if (strides[0] > 0)
       for (int64_t i = bound(starts[0]); i < bound(ends[0]); i += strides[0])
@@ -224,7 +228,8 @@ void set_value(const Node& n) {
     value = n.in("ValueTensor");
   } else {
     std::vector<double> all;
-    for (const char* name : {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"})
+    for (const char* name :
+         {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"})
       if (all.empty() && n.has_attribute(name)) all = n.reals(name);
     value = Tensor::empty({static_cast<int64_t>(all.size())}, DType::float64);
     std::ranges::copy(all, value.data<double>());
@@ -233,13 +238,17 @@ void set_value(const Node& n) {
   const std::vector<int64_t> new_axes = n.integers("none_axes");
   if (!new_axes.empty()) n.unsupported("set_value with new axes");
   n.out("Out", call("set_slice", {x, as(value, x.dtype())},
-                    {{"axes", axes}, {"starts", starts}, {"ends", ends}, {"strides", steps},
+                    {{"axes", axes},
+                     {"starts", starts},
+                     {"ends", ends},
+                     {"strides", steps},
                      {"decrease_axis", n.integers("decrease_axes")}}));
 }
 
 void expand(const Node& n) {
   const Tensor x = n.in("X");
-  op::IntArray to = n.numbers("shape", "Shape", "expand_shapes_tensor");
+  const op::IntArray to = n.numbers("shape", "Shape", "expand_shapes_tensor");
+  if (!x.symbolic()) check_folded(n, to);
   n.out("Out", ops::expand(x, to));
 }
 
@@ -250,15 +259,21 @@ void expand_as(const Node& n) {
   n.out("Out", ops::expand(x, int_array(n.integers("target_shape"))));
 }
 
-void tile(const Node& n) {
-  n.out("Out", call("tile", {n.in("X")},
-                    {{"repeat_times", n.numbers("repeat_times", "RepeatTimes", "repeat_times_tensor")}}));
+void repeat(const Node& n, const op::IntArray& times) {
+  const Tensor x = n.in("X");
+  if (!x.symbolic()) {
+    op::IntArray size = times;
+    size.values.push_back(x.numel());
+    check_folded(n, size);
+  }
+  n.out("Out", call("tile", {x}, {{"repeat_times", times}}));
 }
-
+void tile(const Node& n) {
+  repeat(n, n.numbers("repeat_times", "RepeatTimes", "repeat_times_tensor"));
+}
 // Before 2.0 "expand" repeated.
 void expand_times(const Node& n) {
-  n.out("Out", call("tile", {n.in("X")},
-                    {{"repeat_times", n.numbers("expand_times", "ExpandTimes", "expand_times_tensor")}}));
+  repeat(n, n.numbers("expand_times", "ExpandTimes", "expand_times_tensor"));
 }
 
 void flip(const Node& n) {
@@ -292,7 +307,8 @@ void meshgrid(const Node& n) {
   }
   std::vector<Tensor> grids;
   for (int i = 0; i < rank; ++i)
-    grids.push_back(ops::expand(stand_at(ops::reshape(all[static_cast<size_t>(i)], {-1}), i, rank), shape));
+    grids.push_back(
+        ops::expand(stand_at(ops::reshape(all[static_cast<size_t>(i)], {-1}), i, rank), shape));
   n.out_list("Out", grids);
 }
 
@@ -302,7 +318,8 @@ void numel(const Node& n) {
 
 void diag_embed(const Node& n) {
   n.out("Out", call("diag_embed", {n.in("Input")},
-                    {{"offset", n.integer("offset", 0)}, {"dim1", n.integer("dim1", -2)},
+                    {{"offset", n.integer("offset", 0)},
+                     {"dim1", n.integer("dim1", -2)},
                      {"dim2", n.integer("dim2", -1)}}));
 }
 

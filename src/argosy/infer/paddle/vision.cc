@@ -30,7 +30,8 @@ void interpolate(const Node& n) {
       scale = n.reals("scale");
     }
     if (scale.size() == 1) scale.assign(static_cast<size_t>(dims), scale.front());
-    const bool scales = !scale.empty() && std::ranges::all_of(scale, [](double s) { return s > 0; });
+    const bool scales =
+        !scale.empty() && std::ranges::all_of(scale, [](double s) { return s > 0; });
     if (!scales) {
       scale.clear();
       const char* const names[] = {"out_d", "out_h", "out_w"};
@@ -46,12 +47,26 @@ void interpolate(const Node& n) {
                      {"cl", channels_last(n)}}));
 }
 
+// A constant that is padded may grow to a size that the file alone decides.
+void check_padded(const Node& n, const Tensor& x, const op::IntArray& paddings) {
+  if (x.symbolic()) return;
+  op::IntArray size;
+  for (size_t d = 0; d < static_cast<size_t>(x.rank()) && 2 * d + 1 < paddings.size(); ++d) {
+    int64_t sum = x.dim(static_cast<int>(d));
+    for (const size_t i : {2 * d, 2 * d + 1})
+      if (__builtin_add_overflow(sum, paddings[i], &sum)) n.fail("paddings are impossible");
+    size.values.push_back(sum);
+  }
+  check_folded(n, size);
+}
+
 // (before, after) of each dimension, first to last.
 void pad(const Node& n) {
   const Tensor x = n.in("X");
+  const op::IntArray paddings = n.numbers("paddings", "Paddings");
+  check_padded(n, x, paddings);
   n.out("Out", call("pad", {x},
-                    {{"paddings", n.numbers("paddings", "Paddings")},
-                     {"value", n.scalar("pad_value", 0, "PadValue")}}));
+                    {{"paddings", paddings}, {"value", n.scalar("pad_value", 0, "PadValue")}}));
 }
 
 // Of the spatial dimensions alone; those of pad3d run from the last to the first.
@@ -72,6 +87,7 @@ void pad_spatial(const Node& n, bool from_last) {
     push(all, given, from + 1);
   }
   if (channels_last(n)) none(2);
+  check_padded(n, x, all);
   const std::string mode = n.text("mode", "constant");
   n.out("Out", call("pad", {x},
                     {{"paddings", all},
@@ -112,8 +128,10 @@ void temporal_shift(const Node& n) {
 
 void unfold(const Node& n) {
   n.out("Y", call("unfold", {n.in("X")},
-                  {{"kernel", n.integers("kernel_sizes")}, {"stride", n.integers("strides")},
-                   {"padding", n.integers("paddings")}, {"dilation", n.integers("dilations")}}));
+                  {{"kernel", n.integers("kernel_sizes")},
+                   {"stride", n.integers("strides")},
+                   {"padding", n.integers("paddings")},
+                   {"dilation", n.integers("dilations")}}));
 }
 
 void grid_sampler(const Node& n) {

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "argosy/infer/paddle/graph.h"
-#include "argosy/op/dispatch.h"
 #include "framework.pb.h"
 
 namespace argosy::infer::paddle {
@@ -28,8 +27,8 @@ class Cursor {
     return value;
   }
   [[noreturn]] void wrong(const char* what) const {
-    ARGOSY_THROW(invalid_argument) << "[paddle] '" << file_
-                                   << "' is no file of Paddle's parameters: " << what << '.';
+    ARGOSY_THROW(invalid_argument)
+        << "[paddle] '" << file_ << "' is no file of Paddle's parameters: " << what << '.';
   }
 
  private:
@@ -65,11 +64,6 @@ Tensor read_one(Cursor& c) {
   return t;
 }
 
-template <class T>
-void append(std::string* out, T value) {
-  out->append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
 }  // namespace
 
 std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file) {
@@ -77,19 +71,6 @@ std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file
   std::vector<Tensor> tensors;
   while (!c.done()) tensors.push_back(read_one(c));
   return tensors;
-}
-
-void write_tensor(const Tensor& t, std::string* out) {
-  file::TensorDesc desc;
-  desc.set_data_type(static_cast<int>(number_of_dtype(t.dtype())));
-  for (const int64_t d : t.shape()) desc.add_dims(d);
-  append(out, uint32_t{0});
-  append(out, uint64_t{0});
-  append(out, uint32_t{0});
-  append(out, static_cast<int32_t>(desc.ByteSizeLong()));
-  desc.AppendToString(out);
-  const Tensor dense = op::contiguous(t);
-  out->append(static_cast<const char*>(dense.raw()), dense.nbytes());
 }
 
 }  // namespace argosy::infer::paddle

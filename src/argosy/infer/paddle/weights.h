@@ -13,10 +13,8 @@
 //   u32 version = 0, i32 length, that many bytes of a TensorDesc, the elements.
 namespace argosy::infer::paddle {
 
-// The tensors of a file in its order. Not trusted: sizes are checked against the bytes that are there
-// before memory is asked for.
+// The tensors of a file in its order. Not trusted: sizes are checked against the bytes that are
+// there before memory is asked for.
 std::vector<Tensor> read_tensors(std::string_view bytes, const std::string& file);
-
-void write_tensor(const Tensor& t, std::string* out);
 
 }  // namespace argosy::infer::paddle

@@ -1,9 +1,0 @@
-#include "argosy/infer/paddle/common.h"
-
-namespace argosy::infer::paddle {
-
-std::span<const Row> fused_rows() {
-  return {};
-}
-
-}  // namespace argosy::infer::paddle
