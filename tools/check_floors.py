@@ -57,6 +57,7 @@ FLOORS = (
     "vision",
     "text",
     "jit",
+    "onnx",
     "profiler",
     "distributed",
     "incubate",
