@@ -2,7 +2,6 @@
 
 import copy
 import logging
-import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
@@ -17,6 +16,7 @@ from .collective_model import distribute, model_settings
 from .collective_optimizer import with_strategy
 from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
+from .model_arguments import folder, mode_number
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -370,7 +370,10 @@ class Fleet:
             )
         self._applied = model_settings(strategy)
         return distribute(
-            model, strategy, several, lambda: getattr(self._eager_optimizer, "keeps_gradients", False)
+            model,
+            strategy,
+            several,
+            lambda: getattr(self._eager_optimizer, "keeps_gradients", False),
         )
 
     def distributed_scaler(self, scaler):
@@ -528,7 +531,7 @@ class Fleet:
             )
         names |= kwargs
         if names.get("dirname"):
-            names["dirname"] = _folder("init_server", names["dirname"])
+            names["dirname"] = folder("init_server", names["dirname"])
         part.init_server(**names)
 
     def run_server(self):
@@ -603,7 +606,9 @@ class Fleet:
         """
         _check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
-            _folder("save_persistables", dirname), main_program, _mode(mode, "save_persistables")
+            folder("save_persistables", dirname),
+            main_program,
+            mode_number(mode, "save_persistables"),
         )
 
     def save_inference_model(
@@ -625,11 +630,11 @@ class Fleet:
                 export_for_deployment=(export_for_deployment, True),
             )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
-            _folder("save_inference_model", dirname),
+            folder("save_inference_model", dirname),
             listed(feeded_var_names),
             listed(target_vars),
             main_program,
-            _mode(mode, "save_inference_model"),
+            mode_number(mode, "save_inference_model"),
         )
 
     def load_model(self, path, mode):
@@ -640,7 +645,9 @@ class Fleet:
             path (str): The folder.
             mode (int): As given to save_persistables.
         """
-        self._worker("load_model").load_model(_folder("load_model", path), _mode(mode, "load_model"))
+        self._worker("load_model").load_model(
+            folder("load_model", path), mode_number(mode, "load_model")
+        )
 
     def load_inference_model(self, path, mode):
         """Loads the tables that save_inference_model wrote.
@@ -650,7 +657,7 @@ class Fleet:
             mode (int): As given to save_inference_model.
         """
         self._worker("load_inference_model").load_inference_model(
-            _folder("load_inference_model", path), _mode(mode, "load_inference_model")
+            folder("load_inference_model", path), mode_number(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
@@ -663,7 +670,7 @@ class Fleet:
             mode (int): As of save_persistables.
         """
         self._worker("save_one_table").save_one_table(
-            table_id, _folder("save_one_table", path), _mode(mode, "save_one_table")
+            table_id, folder("save_one_table", path), mode_number(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
@@ -676,7 +683,7 @@ class Fleet:
             mode (int): As given when it was saved.
         """
         self._worker("load_one_table").load_one_table(
-            table_id, _folder("load_one_table", path), _mode(mode, "load_one_table")
+            table_id, folder("load_one_table", path), mode_number(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -691,7 +698,7 @@ class Fleet:
         """
         _check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
-            executor, _folder("save_dense_params", dirname), scope, program, var_names
+            executor, folder("save_dense_params", dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
@@ -703,8 +710,8 @@ class Fleet:
             mode=(configs.get("mode", 0), 0),
         )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
-            _folder("save_cache_model", dirname),
-            _mode(configs.get("mode", 0), "save_cache_model"),
+            folder("save_cache_model", dirname),
+            mode_number(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
 
@@ -779,26 +786,3 @@ def _check_executor(what, executor):
             f"[fleet.{what}] executor: expected a static.Executor or None, got "
             f"{type(executor).__name__}. Do this: leave it out."
         )
-
-
-def _folder(what, path):
-    """The name of a folder of this host; a name of a cluster's file system would become one."""
-    path = os.fspath(path)
-    scheme, colon, _ = path.partition("/")[0].partition(":")
-    if colon and scheme.isalnum():
-        raise ValueError(
-            f"[fleet.{what}] {path!r}: expected a folder of this host, got a name of the file system "
-            f"{scheme!r}. Do this: name a folder, and copy it with fleet.utils.HDFSClient (upload, "
-            "download); or mount that file system."
-        )
-    return path
-
-
-def _mode(mode, what):
-    try:
-        number = int(mode)
-    except (TypeError, ValueError):
-        number = -1
-    if number not in (0, 1, 2, 3, 4, 5):
-        raise ValueError(f"[fleet.{what}] mode: expected a number from 0 to 5, got {mode!r}.")
-    return number
