@@ -21,9 +21,10 @@ class FailingFiles {
  public:
   enum class Operation : uint8_t { read, write, open };
 
-  FailingFiles() {
+  // Nobody waits long for such a disk.
+  explicit FailingFiles(std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     use_file_system(std::make_shared<Files>(state_));
-    limit(std::chrono::seconds(20));
+    set_disk_times({.try_again = std::chrono::milliseconds(1), .limit = limit});
   }
   ~FailingFiles() {
     use_file_system(nullptr);
@@ -53,10 +54,6 @@ class FailingFiles {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // until databases look again
     return true;
-  }
-  // How long somebody waits for such a disk. A busy machine needs its time to open a database.
-  void limit(std::chrono::milliseconds limit) {
-    set_disk_times({.try_again = std::chrono::milliseconds(1), .limit = limit});
   }
   int hanging() const { return state_->waiting.load(); }
 

@@ -450,7 +450,7 @@ std::string timeout_of(F&& f) {
 
 // A disk that hangs while the database is opened anew holds nobody up for longer than the limit.
 TEST(SsdFailure, ADatabaseThatHangsWhileItOpensIsATimeout) {
-  FailingFiles files;
+  FailingFiles files(std::chrono::milliseconds(400));
   Folder folder;
   const auto c = config(folder.path / "db", false);
   fill(*make_sparse_table(c));
@@ -459,7 +459,6 @@ TEST(SsdFailure, ADatabaseThatHangsWhileItOpensIsATimeout) {
   files.fail_after(0, true);
   EXPECT_THROW(table->end_day(), Error);
   files.work();
-  files.limit(std::chrono::milliseconds(400));
   files.hang(FailingFiles::Operation::open);
   EXPECT_NE(timeout_of([&] { table->end_day(); }).find("is being opened for"), std::string::npos);
   const auto keys = keys_from(0, 100);
@@ -487,12 +486,11 @@ TEST(SsdFailure, ADatabaseThatHangsWhileItOpensIsATimeout) {
 
 // A call that hangs at the disk with a shard's lock.
 TEST(SsdFailure, ALockThatAHungDiskHoldsIsATimeout) {
-  FailingFiles files;
+  FailingFiles files(std::chrono::milliseconds(300));
   Folder folder;
   const auto c = config(folder.path / "db", true);
   fill(*make_sparse_table(c));
   const auto table = make_sparse_table(c);
-  files.limit(std::chrono::milliseconds(300));
   files.hang(FailingFiles::Operation::read);
   std::thread copier([&] {
     Rows rows;
