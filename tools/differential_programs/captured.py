@@ -95,8 +95,8 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "decoder")
     paddle.jit.save(decoder, path)
     loaded = paddle.jit.load(path)
-    show("loaded", loaded(state))
-    show("loaded", loaded(state[:1]))
+    show("loaded", [v.detach() for v in loaded(state)])
+    show("loaded", [v.detach() for v in loaded(state[:1])])
     show("parameters", sorted(list(p.shape) for p in loaded.parameters()))
 
 
@@ -138,7 +138,6 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "net")
     captured = paddle.jit.to_static(eager, input_spec=[InputSpec([None, 6])])
     paddle.jit.save(captured, path)
-    show("files", sorted(os.listdir(folder)).count("net.pdiparams"))
     again = paddle.jit.load(path)
     again.eval()
     show("again", again(x))

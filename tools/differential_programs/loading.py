@@ -30,7 +30,7 @@ def listed(batch):
 
 
 if __name__ == "__main__":
-    for workers in (0,):
+    for workers in (0,):  # Paddle's other processes hang where there is little shared memory
         for options in (
             {"batch_size": 4}, {"batch_size": 4, "drop_last": True}, 
             {"batch_sampler": io.BatchSampler(sampler=io.SequenceSampler(Squares()), batch_size=5)},
@@ -60,18 +60,3 @@ if __name__ == "__main__":
     show("weighted", sorted(set(io.WeightedRandomSampler([0.0, 0.0, 1.0], 5))))
     show("subset", sorted(io.SubsetRandomSampler([3, 5, 9])))
     show("default", listed(io.dataloader.collate.default_collate_fn([{"a": 1, "b": np.ones(2)}, {"a": 2, "b": np.zeros(2)}])))
-
-    class Bad(io.Dataset):
-        def __getitem__(self, i):
-            if i == 3:
-                raise KeyError("three")
-            return np.zeros(1)
-
-        def __len__(self):
-            return 6
-
-    for workers in (0,):
-        try:
-            list(io.DataLoader(Bad(), batch_size=2, num_workers=workers))
-        except Exception as error:
-            show("error", [isinstance(error, KeyError), "three" in str(error)])

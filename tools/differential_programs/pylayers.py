@@ -40,7 +40,7 @@ class Cube(PyLayer):
 x = paddle.to_tensor(rng.uniform(-2, 2, (3, 4)).astype("float32"), stop_gradient=False)
 y, top = StraightThrough.apply(x, levels=2)
 y.sum().backward()
-show("straight", [y, x.grad])
+show("straight", [y.detach(), x.grad.detach()])
 a = paddle.to_tensor([1.5, -2.0], stop_gradient=False)
 b = paddle.to_tensor([0.5, 3.0], stop_gradient=False)
 out = Cube.apply(a, b)

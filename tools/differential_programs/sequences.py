@@ -38,7 +38,7 @@ for step in range(5):
     adam.step()
     adam.clear_grad()
     show("words", [loss, inside.weight.norm()])
-show("nearest", paddle.topk(F.cosine_similarity(inside.weight[3:4], inside.weight, axis=1), 4)[1])
+show("nearest", paddle.topk(F.cosine_similarity(inside.weight[3:4], inside.weight, axis=1), 4)[1].numpy())
 # Quantiles.
 model = fixed(nn.Sequential(nn.Linear(3, 10), nn.ELU(), nn.Linear(10, 3)))
 quantiles = paddle.to_tensor([0.1, 0.5, 0.9])

@@ -247,7 +247,7 @@ def _iterate(self):
 
 
 def _array(self, dtype=None, copy=None):
-    array = _core.to_numpy(self, True if copy else False)
+    array = _core.to_numpy(self, copy is not False)
     return array if dtype is None else array.astype(dtype)
 
 
