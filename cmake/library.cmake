@@ -4,6 +4,10 @@ file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argos
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 # Of the parameter server, libargosy.so has what Programs need to speak of tables: see ps.cmake.
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
+# What reads and writes models of Paddle is a library of its own: see paddle.cmake.
+list(FILTER sources EXCLUDE REGEX "/infer/paddle/")
+# What reads and writes ONNX files is a library of its own: see onnx.cmake.
+list(FILTER sources EXCLUDE REGEX "/infer/onnx/")
 
 # Readers and writers of saved Programs, from their schema.
 set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)
@@ -93,7 +97,8 @@ set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
 target_sources(argosy PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${generated} FILES ${public_headers} ${abi_header})
 set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads)
+target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads
+  ${CMAKE_DL_LIBS})
 target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)
 if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
   target_link_options(argosy PRIVATE -Wl,--no-undefined)

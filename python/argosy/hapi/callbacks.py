@@ -6,6 +6,7 @@ import warnings
 
 from argosy._support import listed
 
+from ._processes import is_first
 from .progressbar import ProgressBar
 
 __all__ = []
@@ -350,7 +351,7 @@ class ProgBarLogger(Callback):
         self._names = params.get("metrics") or []
 
     def _active(self):
-        return bool(self.verbose) and int(os.environ.get("PADDLE_TRAINER_ID", "0")) == 0
+        return bool(self.verbose) and is_first()
 
     def _begin(self, steps, names):
         self.steps = steps
@@ -463,7 +464,7 @@ class ModelCheckpoint(Callback):
 
     def _save(self, name):
         path = os.path.join(os.path.abspath(self.save_dir), name)
-        if self.params.get("verbose"):
+        if self.params.get("verbose") and is_first():
             print(f"save checkpoint at {path}")
         self.model.save(path)
 

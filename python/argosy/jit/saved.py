@@ -6,9 +6,9 @@ import os
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, only_known, unsupported
-from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
+from argosy.static import paddle_model
 from argosy.utils.layers_utils import flatten
 
 from .api import StaticFunction
@@ -195,7 +195,8 @@ def load(path, **configs):
     """A layer that runs what jit.save wrote; its Python class is not needed.
 
     Args:
-        path (str): The prefix given to save, or to static.save_inference_model.
+        path (str): The prefix given to save, or to static.save_inference_model; also that of a model
+            that Paddle saved (PREFIX.json or PREFIX.pdmodel, with PREFIX.pdiparams).
         configs: model_filename, params_filename: the names that `path` gives, if any.
 
     Returns:
@@ -219,6 +220,9 @@ def load(path, **configs):
     unsupported("jit.load", "rename the files to one prefix, and pass that", **given)
     path = os.fspath(path)
     if not os.path.exists(path + PROGRAM_SUFFIX):
+        foreign = paddle_model.find(path)
+        if foreign is not None:
+            return TranslatedLayer._from_loaded(*paddle_model.load(foreign))
         if os.path.exists(path + ".pdmodel"):
             return TranslatedLayer._from_inference_model(path)
         raise ValueError(
@@ -270,13 +274,19 @@ class TranslatedLayer(Layer):
         return layer
 
     @classmethod
+    def _from_loaded(cls, program, scope):
+        """Of a Program whose values are in `scope`."""
+        layer = cls({}, {})
+        layer._add("forward", program, _weights(program, scope))
+        return layer
+
+    @classmethod
     def _from_inference_model(cls, path):
-        from argosy.static.io import load_from_file
+        from argosy.static.io import load_from_file, values_in_file
 
         program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
-        weights = (
-            framework_io.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
-        )
+        params = path + ".pdiparams"
+        weights = values_in_file(params) if os.path.exists(params) else {}
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):

@@ -15,21 +15,11 @@ constexpr auto kSlice = std::chrono::milliseconds(50);
 constexpr size_t kPage = 4096;
 constexpr size_t kTextBytes = 1500;
 
-std::atomic<void (*)()> idle_hook{nullptr};
-
 size_t whole_pages(size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
 }  // namespace
-
-void set_idle_hook(void (*hook)()) {
-  idle_hook = hook;
-}
-
-void idle() {
-  if (auto* hook = idle_hook.load()) hook();
-}
 
 // Everything here lies in memory that processes share, zero at first.
 struct Board::Line {
@@ -68,22 +58,39 @@ uint64_t Board::bytes_for(size_t ranks) {
 
 Board::Board(std::shared_ptr<Engine> engine, uint32_t number, std::vector<int> ranks, int rank,
              uint64_t offset, std::shared_ptr<Board> world)
-    : engine_(std::move(engine)),
-      memory_(engine_->share(offset, bytes_for(ranks.size()))),
+    : Channel(number, std::move(ranks), rank),
+      engine_(std::move(engine)),
+      memory_(engine_->share(offset, bytes_for(this->ranks().size()))),
       shared_(reinterpret_cast<Shared*>(memory_.get())),
-      number_(number),
-      ranks_(std::move(ranks)),
-      rank_(rank),
-      world_(std::move(world)) {}
+      world_(std::move(world)) {
+  next_offset_ = offset + bytes_for(this->ranks().size());
+}
 
 Board::~Board() = default;
+
+std::shared_ptr<Board> Board::world(std::shared_ptr<Engine> engine) {
+  std::vector<int> ranks;
+  for (int r = 0; r < engine->size(); ++r) ranks.push_back(r);
+  const int rank = engine->rank();
+  return std::make_shared<Board>(std::move(engine), 0, std::move(ranks), rank, 0, nullptr);
+}
+
+// All ranks have agreed to the list before anybody maps the new group's memory, and all members of
+// the group before have mapped theirs: what Engine::share() relies on.
+std::shared_ptr<Channel> Board::subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
+                                         double) {
+  const uint64_t offset = next_offset_;
+  next_offset_ += bytes_for(ranks.size());
+  if (rank < 0) return nullptr;
+  return std::make_shared<Board>(engine_, number, ranks, rank, offset, shared_from_this());
+}
 
 Board::Line& Board::line(int rank) const {
   return shared_->lines[rank];
 }
 
 char* Board::window(int rank, uint32_t step) const {
-  const Layout at(ranks_.size(), sizeof(Shared), sizeof(Line));
+  const Layout at(ranks().size(), sizeof(Shared), sizeof(Line));
   return memory_.get() + at.windows + (static_cast<size_t>(rank) * 2 + (step & 1)) * kWindow;
 }
 
@@ -92,13 +99,13 @@ Header& Board::header(int rank, uint64_t sequence) const {
 }
 
 Board::Ring& Board::ring(int from, int to) const {
-  const Layout at(ranks_.size(), sizeof(Shared), sizeof(Line));
+  const Layout at(ranks().size(), sizeof(Shared), sizeof(Line));
   auto* rings = reinterpret_cast<Ring*>(memory_.get() + at.rings);
-  return rings[static_cast<size_t>(from) * ranks_.size() + static_cast<size_t>(to)];
+  return rings[static_cast<size_t>(from) * ranks().size() + static_cast<size_t>(to)];
 }
 
 void Board::show() {
-  Line& mine = line(rank_);
+  Line& mine = line(rank());
   // In one order with the count of sleepers: who is about to sleep sees the step, or is seen here.
   mine.step.store(++step_, std::memory_order_seq_cst);
   if (mine.sleepers.load(std::memory_order_seq_cst)) futex_wake_all(mine.step);
@@ -111,19 +118,7 @@ bool Board::shown(int rank, uint32_t step) const {
 
 void Board::all_shown(uint32_t step, const Header& what, Clock::time_point until, double seconds) {
   for (int r = 0; r < size(); ++r)
-    if (r != rank_) wait_for(r, step, what, until, seconds);
-}
-
-const char* remedy(Failure failure) {
-  switch (failure) {
-    case Failure::timeout:
-      return " Do this: see where that process is (py-spy dump), or set a longer limit: new_group("
-             "timeout=..), ARGOSY_COMM_TIMEOUT in seconds.";
-    case Failure::closed:
-      return " Do this: destroy a group when all ranks have ended their last call of it.";
-    default:
-      return " Do this: see what that process wrote last.";
-  }
+    if (r != rank()) wait_for(r, step, what, until, seconds);
 }
 
 void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_point until,
@@ -152,39 +147,66 @@ void Board::wait_for(int rank, uint32_t step, const Header& what, Clock::time_po
     if (Clock::now() - looked < kSlice / 2) continue;
     looked = Clock::now();
     idle();
-    if (engine_->gone(ranks_[static_cast<size_t>(rank)]) && !shown(rank, step))
+    if (gone(rank) && !shown(rank, step))
       fail_waiting(Failure::lost, step, what, seconds);
   }
 }
 
 void Board::fail_waiting(Failure failure, uint32_t step, const Header& what, double seconds) {
-  Message late, here, m;
-  int count = 0;
+  std::vector<int> late, here;
   for (int r = 0; r < size(); ++r) {
-    const bool missing = r != rank_ && !shown(r, step);
-    if (failure == Failure::lost && missing && !engine_->gone(ranks_[static_cast<size_t>(r)]))
-      continue;
+    const bool missing = r != rank() && !shown(r, step);
+    if (failure == Failure::lost && missing && !gone(r)) continue;
     if (failure == Failure::closed && missing && !left(r)) continue;
-    Message& list = missing ? late : here;
-    list << (list.str().empty() ? "" : ", ") << ranks_[static_cast<size_t>(r)];
-    count += missing;
+    (missing ? late : here).push_back(world_rank(r));
   }
-  m << '[' << name_of(what.kind) << "] collective " << what.sequence << " of group " << number_
-    << ", " << describe(what) << ": expected all of its " << size() << " ranks, but rank"
-    << (count > 1 ? "s " : " ") << late.str();
-  if (failure == Failure::lost)
-    m << (count > 1 ? " have" : " has") << " ended.";
-  else if (failure == Failure::closed)
-    m << (count > 1 ? " have" : " has") << " destroyed it.";
-  else
-    m << (count > 1 ? " have" : " has") << " not come within " << seconds << " s; waiting: rank "
-      << here.str() << '.';
-  m << cause() << remedy(failure);
-  fail(failure, m.str());
+  fail(failure, text_of_waiting(*this, what, failure, late, here, seconds));
 }
 
-uint32_t Board::bell(int rank) const {
-  return line(rank).bell.load(std::memory_order_seq_cst);
+namespace {
+
+// Moves bytes between spans and the data of a ring: copy(bytes of the ring, of the span, how many).
+template <class Copy>
+size_t move_bytes(std::span<const iovec> spans, uint64_t begin, size_t room, char* data,
+                  Copy&& copy) {
+  size_t total = 0;
+  for (const iovec& span : spans)
+    for (size_t at = 0; at < span.iov_len && total < room;) {
+      const size_t place = static_cast<size_t>((begin + total) % kRing);
+      const size_t n = std::min({span.iov_len - at, room - total, kRing - place});
+      copy(data + place, static_cast<char*>(span.iov_base) + at, n);
+      at += n;
+      total += n;
+    }
+  return total;
+}
+
+}  // namespace
+
+size_t Board::put(int peer, std::span<const iovec> from) {
+  Ring& r = ring(rank(), peer);
+  const uint64_t written = r.written.load(std::memory_order_acquire);
+  const uint64_t read = r.read.load(std::memory_order_acquire);
+  const size_t n =
+      move_bytes(from, written, kRing - static_cast<size_t>(written - read), r.data,
+                 [](char* ring, char* span, size_t n) { std::memcpy(ring, span, n); });
+  r.written.store(written + n, std::memory_order_release);
+  return n;
+}
+
+size_t Board::get(int peer, std::span<const iovec> to) {
+  Ring& r = ring(peer, rank());
+  const uint64_t written = r.written.load(std::memory_order_acquire);
+  const uint64_t read = r.read.load(std::memory_order_acquire);
+  const size_t n =
+      move_bytes(to, read, static_cast<size_t>(written - read), r.data,
+                 [](char* ring, char* span, size_t n) { std::memcpy(span, ring, n); });
+  r.read.store(read + n, std::memory_order_release);
+  return n;
+}
+
+uint32_t Board::bell() const {
+  return line(rank()).bell.load(std::memory_order_seq_cst);
 }
 
 void Board::ring_bell(int rank) {
@@ -193,8 +215,8 @@ void Board::ring_bell(int rank) {
   if (peer.listening.load(std::memory_order_seq_cst)) futex_wake_all(peer.bell);
 }
 
-void Board::listen(uint32_t seen) {
-  Line& mine = line(rank_);
+void Board::listen(uint32_t seen, std::span<const Wish>) {
+  Line& mine = line(rank());
   for (int i = 0; i < kSpins; ++i) {
     if (mine.bell.load(std::memory_order_acquire) != seen) return;
     pause();
@@ -234,7 +256,7 @@ void Board::post(Failure failure, const std::string& text) noexcept {
 }
 
 void Board::leave() noexcept {
-  line(rank_).left.store(1, std::memory_order_seq_cst);
+  line(rank()).left.store(1, std::memory_order_seq_cst);
   wake_all();
 }
 
@@ -248,12 +270,6 @@ void Board::wake_all() noexcept {
     line(r).bell.fetch_add(1);
     futex_wake_all(line(r).bell);
   }
-}
-
-void Board::fail(Failure failure, const std::string& text) {
-  post(failure, text);
-  check();
-  throw CommError(failure, Message() << text);
 }
 
 }  // namespace argosy::comm

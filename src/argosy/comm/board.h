@@ -1,28 +1,19 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "argosy/comm/channel.h"
 #include "argosy/comm/engine.h"
-#include "argosy/comm/error.h"
-#include "argosy/comm/header.h"
 
 namespace argosy::comm {
-
-using Clock = std::chrono::steady_clock;
 
 // Bytes that a rank shows in one step.
 inline constexpr size_t kWindow = size_t{256} << 10;
 // Bytes under way from one rank to another: a message of 128 KB with its header.
 inline constexpr size_t kRing = (size_t{128} << 10) + 64;
-
-// Called about twenty times a second by who waits; what it throws ends the wait and the group.
-// Null: nobody. For the bindings, which look for Ctrl-C.
-ARGOSY_API void set_idle_hook(void (*hook)());
 
 // The memory of a group: what its ranks show each other, and how they wait.
 //
@@ -32,25 +23,21 @@ ARGOSY_API void set_idle_hook(void (*hook)());
 // has read what it wanted of s, and nobody writes for s + 2 before all have shown s + 1. The same
 // holds for headers, which are shown once a collective.
 //
-// Beside the steps there is a ring of bytes for each ordered pair of ranks (Exchange).
-//
-// The first failure is written into the board and is final: each wait of each rank ends with it.
-//
-// Threads: those of one rank use steps one at a time (ProcessGroup sees to it); `fail`, `check` and
-// what is Exchange's may be called by any.
-class Board {
+// Beside the steps there is a ring of bytes for each ordered pair of ranks. The first failure is
+// written into the board.
+class ARGOSY_API Board final : public Channel, public std::enable_shared_from_this<Board> {
  public:
-  // ranks: the members' numbers among all. offset: where in the engine's memory.
+  // The board of all ranks.
+  static std::shared_ptr<Board> world(std::shared_ptr<Engine> engine);
+  // offset: where in the engine's memory.
   Board(std::shared_ptr<Engine> engine, uint32_t number, std::vector<int> ranks, int rank,
         uint64_t offset, std::shared_ptr<Board> world);
-  ~Board();
-  static uint64_t bytes_for(size_t ranks);
+  ~Board() override;
 
-  uint32_t number() const { return number_; }
-  int rank() const { return rank_; }
-  int size() const { return static_cast<int>(ranks_.size()); }
-  const std::vector<int>& ranks() const { return ranks_; }
-  Engine& engine() const { return *engine_; }
+  const char* engine() const override { return engine_->name(); }
+  std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
+                                    double seconds) override;
+  void run(const Job& job) override;
 
   // The next step's number, of this rank.
   uint32_t step() const { return step_; }
@@ -68,29 +55,28 @@ class Board {
     alignas(64) char data[kRing];
   };
   Ring& ring(int from, int to) const;
+  size_t put(int peer, std::span<const iovec> from) override;
+  size_t get(int peer, std::span<const iovec> to) override;
+  void moved(int peer) override { ring_bell(peer); }
   // A rank's bell rings when something happens to one of its rings.
-  uint32_t bell(int rank) const;
-  void ring_bell(int rank);
-  // Sleeps until this rank's bell is no longer `seen`, at most a twentieth of a second.
-  void listen(uint32_t seen);
+  uint32_t bell() const override;
+  void wake() override { ring_bell(rank()); }
+  void listen(uint32_t seen, std::span<const Wish> wishes) override;
 
-  // Throws what the group failed by, if it has.
-  void check() const;
-  bool failed() const;
-  // Posts a failure unless there is one, wakes everybody, and throws the first.
-  [[noreturn]] void fail(Failure failure, const std::string& text);
-  // The same without throwing.
-  void post(Failure failure, const std::string& text) noexcept;
-  // This rank takes part in nothing any more; who waits for it fails. What it has shown stays.
-  void leave() noexcept;
-  bool left(int rank) const;
-  // What failures of other ranks may be explained by: the world's first one.
-  std::string cause() const;
+  void check() const override;
+  bool failed() const override;
+  void post(Failure failure, const std::string& text) noexcept override;
+  void leave() noexcept override;
+  bool left(int rank) const override;
+  bool gone(int rank) const override { return engine_->gone(world_rank(rank)); }
+  std::string cause() const override;
 
  private:
   struct Line;
   struct Shared;
+  static uint64_t bytes_for(size_t ranks);
   Line& line(int rank) const;
+  void ring_bell(int rank);
   void wake_all() noexcept;
   bool shown(int rank, uint32_t step) const;
   void wait_for(int rank, uint32_t step, const Header& what, Clock::time_point until,
@@ -101,17 +87,9 @@ class Board {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<char> memory_;
   Shared* shared_;
-  const uint32_t number_;
-  const std::vector<int> ranks_;
-  const int rank_;
   uint32_t step_ = 0;
   const std::shared_ptr<Board> world_;  // null: this is it
+  uint64_t next_offset_ = 0;  // world: of the next group's memory; all ranks count alike
 };
-
-// Calls the idle hook.
-void idle();
-
-// The last sentence of a failure's text.
-const char* remedy(Failure failure);
 
 }  // namespace argosy::comm

@@ -24,16 +24,12 @@ class Steps {
   void show() {
     step_ = board_.step();
     board_.show();
-    board_.all_shown(step_, job_.header, Clock::now() + limit(), job_.seconds);
+    board_.all_shown(step_, job_.header, Clock::now() + limit_of(job_.seconds), job_.seconds);
     if (!compared_) compare();
   }
   const char* of(int rank) const { return board_.window(rank, step_); }
 
  private:
-  std::chrono::nanoseconds limit() const {
-    return std::chrono::nanoseconds(static_cast<int64_t>(std::min(job_.seconds, 1e9) * 1e9));
-  }
-
   void compare() {
     compared_ = true;
     const uint64_t sequence = job_.header.sequence;
@@ -42,15 +38,7 @@ class Steps {
       const Header other = board_.header(r, sequence);
       if (first == other) [[likely]]
         continue;
-      Message m;
-      m << '[' << name_of(job_.header.kind) << "] the ranks of group " << board_.number()
-        << " disagree about collective " << sequence << ": expected one for all, got "
-        << describe(first) << " on rank " << board_.ranks()[0] << ", " << describe(other)
-        << " on rank " << board_.ranks()[static_cast<size_t>(r)]
-        << ". Do this: let all ranks make the same calls in the same order, with tensors of the "
-           "same"
-           " shape and dtype.";
-      board_.fail(Failure::disagreement, m.str());
+      board_.fail(Failure::disagreement, text_of_disagreement(board_, first, 0, other, r));
     }
   }
 
@@ -133,7 +121,7 @@ void all_reduce_by_shares(Board& board, Steps& steps, const Job& job) {
 }
 
 void all_reduce(Board& board, Steps& steps, const Job& job) {
-  const size_t bytes = job.header.count * static_cast<size_t>(item_size(job.header.dtype));
+  const size_t bytes = job.bytes();
   if (board.size() > 2 && bytes > kAlone) return all_reduce_by_shares(board, steps, job);
   show_all(steps, job, bytes,
            [&](size_t at, size_t n) { reduce_into(board, job, steps, job.receive[0], at, n, 0); });
@@ -156,7 +144,10 @@ class Table {
     for (size_t from = 0; from < n_; ++from)
       for (size_t to = 0; to < n_; ++to) {
         longest_ = std::max(longest_, sent(from, to));
-        if (sent(from, to) != expected(from, to)) disagree(board, job, from, to);
+        if (sent(from, to) != expected(from, to))
+          board.fail(Failure::disagreement,
+                     text_of_sizes(board, job.header, static_cast<int>(from), sent(from, to),
+                                   static_cast<int>(to), expected(from, to)));
       }
   }
   size_t sent(size_t from, size_t to) const { return rows_[from * 2 * n_ + to]; }
@@ -164,17 +155,6 @@ class Table {
 
  private:
   size_t expected(size_t from, size_t to) const { return rows_[to * 2 * n_ + n_ + from]; }
-  [[noreturn]] void disagree(Board& board, const Job& job, size_t from, size_t to) const {
-    const size_t item = static_cast<size_t>(item_size(job.header.dtype));
-    Message m;
-    m << '[' << name_of(job.header.kind) << "] the ranks of group " << board.number()
-      << " disagree about collective " << job.header.sequence << ": rank " << board.ranks()[to]
-      << " expected " << expected(from, to) / item << ' ' << job.header.dtype << " of rank "
-      << board.ranks()[from] << ", which has " << sent(from, to) / item
-      << " for it. Do this: give the tensor to receive into the sender's size.";
-    board.fail(Failure::disagreement, m.str());
-  }
-
   size_t n_;
   std::vector<uint64_t> rows_;
   size_t longest_ = 0;
@@ -182,10 +162,14 @@ class Table {
 
 }  // namespace
 
+void Board::run(const Job& job) {
+  comm::run(*this, job);
+}
+
 void run(Board& board, const Job& job) {
   Steps steps(board, job);
   const Header& h = job.header;
-  const size_t bytes = h.count * static_cast<size_t>(item_size(h.dtype));
+  const size_t bytes = job.bytes();
   const auto me = static_cast<size_t>(board.rank());
   const bool root = board.rank() == h.root;
   const auto take_all = [&](size_t at, size_t n) {

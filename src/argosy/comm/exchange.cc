@@ -10,20 +10,20 @@ namespace argosy::comm {
 
 namespace {
 
-std::string name_of_message(const Board& board, const Transfer& t) {
-  const int here = board.ranks()[static_cast<size_t>(board.rank())];
-  const int there = board.ranks()[static_cast<size_t>(t.peer)];
+std::string name_of_message(const Channel& channel, const Transfer& t) {
+  const int here = channel.world_rank(channel.rank());
+  const int there = channel.world_rank(t.peer);
   Message m;
   m << '[' << name_of(t.header.kind) << "] message " << t.header.sequence << " from rank "
     << (t.sending ? here : there) << " to rank " << (t.sending ? there : here) << " of group "
-    << board.number() << ", " << t.header.count << ' ' << t.header.dtype;
+    << channel.number() << ", " << t.header.count << ' ' << t.header.dtype;
   return m.str();
 }
 
-std::string interrupted_text(const Board& board) {
+std::string interrupted_text(const Channel& channel) {
   Message m;
-  m << "[send] rank " << board.ranks()[static_cast<size_t>(board.rank())]
-    << " was interrupted while it exchanged tensors in group " << board.number()
+  m << "[send] rank " << channel.world_rank(channel.rank())
+    << " was interrupted while it exchanged tensors in group " << channel.number()
     << ". Do this: see what that process wrote last.";
   return m.str();
 }
@@ -32,19 +32,19 @@ bool whole(const Transfer& t) {
   return t.moved == sizeof(Header) + t.data.bytes();
 }
 
-void dump_failure(const Board& board, const std::exception_ptr& error) {
+void dump_failure(const Channel& channel, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const CommError& e) {
     if (e.failure() != Failure::closed)
-      dump_records(board.ranks()[static_cast<size_t>(board.rank())], e.what());
+      dump_records(channel.world_rank(channel.rank()), e.what());
   } catch (...) {
   }
 }
 
 }  // namespace
 
-Exchange::Exchange(std::shared_ptr<Board> board) : board_(std::move(board)) {}
+Exchange::Exchange(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
 
 Exchange::~Exchange() {
   close();
@@ -58,13 +58,13 @@ void Exchange::close() {
     changed_.notify_all();
     thread.swap(thread_);
   }
-  board_->ring_bell(board_->rank());
+  channel_->wake();
   if (thread.joinable()) thread.join();
   WaitLock lock(mutex_);
   while (driven_) changed_.wait_for(lock, std::chrono::seconds(1));
   for (auto& t : pending_) {
     Message m;
-    m << name_of_message(*board_, *t) << ": this process has destroyed the group."
+    m << name_of_message(*channel_, *t) << ": this process has destroyed the group."
       << remedy(Failure::closed);
     end(*t, std::make_exception_ptr(CommError(Failure::closed, m)));
   }
@@ -73,7 +73,7 @@ void Exchange::close() {
 
 void Exchange::add(std::shared_ptr<Transfer> transfer) {
   if (closing_)
-    throw CommError(Failure::closed, Message() << name_of_message(*board_, *transfer)
+    throw CommError(Failure::closed, Message() << name_of_message(*channel_, *transfer)
                                                << ": this process has destroyed the group."
                                                << remedy(Failure::closed));
   pending_.push_back(std::move(transfer));
@@ -88,7 +88,7 @@ void Exchange::start(std::shared_ptr<Transfer> transfer) {
   MutexLock lock(mutex_);
   add(std::move(transfer));
   if (driven_)
-    board_->ring_bell(board_->rank());
+    channel_->wake();
   else
     wake_thread();
 }
@@ -100,7 +100,7 @@ void Exchange::run(std::shared_ptr<Transfer> transfer) {
     add(transfer);
     others = driven_;
     driven_ = true;
-    if (others) board_->ring_bell(board_->rank());
+    if (others) channel_->wake();
   }
   if (!others) drive(transfer.get());
   try {
@@ -108,8 +108,8 @@ void Exchange::run(std::shared_ptr<Transfer> transfer) {
   } catch (...) {
     // Ctrl-C while the thread drives. What is pending ends by what is posted.
     if (!transfer->work->done()) {
-      board_->post(Failure::lost, interrupted_text(*board_));
-      board_->ring_bell(board_->rank());
+      channel_->post(Failure::lost, interrupted_text(*channel_));
+      channel_->wake();
     }
     throw;
   }
@@ -135,9 +135,10 @@ void Exchange::loop() {
 
 void Exchange::drive(const Transfer* mine) {
   std::exception_ptr interrupted;
+  std::vector<Channel::Wish> wanted;
   auto looked = Clock::now();  // for processes that have ended, and for signals
   for (;;) {
-    const uint32_t seen = board_->bell(board_->rank());
+    const uint32_t seen = channel_->bell();
     const auto now = Clock::now();
     const bool due = now - looked > std::chrono::milliseconds(50);
     if (due) looked = now;
@@ -147,22 +148,22 @@ void Exchange::drive(const Transfer* mine) {
       std::exception_ptr error, others;
       try {
         // Asked before what is there is taken: who sent it may have gone on, and failed, since.
-        const bool failed = board_->failed();
+        const bool failed = channel_->failed();
         moved = advance();
-        if (failed) board_->check();
+        if (failed) channel_->check();
         if (!moved || due) check_waiting(due);
         if (interrupted) std::rethrow_exception(interrupted);
       } catch (const CommError&) {
         error = std::current_exception();
       } catch (...) {
         error = std::current_exception();
-        const std::string text = interrupted_text(*board_);
+        const std::string text = interrupted_text(*channel_);
         // What interrupted it is the caller's, who may take it once.
         others = std::make_exception_ptr(CommError(Failure::lost, Message() << text));
-        board_->post(Failure::lost, text);
+        channel_->post(Failure::lost, text);
       }
       if (error) {
-        dump_failure(*board_, error);
+        dump_failure(*channel_, error);
         for (auto& t : pending_) end(*t, others && t.get() != mine ? others : error);
         pending_.clear();
       }
@@ -178,20 +179,21 @@ void Exchange::drive(const Transfer* mine) {
           wake_thread();
         return;
       }
+      if (!moved) wanted = wishes();
     }
     try {
       if (due) idle();  // without the lock: it may run signal handlers
     } catch (...) {
       interrupted = std::current_exception();
     }
-    if (!moved && !interrupted) board_->listen(seen);
+    if (!moved && !interrupted) channel_->listen(seen, wanted);
   }
 }
 
 bool Exchange::advance() {
   bool moved = false;
   // Of each direction and peer the first one only.
-  std::vector<bool> busy(2 * static_cast<size_t>(board_->size()));
+  std::vector<bool> busy(2 * static_cast<size_t>(channel_->size()));
   for (size_t i = 0; i < pending_.size();) {
     Transfer& t = *pending_[i];
     const size_t lane = 2 * static_cast<size_t>(t.peer) + t.sending;
@@ -217,62 +219,52 @@ bool Exchange::advance() {
 }
 
 bool Exchange::move(Transfer& t) {
-  const int me = board_->rank();
-  Board::Ring& ring = t.sending ? board_->ring(me, t.peer) : board_->ring(t.peer, me);
+  constexpr size_t kSpans = 16;
   const size_t before = t.moved;
-  if (t.moved < sizeof(Header) && !move_header(t)) return false;
-  for (;;) {
-    const size_t left = sizeof(Header) + t.data.bytes() - t.moved;
-    const uint64_t written = ring.written.load(std::memory_order_acquire);
-    const uint64_t read = ring.read.load(std::memory_order_acquire);
-    const uint64_t here = t.sending ? written : read;
-    const size_t room = t.sending ? kRing - (written - read) : written - read;
-    const size_t n = std::min({left, room, kRing - static_cast<size_t>(here % kRing)});
+  std::vector<iovec> spans;
+  while (!whole(t)) {
+    spans.clear();
+    if (t.moved < sizeof(Header)) {
+      char* header = reinterpret_cast<char*>(t.sending ? &t.header : &t.arrived);
+      spans.push_back({header + t.moved, sizeof(Header) - t.moved});
+    }
+    // What is received has a place once its header has been compared.
+    if (t.sending || t.moved >= sizeof(Header)) {
+      const size_t at = std::max(t.moved, sizeof(Header)) - sizeof(Header);
+      t.data.spans(at, t.data.bytes() - at, &spans, kSpans);
+    }
+    const size_t n = t.sending ? channel_->put(t.peer, spans) : channel_->get(t.peer, spans);
     if (!n) break;
-    const size_t at = t.moved - sizeof(Header);
-    if (t.sending)
-      t.data.copy_to(ring.data + here % kRing, at, n);
-    else
-      t.data.copy_from(ring.data + here % kRing, at, n);
-    (t.sending ? ring.written : ring.read).store(here + n, std::memory_order_release);
+    const bool came = t.moved < sizeof(Header) && t.moved + n >= sizeof(Header);
     t.moved += n;
+    if (came && !t.sending) check_header(t);
   }
   if (t.moved == before) return false;
-  board_->ring_bell(t.peer);
+  channel_->moved(t.peer);
   return true;
 }
 
-// Whole or not at all. The receiver compares before it takes a byte of the message.
-bool Exchange::move_header(Transfer& t) {
-  const int me = board_->rank();
-  Board::Ring& ring = t.sending ? board_->ring(me, t.peer) : board_->ring(t.peer, me);
-  const uint64_t written = ring.written.load(std::memory_order_acquire);
-  const uint64_t read = ring.read.load(std::memory_order_acquire);
-  const size_t room = t.sending ? kRing - (written - read) : written - read;
-  if (room < sizeof(Header)) return false;
-  char bytes[sizeof(Header)];
-  if (t.sending) std::memcpy(bytes, &t.header, sizeof bytes);
-  const uint64_t here = t.sending ? written : read;
-  for (size_t i = 0; i < sizeof bytes; ++i) {
-    char& slot = ring.data[(here + i) % kRing];
-    t.sending ? slot = bytes[i] : bytes[i] = slot;
+void Exchange::check_header(const Transfer& t) {
+  const Header& h = t.arrived;
+  if (h.dtype == t.header.dtype && h.count == t.header.count && h.sequence == t.header.sequence)
+    return;
+  Message m;
+  m << name_of_message(*channel_, t) << ": the ranks disagree; expected what is sent, rank "
+    << channel_->world_rank(t.peer) << " sends " << h.count << ' ' << h.dtype << ", rank "
+    << channel_->world_rank(channel_->rank()) << " receives " << t.header.count << ' '
+    << t.header.dtype << ". Do this: receive into a tensor of the shape and dtype that is sent.";
+  channel_->fail(Failure::disagreement, m.str());
+}
+
+std::vector<Channel::Wish> Exchange::wishes() {
+  std::vector<Channel::Wish> out;
+  std::vector<bool> busy(2 * static_cast<size_t>(channel_->size()));
+  for (const auto& t : pending_) {
+    const size_t lane = 2 * static_cast<size_t>(t->peer) + t->sending;
+    if (!busy[lane]) out.push_back({t->peer, t->sending});
+    busy[lane] = true;
   }
-  if (!t.sending) {
-    Header h;
-    std::memcpy(&h, bytes, sizeof h);
-    if (h.dtype != t.header.dtype || h.count != t.header.count || h.sequence != t.header.sequence) {
-      Message m;
-      m << name_of_message(*board_, t) << ": the ranks disagree; expected what is sent, rank "
-        << board_->ranks()[static_cast<size_t>(t.peer)] << " sends " << h.count << ' ' << h.dtype
-        << ", rank " << board_->ranks()[static_cast<size_t>(me)] << " receives " << t.header.count
-        << ' ' << t.header.dtype
-        << ". Do this: receive into a tensor of the shape and dtype that is sent.";
-      board_->fail(Failure::disagreement, m.str());
-    }
-  }
-  (t.sending ? ring.written : ring.read).store(here + sizeof bytes, std::memory_order_release);
-  t.moved = sizeof bytes;
-  return true;
+  return out;
 }
 
 void Exchange::end(Transfer& t, std::exception_ptr error) {
@@ -291,7 +283,7 @@ void Exchange::end(Transfer& t, std::exception_ptr error) {
 void Exchange::check_waiting(bool due) {
   const auto now = Clock::now();
   // Of each direction and peer the first one only: the others' turn has not come.
-  std::vector<bool> busy(2 * static_cast<size_t>(board_->size()));
+  std::vector<bool> busy(2 * static_cast<size_t>(channel_->size()));
   for (auto& t : pending_) {
     const size_t lane = 2 * static_cast<size_t>(t->peer) + t->sending;
     if (busy[lane]) continue;
@@ -299,12 +291,12 @@ void Exchange::check_waiting(bool due) {
     if (!t->begun) {
       t->begun = true;
       t->until =
-          now + std::chrono::nanoseconds(static_cast<int64_t>(std::min(t->seconds, 1e9) * 1e9));
+          now + limit_of(t->seconds);
     }
     if (now >= t->until) fail_waiting(*t, Failure::timeout);
     // What was there before it left is still to be had; the next pass ends it.
-    if (board_->left(t->peer) && !move(*t) && !whole(*t)) fail_waiting(*t, Failure::closed);
-    if (due && board_->engine().gone(board_->ranks()[static_cast<size_t>(t->peer)]) && !move(*t) &&
+    if (channel_->left(t->peer) && !move(*t) && !whole(*t)) fail_waiting(*t, Failure::closed);
+    if (due && channel_->gone(t->peer) && !move(*t) &&
         !whole(*t))
       fail_waiting(*t, Failure::lost);
   }
@@ -312,7 +304,7 @@ void Exchange::check_waiting(bool due) {
 
 void Exchange::fail_waiting(const Transfer& t, Failure failure) {
   Message m;
-  m << name_of_message(*board_, t) << ": rank " << board_->ranks()[static_cast<size_t>(t.peer)];
+  m << name_of_message(*channel_, t) << ": rank " << channel_->world_rank(t.peer);
   if (failure == Failure::lost)
     m << " has ended.";
   else if (failure == Failure::closed)
@@ -320,8 +312,8 @@ void Exchange::fail_waiting(const Transfer& t, Failure failure) {
   else
     m << (t.sending ? " has not received it within " : " has not sent it within ") << t.seconds
       << " s.";
-  m << board_->cause() << remedy(failure);
-  board_->fail(failure, m.str());
+  m << channel_->cause() << remedy(failure);
+  channel_->fail(failure, m.str());
 }
 
 }  // namespace argosy::comm

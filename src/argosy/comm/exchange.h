@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/comm/board.h"
+#include "argosy/comm/channel.h"
 #include "argosy/comm/pieces.h"
 #include "argosy/comm/work.h"
 #include "argosy/tensor/tensor.h"
@@ -30,6 +30,7 @@ struct Transfer {
   std::shared_ptr<Work> work;
 
   size_t moved = 0;  // bytes, the header's included
+  Header arrived;    // receiving: what the sender says of it
   bool begun = false;
   Clock::time_point until;
 };
@@ -38,7 +39,7 @@ struct Transfer {
 // its own, else a thread that starts with the first asynchronous one.
 class Exchange {
  public:
-  explicit Exchange(std::shared_ptr<Board> board);
+  explicit Exchange(std::shared_ptr<Channel> channel);
   ~Exchange();
   // Ends what is pending by an error and returns when nobody moves anything any more.
   void close();
@@ -54,16 +55,19 @@ class Exchange {
   // Moves what can be moved, ends what is done; whether anything moved.
   bool advance() ARGOSY_REQUIRES(mutex_);
   bool move(Transfer& t);
-  bool move_header(Transfer& t);
+  // Compares what has come with what is expected, before a byte of the message is taken.
+  void check_header(const Transfer& t);
   void end(Transfer& t, std::exception_ptr error);
   // Limits, failures and ranks that have left; `due`: processes that have ended, too.
   void check_waiting(bool due) ARGOSY_REQUIRES(mutex_);
+  // What has to happen before anything moves again.
+  std::vector<Channel::Wish> wishes() ARGOSY_REQUIRES(mutex_);
   void add(std::shared_ptr<Transfer> transfer) ARGOSY_REQUIRES(mutex_);
   void loop();
   void wake_thread() ARGOSY_REQUIRES(mutex_);
   [[noreturn]] void fail_waiting(const Transfer& t, Failure failure);
 
-  std::shared_ptr<Board> board_;
+  std::shared_ptr<Channel> channel_;
   Mutex mutex_;
   CondVar changed_;
   Pending pending_ ARGOSY_GUARDED_BY(mutex_);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -34,6 +36,20 @@ class Pieces {
   }
   void copy_from(const char* source, size_t begin, size_t bytes) const {
     each(begin, bytes, [&](char* p, size_t at, size_t n) { std::memcpy(p, source + at, n); });
+  }
+
+  // Appends stretches of [begin, begin + bytes) to `out`, until that is full; returns their bytes.
+  size_t spans(size_t begin, size_t bytes, std::vector<iovec>* out, size_t most) const {
+    size_t total = 0;
+    // Few are wanted of a list that may be long: a megabyte at a time.
+    constexpr size_t kStretch = size_t{1} << 20;
+    for (size_t at = 0; at < bytes && out->size() < most; at += kStretch)
+      each(begin + at, std::min(kStretch, bytes - at), [&](char* p, size_t, size_t n) {
+        if (out->size() >= most) return;
+        out->push_back({p, n});
+        total += n;
+      });
+    return total;
   }
 
  private:

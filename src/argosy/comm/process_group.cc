@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "argosy/comm/board.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/exchange.h"
 #include "argosy/comm/recorder.h"
@@ -75,37 +76,33 @@ struct ProcessGroup::Task {
 };
 
 struct ProcessGroup::Transfers {
-  explicit Transfers(std::shared_ptr<Board> board)
-      : sent(static_cast<size_t>(board->size())),
-        received(static_cast<size_t>(board->size())),
-        exchange(std::move(board)) {}
+  explicit Transfers(std::shared_ptr<Channel> channel)
+      : sent(static_cast<size_t>(channel->size())),
+        received(static_cast<size_t>(channel->size())),
+        exchange(std::move(channel)) {}
   Mutex mutex;
   std::vector<uint64_t> sent ARGOSY_GUARDED_BY(mutex);  // messages to each rank
   std::vector<uint64_t> received ARGOSY_GUARDED_BY(mutex);
   Exchange exchange;
 };
 
-ProcessGroup::ProcessGroup(std::shared_ptr<Board> board, std::shared_ptr<ProcessGroup> world,
+ProcessGroup::ProcessGroup(std::shared_ptr<Channel> channel, std::shared_ptr<ProcessGroup> world,
                            double seconds)
-    : board_(std::move(board)),
+    : channel_(std::move(channel)),
       world_(std::move(world)),
       seconds_(seconds),
       process_(getpid()),
-      transfers_(std::make_unique<Transfers>(board_)) {}
+      transfers_(std::make_unique<Transfers>(channel_)) {}
 
 std::shared_ptr<ProcessGroup> ProcessGroup::world(std::shared_ptr<Engine> engine, double seconds) {
-  std::vector<int> ranks;
-  for (int r = 0; r < engine->size(); ++r) ranks.push_back(r);
-  const int rank = engine->rank();
-  const uint64_t bytes = Board::bytes_for(ranks.size());
-  auto board = std::make_shared<Board>(std::move(engine), 0, std::move(ranks), rank, 0, nullptr);
-  std::shared_ptr<ProcessGroup> out(new ProcessGroup(std::move(board), nullptr, seconds));
-  out->next_offset_ = bytes;
-  return out;
+  return world(Board::world(std::move(engine)), seconds);
 }
 
-// All ranks have agreed to the list before anybody maps the new group's memory, and all members of
-// the group before have mapped theirs: what Engine::share() relies on.
+std::shared_ptr<ProcessGroup> ProcessGroup::world(std::shared_ptr<Channel> channel,
+                                                  double seconds) {
+  return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::move(channel), nullptr, seconds));
+}
+
 std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ranks,
                                                      double seconds) {
   ARGOSY_CHECK(!world_, invalid_argument)
@@ -124,15 +121,13 @@ std::shared_ptr<ProcessGroup> ProcessGroup::subgroup(const std::vector<int>& ran
   t->job.header.detail = hash;
   t->count(static_cast<int64_t>(ranks.size()));
   submit(std::move(t), Mode::sync);
-  const uint64_t offset = next_offset_;
-  next_offset_ += Board::bytes_for(ranks.size());
   const uint32_t number = next_number_++;
   const auto me = std::find(ranks.begin(), ranks.end(), rank());
-  if (me == ranks.end()) return nullptr;
-  auto board = std::make_shared<Board>(std::shared_ptr<Engine>(board_, &board_->engine()), number,
-                                       ranks, static_cast<int>(me - ranks.begin()), offset, board_);
+  const int place = me == ranks.end() ? -1 : static_cast<int>(me - ranks.begin());
+  auto channel = channel_->subgroup(number, ranks, place, seconds);
+  if (!channel) return nullptr;
   return std::shared_ptr<ProcessGroup>(
-      new ProcessGroup(std::move(board), shared_from_this(), seconds));
+      new ProcessGroup(std::move(channel), shared_from_this(), seconds));
 }
 
 ProcessGroup::~ProcessGroup() {
@@ -159,13 +154,13 @@ void ProcessGroup::close() {
     thread.swap(thread_);
   }
   if (over && transfers_->exchange.idle_now()) {
-    board_->leave();
+    channel_->leave();
   } else {
     Message m;
     m << "[destroy_process_group] rank " << ranks()[static_cast<size_t>(rank())]
       << " has destroyed group " << number() << " while calls of it were under way."
       << remedy(Failure::closed);
-    board_->post(Failure::closed, m.str());
+    channel_->post(Failure::closed, m.str());
   }
   if (thread) thread->join();
   transfers_->exchange.close();
@@ -182,7 +177,7 @@ void ProcessGroup::check_usable(Kind kind) const {
 
 void ProcessGroup::check_failed() const {
   try {
-    board_->check();
+    channel_->check();
   } catch (const CommError& e) {  // this rank came late, and has a record too
     if (e.failure() != Failure::closed)
       dump_records(ranks()[static_cast<size_t>(rank())], e.what());
@@ -422,13 +417,13 @@ void ProcessGroup::post_interrupted(const Header& header) {
   m << '[' << name_of(header.kind) << "] rank " << ranks()[static_cast<size_t>(rank())]
     << " was interrupted in collective " << header.sequence << " of group " << number() << ", "
     << describe(header) << ". Do this: see what that process wrote last.";
-  board_->post(Failure::lost, m.str());
+  channel_->post(Failure::lost, m.str());
 }
 
 void ProcessGroup::execute(Task& task) {
   std::exception_ptr error;
   try {
-    comm::run(*board_, task.job);
+    channel_->run(task.job);
     for (const auto& [target, value] : task.late) op::copy_into(target, value);
   } catch (const CommError& e) {
     error = std::current_exception();

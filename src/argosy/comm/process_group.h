@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/comm/board.h"
-#include "argosy/comm/collectives.h"
+#include "argosy/comm/channel.h"
+#include "argosy/comm/engine.h"
 #include "argosy/comm/work.h"
 #include "argosy/tensor/tensor.h"
 
@@ -35,6 +35,7 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
  public:
   // The group of all ranks. seconds: most that a rank waits for another.
   static std::shared_ptr<ProcessGroup> world(std::shared_ptr<Engine> engine, double seconds);
+  static std::shared_ptr<ProcessGroup> world(std::shared_ptr<Channel> channel, double seconds);
   // A group of some ranks of the world, which has to be `this`; all ranks of the world call it.
   // Null on those that are no members.
   std::shared_ptr<ProcessGroup> subgroup(const std::vector<int>& ranks, double seconds);
@@ -42,11 +43,11 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   // Ends what is under way by an error, and later calls of all ranks; who has all it needs goes on.
   void close();
 
-  int rank() const { return board_->rank(); }
-  int size() const { return board_->size(); }
-  uint32_t number() const { return board_->number(); }
-  const std::vector<int>& ranks() const { return board_->ranks(); }
-  const char* engine() const { return board_->engine().name(); }
+  int rank() const { return channel_->rank(); }
+  int size() const { return channel_->size(); }
+  uint32_t number() const { return channel_->number(); }
+  const std::vector<int>& ranks() const { return channel_->ranks(); }
+  const char* engine() const { return channel_->engine(); }
 
   std::shared_ptr<Work> barrier(Mode mode = Mode::sync);
   std::shared_ptr<Work> all_reduce(const TensorList& tensors, Reduce op, Mode mode = Mode::sync);
@@ -75,7 +76,8 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
  private:
   struct Task;
   struct Transfers;
-  ProcessGroup(std::shared_ptr<Board> board, std::shared_ptr<ProcessGroup> world, double seconds);
+  ProcessGroup(std::shared_ptr<Channel> channel, std::shared_ptr<ProcessGroup> world,
+               double seconds);
   std::unique_ptr<Task> task(Kind kind, DType dtype, Reduce op, int root) const;
   void check_usable(Kind kind) const;
   void check_failed() const;  // throws what the group failed by
@@ -87,11 +89,10 @@ class ARGOSY_API ProcessGroup : public std::enable_shared_from_this<ProcessGroup
   void loop();
   void forget() ARGOSY_UNCHECKED;
 
-  const std::shared_ptr<Board> board_;
+  const std::shared_ptr<Channel> channel_;
   const std::shared_ptr<ProcessGroup> world_;  // null: this is it
   const double seconds_;
-  const int process_;         // a forked child has another number
-  uint64_t next_offset_ = 0;  // world: of the next group's memory; all ranks count alike
+  const int process_;  // a forked child has another number
   uint32_t next_number_ = 1;
 
   Mutex mutex_;

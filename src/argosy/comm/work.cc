@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "argosy/comm/board.h"
+#include "argosy/comm/channel.h"
 #include "argosy/comm/error.h"
 
 namespace argosy::comm {

@@ -20,7 +20,17 @@ float sum_of(int size, int64_t i) {
 
 }  // namespace
 
-TEST(Collectives, AllReduceSums) {
+class Collectives : public Ranks {};
+INSTANTIATE_TEST_SUITE_P(Ways, Collectives, testing::Values(Over::board, Over::mesh, Over::ring),
+                         name_of_way);
+class Groups : public Ranks {};
+INSTANTIATE_TEST_SUITE_P(Ways, Groups, testing::Values(Over::board, Over::mesh, Over::ring),
+                         name_of_way);
+class Transfers : public Ranks {};
+INSTANTIATE_TEST_SUITE_P(Ways, Transfers, testing::Values(Over::board, Over::mesh, Over::ring),
+                         name_of_way);
+
+TEST_P(Collectives, AllReduceSums) {
   for (int size : kSizes)
     for (int64_t count : kCounts) {
       if (size > 7 && count > 3000) continue;
@@ -32,7 +42,7 @@ TEST(Collectives, AllReduceSums) {
     }
 }
 
-TEST(Collectives, EachOpOfEachDtype) {
+TEST_P(Collectives, EachOpOfEachDtype) {
   with_ranks(3, [](ProcessGroup& g) {
     const int r = g.rank();
     const auto check = [&]<class T>(T) {
@@ -64,7 +74,7 @@ TEST(Collectives, EachOpOfEachDtype) {
   });
 }
 
-TEST(Collectives, SixteenBitsAreSummedInFloat32) {
+TEST_P(Collectives, SixteenBitsAreSummedInFloat32) {
   // Rounded after each addition, 256 + 1 + 1 would stay 256 in bfloat16.
   with_ranks(3, [](ProcessGroup& g) {
     Tensor x = tensor<bfloat16>({bfloat16(g.rank() == 0 ? 256.0f : 1.0f)});
@@ -76,7 +86,7 @@ TEST(Collectives, SixteenBitsAreSummedInFloat32) {
   });
 }
 
-TEST(Collectives, IntegersWrapAndNanWins) {
+TEST_P(Collectives, IntegersWrapAndNanWins) {
   with_ranks(2, [](ProcessGroup& g) {
     Tensor x = tensor<int16_t>({30000, -30000});
     g.all_reduce({x}, Reduce::prod);
@@ -87,7 +97,7 @@ TEST(Collectives, IntegersWrapAndNanWins) {
   });
 }
 
-TEST(Collectives, ResultsAreEqualBitForBit) {
+TEST_P(Collectives, ResultsAreEqualBitForBit) {
   std::vector<std::vector<float>> runs;
   for (int run = 0; run < 2; ++run) {
     std::vector<std::vector<float>> got(5);
@@ -104,7 +114,7 @@ TEST(Collectives, ResultsAreEqualBitForBit) {
     EXPECT_EQ(std::memcmp(run.data(), runs[0].data(), run.size() * sizeof(float)), 0);
 }
 
-TEST(Collectives, ListsAndStridesAreOneTensor) {
+TEST_P(Collectives, ListsAndStridesAreOneTensor) {
   with_ranks(3, [](ProcessGroup& g) {
     const auto r = static_cast<float>(g.rank());
     Tensor a = tensor<float>({r, r + 1});
@@ -116,7 +126,7 @@ TEST(Collectives, ListsAndStridesAreOneTensor) {
   });
 }
 
-TEST(Collectives, ReduceReachesTheRootOnly) {
+TEST_P(Collectives, ReduceReachesTheRootOnly) {
   with_ranks(4, [](ProcessGroup& g) {
     Tensor x = numbers(g.rank(), 70001);
     g.reduce({x}, 2, Reduce::sum);
@@ -126,7 +136,7 @@ TEST(Collectives, ReduceReachesTheRootOnly) {
   });
 }
 
-TEST(Collectives, Broadcast) {
+TEST_P(Collectives, Broadcast) {
   for (int size : kSizes)
     for (int64_t count : kCounts) {
       if (size > 7 && count > 3000) continue;
@@ -138,7 +148,7 @@ TEST(Collectives, Broadcast) {
     }
 }
 
-TEST(Collectives, Gathers) {
+TEST_P(Collectives, Gathers) {
   for (int size : {1, 2, 4, 16})
     for (int64_t count : {int64_t{0}, int64_t{5}, int64_t{70000}}) {
       with_ranks(size, [&](ProcessGroup& g) {
@@ -156,7 +166,7 @@ TEST(Collectives, Gathers) {
     }
 }
 
-TEST(Collectives, UnequalGatherAndAlltoall) {
+TEST_P(Collectives, UnequalGatherAndAlltoall) {
   const auto length = [](int from, int to) { return int64_t{from} * 30011 + to * 3; };
   for (int size : {1, 2, 5})
     with_ranks(size, [&](ProcessGroup& g) {
@@ -177,7 +187,7 @@ TEST(Collectives, UnequalGatherAndAlltoall) {
     });
 }
 
-TEST(Collectives, ScatterAndReduceScatter) {
+TEST_P(Collectives, ScatterAndReduceScatter) {
   for (int size : {1, 2, 3, 8})
     for (int64_t count : {int64_t{0}, int64_t{5}, int64_t{70001}}) {
       with_ranks(size, [&](ProcessGroup& g) {
@@ -197,7 +207,7 @@ TEST(Collectives, ScatterAndReduceScatter) {
     }
 }
 
-TEST(Collectives, AsynchronousCallsKeepTheirOrder) {
+TEST_P(Collectives, AsynchronousCallsKeepTheirOrder) {
   with_ranks(3, [](ProcessGroup& g) {
     std::vector<Tensor> xs;
     std::vector<std::shared_ptr<Work>> works;
@@ -213,7 +223,7 @@ TEST(Collectives, AsynchronousCallsKeepTheirOrder) {
   });
 }
 
-TEST(Groups, PartsOfTheWorld) {
+TEST_P(Groups, PartsOfTheWorld) {
   with_ranks(6, [](ProcessGroup& g) {
     auto even = g.subgroup({4, 0, 2}, 5);
     auto odd = g.subgroup({1, 3, 5}, 5);
@@ -232,7 +242,7 @@ TEST(Groups, PartsOfTheWorld) {
   });
 }
 
-TEST(Transfers, MessagesOfAPairComeInOrder) {
+TEST_P(Transfers, MessagesOfAPairComeInOrder) {
   with_ranks(2, [](ProcessGroup& g) {
     for (int64_t n : {int64_t{0}, int64_t{1}, int64_t{100000}}) {
       for (int k = 0; k < 3; ++k) {
@@ -249,7 +259,7 @@ TEST(Transfers, MessagesOfAPairComeInOrder) {
   });
 }
 
-TEST(Transfers, EverybodySendsFirst) {
+TEST_P(Transfers, EverybodySendsFirst) {
   for (int size : {2, 5, 16})
     with_ranks(size, [&](ProcessGroup& g) {
       const int64_t n = 60000;  // more than a ring
@@ -272,7 +282,7 @@ TEST(Transfers, EverybodySendsFirst) {
     });
 }
 
-TEST(Transfers, IntoAColumn) {
+TEST_P(Transfers, IntoAColumn) {
   with_ranks(2, [](ProcessGroup& g) {
     Tensor matrix = tensor<float>({0, 1, 2, 3}, Shape{2, 2});
     Tensor column = matrix.view(Shape{2}, Shape{2}, g.rank());

@@ -8,20 +8,46 @@
 #include <vector>
 
 #include "argosy/comm/process_group.h"
+#include "argosy/comm/mesh.h"
 #include "argosy/comm/thread_engine.h"
+#include "argosy/comm/thread_network.h"
 
 namespace argosy::comm {
 
+// What connects the ranks of a test.
+enum class Over { board, mesh, ring };
+
+// How each rank gets its group; called on the rank's thread.
+using Connect = std::function<std::shared_ptr<ProcessGroup>(double seconds)>;
+
+inline std::vector<Connect> connections(Over over, int size) {
+  std::vector<Connect> out;
+  if (over == Over::board) {
+    for (auto& engine : thread_engines(size))
+      out.push_back([engine](double seconds) mutable {
+        return ProcessGroup::world(std::move(engine), seconds);
+      });
+  } else {
+    const Algorithm algorithm = over == Over::ring ? Algorithm::ring : Algorithm::shares;
+    for (auto& network : thread_networks(size))
+      out.push_back([network, algorithm](double seconds) mutable {
+        return ProcessGroup::world(Mesh::world(std::move(network), algorithm, seconds), seconds);
+      });
+  }
+  return out;
+}
+
 // Runs body(group) on `size` threads, one a rank. Returns what each rank threw, empty if nothing.
-inline std::vector<std::string> run_ranks(int size, double seconds,
+inline std::vector<std::string> run_ranks(Over over, int size, double seconds,
                                           const std::function<void(ProcessGroup&)>& body) {
-  std::vector<std::shared_ptr<Engine>> engines = thread_engines(size);
+  std::vector<Connect> connect = connections(over, size);
   std::vector<std::string> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (size_t r = 0; r < errors.size(); ++r)
-    threads.emplace_back([&, r, engine = std::move(engines[r])]() mutable {
+    threads.emplace_back([&, r, mine = std::exchange(connect[r], nullptr)]() mutable {
       try {
-        auto group = ProcessGroup::world(std::move(engine), seconds);
+        auto group = mine(seconds);
+        mine = nullptr;
         body(*group);
       } catch (const std::exception& e) {
         errors[r] = e.what();
@@ -31,9 +57,22 @@ inline std::vector<std::string> run_ranks(int size, double seconds,
   return errors;
 }
 
-// Fails the test where a rank threw.
-inline void with_ranks(int size, const std::function<void(ProcessGroup&)>& body) {
-  for (const std::string& error : run_ranks(size, 20, body)) EXPECT_EQ(error, "");
+// A test for each way to connect ranks.
+class Ranks : public testing::TestWithParam<Over> {
+ public:
+  std::vector<std::string> run_ranks(int size, double seconds,
+                                     const std::function<void(ProcessGroup&)>& body) {
+    return comm::run_ranks(GetParam(), size, seconds, body);
+  }
+  // Fails the test where a rank threw.
+  void with_ranks(int size, const std::function<void(ProcessGroup&)>& body) {
+    for (const std::string& error : run_ranks(size, 20, body)) EXPECT_EQ(error, "");
+  }
+};
+
+inline std::string name_of_way(const testing::TestParamInfo<Over>& info) {
+  constexpr const char* kNames[] = {"board", "mesh", "ring"};
+  return kNames[static_cast<int>(info.param)];
 }
 
 template <class T>

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "argosy/comm/links.h"
+
+namespace argosy::comm {
+
+// How all_reduce goes between many ranks. All ranks of a job choose alike.
+enum class Algorithm : uint8_t {
+  shares,  // each rank reduces its share of what all send it, in the order of ranks
+  ring,    // partial sums go round from neighbour to neighbour
+};
+// Throws for another name.
+ARGOSY_API Algorithm algorithm_of(const std::string& name);
+
+// A channel over links: ranks of several hosts, or of one for tests. Collectives are conversations
+// (Talk) between pairs of ranks, each of which begins with both headers.
+class ARGOSY_API Mesh final : public Channel, public std::enable_shared_from_this<Mesh> {
+ public:
+  // The mesh of all ranks. Throws CommError.
+  static std::shared_ptr<Mesh> world(std::shared_ptr<Network> network, Algorithm algorithm,
+                                     double seconds);
+  Mesh(std::shared_ptr<Network> network, std::unique_ptr<Links> links, Algorithm algorithm,
+       uint32_t number, std::vector<int> ranks, int rank, std::shared_ptr<Mesh> world);
+  ~Mesh() override;
+
+  const char* engine() const override { return network_->name(); }
+  std::shared_ptr<Channel> subgroup(uint32_t number, const std::vector<int>& ranks, int rank,
+                                    double seconds) override;
+  void run(const Job& job) override;
+
+  size_t put(int peer, std::span<const iovec> from) override;
+  size_t get(int peer, std::span<const iovec> to) override;
+  void moved(int) override {}
+  uint32_t bell() const override { return bell_.load(); }
+  void wake() override;
+  void listen(uint32_t seen, std::span<const Wish> wishes) override;
+
+  void check() const override;
+  bool failed() const override;
+  void post(Failure failure, const std::string& text) noexcept override;
+  void leave() noexcept override;
+  bool left(int rank) const override;
+  bool gone(int rank) const override;
+  std::string cause() const override;
+
+  // For collectives.
+  Algorithm algorithm() const { return algorithm_; }
+  Links& links() const { return *links_; }
+  Control& control() const { return network_->control(); }
+  // What has come from a peer and nobody has taken: the head of what it says next, and more.
+  struct Ahead {
+    static constexpr size_t kBytes = 4096;
+    std::array<char, kBytes> bytes;
+    size_t begin = 0, end = 0;
+    size_t size() const { return end - begin; }
+  };
+  Ahead& ahead(int peer) { return ahead_[static_cast<size_t>(peer)]; }
+
+ private:
+  bool ended(Lane lane, int rank) const;
+
+  const std::shared_ptr<Network> network_;
+  const std::unique_ptr<Links> links_;
+  const Algorithm algorithm_;
+  const std::shared_ptr<Mesh> world_;  // null: this is it
+  std::vector<Ahead> ahead_;           // of who runs collectives
+  std::atomic<uint32_t> bell_{0};
+};
+
+}  // namespace argosy::comm
