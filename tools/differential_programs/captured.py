@@ -42,7 +42,9 @@ def gather_rows(x, limit):
     return total
 
 
-show("rows", gather_rows(paddle.to_tensor(rng.randn(5, 3).astype("float32")), paddle.to_tensor(0.5)))
+show(
+    "rows", gather_rows(paddle.to_tensor(rng.randn(5, 3).astype("float32")), paddle.to_tensor(0.5))
+)
 
 
 def helper(x, scale=2.0, *, shift=None):

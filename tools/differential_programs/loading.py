@@ -40,7 +40,13 @@ if __name__ == "__main__":
             loader = io.DataLoader(Squares(), num_workers=workers, **options)
             show("length", len(loader))
             show("batches", [listed(batch) for batch in loader])
-        show("stream", sorted(str(listed(batch)) for batch in io.DataLoader(Stream(), batch_size=2, num_workers=workers)))
+        show(
+            "stream",
+            sorted(
+                str(listed(batch))
+                for batch in io.DataLoader(Stream(), batch_size=2, num_workers=workers)
+            ),
+        )
     x, y = paddle.arange(12).reshape([6, 2]), paddle.arange(6)
     data = io.TensorDataset([x, y])
     show("tensors", [data[2], len(data)])
@@ -53,10 +59,22 @@ if __name__ == "__main__":
     np.random.seed(3)
     show("random", sorted(io.RandomSampler(data)))
     show("batches", list(io.BatchSampler(data, shuffle=False, batch_size=4, drop_last=False)))
-    show("distributed", [list(io.DistributedBatchSampler(data, 2, num_replicas=2, rank=rank)) for rank in (0, 1)])
-    sampler = io.DistributedBatchSampler(data, 2, num_replicas=2, rank=0, shuffle=True, drop_last=True)
+    show(
+        "distributed",
+        [list(io.DistributedBatchSampler(data, 2, num_replicas=2, rank=rank)) for rank in (0, 1)],
+    )
+    sampler = io.DistributedBatchSampler(
+        data, 2, num_replicas=2, rank=0, shuffle=True, drop_last=True
+    )
     sampler.set_epoch(3)
     show("shuffled", list(sampler))
     show("weighted", sorted(set(io.WeightedRandomSampler([0.0, 0.0, 1.0], 5))))
     show("subset", sorted(io.SubsetRandomSampler([3, 5, 9])))
-    show("default", listed(io.dataloader.collate.default_collate_fn([{"a": 1, "b": np.ones(2)}, {"a": 2, "b": np.zeros(2)}])))
+    show(
+        "default",
+        listed(
+            io.dataloader.collate.default_collate_fn(
+                [{"a": 1, "b": np.ones(2)}, {"a": 2, "b": np.zeros(2)}]
+            )
+        ),
+    )

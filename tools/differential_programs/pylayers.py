@@ -72,7 +72,9 @@ net = fixed(nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2)))
 order = []
 hooks = [
     net[0].register_forward_pre_hook(lambda layer, inputs: order.append("pre")),
-    net[0].register_forward_post_hook(lambda layer, inputs, output: order.append("post") or output * 0.5),
+    net[0].register_forward_post_hook(
+        lambda layer, inputs, output: order.append("post") or output * 0.5
+    ),
 ]
 out = net(paddle.ones([1, 4]))
 for hook in hooks:

@@ -139,7 +139,7 @@ def numpy(self, blocking=True, *, copy=True):
 
     Example:
         >>> argosy.to_tensor([1, 2]).numpy()
-        array([1, 2], dtype=int64)
+        array([1, 2])
     """
     if blocking is not True:
         check_blocking("numpy", blocking)
