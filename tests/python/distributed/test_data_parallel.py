@@ -3,7 +3,9 @@
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
+import argosy
 from argosy.distributed._buckets import in_buckets
+from argosy.distributed._reducer import _FORMS, _Plan
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -87,3 +89,18 @@ def test_a_process_leaves_in_the_middle_of_backward(what):
     for rank in others:
         assert rank.code == 0, rank.text
         assert any(f"typed: {kind}" in rank.text for kind in kinds), rank.text
+
+
+def test_large_gradients_travel_in_several_buckets():
+    """Limits are those of the default arguments; the first exchange must not wait for the last layer."""
+    limits = [1 << 20, 25 << 20]
+    weights = [argosy.ones([1024, 1024]) for _ in range(4)]  # 4 MB each
+    dense = _FORMS.index((argosy.float32, False))
+    plan = _Plan(weights, [3, 2, 1, 0], [dense] * 4, [0] * 4, limits)
+    assert plan.early == [[3], [2], [1], [0]] and plan.late == []
+    small = [argosy.ones([64, 64]) for _ in range(40)]  # 16 KB each
+    plan = _Plan(small, range(40), [dense] * 40, [0] * 38 + [1, 1], limits)
+    assert plan.early == [list(range(38))] and plan.late == [[38, 39]]
+    half = _FORMS.index((argosy.float16, False))
+    plan = _Plan(weights, range(4), [half, half, 0, dense], [0] * 4, [1 << 30])
+    assert plan.early == [[0], [1], [3]] and sorted(plan.dtypes) == [0, 1, 3]
