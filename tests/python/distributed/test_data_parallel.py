@@ -29,6 +29,13 @@ def test_exchange_while_backward_goes_on(count):
         assert "all is well" in rank.text
 
 
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2])  # an even one: all parameters are used
+def test_random_passes(seed, count):
+    for rank in ranks.run("random_passes", count, str(seed), "30"):
+        assert "all is well" in rank.text
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_batch_norm_over_processes(count):
     for rank in ranks.run("sync_norm", count):
