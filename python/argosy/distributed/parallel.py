@@ -136,8 +136,8 @@ class DataParallel(nn.Layer):
     Args:
         layers (Layer): What is trained; the same in all processes.
         strategy: No effect.
-        comm_buffer_size (int): Megabytes of gradients that are exchanged at a time.
-        last_comm_buffer_size (int): Megabytes of the first exchange.
+        comm_buffer_size (int): Megabytes of gradients that are exchanged at a time, at most.
+        last_comm_buffer_size (int): Megabytes of the first exchange, at most.
         find_unused_parameters (bool): Whether the loss may leave parameters out; one that no process
             uses keeps its gradient.
         group (Group, optional): Of the processes; all by default.

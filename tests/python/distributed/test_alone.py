@@ -107,7 +107,7 @@ def test_one_device_is_one_process(tmp_path):
 
 
 @pytest.mark.parametrize("name", """
-amp recompute localsgd gradient_merge lars lamb sync_batch_norm fp16_allreduce
+amp recompute localsgd gradient_merge lars lamb sync_batch_norm
 """.split())  # fmt: skip
 def test_switches_of_eager_training_raise_by_name_for_programs(name):
     strategy = fleet.DistributedStrategy()
