@@ -8,18 +8,18 @@ import numpy as np
 from argosy import _core, device
 from argosy._support import need_type, unsupported
 from argosy.framework import io as framework_io
+from argosy.static.io import is_pickle
 
 from .config import Config
 from .kinds import data_type_of
 
 _LENGTHS = "@LENGTHS"
-_PICKLE = b"\x80"
 
 
 def _is_pickle(path):
     try:
         with open(path, "rb") as f:
-            return f.read(1) == _PICKLE
+            return is_pickle(f.read(9))
     except OSError:
         return False
 
@@ -90,7 +90,7 @@ def _load(config):
     options = config._options()
     if config._program_bytes:
         options["program_bytes"] = config._program_bytes
-        if config._weight_bytes[:1] != _PICKLE:
+        if not is_pickle(config._weight_bytes[:9]):
             return _core.infer_load({**options, "weight_bytes": config._weight_bytes})
         with tempfile.NamedTemporaryFile() as old:
             old.write(config._weight_bytes)
