@@ -6,6 +6,7 @@ install(TARGETS argosy LIBRARY DESTINATION argosy/lib FILE_SET HEADERS DESTINATI
 install(TARGETS _core LIBRARY DESTINATION argosy)
 install(TARGETS argosy_ps LIBRARY DESTINATION argosy/lib)
 install(TARGETS _ps LIBRARY DESTINATION argosy)
+install(TARGETS argosy_paddle LIBRARY DESTINATION argosy/lib)
 install(TARGETS argosy_onnx LIBRARY DESTINATION argosy/lib)
 install(TARGETS argosy_infer LIBRARY DESTINATION argosy/lib)
 install(FILES ${PROJECT_SOURCE_DIR}/src/argosy/infer/c/argosy.h DESTINATION argosy/include)

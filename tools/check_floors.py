@@ -57,6 +57,7 @@ FLOORS = (
     "vision",
     "text",
     "jit",
+    "onnx",
     "inference",
     "profiler",
     "distributed",

@@ -143,6 +143,8 @@ _LAZY = {
     "cdouble": ("argosy._core", "complex128"),
     "check_shape": ("argosy.utils.layers_utils", "check_shape"),
     "cfloat": ("argosy._core", "complex64"),
+    "disable_compat": ("argosy.compat.proxy", "disable_compat"),
+    "enable_compat": ("argosy.compat.proxy", "enable_compat"),
     "disable_signal_handler": ("argosy._framework", "disable_signal_handler"),
     "device_guard": ("argosy.device", "device_guard"),
     "double": ("argosy._core", "float64"),

@@ -4,6 +4,7 @@
 #include "data.h"
 #include "entries.h"
 #include "onnx.h"
+#include "paddle.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -53,6 +54,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_trainer(module.get());
     add_comm(module.get());
     add_onnx(module.get());
+    add_paddle(module.get());
     return module.release();
   });
 }

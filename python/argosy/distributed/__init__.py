@@ -54,6 +54,7 @@ from .parallel import (
     init_parallel_env,
     is_available,
 )
+from .parallel_with_gloo import gloo_barrier, gloo_init_parallel_env, gloo_release
 
 __all__ = [
     "CommunicationError",
@@ -84,6 +85,9 @@ __all__ = [
     "get_group",
     "get_rank",
     "get_world_size",
+    "gloo_barrier",
+    "gloo_init_parallel_env",
+    "gloo_release",
     "init_parallel_env",
     "irecv",
     "is_available",
@@ -113,7 +117,7 @@ class ParallelMode:
 
 
 # What needs the layers of argosy.nn is loaded when it is asked for.
-_PACKAGES = ("auto_parallel", "fleet", "launch", "rpc")
+_PACKAGES = ("auto_parallel", "collective", "fleet", "launch", "rpc", "sharding")
 _PLACING = frozenset(
     """
     Partial Placement ProcessMesh ReduceType Replicate Shard dtensor_from_fn get_mesh reshard set_mesh

@@ -162,6 +162,7 @@ class Reducer:
         work = self.hook(Bucket(current.buckets, parameters, gradients, self._group))
         current.buckets += 1
         if work is not None:
+            work = _Once(work)
             _core.exchange_under_way(parameters, work.wait)
         current.under_way.append((work, bucket, gradients))
 
@@ -299,6 +300,18 @@ class Reducer:
             _calls.call(self._group, "all_gather_unequal", [mine], parts)
             both.append(tensors.concat(parts))
         parameter.grad = _core.ops.embedding_rows_grad(both[0], both[1] / size, parameter)
+
+
+class _Once:
+    """Work that is waited for once, however many ask: its wait may compute."""
+
+    def __init__(self, work):
+        self._work = work
+
+    def wait(self):
+        work, self._work = self._work, None
+        if work is not None:
+            work.wait()
 
 
 class _Arrival:

@@ -192,3 +192,55 @@ def test_layers_and_loaders_placed_on_one_process():
         dist.split(argosy.ones([1, 2]), (2, 2), "linear", num_partitions=2)
     with pytest.raises(ValueError, match="expected 'linear' or 'embedding', got 'conv'"):
         dist.split(argosy.ones([1, 2]), (2, 2), "conv")
+
+
+def test_parameters_are_sent_along_one_place():
+    from argosy.distributed.fleet.utils import hybrid_parallel_util as util
+    from argosy.distributed.parallel import sync_params_buffers
+
+    fleet.init(is_collective=True)
+    groups = fleet.get_hybrid_communicate_group()
+    layer = argosy.nn.Linear(2, 2)
+    before = layer.weight.numpy()
+    util.broadcast_dp_parameters(layer, groups)
+    util.broadcast_mp_parameters(layer, groups)
+    util.broadcast_sharding_parameters(layer, groups)
+    sync_params_buffers(layer)
+    layer(argosy.ones([1, 2])).sum().backward()
+    util.fused_allreduce_gradients(layer.parameters(), groups, scale=2.0)
+    assert layer.bias.grad.tolist() == [0.5, 0.5]
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+    with pytest.raises(ValueError, match="src_rank: expected the first of the group, 0, got 1"):
+        sync_params_buffers(layer, src_rank=1)
+    with pytest.raises(TypeError, match="model: expected a Layer, got int"):
+        util.broadcast_mp_parameters(3, groups)
+
+
+def test_state_is_not_divided(tmp_path, monkeypatch):
+    from argosy.distributed import sharding
+
+    layer = argosy.nn.Linear(2, 2)
+    sgd = argosy.optimizer.SGD(parameters=layer.parameters())
+    assert sharding.group_sharded_parallel(layer, sgd, "p_g_os") == (layer, sgd, None)
+    sharding.save_group_sharded_model(layer, str(tmp_path / "saved"), sgd)
+    loaded = argosy.load(str(tmp_path / "saved" / "model.pdmodel"))
+    np.testing.assert_array_equal(loaded["weight"].numpy(), layer.weight.numpy())
+    with pytest.raises(ValueError, match="level"):
+        sharding.group_sharded_parallel(layer, sgd, "all")
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    with pytest.raises(NotImplementedError, match="expected one process, got 2"):
+        sharding.group_sharded_parallel(layer, sgd, "os")
+
+
+def test_a_barrier_beside_the_group():
+    assert dist.collective.all_reduce is dist.all_reduce
+    dist.gloo_release()
+    with pytest.raises(RuntimeError, match=r"\[gloo_barrier\] the processes are not connected"):
+        dist.gloo_barrier()
+    with pytest.raises(ValueError, match="got 2 of 2"):
+        dist.gloo_init_parallel_env(2, 2, "here")
+    dist.gloo_init_parallel_env(0, 1, "here")
+    with pytest.raises(RuntimeError, match="connected already"):
+        dist.gloo_init_parallel_env(0, 1, "here")
+    dist.gloo_barrier()
+    dist.gloo_release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argosy import nn
 from argosy import tensor as tensors
 from argosy._core import Tensor
-from argosy._support import no_effect, unsupported
+from argosy._support import check_choice, no_effect, unsupported
 from argosy.base.parameter import Parameter
 
 from .placement import Placement, Replicate
@@ -268,6 +268,8 @@ def split(
         >>> argosy.distributed.split(argosy.ones([2, 4]), (4, 3), "linear").shape
         paddle.Size([2, 3])
     """
+    check_choice("distributed.split", "axis", axis, (0, 1))
+    check_choice("distributed.split", "gather_out", gather_out, (True, False))
     if num_partitions != 1:
         raise NotImplementedError(
             f"[distributed.split] layers are not divided between processes: expected num_partitions=1, got"

@@ -98,6 +98,27 @@ def test_gradient_merge():
         assert optimizer.get_lr() == 0.1
 
 
+def test_gradient_merge_by_minimize():
+    begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": False})
+    net, whole = network_of(rank), network_of()
+    model = fleet.distributed_model(net)
+    optimizer = fleet.distributed_optimizer(sgd(net))
+    reference = sgd(whole, 0.2)
+    xs = [batch(), batch()]
+    for x in xs:
+        loss = loss_of(model, x[mine])
+        loss.backward()
+        operations, pairs = optimizer.minimize(loss)
+        assert operations == [] and len(pairs) == 4
+        optimizer.clear_gradients()
+    loss_of(whole, np.concatenate(xs)).backward()
+    update(reference)
+    close(net, whole)
+    assert all(p.grad is None or not p.grad.any() for p in net.parameters())
+    raises(NotImplementedError, "parameters and no_grad_set are not supported",
+           lambda: optimizer.minimize(loss, no_grad_set=set()))  # fmt: skip
+
+
 def test_gradient_merge_with_a_scaler():
     begin(gradient_merge=True, gradient_merge_configs={"k_steps": 2, "avg": True})
     net, whole = network_of(rank), network_of()

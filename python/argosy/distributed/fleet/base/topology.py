@@ -7,6 +7,7 @@ import itertools
 import math
 
 from argosy import distributed
+from argosy._support import check_choice
 from argosy.distributed import ParallelMode
 
 __all__ = ["CommunicateTopology", "HybridCommunicateGroup"]
@@ -283,6 +284,7 @@ class HybridCommunicateGroup:
         Returns:
             Group: It.
         """
+        check_choice("get_check_parallel_group", "sharding", sharding, (True, False))
         return self._alone
 
     def get_rank_from_stage(self, stage_id, **kwargs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argosy import nn
-from argosy._support import unsupported
+from argosy._support import no_effect, unsupported
 from argosy.distributed.fleet.utils.recomputation import recompute
 
 __all__ = []
@@ -81,8 +81,8 @@ class PipelineLayer(nn.Layer):
         layers (list): LayerDesc, layers and functions.
         num_stages (int, optional): 1.
         topology (CommunicateTopology, optional): With one place along "pipe".
-        loss_fn (callable, optional): Kept as an attribute.
-        seg_method (str): How stages would be cut; with one it makes no difference.
+        loss_fn (callable, optional): No effect: the program applies it itself.
+        seg_method (str): No effect: there is one stage.
         recompute_interval (int): Layers between two results that are kept for backward; 0 keeps all.
         recompute_ctx (optional): Only None.
         num_virtual_pipeline_stages (int, optional): Only 1.
@@ -128,8 +128,10 @@ class PipelineLayer(nn.Layer):
                 f" {max(stages, num_virtual_pipeline_stages or 1)}. Do this: num_stages=1, with the axis"
                 " 'data' for the processes."
             )
-        self._loss_fn = loss_fn
-        self._seg_method = seg_method
+        no_effect(
+            "PipelineLayer", "there is one stage, and the program applies its loss itself",
+            loss_fn=(loss_fn, None), seg_method=(seg_method, "uniform"),
+        )  # fmt: skip
         self._recompute_interval = recompute_interval
         self._num_stages = 1
         self.shared_layers = nn.LayerDict()
