@@ -43,6 +43,9 @@ foreach(source ${harnesses})
   if(harness STREQUAL service_fuzz)
     target_link_libraries(${harness} PRIVATE argosy_ps)
   endif()
+  if(harness STREQUAL paddle_fuzz)  # which is found by its name, and must be the instrumented one
+    add_dependencies(${harness} argosy_paddle)
+  endif()
   if(harness STREQUAL onnx_fuzz)
     add_dependencies(${harness} argosy_onnx)  # which libargosy.so loads
   endif()

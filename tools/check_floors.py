@@ -58,6 +58,7 @@ FLOORS = (
     "text",
     "jit",
     "onnx",
+    "inference",
     "profiler",
     "distributed",
     "incubate",
