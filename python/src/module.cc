@@ -45,6 +45,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_passes(module.get());
     add_serialize(module.get());
     add_runtime(module.get());
+    add_infer(module.get());
     add_jit(module.get());
     add_profile(module.get());
     add_debug(module.get());

@@ -61,8 +61,11 @@ def average(bucket):
     return bucket.all_reduce(bucket.gradients, ReduceOp.AVG)
 
 
+average.wire = None  # Programs do it by an operation: the dtype that is sent, None for the own one
+
+
 class _Widening:
-    """Waits for narrow values and writes them into wide ones, once."""
+    """Waits for narrow values and writes them into wide ones."""
 
     def __init__(self, work, narrow, wide):
         self._work = work
@@ -70,9 +73,8 @@ class _Widening:
 
     def wait(self):
         self._work.wait()
-        pairs, self._pairs = self._pairs, []
         with no_grad():
-            for narrow, wide in pairs:
+            for narrow, wide in self._pairs:
                 tensors.assign(narrow.astype(wide.dtype), wide)
 
 
@@ -88,4 +90,5 @@ def average_in(dtype):
         narrow = [(g / bucket.group.nranks).astype(narrow_dtype) for g in gradients]
         return _Widening(bucket.all_reduce(narrow, ReduceOp.SUM), narrow, gradients)
 
+    average_narrow.wire = dtype
     return average_narrow

@@ -45,6 +45,8 @@ class Group:
         self.process_group = pg
         self.name = name or f"_default_pg{id}"
         self._tasks = []  # under way: what wait() waits for
+        if pg is not None:
+            _core.comm_enter(id, pg)  # for operations of Programs
 
     @property
     def nranks(self):
@@ -144,19 +146,24 @@ def _meeting_place():
             " where they meet. Do this: start them by `argosy launch`, or set PADDLE_MASTER or"
             " PADDLE_TRAINER_ENDPOINTS."
         )
+    return place
+
+
+def connect_at(place, rank, size):
+    """A connection of `size` processes of this host that meet at a place, a text that is theirs alone."""
     job = f"{os.geteuid()} {place} {os.environ.get('ARGOSY_JOB_ID', '')}"
     digest = hashlib.sha256(job.encode()).hexdigest()[:16]
-    return f"argosy-comm {place[:60]} {digest}"
+    return _core.comm_connect(
+        rank, size, f"argosy-comm {place[:60]} {digest}", os.environ.get("ARGOSY_JOB_TOKEN", ""),
+        os.environ.get("ARGOSY_COMM_HOST", ""), _limit(),
+    )  # fmt: skip
 
 
 def connect():
     """Connects all processes of the job, once; their group."""
     if 0 not in _groups:
         rank, size = get_rank(), get_world_size()
-        handle = _core.comm_connect(
-            rank, size, _meeting_place(), os.environ.get("ARGOSY_JOB_TOKEN", ""),
-            os.environ.get("ARGOSY_COMM_HOST", ""), _limit(),
-        )  # fmt: skip
+        handle = connect_at(_meeting_place(), rank, size)
         _groups[0] = Group(rank, 0, range(size), handle)
     return _groups[0]
 

@@ -8,10 +8,13 @@ import os
 from argosy import nn
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
-from argosy._support import no_effect
+from argosy._programs.mode import default_main_program, default_startup_program
+from argosy._support import no_effect, unsupported
 from argosy.autograd import is_grad_enabled
+from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
+from ._program_exchange import ProgramExchange, start_alike
 from ._reducer import Reducer
 from ._same_start import copy_from_first
 
@@ -139,10 +142,23 @@ class DataParallel(nn.Layer):
             uses keeps its gradient.
         group (Group, optional): Of the processes; all by default.
 
+    Shape: as of the layer.
+
     Raises:
-        NotImplementedError: Called while a Program is recorded, in several processes.
+        NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
+            communication hook.
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
+
+    Example:
+        >>> import argosy as paddle
+        >>> model = paddle.DataParallel(paddle.nn.Linear(2, 1))
+        >>> with model.no_sync():
+        ...     model(paddle.ones([3, 2])).mean().backward()
+        >>> loss = model.scale_loss(model(paddle.ones([3, 2])).mean())
+        >>> loss.backward()
+        >>> model.init_reducer(), model.apply_collective_grads()
+        (None, None)
     """
 
     def __init__(
@@ -161,6 +177,7 @@ class DataParallel(nn.Layer):
         self._synchronizes = True
         self._keeps_gradients = None  # fleet: says whether those of a pass are left unexchanged
         self._reducer = None
+        self._exchange = None  # what Programs do in the place of the reducer
         if group is None or group.nranks == 1:
             no_effect(
                 "DataParallel", "one process exchanges no gradients",
@@ -175,26 +192,56 @@ class DataParallel(nn.Layer):
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )
-        copy_from_first([*layers.parameters(), *layers.buffers()], group)
         limits = [int(size * (1 << 20)) for size in (last_comm_buffer_size, comm_buffer_size)]
+        self._exchange = ProgramExchange(group, limits, trained)
+        state = [*layers.parameters(), *layers.buffers()]
+        if not in_dynamic_mode():
+            start_alike(default_startup_program(), group, state)
+            return
+        copy_from_first(state, group)
         self._reducer = Reducer(trained, group, limits, bool(find_unused_parameters))
 
     def forward(self, *inputs, **kwargs):
         """The layer's own forward."""
-        if self._reducer is not None:
-            if not in_dynamic_mode():
-                raise NotImplementedError(
-                    "[DataParallel] gradients of several processes are exchanged after eager backward only,"
-                    " and a Program is being recorded. Do this: capture the inner layer"
-                    " (jit.to_static) and put DataParallel around it."
-                )
+        self._begin_pass()
+        return self._layers(*inputs, **kwargs)
+
+    def _begin_pass(self):
+        """Before a forward pass, at once or as part of a captured function: whether the backward pass
+        after it exchanges gradients. While one is captured, whoever captures it is told."""
+        if self._exchange is None:
+            return
+        if in_dynamic_mode():
             if is_grad_enabled():
                 kept = self._keeps_gradients is not None and self._keeps_gradients()
                 self._reducer.wanted = self._synchronizes and not kept
-        return self._layers(*inputs, **kwargs)
+        elif capturing():
+            note(self)
+        else:
+            exchanges = default_main_program()._exchanges
+            if self._exchange not in exchanges:
+                exchanges.append(self._exchange)
+
+    def _begin_step(self):
+        """Before a captured step, which exchanges gradients and updates."""
+        kept = self._keeps_gradients is not None and self._keeps_gradients()
+        if kept or not self._synchronizes:
+            raise NotImplementedError(
+                "[DataParallel.no_sync] a step of compile_step exchanges gradients before it updates:"
+                " expected it to be called outside of no_sync() and without gradient_merge. Do this: leave"
+                " these out, or train eagerly."
+            )
+        self._exchange.wire = _wire_of(self._reducer.hook)
 
     def scale_loss(self, loss):
-        """The loss unchanged (kept for old programs)."""
+        """The loss unchanged (kept for old programs).
+
+        Args:
+            loss (Tensor): It.
+
+        Returns:
+            Tensor: It.
+        """
         return loss
 
     def apply_collective_grads(self):
@@ -234,11 +281,17 @@ class DataParallel(nn.Layer):
             )
         if self._reducer is not None:
             self._reducer.hook = hook
+        elif self._exchange is not None:
+            self._exchange.wire = _wire_of(hook)
 
     @contextlib.contextmanager
     def no_sync(self):
-        """A context in which gradients are not exchanged: those of forward passes in it stay with this
-        process until the next backward of a forward pass outside of it."""
+        """Lets gradients not be exchanged: those of forward passes in the context stay with this process
+        until the next backward of a forward pass outside of it.
+
+        Returns:
+            The context.
+        """
         before, self._synchronizes = self._synchronizes, False
         try:
             yield
@@ -254,3 +307,57 @@ class DataParallel(nn.Layer):
         return self._layers.set_state_dict(*args, **kwargs)
 
     set_dict = load_dict = set_state_dict
+
+
+def _wire_of(hook):
+    """The dtype in which a Program exchanges gradients as a communication hook does."""
+    if not hasattr(hook, "wire"):
+        raise NotImplementedError(
+            "[DataParallel.register_comm_hook] a communication hook is called in eager backward: expected none"
+            f" where a Program trains, got {hook!r}. Do this: train eagerly, or rewrite the Program by a"
+            " pass of your own (argosy.passes)."
+        )
+    return hook.wire
+
+
+def sync_params_buffers(
+    model,
+    comm_group=None,
+    src_rank=0,
+    is_model_parallel=False,
+    fuse_params=True,
+    is_moe_sharding_parallel=False,
+):
+    """Lets the parameters and buffers of a layer be those of one process.
+
+    Args:
+        model (Layer): The same in all processes.
+        comm_group (Group, optional): Of the processes; all by default.
+        src_rank (int): Whose values are taken: the first of the group.
+        is_model_parallel (bool): Only False.
+        fuse_params (bool): No effect: they travel together.
+        is_moe_sharding_parallel (bool): Only False.
+
+    Raises:
+        RanksDisagreeError: Another process has another layer.
+        ValueError: src_rank is not the first of the group.
+
+    Example:
+        >>> from argosy.distributed.parallel import sync_params_buffers
+        >>> sync_params_buffers(argosy.nn.Linear(2, 2))
+    """
+    what = "sync_params_buffers"
+    unsupported(
+        what, "leave it out", is_model_parallel=(is_model_parallel, False),
+        is_moe_sharding_parallel=(is_moe_sharding_parallel, False),
+    )  # fmt: skip
+    no_effect(what, "parameters travel together", fuse_params=(fuse_params, True))
+    group = checked_group(what, comm_group)
+    if group is None:
+        return
+    if src_rank != group.ranks[0]:
+        raise ValueError(
+            f"[{what}] src_rank: expected the first of the group, {group.ranks[0]}, got {src_rank}. Do this:"
+            " broadcast the parameters one by one."
+        )
+    copy_from_first([*model.parameters(), *model.buffers()], group)

@@ -6,7 +6,6 @@ import os
 from argosy import _core
 from argosy._core import Tensor
 from argosy._support import no_effect, only_known, unsupported
-from argosy.framework import io as framework_io
 from argosy.nn.layer.layers import Layer
 from argosy.nn.parameter import Parameter
 from argosy.static import paddle_model
@@ -201,7 +200,8 @@ def load(path, **configs):
         configs: model_filename, params_filename: the names that `path` gives, if any.
 
     Returns:
-        TranslatedLayer: It can be called, trained further, and saved again.
+        TranslatedLayer: It can be called, trained further, and saved again. Calls give the tensors of the
+        function's result, in a list if there are several, whatever it held them in. [= Paddle]
 
     Raises:
         ValueError: other configs, or there is no such file.
@@ -282,12 +282,11 @@ class TranslatedLayer(Layer):
 
     @classmethod
     def _from_inference_model(cls, path):
-        from argosy.static.io import load_from_file
+        from argosy.static.io import load_from_file, values_in_file
 
         program = _core.program_from_bytes(load_from_file(path + ".pdmodel"))
-        weights = (
-            framework_io.load(path + ".pdiparams") if os.path.exists(path + ".pdiparams") else {}
-        )
+        params = path + ".pdiparams"
+        weights = values_in_file(params) if os.path.exists(params) else {}
         return cls({"forward": program}, weights)
 
     def _add(self, name, program, weights):
@@ -300,11 +299,10 @@ class TranslatedLayer(Layer):
         for v, grad in zip(outputs, needed):
             v.stop_gradient = not grad
         text = metadata.get("result")
+        leaves = [Leaf(i) for i in range(len(outputs))]
         if text:
-            structure = _decode(json.loads(text))
-        else:
-            structure = [Leaf(i) for i in range(len(outputs))]
-            structure = structure[0] if len(structure) == 1 else structure
+            leaves = [v for v in flatten(_decode(json.loads(text))) if type(v) is Leaf]
+        structure = leaves[0] if len(leaves) == 1 else leaves
         self._programs[name] = Captured(program, _core.program_inputs(program), outputs, structure)
         if name != "forward":
             self.__dict__[name] = lambda *args: self._run(name, args)

@@ -119,6 +119,17 @@ class Model(Layer):
             return made.result(_core.program_run_recorded(made.program, feeds, made.fetches))
         return made.result(execute(made.program, feeds, made.fetches))
 
+    def save(self, path):
+        """Writes the model as argosy.jit.save does, if nothing has to be fixed by a call.
+
+        Args:
+            path (str): Prefix of the files.
+
+        Raises:
+            ValueError: the model leaves something open that a Program fixes.
+        """
+        _core.program_save(self._program_of_file().program, os.fspath(path), None)
+
     def program(self):
         """The Program of the model, if nothing has to be fixed by a call.
 
@@ -138,7 +149,7 @@ class Model(Layer):
         if made is None:
             raise ValueError(
                 f"[onnx] a Program of the model has to know more of its inputs {sorted(needs)}."
-                " Do this: call the model, or export it with these as constants."
+                " Do this: call it instead, or export it with these as constants."
             )
         return made
 
@@ -179,7 +190,9 @@ class Model(Layer):
         program, outputs, needs = _core.onnx_build(self._handle, list(fixed.items()))
         if program is not None:
             return _Made(program, outputs), None
-        news = {name for name, value in needs if name not in fixed or value != self._needs.get(name)}
+        news = {
+            name for name, value in needs if name not in fixed or value != self._needs.get(name)
+        }
         if not news:
             raise NotImplementedError(
                 "[onnx] the model cannot be fixed for these inputs: an operator needs a size or a value"
@@ -282,6 +295,8 @@ def _key(given):
     if given is None:
         return None
     return tuple(
-        (tuple(t.shape), t.numpy().tobytes()) if isinstance(t, Tensor) else (tuple(t[0]), dtype_name(t[1]))
+        (tuple(t.shape), t.numpy().tobytes())
+        if isinstance(t, Tensor)
+        else (tuple(t[0]), dtype_name(t[1]))
         for t in given
     )

@@ -458,7 +458,10 @@ def deserialize_persistables(program, data, executor):
             f"[deserialize_persistables] data: expected bytes, got {type(data).__name__}."
             " Do this: pass what serialize_persistables gave."
         )
-    values = _read_state(io.BytesIO(data))
+    _set_values(program, _read_state(io.BytesIO(data)))
+
+
+def _set_values(program, values):
     for name, v in program._all_states().items():
         if name not in values:
             raise ValueError(
@@ -561,9 +564,9 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     skip = kwargs.get("skip_prune_program", False)
     program = normalize_program(program, feed_vars, fetch_vars, skip_prune_program=skip)
     content = to_bytes(program)
-    values = _values_as_bytes(program)
+    # In this order: a new Program never stands beside the values of an old one for long.
+    _core.weights_save(path_prefix + ".pdiparams", _values_of(program), None)
     _write(path_prefix + ".pdmodel", content)
-    _write(path_prefix + ".pdiparams", values)
 
 
 def load_inference_model(path_prefix, executor, **kwargs):
@@ -626,11 +629,20 @@ def load_inference_model(path_prefix, executor, **kwargs):
                 " was given to save_inference_model (without .pdmodel)."
             )
         content = load_from_file(paths[0])
-        values = load_from_file(paths[1]) if os.path.isfile(paths[1]) else None
+        values = values_in_file(paths[1]) if os.path.isfile(paths[1]) else None
     program = deserialize_program(content)
-    if values:
+    if isinstance(values, bytes):
         deserialize_persistables(program, values, executor)
+    elif values:
+        _set_values(program, values)
     return _inference_parts(program)
+
+
+def values_in_file(path):
+    """{name: value} of NAME.pdiparams; those of older versions were pickled."""
+    with open(path, "rb") as f:
+        pickled = f.read(1) == b"\x80"
+    return framework_io.load(path) if pickled else _core.weights_load(path)[0]
 
 
 def _load_captured(path_prefix):

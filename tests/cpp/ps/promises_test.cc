@@ -112,7 +112,8 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
     for (const std::string& name :
          {directory_ + "/outside", directory_ + "/root/../outside", directory_ + "/root/link",
           directory_ + "/root/link/deeper", directory_ + "/rooted", std::string("../outside"),
-          std::string("/"), std::string("inside\0x", 8)}) {
+          std::string("/"), std::string("inside\0x", 8), std::string("hdfs:/day/1"),
+          std::string("afs://host:9902/day")}) {
       const Core::Result result = call(whole(method, kOne, ++sequence, name));
       EXPECT_EQ(result.failure.code, Code::bad_request) << name;
       EXPECT_NE(result.failure.text.find("root"), std::string::npos) << result.failure.text;
@@ -128,6 +129,34 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
   fs::create_symlink(directory_ + "/outside/snapshot.json", save / "snapshot.json");
   const Core::Result result = call(whole(Method::load, kOne, ++sequence, save));
   EXPECT_NE(result.failure.text.find("is a link"), std::string::npos) << result.failure.text;
+}
+
+// What was acknowledged is not passed over because its table is another one now.
+TEST_F(Promises, ALogIsOfTheTablesItWasWrittenWith) {
+  const std::vector<TableConfig> before = options_.tables;
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {1, 2})), Code::ok);
+  const auto refused = [&](auto&& change) {
+    options_.tables = before;
+    change();
+    return error_of([&] { kill_and_start(); });
+  };
+  const auto wider = [&] { options_.tables[0].accessor.dim = 8; };
+  const auto other_rule = [&] { options_.tables[0].accessor.embedding.rule = "sgd"; };
+  EXPECT_NE(refused(wider).find("changes of table 0 (rows: plain dim=2"), std::string::npos);
+  EXPECT_NE(refused(other_rule).find("which is another one now"), std::string::npos);
+  EXPECT_NE(refused([&] { options_.tables[1].size = 60; }).find("dense: 6 numbers, sum"),
+            std::string::npos);
+  EXPECT_NE(refused([&] { options_.tables.pop_back(); }).find("which this server does not have"),
+            std::string::npos);
+  // Without the file, as an earlier version left it, records themselves tell.
+  const auto forgets = [&] {
+    wider();
+    fs::remove(options_.directory + "/server-0-of-1/log/tables.json");
+  };
+  EXPECT_NE(refused(forgets).find("does not fit table 0 as it is now"), std::string::npos);
+  EXPECT_EQ(refused([&] { options_.tables.push_back(sum_table(2, "sparse")); }), "");
+  EXPECT_EQ(value(1), 1);
 }
 
 // --- load ---
@@ -640,7 +669,7 @@ TEST_F(Promises, ManySavesAtOnceDoNotHoldUpTheFirst) {
 
 // A disk that hangs while a step is applied holds up who ends it, and nobody else.
 TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
-  FailingFiles files(milliseconds(500));
+  FailingFiles files;
   options_.durability = "none";
   options_.stop_limit = milliseconds(500);
   options_.tables[0].tier = "ssd";
@@ -679,7 +708,7 @@ TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
 
 // Reads that hang have threads of their own: the others go on, and who finds none free is told why.
 TEST_F(Promises, CallsThatHangInTheDatabaseHoldUpNoOthers) {
-  FailingFiles files(milliseconds(500));
+  FailingFiles files;
   options_.durability = "none";
   options_.threads = 2;
   options_.tables[0].tier = "ssd";

@@ -31,7 +31,9 @@ def chosen_rule(optimizer, strategy):
     """Lamb in the place of Adam, LARS in that of Momentum, if `strategy` says so."""
     if strategy.lamb:
         configs = strategy.lamb_configs
-        _check_replaceable("lamb", optimizer, optimizers.Adam, "_amsgrad", "_lazy_mode", "regularization")
+        _check_replaceable(
+            "lamb", optimizer, optimizers.Adam, "_amsgrad", "_lazy_mode", "regularization"
+        )
         parts = configs["exclude_from_weight_decay"]
         optimizer = optimizers.Lamb(
             optimizer._learning_rate,
@@ -112,12 +114,12 @@ class _Around:
         Returns:
             tuple: An empty list, and the pairs (parameter, gradient).
         """
-        pairs = self._inner_opt.backward(loss, startup_program, parameters, no_grad_set)
         if parameters is not None or no_grad_set is not None:
             raise NotImplementedError(
                 "[minimize] parameters and no_grad_set are not supported with this strategy of fleet. Do"
                 " this: give the optimizer its parameters when it is made."
             )
+        pairs = self._inner_opt.backward(loss, startup_program)
         self.step()
         return [], pairs
 

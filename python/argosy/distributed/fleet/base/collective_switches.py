@@ -21,6 +21,8 @@ fuse_grad_size_in_num conv_workspace_size_limit
 _EAGER = """
 amp recompute localsgd gradient_merge lars lamb fp16_allreduce sync_batch_norm
 """.split()
+# What static Programs do (Fleet.minimize).
+_IN_PROGRAMS = ("fp16_allreduce",)
 # Of DataParallel: fleet.distributed_model gives it these.
 _BUCKETS = ("find_unused_parameters", "fuse_grad_size_in_MB", "last_comm_group_size_MB")
 
@@ -30,7 +32,7 @@ def check_collective(strategy, what):
     what is computed; warns of those that only say how processes exchange gradients."""
     message = strategy.strategy
     for name in SWITCHES:
-        if getattr(message, name) and not (name in _EAGER and in_dynamic_mode()):
+        if getattr(message, name) and name not in (_EAGER if in_dynamic_mode() else _IN_PROGRAMS):
             raise NotImplementedError(
                 f"[{what}] strategy.{name} is not supported"
                 f"{' for Programs' if name in _EAGER else ''} without parameter servers: expected False,"
@@ -38,10 +40,11 @@ def check_collective(strategy, what):
             )
     for name in _DEGREES:
         degree = getattr(message.hybrid_configs, name, 1)
-        if degree > 1:
+        if degree > 1 and (name, degree) != ("dp_degree", get_world_size()):
             raise NotImplementedError(
                 f"[{what}] strategy.hybrid_configs: {name} is not supported: expected 1 or -1, got {degree};"
-                " layers are not divided between processes. Do this: leave it out."
+                f" layers are not divided between processes, of which there are {get_world_size()}. Do"
+                " this: leave it out."
             )
     given = {}
     alone = get_world_size() == 1
