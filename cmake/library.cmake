@@ -4,6 +4,8 @@ file(GLOB_RECURSE simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/argos
 list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 # Of the parameter server, libargosy.so has what Programs need to speak of tables: see ps.cmake.
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
+# Connections between hosts are a library of their own: see net.cmake.
+list(FILTER sources EXCLUDE REGEX "/comm/net/")
 
 # Readers and writers of saved Programs, from their schema.
 set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)

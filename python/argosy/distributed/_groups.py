@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import atexit
 import datetime
-import hashlib
 import itertools
-import os
 import warnings
 
 from argosy import _core
 from argosy._job import get_rank, get_world_size, number_of
 from argosy._support import no_effect
 from argosy._waits import checked_seconds
+
+from . import _meeting
 
 __all__ = []
 
@@ -118,46 +118,11 @@ def _limit():
     )
 
 
-def _meeting_place():
-    """Where the processes of this job meet on this host."""
-    endpoints = [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
-    size = get_world_size()
-    if endpoints and len(endpoints) != size:
-        raise ValueError(
-            f"[init_parallel_env] PADDLE_TRAINERS_NUM={size} processes are one job, but"
-            f" PADDLE_TRAINER_ENDPOINTS has {len(endpoints)} addresses. Do this: list the address of"
-            " each."
-        )
-    hosts = sorted({e.rpartition(":")[0] for e in endpoints})
-    if (len(hosts) > 1 or number_of("PADDLE_NNODES", 1) > 1) and not os.environ.get(
-        "ARGOSY_COMM_HOST"
-    ):
-        raise NotImplementedError(
-            f"[init_parallel_env] the ranks are on several hosts ({', '.join(hosts)}), and only ranks"
-            " of one host are supported so far. Do this: start all ranks on one host; if these are"
-            " names of one, set ARGOSY_COMM_HOST to the same text for all."
-        )
-    place = os.environ.get("PADDLE_MASTER", "") or (endpoints[0] if endpoints else "")
-    if not place:
-        raise ValueError(
-            f"[init_parallel_env] this process is one of {size} (PADDLE_TRAINERS_NUM), but nothing says"
-            " where they meet. Do this: start them by `argosy launch`, or set PADDLE_MASTER or"
-            " PADDLE_TRAINER_ENDPOINTS."
-        )
-    job = f"{os.geteuid()} {place} {os.environ.get('ARGOSY_JOB_ID', '')}"
-    digest = hashlib.sha256(job.encode()).hexdigest()[:16]
-    return f"argosy-comm {place[:60]} {digest}"
-
-
 def connect():
     """Connects all processes of the job, once; their group."""
     if 0 not in _groups:
         rank, size = get_rank(), get_world_size()
-        handle = _core.comm_connect(
-            rank, size, _meeting_place(), os.environ.get("ARGOSY_JOB_TOKEN", ""),
-            os.environ.get("ARGOSY_COMM_HOST", ""), _limit(),
-        )  # fmt: skip
-        _groups[0] = Group(rank, 0, range(size), handle)
+        _groups[0] = Group(rank, 0, range(size), _meeting.connect(_limit()))
     return _groups[0]
 
 

@@ -103,6 +103,9 @@ std::span<Flag> table() {
        "which all processes of the group raise CommunicationTimeout. Groups that are given a "
        "timeout "
        "keep to that."},
+      {"ARGOSY_COMM_ENGINE", ""_s, startup,
+       "tcp: connect processes by TCP even where they are on one host; empty: by shared memory "
+       "there."},
       {"ARGOSY_COMM_CHECK", false, startup,
        "Compare checksums of all that collectives send between hosts."},
       {"ARGOSY_COMM_ALGORITHM", "shares"_s, startup,

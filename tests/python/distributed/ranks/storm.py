@@ -1,6 +1,6 @@
 """Seeded runs of forked ranks that exchange tensors while one of them is hurt:
 
-    python storm.py FIRST_SEED RUNS
+    python storm.py FIRST_SEED RUNS [tcp]
 
 Each run ends within its limits, and in the right error, the same on all ranks that live: or the seed
 and what was wrong are printed, and the exit code is 1.
@@ -11,11 +11,16 @@ import random
 import secrets
 import select
 import signal
+import socket
 import sys
 import time
 
-import argosy as paddle
-import argosy.distributed as dist
+OVER_TCP = sys.argv[3:] == ["tcp"]
+if OVER_TCP:
+    os.environ["ARGOSY_COMM_ENGINE"] = "tcp"
+
+import argosy as paddle  # noqa: E402
+import argosy.distributed as dist  # noqa: E402
 
 LIMIT = 2.0  # of a wait for a rank
 STEPS = 4000
@@ -98,13 +103,22 @@ def read_all(fd, until):
         data += part
 
 
+def meeting_place():
+    """A name that nobody has; over TCP, a port."""
+    if not OVER_TCP:
+        return f"storm {secrets.token_hex(4)}"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
 def run(seed):
     """What is wrong with the run; None if nothing is."""
     draw = random.Random(seed)
     size, fault = draw.choice((2, 3, 4)), FAULTS[seed % len(FAULTS)]
     victim, moment = draw.randrange(size), draw.randrange(60)
     os.environ.update(
-        PADDLE_MASTER=f"storm {secrets.token_hex(4)}", PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000))
+        PADDLE_MASTER=meeting_place(), PADDLE_PG_TIMEOUT=str(int(LIMIT * 1000))
     )
     ready = os.pipe()
     pids, ends = [], []
