@@ -1,6 +1,8 @@
 #include <cstring>
 #include <new>
+#include <set>
 
+#include "argosy/base/mutex.h"
 #include "argosy/comm/mesh.h"
 #include "argosy/comm/net/store_client.h"
 #include "argosy/comm/net/store_server.h"
@@ -24,6 +26,7 @@ using comm::net::StoreThread;
 constexpr const char* kGroup = "argosy.process_group";  // as argosy._core makes and takes them
 constexpr const char* kClient = "argosy.store_client";
 constexpr const char* kServer = "argosy.store_server";
+constexpr const char* kWatch = "argosy.store_watch";
 
 // The exceptions are those of argosy._core: found by name, since this is another library.
 PyObject* from_core(const char* name) {
@@ -254,6 +257,61 @@ PyObject* f_host_of_interface(Args a) {
   return check(PyUnicode_FromStringAndSize(host.data(), static_cast<Py_ssize_t>(host.size())));
 }
 
+// What a watching client has heard.
+struct Watch {
+  Mutex mutex;
+  std::string lost ARGOSY_GUARDED_BY(mutex);
+  std::set<int> gone ARGOSY_GUARDED_BY(mutex);
+};
+
+// (client, rank): from now on this process beats, and hears who does not.
+PyObject* f_watch(Args a) {
+  auto client = unwrap<StoreClient>(a[0], kClient);
+  const int rank = to_whole(a[1]);
+  auto watch = std::make_shared<Watch>();
+  StoreClient::Listener listener;
+  listener.gone = [watch](int gone) {
+    MutexLock lock(watch->mutex);
+    watch->gone.insert(gone);
+  };
+  listener.lost = [watch](const std::string& why) {
+    MutexLock lock(watch->mutex);
+    watch->lost = why;
+  };
+  {
+    WithoutGil no_gil;
+    client->watch(rank, std::move(listener));
+  }
+  return wrap_shared(std::move(watch), kWatch);
+}
+
+// (watch): why the store is lost, empty if it is there; who is gone.
+PyObject* f_watched(Args a) {
+  Watch& watch = *unwrap<Watch>(a[0], kWatch);
+  std::string lost;
+  std::set<int> gone;
+  {
+    MutexLock lock(watch.mutex);
+    lost = watch.lost;
+    gone = watch.gone;
+  }
+  Py list(check(PyList_New(0)));
+  for (const int rank : gone) {
+    Py number(check(PyLong_FromLong(rank)));
+    if (PyList_Append(list.get(), number.get())) throw PythonError{};
+  }
+  return check(Py_BuildValue("(sO)", lost.c_str(), list.get()));
+}
+
+PyObject* f_bye(Args a) {
+  auto client = unwrap<StoreClient>(a[0], kClient);
+  {
+    WithoutGil no_gil;
+    client->bye();
+  }
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {FUNCTION("connect", f_connect, 11),
                            FUNCTION("store_serve", f_serve, 3),
                            FUNCTION("store_port", f_port, 1),
@@ -265,6 +323,9 @@ PyMethodDef functions[] = {FUNCTION("connect", f_connect, 11),
                            FUNCTION("store_has", f_has, 2),
                            FUNCTION("store_remove", f_remove, 2),
                            FUNCTION("store_count", f_count, 1),
+                           FUNCTION("store_watch", f_watch, 2),
+                           FUNCTION("store_watched", f_watched, 1),
+                           FUNCTION("store_bye", f_bye, 1),
                            FUNCTION("store_own_host", f_own_host, 1),
                            FUNCTION("host_of_interface", f_host_of_interface, 1),
                            {}};
