@@ -1,10 +1,11 @@
 """Time all_reduce and data parallel steps of several processes beside torch's gloo, in alternation.
 
-    python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5]
+    python benchmarks/distributed.py [--ranks 2] [--rounds 7] [--seconds 0.5] [--only NAME ..]
 
 torch runs in the interpreter that ARGOSY_BENCH_TORCH names; without it only our times are printed.
 Each rank has one thread. Results are checked against NumPy before they are timed. A round times one
 framework after the other, so only ratios mean anything: the median of the rounds' ratios is shown.
+"scaling" of a step is the time of one process alone over that of each of several with as many samples.
 """
 
 import argparse
@@ -25,8 +26,17 @@ GOALS = {
     "all_reduce 1 MB": 0.3,
     "all_reduce 64 MB": 0.35,
     "MLP step": 0.4,
+    "Transformer step": 0.5,
+    "MLP step, captured": 0.4,
+    "Transformer step, captured": 0.5,
 }
-BATCH, STEPS_TO_CHECK = 64, 3
+STEPS = [name for name in GOALS if "step" in name]
+CAPTURED = ", captured"  # by jit.compile_step; torch's step is the same as without
+SCALING_GOAL = 0.85
+STEPS_TO_CHECK, RATE = 3, 0.001
+# MLP 784-1024x3-10; Transformer of 4 encoder layers on [batch, length, width].
+BATCH, HIDDEN, CLASSES = 64, 1024, 10
+LAYERS, LENGTH, WIDTH, HEADS, SENTENCES = 4, 64, 256, 4, 8
 
 
 # ---- a rank ---------------------------------------------------------------------------------------
@@ -51,15 +61,15 @@ class Argosy:
     def barrier(self):
         self.distributed.barrier()
 
-    def network(self):
-        nn = self.framework.nn
+    def train(self, name):
+        """(function of a batch that makes a step and gives the loss, how labels are shaped)"""
         self.framework.seed(0)
-        layers = []
-        for given, wanted in ((784, 1024), (1024, 1024), (1024, 1024)):
-            layers += [nn.Linear(given, wanted), nn.ReLU()]
-        network = self.framework.DataParallel(nn.Sequential(*layers, nn.Linear(1024, 10)))
-        optimizer = self.framework.optimizer.SGD(0.01, parameters=network.parameters())
-        entropy = nn.CrossEntropyLoss()
+        network = self.framework.DataParallel(self.network(name))
+        optimizer = self.framework.optimizer.SGD(RATE, parameters=network.parameters())
+        entropy = self.framework.nn.CrossEntropyLoss()
+        if name.endswith(CAPTURED):
+            captured = self.framework.jit.compile_step(network, entropy, optimizer)
+            return lambda x, y: float(captured(x, y))
 
         def step(x, y):
             loss = entropy(network(x), y)
@@ -69,6 +79,22 @@ class Argosy:
             return float(loss)
 
         return step
+
+    def network(self, name):
+        nn = self.framework.nn
+        if name.startswith("MLP"):
+            sizes = [784, HIDDEN, HIDDEN, HIDDEN]
+            layers = []
+            for given, wanted in zip(sizes, sizes[1:]):
+                layers += [nn.Linear(given, wanted), nn.ReLU()]
+            return nn.Sequential(*layers, nn.Linear(HIDDEN, CLASSES))
+        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, **self.layer_options)
+        flat = nn.Flatten(0, 1)
+        encoder = nn.TransformerEncoder(layer, LAYERS, **self.encoder_options)
+        return nn.Sequential(encoder, flat, nn.Linear(WIDTH, CLASSES))
+
+    layer_options = {}
+    encoder_options = {}
 
 
 class Torch(Argosy):
@@ -83,16 +109,13 @@ class Torch(Argosy):
     def tensor(self, array):
         return self.framework.from_numpy(array.copy())
 
-    def network(self):
-        nn = self.framework.nn
+    def train(self, name):
         self.framework.manual_seed(0)
-        layers = []
-        for given, wanted in ((784, 1024), (1024, 1024), (1024, 1024)):
-            layers += [nn.Linear(given, wanted), nn.ReLU()]
-        network = nn.Sequential(*layers, nn.Linear(1024, 10))
-        network = nn.parallel.DistributedDataParallel(network)
-        optimizer = self.framework.optim.SGD(network.parameters(), lr=0.01)
-        entropy = nn.CrossEntropyLoss()
+        network = self.network(name)
+        if self.distributed.get_world_size() > 1:
+            network = self.framework.nn.parallel.DistributedDataParallel(network)
+        optimizer = self.framework.optim.SGD(network.parameters(), lr=RATE)
+        entropy = self.framework.nn.CrossEntropyLoss()
 
         def step(x, y):
             optimizer.zero_grad(set_to_none=True)
@@ -102,6 +125,9 @@ class Torch(Argosy):
             return float(loss.detach())
 
         return step
+
+    layer_options = {"batch_first": True}
+    encoder_options = {"enable_nested_tensor": False}
 
 
 def workload(framework, name, rank, size):
@@ -115,11 +141,15 @@ def workload(framework, name, rank, size):
         tensor = framework.tensor(np.zeros(count, "float32"))
         return lambda: framework.all_reduce(tensor)
     draw = np.random.RandomState(rank)
-    x = framework.tensor(draw.rand(BATCH, 784).astype("float32"))
-    y = framework.tensor(draw.randint(0, 10, BATCH))
-    step = framework.network()
+    shape, labels = {
+        "MLP step": ((BATCH, 784), BATCH),
+        "Transformer step": ((SENTENCES, LENGTH, WIDTH), SENTENCES * LENGTH),
+    }[name.removesuffix(CAPTURED)]
+    x = framework.tensor(draw.rand(*shape).astype("float32"))
+    y = framework.tensor(draw.randint(0, CLASSES, labels))
+    step = framework.train(name)
     losses = [step(x, y) for _ in range(STEPS_TO_CHECK)]
-    assert losses[-1] < losses[0] < 3, losses
+    assert losses[-1] < losses[0] < 5, losses
     return lambda: step(x, y)
 
 
@@ -158,7 +188,7 @@ class Ranks:
             PADDLE_TRAINERS_NUM=str(size),
             PADDLE_MASTER=f"benchmark {secrets.token_hex(4)}",
             MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(20000 + os.getpid() % 10000),
+            MASTER_PORT=str(20000 + secrets.randbelow(10000)),
             OMP_NUM_THREADS="1",
             PYTHONWARNINGS="ignore",
         )
@@ -197,23 +227,39 @@ class Ranks:
             process.wait()
 
 
-def time_all(frameworks, rounds, seconds):
-    for name in [*SIZES, "MLP step"]:
+def time_all(frameworks, names, rounds, seconds):
+    """frameworks: by what they are called in the table."""
+    for name in names:
+        taking_part = {
+            called: one for called, one in frameworks.items() if name in STEPS or "alone" not in called
+        }
         repeats = {}
-        for one in frameworks:
+        for called, one in taking_part.items():
             one.ask(load=name)
             once = max(one.seconds(3), 1e-6)
-            repeats[one.name] = max(3, int(seconds / once))
-        times = {one.name: [] for one in frameworks}
+            repeats[called] = max(3, int(seconds / once))
+        times = {called: [] for called in taking_part}
         for _ in range(rounds):
-            for one in frameworks:
-                times[one.name].append(one.seconds(repeats[one.name]))
-        medians = {known: statistics.median(found) for known, found in times.items()}
-        text = "  ".join(f"{known} {value * 1e6:10.1f} us" for known, value in medians.items())
-        if len(frameworks) > 1:
-            ratio = statistics.median(a / b for a, b in zip(times["argosy"], times["torch"]))
-            text += f"  ratio {ratio:.3f}  (goal {GOALS[name]})"
-        print(f"{name:18} {text}", flush=True)
+            for called, one in taking_part.items():
+                times[called].append(one.seconds(repeats[called]))
+        report(name, times)
+
+
+def median_ratio(times, one, other):
+    return statistics.median(a / b for a, b in zip(times[one], times[other]))
+
+
+def report(name, times):
+    text = "  ".join(f"{called} {statistics.median(t) * 1e6:10.1f} us" for called, t in times.items())
+    if "torch" in times:
+        ratio = median_ratio(times, "argosy", "torch")
+        text += f"  ratio {ratio:.3f}  (goal {GOALS[name]})"
+    for called in ("argosy", "torch"):
+        if f"{called} alone" in times:
+            scaling = median_ratio(times, f"{called} alone", called)
+            text += f"  scaling of {called} {scaling:.2f}"
+            text += f"  (goal {SCALING_GOAL})" if called == "argosy" else ""
+    print(f"{name:26} {text}", flush=True)
 
 
 def main():
@@ -221,23 +267,27 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--only", nargs="+", choices=[*SIZES, *STEPS], help="rows of the table")
     parser.add_argument("--rank-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rank_of:
         be_rank(options.rank_of)
         return
-    frameworks = [Ranks("argosy", sys.executable, options.ranks)]
+    frameworks = {"argosy": Ranks("argosy", sys.executable, options.ranks)}
     torch = os.environ.get("ARGOSY_BENCH_TORCH")
     if torch:
-        frameworks.append(Ranks("torch", torch, options.ranks))
+        frameworks["torch"] = Ranks("torch", torch, options.ranks)
     else:
         print("torch: left out; set ARGOSY_BENCH_TORCH to a python that has it")
-    for one in frameworks:
-        print(f"{one.name}: import, rendezvous and a barrier in {one.connected:.2f} s")
+    for called, one in frameworks.items():
+        print(f"{called}: import, rendezvous and a barrier in {one.connected:.2f} s")
+    frameworks["argosy alone"] = Ranks("argosy", sys.executable, 1)
+    if torch:
+        frameworks["torch alone"] = Ranks("torch", torch, 1)
     try:
-        time_all(frameworks, options.rounds, options.seconds)
+        time_all(frameworks, options.only or [*SIZES, *STEPS], options.rounds, options.seconds)
     finally:
-        for one in frameworks:
+        for one in frameworks.values():
             one.close()
 
 

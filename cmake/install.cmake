@@ -6,6 +6,7 @@ install(TARGETS argosy LIBRARY DESTINATION argosy/lib FILE_SET HEADERS DESTINATI
 install(TARGETS _core LIBRARY DESTINATION argosy)
 install(TARGETS argosy_ps argosy_net LIBRARY DESTINATION argosy/lib)
 install(TARGETS _ps _net LIBRARY DESTINATION argosy)
+install(TARGETS argosy_onnx LIBRARY DESTINATION argosy/lib)
 install(FILES ${ARGOSY_PACKAGE_DIR}/_core.pyi DESTINATION argosy)
 install(FILES ${ARGOSY_OPENBLAS_DIR}/lib/libscipy_openblas.so DESTINATION argosy/lib)
 file(GLOB openblas_license ${ARGOSY_OPENBLAS_DIR}/../scipy_openblas32-*.dist-info/licenses/LICENSE.txt)

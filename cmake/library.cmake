@@ -6,6 +6,8 @@ list(FILTER sources EXCLUDE REGEX "/kernels/cpu/simd/")
 list(FILTER sources EXCLUDE REGEX "/ps/(table|service|mode)/")
 # Connections between hosts are a library of their own: see net.cmake.
 list(FILTER sources EXCLUDE REGEX "/comm/net/")
+# What reads and writes ONNX files is a library of its own: see onnx.cmake.
+list(FILTER sources EXCLUDE REGEX "/infer/onnx/")
 
 # Readers and writers of saved Programs, from their schema.
 set(schema ${PROJECT_SOURCE_DIR}/src/argosy/program/program.fbs)
@@ -95,7 +97,8 @@ set_target_properties(argosy PROPERTIES LINKER_LANGUAGE CXX)
 target_sources(argosy PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/src ${generated} FILES ${public_headers} ${abi_header})
 set_target_properties(argosy PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads)
+target_link_libraries(argosy PRIVATE argosy_flags DNNL::dnnl argosy_openblas gomp ZLIB::ZLIB Threads::Threads
+  ${CMAKE_DL_LIBS})
 target_link_options(argosy PRIVATE -Wl,-Bsymbolic-functions)
 if(NOT ARGOSY_SANITIZE AND NOT ARGOSY_FUZZ)
   target_link_options(argosy PRIVATE -Wl,--no-undefined)

@@ -128,6 +128,7 @@ _LAZY = {
     "profiler": "argosy.profiler",
     "random": "argosy.random",
     "regularizer": "argosy.regularizer",
+    "onnx": "argosy.onnx",
     "signal": "argosy.signal",
     "sparse": "argosy.sparse",
     "static": "argosy.static",

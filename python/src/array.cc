@@ -131,9 +131,23 @@ DType dtype_of_kind(op::Scalar::Kind kind) {
                                  : complex_of(op::default_dtype());
 }
 
-// Builds in the widest form, then casts.
-// widest: floats in 64 bits, as in NumPy, not in the default dtype.
-Tensor from_flat(const Flat& flat, bool widest = false) {
+// As NumPy has them.
+DType widest_of_kind(op::Scalar::Kind kind) {
+  using Kind = op::Scalar::Kind;
+  return kind == Kind::real      ? DType::float64
+         : kind == Kind::complex ? DType::complex128
+                                 : dtype_of_kind(kind);
+}
+
+// In the wanted dtype at once: by way of the default dtype digits would be lost.
+Tensor from_number(const op::Scalar& s, std::optional<DType> wanted) {
+  if (!wanted) return ops::constant(s, dtype_of_kind(s.kind));
+  if (is_floating(*wanted) && s.kind != op::Scalar::Kind::complex) return ops::constant(s, *wanted);
+  return ops::cast(ops::constant(s, widest_of_kind(s.kind)), *wanted);
+}
+
+// Builds in the widest form, then casts: to `wanted`, else to the dtype that such numbers have.
+Tensor from_flat(const Flat& flat, std::optional<DType> wanted) {
   using Kind = op::Scalar::Kind;
   DType dtype = flat.values.empty() ? op::default_dtype() : dtype_of_kind(flat.kind);
   bool whole = flat.kind == Kind::integer || flat.kind == Kind::boolean;
@@ -149,7 +163,7 @@ Tensor from_flat(const Flat& flat, bool widest = false) {
     else
       wide.data<complex128>()[i] = s.c;
   }
-  return ops::cast(wide, widest && !whole ? wide.dtype() : dtype);
+  return ops::cast(wide, wanted.value_or(dtype));
 }
 
 // What NumPy makes of two dtypes: no integer loses digits.
@@ -169,20 +183,22 @@ Tensor as_numpy(PyObject* item) {
   if (PyList_Check(item) || PyTuple_Check(item)) {
     Flat flat;
     flatten(item, 0, flat, true);
-    if (flat.plain) return from_flat(flat, true);
+    if (flat.plain && flat.values.empty()) return from_flat(flat, {});
+    if (flat.plain) return from_flat(flat, widest_of_kind(flat.kind));
   }
   return from_data(item, Py_None, false);
 }
 
 // A list with tensors or arrays inside: each becomes a tensor, then they are stacked. As numbers in
-// a list, arrays in one do not keep their own width; but beside a tensor all do. [= Paddle]
-Tensor stack_items(PyObject* o) {
+// a list, arrays in one do not keep their own width; but beside a tensor, or where the dtype is
+// given (`wide`), all do. [= Paddle]
+Tensor stack_items(PyObject* o, bool wide) {
   Py fast(check(PySequence_Fast(o, "")));
   std::vector<Tensor> items;
   DType common = DType::bool_;
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.get());
   PyObject** first = PySequence_Fast_ITEMS(fast.get());
-  const bool wide = std::any_of(first, first + count, [](PyObject* p) { return is_tensor(p); });
+  wide = wide || std::any_of(first, first + count, [](PyObject* p) { return is_tensor(p); });
   program::Recording at_once(nullptr);  // they are numbers, not values of a Program
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = first[i];
@@ -347,6 +363,9 @@ void release_buffer(PyObject*, Py_buffer* view) {
 
 Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
   op::Unchecked incoming;
+  op::GradMode off(false);
+  std::optional<DType> wanted;
+  if (dtype != Py_None) wanted = to_dtype(dtype);
   Tensor t;
   bool fresh = true;
   if (is_tensor(data)) {
@@ -355,21 +374,19 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
     fresh = false;
   } else if (PyFloat_CheckExact(data) || PyLong_CheckExact(data) || PyBool_Check(data) ||
              PyComplex_CheckExact(data)) {
-    op::Scalar s = to_scalar(data);
-    t = ops::constant(s, dtype_of_kind(s.kind));
+    t = from_number(to_scalar(data), wanted);
   } else if (PyList_Check(data) || PyTuple_Check(data)) {
     Flat flat;
     flatten(data, 0, flat, true);
-    t = flat.plain ? from_flat(flat) : stack_items(data);
+    t = flat.plain ? from_flat(flat, wanted) : stack_items(data, wanted.has_value());
   } else if (PyRange_Check(data)) {
     Py list(check(PySequence_List(data)));
-    t = from_data(list.get(), Py_None, false);
+    t = from_data(list.get(), dtype, false);
   } else if (PyObject_CheckBuffer(data)) {
     t = view_buffer(data);
     fresh = false;
   } else if (is_number(data)) {
-    op::Scalar s = to_scalar(data);
-    t = ops::constant(s, dtype_of_kind(s.kind));
+    t = from_number(to_scalar(data), wanted);
   } else {
     Py array(PyObject_CallMethod(data, "__array__", nullptr));
     if (!array) {
@@ -380,13 +397,7 @@ Tensor from_data(PyObject* data, PyObject* dtype, bool copy) {
     t = view_buffer(array.get());
     fresh = false;
   }
-  if (dtype != Py_None) {
-    DType wanted = to_dtype(dtype);
-    if (wanted != t.dtype()) {
-      op::GradMode off(false);
-      return ops::cast(t, wanted);
-    }
-  }
+  if (wanted && *wanted != t.dtype()) return ops::cast(t, *wanted);
   return fresh || !copy || t.symbolic() ? t : clone(t);
 }
 

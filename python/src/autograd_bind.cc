@@ -197,15 +197,48 @@ PyObject* f_retain_grads(PyObject*, PyObject* o) {
     Py_RETURN_NONE;
   });
 }
+// A Python callable without arguments.
+std::function<void()> calling(PyObject* callable) {
+  return [held = hold(callable)] {
+    WithGil gil;
+    Py result(PyObject_CallNoArgs(held.get()));
+    if (!result) throw_python_error();
+  };
+}
+
 // Runs callable() each time a gradient was added to leaf tensor.
 PyObject* f_after_accumulate(PyObject*, PyObject* const* args, Py_ssize_t) {
   return guarded_object([&]() -> PyObject* {
     autograd::slot(checked_tensor("after_accumulate", args[0]))
-        .after.push_back([held = hold(args[1])] {
-          WithGil gil;
-          Py result(PyObject_CallNoArgs(held.get()));
-          if (!result) throw_python_error();
-        });
+        .after.push_back(calling(args[1]));
+    Py_RETURN_NONE;
+  });
+}
+
+// Runs callable() each time the gradient of leaf tensor is complete, in the middle of backward.
+// Gives a number for remove_exchange.
+PyObject* f_add_exchange(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&] {
+    return PyLong_FromUnsignedLongLong(
+        autograd::slot(checked_tensor("add_exchange", args[0])).add_exchange(calling(args[1])));
+  });
+}
+PyObject* f_remove_exchange(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&] {
+    return PyBool_FromLong(autograd::slot(checked_tensor("remove_exchange", args[0]))
+                               .remove_exchange(PyLong_AsUnsignedLongLong(args[1])));
+  });
+}
+PyObject* f_leaves_are_exchanged(PyObject*, PyObject*) {
+  return PyBool_FromLong(autograd::leaves_are_exchanged());
+}
+// exchange_under_way(leaves, wait): who reads or replaces one of their gradients calls wait() before;
+// None: the exchange has ended.
+PyObject* f_exchange_under_way(PyObject*, PyObject* const* args, Py_ssize_t) {
+  return guarded_object([&]() -> PyObject* {
+    const std::function<void()> wait = args[1] == Py_None ? nullptr : calling(args[1]);
+    for (const Tensor& t : to_tensor_list("exchange_under_way", args[0]))
+      autograd::slot(t).under_way = wait;
     Py_RETURN_NONE;
   });
 }
@@ -305,6 +338,10 @@ PyMethodDef functions[] = {FAST("backward", f_backward),
                            FAST("remove_hook", f_remove_hook),
                            {"retain_grads", f_retain_grads, METH_O, nullptr},
                            FAST("after_accumulate", f_after_accumulate),
+                           FAST("add_exchange", f_add_exchange),
+                           FAST("remove_exchange", f_remove_exchange),
+                           {"leaves_are_exchanged", f_leaves_are_exchanged, METH_NOARGS, nullptr},
+                           FAST("exchange_under_way", f_exchange_under_way),
                            FAST("tie_pylayer", f_tie),
                            FAST("set_saved_hooks", f_set_saved_hooks),
                            {"detach_", f_detach_, METH_O, nullptr},

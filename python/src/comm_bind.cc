@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include "argosy/comm/groups.h"
 #include "argosy/comm/process_group.h"
 #include "argosy/comm/recorder.h"
 #include "argosy/comm/shm_engine.h"
@@ -39,17 +40,6 @@ PyObject* python_type(Failure failure) {
       return timeout_error;
     default:
       return communication_error;
-  }
-}
-
-// Like `entry`, for what may throw a CommError.
-template <PyObject* (*F)(Args)>
-PyObject* typed(Args args) {
-  try {
-    return F(args);
-  } catch (const comm::CommError& e) {
-    raise_text(python_type(e.failure()), error_type(e.kind()).category, e.what());
-    throw PythonError{};
   }
 }
 
@@ -108,6 +98,12 @@ PyObject* f_subgroup(Args a) {
     group = world->subgroup(ranks, seconds);
   }
   return wrap_shared(std::move(group), kGroup);
+}
+
+// (number, group): operations of Programs find the group by this number, as long as it is held.
+PyObject* f_enter(Args a) {
+  comm::Groups::current().enter(to_int(a[0]), unwrap<ProcessGroup>(a[1], kGroup));
+  Py_RETURN_NONE;
 }
 
 PyObject* f_close(Args a) {
@@ -190,15 +186,12 @@ PyObject* f_records(Args) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-PyMethodDef functions[] = {FUNCTION("comm_connect", typed<f_connect>, 6),
-                           FUNCTION("comm_subgroup", typed<f_subgroup>, 3),
-                           FUNCTION("comm_close", typed<f_close>, 1),
-                           FUNCTION("comm_call", typed<f_call>, 7),
-                           FUNCTION("comm_wait", typed<f_wait>, 1),
-                           FUNCTION("comm_done", f_done, 1),
-                           FUNCTION("comm_info", f_info, 1),
-                           FUNCTION("comm_records", f_records, 0),
-                           {}};
+PyMethodDef functions[] = {
+    FUNCTION("comm_connect", f_connect, 6), FUNCTION("comm_subgroup", f_subgroup, 3),
+    FUNCTION("comm_enter", f_enter, 2),     FUNCTION("comm_close", f_close, 1),
+    FUNCTION("comm_call", f_call, 7),       FUNCTION("comm_wait", f_wait, 1),
+    FUNCTION("comm_done", f_done, 1),       FUNCTION("comm_info", f_info, 1),
+    FUNCTION("comm_records", f_records, 0), {}};
 
 PyObject* error_class(const char* name, const char* doc, PyObject* first, PyObject* second) {
   Py bases(check(second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first)));
@@ -215,6 +208,10 @@ void look_for_signals() {
 }
 
 }  // namespace
+
+void set_communication_error(const comm::CommError& e) {
+  raise_text(python_type(e.failure()), error_type(e.kind()).category, e.what());
+}
 
 void add_comm(PyObject* module) {
   communication_error = error_class(

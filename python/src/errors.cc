@@ -2,6 +2,7 @@
 #include <string>
 
 #include "argosy/op/dispatch.h"
+#include "comm.h"
 #include "error_types.h"
 
 namespace argosy::python {
@@ -70,6 +71,8 @@ void set_error() {
   } catch (const PythonError&) {
   } catch (const CarriedError& e) {
     PyErr_Restore(e.type, e.value, e.traceback);
+  } catch (const comm::CommError& e) {
+    set_communication_error(e);
   } catch (const Error& e) {
     raise_text(type_of(e.kind()), category_of(e.kind()), e.what());
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include "comm.h"
 #include "data.h"
 #include "entries.h"
+#include "onnx.h"
 #include "python.h"
 
 namespace argosy::python {
@@ -50,6 +51,7 @@ PyMODINIT_FUNC PyInit__core() {
     add_data(module.get());
     add_trainer(module.get());
     add_comm(module.get());
+    add_onnx(module.get());
     return module.release();
   });
 }

@@ -11,6 +11,7 @@ from argosy._core import (
     RanksDisagreeError,
 )
 
+from . import _sync_norm  # noqa: F401
 from ._groups import (
     Group,
     destroy_process_group,

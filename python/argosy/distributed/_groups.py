@@ -45,6 +45,8 @@ class Group:
         self.process_group = pg
         self.name = name or f"_default_pg{id}"
         self._tasks = []  # under way: what wait() waits for
+        if pg is not None:
+            _core.comm_enter(id, pg)  # for operations of Programs
 
     @property
     def nranks(self):

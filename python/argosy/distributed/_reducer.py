@@ -1,68 +1,114 @@
-"""Averaging gradients over processes when a pass of backward has ended."""
+"""Averaging gradients over processes while backward goes on."""
 
 from __future__ import annotations
 
 import weakref
-import zlib
 
 from argosy import _backward, _core
 from argosy import tensor as tensors
+from argosy._framework import in_dynamic_mode
 from argosy.autograd import no_grad
 
+from ._buckets import Bucket, average, in_buckets
 from .communication import _calls
 from .communication.collectives import _OPERATIONS, ReduceOp
 
 __all__ = []
 
-_MEGABYTE = 1 << 20
+# What a gradient may be, told to other processes by its place here; 0 is none.
+_FORMS = [None] + [
+    (dtype, rows)
+    for rows in (False, True)
+    for dtype in (_core.float16, _core.bfloat16, _core.float32, _core.float64,
+                  _core.complex64, _core.complex128)
+]  # fmt: skip
 
 
-def in_buckets(items, limits):
-    """Lists of tensors of one dtype, in the order given: each holds as many bytes as its limit, the last
-    limit holding for all further ones."""
-    buckets, open_ones = [], {}
-    for tensor in items:
-        bucket, room = open_ones.get(tensor.dtype, (None, 0))
-        size = tensor.size * tensor.element_size()
-        if bucket is None or size > room:
-            bucket, room = [], limits[min(len(buckets), len(limits) - 1)]
-            buckets.append(bucket)
-        bucket.append(tensor)
-        open_ones[tensor.dtype] = (bucket, room - size)
-    return buckets
+class _Planned:
+    """A gradient to come: as large as in_buckets has to know."""
+
+    def __init__(self, index, parameter, dtype):
+        self.index = index
+        self.dtype = dtype
+        self.size = parameter.size
+        self._item = parameter.element_size() * dtype.itemsize // parameter.dtype.itemsize
+
+    def element_size(self):
+        return self._item
 
 
-def copy_from_first(items, group):
-    """Lets tensors be those of the group's first process, after comparing their number, shapes and
-    dtypes with those of all."""
-    forms = [(list(t.shape), str(t.dtype)) for t in items]
-    with no_grad():
-        mine = tensors.to_tensor([zlib.crc32(repr(forms).encode())], dtype="int64")
-        all_forms = [tensors.zeros_like(mine) for _ in range(group.nranks)]
-        _calls.call(group, "all_gather", [mine], all_forms)
-        others = [r for r, form in zip(group.ranks, all_forms) if int(form) != int(all_forms[0])]
-        if others:
-            raise _core.RanksDisagreeError(
-                "[DataParallel] the layers of the processes differ in the number, shapes or dtypes of their"
-                f" parameters and buffers: process {group.ranks[0]} has another layer than"
-                f" {', '.join(map(str, others))}; this one has {len(items)} tensors, the first of shape"
-                f" {forms[0][0]}. Do this: make the same layer in all of them."
-            )
-        for bucket in in_buckets(items, [128 * _MEGABYTE]):
-            _calls.call(group, "broadcast", bucket, root=0)
+class _Plan:
+    """How gradients are exchanged: the same in all processes.
+
+    Attributes:
+        early: Lists of parameters' numbers, each exchanged as soon as it is complete and those before it
+            are.
+        late: Lists of those whose gradients may be added to more than once in a pass.
+        rows: Numbers of those whose gradients have rows only.
+        stale: Whether the next pass makes another one.
+        dtypes: Of gradients, by number. Who is not in it has had no gradient in any process.
+    """
+
+    def __init__(self, parameters, order, forms, several, limits):
+        self.dtypes = {i: _FORMS[form][0] for i, form in enumerate(forms) if form}
+        self.rows = [i for i in order if forms[i] and _FORMS[forms[i]][1]]
+        dense = [i for i in order if forms[i] and not _FORMS[forms[i]][1]]
+
+        def buckets(chosen):
+            items = [_Planned(i, parameters[i], self.dtypes[i]) for i in chosen]
+            return [[one.index for one in bucket] for bucket in in_buckets(items, limits)]
+
+        self.early = buckets([i for i in dense if not several[i]])
+        self.late = buckets([i for i in dense if several[i]])
+        self.place = {i: k for k, bucket in enumerate(self.early) for i in bucket}
+        self.stale = False
+
+    def add(self, index, form):
+        """Takes in a parameter of which nothing was known, for this pass."""
+        self.stale = True
+        self.dtypes[index], rows = _FORMS[form]
+        if rows:
+            self.rows.append(index)
+        else:
+            self.late.append([index])
+
+
+class _Pass:
+    """What has happened in a pass of backward."""
+
+    def __init__(self, plan, wanted):
+        self.wanted = wanted
+        self.arrivals = {}  # by number, in the order of the first ones
+        self.lacking = [len(bucket) for bucket in plan.early] if plan else []
+        self.started = 0  # how many of plan.early
+        self.under_way = []  # (work, numbers, gradients)
+        self.again = set()  # those added to after their exchange had begun
+
+    def arrive(self, index, plan):
+        count = self.arrivals[index] = self.arrivals.get(index, 0) + 1
+        place = plan.place.get(index) if plan else None
+        if place is None:
+            return
+        if count == 1:
+            self.lacking[place] -= 1
+        elif place < self.started:
+            self.again.add(index)
 
 
 class Reducer:
-    """Averages the gradients of parameters over a group, after each pass of backward that has reached one
-    of them while `wanted` is set.
+    """Averages the gradients of parameters over a group, in each pass of backward that reaches one of them
+    while `wanted` is set.
 
-    The whole gradient is averaged, also what passes before have left in it: they were averaged then,
-    or were kept back by no_sync.
+    The first exchange finds out in which order gradients come; later ones begin in the middle of backward,
+    bucket after bucket, and are waited for at its end. The whole gradient is averaged, also what passes
+    before have left in it: they were averaged then, or were kept back by no_sync.
 
     Args:
         parameters (list): Of the same number, shapes and order in all processes.
         limits (list): Bytes of the first buckets; the last for all further ones.
         find_unused (bool): Whether a pass may leave parameters out, also other ones in each process.
+
+    Threads: one pass at a time; guarded by the GIL.
     """
 
     def __init__(self, parameters, group, limits, find_unused):
@@ -71,57 +117,164 @@ class Reducer:
         self._group = group
         self._limits = limits
         self._find_unused = find_unused
-        self._reached = set()
+        self._plan = None
+        self._pass = None
+        self._held = set()  # reached by passes that exchanged nothing
+        self._interrupted = False  # a pass ended by an exception after exchanges had begun
         self.wanted = False
-        for index, parameter in enumerate(self._parameters):
-            _core.after_accumulate(parameter, _Reached(self._reached, index))
-        reference = weakref.ref(self)
+        self.hook = average
+        me = weakref.ref(self)
+        exchanges = [
+            (p, _core.add_exchange(p, _Arrival(me, i))) for i, p in enumerate(self._parameters)
+        ]
+        weakref.finalize(self, _remove, exchanges)
 
-        def finish():
-            reducer = reference()
-            if reducer is not None:
-                reducer._finish()
+    # In the middle of backward
 
-        _backward.after.append(finish)
-        weakref.finalize(self, _backward.after.remove, finish)
+    def arrive(self, index):
+        """The gradient of a parameter is complete, as far as this pass knows: a pass within it, or a
+        second one, may add to it."""
+        current = self._pass
+        if current is None:
+            current = self._pass = _Pass(self._plan, self.wanted)
+            _backward.tell(self)
+        current.arrive(index, self._plan)
+        if current.wanted and self._plan is not None:
+            while current.started < len(current.lacking) and not current.lacking[current.started]:
+                self._start_next(current)
 
-    def _finish(self):
-        if not self._reached:
+    def _start_next(self, current):
+        bucket = self._plan.early[current.started]
+        current.started += 1
+        self._start(current, bucket)
+
+    def _start(self, current, bucket):
+        """Starts the exchange of a bucket of the plan. Who has no gradient takes part with zeros, which
+        become its gradient if any process has one."""
+        if self._interrupted:
+            # The others did not see it, or begin anew as well: else they would mix up two passes.
+            self._interrupted = False
+            _calls.call(self._group, "barrier")
+        gradients = [self._dense(i) for i in bucket]
+        parameters = [self._parameters[i] for i in bucket]
+        work = self.hook(Bucket(len(current.under_way), parameters, gradients, self._group))
+        if work is not None:
+            _core.exchange_under_way(parameters, work.wait)
+        current.under_way.append((work, bucket, gradients))
+
+    def _dense(self, index):
+        parameter, dtype = self._parameters[index], self._plan.dtypes[index]
+        gradient = parameter.grad
+        if gradient is None:
+            return tensors.zeros(parameter.shape, dtype)
+        if gradient.is_selected_rows():
+            gradient = parameter.grad = gradient.to_dense()
+        if gradient.dtype != dtype:
+            gradient = parameter.grad = gradient.astype(dtype)
+        return gradient
+
+    # At its end
+
+    def abandon(self):
+        """The pass ended by an exception."""
+        current, self._pass = self._pass, None
+        self._interrupted |= bool(current.under_way)
+
+    def finish(self):
+        """The pass has ended: waits until gradients are those of all processes."""
+        current, self._pass = self._pass, None
+        self._held.update(current.arrivals)
+        if not current.wanted:
             return
-        reached = set(self._reached)
-        self._reached.clear()
-        if self.wanted:
+        reached, self._held = self._held, set()
+        try:
             with no_grad():
-                self.reduce(reached)
+                self._exchange(current, reached)
+        except BaseException:
+            self._interrupted |= bool(current.under_way)
+            raise
 
-    def reduce(self, reached):
-        """Averages the gradients of the parameters with these numbers."""
-        sparse = {i for i in reached if self._parameters[i].grad.is_selected_rows()}
-        if self._find_unused:
-            # Of each parameter: not reached, a gradient, one with rows only.
-            kinds = [int(i in reached) + (i in sparse) for i in range(len(self._parameters))]
-            kinds = tensors.to_tensor(kinds, dtype="int8")
-            _calls.call(self._group, "all_reduce", [kinds], op=_OPERATIONS[ReduceOp.MAX])
-            kinds = kinds.tolist()
-            reached = {i for i, kind in enumerate(kinds) if kind}
-            sparse = {i for i, kind in enumerate(kinds) if kind == 2}
-        elif len(reached) < len(self._parameters):
+    def _exchange(self, current, reached):
+        if not self._find_unused:
+            self._check_all(reached)
+        used = reached
+        learns = self._plan is None
+        if learns:
+            used = self._learn(current, reached)
+        while current.started < len(self._plan.early):
+            self._start_next(current)
+        if self._find_unused and not learns:
+            used = self._find_used(current, reached)
+        for bucket in self._plan.late:
+            self._start(current, bucket)
+        if current.again:
+            self._wait(current, used)
+            for one in sorted(current.again):
+                self._start(current, [one])
+        self._wait(current, used)
+        for index in self._plan.rows:
+            if index in used:
+                self._average_rows(self._parameters[index])
+        if self._plan.stale:
+            self._plan = None
+
+    def _check_all(self, reached):
+        if len(reached) < len(self._parameters):
             missing = [p.name for i, p in enumerate(self._parameters) if i not in reached]
             raise RuntimeError(
                 f"[DataParallel] the loss reached {len(reached)} of {len(self._parameters)} parameters,"
                 f" and not {', '.join(missing[:8])}{', ..' if len(missing) > 8 else ''}. Do this: pass"
                 " find_unused_parameters=True, or set stop_gradient of what is not trained."
             )
-        for index in sorted(sparse):
-            self._average_rows(self._parameters[index])
-        gradients = []
-        for index in sorted(reached - sparse):
-            parameter = self._parameters[index]
-            if parameter.grad is None:  # another process has one
-                parameter.grad = tensors.zeros_like(parameter)
-            gradients.append(parameter.grad)
-        for bucket in in_buckets(gradients, self._limits):
-            _calls.call(self._group, "all_reduce", bucket, op=_OPERATIONS[ReduceOp.AVG])
+
+    def _wait(self, current, used):
+        under_way, current.under_way = current.under_way, []
+        for work, bucket, gradients in under_way:
+            parameters = [self._parameters[i] for i in bucket]
+            if work is not None:
+                work.wait()
+                _core.exchange_under_way(parameters, None)
+            for index, parameter, gradient in zip(bucket, parameters, gradients):
+                if parameter.grad is None and index in used:  # another process has one
+                    parameter.grad = gradient
+
+    # What processes tell each other
+
+    def _form(self, index, reached):
+        if index not in reached:
+            return 0
+        gradient = self._parameters[index].grad
+        return _FORMS.index((gradient.dtype, gradient.is_selected_rows()))
+
+    def _agree(self, current, reached):
+        """The forms of gradients, and which were added to several times, in any process."""
+        count = len(self._parameters)
+        mine = [self._form(i, reached) for i in range(count)]
+        mine += [int(current.arrivals.get(i, 0) > 1) for i in range(count)]
+        told = tensors.to_tensor(mine, dtype="int32")
+        _calls.call(self._group, "all_reduce", [told], op=_OPERATIONS[ReduceOp.MAX])
+        told = told.tolist()
+        return told[:count], told[count:]
+
+    def _learn(self, current, reached):
+        """Makes the plan; the numbers of parameters that any process has reached."""
+        forms, several = self._agree(current, reached)
+        count = len(self._parameters)
+        order = list(current.arrivals)
+        order += [i for i in range(count) if i not in current.arrivals]
+        told = tensors.to_tensor(order, dtype="int64")
+        _calls.call(self._group, "broadcast", [told], root=0)
+        self._plan = _Plan(self._parameters, told.tolist(), forms, several, self._limits)
+        return {i for i, form in enumerate(forms) if form}
+
+    def _find_used(self, current, reached):
+        """The numbers of parameters that any process has reached; `current.again` becomes that of all."""
+        forms, several = self._agree(current, reached)
+        current.again = {i for i in self._plan.place if several[i]}
+        used = {i for i, form in enumerate(forms) if form}
+        for index in sorted(used - self._plan.dtypes.keys()):
+            self._plan.add(index, forms[index])
+        return used
 
     def _average_rows(self, parameter):
         """Lets a gradient with rows only have those of all processes, in their order; repeated ones add
@@ -129,8 +282,10 @@ class Reducer:
         if parameter.grad is None:
             rows = tensors.zeros([0], "int64")
             values = tensors.zeros([0, parameter.shape[1]], parameter.dtype)
-        else:
+        elif parameter.grad.is_selected_rows():
             rows, values = parameter.grad._parts
+        else:
+            rows, values = tensors.arange(parameter.shape[0]), parameter.grad
         size = self._group.nranks
         counts = [tensors.zeros([1], "int64") for _ in range(size)]
         count = tensors.to_tensor([rows.shape[0]], dtype="int64")
@@ -143,12 +298,20 @@ class Reducer:
         parameter.grad = _core.ops.embedding_rows_grad(both[0], both[1] / size, parameter)
 
 
-class _Reached:
-    """Called when a gradient was added to a parameter. Holds no reducer: the parameter lives longer."""
+class _Arrival:
+    """Called when a parameter's gradient is complete."""
 
-    def __init__(self, reached, index):
-        self._reached = reached
+    def __init__(self, reducer, index):
+        self._reducer = reducer
         self._index = index
 
     def __call__(self):
-        self._reached.add(self._index)
+        reducer = self._reducer()
+        # While a step is captured, gradients are exchanged by operations.
+        if reducer is not None and in_dynamic_mode():
+            reducer.arrive(self._index)
+
+
+def _remove(exchanges):
+    for parameter, number in exchanges:
+        _core.remove_exchange(parameter, number)

@@ -8,11 +8,15 @@ import os
 from argosy import nn
 from argosy._framework import in_dynamic_mode
 from argosy._job import get_rank, get_world_size, number_of
+from argosy._programs.mode import default_main_program, default_startup_program
 from argosy._support import no_effect
 from argosy.autograd import is_grad_enabled
+from argosy.jit.capture import capturing, note
 
 from ._groups import checked_group, connect, is_initialized  # noqa: F401
-from ._reducer import Reducer, copy_from_first
+from ._program_exchange import ProgramExchange, start_alike
+from ._reducer import Reducer
+from ._same_start import copy_from_first
 
 __all__ = []
 
@@ -29,17 +33,6 @@ def is_available():
         True
     """
     return True
-
-
-def need_one_process(what):
-    """Raises NotImplementedError in the name of `what` in one of several processes: each would train
-    alone."""
-    if get_world_size() > 1:
-        raise NotImplementedError(
-            f"[{what}] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-            " version of Argosy does not train in several processes here. Do this: exchange gradients"
-            " by distributed.all_reduce, or start the program alone."
-        )
 
 
 def init_parallel_env(nccl_config=None):
@@ -134,10 +127,11 @@ class ParallelEnv:
 
 class DataParallel(nn.Layer):
     """A layer that is trained by several processes, each with its part of the batch: gradients are
-    averaged when backward has ended. With one process, the layer itself.
+    averaged while backward computes further ones. With one process, the layer itself.
 
     Parameters and buffers become those of the first process. Where N processes have a mean loss over B
-    samples each, the gradients are those of N x B samples.
+    samples each, the gradients are those of N x B samples. When backward has ended they are those of all
+    processes: clipping, looking for infinities and the update come after it.
 
     Args:
         layers (Layer): What is trained; the same in all processes.
@@ -149,7 +143,8 @@ class DataParallel(nn.Layer):
         group (Group, optional): Of the processes; all by default.
 
     Raises:
-        NotImplementedError: Called while a Program is recorded, in several processes.
+        NotImplementedError: A step of jit.compile_step runs within no_sync(), with gradient_merge or with a
+            communication hook.
         RuntimeError: (in backward) the loss left parameters out, without find_unused_parameters.
         CommunicationError: Another process has failed, or has another layer.
     """
@@ -168,7 +163,9 @@ class DataParallel(nn.Layer):
         no_effect("DataParallel", "gradients are averaged anyway", strategy=(strategy, None))
         self._layers = layers
         self._synchronizes = True
+        self._keeps_gradients = None  # fleet: says whether those of a pass are left unexchanged
         self._reducer = None
+        self._exchange = None  # what Programs do in the place of the reducer
         if group is None or group.nranks == 1:
             no_effect(
                 "DataParallel", "one process exchanges no gradients",
@@ -183,22 +180,46 @@ class DataParallel(nn.Layer):
                 "[DataParallel] expected a layer with parameters that are trained, got none. Do this: call"
                 " the layer without DataParallel."
             )
-        copy_from_first([*layers.parameters(), *layers.buffers()], group)
         limits = [int(size * (1 << 20)) for size in (last_comm_buffer_size, comm_buffer_size)]
+        self._exchange = ProgramExchange(group, limits, trained)
+        state = [*layers.parameters(), *layers.buffers()]
+        if not in_dynamic_mode():
+            start_alike(default_startup_program(), group, state)
+            return
+        copy_from_first(state, group)
         self._reducer = Reducer(trained, group, limits, bool(find_unused_parameters))
 
     def forward(self, *inputs, **kwargs):
         """The layer's own forward."""
-        if self._reducer is not None:
-            if not in_dynamic_mode():
-                raise NotImplementedError(
-                    "[DataParallel] gradients of several processes are exchanged after eager backward only,"
-                    " and a Program is being recorded. Do this: capture the inner layer"
-                    " (jit.to_static) and put DataParallel around it."
-                )
-            if is_grad_enabled():
-                self._reducer.wanted = self._synchronizes
+        self._begin_pass()
         return self._layers(*inputs, **kwargs)
+
+    def _begin_pass(self):
+        """Before a forward pass, at once or as part of a captured function: whether the backward pass
+        after it exchanges gradients. While one is captured, whoever captures it is told."""
+        if self._exchange is None:
+            return
+        if in_dynamic_mode():
+            if is_grad_enabled():
+                kept = self._keeps_gradients is not None and self._keeps_gradients()
+                self._reducer.wanted = self._synchronizes and not kept
+        elif capturing():
+            note(self)
+        else:
+            exchanges = default_main_program()._exchanges
+            if self._exchange not in exchanges:
+                exchanges.append(self._exchange)
+
+    def _begin_step(self):
+        """Before a captured step, which exchanges gradients and updates."""
+        kept = self._keeps_gradients is not None and self._keeps_gradients()
+        if kept or not self._synchronizes:
+            raise NotImplementedError(
+                "[DataParallel.no_sync] a step of compile_step exchanges gradients before it updates:"
+                " expected it to be called outside of no_sync() and without gradient_merge. Do this: leave"
+                " these out, or train eagerly."
+            )
+        self._exchange.wire = _wire_of(self._reducer.hook)
 
     def scale_loss(self, loss):
         """The loss unchanged (kept for old programs)."""
@@ -209,6 +230,40 @@ class DataParallel(nn.Layer):
 
     def init_reducer(self):
         """Nothing (kept for old programs): the layer is ready."""
+
+    def register_comm_hook(self, hook):
+        """Lets a function exchange gradients in the place of the mean over processes.
+
+        Args:
+            hook (callable): hook(bucket) begins the exchange of a bucket, in the middle of backward, and
+                returns what has wait(), which is called at its end; or None if all is done. Then
+                ``bucket.gradients``, tensors of one dtype, have to be the same in all processes, written
+                in place. Further attributes: ``bucket.parameters``, ``bucket.group``, and
+                ``bucket.index``, its number in this pass. ``bucket.all_reduce(tensors, op)`` begins an
+                all_reduce of a list. All processes call it for the same buckets in the same order.
+                Gradients with rows only are not given to it.
+
+        Raises:
+            TypeError: hook is no function.
+
+        Example:
+            >>> import argosy as paddle
+            >>> def halved(bucket):
+            ...     work = bucket.all_reduce(bucket.gradients, paddle.distributed.ReduceOp.SUM)
+            ...     work.wait()
+            ...     for gradient in bucket.gradients:
+            ...         gradient.scale_(0.5)
+            >>> model = paddle.DataParallel(paddle.nn.Linear(2, 2))
+            >>> model.register_comm_hook(halved)
+        """
+        if not callable(hook):
+            raise TypeError(
+                f"[DataParallel.register_comm_hook] hook: expected a function, got {type(hook).__name__}."
+            )
+        if self._reducer is not None:
+            self._reducer.hook = hook
+        elif self._exchange is not None:
+            self._exchange.wire = _wire_of(hook)
 
     @contextlib.contextmanager
     def no_sync(self):
@@ -229,3 +284,14 @@ class DataParallel(nn.Layer):
         return self._layers.set_state_dict(*args, **kwargs)
 
     set_dict = load_dict = set_state_dict
+
+
+def _wire_of(hook):
+    """The dtype in which a Program exchanges gradients as a communication hook does."""
+    if not hasattr(hook, "wire"):
+        raise NotImplementedError(
+            "[DataParallel.register_comm_hook] a communication hook is called in eager backward: expected none"
+            f" where a Program trains, got {hook!r}. Do this: train eagerly, or rewrite the Program by a"
+            " pass of your own (argosy.passes)."
+        )
+    return hook.wire

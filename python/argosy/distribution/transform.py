@@ -235,7 +235,7 @@ class AbsTransform(Transform):
         return -y, y
 
     def _inverse_log_det_jacobian(self, y):
-        zero = tensor.zeros([1], dtype=y.dtype)
+        zero = tensor.zeros([], dtype=y.dtype)
         return zero, zero
 
 

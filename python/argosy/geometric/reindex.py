@@ -36,12 +36,18 @@ def reindex_heter_graph(x, neighbors, count, value_buffer=None, index_buffer=Non
     distinct, first, inverse = tensor.unique(nodes, return_index=True, return_inverse=True)
     order = tensor.argsort(first)
     number = tensor.argsort(order).astype(x.dtype)
-    targets = [
-        tensor.repeat_interleave(tensor.arange(own, dtype=x.dtype), part.astype("int32"))
-        for part in count
-    ]
+    targets = [_targets(x, own, part) for part in count]
     sources = tensor.gather(number, inverse)[own:]
     return sources, tensor.concat(targets), tensor.gather(distinct, order)
+
+
+def _targets(x, own, count):
+    """The number of each node as often as it has neighbors; count may hold several kinds one after the other."""
+    number = tensor.arange(own, dtype=x.dtype)
+    kinds = sizes_of(count)[0] // own if isinstance(own, int) and own > 0 else 1
+    if isinstance(kinds, int) and kinds > 1:
+        number = tensor.tile(number, [kinds])
+    return tensor.repeat_interleave(number, count.astype("int32"))
 
 
 def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, name=None):
@@ -50,7 +56,7 @@ def reindex_graph(x, neighbors, count, value_buffer=None, index_buffer=None, nam
     Args:
         x: [N] distinct nodes.
         neighbors: [E] neighbors of x[0], then of x[1], ..
-        count: [N] int32, how many each has.
+        count: [N] int32, how many each has; [k * N] where neighbors holds k kinds of edges one after the other.
         value_buffer, index_buffer: have no effect on CPUs.
 
     Returns:

@@ -6,6 +6,7 @@ import warnings
 
 from argosy._support import listed
 
+from ._processes import is_first
 from .progressbar import ProgressBar
 
 __all__ = []
@@ -350,7 +351,7 @@ class ProgBarLogger(Callback):
         self._names = params.get("metrics") or []
 
     def _active(self):
-        return bool(self.verbose) and int(os.environ.get("PADDLE_TRAINER_ID", "0")) == 0
+        return bool(self.verbose) and is_first()
 
     def _begin(self, steps, names):
         self.steps = steps
@@ -463,7 +464,7 @@ class ModelCheckpoint(Callback):
 
     def _save(self, name):
         path = os.path.join(os.path.abspath(self.save_dir), name)
-        if self.params.get("verbose"):
+        if self.params.get("verbose") and is_first():
             print(f"save checkpoint at {path}")
         self.model.save(path)
 
@@ -579,7 +580,8 @@ class EarlyStopping(_Watch):
     Args:
         monitor (str): The figure, ``loss`` or the name of a metric.
         mode (str): ``min``, ``max``, or ``auto``: max if the name contains ``acc``, else min.
-        patience (int): Evaluations without improvement that are tolerated.
+        patience (int): Training ends with this many evaluations in a row without improvement; 0: after the
+            first one.
         verbose (int): 1 says why training ends.
         min_delta (float): How much better counts as better.
         baseline (float, optional): What the figure must beat at first.
@@ -593,7 +595,7 @@ class EarlyStopping(_Watch):
         >>> stop = argosy.callbacks.EarlyStopping(patience=2, verbose=0, min_delta=100.0)
         >>> model.fit(data, data, epochs=9, verbose=0, callbacks=stop)
         >>> stop.stopped_epoch
-        4
+        3
     """
 
     def __init__(
@@ -635,13 +637,13 @@ class EarlyStopping(_Watch):
                 self.model.save(os.path.join(self.save_dir, "best_model"))
         else:
             self.wait_epoch += 1
-            if self.wait_epoch > self.patience:
-                self.model.stop_training = True
-                if self.verbose > 0:
-                    print(
-                        f"Epoch {self.stopped_epoch + 1}: early stopping, {self.monitor} has not "
-                        f"got better than {self.best_value:.5f} for {self.wait_epoch} evaluations."
-                    )
+        if self.wait_epoch >= self.patience:
+            self.model.stop_training = True
+            if self.verbose > 0:
+                print(
+                    f"Epoch {self.stopped_epoch + 1}: early stopping, {self.monitor} has not "
+                    f"got better than {self.best_value:.5f} for {self.wait_epoch} evaluations."
+                )
         self.stopped_epoch += 1
 
 

@@ -1,16 +1,17 @@
 """``Model``: training, evaluation and prediction loops around a network."""
 
+import contextlib
 import inspect
 import os
 import warnings
 
-from argosy import tensor
+from argosy._job import get_world_size
 from argosy._support import WrongTypeError, check_choice, dtype_name, listed_if_any
 from argosy.autograd import no_grad
-from argosy.distributed.parallel import need_one_process
 from argosy.framework import io
 
 from ._batches import as_array, as_tensors
+from ._processes import Processes, _all_gather, is_first  # noqa: F401
 from .callbacks import config_callbacks
 from .static_graph import graph_of
 
@@ -75,6 +76,7 @@ class Model:
         self._optimizer = None
         self._metrics = []
         self._amp = None
+        self._processes = None
         self._seen_sizes = None  # shapes and dtypes of the first batch
         self.stop_training = False
         self._required, self._accepted = _count_arguments(network)
@@ -83,7 +85,8 @@ class Model:
     # ---- one batch ------------------------------------------------------------------------------
 
     def prepare(self, optimizer=None, loss=None, metrics=None, amp_configs=None):
-        """Says how to train and judge the network.
+        """Says how to train and judge the network. One of several processes is connected with the others:
+        they train as DataParallel does, each with its share of the samples.
 
         Args:
             optimizer (Optimizer, optional): Needed for training.
@@ -96,11 +99,10 @@ class Model:
             TypeError: the loss cannot be called.
             AssertionError: a metric is no ``metric.Metric``.
             ValueError: the level of mixed precision is unknown.
-            NotImplementedError: this process is one of several (PADDLE_TRAINERS_NUM).
+            NotImplementedError: in static mode, this process is one of several.
         """
         from argosy.metric import Metric
 
-        need_one_process("Model.prepare")
         if loss is not None and not callable(loss):
             raise TypeError(
                 "[Model.prepare] loss has the wrong type: expected a Layer or a function, got "
@@ -119,6 +121,14 @@ class Model:
         self._loss = loss
         self._metrics = metrics
         self._prepare_amp(amp_configs)
+        several = get_world_size() > 1
+        if several and self._graph is not None:
+            raise NotImplementedError(
+                "[Model.prepare] this process is one of several (PADDLE_TRAINERS_NUM), which train in eager"
+                " mode only, and the network is a Program's. Do this: disable_static() before it is made,"
+                " or start the program alone."
+            )
+        self._processes = Processes(self.network, optimizer is not None) if several else None
 
     def _prepare_amp(self, configs):
         self._amp = None
@@ -132,12 +142,13 @@ class Model:
             self._amp = {key: options[key] for key in known if key in options}
 
     def _forward(self, inputs):
+        network = self.network if self._processes is None else self._processes.network
         if self._amp is None:
-            return self.network(*inputs)
+            return network(*inputs)
         from argosy import amp
 
         with amp.auto_cast(**self._amp):
-            return self.network(*inputs)
+            return network(*inputs)
 
     def _losses(self, outputs, labels):
         """What the loss gives for a batch, a list, and the sum that is minimized."""
@@ -191,7 +202,11 @@ class Model:
             return (losses, figures) if self._metrics else losses
         self.network.train()
         inputs, labels = as_tensors(inputs), as_tensors(labels)
-        outputs = listed_if_any(self._forward(inputs))
+        exchanging = contextlib.nullcontext()
+        if self._processes is not None:
+            exchanging = self._processes.exchanging(update)
+        with exchanging:
+            outputs = listed_if_any(self._forward(inputs))
         losses, loss = self._losses(outputs, labels)
         loss.backward()
         if update:
@@ -210,7 +225,8 @@ class Model:
 
         Returns:
             list: Losses as arrays, if there is a loss; the list of the metrics' figures, if there are
-            metrics; a pair of both.
+            metrics; a pair of both. Of several processes each gets the mean of the losses, and figures
+            of the samples of all.
         """
         self.mode = "eval"
         if self._graph is not None:
@@ -223,6 +239,9 @@ class Model:
             with no_grad():
                 outputs = listed_if_any(self._forward(inputs))
                 losses = [] if self._loss is None else self._losses(outputs, labels)[0]
+                if self._processes is not None:
+                    losses = self._processes.mean(losses)
+                    outputs, labels = self._processes.rows_of_all(outputs, labels)
                 figures = self._measure(outputs, labels)
                 losses = [v.numpy() for v in losses]
         if self._metrics and self._loss is not None:
@@ -236,14 +255,17 @@ class Model:
             inputs (Tensor | numpy.ndarray | list): The batch.
 
         Returns:
-            list: The outputs as arrays.
+            list: The outputs as arrays, with the rows of all processes.
         """
         self.mode = "test"
         if self._graph is not None:
             return self._graph.run("test", listed_if_any(inputs))[0]
         self.network.eval()
         with no_grad():
-            return [v.numpy() for v in listed_if_any(self._forward(as_tensors(inputs)))]
+            outputs = listed_if_any(self._forward(as_tensors(inputs)))
+            if self._processes is not None:
+                (outputs,) = self._processes.rows_of_all(outputs)
+            return [v.numpy() for v in outputs]
 
     # ---- state ----------------------------------------------------------------------------------
 
@@ -259,7 +281,8 @@ class Model:
         return self.network.parameters(*args, **kwargs)
 
     def save(self, path, training=True):
-        """Saves to ``path`` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer).
+        """Saves to ``path`` with endings: ``.pdparams`` (the network) and ``.pdopt`` (the optimizer). Of
+        several processes the first does it.
 
         Args:
             path (str): Directory and name without ending; directories are made.
@@ -268,6 +291,8 @@ class Model:
         Raises:
             ValueError: ``path`` ends in a separator.
         """
+        if not is_first():
+            return
         if not training and self._graph is not None:
             self._graph.save(path)
             return
@@ -421,11 +446,14 @@ class Model:
         return data[:count], data[count:]
 
     def _run_epoch(self, loader, callbacks, mode, steps, accumulate=1, limit=None):
-        """One pass over the loader; at most `limit` steps. Returns the figures at its end."""
+        """One pass over the loader; at most `limit` steps. Returns the figures at its end.
+
+        Metrics are reset after it: a pass begins with what single batches have added to them. [= Paddle]
+        """
         logs = {}
-        for metric in self._metrics:
-            metric.reset()
         outputs = []
+        if self._processes is not None:
+            self._processes.begin_pass(None if mode == "train" else loader)
         for step, data in enumerate(loader):
             if limit is not None and step >= limit:
                 break
@@ -447,6 +475,8 @@ class Model:
             logs["step"] = step
             logs["batch_size"] = size
             callbacks.on_batch_end(mode, step, dict(logs))
+        for metric in self._metrics:
+            metric.reset()
         return (logs, outputs) if mode == "predict" else logs
 
     def _add_figures(self, logs, result):
@@ -614,15 +644,6 @@ class Model:
 
             outputs = [numpy.vstack(output) for output in outputs]
         return outputs
-
-
-def _all_gather(x):
-    """The tensors x of all processes, one below the other."""
-    from argosy import distributed
-
-    found = []
-    distributed.all_gather(found, x)
-    return tensor.concat(found)
 
 
 def _count_arguments(network):

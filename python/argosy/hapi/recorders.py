@@ -1,11 +1,11 @@
 """Callbacks that hand the figures of a run to programs that draw them."""
 
 import numbers
-import os
 import warnings
 
 from argosy.utils import try_import
 
+from ._processes import is_first
 from .callbacks import Callback
 
 __all__ = []
@@ -50,7 +50,7 @@ class _Recorder(Callback):
 
     @staticmethod
     def _writes():
-        return int(os.environ.get("PADDLE_TRAINER_ID", "0")) == 0
+        return is_first()
 
     def _pass_on(self, mode, at, names, logs):
         if not self._writes():

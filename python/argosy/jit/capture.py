@@ -13,6 +13,7 @@ from .transform import checked_outputs, transform
 
 class _Thread(threading.local):
     capturing = 0  # functions, one called by the other
+    exchanging = None  # of the outermost: layers that exchange gradients between processes
 
 
 _thread = _Thread()
@@ -33,6 +34,25 @@ def recording(program):
     finally:
         _thread.capturing -= 1
         _core.program_end()
+
+
+@contextlib.contextmanager
+def noting():
+    """Collects the layers that exchange gradients between processes (distributed.DataParallel) and run
+    while a function is captured: what runs the Program lets each `_begin_pass` every time, or averages
+    gradients in the Program by its `_exchange`."""
+    before, _thread.exchanging = _thread.exchanging, []
+    try:
+        yield _thread.exchanging
+    finally:
+        _thread.exchanging = before
+
+
+def note(layer):
+    """Tells `noting` of a layer."""
+    layers = _thread.exchanging
+    if layers is not None and all(layer is not known for known in layers):
+        layers.append(layer)
 
 
 _executor = None
@@ -59,14 +79,15 @@ class Captured:
     """One specialization of a function: a Program, what it takes and what it gives back.
 
     program: the core Program; inputs, outputs: its symbolic tensors; structure: the function's
-    result with a Leaf for each tensor.
+    result with a Leaf for each tensor; exchanging: what `noting` found.
     """
 
-    def __init__(self, program, inputs, outputs, structure):
+    def __init__(self, program, inputs, outputs, structure, exchanging=()):
         self.program = program
         self.inputs = inputs
         self.outputs = outputs
         self.structure = structure
+        self._exchanging = exchanging
         self._split = None
         self._grad_free = None
 
@@ -91,6 +112,8 @@ class Captured:
 
     def __call__(self, feeds):
         """feeds: tensors in the order of inputs. The function's result."""
+        for layer in self._exchanging:
+            layer._begin_pass()
         if _core.is_grad_enabled() and self._needs_grad():
             return self.rebuild(self._run_with_grad(feeds))
         return self.rebuild(execute(self.program, feeds, self.outputs))
@@ -197,7 +220,7 @@ def capture(function, args, kwargs, symbols, program):
 
     What cannot be captured raises what the function raised.
     """
-    with recording(program):
+    with noting() as exchanging, recording(program):
         result = checked_outputs(transform(function)(*args, **kwargs))
         outputs, leaves = [], []
         for leaf in flatten(result):
@@ -209,4 +232,4 @@ def capture(function, args, kwargs, symbols, program):
             leaves.append(Leaf(len(outputs)))
             outputs.append(leaf)
         structure = pack_sequence_as(result, leaves)
-    return Captured(program, symbols, outputs, structure)
+    return Captured(program, symbols, outputs, structure, exchanging)

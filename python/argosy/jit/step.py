@@ -9,7 +9,7 @@ from argosy.optimizer import LBFGS
 from argosy.static.input import InputSpec
 
 from .api import fits
-from .capture import execute, recording
+from .capture import execute, noting, recording
 from .transform.runtime.calls import call
 
 _MOST_FORMS = 64  # captured steps that are kept, the newest
@@ -21,7 +21,8 @@ def compile_step(model, loss=None, optimizer=None, input_spec=None):
     Forward, gradients, clipping, regularization and the optimizer's update are recorded at the
     first call with inputs of a new form, so that passes and the memory planner see the step as a
     whole; a later call only runs it. Buffers and optimizer state are updated in place, the learning rate is
-    asked of the optimizer at each call.
+    asked of the optimizer at each call. Parameters of a DataParallel layer are updated by gradients that are
+    averaged over its processes, which are exchanged while others are computed.
 
         step = argosy.jit.compile_step(model, nn.CrossEntropyLoss(), optimizer)
         for image, label in loader:
@@ -102,6 +103,7 @@ class CompiledStep:
         self._layers = [weakref.ref(v) for v in sublayers(include_self=True)] if sublayers else []
         self._parameters = list(optimizer._all_params())
         self._rate = None
+        self._exchanging = []  # DataParallel layers of the step
 
     def __call__(self, *batch):
         batch = [v if isinstance(v, Tensor) else _core.to_tensor(v, None, True) for v in batch]
@@ -116,6 +118,8 @@ class CompiledStep:
                 del self.program_cache[next(iter(self.program_cache))]
             found = self.program_cache[key] = self._capture(batch)
         program, fetches = found
+        for layer in self._exchanging:
+            layer._begin_step()
         return execute(program, [*batch, self._current_rate()], fetches)[0]
 
     def _shapes(self, batch):
@@ -157,9 +161,10 @@ class CompiledStep:
         rate = _core.program_input(program, "learning_rate", [], "float64")
         optimizer.clear_grad(set_to_zero=False)
         try:
-            with recording(program), optimizer._taking_rate(rate):
+            with noting() as exchanging, recording(program), optimizer._taking_rate(rate):
                 value = self._value(inputs)
                 _core.backward(value, None, False)
+                gradients = [(p, p.grad) for p in parameters]
                 _core.program_set_role(program, 2)
                 with autocast.as_called():
                     optimizer.step()
@@ -167,6 +172,10 @@ class CompiledStep:
         finally:
             for p, grad in zip(parameters, kept):
                 p.grad = grad
+        for layer in exchanging:
+            layer._begin_step()
+            layer._exchange.average(program, gradients)
+        self._exchanging = exchanging
         return program, [value]
 
     def _value(self, inputs):

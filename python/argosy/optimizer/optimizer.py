@@ -687,6 +687,7 @@ class Optimizer:
         with mode.recording(program), role(program, 2), no_grad():
             self._program = program
             self._update_all(params_grads, self._static_rate(program))
+        program._exchange_gradients(params_grads)
         return program.global_block().ops[count:]
 
     def _update_all(self, params_grads, rate):
@@ -714,11 +715,10 @@ class Optimizer:
         """
         if startup_program is None or not loss._symbolic:
             return self.apply_gradients(params_grads)
-        before = mode.guard((program_of(loss), startup_program))
-        try:
+        from argosy.static.mode import program_guard
+
+        with program_guard(program_of(loss), startup_program):
             return self.apply_gradients(params_grads)
-        finally:
-            mode.guard(before)
 
     apply_optimize = _apply_optimize
 

@@ -292,6 +292,14 @@ class SparseCsrTensor(SparseTensor):
         """The columns of the entries."""
         return self._cols
 
+    def sparse_dim(self):
+        """2: the rows and columns of each matrix."""
+        return 2
+
+    def dense_dim(self):
+        """0: each entry is a number."""
+        return 0
+
     def to_sparse_csr(self):
         """This tensor."""
         return self

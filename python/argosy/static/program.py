@@ -59,6 +59,7 @@ class Program:
         self._before_evaluation = []  # what copies for evaluation call before each run as well
         self._after_data = []  # called after each pass over a data set that trains
         self._prefetches = False  # passes over a data set fetch rows of the next batch meanwhile
+        self._exchanges = []  # how gradients are averaged over processes once there are updates
         self._fleet_opt = None  # a dict once fleet has divided the Program (see fleet.minimize)
         self._role = 0
         self._seed = 0
@@ -67,6 +68,11 @@ class Program:
         self._described = (None, None)
         self._plans = {}
         self._is_start_up_program_ = False
+
+    def _exchange_gradients(self, pairs):
+        """Lets updates that were added for (parameter, gradient) pairs read what `_exchanges` make of these."""
+        for exchange in self._exchanges:
+            exchange.average(self._handle, pairs)
 
     # ---- copies -------------------------------------------------------------------------------
 
@@ -100,6 +106,7 @@ class Program:
         copy._remote = dict(self._remote)
         copy._before_run = list(self._before_run)
         copy._loaders = list(self._loaders)
+        copy._exchanges = list(self._exchanges)
         copy._fleet_opt = None if self._fleet_opt is None else dict(self._fleet_opt)
         copy._is_start_up_program_ = self._is_start_up_program_
         copy._family = self._family

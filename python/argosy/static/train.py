@@ -69,6 +69,12 @@ def run_dataset(exe, program, dataset, scope, thread, debug, fetch_list, fetch_i
         _run_dicts(exe, program, dataset, scope, fetches, labels, print_period)
         return
     threads = thread if thread > 0 else dataset.thread_num
+    if program._exchanges and threads > 1 and not infer:
+        raise NotImplementedError(
+            f"[Executor.{name}] the Program exchanges gradients with other processes: expected one thread, as"
+            f" nobody knows in which order several would, got {threads}. Do this: pass thread=1, and start"
+            " more processes."
+        )
     handled = dict(fetch_handler.var_dict) if fetch_handler is not None else {}
     run = _Run(name, labels, list(handled), fetch_handler, debug)
     run.start(exe, program, dataset, scope, threads, fetches + list(handled.values()), print_period)

@@ -22,7 +22,7 @@ def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         pin_memory (bool): Only False.
 
     Returns:
-        Tensor: data itself if it is a tensor of that dtype, else a new one.
+        Tensor: A new one without history, as to_tensor makes it.
 
     Raises:
         RuntimeError: pin_memory is true.
@@ -30,10 +30,8 @@ def as_tensor(data, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     Example:
         >>> x = argosy.ones([2])
         >>> argosy.as_tensor(x) is x, argosy.as_tensor([1, 2]).tolist()
-        (True, [1, 2])
+        (False, [1, 2])
     """
-    if isinstance(data, Tensor) and (dtype is None or _core.dtype(dtype) == data.dtype):
-        return place(data, None, device, requires_grad, pin_memory)
     made = creation.to_tensor(data, dtype, device, not requires_grad)
     return place(made, pin_memory=pin_memory) if pin_memory else made
 
@@ -45,19 +43,19 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         obj (Tensor | number | list | numpy.ndarray): The values.
         dtype (dtype | str, optional): Default: that of obj, as to_tensor has it.
         device (Place | str, optional): Where it goes.
-        copy (bool, optional): Whether to make a new tensor in any case.
+        copy (bool, optional): Whether to make a new tensor in any case; False: only where that is needed.
         requires_grad (bool): Whether gradients are to flow to it.
 
     Returns:
-        Tensor: obj itself if it is a tensor of that dtype and no copy is wanted.
+        Tensor: A new one; obj itself if it is a tensor of that dtype and copy is False.
 
     Example:
         >>> x = argosy.ones([2])
-        >>> argosy.asarray(x) is x, argosy.asarray(x, copy=True) is x
-        (True, False)
+        >>> argosy.asarray(x) is x, argosy.asarray(x, copy=False) is x
+        (False, True)
     """
-    if copy:
-        return creation.to_tensor(obj, dtype, device, not requires_grad)
+    if copy is False and isinstance(obj, Tensor) and dtype in (None, obj.dtype):
+        return place(obj, None, device, requires_grad)
     return as_tensor(obj, dtype, device, requires_grad)
 
 

@@ -37,8 +37,7 @@ def _body(tensor, indent):
     shown = _edges(array)
     items = [_item(value) for value in shown.reshape(-1).tolist()]
     width = max(map(len, items), default=0)
-    real = array.dtype.kind in "if"
-    signed = real and bool((shown < 0).any())
+    signed = array.dtype.kind in "ifc" and any(map(_negative, shown.reshape(-1).tolist()))
     return _nested(array, width, signed, indent, array.size > _options["threshold"])
 
 
@@ -55,10 +54,18 @@ def _edges(array):
     return array
 
 
+def _negative(value):
+    """Whether it is below 0; complex numbers are ordered as pairs."""
+    if isinstance(value, complex):
+        return (value.real, value.imag) < (0, 0)
+    return value < 0
+
+
 def _item(value):
     digits = _options["precision"]
     if isinstance(value, complex):
-        return f"({value.real:.{digits}f}{value.imag:+.{digits}f}j)"
+        form = "e" if _options["sci_mode"] else "f"
+        return f"({value.real:.{digits}{form}}{value.imag:+.{digits}{form}}j)"
     if not isinstance(value, float):
         return str(value)
     if _options["sci_mode"]:
@@ -72,7 +79,7 @@ def _padded(value, width, signed):
     text = _item(value)
     if len(text) >= width:
         return text
-    if signed and not value < 0:
+    if signed and not _negative(value):
         text = " " + text
     return text.ljust(width)
 

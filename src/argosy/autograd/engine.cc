@@ -24,7 +24,8 @@ const char* profiled_name(const Node& node) {
 }
 
 // One backward pass. Nodes are taken in falling order of creation, which is a topological order,
-// from a heap; so no count of dependencies is needed and a pass costs only what it reaches.
+// from a heap; so no count of dependencies is needed and a pass costs only what it reaches. Leaves
+// come last, except for those with an exchange: they follow the first made of their consumers.
 class Pass {
  public:
   Pass(bool retain_graph, std::span<Capture> captures, const std::vector<Edge>& blocked)
@@ -76,10 +77,33 @@ class Pass {
     }
   }
 
+  // Finds the places of leaves with an exchange.
+  void place_exchanged_leaves(std::span<const Tensor> roots) {
+    std::vector<Node*> stack;
+    std::unordered_set<Node*> seen;
+    auto enter = [&](Node* n) {
+      if (n && seen.insert(n).second) stack.push_back(n);
+    };
+    for (const Tensor& root : roots) enter(edge_to(root).node.get());
+    while (!stack.empty()) {
+      Node* consumer = stack.back();
+      stack.pop_back();
+      for (const Edge& e : consumer->edges) {
+        if (!e.node) continue;
+        if (e.node->order != 0) {
+          enter(e.node.get());
+        } else if (static_cast<Accumulate*>(e.node.get())->exchanged()) {
+          auto [it, fresh] = first_consumer_.try_emplace(e.node.get(), consumer->order);
+          if (!fresh) it->second = std::min(it->second, consumer->order);
+        }
+      }
+    }
+  }
+
   void run() {
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), later);
-      Ref<Node> node = std::move(heap_.back());
+      Ref<Node> node = std::move(heap_.back().node);
       heap_.pop_back();
       auto it = pending_.find(node.get());
       Pending p = std::move(it->second);
@@ -97,14 +121,23 @@ class Pass {
   static uint64_t key(Node* node, uint32_t index) {
     return reinterpret_cast<uintptr_t>(node) * 31 + index;
   }
-  static bool later(const Ref<Node>& a, const Ref<Node>& b) { return a->order < b->order; }
+  struct Waiting {
+    uint64_t place;  // the highest is next
+    Ref<Node> node;
+  };
+  static bool later(const Waiting& a, const Waiting& b) { return a.place < b.place; }
+  uint64_t place(Node* node) const {
+    if (!first_consumer_.empty())
+      if (auto it = first_consumer_.find(node); it != first_consumer_.end()) return 2 * it->second;
+    return 2 * node->order + 1;
+  }
 
   void send(const Edge& e, const Tensor& dy) {
     auto [it, fresh] = pending_.try_emplace(e.node.get());
     Pending& p = it->second;
     if (fresh) {
       p.dys.resize(e.node->outputs);
-      heap_.push_back(e.node);
+      heap_.push_back({place(e.node.get()), e.node});
       std::push_heap(heap_.begin(), heap_.end(), later);
     }
     Tensor& sum = p.dys[e.index];
@@ -161,7 +194,8 @@ class Pass {
   bool limited_ = false;
   std::span<Capture> captures_;
   std::unordered_map<Node*, Pending> pending_;
-  std::vector<Ref<Node>> heap_;
+  std::vector<Waiting> heap_;
+  std::unordered_map<Node*, uint64_t> first_consumer_;  // of leaves with an exchange: its order
   std::unordered_set<Node*> useful_;
   std::unordered_set<uint64_t> blocked_;
 };
@@ -182,6 +216,7 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> seeds, bool
   op::GradMode mode(create_graph);
   op::AutocastOff as_called;
   Pass pass(retain_graph, {}, {});
+  if (leaves_are_exchanged()) pass.place_exchanged_leaves(roots);
   seed_all(pass, roots, seeds);
   pass.run();
 }

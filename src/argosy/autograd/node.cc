@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<uint64_t> next_order{1};
 std::atomic<uint64_t> next_hook{1};
+std::atomic<int64_t> exchanges{0};
 
 struct Graveyard {
   std::vector<Node*> waiting;
@@ -62,9 +63,31 @@ bool Node::remove_hook(uint64_t id) {
   return false;
 }
 
+Accumulate::~Accumulate() {
+  exchanges.fetch_sub(static_cast<int64_t>(exchanges_.size()), std::memory_order_relaxed);
+}
+
+uint64_t Accumulate::add_exchange(std::function<void()> fn) {
+  const uint64_t id = next_hook.fetch_add(1, std::memory_order_relaxed);
+  exchanges_.push_back({id, std::move(fn)});
+  exchanges.fetch_add(1, std::memory_order_relaxed);
+  return id;
+}
+
+bool Accumulate::remove_exchange(uint64_t id) {
+  const size_t removed = std::erase_if(exchanges_, [id](const Exchange& e) { return e.id == id; });
+  exchanges.fetch_sub(static_cast<int64_t>(removed), std::memory_order_relaxed);
+  return removed != 0;
+}
+
+bool leaves_are_exchanged() {
+  return exchanges.load(std::memory_order_relaxed) != 0;
+}
+
 Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   const Tensor& dy = dys[0];
   if (!dy.defined()) return {};
+  settle();
   bool keeps_graph = op::thread_state.grad_enabled && dy.requires_grad();
   if (grad.defined() && !cleared) {
     grad = add_grads(grad, dy, !keeps_graph && is_leaf(grad));
@@ -85,10 +108,15 @@ Tensors Accumulate::backward(std::span<const Tensor> dys, const bool*) {
   if (is_leaf(grad)) grad.set_stop_gradient(false);  // what is computed from x.grad has a history
   cleared = false;
   for (auto& fn : after) fn();
+  for (size_t i = 0; i < exchanges_.size(); ++i) {
+    auto fn = exchanges_[i].fn;  // it may remove itself
+    fn();
+  }
   return {};
 }
 
 void Accumulate::clear(bool to_zero) {
+  settle();
   cleared = to_zero && grad.defined() && grad.layout() == Layout::strided;
   if (!cleared) grad = Tensor();
 }
@@ -110,7 +138,7 @@ Accumulate& slot(const Tensor& t) {
   Record& r = record_of(t);
   if (!r.slot) {
     r.slot = make_ref<Accumulate>();
-    r.slot->order = 0;  // after everything else
+    r.slot->order = 0;  // after everything else, unless it has an exchange
   }
   return *r.slot;
 }
@@ -118,12 +146,14 @@ Accumulate& slot(const Tensor& t) {
 Tensor grad_of(const Tensor& t) {
   auto* record = static_cast<Record*>(t.impl()->record.get());
   if (!record || !record->slot) return {};
+  record->slot->settle();
   if (record->slot->cleared) record->slot->write_zeros();
   return record->slot->grad;
 }
 
 void set_grad(const Tensor& t, Tensor grad) {
   Accumulate& s = slot(t);
+  s.settle();
   s.grad = std::move(grad);
   s.cleared = false;
 }

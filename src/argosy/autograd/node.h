@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "argosy/op/op.h"
@@ -55,6 +56,7 @@ class ARGOSY_API Node : public RefCounted {
 // on its own if the leaf dies first.
 class ARGOSY_API Accumulate final : public Node {
  public:
+  ~Accumulate() override;
   const char* name() const override { return "accumulate"; }
   Tensors backward(std::span<const Tensor> dys, const bool*) override;
   Tensor grad;
@@ -64,7 +66,30 @@ class ARGOSY_API Accumulate final : public Node {
   void clear(bool to_zero);
   void write_zeros();
   std::vector<std::function<void()>> after;  // run when a gradient has been added
+
+  // Run after those in `after`. A leaf that has one runs as soon as its last consumer of the pass
+  // has, not after all other nodes, so that its gradient can be exchanged while others are computed.
+  uint64_t add_exchange(std::function<void()> fn);
+  bool remove_exchange(uint64_t id);
+  bool exchanged() const { return !exchanges_.empty(); }
+  // While another thread works on the bytes of `grad`: waits for it. Whoever reads or replaces
+  // `grad` calls settle() before.
+  std::function<void()> under_way;
+  void settle() {
+    if (under_way) [[unlikely]]
+      std::exchange(under_way, nullptr)();
+  }
+
+ private:
+  struct Exchange {
+    uint64_t id;
+    std::function<void()> fn;
+  };
+  std::vector<Exchange> exchanges_;
 };
+
+// Whether there is any leaf with an exchange, of any thread.
+ARGOSY_API bool leaves_are_exchanged();
 
 struct Record final : GradRecord {
   Ref<Accumulate> slot;

@@ -118,7 +118,9 @@ WatchedCall::~WatchedCall() {
     note_.amount += allocated;
     if (profile::enabled()) profile::sample(name_of_memory(place), allocated);
   }
-  profile::detail::close(op_.name.c_str(), profile::Kind::op, begin_, note_);
+  const bool exchange = op_.effect == Effect::communicates;
+  profile::detail::close(
+      op_.name.c_str(), exchange ? profile::Kind::communication : profile::Kind::op, begin_, note_);
 }
 
 Unchecked::Unchecked() {

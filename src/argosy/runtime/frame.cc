@@ -3,6 +3,7 @@
 #include "argosy/base/memory.h"
 #include "argosy/kernels/cpu/scratch.h"
 #include "argosy/op/dispatch.h"
+#include "argosy/op/started.h"
 #include "argosy/op/watched.h"
 #include "argosy/passes/rewrite.h"
 #include "argosy/program/attributes.h"
@@ -348,7 +349,12 @@ thread_local uint32_t until_look = 0;
 }
 
 void Frame::run() {
-  run_block(plan.blocks[0]);
+  try {
+    run_block(plan.blocks[0]);
+  } catch (...) {
+    if (op::settle_started) op::settle_started();
+    throw;
+  }
 }
 
 void Frame::run_segments(const BlockPlan& block) {

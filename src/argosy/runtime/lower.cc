@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <typeinfo>
 
 #include "argosy/op/dispatch.h"
 #include "argosy/passes/rewrite.h"
@@ -31,6 +32,7 @@ void rethrow_at(const Operation& o, std::span<const Tensor> operands) {
   try {
     throw;
   } catch (const Error& e) {
+    if (typeid(e) != typeid(Error)) throw;  // whoever catches one looks for its kind
     const std::string text = e.what();
     constexpr std::string_view mark = "\n  In the Program: ";
     if (text.find(mark) != std::string::npos) throw;  // of an inner block

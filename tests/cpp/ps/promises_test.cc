@@ -112,7 +112,8 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
     for (const std::string& name :
          {directory_ + "/outside", directory_ + "/root/../outside", directory_ + "/root/link",
           directory_ + "/root/link/deeper", directory_ + "/rooted", std::string("../outside"),
-          std::string("/"), std::string("inside\0x", 8)}) {
+          std::string("/"), std::string("inside\0x", 8), std::string("hdfs:/day/1"),
+          std::string("afs://host:9902/day")}) {
       const Core::Result result = call(whole(method, kOne, ++sequence, name));
       EXPECT_EQ(result.failure.code, Code::bad_request) << name;
       EXPECT_NE(result.failure.text.find("root"), std::string::npos) << result.failure.text;
@@ -128,6 +129,34 @@ TEST_F(Promises, SavesAndLoadsStayBeneathTheRoots) {
   fs::create_symlink(directory_ + "/outside/snapshot.json", save / "snapshot.json");
   const Core::Result result = call(whole(Method::load, kOne, ++sequence, save));
   EXPECT_NE(result.failure.text.find("is a link"), std::string::npos) << result.failure.text;
+}
+
+// What was acknowledged is not passed over because its table is another one now.
+TEST_F(Promises, ALogIsOfTheTablesItWasWrittenWith) {
+  const std::vector<TableConfig> before = options_.tables;
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {1, 2})), Code::ok);
+  const auto refused = [&](auto&& change) {
+    options_.tables = before;
+    change();
+    return error_of([&] { kill_and_start(); });
+  };
+  const auto wider = [&] { options_.tables[0].accessor.dim = 8; };
+  const auto other_rule = [&] { options_.tables[0].accessor.embedding.rule = "sgd"; };
+  EXPECT_NE(refused(wider).find("changes of table 0 (rows: plain dim=2"), std::string::npos);
+  EXPECT_NE(refused(other_rule).find("which is another one now"), std::string::npos);
+  EXPECT_NE(refused([&] { options_.tables[1].size = 60; }).find("dense: 6 numbers, sum"),
+            std::string::npos);
+  EXPECT_NE(refused([&] { options_.tables.pop_back(); }).find("which this server does not have"),
+            std::string::npos);
+  // Without the file, as an earlier version left it, records themselves tell.
+  const auto forgets = [&] {
+    wider();
+    fs::remove(options_.directory + "/server-0-of-1/log/tables.json");
+  };
+  EXPECT_NE(refused(forgets).find("does not fit table 0 as it is now"), std::string::npos);
+  EXPECT_EQ(refused([&] { options_.tables.push_back(sum_table(2, "sparse")); }), "");
+  EXPECT_EQ(value(1), 1);
 }
 
 // --- load ---
@@ -347,6 +376,34 @@ TEST_F(Promises, AClientMakesSoManyRows) {
   EXPECT_EQ(refused.failure.code, Code::bad_request);
   EXPECT_NE(refused.failure.text.find("max_client_rows"), std::string::npos);
   EXPECT_EQ(code(push(kTwo, 1, {20})), Code::ok);
+}
+
+// One call is not let past the limit because it is the last one, nor by way of a step.
+TEST_F(Promises, NoCallMakesRowsAboveTheLimit) {
+  options_.max_client_rows = 10;
+  start();
+  ASSERT_EQ(code(push(kOne, 1, {1, 2, 3, 4, 5, 6, 7, 8})), Code::ok);
+  EXPECT_EQ(code(push(kOne, 2, {11, 12, 13})), Code::bad_request);
+  EXPECT_EQ(code(push(kOne, 3, {11, 12, 13}, 1, Change::assign)), Code::bad_request);
+  EXPECT_EQ(code(push(kOne, 4, {11, 12, 13}, 1, Change::step)), Code::bad_request);
+  // Rows that are there may be changed, and a key that comes twice is one row.
+  EXPECT_EQ(code(push(kOne, 5, {1, 2, 3, 4, 5, 6, 7, 8, 9, 9})), Code::ok);
+  EXPECT_EQ(code(push(kOne, 6, {11}, 1, Change::step)), Code::ok);
+  EXPECT_EQ(code(push(kOne, 7, {12})), Code::bad_request);
+  EXPECT_EQ(code(push(kOne, 8, {1, 9})), Code::ok);
+  ASSERT_EQ(code(request(Method::end_step, kOne)), Code::ok);
+  EXPECT_EQ(core_->sparse_tables()[0]->stats().rows, 10u);
+}
+
+TEST_F(SsdPromises, RowsOnDiskAreNotMadeAgain) {
+  options_.max_client_rows = 3000;
+  start();
+  for (uint64_t i = 0; i < 3; ++i)
+    ASSERT_EQ(code(push(kOne, 1 + i, keys(1000 * i, 1000 * (i + 1)))), Code::ok);
+  ASSERT_GT(core_->sparse_tables()[0]->stats().disk_rows, 1000u);
+  EXPECT_EQ(code(push(kOne, 4, keys(0, 3000))), Code::ok);
+  EXPECT_EQ(code(push(kOne, 5, {3000})), Code::bad_request);
+  EXPECT_EQ(value(0), 2);
 }
 
 TEST_F(SsdPromises, AStepThatIsRefusedCanBeEndedAgain) {
@@ -647,6 +704,60 @@ TEST_F(Promises, AHungDiskAtTheEndOfAStepHoldsUpNoOthers) {
   ends.join();
   others.join();
   EXPECT_EQ(value(5), 2);
+}
+
+// Reads that hang have threads of their own: the others go on, and who finds none free is told why.
+TEST_F(Promises, CallsThatHangInTheDatabaseHoldUpNoOthers) {
+  FailingFiles files(milliseconds(500));
+  options_.durability = "none";
+  options_.threads = 2;
+  options_.tables[0].tier = "ssd";
+  options_.tables[0].directory = directory_ + "/db";
+  options_.tables[0].memory_rows = 1024;
+  start();
+  std::vector<Key> keys(20000);
+  std::iota(keys.begin(), keys.end(), 0);
+  ASSERT_EQ(code(push(kOne, 1, keys)), Code::ok);
+  ASSERT_EQ(code(whole(Method::end_day, kOne, 2)), Code::ok);
+  core_.reset();
+  start();
+  const auto begin = [&](Request r) {
+    auto promise = std::make_shared<std::promise<Core::Result>>();
+    core_->handle(std::move(r), Core::Clock::now() + seconds(2),
+                  [promise](Core::Result result) { promise->set_value(std::move(result)); });
+    return promise->get_future();
+  };
+  const auto pull = [&] {
+    Request r = request(Method::pull_sparse, kOne);
+    r.keys = Bytes(8 * 2000);
+    std::copy_n(keys.begin(), 2000, r.keys.as<Key>().begin());
+    return r;
+  };
+  files.hang(FailingFiles::Operation::read);
+  auto first = begin(pull()), second = begin(push(kOne, 1, keys));
+  const auto limit = Core::Clock::now() + seconds(20);
+  while (files.hanging() < 2 && Core::Clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_GE(files.hanging(), 2);
+  auto third = begin(pull()), fourth = begin(push(kOne, 2, keys));
+  greet(kTwo);
+  Request meeting = request(Method::gather, kTwo);
+  meeting.header.round = 1;
+  EXPECT_EQ(code(std::move(meeting)), Code::ok);
+  Request dense = request(Method::pull_dense, kTwo);
+  dense.header.table = 1;
+  EXPECT_EQ(code(std::move(dense)), Code::ok);
+  for (auto* late : {&third, &fourth}) {
+    while (late->wait_for(milliseconds(1)) != std::future_status::ready) core_->tick();
+    const Failure why = late->get().failure;
+    EXPECT_EQ(why.code, Code::busy);
+    EXPECT_NE(why.text.find("rows on disk (sparse0)"), std::string::npos) << why.text;
+  }
+  files.work();
+  EXPECT_EQ(first.get().failure.code, Code::ok);
+  EXPECT_EQ(second.get().failure.code, Code::ok);
+  EXPECT_EQ(code(push(kOne, 2, keys)), Code::ok);
+  EXPECT_EQ(value(5), 3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -119,6 +120,33 @@ TEST_F(Recovery, FromTheLogAlone) {
     const auto host = start("log");
     EXPECT_EQ(host->rows(), rows);
   }
+}
+
+// Without snapshot_every it is the log's length that brings one, and it takes the log with it.
+TEST_F(Recovery, ALongLogBringsASnapshot) {
+  constexpr uint64_t kBytes = 1 << 20;
+  const auto host = std::make_unique<TestHost>(directory_, "log");
+  host->options_.snapshot_log_bytes = kBytes;
+  host->recover();
+  const auto of = [&](const char* name) {
+    return nlohmann::json::parse(host->durability().stats())[name].get<uint64_t>();
+  };
+  std::vector<Key> keys(1000);
+  std::iota(keys.begin(), keys.end(), 0);
+  const std::vector<float> values(2 * keys.size(), 1);
+  uint64_t pushes = 0;
+  while (of("log_bytes") < kBytes / 2)
+    ASSERT_EQ(host->wait(host->push(1, ++pushes, keys, values)), "");
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(of("snapshots"), 0u);
+  while (of("log_bytes") <= kBytes)
+    ASSERT_EQ(host->wait(host->push(1, ++pushes, keys, values)), "");
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!of("snapshots") && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(of("snapshots"), 1u);
+  EXPECT_LE(of("log_bytes"), kBytes / 2);
+  EXPECT_EQ(host->rows().at(7), std::vector<float>(2, pushes));
 }
 
 // Snapshots while pushes go on: each record is in a row once, from the snapshot or from the log.

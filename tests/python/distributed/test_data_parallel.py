@@ -3,7 +3,7 @@
 import pytest
 from tests.python.distributed.ranks import run as ranks
 
-from argosy.distributed._reducer import in_buckets
+from argosy.distributed._buckets import in_buckets
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -11,6 +11,30 @@ pytestmark = pytest.mark.timeout(120)
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_several_processes_train_as_one(count):
     for rank in ranks.run("data_parallel", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_exchange_while_backward_goes_on(count):
+    for rank in ranks.run("overlap", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_batch_norm_over_processes(count):
+    for rank in ranks.run("sync_norm", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_model(count):
+    for rank in ranks.run("model", count):
+        assert "all is well" in rank.text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_switches_of_a_strategy(count):
+    for rank in ranks.run("fleet_switches", count):
         assert "all is well" in rank.text
 
 

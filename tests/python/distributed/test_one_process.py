@@ -28,12 +28,12 @@ def test_data_parallel_is_the_layer():
         assert wrapped.scale_loss(x) is x
 
 
-def test_one_of_several_is_refused(monkeypatch):
+def test_processes_that_are_not_connected_are_refused(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
-    with pytest.raises(NotImplementedError, match="one of 2 .* start the program alone"):
+    with pytest.raises(ValueError, match="one of 2 .* nothing says where they meet"):
         argosy.Model(argosy.nn.Linear(1, 1)).prepare()
     norm = argosy.nn.SyncBatchNorm(2)
-    with pytest.raises(NotImplementedError, match="one of 2 .* use BatchNorm"):
+    with pytest.raises(RuntimeError, match="one of 2 .* call paddle.distributed.init_parallel_env"):
         norm(argosy.ones([3, 2]))
     norm.eval()
     assert norm(argosy.ones([3, 2])).shape == [3, 2]

@@ -315,7 +315,7 @@ def test_schedulers_step_by_batch_or_epoch():
 def test_early_stopping(tmp_path, capsys):
     model = build(rate=0.0)  # nothing gets better
     record = Record()
-    stop = callbacks.EarlyStopping(monitor="loss", patience=1)
+    stop = callbacks.EarlyStopping(monitor="loss", patience=2)
     model.fit(
         Points(), Points(), batch_size=10, epochs=9, verbose=0, save_dir=str(tmp_path),
         save_freq=100, callbacks=[stop, record],

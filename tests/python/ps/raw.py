@@ -21,7 +21,7 @@ class Raw:
         self.socket.sendall(head + payload)
 
     def call(self, method, message, token=None):
-        """Sends a request; the number of its stream."""
+        """Sends a request, or (None) what comes before its message; the number of its stream."""
         self.stream += 2
         headers = {
             ":method": "POST",
@@ -38,7 +38,8 @@ class Raw:
             for k, v in headers.items()
         )
         self._send(HEADERS, 4, self.stream, block)
-        self._send(DATA, 1, self.stream, b"\0" + struct.pack(">I", len(message)) + message)
+        if message is not None:
+            self._send(DATA, 1, self.stream, b"\0" + struct.pack(">I", len(message)) + message)
         return self.stream
 
     def read(self, seconds):

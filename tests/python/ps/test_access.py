@@ -384,6 +384,52 @@ class TestLimits:
                 pass
             s.close()
 
+    @pytest.mark.parametrize("limit", ["max_calls", "max_arriving_calls"])
+    def test_calls_at_once(self, limit):
+        """Calls above the limit are told to come later; those whose message does not come end."""
+        server = serve(token="t", message_deadline=2, **{limit: 3})
+        raw = Raw(server.port)
+        streams = [raw.call("PullDense", None, "t") for _ in range(5)]
+        raw.read(1)
+        assert [s in raw.ended for s in streams] == [False] * 3 + [True] * 2
+        began = time.monotonic()
+        push(connect([server], token="t"), [1])
+        assert 0.3 < time.monotonic() - began < 30
+        raw.read(0.5)
+        assert all(s in raw.ended for s in streams)
+        raw.close()
+
+    def test_calls_at_once_end_in_time(self):
+        server = serve(token="t", max_calls=1)
+        raw = Raw(server.port)
+        raw.call("PullDense", None, "t")
+        with pytest.raises(TimeoutError, match="too many calls"):
+            connect([server], token="t", connect_deadline=1)
+        raw.close()
+
+    def test_calls_of_one_connection(self):
+        server = serve(token="t", max_arriving_calls=5000)
+        raw = Raw(server.port)
+        for _ in range(1024):
+            raw.call("PullDense", None, "t")
+        raw.read(1)
+        assert not raw.ended
+        with pytest.raises(ConnectionError, match="closed the connection"):
+            raw.call("PullDense", None, "t")
+            raw.read(20)
+        push(connect([server], token="t"), [1])
+        raw.close()
+
+    def test_clients_known_at_once(self):
+        """Who is silent for long makes room for others."""
+        server = serve(max_clients=2, client_expiry=4)
+        short = {"call_deadline": 1, "table_deadline": 1}
+        known = [connect([server], **short) for _ in range(2)]
+        with pytest.raises(TimeoutError, match=r"knows 2 clients \(max_clients\)"):
+            connect([server], connect_deadline=1, **short)
+        push(known[0], [1])
+        push(connect([server], connect_deadline=60, **short), [1])
+
     def test_no_descriptors_left(self, processes):
         """Strangers take all that the process may open; once they have gone it serves again."""
         few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))"

@@ -296,6 +296,16 @@ def test_arguments_of_fleet(tmp_path, caplog):
         save(None)
         with pytest.raises(TypeError, match=r"fleet.save_.* executor: expected a static.Executor"):
             save(paddle.CPUPlace())
+    for elsewhere in ("hdfs:/day/1", "afs://host:9902/day/1"):
+        for call in (
+            lambda name: fleet.save_persistables(exe, name),
+            lambda name: fleet.save_inference_model(exe, name, ["ids"], [rows]),
+            lambda name: fleet.save_one_table(0, name, 0),
+            lambda name: fleet.load_model(name, 0),
+            lambda name: fleet.init_server(name),
+        ):
+            with pytest.raises(ValueError, match=r"expected a folder of this host.*HDFSClient"):
+                call(elsewhere)
     with pytest.raises(ValueError, match="save_cache_model.* unknown arguments: .*table"):
         fleet.save_cache_model(str(tmp_path), table=1)
     for name, call in [

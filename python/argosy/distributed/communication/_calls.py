@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from argosy import _core
 from argosy import tensor as tensors
 from argosy._core import Tensor
 from argosy._framework import in_dynamic_mode
 from argosy._support import check_choice
+from argosy.autograd import no_grad
 from argosy.distributed._groups import checked_group
+
+from . import _recorded
 
 __all__ = []
 
@@ -55,8 +60,9 @@ def entered(what, group, sync_op=True, use_calc_stream=False):
 
 def call(group, kind, inputs=(), outputs=(), op=0, root=-1, sync_op=True):
     """Calls the core; the Task."""
-    if not in_dynamic_mode() and any(t._symbolic for t in (*inputs, *outputs)):
-        return _record(group, kind, inputs, outputs)
+    if not in_dynamic_mode() and _recorded.is_recorded((*inputs, *outputs)):
+        _recorded.record(group, kind, inputs, outputs, op, root)
+        return Task()
     work = _core.comm_call(
         group.process_group, kind, list(outputs), list(inputs), op, root, not sync_op
     )
@@ -67,16 +73,9 @@ def call(group, kind, inputs=(), outputs=(), op=0, root=-1, sync_op=True):
     return task
 
 
-def _record(group, kind, inputs, outputs):
-    """The call on values of a Program that is being recorded."""
-    if group.nranks > 1:
-        raise NotImplementedError(
-            f"[{kind}] a Program is being recorded, and exchanging tensors of several processes is no"
-            " operation of Programs yet. Do this: call it in eager mode."
-        )
-    for source, target in zip(inputs, outputs):  # one process gets what it sends
-        tensors.assign(source, target)
-    return Task()
+def apart():
+    """A context for what prepares a call: outside of autograd, as eager calls are."""
+    return no_grad() if in_dynamic_mode() else contextlib.nullcontext()
 
 
 def tensor_of(what, name, value):
@@ -120,7 +119,9 @@ def room_for(what, name, values, group, like):
 
 def parts_of(what, name, value, group, sizes=None):
     """Views of a tensor's rows: equally many for each process, or `sizes`."""
-    value = tensor_of(what, name, value).detach()
+    value = tensor_of(what, name, value)
+    if in_dynamic_mode():
+        value = value.detach()
     if value.ndim == 0:
         value = value.reshape([1])
     rows = value.shape[0]

@@ -1,6 +1,7 @@
 """Collectives: calls that all processes of a group make in the same order.
 
-Results are written into tensors that are there already, outside of autograd. Where calls of the
+Results are written into tensors that are there already, outside of autograd; in a Program they are
+operations, with gradients. Where calls of the
 processes differ, or one of them ends or does not come, each process of the group gets the same
 error, a kind of distributed.CommunicationError, and the group stays failed.
 """
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 from argosy._core import Tensor
 from argosy._support import check_choice
-from argosy.autograd import no_grad
 from argosy.distributed._groups import member
 
 from . import _calls
@@ -218,7 +218,7 @@ def _all_gather(tensor_list, tensor, group, sync_op, use_calc_stream):
     tensor = _calls.tensor_of(what, "tensor", tensor)
     if group is None:
         return None
-    with no_grad():
+    with _calls.apart():
         out = _calls.room_for(what, "tensor_list", tensor_list, group, [tensor] * group.nranks)
         sizes = {t.size for t in out}
         kind = "all_gather" if sizes == {tensor.size} else "all_gather_unequal"
@@ -260,7 +260,7 @@ def _gather(tensor, gather_list, dst, group, sync_op, use_calc_stream):
             raise ValueError(
                 f"[{what}] process dst needs gather_list, got None. Do this: pass an empty list."
             )
-        with no_grad():
+        with _calls.apart():
             like = [tensor] * group.nranks
             out = _calls.room_for(what, "gather_list", gather_list, group, like)
     return _calls.call(group, "gather", [tensor], out, root=root, sync_op=sync_op)
@@ -303,7 +303,7 @@ def _scatter(tensor, tensor_list, src, group, sync_op, use_calc_stream):
     if group is None:
         return None
     root = member(what, group, src)
-    with no_grad():
+    with _calls.apart():
         parts = _split(what, "tensor_list", tensor_list, group) if group.rank == root else []
         return _calls.call(group, "scatter", parts, [tensor], root=root, sync_op=sync_op)
 
@@ -341,7 +341,7 @@ def _reduce_scatter(tensor, tensor_list, op, group, sync_op, use_calc_stream):
     tensor = _calls.tensor_of(what, "tensor", tensor)
     if group is None:
         return None
-    with no_grad():
+    with _calls.apart():
         parts = _split(what, "tensor_list", tensor_list, group)
         return _calls.call(group, "reduce_scatter", parts, [tensor], op=op, sync_op=sync_op)
 
@@ -373,7 +373,7 @@ def _alltoall(out_tensor_list, in_tensor_list, group, sync_op, use_calc_stream):
     group = _calls.entered(what, group, sync_op, use_calc_stream)
     if group is None:
         return None
-    with no_grad():
+    with _calls.apart():
         parts = _split(what, "in_tensor_list", in_tensor_list, group)
         out = _calls.room_for(what, "out_tensor_list", out_tensor_list, group, parts)
         return _calls.call(group, "alltoall", parts, out, sync_op=sync_op)
@@ -413,7 +413,7 @@ def _alltoall_single(
     if group is None:
         return None
     parts = []
-    with no_grad():
+    with _calls.apart():
         for name, of, sizes in (
             ("in_split_sizes", in_tensor, in_split_sizes),
             ("out_split_sizes", out_tensor, out_split_sizes),

@@ -6,14 +6,18 @@ import os
 
 from argosy._framework import in_dynamic_mode
 from argosy._support import listed, no_effect, only_known
-from argosy.distributed.parallel import DataParallel, init_parallel_env
+from argosy.distributed.parallel import init_parallel_env
 
 from .base.collective_switches import check_collective
 from .base.distributed_strategy import DistributedStrategy
 from .base.role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .base.util_factory import UtilBase
 from .collective_client import group_client
+from .collective_model import distribute, model_settings
+from .collective_optimizer import with_strategy
+from .collective_scaler import with_agreement
 from .distributed_optimizer import DistributedOptimizer
+from .static_collective import begin_alike, exchange_gradients
 
 __all__ = ["DistributedOptimizer", "Fleet"]
 
@@ -57,6 +61,8 @@ class Fleet:
         self._is_collective = False
         self._runtime = None
         self._optimizer = None
+        self._eager_optimizer = None  # what distributed_optimizer gave last
+        self._applied = None  # settings of distributed_model, when it was called last
         self._util = UtilBase()
         self._util._client = self._client
         self._util._stopped = lambda: self._runtime is not None and self._runtime.stopped
@@ -115,6 +121,8 @@ class Fleet:
         self._user_defined_strategy = copy.deepcopy(strategy)
         self._runtime = None
         self._optimizer = None
+        self._eager_optimizer = None
+        self._applied = None
         self._util._set_role_maker(role_maker)
         self._util._set_strategy(self._user_defined_strategy)
         return self
@@ -292,11 +300,20 @@ class Fleet:
     # The program
 
     def distributed_optimizer(self, optimizer, strategy=None):
-        """The optimizer, as one whose minimize divides the program; strategy says how.
+        """The optimizer as strategy wants it: for a Program one whose minimize divides it.
+
+        Eager training without servers takes of a strategy: lamb (for Adam), lars (for Momentum),
+        gradient_merge (step() updates once in k_steps calls) and localsgd with their configs; what
+        concerns the model is distributed_model's. Without any of them the optimizer itself is given.
 
         Args:
             optimizer (Optimizer): what updates the parameters.
             strategy (DistributedStrategy, optional): else the one of init.
+
+        Raises:
+            TypeError: strategy is none, or the optimizer is not the one that lamb or lars stands for.
+            NotImplementedError: A switch is not supported here.
+            RuntimeError: distributed_model was called before, with other settings for the model.
         """
         self._roles()
         if strategy is not None:
@@ -307,35 +324,62 @@ class Fleet:
                 )
             self._user_defined_strategy = copy.deepcopy(strategy)
             self._util._set_strategy(self._user_defined_strategy)
+        eager = in_dynamic_mode() and (self._is_collective or self._roles()._is_non_distributed())
         if self._is_collective or in_dynamic_mode():
             check_collective(self._user_defined_strategy, "fleet.distributed_optimizer")
         self._optimizer = DistributedOptimizer(self, optimizer)
+        if not eager:
+            return self._optimizer
+        settings = model_settings(self._user_defined_strategy)
+        if self._applied not in (None, settings):
+            changed = [name for name, value in settings.items() if self._applied[name] != value]
+            raise RuntimeError(
+                f"[fleet.distributed_optimizer] strategy.{changed[0]} concerns the model, and"
+                " fleet.distributed_model was called before, with another one. Do this: give the strategy to"
+                " fleet.init, or call distributed_optimizer first."
+            )
         # Without a program there is nothing to divide, and other code may want the very class.
-        if in_dynamic_mode() and (self._is_collective or self._roles()._is_non_distributed()):
-            return optimizer
-        return self._optimizer
+        self._eager_optimizer = with_strategy(
+            optimizer, self._user_defined_strategy, self.worker_num() > 1
+        )
+        return self._eager_optimizer
 
     def distributed_model(self, model):
-        """The model; with several processes DataParallel of it, as strategy says."""
+        """The model as the strategy wants it, changed in place; with several processes DataParallel of it.
+
+        Eager training takes of a strategy: amp and amp_configs, recompute (checkpoints: names of
+        sublayers), sync_batch_norm, fp16_allreduce, communication_hook, find_unused_parameters,
+        fuse_grad_size_in_MB, last_comm_group_size_MB.
+
+        Args:
+            model (Layer): What is trained.
+
+        Returns:
+            Layer: The model, or DataParallel of it.
+
+        Raises:
+            NotImplementedError: A switch is not supported, or there are servers.
+            ValueError: Settings contradict each other, or name no sublayer.
+        """
         strategy = self._user_defined_strategy
         several = self._roles()._worker_num() > 1
         check_collective(strategy, "fleet.distributed_model")
-        if not several:
-            return model
-        if not self._is_collective:
+        if several and not self._is_collective:
             raise NotImplementedError(
                 "[fleet.distributed_model] servers train static programs only. Do this:"
                 " fleet.init(is_collective=True), without servers."
             )
-        return DataParallel(
+        self._applied = model_settings(strategy)
+        return distribute(
             model,
-            comm_buffer_size=strategy.fuse_grad_size_in_MB,
-            last_comm_buffer_size=strategy.last_comm_group_size_MB,
-            find_unused_parameters=strategy.find_unused_parameters,
+            strategy,
+            several,
+            lambda: getattr(self._eager_optimizer, "keeps_gradients", False),
         )
 
     def distributed_scaler(self, scaler):
-        """The scaler itself: with one process there is nothing to add.
+        """The scaler, changed in place: processes agree on whether gradients are finite, and gradient_merge
+        keeps the scale as it is between two updates.
 
         Args:
             scaler (GradScaler): It.
@@ -345,14 +389,20 @@ class Fleet:
 
         Example:
             >>> scaler = argosy.amp.GradScaler(enable=False)
+            >>> _ = argosy.distributed.fleet.init(is_collective=True)
             >>> argosy.distributed.fleet.distributed_scaler(scaler) is scaler
             True
         """
-        return scaler
+        return with_agreement(
+            scaler,
+            self._is_collective and self.worker_num() > 1,
+            lambda: getattr(self._eager_optimizer, "only_counted", False),
+        )
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Adds gradients and updates of loss to its program, then divides it: on a worker the
-        program becomes the trainer's part, in place.
+        program becomes the trainer's part, in place. Without servers, gradients become averages over
+        the workers.
 
         Args:
             loss (Variable|list[Variable]): what is minimized; a list of several programs' losses.
@@ -384,12 +434,6 @@ class Fleet:
                     "Do this: call argosy.enable_static() before the model is built."
                 )
             return optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        if self._is_collective and not self._roles()._is_non_distributed():
-            raise NotImplementedError(
-                f"[fleet.minimize] this process is one of {self.worker_num()} of a collective job, which"
-                " exchange gradients in eager mode only. Do this: disable_static(), or start the program"
-                " alone."
-            )
         if isinstance(startup_program, (list, tuple)):
             startups = list(startup_program)
         else:
@@ -399,7 +443,12 @@ class Fleet:
                 f"[fleet.minimize] {len(losses)} losses but {len(startups)} startup programs."
             )
         for one, startup in zip(losses, startups):
+            together = self._is_collective and self.worker_num() > 1
+            if together:
+                exchange_gradients(one.block.program, self._user_defined_strategy)
             out = optimizer.minimize(one, startup, parameter_list, no_grad_set)
+            if together:
+                begin_alike(startup)
         self._runtime = None
         programs = [one.block.program for one in losses]
         self._runtime = self._make_runtime(programs, startups, optimizer)
@@ -481,7 +530,10 @@ class Fleet:
                 "[fleet.init_server] expected (dirname=None, var_names=None), got "
                 f"{len(args)} arguments and {sorted(kwargs)}."
             )
-        part.init_server(**names, **kwargs)
+        names |= kwargs
+        if names.get("dirname"):
+            names["dirname"] = _folder("init_server", names["dirname"])
+        part.init_server(**names)
 
     def run_server(self):
         """Serves until the job has ended: all workers have called stop_worker and their processes have
@@ -555,7 +607,7 @@ class Fleet:
         """
         _check_executor("save_persistables", executor)
         self._worker("save_persistables").save_persistables(
-            os.fspath(dirname), main_program, _mode(mode, "save_persistables")
+            _folder("save_persistables", dirname), main_program, _mode(mode, "save_persistables")
         )
 
     def save_inference_model(
@@ -577,7 +629,7 @@ class Fleet:
                 export_for_deployment=(export_for_deployment, True),
             )  # fmt: skip
         self._worker("save_inference_model").save_inference_model(
-            os.fspath(dirname),
+            _folder("save_inference_model", dirname),
             listed(feeded_var_names),
             listed(target_vars),
             main_program,
@@ -592,7 +644,7 @@ class Fleet:
             path (str): The folder.
             mode (int): As given to save_persistables.
         """
-        self._worker("load_model").load_model(os.fspath(path), _mode(mode, "load_model"))
+        self._worker("load_model").load_model(_folder("load_model", path), _mode(mode, "load_model"))
 
     def load_inference_model(self, path, mode):
         """Loads the tables that save_inference_model wrote.
@@ -602,7 +654,7 @@ class Fleet:
             mode (int): As given to save_inference_model.
         """
         self._worker("load_inference_model").load_inference_model(
-            os.fspath(path), _mode(mode, "load_inference_model")
+            _folder("load_inference_model", path), _mode(mode, "load_inference_model")
         )
 
     def save_one_table(self, table_id, path, mode):
@@ -615,7 +667,7 @@ class Fleet:
             mode (int): As of save_persistables.
         """
         self._worker("save_one_table").save_one_table(
-            table_id, os.fspath(path), _mode(mode, "save_one_table")
+            table_id, _folder("save_one_table", path), _mode(mode, "save_one_table")
         )
 
     def load_one_table(self, table_id, path, mode):
@@ -628,7 +680,7 @@ class Fleet:
             mode (int): As given when it was saved.
         """
         self._worker("load_one_table").load_one_table(
-            table_id, os.fspath(path), _mode(mode, "load_one_table")
+            table_id, _folder("load_one_table", path), _mode(mode, "load_one_table")
         )
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
@@ -643,7 +695,7 @@ class Fleet:
         """
         _check_executor("save_dense_params", executor)
         self._worker("save_dense_params").save_dense_params(
-            executor, os.fspath(dirname), scope, program, var_names
+            executor, _folder("save_dense_params", dirname), scope, program, var_names
         )
 
     def save_cache_model(self, dirname, **configs):
@@ -655,7 +707,7 @@ class Fleet:
             mode=(configs.get("mode", 0), 0),
         )  # fmt: skip
         return self._worker("save_cache_model").save_cache_model(
-            os.fspath(dirname),
+            _folder("save_cache_model", dirname),
             _mode(configs.get("mode", 0), "save_cache_model"),
             configs.get("table_id", 0),
         )
@@ -731,6 +783,19 @@ def _check_executor(what, executor):
             f"[fleet.{what}] executor: expected a static.Executor or None, got "
             f"{type(executor).__name__}. Do this: leave it out."
         )
+
+
+def _folder(what, path):
+    """The name of a folder of this host; a name of a cluster's file system would become one."""
+    path = os.fspath(path)
+    scheme, colon, _ = path.partition("/")[0].partition(":")
+    if colon and scheme.isalnum():
+        raise ValueError(
+            f"[fleet.{what}] {path!r}: expected a folder of this host, got a name of the file system "
+            f"{scheme!r}. Do this: name a folder, and copy it with fleet.utils.HDFSClient (upload, "
+            "download); or mount that file system."
+        )
+    return path
 
 
 def _mode(mode, what):

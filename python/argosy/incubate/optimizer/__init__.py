@@ -1,9 +1,9 @@
 """Optimizers around optimizers, and minimization of functions."""
 
 from argosy.optimizer import LBFGS
+from argosy.optimizer.lars_momentum import LarsMomentumOptimizer
 
 from . import functional
-from .lars_momentum import LarsMomentumOptimizer
 from .lookahead import LookAhead
 from .model_average import ModelAverage
 

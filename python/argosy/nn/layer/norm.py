@@ -208,10 +208,24 @@ class BatchNorm3D(_BatchNormNd, dims=3):
     _others = "BatchNorm1D or 2D"
 
 
-class SyncBatchNorm(_BatchNormBase):
-    """Batch normalization under the name of the form that covers the batches of all processes.
+# function(layer, x): x normalized over the batches of all processes, None where they have one value for
+# each channel together; argosy.distributed, a higher room, sets it.
+normalize_over_processes = None
 
-    In a single process it is the same as batch normalization.
+
+def over_processes(layer, x):
+    """What a SyncBatchNorm gives in training in one of several processes; None: what BatchNorm does."""
+    if not layer.training or layer._use_global_stats or get_world_size() == 1:
+        return None
+    return normalize_over_processes(layer, x)
+
+
+class SyncBatchNorm(_BatchNormBase):
+    """Batch normalization over the batches of all processes, which may be of different sizes.
+
+    In a single process, and in ``eval()``, it is the same as batch normalization. All processes of a job
+    take part in each call, and in its backward: that gives each the gradient of its own x and its share
+    of those of ``weight`` and ``bias``, which DataParallel averages.
 
     Args:
         num_features (int): number of channels.
@@ -225,7 +239,7 @@ class SyncBatchNorm(_BatchNormBase):
 
     Raises:
         ValueError: fewer than 2 dimensions, or data_format is unknown (at the call).
-        NotImplementedError: it trains in one of several processes.
+        NotImplementedError: a Program is recorded, or second derivatives are wanted, in several processes.
 
     Examples:
         >>> argosy.nn.SyncBatchNorm(3)(argosy.rand([2, 3, 4, 4])).shape
@@ -257,13 +271,10 @@ class SyncBatchNorm(_BatchNormBase):
             )
 
     def forward(self, x):
-        if self.training and get_world_size() > 1:
-            raise NotImplementedError(
-                f"[SyncBatchNorm] this process is one of {get_world_size()} (PADDLE_TRAINERS_NUM), and this"
-                " version of Argosy does not join the statistics of several. Do this: use BatchNorm, or"
-                " a normalization without them (GroupNorm, LayerNorm)."
-            )
-        return super().forward(x)
+        self._check_data_format(self._data_format)
+        self._check_input_dim(x)
+        joined = over_processes(self, x)
+        return super().forward(x) if joined is None else joined
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):

@@ -7,6 +7,7 @@ import math
 from argosy import nn
 from argosy._support import no_effect
 from argosy.nn.layer._forwarding import ForwardingLayer, Ranked, keeps
+from argosy.nn.layer.norm import over_processes
 from argosy.sparse.nn import functional
 from argosy.sparse.unary import check
 
@@ -154,6 +155,11 @@ class SyncBatchNorm(BatchNorm):
         >>> layer(argosy.rand([1, 2, 2, 2, 3]).to_sparse_coo(4)).shape
         paddle.Size([1, 2, 2, 2, 3])
     """
+
+    def forward(self, input):  # noqa: A002
+        check("SyncBatchNorm", input)
+        joined = over_processes(self, input.values())
+        return super().forward(input) if joined is None else input._like(joined)
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):

@@ -234,7 +234,7 @@ Tensor cluster_scores(const Tensor& x, std::span<const Tensor> tails, size_t i) 
 }
 
 void check_tails(const char* op, std::span<const Tensor> tails, const CutoffAttrs& a) {
-  ARGOSY_CHECK(!a.cutoffs.empty() && tails.size() == 2 * (a.cutoffs.size() - 1), invalid_argument)
+  ARGOSY_CHECK(!a.cutoffs.empty() && tails.size() >= 2 * (a.cutoffs.size() - 1), invalid_argument)
       << '[' << op
       << "] there must be a pair of tail weights for each cutoff but the last: " << a.cutoffs.size()
       << " cutoffs, " << tails.size() << " weights.";

@@ -109,6 +109,11 @@ std::shared_ptr<const Directory> Roots::open(const std::string& path, bool make)
       << "[parameter_server] expected a directory beneath a root of saves, got a name that is "
          "empty "
          "or has a byte of zero.";
+  const std::string first = path.substr(0, path.find('/'));
+  ARGOSY_CHECK(first.empty() || first.back() != ':', invalid_argument)
+      << "[parameter_server] '" << path << "' is a name of a cluster's file system: expected a "
+      << "directory of the servers' machines, beneath a root of saves. Do this: save into such a "
+         "one, and copy it (fleet.utils.HDFSClient.upload), or mount the file system there.";
   const auto refuse_unless = [&](bool right, const char* why) {
     std::string known;
     for (const Root& root : roots_) known += (known.empty() ? "'" : ", '") + root.given + "'";

@@ -20,9 +20,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Without snapshot_every, a log of this size, or of half of the tables', brings a snapshot: so
-// recovery stays short.
-constexpr uint64_t kLogBytes = uint64_t{1} << 30;
 constexpr seconds kRetryAfter{10};
 
 // Puts the parts of durability together, and has the thread that takes snapshots in time.
@@ -173,9 +170,9 @@ uint64_t Store::load(const std::shared_ptr<const Directory>& directory, int, uin
 }
 
 bool Store::is_due(Clock::time_point last) const {
-  const seconds every = k_.host.options().snapshot_every;
-  if (every.count() > 0) return Clock::now() - last >= every;
-  return k_.log && k_.log->bytes() > std::max<uint64_t>(kLogBytes, snapshots_.bytes / 2);
+  const ServerOptions& o = k_.host.options();
+  if (o.snapshot_every.count() > 0) return Clock::now() - last >= o.snapshot_every;
+  return k_.log && k_.log->bytes() > std::max<uint64_t>(o.snapshot_log_bytes, snapshots_.bytes / 2);
 }
 
 void Store::run() {

@@ -4,6 +4,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/ps/service/log_segment.h"
+#include "argosy/ps/service/log_tables.h"
 
 namespace argosy::ps {
 
@@ -22,8 +23,11 @@ void Recovery::check_directory() const {
 
 void Recovery::replay(const LoadedCut& cut) {
   const std::string directory = join_path(k_.own, "log");
+  check_log_tables(directory, k_.tables());
   LogOptions options;
   options.directory = directory;
+  // Whole segments go when a snapshot covers them: what stays must not bring the next one.
+  options.segment_bytes = std::min(options.segment_bytes, k_.host.options().snapshot_log_bytes / 4);
   k_.log = std::make_unique<Log>(options, cut.lowest());
   ARGOSY_CHECK(k_.log->last() >= cut.highest(), io)
       << "[log] '" << directory << "' ends at record " << k_.log->last()
@@ -36,6 +40,7 @@ void Recovery::replay(const LoadedCut& cut) {
     k_.host.replay(record.payload, record.number, cut);
     ++records;
   }
+  write_log_tables(directory, k_.tables());
 }
 
 void Recovery::run() {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "argosy/base/error.h"
 #include "argosy/ps/service/client.h"
@@ -94,6 +96,10 @@ class Reader {
 
 }  // namespace
 
+uint32_t ServerOptions::thread_count() const {
+  return std::clamp(threads ? threads : std::thread::hardware_concurrency(), 1u, 256u);
+}
+
 ServerOptions parse_server_options(std::string_view text) {
   ServerOptions o;
   Reader r("server", text);
@@ -111,6 +117,7 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("durability", &o.durability);
   r.read("directory", &o.directory);
   r.read("snapshot_every", &o.snapshot_every);
+  r.read("snapshot_log_bytes", &o.snapshot_log_bytes);
   r.read("load_from", &o.load_from);
   r.read("load_mode", &o.load_mode);
   r.read("save_roots", &o.save_roots);
@@ -124,6 +131,10 @@ ServerOptions parse_server_options(std::string_view text) {
   r.read("answer_deadline", &o.answer_deadline);
   r.read("max_mailbox_bytes", &o.max_mailbox_bytes);
   r.read("max_connections", &o.max_connections);
+  r.read("max_calls", &o.max_calls);
+  r.read("max_arriving_calls", &o.max_arriving_calls);
+  r.read("message_deadline", &o.message_deadline);
+  r.read("max_clients", &o.max_clients);
   r.read("client_expiry", &o.client_expiry);
   r.read("faults", &o.faults);
   r.end();

@@ -28,6 +28,9 @@ struct ServerOptions {
   std::string durability = "none";
   std::string directory;  // of snapshots and log
   std::chrono::seconds snapshot_every{0};
+  // Without snapshot_every, a log of more bytes than this and than half of the last snapshot brings
+  // the next one: so recovery stays short.
+  uint64_t snapshot_log_bytes = uint64_t{1} << 30;
   // A save that tables start from where `directory` has nothing to recover; and its mode.
   std::string load_from;
   int load_mode = 0;
@@ -38,6 +41,7 @@ struct ServerOptions {
   // For how long the end of the server waits for what runs and for the disk.
   std::chrono::milliseconds stop_limit{60'000};
   uint32_t threads = 0;  // 0: as many as cores
+  uint32_t thread_count() const;
   uint64_t max_message_bytes = uint64_t{256} << 20;
   uint64_t max_keys = uint64_t{16} << 20;  // of one call
   uint64_t max_client_rows = 0;            // that one client may create; 0: no limit
@@ -47,6 +51,10 @@ struct ServerOptions {
   std::chrono::milliseconds answer_deadline{60'000};
   uint64_t max_mailbox_bytes = uint64_t{256} << 20;  // see mailbox.h
   uint32_t max_connections = 4096;
+  uint32_t max_calls = 8192;          // at once, of all kinds
+  uint32_t max_arriving_calls = 512;  // of them, those whose message is still coming
+  std::chrono::milliseconds message_deadline{60'000};  // for a message to come
+  uint64_t max_clients = 65536;                        // known at once, see window.h
   // A client that is silent for so long is forgotten, with what is known of its pushes. Clients
   // that send a request again for as long or longer are refused.
   std::chrono::seconds client_expiry{7200};

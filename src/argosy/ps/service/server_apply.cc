@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "argosy/base/error.h"
+#include "argosy/ps/service/row_share.h"
 #include "argosy/ps/service/server_core.h"
 
 namespace argosy::ps {
@@ -22,7 +23,7 @@ bool is_whole(Method method) {
 
 }  // namespace
 
-void Core::claim(Request request, const Done& done) {
+void Core::claim(Request request, Clock::time_point until, const Done& done) {
   const Header& h = request.header;
   const auto waiter = [this, done](const Windows::Outcome& o) {
     if (o.failure) return done(failed(o.failure));
@@ -66,8 +67,9 @@ void Core::claim(Request request, const Done& done) {
   // An assignment meets no other change of its rows: the log would not know which came first.
   const Passing how =
       shared->header.change == Change::assign ? Passing::exclusive : Passing::shared;
-  tasks_->in_pass(
-      how, [this, shared, how, done] { apply_push(*shared, how, done); }, give_up);
+  pass(
+      waits_for_disk(*shared), how, until,
+      [this, shared, how, done] { apply_push(*shared, how, done); }, give_up);
 }
 
 void Core::finish(const Header& h, std::vector<Windows::Waiter> waiters, Windows::Outcome outcome,
@@ -97,6 +99,10 @@ void Core::answer_when_durable(const Windows::Outcome& outcome, Answer answer, D
 
 uint64_t Core::write_and_gather(Request& request) {
   const Header& h = request.header;
+  // Rows of a step are made when all have ended it: the client answers for them now.
+  RowShare share(&windows_, options_.max_client_rows, h.client(),
+                 request.method == Method::push_sparse ? sparse(h.table).sparse.get() : nullptr,
+                 request.keys.as<Key>());
   MutexLock lock(meet_);
   if (step_busy_) throw Refusal{{Code::busy, "the step is being applied"}};
   if (Failure why = steps_.check(h, takes_place(h), request.keys.size() + request.values.size()))
@@ -104,6 +110,7 @@ uint64_t Core::write_and_gather(Request& request) {
   if (steps_.passed_over(h)) return 0;
   const uint64_t position = append(request);
   steps_.gather(h, std::move(request.keys), std::move(request.values));
+  share.made_all();
   return position;
 }
 
@@ -115,14 +122,13 @@ uint64_t Core::write_and_push(Request& request) {
   SparseTable* rows =
       request.method == Method::push_sparse ? sparse(h.table).sparse.get() : nullptr;
   DenseTable* numbers = rows ? nullptr : dense(h.table).dense.get();
-  if (rows) check_rows(h);
+  RowShare share(&windows_, options_.max_client_rows, h.client(), rows, keys);
   const std::unique_ptr<Prepared> prepared = rows ? rows->prepare(keys) : nullptr;
   const uint64_t position = append(request);
   try {
     if (rows)
-      windows_.add_rows(h.client(),
-                        add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
-                            : rows->assign(keys, values, prepared.get()));
+      share.made(add ? rows->push(keys, values, {h.learning_rate}, prepared.get())
+                     : rows->assign(keys, values, prepared.get()));
     else
       add ? numbers->push(values, {h.learning_rate}) : numbers->assign(values);
   } catch (...) {
@@ -149,7 +155,7 @@ void Core::apply_push(Request& request, Passing how, const Done& done) {
       return finish(h, {}, outcome, done);
     }
   }
-  how == Passing::exclusive ? durability_->leave_exclusive() : durability_->leave();
+  leave(how);
   finish(h, std::move(waiters), outcome, done);
 }
 

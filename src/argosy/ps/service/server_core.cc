@@ -10,6 +10,7 @@
 
 #include "argosy/base/error.h"
 #include "argosy/base/log.h"
+#include "argosy/ps/service/row_share.h"
 
 namespace argosy::ps {
 namespace {
@@ -42,13 +43,21 @@ std::vector<std::string> state_of(const ServerOptions& o) {
   return all;
 }
 
+// Of the tables with rows on disk, with commas between.
+std::string names_on_disk(const std::vector<TableConfig>& tables) {
+  std::string names;
+  for (const TableConfig& t : tables)
+    if (t.tier == "ssd") names += (names.empty() ? "" : ", ") + t.name;
+  return names;
+}
+
 }  // namespace
 
 Core::Core(const ServerOptions& options)
     : options_(options),
       roots_(roots_of(options), state_of(options)),
       incarnation_(random64()),
-      windows_(options.client_expiry),
+      windows_(options.client_expiry, options.max_clients),
       steps_(options.workers, 4 * options.max_message_bytes * std::max(1u, options.workers)),
       rounds_(options.workers),
       in_round_of_(options.workers),
@@ -77,6 +86,8 @@ Core::Core(const ServerOptions& options)
   if (!recovered_ && !options.load_from.empty())
     durability_->load(Directory::open(options.load_from), options.load_mode);
   tasks_ = std::make_unique<Tasks>(*durability_);
+  const std::string on_disk = names_on_disk(options.tables);
+  if (!on_disk.empty()) disk_calls_ = std::make_unique<DiskCalls>(options.thread_count(), on_disk);
   durability_->begin();
 }
 
@@ -116,7 +127,39 @@ std::vector<DenseTable*> Core::dense_tables() {
   return list;
 }
 
+bool Core::waits_for_disk(const Request& request) const {
+  if (!disk_calls_) return false;
+  switch (request.method) {
+    case Method::pull_sparse:
+    case Method::push_sparse: {
+      const Table* t = find(request.header.table);
+      return t && t->config.tier == "ssd";
+    }
+    case Method::end_step:
+    case Method::stats:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // --- what is only read ---
+
+Answer Core::read(const Request& request) {
+  switch (request.method) {
+    case Method::hello:
+      return hello(request.header);
+    case Method::pull_sparse:
+      return pull_sparse(request);
+    case Method::pull_dense:
+      return pull_dense(request);
+    default: {
+      Answer answer;
+      answer.text = stats();
+      return answer;
+    }
+  }
+}
 
 void Core::handle(Request request, Clock::time_point until, Done done) {
   try {
@@ -124,41 +167,51 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
     if (dying_) refuse(Code::busy, "the server ends after an error");
     switch (request.method) {
       case Method::hello:
-        return done(succeeded(hello(h)));
       case Method::pull_sparse:
-        return done(succeeded(pull_sparse(request)));
       case Method::pull_dense:
-        return done(succeeded(pull_dense(request)));
+      case Method::stats: {
+        if (!waits_for_disk(request)) return done(succeeded(read(request)));
+        auto shared = std::make_shared<Request>(std::move(request));
+        const auto refused = [done](Failure why) { done(failed(std::move(why))); };
+        return disk_calls_->put(
+            until,
+            [this, shared, done] {
+              Result result;
+              try {
+                result.answer = read(*shared);
+              } catch (...) {
+                result.failure = current_failure();
+              }
+              done(std::move(result));
+            },
+            refused);
+      }
       case Method::push_sparse:
       case Method::push_dense:
         check_client(h);
         check_push(request);
-        return claim(std::move(request), done);
+        return claim(std::move(request), until, done);
       case Method::shrink:
       case Method::end_day:
       case Method::load:
       case Method::save:
         check_client(h);
         if (request.method == Method::shrink) sparse(h.table);
-        return claim(std::move(request), done);
+        return claim(std::move(request), until, done);
       case Method::end_step:
       case Method::gather: {
         check_client(h);
         const auto wait = std::chrono::milliseconds(std::min(h.wait_ms, 600'000u));
-        until = std::min(until, Clock::now() + wait);
+        const auto let_go = std::min(until, Clock::now() + wait);
+        const bool disk = waits_for_disk(request);
         auto shared = std::make_shared<Request>(std::move(request));
-        return tasks_->in_pass(
-            Passing::shared,
-            [this, shared, until, done] {
-              shared->method == Method::gather ? gather(*shared, until, done)
-                                               : end_step(*shared, until, done);
+        return pass(
+            disk, Passing::shared, until,
+            [this, shared, let_go, done] {
+              shared->method == Method::gather ? gather(*shared, let_go, done)
+                                               : end_step(*shared, let_go, done);
             },
             [done](Failure why) { done(failed(std::move(why))); });
-      }
-      case Method::stats: {
-        Answer answer;
-        answer.text = stats();
-        return done(succeeded(std::move(answer)));
       }
       case Method::post:
       case Method::collect:
@@ -174,6 +227,25 @@ void Core::handle(Request request, Clock::time_point until, Done done) {
   } catch (...) {
     done(failed(current_failure()));
   }
+}
+
+void Core::pass(bool disk, Passing how, Clock::time_point until, Tasks::Work work,
+                Tasks::Refuse refuse) {
+  if (!disk) return tasks_->in_pass(how, std::move(work), std::move(refuse));
+  const auto leave_and_refuse = [this, how, refuse](Failure why) {
+    leave(how);
+    refuse(std::move(why));
+  };
+  tasks_->in_pass(
+      how,
+      [this, until, work = std::move(work), leave_and_refuse] {
+        disk_calls_->put(until, work, leave_and_refuse);
+      },
+      refuse);
+}
+
+void Core::leave(Passing how) {
+  how == Passing::exclusive ? durability_->leave_exclusive() : durability_->leave();
 }
 
 Answer Core::hello(const Header& h) {
@@ -200,8 +272,9 @@ Answer Core::hello(const Header& h) {
             " s (its call_deadline and table_deadline), but the server forgets who is silent for " +
             std::to_string(expiry / 1000) + " s (client_expiry), which must be longer");
   if (!windows_.hello(h.client(), h.sequence, h.incarnation == incarnation_))
-    refuse(Code::busy, "the server knows " + std::to_string(Windows::kMaxClients) +
-                           " clients, and can take no more until some are silent for long");
+    refuse(Code::busy,
+           "the server knows " + std::to_string(options_.max_clients) +
+               " clients (max_clients), and can take no more until some are silent for long");
   Answer a;
   a.epoch = epoch_;
   a.incarnation = incarnation_;
@@ -238,9 +311,9 @@ Answer Core::pull_sparse(const Request& request) {
                                   std::to_string(options_.max_message_bytes) + " bytes");
   Answer a;
   a.values = Bytes(keys.size() * row);
-  if (request.header.create) check_rows(request.header);
-  const uint64_t made = table.pull(keys, a.values.as<float>().data(), request.header.create);
-  if (made) windows_.add_rows(request.header.client(), made);
+  RowShare share(&windows_, options_.max_client_rows, request.header.client(),
+                 request.header.create ? &table : nullptr, keys);
+  share.made(table.pull(keys, a.values.as<float>().data(), request.header.create));
   pulls_.fetch_add(1, std::memory_order_relaxed);
   pulled_rows_.fetch_add(keys.size(), std::memory_order_relaxed);
   return a;
@@ -296,17 +369,6 @@ void Core::check_client(const Header& h) const {
                                   ", the servers are in epoch " + std::to_string(epoch_));
 }
 
-void Core::check_rows(const Header& h) {
-  if (!options_.max_client_rows) return;
-  if (!windows_.known(h.client()))
-    refuse(Code::unknown_client, "the server does not know this client");
-  const uint64_t rows = windows_.add_rows(h.client(), 0);
-  if (rows >= options_.max_client_rows)
-    refuse(Code::bad_request,
-           "this client has made " + std::to_string(rows) + " rows, and may make " +
-               std::to_string(options_.max_client_rows) + " (max_client_rows of the server)");
-}
-
 void Core::check_push(const Request& request) const {
   const Header& h = request.header;
   const auto expect_bytes = [](uint64_t expected, uint64_t got) {
@@ -344,6 +406,7 @@ void Core::tick() {
   }
   for (const auto& go : late) go(false);
   for (const auto& go : more) go(false);
+  if (disk_calls_) disk_calls_->tick(now);
   mailbox_.tick(now, leaving_);
   if (now - last_expiry_ <
       std::min<Clock::duration>(options_.client_expiry / 4, std::chrono::seconds(60)))
@@ -354,8 +417,9 @@ void Core::tick() {
 
 bool Core::stop() {
   if (durability_) durability_->interrupt();
-  if (tasks_ && !tasks_->stop(options_.stop_limit)) {
-    ARGOSY_LOG(error) << "[parameter_server] shrink, load, save or a push still runs "
+  if ((disk_calls_ && !disk_calls_->stop(options_.stop_limit)) ||
+      (tasks_ && !tasks_->stop(options_.stop_limit))) {
+    ARGOSY_LOG(error) << "[parameter_server] shrink, load, save, a pull or a push still runs "
                       << options_.stop_limit.count() / 1000
                       << " s after the server was told to end: it is left behind. Look at the "
                          "health of the disk.";

@@ -8,6 +8,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/ps/service/directory.h"
+#include "argosy/ps/service/disk_calls.h"
 #include "argosy/ps/service/durability.h"
 #include "argosy/ps/service/mailbox.h"
 #include "argosy/ps/service/message.h"
@@ -78,15 +79,22 @@ class ARGOSY_API Core : public Host {
   Table* find(uint32_t id) const;
   Table& sparse(uint32_t id) const;  // throw what handle answers
   Table& dense(uint32_t id) const;
+  // Whether the call may have to wait for a tier on disk.
+  bool waits_for_disk(const Request& request) const;
+  // What a call does that waits for nobody else.
+  Answer read(const Request& request);
 
   Answer hello(const Header& header);
   Answer pull_sparse(const Request& request);
   Answer pull_dense(const Request& request);
   void check_push(const Request& request) const;
   void check_client(const Header& header) const;
-  void check_rows(const Header& header);  // whether the client may make more
   // What is applied once: claims it, then has it done by a thread that may wait.
-  void claim(Request request, const Done& done);
+  void claim(Request request, Clock::time_point until, const Done& done);
+  // `work` within a pass, which it leaves; `disk`: it may wait for a tier on disk.
+  void pass(bool disk, Passing how, Clock::time_point until, Tasks::Work work,
+            Tasks::Refuse refuse);
+  void leave(Passing how);
   // Within a pass, which it leaves.
   void apply_push(Request& request, Passing how, const Done& done);
   uint64_t write_and_push(Request& request);  // returns the record's position
@@ -126,6 +134,7 @@ class ARGOSY_API Core : public Host {
   Windows windows_;
   std::unique_ptr<Durability> durability_;
   std::unique_ptr<Tasks> tasks_;
+  std::unique_ptr<DiskCalls> disk_calls_;  // where a table has rows on disk
   std::function<void()> on_stop_;
   std::function<void(const std::string&)> on_fatal_;
   std::atomic<bool> leaving_{false}, dying_{false};

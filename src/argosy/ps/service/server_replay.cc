@@ -23,6 +23,18 @@ struct Core::Record {
   uint64_t keys_bytes, values_bytes, name_bytes;
 };
 
+namespace {
+
+// Of a record of the log; whatever it is of must be there, or what was acknowledged is lost.
+void check_fits(bool right, const Header& h, uint64_t position) {
+  ARGOSY_CHECK(right, io)
+      << "[parameter_server] record " << position << " of the log does not fit table " << h.table
+      << " as it is now. Do this: start with the tables that the log was written with, save the "
+         "model, and load it into servers with the new ones and another directory.";
+}
+
+}  // namespace
+
 uint64_t Core::append(const Request& request) {
   const Header& h = request.header;
   const bool gather = request.method == Method::gather;
@@ -88,7 +100,8 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
       break;
     // No snapshot is written meanwhile, so all shards have it or none.
     case Method::shrink:
-      if (t && t->sparse && cut.position(h.table, 0) < position) number = t->sparse->shrink();
+      check_fits(t && t->sparse, h, position);
+      if (cut.position(h.table, 0) < position) number = t->sparse->shrink();
       break;
     case Method::end_day:
       for (const Table& each : tables_)
@@ -117,26 +130,26 @@ void Core::replay(std::span<const std::byte> bytes, uint64_t position, const Cut
 void Core::replay_push(Request& request, const Cut& cut, uint64_t position, bool state) {
   const Header& h = request.header;
   const Table* t = find(h.table);
-  if (!t) return;  // a table that the configuration no longer has
+  const bool dense = request.method == Method::push_dense;
+  check_fits(t && (dense ? t->dense != nullptr : t->sparse != nullptr), h, position);
+  const std::span<const Key> keys = request.keys.as<Key>();
+  const bool add = h.change != Change::assign;
   const size_t bytes = request.values.size();
+  const size_t width = dense ? t->dense->size()
+                       : add ? t->sparse->push_width()
+                             : t->sparse->pull_width();
+  check_fits(bytes == (dense ? 1 : keys.size()) * width * sizeof(float), h, position);
   if (h.change == Change::step) {
     if (state && !steps_.check(h, true, request.keys.size() + bytes) && !steps_.passed_over(h))
       steps_.gather(h, std::move(request.keys), std::move(request.values));
     return;
   }
   const float* values = request.values.as<float>().data();
-  const bool add = h.change == Change::add;
-  if (request.method == Method::push_dense) {
-    if (!t->dense || cut.position(h.table, 0) >= position ||
-        bytes != t->dense->size() * sizeof(float))
-      return;
+  if (dense) {
+    if (cut.position(h.table, 0) >= position) return;
     add ? t->dense->push(values, {h.learning_rate}) : t->dense->assign(values);
     return;
   }
-  if (!t->sparse) return;
-  const std::span<const Key> keys = request.keys.as<Key>();
-  const size_t width = add ? t->sparse->push_width() : t->sparse->pull_width();
-  if (bytes != keys.size() * width * sizeof(float)) return;
   // Runs of keys whose shards do not have the record yet.
   const auto wanted = [&](size_t i) { return cut.position(h.table, shard_of(keys[i])) < position; };
   for (size_t i = 0, end; i < keys.size(); i = end) {

@@ -26,9 +26,7 @@ constexpr std::string_view kNames[kMethods] = {
     "Hello", "PullSparse", "PullDense", "PushSparse", "PushDense", "Shrink", "EndDay", "Load",
     "Save",  "EndStep",    "Gather",    "Stats",      "Stop",      "Post",   "Collect"};
 
-// Calls at once, of all kinds; and those whose message is still coming.
-constexpr int kMaxCalls = 8192, kMaxReading = 512;
-constexpr auto kReadLimit = std::chrono::seconds(60);
+constexpr int kMaxCallsOfAConnection = 1024;
 // Calls that each queue is ready to take before it looks again.
 constexpr int kArmed = 8;
 
@@ -91,7 +89,10 @@ class GrpcListener final : public Listener {
         max_bytes_(options.max_message_bytes),
         max_keys_(options.max_keys),
         max_answers_(options.max_answer_bytes),
+        max_calls_(options.max_calls),
+        max_arriving_(options.max_arriving_calls),
         answer_deadline_(options.answer_deadline),
+        message_deadline_(options.message_deadline),
         connections_(options.endpoint, options.max_connections),
         faults_(Faults::of(options.faults, 1000 + options.index)) {
     grpc::ServerBuilder builder;
@@ -104,7 +105,7 @@ class GrpcListener final : public Listener {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsOfAConnection);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
     builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, 256 << 10);
@@ -126,9 +127,8 @@ class GrpcListener final : public Listener {
     }
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
-    uint32_t threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-    threads = std::clamp(threads, 1u, 256u);
-    for (uint32_t i = 0; i < threads; ++i) queues_.push_back(builder.AddCompletionQueue());
+    for (uint32_t i = 0; i < options.thread_count(); ++i)
+      queues_.push_back(builder.AddCompletionQueue());
     server_ = builder.BuildAndStart();
     if (!server_) {
       for (auto& q : queues_) drain(*q);
@@ -288,10 +288,10 @@ class GrpcListener final : public Listener {
     size_t live;
     {
       MutexLock lock(mutex_);
-      live = live_.size();
+      live = live_.size() - std::min(live_.size(), kArmed * queues_.size());
     }
     // (Memory that messages take is bounded by this and by what the quota of gRPC lets in.)
-    if (live > kMaxCalls || reading_ >= kMaxReading ||
+    if (live > max_calls_ || reading_ >= max_arriving_ ||
         in_flight_ > std::max<uint64_t>(uint64_t{1} << 30, 4 * max_bytes_))
       return answer(call, {{Code::busy, "the server has too many calls in progress"}, {}});
     ++reading_;
@@ -425,7 +425,7 @@ class GrpcListener final : public Listener {
   bool is_late(const Call& call, Clock::time_point now) const {
     switch (call.state.load()) {
       case Call::State::reading:
-        return now - call.accepted > kReadLimit;
+        return now - call.accepted > message_deadline_;
       case Call::State::finishing:
         return now - call.answered > answer_deadline_;
       default:
@@ -444,7 +444,8 @@ class GrpcListener final : public Listener {
   Core& core_;
   Tokens tokens_;
   const uint64_t max_bytes_, max_keys_, max_answers_;
-  const milliseconds answer_deadline_;
+  const uint32_t max_calls_, max_arriving_;
+  const milliseconds answer_deadline_, message_deadline_;
   Connections connections_;
   std::unique_ptr<SecretFile> secret_;  // of tokens that this server made
   const std::unique_ptr<Faults> faults_;
@@ -454,7 +455,7 @@ class GrpcListener final : public Listener {
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::vector<std::thread> threads_;
   std::thread ticker_;
-  std::atomic<int> reading_{0};
+  std::atomic<uint32_t> reading_{0};
   std::atomic<uint64_t> in_flight_{0}, answers_{0};  // bytes
 
   Mutex mutex_;

@@ -23,7 +23,7 @@ Windows::Window& Windows::of(ClientId client) {
 bool Windows::hello(ClientId client, uint64_t next, bool met) {
   MutexLock lock(mutex_);
   const bool is_new = windows_.find(client) == windows_.end();
-  if (is_new && windows_.size() >= kMaxClients) return false;
+  if (is_new && windows_.size() >= max_clients_) return false;
   Window& w = of(client);
   if (is_new && met) w.floor = std::clamp<uint64_t>(next, 1, UINT64_MAX - kWidth);
   return true;
@@ -140,10 +140,26 @@ std::vector<Windows::Waiter> Windows::refused(ClientId client, uint64_t sequence
   return finish(&w, sequence);
 }
 
-uint64_t Windows::add_rows(ClientId client, uint64_t rows) {
+bool Windows::take_rows(ClientId client, uint64_t rows, uint64_t most) {
   MutexLock lock(mutex_);
   const auto found = windows_.find(client);
-  return found == windows_.end() ? 0 : found->second.rows += rows;
+  if (found == windows_.end()) return rows <= most;
+  Window& w = found->second;
+  if (w.rows > most || rows > most - w.rows) return false;
+  w.rows += rows;
+  return true;
+}
+
+void Windows::give_rows(ClientId client, uint64_t rows) {
+  MutexLock lock(mutex_);
+  const auto found = windows_.find(client);
+  if (found != windows_.end()) found->second.rows -= std::min(rows, found->second.rows);
+}
+
+uint64_t Windows::rows(ClientId client) const {
+  MutexLock lock(mutex_);
+  const auto found = windows_.find(client);
+  return found == windows_.end() ? 0 : found->second.rows;
 }
 
 void Windows::replayed(ClientId client, uint64_t sequence, uint64_t number) {

@@ -26,7 +26,6 @@ namespace argosy::ps {
 class ARGOSY_API Windows {
  public:
   static constexpr uint64_t kWidth = 4096;
-  static constexpr size_t kMaxClients = 65536;
   using Clock = std::chrono::steady_clock;
   // Gets what the first attempt came to.
   struct Outcome {
@@ -37,7 +36,8 @@ class ARGOSY_API Windows {
   using Waiter = std::function<void(const Outcome&)>;
   enum class Claim : uint8_t { fresh, applied, refused, waiting, too_old, unknown_client };
 
-  explicit Windows(std::chrono::seconds expiry) : expiry_(expiry) {}
+  explicit Windows(std::chrono::seconds expiry, size_t max_clients = 65536)
+      : expiry_(expiry), max_clients_(max_clients) {}
 
   // Makes a client known, or notes that it lives. False: there are too many.
   // `next` is the number of its next request. Of a client that was known and forgotten since
@@ -58,8 +58,11 @@ class ARGOSY_API Windows {
   // It was not applied, and the client was told so: an attempt that comes late is not applied
   // either.
   std::vector<Waiter> refused(ClientId client, uint64_t sequence, const Failure& why);
-  // Counts rows that a client made, while it is known. Returns how many there are.
-  uint64_t add_rows(ClientId client, uint64_t rows);
+  // Counts rows that a client is about to make, while it is known. False: they would be more than
+  // `most`, and do not count.
+  bool take_rows(ClientId client, uint64_t rows, uint64_t most);
+  void give_rows(ClientId client, uint64_t rows);  // that it did not make
+  uint64_t rows(ClientId client) const;
   // While the log is replayed.
   void replayed(ClientId client, uint64_t sequence, uint64_t number);
   void expire();
@@ -80,7 +83,7 @@ class ARGOSY_API Windows {
     uint64_t floor = 1;           // the lowest number that is not refused
     uint64_t highest = 0;         // claimed or applied
     uint64_t position = 0;        // of the last record
-    uint64_t rows = 0;            // that it made
+    uint64_t rows = 0;            // that it made or is about to make
     std::bitset<kWidth> applied;  // at sequence % kWidth, of the last kWidth
     std::bitset<kWidth> refused;  // the same
     std::vector<std::pair<uint64_t, Failure>> reasons;  // of the last few that were refused
@@ -94,6 +97,7 @@ class ARGOSY_API Windows {
   Window& of(ClientId client) ARGOSY_REQUIRES(mutex_);  // makes it if need be
 
   const std::chrono::seconds expiry_;
+  const size_t max_clients_;
   mutable Mutex mutex_;
   std::map<ClientId, Window> windows_ ARGOSY_GUARDED_BY(mutex_);
   uint64_t born_ ARGOSY_GUARDED_BY(mutex_) = 0;

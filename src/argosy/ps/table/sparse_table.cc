@@ -197,6 +197,21 @@ void Sparse::take_delta_scores(std::span<const Key> keys, const float* scores) {
   }
 }
 
+uint64_t Sparse::lacking(std::span<const Key> keys) {
+  const std::unique_ptr<Prepared> from_disk = prepare(keys);
+  GroupedLease batch;
+  batch->group(keys, 0);
+  std::vector<Item> missing;
+  walk(*batch, true, [&](Shard& shard, size_t, std::span<const Item> items) {
+    shard.mutex.assert_held();
+    shard.look_for(items, &missing);
+  });
+  std::vector<Key> different;
+  for (const Item& item : missing) different.push_back(item.key);
+  std::sort(different.begin(), different.end());
+  return std::unique(different.begin(), different.end()) - different.begin();
+}
+
 void Sparse::erase(std::span<const Key> keys) {
   // What the disk cannot erase is remembered in memory.
   if (disk_ && unerased_.load(std::memory_order_relaxed) > kMostUnerased) disk_->recover();

@@ -46,6 +46,7 @@ class Sparse final : public SparseTable {
                 Prepared* prepared) override;
   uint64_t assign(std::span<const Key> keys, const float* values, Prepared* prepared) override;
   void erase(std::span<const Key> keys) override;
+  uint64_t lacking(std::span<const Key> keys) override;
   uint64_t shrink(Prepared* prepared) override;
   void end_day(Prepared* prepared) override;
   TableStats stats() const override;

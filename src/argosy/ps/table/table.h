@@ -85,6 +85,8 @@ class ARGOSY_API SparseTable {
   virtual uint64_t assign(std::span<const Key> keys, const float* values,
                           Prepared* prepared = nullptr) = 0;
   virtual void erase(std::span<const Key> keys) = 0;
+  // How many of the keys, each once, have no row: at most so many a call with them makes.
+  virtual uint64_t lacking(std::span<const Key> keys) = 0;
 
   // Decays show and click, then forgets rows: of low score, unseen for long, above the cap. Returns
   // how many went.

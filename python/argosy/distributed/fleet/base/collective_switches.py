@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argosy._framework import in_dynamic_mode
 from argosy._job import get_world_size
 from argosy._support import no_effect
 from argosy.distributed.ps.switches import SWITCHES
@@ -16,6 +17,12 @@ cudnn_batchnorm_spatial_persistent without_graph_optimization fuse_grad_merge
 split_data calc_comm_same_stream nccl_comm_num hierarchical_allreduce_inter_nranks
 fuse_grad_size_in_num conv_workspace_size_limit
 """.split()
+# What eager training does (fleet.distributed_model, fleet.distributed_optimizer).
+_EAGER = """
+amp recompute localsgd gradient_merge lars lamb fp16_allreduce sync_batch_norm
+""".split()
+# What static Programs do (Fleet.minimize).
+_IN_PROGRAMS = ("fp16_allreduce",)
 # Of DataParallel: fleet.distributed_model gives it these.
 _BUCKETS = ("find_unused_parameters", "fuse_grad_size_in_MB", "last_comm_group_size_MB")
 
@@ -25,10 +32,11 @@ def check_collective(strategy, what):
     what is computed; warns of those that only say how processes exchange gradients."""
     message = strategy.strategy
     for name in SWITCHES:
-        if getattr(message, name):
+        if getattr(message, name) and name not in (_EAGER if in_dynamic_mode() else _IN_PROGRAMS):
             raise NotImplementedError(
-                f"[{what}] strategy.{name} is not supported without parameter servers: expected False, got"
-                f" True. Do this: leave it out{_INSTEAD.get(name, '')}."
+                f"[{what}] strategy.{name} is not supported"
+                f"{' for Programs' if name in _EAGER else ''} without parameter servers: expected False,"
+                f" got True. Do this: leave it out{_INSTEAD.get(name, '')}."
             )
     for name in _DEGREES:
         degree = getattr(message.hybrid_configs, name, 1)

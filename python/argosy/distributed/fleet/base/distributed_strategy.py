@@ -157,6 +157,7 @@ class DistributedStrategy:
         d["hybrid_parallel_order"] = ["dp", "pp", "sharding", "sep", "cp", "mp"]
         d["_build_strategy"] = None
         d["_execution_strategy"] = None
+        d["_communication_hook"] = None
         # Whether the program chose a_sync itself.
         d["_a_sync_chosen"] = False
 
@@ -211,6 +212,22 @@ class DistributedStrategy:
         _write_group(self.strategy.hybrid_configs, configs, "hybrid_configs")
         if order is not None:
             self.__dict__["hybrid_parallel_order"] = list(order)
+
+    @property
+    def communication_hook(self):
+        """How DataParallel exchanges a bucket of gradients, see DataParallel.register_comm_hook: a function,
+        "module:function", or None for the mean. It is in no saved file."""
+        return self._communication_hook
+
+    @communication_hook.setter
+    def communication_hook(self, hook):
+        named = isinstance(hook, str) and all(hook.partition(":"))
+        if not (hook is None or callable(hook) or named):
+            raise TypeError(
+                "[DistributedStrategy] communication_hook: expected a function, 'module:function' or None,"
+                f" got {hook!r}."
+            )
+        self.__dict__["_communication_hook"] = hook
 
     @property
     def sparse_table_configs(self):
@@ -364,6 +381,7 @@ class DistributedStrategy:
         other.strategy.copy_from(self.strategy)
         other.__dict__["hybrid_parallel_order"] = list(self.hybrid_parallel_order)
         other.__dict__["_a_sync_chosen"] = self._a_sync_chosen
+        other.__dict__["_communication_hook"] = self._communication_hook
         other.__dict__["_build_strategy"] = self._build_strategy
         other.__dict__["_execution_strategy"] = self._execution_strategy
         return other

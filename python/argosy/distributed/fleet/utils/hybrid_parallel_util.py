@@ -6,7 +6,7 @@ from argosy._job import get_world_size
 from argosy._support import no_effect
 from argosy.autograd import no_grad
 from argosy.distributed._groups import default_group
-from argosy.distributed._reducer import in_buckets
+from argosy.distributed._buckets import in_buckets
 from argosy.distributed.communication import ReduceOp, _calls
 from argosy.distributed.communication.collectives import _OPERATIONS
 

@@ -1,0 +1,95 @@
+"""Buckets of gradients, and how they are averaged over processes."""
+
+from __future__ import annotations
+
+from argosy import _core
+from argosy import tensor as tensors
+from argosy.autograd import no_grad
+
+from .communication import _calls
+from .communication.collectives import _OPERATIONS, ReduceOp
+
+__all__ = []
+
+
+def in_buckets(items, limits):
+    """Lists of tensors of one dtype, in the order given: each holds as many bytes as its limit, the last
+    limit holding for all further ones."""
+    buckets, open_ones = [], {}
+    for tensor in items:
+        bucket, room = open_ones.get(tensor.dtype, (None, 0))
+        size = tensor.size * tensor.element_size()
+        if bucket is None or size > room:
+            bucket, room = [], limits[min(len(buckets), len(limits) - 1)]
+            buckets.append(bucket)
+        bucket.append(tensor)
+        open_ones[tensor.dtype] = (bucket, room - size)
+    return buckets
+
+
+class Bucket:
+    """Gradients that are exchanged together; what a communication hook gets.
+
+    Attributes:
+        index (int): Its number in this pass of backward, the same in all processes.
+        parameters (list[Tensor]): Whose gradients.
+        gradients (list[Tensor]): This process's, of one dtype; they become those of all in place.
+        group (Group): The processes.
+    """
+
+    __slots__ = ("gradients", "group", "index", "parameters")
+
+    def __init__(self, index, parameters, gradients, group):
+        self.index = index
+        self.parameters = parameters
+        self.gradients = gradients
+        self.group = group
+
+    def all_reduce(self, values, op):
+        """Starts an all_reduce of a list of tensors of one dtype, in place.
+
+        Returns:
+            What has wait().
+        """
+        return _calls.call(
+            self.group, "all_reduce", list(values), op=_OPERATIONS[op], sync_op=False
+        )
+
+
+def average(bucket):
+    """The hook that DataParallel has unless told otherwise: the mean over processes."""
+    return bucket.all_reduce(bucket.gradients, ReduceOp.AVG)
+
+
+average.wire = None  # Programs do it by an operation: the dtype that is sent, None for the own one
+
+
+class _Widening:
+    """Waits for narrow values and writes them into wide ones, once."""
+
+    def __init__(self, work, narrow, wide):
+        self._work = work
+        self._pairs = list(zip(narrow, wide))
+
+    def wait(self):
+        self._work.wait()
+        pairs, self._pairs = self._pairs, []
+        with no_grad():
+            for narrow, wide in pairs:
+                tensors.assign(narrow.astype(wide.dtype), wide)
+
+
+def average_in(dtype):
+    """A hook that sends gradients of float32 and float64 as float16 or bfloat16: half the bytes of float32.
+    Values are divided by the number of processes before they are cast, so that sums do not overflow."""
+    narrow_dtype = getattr(_core, dtype)
+
+    def average_narrow(bucket):
+        gradients = bucket.gradients
+        if gradients[0].dtype not in (_core.float32, _core.float64):
+            return average(bucket)
+        narrow = [(g / bucket.group.nranks).astype(narrow_dtype) for g in gradients]
+        return _Widening(bucket.all_reduce(narrow, ReduceOp.SUM), narrow, gradients)
+
+    average_narrow.wire = dtype
+    return average_narrow

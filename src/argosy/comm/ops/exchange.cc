@@ -1,0 +1,46 @@
+#include "argosy/comm/ops/exchange.h"
+
+#include <map>
+#include <string_view>
+
+namespace argosy::comm {
+namespace {
+
+std::map<std::string_view, ExchangeOf>& table() {
+  static std::map<std::string_view, ExchangeOf> all;
+  return all;
+}
+
+}  // namespace
+
+bool describe_exchange(const char* op, ExchangeOf fn) {
+  return table().emplace(op, fn).second;
+}
+
+std::optional<Exchange> exchange_of(const op::OpDef& op, const op::Inputs& in, const void* attrs) {
+  const auto it = table().find(op.name);
+  if (it == table().end()) return std::nullopt;
+  return it->second(in, attrs);
+}
+
+Exchange exchange(Kind kind, int64_t group, std::span<const Tensor> tensors, Reduce op,
+                  int64_t root) {
+  Exchange e;
+  e.group = group;
+  e.header.group = static_cast<uint32_t>(group);
+  e.header.kind = kind;
+  e.header.op = op;
+  e.header.root = static_cast<int32_t>(root);
+  const bool unequal = kind == Kind::alltoall || kind == Kind::all_gather_v;
+  for (const Tensor& t : tensors) {
+    e.header.dtype = t.dtype();
+    if (unequal) continue;  // each rank's own counts
+    if (!t.shape().known() || e.header.count == kUnknownCount)
+      e.header.count = kUnknownCount;
+    else
+      e.header.count += static_cast<uint64_t>(t.numel());
+  }
+  return e;
+}
+
+}  // namespace argosy::comm

@@ -1,0 +1,199 @@
+#include <cstring>
+
+#include "argosy/comm/ops/calls.h"
+#include "argosy/comm/ops/exchange.h"
+#include "argosy/ops/math/math.h"
+
+// Collectives between one tensor a rank, [*s], and a tensor that has one for each, [ranks, *s]:
+// all_gather, reduce_scatter, gather_to, scatter_from. They are each other's gradients.
+namespace argosy::comm {
+namespace {
+
+using op::GradCall;
+using op::InferContext;
+using op::KernelFrame;
+
+struct AllGatherAttrs {
+  int64_t ranks = 1;
+  int64_t group = 0;
+};
+ARGOSY_ATTRS(AllGatherAttrs, ranks, group)
+
+void all_gather_infer(InferContext& c, const AllGatherAttrs& a) {
+  check_ranks(c.name(), a.ranks);
+  c.out[0].shape = stacked(c.in[0].shape(), a.ranks);
+}
+
+void all_gather_run(KernelFrame& f, const AllGatherAttrs& a) {
+  group_of(f.name(), a.group, a.ranks)->all_gather(rows_of(f.out[0]), f.in[0], false);
+}
+
+Tensors all_gather_grad(const GradCall& c, const AllGatherAttrs& a) {
+  return reduce_scatter(c.dy(), a.ranks, name_of(Reduce::sum), a.group);
+}
+
+ARGOSY_OP(all_gather, AllGatherAttrs)
+    .doc("What each rank of a group has: out[r] is rank r's x.")
+    .input("x")
+    .output("out")
+    .infer(all_gather_infer)
+    .kernel("group", all_gather_run)
+    .strided()
+    .gradient(all_gather_grad)
+    .effect(op::Effect::communicates)
+    .done();
+
+[[maybe_unused]] const bool all_gather_described =
+    describe_exchange("all_gather", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<AllGatherAttrs>(attrs);
+      return exchange(Kind::all_gather, a.group, in.list(0));
+    });
+
+struct ReduceScatterAttrs {
+  int64_t ranks = 1;
+  int64_t group = 0;
+  std::string reduce = "sum";
+};
+ARGOSY_ATTRS(ReduceScatterAttrs, ranks, group, reduce)
+
+void reduce_scatter_infer(InferContext& c, const ReduceScatterAttrs& a) {
+  check_ranks(c.name(), a.ranks);
+  reduce_of(c.name(), a.reduce, c.in[0].dtype());
+  c.out[0].shape = unstacked(c.name(), c.in[0], a.ranks);
+}
+
+void reduce_scatter_run(KernelFrame& f, const ReduceScatterAttrs& a) {
+  group_of(f.name(), a.group, a.ranks)
+      ->reduce_scatter(f.out[0], rows_of(f.in[0]), reduce_of(f.name(), a.reduce));
+}
+
+Tensors reduce_scatter_grad(const GradCall& c, const ReduceScatterAttrs& a) {
+  const Reduce op = reduce_of(c.op.name.c_str(), a.reduce);
+  ARGOSY_CHECK(op == Reduce::sum || op == Reduce::avg, not_implemented)
+      << '[' << c.op.name << "] reduce=" << a.reduce
+      << " has no gradient: expected sum or avg. Do this: detach its operand.";
+  const Tensor dy = op == Reduce::sum ? c.dy() : ops::scale(c.dy(), 1.0 / double(a.ranks));
+  return all_gather(dy, a.ranks, a.group);
+}
+
+ARGOSY_OP(reduce_scatter, ReduceScatterAttrs)
+    .doc("Row r of x, reduced over the ranks of a group, at rank r.")
+    .input("x")
+    .output("out")
+    .infer(reduce_scatter_infer)
+    .kernel("group", reduce_scatter_run)
+    .strided()
+    .gradient(reduce_scatter_grad)
+    .effect(op::Effect::communicates)
+    .done();
+
+[[maybe_unused]] const bool reduce_scatter_described =
+    describe_exchange("reduce_scatter", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<ReduceScatterAttrs>(attrs);
+      return exchange(Kind::reduce_scatter, a.group, in.list(0),
+                      reduce_of("reduce_scatter", a.reduce));
+    });
+
+// --- from and to one rank ---
+
+struct RootAttrs {
+  int64_t root = 0;
+  int64_t ranks = 1;
+  int64_t group = 0;
+};
+ARGOSY_ATTRS(RootAttrs, root, ranks, group)
+
+void gather_to_infer(InferContext& c, const RootAttrs& a) {
+  check_ranks(c.name(), a.ranks);
+  c.out[0].shape = stacked(c.in[0].shape(), a.ranks);
+}
+
+void gather_to_run(KernelFrame& f, const RootAttrs& a) {
+  const auto group = group_of(f.name(), a.group, a.ranks);
+  const bool root = group->rank() == a.root;
+  group->gather(root ? rows_of(f.out[0]) : TensorList(), f.in[0], static_cast<int>(a.root));
+  if (!root) std::memset(f.out[0].raw(), 0, f.out[0].nbytes());
+}
+
+Tensors gather_to_grad(const GradCall& c, const RootAttrs& a);
+
+ARGOSY_OP(gather_to, RootAttrs)
+    .doc("What each rank of a group has, at its rank `root`; zeros at the others.")
+    .input("x", kAny, op::Save::shape)
+    .output("out")
+    .infer(gather_to_infer)
+    .kernel("group", gather_to_run)
+    .strided()
+    .gradient(gather_to_grad)
+    .effect(op::Effect::communicates)
+    .done();
+
+[[maybe_unused]] const bool gather_to_described =
+    describe_exchange("gather_to", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<RootAttrs>(attrs);
+      return exchange(Kind::gather, a.group, in.list(0), Reduce::none, a.root);
+    });
+
+void scatter_from_infer(InferContext& c, const RootAttrs& a) {
+  check_ranks(c.name(), a.ranks);
+  if (!c.in[1].defined()) return;
+  const Shape row = unstacked(c.name(), c.in[1], a.ranks), &like = c.in[0].shape();
+  bool fits = row.rank() == like.rank() && c.in[1].dtype() == c.in[0].dtype();
+  for (int i = 0; fits && i < row.rank(); ++i)
+    fits = row[i] == like[i] || row[i] == kUnknown || like[i] == kUnknown;
+  ARGOSY_CHECK(fits, invalid_argument)
+      << '[' << c.name() << "] expected rows of the form of `like`, " << c.in[0] << ", got "
+      << c.in[1] << ". Do this: stack one such tensor for each rank.";
+}
+
+void scatter_from_run(KernelFrame& f, const RootAttrs& a) {
+  const auto group = group_of(f.name(), a.group, a.ranks);
+  const bool root = group->rank() == a.root;
+  ARGOSY_CHECK(!root || f.in[1].defined(), invalid_argument)
+      << '[' << f.name() << "] rank " << a.root
+      << " has to have what is scattered: expected x there, got none. Do this: pass the list of "
+         "tensors at src.";
+  group->scatter(f.out[0], root ? rows_of(f.in[1]) : TensorList(), static_cast<int>(a.root));
+}
+
+Tensors scatter_from_grad(const GradCall& c, const RootAttrs& a);
+
+ARGOSY_OP(scatter_from, RootAttrs)
+    .doc("Row r of the x of a group's rank `root`, at rank r. Others need no x.")
+    .input("like")
+    .shape_only()
+    .optional_input("x")
+    .output("out")
+    .infer(scatter_from_infer)
+    .kernel("group", scatter_from_run)
+    .strided()
+    .gradient(scatter_from_grad)
+    .effect(op::Effect::communicates)
+    .done();
+
+[[maybe_unused]] const bool scatter_from_described =
+    describe_exchange("scatter_from", [](const op::Inputs& in, const void* attrs) {
+      const auto& a = as<RootAttrs>(attrs);
+      return exchange(Kind::scatter, a.group, in.list(0), Reduce::none, a.root);
+    });
+
+Tensors gather_to_grad(const GradCall& c, const RootAttrs& a) {
+  const Tensor in[] = {c.in[0], c.dy()};
+  return scatter_from_op.one(in, a);
+}
+
+Tensors scatter_from_grad(const GradCall& c, const RootAttrs& a) {
+  return {Tensor(), gather_to_op(c.dy(), a)};
+}
+
+}  // namespace
+
+Tensor all_gather(const Tensor& x, int64_t ranks, int64_t group) {
+  return all_gather_op(x, {.ranks = ranks, .group = group});
+}
+
+Tensor reduce_scatter(const Tensor& x, int64_t ranks, const std::string& reduce, int64_t group) {
+  return reduce_scatter_op(x, {.ranks = ranks, .group = group, .reduce = reduce});
+}
+
+}  // namespace argosy::comm
